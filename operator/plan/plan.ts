@@ -1,0 +1,33 @@
+import type { KubeObject } from '../object.ts';
+
+/**
+ * What one reconcile wants the world to be. Pure data: made by `plan(bundle, settings)` without clock, randomness or I/O.
+ */
+export interface Plan {
+  /** Children in the order they must be applied, each with owner reference, labels and nothing the operator does not mean. */
+  readonly objects: readonly KubeObject[];
+  /** The whole desired `status` of the object, conditions without `lastTransitionTime` (stamped when reported); absent: leave it. */
+  readonly status?: Readonly<Record<string, unknown>>;
+  /** Recorded only when the condition of the same type changes. */
+  readonly events: readonly PlannedEvent[];
+  /** The config files the runtime reads, by file name; absent for kinds without a runtime. */
+  readonly config?: ConfigFiles;
+}
+
+/** File name (`config.yaml`, `backends.yaml`) → YAML text. */
+export type ConfigFiles = Readonly<Record<string, string>>;
+
+export interface PlannedEvent {
+  readonly type: 'Normal' | 'Warning';
+  /** CamelCase, the reason of the condition that tells the same. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A condition as planned; `observedGeneration` and `lastTransitionTime` are added when it is reported. */
+export interface PlannedCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+}

@@ -1,0 +1,11 @@
+import type { KubeObject } from '../object.ts';
+
+/**
+ * Where `resolve` reads from: the informers of a cluster or the manifests of a directory. Synchronous, because both hold
+ * what they know in memory; a kind that is not watched throws, so that a missing watch cannot look like a missing object.
+ */
+export interface Source {
+  get(kind: string, namespace: string, name: string): KubeObject | undefined;
+  /** All objects of the kind in the namespace, in name order. */
+  list(kind: string, namespace: string): readonly KubeObject[];
+}

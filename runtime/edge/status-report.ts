@@ -1,0 +1,37 @@
+/** Body of `GET /status` on the management port: what one process knows of itself. The operator merges those of all replicas. */
+export interface StatusReport {
+  /** Version of the runtime. */
+  readonly version: string;
+  readonly config: {
+    /** SHA-256 (hex) over the names and bytes of the config files being served. */
+    readonly hash: string;
+    /** Why a newer version of the files is not served: one line per problem. Absent when the newest is served. */
+    readonly refused?: readonly string[];
+  };
+  /** Tools offered to an anonymous caller after aggregation. */
+  readonly toolCount: number;
+  readonly backends: readonly BackendReport[];
+  /** Tools, prompts or resources that lost their name to an earlier backend. */
+  readonly collisions: readonly CollisionReport[];
+}
+
+export interface BackendReport {
+  readonly name: string;
+  readonly status: BackendStatus;
+  /** Why it is not `ready`; safe to show. */
+  readonly message?: string;
+  /** RFC 3339; when its last list, call or probe ended. */
+  readonly lastHealthCheck?: string;
+  /** Failures since the last success. */
+  readonly consecutiveFailures: number;
+  readonly toolCount: number;
+}
+
+/** spec: status.discoveredBackends[].status */
+export type BackendStatus = 'ready' | 'degraded' | 'unavailable' | 'unauthenticated' | 'unknown';
+
+export interface CollisionReport {
+  readonly name: string;
+  readonly keptBy: string;
+  readonly lostBy: string;
+}
