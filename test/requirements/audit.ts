@@ -1,0 +1,27 @@
+import { later, proven } from './rule.ts';
+
+export const audit = {
+  'audit.enabled.default-false': later('observability', '`config.audit.enabled` defaults to false: no audit event is written.'),
+  'audit.enabled.true': later('observability', '`config.audit.enabled: true` turns audit logging on.'),
+  'audit.component': later('observability', '`config.audit.component` is the component name in audit events.'),
+  'audit.event-types.empty-all': later('observability', 'An empty or absent `config.audit.eventTypes` audits all event types.'),
+  'audit.event-types.selected': later('observability', 'A non-empty `config.audit.eventTypes` limits auditing to the listed types.'),
+  'audit.exclude-event-types': later('observability', 'Event types in `config.audit.excludeEventTypes` are not audited.'),
+  'audit.exclude-event-types.precedence': later('observability', '`excludeEventTypes` takes precedence over `eventTypes`.'),
+  'audit.request-data.default-false': later('observability', '`config.audit.includeRequestData` defaults to false: events hold no request data.'),
+  'audit.request-data.included': later('observability', '`config.audit.includeRequestData: true` puts request data into events.'),
+  'audit.response-data.default-false': later('observability', '`config.audit.includeResponseData` defaults to false: events hold no response data.'),
+  'audit.response-data.included': later('observability', '`config.audit.includeResponseData: true` puts response data into events.'),
+  'audit.max-data-size.default': later('observability', '`config.audit.maxDataSize` is an integer number of bytes and defaults to 1024.'),
+  'audit.max-data-size.request': later('observability', '`config.audit.maxDataSize` caps included request data.'),
+  'audit.max-data-size.response': later('observability', '`config.audit.maxDataSize` caps included response data.'),
+  'audit.log-file.empty-stdout': later('observability', 'An empty or absent `config.audit.logFile` sends audit events to stdout.'),
+  'audit.log-file.path': later('observability', '`config.audit.logFile` names the file that audit events are written to.'),
+  'audit.detect-application-errors.default-true': later('observability', '`config.audit.detectApplicationErrors` defaults to true.'),
+  'audit.detect-application-errors.true': later('observability', 'With `detectApplicationErrors` a buffered prefix of the JSON-RPC response body is inspected for error fields when the HTTP status is 2xx.'),
+  'audit.detect-application-errors.only-2xx': later('observability', 'The body inspection takes place only for HTTP status 2xx; other statuses are judged by status.'),
+  'audit.detect-application-errors.independent-of-response-data': later('observability', 'Error detection does not depend on `includeResponseData`.'),
+  'audit.detect-application-errors.false': later('observability', 'With `detectApplicationErrors: false` response bodies are not inspected.'),
+  'events.no-webhooks': later('observability', 'The service has no outbound webhooks or subscriptions of its own; events go to the audit record only.'),
+  'audit.mcp-operations': later('observability', 'With audit enabled MCP protocol operations are recorded as audit events.'),
+};

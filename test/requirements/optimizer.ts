@@ -1,0 +1,27 @@
+import { later, proven } from './rule.ts';
+
+export const optimizer = {
+  'optimizer.optional': later('optimizer', 'The optimizer is optional: without `config.optimizer` the aggregated tools are advertised as they are.'),
+  'optimizer.find-tool-advertised': later('optimizer', 'With the optimizer the operation `find_tool` is advertised, through which clients discover tools.'),
+  'optimizer.call-tool-advertised': later('optimizer', 'With the optimizer the operation `call_tool` is advertised, through which clients call a discovered tool.'),
+  'optimizer.backend-tools-replaced': later('optimizer', 'With the optimizer the backend tools themselves are no longer advertised.'),
+  'optimizer.embedding-server-ref.required': later('optimizer', '`spec.embeddingServerRef` is required when the optimizer is enabled.'),
+  'optimizer.embedding-server-ref.must-be-ready': later('optimizer', 'The referenced EmbeddingServer must be ready when the optimizer is enabled.'),
+  'optimizer.embedding-service.full-base-url': later('optimizer', '`optimizer.embeddingService` is the full base URL of the embedding service.'),
+  'optimizer.embedding-service.overridden-by-ref': later('optimizer', '`spec.embeddingServerRef` overrides `optimizer.embeddingService`.'),
+  'optimizer.embedding-service.override-warns': later('optimizer', 'Overriding a given `optimizer.embeddingService` by the reference produces a warning.'),
+  'optimizer.embedding-service.filled-from-ref': later('optimizer', 'The resolved URL of `spec.embeddingServerRef` fills `optimizer.embeddingService`.'),
+  'optimizer.embedding-timeout.default': later('optimizer', '`optimizer.embeddingServiceTimeout` defaults to 30s.'),
+  'optimizer.embedding-timeout.custom': later('optimizer', '`optimizer.embeddingServiceTimeout` is the timeout of embedding calls.'),
+  'optimizer.semantic-ratio.default': later('optimizer', '`optimizer.hybridSearchSemanticRatio` defaults to `0.5`.'),
+  'optimizer.semantic-ratio.zero-keyword': later('optimizer', 'Ratio 0.0 means keyword search only.'),
+  'optimizer.semantic-ratio.one-semantic': later('optimizer', 'Ratio 1.0 means semantic search only.'),
+  'optimizer.max-tools.default': later('optimizer', '`optimizer.maxToolsToReturn` (integer) defaults to 8.'),
+  'optimizer.max-tools.honoured': later('optimizer', '`optimizer.maxToolsToReturn` bounds the results of one search.'),
+  'optimizer.distance.default': later('optimizer', '`optimizer.semanticDistanceThreshold` defaults to `1.0`.'),
+  'optimizer.distance.scale': later('optimizer', 'The semantic distance runs from 0 (identical) to 2 (unrelated).'),
+  'optimizer.distance.drops-above': later('optimizer', 'Semantic results whose distance is above `semanticDistanceThreshold` are dropped.'),
+  'optimizer.distance.keyword-unaffected': later('optimizer', '`semanticDistanceThreshold` does not affect keyword search.'),
+  'optimizer.semantic-ratio.mixed': later('optimizer', 'A ratio between 0.0 and 1.0 balances keyword and semantic results accordingly.'),
+  'endpoints.mcp.optimizer-hides-composites': later('optimizer', 'With the optimizer enabled `tools/list` holds `find_tool` and `call_tool` only, so composite tools are not listed either.'),
+};

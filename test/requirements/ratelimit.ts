@@ -1,0 +1,21 @@
+import { later, proven } from './rule.ts';
+
+export const ratelimit = {
+  'ratelimit.requires-kvstore': later('rate limits', 'Distributed rate limiting requires `kvstore` session storage.'),
+  'ratelimit.distributed': later('rate limits', 'With kvstore session storage all replicas share the buckets.'),
+  'ratelimit.shared': later('rate limits', '`rateLimiting.shared` is one bucket shared by all users of the server.'),
+  'ratelimit.per-user': later('rate limits', '`rateLimiting.perUser` gives each authenticated user an own bucket.'),
+  'ratelimit.per-user.requires-auth': later('rate limits', '`rateLimiting.perUser` requires authentication to be enabled.'),
+  'ratelimit.tools.only-named': later('rate limits', 'A `rateLimiting.tools` item limits only calls of the tool it names.'),
+  'ratelimit.tools.extra': later('rate limits', 'Per-tool limits are extra and do not replace the server-level limits.'),
+  'ratelimit.tools.shared': later('rate limits', '`rateLimiting.tools[].shared` is a bucket of the tool shared by all users.'),
+  'ratelimit.tools.per-user': later('rate limits', '`rateLimiting.tools[].perUser` gives each user an own bucket for the tool.'),
+  'ratelimit.tools.per-user-requires-auth': later('rate limits', '`rateLimiting.tools[].perUser` needs an authenticated user just as `rateLimiting.perUser` does.'),
+  'ratelimit.bucket.capacity': later('rate limits', '`maxTokens` is the capacity of the bucket: no more tokens gather, however long the pause.'),
+  'ratelimit.bucket.burst': later('rate limits', '`maxTokens` is the burst size: a full bucket lets that many requests through at once.'),
+  'ratelimit.bucket.refill-rate': later('rate limits', 'Tokens return at the rate `maxTokens / refillPeriod` per second, continuously.'),
+  'ratelimit.bucket.refill-period': later('rate limits', '`refillPeriod` is the time in which an empty bucket refills to `maxTokens`.'),
+  'ratelimit.server-bucket-empty': later('rate limits', 'A request is rejected when the server-level bucket that applies to it is empty.'),
+  'ratelimit.tool-bucket-empty': later('rate limits', 'A request is rejected when the per-tool bucket that applies to it is empty.'),
+  'ratelimit.both-must-pass': later('rate limits', 'A request must pass both the server-level and the per-tool limit.'),
+};
