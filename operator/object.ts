@@ -37,6 +37,8 @@ export interface ManagedFields {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
   readonly subresource?: string;
+  /** RFC 3339, whole seconds: when this manager last changed a field it owns. */
+  readonly time?: string;
   /** The `fieldsV1` tree (`f:name`, `k:{…}`, `v:…`, `.`). */
   readonly fieldsV1?: Readonly<Record<string, unknown>>;
 }

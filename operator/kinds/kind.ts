@@ -6,10 +6,12 @@ import type { Source } from '../read/source.ts';
 /** One reconciled kind: what it reads, and what it makes of it. `operator/kinds/index.ts` lists them all. */
 export interface ReconciledKind<Bundle = unknown> {
   readonly kind: string;
-  /** Child kinds it owns; the engine watches them and maps them back by owner reference. */
+  /** Child kinds it owns; the engine watches them, maps them back by owner reference and removes those no longer planned. */
   readonly owns: readonly string[];
-  /** Kinds whose every change in a namespace may matter to objects of this kind although no reference names them (group members). */
-  readonly membershipOf?: readonly string[];
+  /** Every other kind `resolve` and `affectedBy` ask the source for; the engine watches exactly `kind`, `owns`, `reads`. */
+  readonly reads: readonly string[];
+  /** Keys of the status that may grow stale, at any depth (`lastHealthCheck`): alone they cause a write every 10 minutes at most. */
+  readonly volatileStatus?: readonly string[];
   /** Gathers everything `plan` needs into one frozen value; undefined when the object is gone. */
   resolve(source: Source, key: ObjectKey): Bundle | undefined;
   plan(bundle: Bundle, settings: Settings): Plan;

@@ -1,4 +1,5 @@
-import type { KubeObject } from '../object.ts';
+import type { StatusReport } from '../../runtime/edge/status-report.ts';
+import type { KubeObject, ObjectKey } from '../object.ts';
 
 /**
  * Where `resolve` reads from: the informers of a cluster or the manifests of a directory. Synchronous, because both hold
@@ -8,4 +9,9 @@ export interface Source {
   get(kind: string, namespace: string, name: string): KubeObject | undefined;
   /** All objects of the kind in the namespace, in name order. */
   list(kind: string, namespace: string): readonly KubeObject[];
+  /** What the pods of a server last said of themselves, by pod name; absent where nobody asks pods (a directory, goldens). */
+  reports?(owner: ObjectKey): PodReports;
 }
+
+/** Pods that have not been asked yet are missing from the map. */
+export type PodReports = ReadonlyMap<string, StatusReport | 'unreachable'>;
