@@ -1,0 +1,3 @@
+module vmcp.dev/test/cluster/pause
+
+go 1.26.0

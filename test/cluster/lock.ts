@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/**
+ * Runs `work` while no other process of this machine does the same under that name. The lock is an abstract Unix socket:
+ * the kernel lets go of it when the holder dies, however it dies, so that nobody ever has to guess whether a lock is stale.
+ */
+export async function withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const release = await acquire(name);
+  try {
+    return await work();
+  } finally {
+    await release();
+  }
+}
+
+/** Takes the lock and keeps it until the returned function is called, or until this process ends. */
+export async function acquire(name: string): Promise<() => Promise<void>> {
+  const address = `\0vmcp-test-${createHash('sha256').update(name).digest('hex')}`;
+  for (;;) {
+    const waiting = new Set<Socket>();
+    const server = createServer((socket) => {
+      waiting.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.unref();
+    });
+    if (await listens(server, address)) {
+      server.unref();
+      return () => release(server, waiting);
+    }
+    await holderGone(address);
+  }
+}
+
+async function listens(server: Server, address: string): Promise<boolean> {
+  try {
+    server.listen(address);
+    await once(server, 'listening');
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false;
+    throw error;
+  }
+}
+
+/** A connection to the holder ends when the holder lets go. */
+async function holderGone(address: string): Promise<void> {
+  const socket = connect(address);
+  await new Promise<void>((resolve) => {
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => resolve());
+    socket.resume();
+  });
+}
+
+async function release(server: Server, waiting: Set<Socket>): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  for (const socket of waiting) socket.destroy();
+  await closed;
+}
