@@ -59,3 +59,6 @@ export const keyOf = (object: KubeObject): ObjectKey => ({
   namespace: object.metadata.namespace ?? '',
   name: object.metadata.name,
 });
+
+/** The field manager everything is applied under; Leases, Events and Secrets are written under it too. */
+export const fieldManager = 'vmcp-operator';

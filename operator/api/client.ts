@@ -1,0 +1,132 @@
+import { isNotFound } from './errors.ts';
+import { collectionPath, objectPath, resourceOf } from './resources.ts';
+import type { Resource, ResourceTable } from './resources.ts';
+import { acceptOf, typed } from './selection.ts';
+import type { Selection } from './selection.ts';
+import type { Transport } from './transport.ts';
+import { watchEvents } from './watch.ts';
+import type { WatchEvent } from './watch.ts';
+import { fieldManager, keyOf } from '../object.ts';
+import type { KubeObject, ObjectKey } from '../object.ts';
+
+export interface ObjectList {
+  readonly items: readonly KubeObject[];
+  /** Where a watch may go on. */
+  readonly resourceVersion: string;
+}
+
+/** The API server as this operator uses it: raw JSON in and out, so a field we do not know survives. */
+export interface ApiClient {
+  /** Undefined when there is no such object. */
+  get(key: ObjectKey, signal: AbortSignal): Promise<KubeObject | undefined>;
+  list(selection: Selection, signal: AbortSignal): Promise<ObjectList>;
+  /** Ends when the server ends it; throws `ApiError` 410 when `resourceVersion` is too old. */
+  watch(selection: Selection, resourceVersion: string, signal: AbortSignal): AsyncIterable<WatchEvent>;
+  /** Server-side apply with force: fields we name become ours, whoever held them. */
+  apply(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
+  applyStatus(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
+  create(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
+  /** Optimistic: answers 409 unless `metadata.resourceVersion` is the newest. */
+  replace(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
+  mergePatch(key: ObjectKey, patch: object, signal: AbortSignal): Promise<KubeObject>;
+  /** Deletes exactly the object with this uid, in the background; one that is gone already counts as deleted. */
+  remove(key: ObjectKey, uid: string, signal: AbortSignal): Promise<void>;
+}
+
+const pageSize = 500;
+
+export const apiClient = (transport: Transport, table: ResourceTable): ApiClient => {
+  const pathOf = (key: ObjectKey): string => objectPath(resourceOf(table, key.kind), key);
+  const applyAt = async (path: string, object: KubeObject, signal: AbortSignal): Promise<KubeObject> =>
+    (await transport.json(
+      {
+        method: 'PATCH',
+        path,
+        query: { fieldManager, force: true },
+        contentType: 'application/apply-patch+yaml',
+        body: object,
+      },
+      signal,
+    )) as KubeObject;
+  return {
+    get: (key, signal) => getOrUndefined(transport, pathOf(key), signal),
+    list: (selection, signal) => listAll(transport, resourceOf(table, selection.kind), selection, signal),
+    watch: (selection, resourceVersion, signal) =>
+      watchEvents(transport, { resource: resourceOf(table, selection.kind), selection, resourceVersion }, signal),
+    apply: (object, signal) => applyAt(pathOf(keyOf(object)), object, signal),
+    applyStatus: (object, signal) => applyAt(`${pathOf(keyOf(object))}/status`, object, signal),
+    create: async (object, signal) => {
+      const path = collectionPath(resourceOf(table, object.kind), object.metadata.namespace ?? '');
+      const call = { method: 'POST', path, query: { fieldManager }, body: object } as const;
+      return (await transport.json(call, signal)) as KubeObject;
+    },
+    replace: async (object, signal) => {
+      const call = { method: 'PUT', path: pathOf(keyOf(object)), query: { fieldManager }, body: object } as const;
+      return (await transport.json(call, signal)) as KubeObject;
+    },
+    mergePatch: async (key, patch, signal) => {
+      const contentType = 'application/merge-patch+json';
+      const call = { method: 'PATCH', path: pathOf(key), query: { fieldManager }, contentType, body: patch } as const;
+      return (await transport.json(call, signal)) as KubeObject;
+    },
+    remove: (key, uid, signal) => removeExactly(transport, pathOf(key), uid, signal),
+  };
+};
+
+const getOrUndefined = async (
+  transport: Transport,
+  path: string,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> => {
+  try {
+    return (await transport.json({ method: 'GET', path }, signal)) as KubeObject;
+  } catch (error) {
+    if (isNotFound(error)) {
+      return undefined;
+    }
+    throw error;
+  }
+};
+
+const removeExactly = async (transport: Transport, path: string, uid: string, signal: AbortSignal): Promise<void> => {
+  const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background', preconditions: { uid } };
+  try {
+    await transport.json({ method: 'DELETE', path, body }, signal);
+  } catch (error) {
+    if (!isNotFound(error)) {
+      throw error;
+    }
+  }
+};
+
+interface RawList {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+  readonly items: readonly KubeObject[] | null;
+}
+
+const listAll = async (
+  transport: Transport,
+  resource: Resource,
+  selection: Selection,
+  signal: AbortSignal,
+): Promise<ObjectList> => {
+  const items: KubeObject[] = [];
+  let next: string | undefined;
+  for (;;) {
+    const page = (await transport.json(
+      {
+        method: 'GET',
+        path: collectionPath(resource, selection.namespace),
+        query: { limit: pageSize, continue: next, labelSelector: selection.labelSelector },
+        accept: acceptOf(selection, 'PartialObjectMetadataList'),
+      },
+      signal,
+    )) as RawList;
+    // Items of a list lack kind and apiVersion.
+    items.push(...(page.items ?? []).map((item) => typed(item, resource)));
+    next = page.metadata.continue;
+    if (next === undefined || next === '') {
+      return { items, resourceVersion: page.metadata.resourceVersion };
+    }
+  }
+};

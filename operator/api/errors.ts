@@ -1,0 +1,56 @@
+/** `Status` of the API server, as far as it is read here. */
+interface Status {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: { readonly retryAfterSeconds?: number; readonly kind?: string; readonly name?: string };
+}
+
+/** An answer of the API server that is not a success. `message` is the server's own words, fit for a condition. */
+export class ApiError extends Error {
+  /** HTTP status. */
+  readonly status: number;
+  /** CamelCase word of the server (`Invalid`, `Forbidden`, `AlreadyExists`); `Unknown` where it gave none. */
+  readonly reason: string;
+  /** How long the server asked us to stay away. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(status: number, body: Status, retryAfterMs?: number) {
+    super(body.message ?? `the API server answered ${status}`);
+    this.name = 'ApiError';
+    this.status = status;
+    this.reason = body.reason ?? 'Unknown';
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Reads the `Status` out of an error's body; a body of another form (a proxy's HTML) is named by its status code only. */
+export const apiErrorOf = (status: number, text: string, retryAfter: string | undefined): ApiError => {
+  const body = statusIn(text);
+  const seconds = Number(retryAfter ?? body.details?.retryAfterSeconds);
+  return new ApiError(status, body, Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined);
+};
+
+const statusIn = (text: string): Status => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+};
+
+const hasStatus = (error: unknown, ...statuses: readonly number[]): error is ApiError =>
+  error instanceof ApiError && statuses.includes(error.status);
+
+/** The server will not take this object however often it is sent: a user's mistake, not a fault. */
+export const isRefusal = (error: unknown): error is ApiError => hasStatus(error, 400, 403, 422);
+
+export const isNotFound = (error: unknown): error is ApiError => hasStatus(error, 404);
+
+/** The object changed, or is another one than the one meant (uid precondition). */
+export const isConflict = (error: unknown): error is ApiError => hasStatus(error, 409);
+
+/** The resource version asked for is too old; only a new list helps. */
+export const isExpired = (error: unknown): error is ApiError => hasStatus(error, 410);
+
+export const isTooManyRequests = (error: unknown): error is ApiError => hasStatus(error, 429);

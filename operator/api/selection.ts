@@ -1,0 +1,22 @@
+import type { Resource } from './resources.ts';
+import type { KubeObject } from '../object.ts';
+
+/** Which objects of a kind; an empty namespace means all of them. */
+export interface Selection {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly labelSelector?: string;
+  /** Ask for metadata alone: nothing else of the objects crosses the wire. */
+  readonly metadataOnly?: boolean;
+}
+
+/** What `Accept` must say to be sent metadata alone. */
+export const acceptOf = (selection: Selection, form: 'PartialObjectMetadata' | 'PartialObjectMetadataList'): string =>
+  selection.metadataOnly === true ? `application/json;as=${form};g=meta.k8s.io;v=v1` : 'application/json';
+
+/** The object under its own kind, also when the server sent `PartialObjectMetadata` or nothing. */
+export const typed = (object: KubeObject, resource: Resource): KubeObject => ({
+  ...object,
+  apiVersion: resource.apiVersion,
+  kind: resource.kind,
+});

@@ -1,0 +1,99 @@
+import type { Dispatcher } from 'undici';
+import { apiErrorOf } from './errors.ts';
+import type { Connection } from './kubeconfig.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { Clock } from '../engine/clock.ts';
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly accept?: string;
+  readonly contentType?: string;
+  readonly body?: unknown;
+  /** Longest silence of the server, in milliseconds. Default 30 s. */
+  readonly timeoutMs?: number;
+}
+
+/** Raw JSON over HTTP; every answer that is not a success is thrown as `ApiError`. */
+export interface Transport {
+  json(call: Call, signal: AbortSignal): Promise<unknown>;
+  /** The body as it arrives; not counted against the rate limit. */
+  stream(call: Call, signal: AbortSignal): Promise<AsyncIterable<Buffer>>;
+}
+
+export interface TransportDeps {
+  readonly clock: Clock;
+  readonly rateLimit: RateLimit;
+  /** Told of every answer: method, path without query, status. */
+  readonly observe?: (method: string, path: string, status: number) => void;
+}
+
+/** How long a value of `Authorization` is used before it is asked for again; the kubelet rotates tokens long before they end. */
+const credentialsMs = 60_000;
+
+export const transport = (connection: Connection, deps: TransportDeps): Transport => {
+  const authorization = cached(() => connection.authorization(), deps.clock);
+  const send = async (call: Call, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
+    const response = await connection.dispatcher.request({
+      origin: connection.origin,
+      path: connection.pathPrefix + call.path,
+      method: call.method,
+      query: present(call.query ?? {}),
+      headers: present({
+        accept: call.accept ?? 'application/json',
+        authorization: await authorization.get(),
+        'content-type': call.body === undefined ? undefined : (call.contentType ?? 'application/json'),
+        'user-agent': 'vmcp-operator',
+      }),
+      body: call.body === undefined ? null : JSON.stringify(call.body),
+      signal,
+      headersTimeout: call.timeoutMs ?? 30_000,
+      bodyTimeout: call.timeoutMs ?? 30_000,
+    });
+    deps.observe?.(call.method, call.path, response.statusCode);
+    if (response.statusCode < 300) {
+      return response;
+    }
+    if (response.statusCode === 401) {
+      authorization.forget();
+    }
+    const retryAfter = response.headers['retry-after'];
+    throw apiErrorOf(response.statusCode, await response.body.text(), [retryAfter].flat()[0]);
+  };
+  return {
+    json: async (call, signal) => {
+      await deps.rateLimit(signal);
+      return (await send(call, signal)).body.json();
+    },
+    stream: async (call, signal) => (await send(call, signal)).body,
+  };
+};
+
+interface Cached {
+  get(): Promise<string | undefined>;
+  forget(): void;
+}
+
+const cached = (read: () => Promise<string | undefined>, clock: Clock): Cached => {
+  let held: { readonly value: Promise<string | undefined>; readonly untilMs: number } | undefined;
+  return {
+    get: async () => {
+      if (held === undefined || held.untilMs <= clock.now()) {
+        held = { value: read(), untilMs: clock.now() + credentialsMs };
+      }
+      try {
+        return await held.value;
+      } catch (error) {
+        held = undefined;
+        throw error;
+      }
+    },
+    forget: () => {
+      held = undefined;
+    },
+  };
+};
+
+const present = <T>(record: Readonly<Record<string, T | undefined>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(record).filter((entry): entry is [string, T & {}] => entry[1] !== undefined));

@@ -1,0 +1,73 @@
+import { apiErrorOf } from './errors.ts';
+import { collectionPath } from './resources.ts';
+import type { Resource } from './resources.ts';
+import { acceptOf, typed } from './selection.ts';
+import type { Selection } from './selection.ts';
+import type { Transport } from './transport.ts';
+import type { KubeObject } from '../object.ts';
+
+export interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  /** Of a bookmark only `metadata.resourceVersion` means something. */
+  readonly object: KubeObject;
+}
+
+interface WatchRequest {
+  readonly resource: Resource;
+  readonly selection: Selection;
+  readonly resourceVersion: string;
+}
+
+/** Servers send a bookmark about every minute, so a longer silence is a dead connection. */
+const silenceMs = 150_000;
+
+/** Servers end a watch by then; the informer just goes on where it was. */
+const watchSeconds = 600;
+
+export async function* watchEvents(
+  transport: Transport,
+  request: WatchRequest,
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent> {
+  const { resource, selection, resourceVersion } = request;
+  const body = await transport.stream(
+    {
+      method: 'GET',
+      path: collectionPath(resource, selection.namespace),
+      query: {
+        watch: true,
+        allowWatchBookmarks: true,
+        timeoutSeconds: watchSeconds,
+        resourceVersion,
+        labelSelector: selection.labelSelector,
+      },
+      accept: acceptOf(selection, 'PartialObjectMetadata'),
+      timeoutMs: silenceMs,
+    },
+    signal,
+  );
+  for await (const line of lines(body)) {
+    const event = JSON.parse(line) as WatchEvent | { readonly type: 'ERROR'; readonly object: { code?: number } };
+    if (event.type === 'ERROR') {
+      throw apiErrorOf(event.object.code ?? 500, JSON.stringify(event.object), undefined);
+    }
+    yield { type: event.type, object: typed(event.object, resource) };
+  }
+}
+
+/** Splits on newlines; a piece without one at the end was cut off and is dropped. */
+export async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body) {
+    const text = decoder.decode(chunk, { stream: true });
+    const end = text.lastIndexOf('\n');
+    if (end < 0) {
+      rest += text;
+      continue;
+    }
+    const whole = rest + text.slice(0, end);
+    rest = text.slice(end + 1);
+    yield* whole.split('\n').filter((line) => line !== '');
+  }
+}

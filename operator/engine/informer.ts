@@ -1,0 +1,90 @@
+import { backoffMs } from './clock.ts';
+import type { Clock } from './clock.ts';
+import type { Store } from './store.ts';
+import { trim } from './trim.ts';
+import type { ApiClient } from '../api/client.ts';
+import { isExpired } from '../api/errors.ts';
+import type { Selection } from '../api/selection.ts';
+
+export interface InformerDeps {
+  readonly api: Pick<ApiClient, 'list' | 'watch'>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Told of every failure; the informer goes on by itself. */
+  readonly onFailure: (selection: Selection, error: unknown) => void;
+}
+
+const retry = { baseMs: 500, maxMs: 30_000 };
+
+/** A watch that lived this long was a good one: the next failure starts again from the shortest delay. */
+const healthyMs = 10_000;
+
+/**
+ * Keeps `store` equal to the selected objects until `signal` is aborted, whatever happens to the connection: list, watch
+ * with bookmarks, go on from the last version seen, list again only when the server has forgotten that version.
+ * Resolves `synced` after the first list.
+ */
+export const inform = (
+  selection: Selection,
+  store: Store,
+  deps: InformerDeps,
+  signal: AbortSignal,
+): { readonly synced: Promise<void>; readonly ended: Promise<void> } => {
+  const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
+  return { synced, ended: follow(selection, { store, markSynced }, deps, signal) };
+};
+
+interface Target {
+  readonly store: Store;
+  readonly markSynced: () => void;
+}
+
+const follow = async (selection: Selection, target: Target, deps: InformerDeps, signal: AbortSignal): Promise<void> => {
+  let version: string | undefined;
+  let failures = 0;
+  while (!signal.aborted) {
+    const startedAt = deps.clock.now();
+    try {
+      version ??= await relist(selection, target, deps, signal);
+      for await (const event of deps.api.watch(selection, version, signal)) {
+        version = event.object.metadata.resourceVersion ?? version;
+        if (event.type === 'DELETED') {
+          target.store.remove(event.object);
+        } else if (event.type !== 'BOOKMARK') {
+          target.store.put(trim(event.object));
+        }
+      }
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) {
+        return;
+      }
+      version = isExpired(error) ? undefined : version;
+      failures = deps.clock.now() - startedAt > healthyMs ? 1 : failures + 1;
+      deps.onFailure(selection, error);
+    }
+    // A server that ends watches at once without an error must not be asked in a tight loop either.
+    const isShort = deps.clock.now() - startedAt < healthyMs;
+    await pause(isShort ? backoffMs(Math.max(1, failures), retry, deps.random) : 0, deps.clock, signal);
+  }
+};
+
+const relist = async (
+  selection: Selection,
+  target: Target,
+  deps: InformerDeps,
+  signal: AbortSignal,
+): Promise<string> => {
+  const list = await deps.api.list(selection, signal);
+  target.store.replace(list.items.map(trim), selection.namespace, list.resourceVersion);
+  target.markSynced();
+  return list.resourceVersion;
+};
+
+const pause = async (delayMs: number, clock: Clock, signal: AbortSignal): Promise<void> => {
+  try {
+    await clock.sleep(delayMs, signal);
+  } catch {
+    // Aborted: the loop sees it.
+  }
+};

@@ -1,0 +1,174 @@
+import { backoffMs } from './clock.ts';
+import type { Clock } from './clock.ts';
+
+export interface QueueOptions {
+  /** Keys worked on at once. */
+  readonly workers: number;
+  /** A key is taken up once it has been quiet for this long … */
+  readonly quietMs: number;
+  /** … but at the latest this long after the first change. */
+  readonly quietAtMostMs: number;
+  readonly retry: { readonly baseMs: number; readonly maxMs: number };
+}
+
+/** What to do with a key after it was worked on. */
+export type WorkResult = { readonly againAfterMs?: number };
+
+export interface QueueDeps {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** A throw means: try again later. */
+  readonly work: (key: string, signal: AbortSignal) => Promise<WorkResult>;
+  /** Told of every throw with the delay until the next attempt. */
+  readonly onFailure: (key: string, error: unknown, delayMs: number) => void;
+}
+
+interface Entry {
+  /** When it is due, in clock time; undefined while nothing is to be done. */
+  dueAt: number | undefined;
+  /** First change since it was last taken up. */
+  touchedAt: number | undefined;
+  cancel: (() => void) | undefined;
+  failures: number;
+  state: 'waiting' | 'ready' | 'working';
+}
+
+/**
+ * Keys that need work. A key waits once however often it is added, is worked on by one worker at a time, and comes back
+ * with growing delays when its work throws. Nothing is worked on before `run` and after its signal is aborted; keys stay.
+ */
+export class KeyedQueue {
+  readonly #options: QueueOptions;
+  readonly #deps: QueueDeps;
+  readonly #entries = new Map<string, Entry>();
+  readonly #ready = new Set<string>();
+  readonly #idle = new Set<() => void>();
+  #working = 0;
+  #signal: AbortSignal | undefined;
+
+  constructor(options: QueueOptions, deps: QueueDeps) {
+    this.#options = options;
+    this.#deps = deps;
+  }
+
+  /** Keys waiting, due or being worked on. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Something the key depends on changed: take it up when changes have calmed down. */
+  touch(key: string): void {
+    const now = this.#deps.clock.now();
+    const entry = this.#entry(key);
+    entry.touchedAt ??= now;
+    const { quietMs, quietAtMostMs } = this.#options;
+    this.#schedule(key, entry, Math.min(now + quietMs, entry.touchedAt + quietAtMostMs));
+  }
+
+  /** Take the key up after `delayMs`, or sooner when it is due sooner. */
+  addAfter(key: string, delayMs: number): void {
+    const entry = this.#entry(key);
+    const dueAt = this.#deps.clock.now() + delayMs;
+    if (entry.dueAt === undefined || dueAt < entry.dueAt) {
+      this.#schedule(key, entry, dueAt);
+    }
+  }
+
+  /** Works until `signal` is aborted; resolves when the last worker has come back. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    this.#dispatch();
+    await new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      if (signal.aborted) {
+        resolve();
+      }
+    });
+    this.#signal = undefined;
+    if (this.#working > 0) {
+      await new Promise<void>((resolve) => this.#idle.add(resolve));
+    }
+  }
+
+  #entry(key: string): Entry {
+    const known = this.#entries.get(key);
+    if (known !== undefined) {
+      return known;
+    }
+    const entry: Entry = { dueAt: undefined, touchedAt: undefined, cancel: undefined, failures: 0, state: 'waiting' };
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #schedule(key: string, entry: Entry, dueAt: number): void {
+    entry.cancel?.();
+    entry.dueAt = dueAt;
+    // While it is worked on or ready, the time is only noted; `#settle` or the worker looks at it.
+    entry.cancel =
+      entry.state === 'waiting'
+        ? this.#deps.clock.after(Math.max(0, dueAt - this.#deps.clock.now()), () => this.#makeReady(key, entry))
+        : undefined;
+  }
+
+  #makeReady(key: string, entry: Entry): void {
+    entry.cancel = undefined;
+    entry.state = 'ready';
+    this.#ready.add(key);
+    this.#dispatch();
+  }
+
+  #dispatch(): void {
+    for (const key of this.#ready) {
+      if (this.#signal === undefined || this.#signal.aborted || this.#working >= this.#options.workers) {
+        return;
+      }
+      this.#ready.delete(key);
+      void this.#work(key, this.#signal);
+    }
+  }
+
+  async #work(key: string, signal: AbortSignal): Promise<void> {
+    const entry = this.#entry(key);
+    Object.assign(entry, { state: 'working', dueAt: undefined, touchedAt: undefined });
+    this.#working += 1;
+    const againAfterMs = await this.#attempt(key, entry, signal);
+    this.#working -= 1;
+    this.#settle(key, entry, againAfterMs);
+    if (this.#working === 0) {
+      this.#idle.forEach((resolve) => resolve());
+      this.#idle.clear();
+    }
+    this.#dispatch();
+  }
+
+  async #attempt(key: string, entry: Entry, signal: AbortSignal): Promise<number | undefined> {
+    try {
+      const result = await this.#deps.work(key, signal);
+      entry.failures = 0;
+      return result.againAfterMs;
+    } catch (error) {
+      entry.failures += 1;
+      const own = backoffMs(entry.failures, this.#options.retry, this.#deps.random);
+      const delayMs = Math.max(own, askedDelayMs(error));
+      if (!signal.aborted) {
+        this.#deps.onFailure(key, error, delayMs);
+      }
+      return delayMs;
+    }
+  }
+
+  #settle(key: string, entry: Entry, againAfterMs: number | undefined): void {
+    entry.state = 'waiting';
+    const again = againAfterMs === undefined ? [] : [this.#deps.clock.now() + againAfterMs];
+    const dueAt = Math.min(...again, entry.dueAt ?? Number.POSITIVE_INFINITY);
+    if (dueAt === Number.POSITIVE_INFINITY) {
+      this.#entries.delete(key);
+    } else {
+      this.#schedule(key, entry, dueAt);
+    }
+  }
+}
+
+/** An error may carry the delay the other side asked for (`Retry-After`). */
+const askedDelayMs = (error: unknown): number =>
+  error instanceof Error && 'retryAfterMs' in error && typeof error.retryAfterMs === 'number' ? error.retryAfterMs : 0;

@@ -1,0 +1,143 @@
+import { isSameQuantity } from './quantity-diff.ts';
+import { fieldManager } from '../object.ts';
+import type { KubeObject } from '../object.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * A node of a `fieldsV1` tree as its parent holds it: `f:<field>`, `k:<keys of a list element>`, `v:<element of a set>`
+ * below it, `.` for the node itself. Undefined: our manager holds nothing here.
+ */
+type Owned = Json | undefined;
+
+/**
+ * Does `live` already say what `desired` says, as far as our field manager speaks? Compared are the desired fields and
+ * those that `managedFields` lists under our manager: a field that we hold and no longer want is a difference, a field
+ * that somebody else added or the server defaulted is not. What merely identifies the object is not compared.
+ */
+export const agrees = (desired: KubeObject, live: KubeObject, subresource?: 'status'): boolean => {
+  const entry = live.metadata.managedFields?.find(
+    ({ manager, operation, subresource: of }) =>
+      manager === fieldManager && operation === 'Apply' && of === subresource,
+  );
+  return entry !== undefined && sameRecord(comparable(desired, subresource), live, entry.fieldsV1);
+};
+
+const comparable = (desired: KubeObject, subresource: 'status' | undefined): Json => {
+  if (subresource !== undefined) {
+    return { [subresource]: desired[subresource] };
+  }
+  const { apiVersion: _, kind: __, metadata, ...content } = desired;
+  const { labels, annotations, ownerReferences } = metadata;
+  return { ...content, metadata: { labels, annotations, ownerReferences } };
+};
+
+const same = (desired: unknown, live: unknown, owned: Owned, field = ''): boolean => {
+  if (isNothing(desired)) {
+    return isNothing(live) || holdsNothingInside(owned);
+  }
+  if (Array.isArray(desired)) {
+    return Array.isArray(live) && sameList(desired, live, owned);
+  }
+  if (isRecord(desired)) {
+    return (
+      isRecord(live) &&
+      (holdsNothingInside(owned) ? contains(live, desired, field) : sameRecord(desired, live, owned, field))
+    );
+  }
+  return sameScalar(desired, live, field);
+};
+
+const sameRecord = (desired: Json, live: Json, owned: Owned, field = ''): boolean => {
+  const fieldOf = (key: string): string => (quantityFields.has(field) ? field : key);
+  const wanted = Object.entries(desired).every(([key, value]) =>
+    same(value, live[key], recordAt(owned, `f:${key}`), fieldOf(key)),
+  );
+  const held = Object.keys(owned ?? {}).filter((key) => key.startsWith('f:'));
+  // `emptyDir: {}` is wanted although it is empty, hence `??`.
+  const unwanted = held.some(
+    (key) => (desired[key.slice(2)] ?? undefined) === undefined && !isNothing(live[key.slice(2)]),
+  );
+  return wanted && !unwanted;
+};
+
+const sameList = (desired: readonly unknown[], live: readonly unknown[], owned: Owned): boolean => {
+  if (owned === undefined) {
+    // We never applied this list, or lost all of it.
+    return false;
+  }
+  const keys = Object.keys(owned);
+  if (keys.some((key) => key.startsWith('k:'))) {
+    return sameKeyedList(desired, live, owned);
+  }
+  const values = keys.filter((key) => key.startsWith('v:')).map((key) => JSON.parse(key.slice(2)) as unknown);
+  if (values.length > 0) {
+    return values.length === desired.length && desired.every((item) => values.includes(item) && live.includes(item));
+  }
+  return contains(live, desired, '');
+};
+
+/** Elements are found by their keys; neither their order nor foreign elements matter. */
+const sameKeyedList = (desired: readonly unknown[], live: readonly unknown[], owned: Json): boolean => {
+  const unmatched = new Set(Object.keys(owned).filter((key) => key.startsWith('k:')));
+  const wanted = desired.every((item) => {
+    const held = [...unmatched].find((key) => isElement(item, key, 'or default'));
+    if (held === undefined) {
+      return false;
+    }
+    unmatched.delete(held);
+    const counterpart = live.find((candidate) => isElement(candidate, held, 'exactly'));
+    return counterpart !== undefined && same(item, counterpart, recordAt(owned, held));
+  });
+  return wanted && unmatched.size === 0;
+};
+
+/** `key` is `k:{"containerPort":4483,"protocol":"TCP"}`; a wanted element may leave a key to its default. */
+const isElement = (item: unknown, key: string, match: 'exactly' | 'or default'): boolean =>
+  isRecord(item) &&
+  Object.entries(JSON.parse(key.slice(2)) as Json).every(
+    ([name, value]) => item[name] === value || (match === 'or default' && item[name] === undefined),
+  );
+
+/** Everything wanted is there. Objects may have more, because the server fills in defaults; lists may not. */
+const contains = (live: unknown, desired: unknown, field: string): boolean => {
+  if (isNothing(desired)) {
+    return isNothing(live) || isRecord(live);
+  }
+  if (Array.isArray(desired)) {
+    return (
+      Array.isArray(live) &&
+      live.length === desired.length &&
+      desired.every((item, index) => contains(live[index], item, ''))
+    );
+  }
+  if (isRecord(desired)) {
+    const fieldOf = (key: string): string => (quantityFields.has(field) ? field : key);
+    return isRecord(live) && Object.entries(desired).every(([key, value]) => contains(live[key], value, fieldOf(key)));
+  }
+  return sameScalar(desired, live, field);
+};
+
+/** Fields of a pod that are quantities, or maps of them. */
+const quantityFields = new Set(['limits', 'requests', 'sizeLimit', 'divisor']);
+
+const sameScalar = (desired: unknown, live: unknown, field: string): boolean =>
+  desired === live || (quantityFields.has(field) && isSameQuantity(desired, live));
+
+const isRecord = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Empty lists and maps are dropped when the server stores an object, so they are the same as nothing. */
+const isNothing = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  (Array.isArray(value) && value.length === 0) ||
+  (isRecord(value) && Object.values(value).every((inner) => inner === undefined));
+
+/** The value is held as a whole (an atomic one) or not at all: no part of it is told apart by owner. */
+const holdsNothingInside = (owned: Owned): boolean => Object.keys(owned ?? {}).every((key) => key === '.');
+
+const recordAt = (owned: Owned, key: string): Owned => {
+  const child = owned?.[key];
+  return isRecord(child) ? child : undefined;
+};
