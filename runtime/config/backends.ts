@@ -1,0 +1,66 @@
+import * as z from 'zod';
+import { keyedList } from './keyed-list.ts';
+import { notYet } from './not-yet.ts';
+import { rule, withRules } from './rules.ts';
+import { filePathSchema, httpUrlSchema, stringMap, workloadNameSchema } from './scalars.ts';
+
+const backendShape = {
+  name: workloadNameSchema.describe('Identifies the backend; the name it has in the group.'),
+  url: httpUrlSchema.describe('Base URL of the MCP server.'),
+  transport: notYet(
+    z.enum(['sse', 'streamable-http']).describe('MCP transport of the backend.'),
+    'backends over the sse transport',
+    { except: ['streamable-http'] },
+  ),
+  type: z
+    .enum(['entry', ''])
+    .optional()
+    .describe('entry for a remote server named by an MCPServerEntry; empty for containers and proxies.'),
+  caBundlePath: notYet(
+    filePathSchema.optional().describe('File with the certificate authorities to trust; only with type entry.'),
+    'certificate authorities per backend',
+  ),
+  metadata: stringMap()
+    .optional()
+    .describe('Free metadata; the key group is set by the service and a value given for it is overridden.'),
+};
+
+const caBundleOnlyForEntries = rule<{ readonly caBundlePath?: unknown; readonly type?: unknown }>({
+  cel: "!has(self.caBundlePath) || (has(self.type) && self.type == 'entry')",
+  holds: (backend) => backend.caBundlePath === undefined || backend.type === 'entry',
+  reason: 'caBundlePath is allowed only with type entry',
+  remedy: 'remove caBundlePath, or set type: entry',
+  field: 'caBundlePath',
+});
+
+/** spec: config.backends[] */
+export const backendSchema = withRules(z.strictObject(backendShape), caBundleOnlyForEntries);
+
+/** A header that every request to the backend carries. File only: MCPServerEntry.spec.headerForward, with secrets as files. */
+const headerForwardSchema = z.strictObject({
+  plaintext: stringMap().optional().describe('Header values by name.'),
+  secretFiles: z
+    .record(z.string(), filePathSchema)
+    .optional()
+    .describe('Files that hold header values, by header name.'),
+});
+
+/** The same in the file. */
+export const fileBackendSchema = withRules(
+  z.strictObject({
+    ...backendShape,
+    headerForward: notYet(
+      headerForwardSchema.optional().describe('Headers that every request to the backend carries.'),
+      'forwarding headers',
+    ),
+  }),
+  caBundleOnlyForEntries,
+);
+
+const describeList = 'Backends served as written; used when outgoingAuth.source is inline.';
+
+/** spec: config.backends */
+export const backendsSchema = keyedList(backendSchema, 'name').optional().describe(describeList);
+
+/** The same in the file. */
+export const fileBackendsSchema = keyedList(fileBackendSchema, 'name').default([]).describe(describeList);

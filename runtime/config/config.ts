@@ -1,0 +1,98 @@
+import * as z from 'zod';
+import { aggregationSchema, fileAggregationSchema } from './aggregation.ts';
+import { auditSchema } from './audit.ts';
+import { embeddedAuthServerSchema } from './auth-server.ts';
+import { backendsSchema, fileBackendsSchema } from './backends.ts';
+import { compositeToolRefSchema, compositeToolsSchema } from './composite-tools.ts';
+import { extensionsSchema } from './extensions.ts';
+import { fileIncomingAuthSchema, incomingAuthSchema } from './incoming-auth.ts';
+import { notYet } from './not-yet.ts';
+import { operationalSchema } from './operational.ts';
+import { optimizerSchema } from './optimizer.ts';
+import { fileOutgoingAuthSchema, fileStrategySchema, outgoingAuthSchema } from './outgoing-auth.ts';
+import { rateLimitingSchema } from './rate-limiting.ts';
+import { stringMap, workloadNameSchema } from './scalars.ts';
+import { secretFiles } from './secret-spelling.ts';
+import { sessionStorageSchema } from './session-storage.ts';
+import { telemetrySchema } from './telemetry.ts';
+
+/** Version of the file's form; a runtime that meets a newer one refuses it. */
+export const FORMAT_VERSION = 1;
+
+/** Keys that resources and the file spell alike. */
+const sharedShape = {
+  groupRef: z.string().optional().describe('Name of the group; in the cluster taken from spec.groupRef.'),
+  metadata: stringMap().optional().describe('Free metadata, kept as log and resource attributes.'),
+  audit: auditSchema.optional(),
+  compositeTools: notYet(compositeToolsSchema, 'composite tools'),
+  operational: operationalSchema.prefault({}),
+  optimizer: optimizerSchema.optional(),
+  rateLimiting: rateLimitingSchema.optional(),
+  sessionStorage: sessionStorageSchema.optional(),
+  telemetry: telemetrySchema.optional(),
+  extensions: extensionsSchema.prefault({}),
+};
+
+const nameSchema = z.string().min(1).max(253).describe('Name of the server, shown to clients.');
+
+/** spec: spec.config */
+export const configSchema = z
+  .strictObject({
+    name: nameSchema.optional(),
+    ...sharedShape,
+    aggregation: aggregationSchema.prefault({}),
+    backends: backendsSchema,
+    compositeToolRefs: notYet(
+      z.array(compositeToolRefSchema).optional().describe('Composite tools defined by resources of their own.'),
+      'composite tools',
+    ),
+    incomingAuth: incomingAuthSchema.optional(),
+    outgoingAuth: outgoingAuthSchema.optional(),
+  })
+  .describe('Configuration of the virtual server.');
+
+const formatVersionSchema = z
+  .int()
+  .min(1)
+  .max(FORMAT_VERSION)
+  .default(FORMAT_VERSION)
+  .describe('Version of the form of this file.');
+
+const managementSchema = z
+  .strictObject({
+    audience: z.string().min(1).optional().describe('Audience of the tokens that open /status.'),
+    operatorKeys: z
+      .array(z.record(z.string(), z.unknown()))
+      .default([])
+      .describe('Public keys (JWK) whose tokens open /status; without any it answers on loopback only.'),
+  })
+  .describe('Access to the management port.');
+
+/** `config.yaml`: the spec's part, `authServer`, and the keys that only the file has (decisions.md, "Config in the cluster"). */
+export const fileSchema = z
+  .strictObject({
+    formatVersion: formatVersionSchema,
+    name: nameSchema.default('vmcp'),
+    ...sharedShape,
+    aggregation: fileAggregationSchema.prefault({}),
+    backends: fileBackendsSchema,
+    incomingAuth: fileIncomingAuthSchema,
+    outgoingAuth: fileOutgoingAuthSchema.prefault({ source: 'inline' }),
+    authServer: notYet(embeddedAuthServerSchema(secretFiles).optional(), 'the embedded authorization server'),
+    management: managementSchema.prefault({}),
+  })
+  .describe('The configuration file of the runtime.');
+
+/** `backends.yaml`: backends that the operator found in the group, with their strategies. */
+export const backendsFileSchema = z
+  .strictObject({
+    formatVersion: formatVersionSchema,
+    backends: fileBackendsSchema,
+    outgoingAuth: z
+      .strictObject({
+        backends: z.record(workloadNameSchema, fileStrategySchema).default({}).describe('Strategies by backend name.'),
+      })
+      .prefault({})
+      .describe('Authentication to these backends.'),
+  })
+  .describe('Backends that the operator found.');

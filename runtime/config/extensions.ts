@@ -1,0 +1,37 @@
+import * as z from 'zod';
+import { notYet } from './not-yet.ts';
+
+const allowedHostSchema = z
+  .string()
+  .max(253)
+  .regex(/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/, {
+    error: 'not a host name; write the name without scheme and port',
+  });
+
+const originSchema = z
+  .string()
+  .max(300)
+  .regex(/^https?:\/\/[^\s/?#@]+$/, { error: 'not an origin; write scheme, host and maybe port, without a path' });
+
+/** Everything beyond the spec (decisions.md, "Config in the cluster"). */
+export const extensionsSchema = z
+  .strictObject({
+    allowedHosts: z
+      .array(allowedHostSchema)
+      .optional()
+      .describe(
+        'Further host names that requests may be addressed to, beside those of the Service and of the public URL.',
+      ),
+    allowedOrigins: z
+      .array(originSchema)
+      .optional()
+      .describe('Web origins that may call the endpoint, beside that of the public URL.'),
+    trustedProxies: notYet(
+      z
+        .array(z.string().max(64))
+        .optional()
+        .describe('Addresses or CIDR blocks of proxies whose Forwarded and X-Forwarded-* headers count.'),
+      'trusting proxies',
+    ),
+  })
+  .describe('Settings beyond the common specification.');

@@ -1,0 +1,107 @@
+import * as z from 'zod';
+import { notYet } from './not-yet.ts';
+import { requiredWhen, rule, withRules } from './rules.ts';
+import { filePathSchema, httpUrlSchema, providerNameSchema } from './scalars.ts';
+
+const oidcShape = {
+  issuer: httpUrlSchema.describe('Issuer of the tokens.'),
+  audience: z.string().min(1).describe('Audience that tokens must have.'),
+  clientId: z.string().min(1).describe('Client id, for introspection.'),
+  clientSecretEnv: z.string().min(1).optional().describe('Environment variable that holds the client secret.'),
+  introspectionUrl: httpUrlSchema
+    .optional()
+    .describe('Introspection endpoint (RFC 7662); opaque tokens are accepted only when it is set.'),
+  jwksUrl: httpUrlSchema.optional().describe('Address of the keys; found by discovery when left out.'),
+  jwksAllowPrivateIp: z
+    .boolean()
+    .optional()
+    .describe('Allows discovery and keys at private addresses, for an embedded server on loopback.'),
+  protectedResourceAllowPrivateIp: z
+    .boolean()
+    .optional()
+    .describe('Allows a private address as the resource of the protected-resource metadata.'),
+  insecureAllowHttp: z.boolean().optional().describe('Allows issuers without TLS; for development only.'),
+  resource: z
+    .string()
+    .optional()
+    .describe(
+      'Resource indicator (RFC 8707) in WWW-Authenticate and in the metadata (RFC 9728); the audience when left out.',
+    ),
+  scopes: z.array(z.string()).optional().describe('Scopes that every token must have.'),
+};
+
+const authzShape = {
+  type: z.enum(['cedar', 'none']).describe('Policy language, or none.'),
+  policies: z.array(z.string()).optional().describe('Cedar policies; for type cedar.'),
+  primaryUpstreamProvider: providerNameSchema
+    .optional()
+    .describe(
+      'Upstream provider of the embedded server whose access token supplies the claims for policies; those of the issued token when left out.',
+    ),
+};
+
+const needsPolicies = requiredWhen({ key: 'type', is: 'cedar' }, 'policies');
+const authzMeaning = 'Who may call what.';
+const oidcMeaning = 'How tokens are validated; for type oidc.';
+const typeMeaning =
+  'Who may connect. oidc: holders of a valid token. local: the user of the operating system. anonymous: everybody, without access control.';
+
+const typeSchema = () =>
+  notYet(z.enum(['oidc', 'local', 'anonymous']).describe(typeMeaning), 'authenticating callers', {
+    except: ['anonymous'],
+  });
+
+const needsOidc = requiredWhen({ key: 'type', is: 'oidc' }, 'oidc');
+
+/** spec: config.incomingAuth */
+export const incomingAuthSchema = withRules(
+  z.strictObject({
+    type: typeSchema(),
+    oidc: notYet(z.strictObject(oidcShape).optional().describe(oidcMeaning), 'validating tokens'),
+    authz: notYet(
+      withRules(z.strictObject(authzShape), needsPolicies).optional().describe(authzMeaning),
+      'authorization policies',
+    ),
+  }),
+  needsOidc,
+).describe('Client authentication; superseded by spec.incomingAuth in the cluster.');
+
+const httpNeedsFlag = rule<{ readonly issuer?: unknown; readonly insecureAllowHttp?: unknown }>({
+  cel: "!self.issuer.startsWith('http://') || (has(self.insecureAllowHttp) && self.insecureAllowHttp)",
+  holds: ({ issuer, insecureAllowHttp }) => !String(issuer).startsWith('http://') || insecureAllowHttp === true,
+  reason: 'an issuer without TLS is not allowed',
+  remedy: 'use https://, or set insecureAllowHttp: true for development',
+  field: 'issuer',
+});
+
+const fileOidcSchema = withRules(
+  z.strictObject({
+    ...oidcShape,
+    clientSecretFile: filePathSchema.optional().describe('File that holds the client secret.'),
+    advertisedScopes: z.array(z.string()).optional().describe('Scopes shown in the protected-resource metadata.'),
+    issuerKeys: z
+      .strictObject({ keys: z.array(z.record(z.string(), z.unknown())) })
+      .optional()
+      .describe('Public keys of the issuer (JWK set), used instead of fetching them.'),
+    caBundlePath: filePathSchema.optional().describe('File with the certificate authorities of the issuer.'),
+  }),
+  httpNeedsFlag,
+);
+
+const fileAuthzSchema = withRules(
+  z.strictObject({
+    ...authzShape,
+    entitiesJson: z.string().default('[]').describe('Policy entities as JSON text.'),
+  }),
+  needsPolicies,
+);
+
+/** The same in the file. */
+export const fileIncomingAuthSchema = withRules(
+  z.strictObject({
+    type: typeSchema(),
+    oidc: notYet(fileOidcSchema.optional().describe(oidcMeaning), 'validating tokens'),
+    authz: notYet(fileAuthzSchema.optional().describe(authzMeaning), 'authorization policies'),
+  }),
+  needsOidc,
+).describe('Client authentication.');

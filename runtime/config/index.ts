@@ -1,0 +1,42 @@
+export { aggregationSchema, toolAnnotationsSchema, toolConfigRefSchema, toolOverrideSchema } from './aggregation.ts';
+export { auditSchema } from './audit.ts';
+export { embeddedAuthServerSchema } from './auth-server.ts';
+export { backendSchema, backendsSchema } from './backends.ts';
+export { compositeToolRefSchema, compositeToolSchema, compositeToolsSchema } from './composite-tools.ts';
+export { backendsFileSchema, configSchema, fileSchema, FORMAT_VERSION } from './config.ts';
+export { duration, type DurationOptions, durationOr, formatDuration, parseDuration } from './durations.ts';
+export { extensionsSchema } from './extensions.ts';
+export { incomingAuthSchema } from './incoming-auth.ts';
+export { keyedList } from './keyed-list.ts';
+export { notYet, type NotYet, notYetOf, type Unsupported, unsupportedIn } from './not-yet.ts';
+export { operationalSchema } from './operational.ts';
+export { optimizerSchema } from './optimizer.ts';
+export { cloudStsSchema, outgoingAuthSchema, roleArnSchema, strategySchema } from './outgoing-auth.ts';
+export { rateLimitingSchema } from './rate-limiting.ts';
+export {
+  atLeastOne,
+  atMostOne,
+  exactlyOne,
+  onlyWith,
+  presentExactlyWhen,
+  requiredWhen,
+  requires,
+  type Rule,
+  rule,
+  rulesOf,
+  type When,
+  withRules,
+} from './rules.ts';
+export {
+  decimal,
+  filePathSchema,
+  hostPortSchema,
+  httpsUrlSchema,
+  httpUrlSchema,
+  providerNameSchema,
+  stringMap,
+  workloadNameSchema,
+} from './scalars.ts';
+export { FILE_KEY_OF_SECRET_REF, secretFiles, secretRefs, type SecretSpelling } from './secret-spelling.ts';
+export { sessionStorageRules, sessionStorageSchema, sessionStorageShape } from './session-storage.ts';
+export { telemetrySchema } from './telemetry.ts';

@@ -1,0 +1,62 @@
+import * as z from 'zod';
+import { duration, durationOr } from './durations.ts';
+import { notYet } from './not-yet.ts';
+import { workloadNameSchema } from './scalars.ts';
+
+const timeoutsSchema = z
+  .strictObject({
+    default: durationOr('30s', { positive: true }).describe('Longest silence of a backend during a request.'),
+    perWorkload: z
+      .record(workloadNameSchema, duration({ positive: true }))
+      .default({})
+      .describe('The same for single workloads.'),
+  })
+  .prefault({})
+  .describe('Timeouts of backend requests.');
+
+const circuitBreakerSchema = notYet(
+  z
+    .strictObject({
+      enabled: z.boolean().default(false).describe('Stops calling a backend that keeps failing.'),
+      failureThreshold: z.int32().min(1).default(5).describe('Failures in a row before the circuit opens.'),
+      timeout: durationOr('60s', { min: '1s' }).describe('Wait before an attempt to close the circuit.'),
+    })
+    .prefault({})
+    .describe('Circuit breaker per backend.'),
+  'circuit breakers',
+);
+
+const failureHandlingSchema = z
+  .strictObject({
+    healthCheckInterval: notYet(
+      durationOr('30s', { positive: true }).describe('Time between health checks of a backend.'),
+      'health checks',
+    ),
+    healthCheckTimeout: notYet(
+      durationOr('10s', { positive: true }).describe('Longest time of one health check; should be below the interval.'),
+      'health checks',
+    ),
+    unhealthyThreshold: notYet(
+      z.int32().min(1).default(3).describe('Failures in a row before a backend is marked unhealthy.'),
+      'health checks',
+    ),
+    partialFailureMode: z
+      .enum(['fail', 'best_effort'])
+      .default('fail')
+      .describe('With a backend down: fail the whole list request, or serve the rest.'),
+    statusReportingInterval: durationOr('30s', { positive: true }).describe(
+      'How often backend health and phase changes are reported.',
+    ),
+    circuitBreaker: circuitBreakerSchema,
+  })
+  .prefault({})
+  .describe('What happens when backends fail.');
+
+/** spec: config.operational */
+export const operationalSchema = z
+  .strictObject({
+    logLevel: z.enum(['debug', '']).optional().describe('Log level; empty means info.'),
+    timeouts: timeoutsSchema,
+    failureHandling: failureHandlingSchema,
+  })
+  .describe('Operational settings.');

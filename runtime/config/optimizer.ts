@@ -1,0 +1,25 @@
+import * as z from 'zod';
+import { durationOr } from './durations.ts';
+import { notYet } from './not-yet.ts';
+import { decimal, httpUrlSchema } from './scalars.ts';
+
+/** spec: config.optimizer; its presence turns the optimizer on. */
+export const optimizerSchema = notYet(
+  z
+    .strictObject({
+      embeddingService: httpUrlSchema
+        .optional()
+        .describe('Base URL of the embedding service; overridden by spec.embeddingServerRef.'),
+      embeddingServiceTimeout: durationOr('30s', { positive: true }).describe('Timeout of embedding calls.'),
+      hybridSearchSemanticRatio: decimal(1)
+        .default('0.5')
+        .describe('Balance of the search: 0.0 all keyword, 1.0 all semantic.'),
+      maxToolsToReturn: z.int32().min(1).max(50).default(8).describe('Most results of one search.'),
+      semanticDistanceThreshold: decimal(2)
+        .default('1.0')
+        .describe('Semantic results above it are dropped: 0 identical, 2 unrelated. Keyword results are not affected.'),
+    })
+    .describe('Replaces the list of tools by find_tool and call_tool.'),
+  'the optimizer',
+  { presence: true },
+);

@@ -1,0 +1,65 @@
+import * as z from 'zod';
+import { rule, withRules } from './rules.ts';
+
+/** Name of a provider of the embedded authorization server. spec: upstreamProviders[].name */
+export const providerNameSchema = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, {
+    error: 'not a provider name; use lower-case letters, digits and inner hyphens',
+  });
+
+/** A workload's name becomes part of tool names (decisions.md, "Names"), so it keeps to their alphabet. */
+export const workloadNameSchema = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(/^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?$/, {
+    error: 'not a workload name; use letters, digits and inner hyphens or underscores',
+  });
+
+/** An address that starts with `http://` or `https://`. */
+export const httpUrlSchema = z
+  .string()
+  .max(2048)
+  .regex(/^https?:\/\/[^\s/?#]+/, {
+    error: 'not an HTTP address; write http:// or https:// and a host',
+  });
+
+/** An address that starts with `https://`. */
+export const httpsUrlSchema = z
+  .string()
+  .max(2048)
+  .regex(/^https:\/\/[^\s/?#]+/, {
+    error: 'not an HTTPS address; write https:// and a host',
+  });
+
+/** `host:port`. */
+export const hostPortSchema = z
+  .string()
+  .max(262)
+  .regex(/^(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@]+):[0-9]{1,5}$/, {
+    error: 'not host:port; write, for instance, store.example.com:6379',
+  });
+
+/** Absolute path of a file the process can read. */
+export const filePathSchema = z.string().max(4096).regex(/^\//, { error: 'not an absolute path; start it with /' });
+
+export const stringMap = () => z.record(z.string(), z.string());
+
+/** Decimal number as text, because resources must not hold floating-point numbers. spec: config.optimizer */
+export function decimal(max: number) {
+  return withRules(
+    z
+      .string()
+      .max(32)
+      .regex(/^([0-9]*[.])?[0-9]+$/, { error: `not a decimal number in quotes; write, for instance, "${max / 2}"` }),
+    rule({
+      cel: `double(self) <= ${max.toFixed(1)}`,
+      holds: (value) => Number(value) <= max,
+      reason: `must be between 0 and ${max}`,
+      remedy: `write a number of at most ${max}`,
+    }),
+  );
+}
