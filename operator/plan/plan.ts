@@ -4,14 +4,19 @@ import type { KubeObject } from '../object.ts';
  * What one reconcile wants the world to be. Pure data: made by `plan(bundle, settings)` without clock, randomness or I/O.
  */
 export interface Plan {
-  /** Children in the order they must be applied, each with owner reference, labels and nothing the operator does not mean. */
-  readonly objects: readonly KubeObject[];
+  /**
+   * Children in the order they must be applied, each with owner reference, labels and nothing the operator does not mean;
+   * an owned child that is not among them is removed. Absent: leave the children that exist as they are.
+   */
+  readonly objects?: readonly KubeObject[];
   /** The whole desired `status` of the object, conditions without `lastTransitionTime` (stamped when reported); absent: leave it. */
   readonly status?: Readonly<Record<string, unknown>>;
   /** Recorded only when the condition of the same type changes. */
   readonly events: readonly PlannedEvent[];
-  /** The config files the runtime reads, by file name; absent for kinds without a runtime. */
+  /** The config files the runtime reads, by file name; absent for kinds without a runtime and while nothing may be served. */
   readonly config?: ConfigFiles;
+  /** What the newest spec renders to although it may not be served (`Valid=False`): for people to read, never applied. */
+  readonly withheld?: ConfigFiles;
 }
 
 /** File name (`config.yaml`, `backends.yaml`) → YAML text. */

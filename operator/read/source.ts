@@ -1,5 +1,6 @@
 import type { StatusReport } from '../../runtime/edge/status-report.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
+import type { Accepted } from '../plan/server/accepted.ts';
 
 /**
  * Where `resolve` reads from: the informers of a cluster or the manifests of a directory. Synchronous, because both hold
@@ -11,6 +12,8 @@ export interface Source {
   list(kind: string, namespace: string): readonly KubeObject[];
   /** What the pods of a server last said of themselves, by pod name; absent where nobody asks pods (a directory, goldens). */
   reports?(owner: ObjectKey): PodReports;
+  /** The last good spec of a server where no ConfigMap remembers it (local mode). */
+  accepted?(owner: ObjectKey): Accepted | undefined;
 }
 
 /** Pods that have not been asked yet are missing from the map. */

@@ -1,0 +1,50 @@
+import type { PlannedCondition, PlannedEvent } from './plan.ts';
+
+/** A condition that states a fact: always present, `True` or `False`. */
+export const fact = (type: string, holds: boolean, reason: string, message: string): PlannedCondition => ({
+  type,
+  status: holds ? 'True' : 'False',
+  reason,
+  message: clipped(message),
+});
+
+/** A fact nobody can tell yet. */
+export const undecided = (type: string, reason: string, message: string): PlannedCondition => ({
+  type,
+  status: 'Unknown',
+  reason,
+  message: clipped(message),
+});
+
+/** A condition named for a problem: present only while it exists. */
+export const problem = (type: string, reason: string, message: string): PlannedCondition =>
+  fact(type, true, reason, message);
+
+/** spec: condition message at most 32768 characters. */
+const clipped = (message: string): string => (message.length > 32_768 ? `${message.slice(0, 32_767)}…` : message);
+
+/** Types named for a problem: `True` is the bad news. */
+const PROBLEM_TYPES: ReadonlySet<string> = new Set([
+  'BackendNameConflict',
+  'BackendsWithheld',
+  'ChildConflict',
+  'ChildRefused',
+  'NamesCollide',
+  'NeedsCluster',
+  'SessionsNotDurable',
+  'StaticBackendsIgnored',
+  'UnknownStaticBackend',
+]);
+
+const isBadNews = ({ type, status }: PlannedCondition): boolean =>
+  PROBLEM_TYPES.has(type) ? status === 'True' : status === 'False';
+
+/** One event per condition; the reporter records those whose condition changed. `Unknown` is no news. */
+export const eventsOf = (conditions: readonly PlannedCondition[]): readonly PlannedEvent[] =>
+  conditions
+    .filter(({ status }) => status !== 'Unknown')
+    .map((condition) => ({
+      type: isBadNews(condition) ? 'Warning' : 'Normal',
+      reason: condition.reason,
+      message: condition.message,
+    }));

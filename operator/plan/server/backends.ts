@@ -1,0 +1,135 @@
+import type { KubeObject } from '../../object.ts';
+import { type Refusal, refusalsOf, renderBackends, renderMain, unsupportedFields } from '../contract.ts';
+import type { Settings } from '../settings.ts';
+import { type BackendConfigEntry, type ServerSpec, sourceOf } from './spec.ts';
+
+/** A backend of the server: rendered for the runtime, or withheld from it with the reason. */
+export interface PlannedBackend {
+  readonly name: string;
+  /** Kind of the group member it stands for; absent for an entry of `config.backends`. */
+  readonly kind?: string;
+  readonly url?: string;
+  /** What the runtime is told; absent when the backend is withheld. */
+  readonly entry?: BackendConfigEntry;
+  readonly withheld?: Withheld;
+}
+
+export interface Withheld {
+  readonly reason: 'NameTaken' | 'NeedsCluster' | 'NotSupportedYet' | 'Invalid';
+  readonly message: string;
+}
+
+/** spec: config.backends; `inline` with entries of its own serves exactly those, as written (decisions "Config in the cluster"). */
+export const hasStaticBackends = (spec: ServerSpec): boolean =>
+  sourceOf(spec) === 'inline' && (spec.config?.backends?.length ?? 0) > 0;
+
+export const staticBackends = (spec: ServerSpec, settings: Settings): readonly PlannedBackend[] =>
+  (spec.config?.backends ?? []).map((backend) => {
+    const entry = { ...backend, url: settings.local?.backends[backend.name] ?? backend.url };
+    return { name: backend.name, url: entry.url, entry };
+  });
+
+/** One backend per member of the group, in name order. */
+export const discoveredBackends = (members: readonly KubeObject[], settings: Settings): readonly PlannedBackend[] =>
+  members.map((member, index) => {
+    const url = urlOf(member, settings);
+    const entry = url === undefined ? undefined : entryOf(member, url);
+    const withheld = whyWithheld({ member, earlier: members.slice(0, index), entry, settings });
+    return {
+      name: member.metadata.name,
+      kind: member.kind,
+      ...(url !== undefined && { url }),
+      ...(withheld === undefined ? entry !== undefined && { entry } : { withheld }),
+    };
+  });
+
+/** Where it runs: what local mode was told, else what the manifest says. */
+const urlOf = (member: KubeObject, settings: Settings): string | undefined => {
+  const mapped = settings.local?.backends[member.metadata.name];
+  return mapped ?? (member.kind === 'MCPServerEntry' ? memberSpec(member).remoteUrl : undefined);
+};
+
+interface MemberSpec {
+  readonly groupRef?: { readonly name: string };
+  readonly remoteUrl?: string;
+  readonly transport?: string;
+}
+
+const memberSpec = (member: KubeObject): MemberSpec => member['spec'] as MemberSpec;
+
+const entryOf = (member: KubeObject, url: string): BackendConfigEntry => ({
+  name: member.metadata.name,
+  url,
+  transport: memberSpec(member).transport === 'sse' ? 'sse' : 'streamable-http',
+  ...(member.kind === 'MCPServerEntry' && { type: 'entry' }),
+  // spec: config.backends[].metadata; the key `group` is set by the service.
+  metadata: { group: memberSpec(member).groupRef?.name ?? '' },
+});
+
+interface Candidate {
+  readonly member: KubeObject;
+  readonly earlier: readonly KubeObject[];
+  readonly entry: BackendConfigEntry | undefined;
+  readonly settings: Settings;
+}
+
+/** Reasons not to contact a member, in the order they are looked for; the first one counts. */
+const POLICIES: readonly ((candidate: Candidate) => Withheld | undefined)[] = [
+  nameTaken,
+  noWorkload,
+  unsupported,
+  refused,
+];
+
+const whyWithheld = (candidate: Candidate): Withheld | undefined => {
+  for (const policy of POLICIES) {
+    const withheld = policy(candidate);
+    if (withheld !== undefined) return withheld;
+  }
+  return undefined;
+};
+
+/** Decisions "Names": members come in the order MCPServer, MCPRemoteProxy, MCPServerEntry where they share a name. */
+function nameTaken({ member, earlier }: Candidate): Withheld | undefined {
+  const holder = earlier.find(({ metadata }) => metadata.name === member.metadata.name);
+  if (holder === undefined) return undefined;
+  const message = `${member.kind} ${member.metadata.name}: the name belongs to the ${holder.kind} of the same group; rename one of them`;
+  return { reason: 'NameTaken', message };
+}
+
+/** A kind that runs containers, and nothing that says where it runs. */
+function noWorkload({ member, entry, settings }: Candidate): Withheld | undefined {
+  if (entry !== undefined) return undefined;
+  const name = member.metadata.name;
+  return settings.local === undefined
+    ? {
+        reason: 'NotSupportedYet',
+        message: `${member.kind} ${name}: not supported yet: running a ${member.kind}; use an MCPServerEntry that names its URL`,
+      }
+    : {
+        reason: 'NeedsCluster',
+        message: `${member.kind} ${name}: needs containers; start it yourself and map it with --backend ${name}=URL`,
+      };
+}
+
+/** Contacting a backend without what its manifest asks for (authentication, headers, a CA) would fail open. */
+function unsupported({ member, settings }: Candidate): Withheld | undefined {
+  if (settings.local?.backends[member.metadata.name] !== undefined) return undefined;
+  return withheldFor(member, unsupportedFields(member.kind, member['spec']));
+}
+
+/** What the runtime would refuse of this backend alone, so that it cannot take the others down with it. */
+function refused({ member, entry }: Candidate): Withheld | undefined {
+  const files = { 'config.yaml': renderMain(MINIMAL), 'backends.yaml': renderBackends([entry]) };
+  return withheldFor(member, refusalsOf(files));
+}
+
+/** The smallest config there is, to hold a backend that is being tried. */
+const MINIMAL = { name: 'trial', groupRef: 'trial', incomingAuth: { type: 'anonymous' } };
+
+const withheldFor = (member: KubeObject, refusals: readonly Refusal[]): Withheld | undefined => {
+  const [first] = refusals;
+  if (first === undefined) return undefined;
+  const message = refusals.map((each) => each.message).join('; ');
+  return { reason: first.reason, message: `${member.kind} ${member.metadata.name}: ${message}` };
+};

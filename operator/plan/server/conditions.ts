@@ -1,0 +1,148 @@
+import { fact, problem, undecided } from '../conditions.ts';
+import type { PlannedCondition } from '../plan.ts';
+import type { PlannedBackend } from './backends.ts';
+import { hasStaticBackends } from './backends.ts';
+import { type Phase, refusalText } from './phase.ts';
+import { isRoutable } from './reports.ts';
+import type { Situation } from './situation.ts';
+import { sourceOf } from './spec.ts';
+
+/** `docs/status.md` lists types and reasons. Facts are always there, problems only while they exist (decisions "Conditions"). */
+export const serverConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] => [
+  ...FACTS.map((condition) => condition(situation, phase)),
+  ...PROBLEMS.flatMap((condition) => condition(situation) ?? []),
+];
+
+type Fact = (situation: Situation, phase: Phase) => PlannedCondition;
+type Problem = (situation: Situation) => PlannedCondition | undefined;
+
+const valid: Fact = ({ newest: { refusals } }) => {
+  const [first] = refusals;
+  return first === undefined
+    ? fact('Valid', true, 'Valid', 'the spec can be served')
+    : fact('Valid', false, first.reason, refusalText(refusals));
+};
+
+const groupResolved: Fact = ({ newest }) => {
+  const name = newest.spec.groupRef.name;
+  return newest.group.group === undefined
+    ? fact(
+        'GroupResolved',
+        false,
+        'GroupNotFound',
+        `no MCPGroup ${name} in this namespace; create it or change spec.groupRef`,
+      )
+    : fact('GroupResolved', true, 'GroupFound', `MCPGroup ${name}`);
+};
+
+const backendsDiscovered: Fact = ({ newest, served }) => {
+  const { spec, backends, group } = served ?? newest;
+  if (served === undefined && group.group === undefined) {
+    return fact('BackendsDiscovered', false, 'GroupNotFound', 'no group to look into');
+  }
+  if (backends.length === 0) {
+    const message = `no member of MCPGroup ${spec.groupRef.name}; an MCPServerEntry joins it by spec.groupRef`;
+    return fact('BackendsDiscovered', true, 'NoBackends', message);
+  }
+  return fact('BackendsDiscovered', true, 'BackendsFound', backends.map(({ name }) => name).join(', '));
+};
+
+const backendsRoutable: Fact = ({ backends }) => {
+  const down = backends.filter(({ status }) => !isRoutable(status));
+  if (down.length === 0) return fact('BackendsRoutable', true, 'AllRoutable', 'every backend can be used');
+  const unknown = down.filter(({ status }) => status === 'unknown');
+  const names = down.map(({ name, status }) => `${name}: ${status}`).join(', ');
+  return unknown.length === down.length
+    ? undecided('BackendsRoutable', 'NotReported', names)
+    : fact('BackendsRoutable', false, 'SomeNotRoutable', names);
+};
+
+const ready: Fact = (_situation, { phase, reason, message }) =>
+  fact('Ready', phase === 'Ready' || phase === 'Degraded', reason, message);
+
+const statusReachable: Fact = ({ reports: { reachable, unreachable } }) => {
+  if (unreachable.length > 0) {
+    const message = `no answer on the management port of ${unreachable.join(', ')}; see the pod's log, and network policies between operator and pods`;
+    return fact('StatusReachable', false, 'PodsUnreachable', message);
+  }
+  return reachable > 0
+    ? fact('StatusReachable', true, 'PodsAnswer', 'every pod answers')
+    : undecided('StatusReachable', 'NoPodsAsked', 'no pod has been asked yet');
+};
+
+const FACTS: readonly Fact[] = [valid, groupResolved, backendsDiscovered, backendsRoutable, statusReachable, ready];
+
+const childConflict: Problem = ({ bundle: { children } }) => {
+  if (children.conflicts.length === 0) return undefined;
+  const names = children.conflicts.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(', ');
+  return problem(
+    'ChildConflict',
+    'NotOurs',
+    `${names} belongs to somebody else and is left alone; rename it or this server`,
+  );
+};
+
+const withheld =
+  (type: string, reasons: readonly string[]): Problem =>
+  ({ newest, served }) => {
+    const backends = (served ?? newest).backends.flatMap((each: PlannedBackend) => each.withheld ?? []);
+    const [first, ...rest] = backends.filter(({ reason }) => reasons.includes(reason));
+    return first && problem(type, first.reason, [first, ...rest].map(({ message }) => message).join('; '));
+  };
+
+/** Decisions "Config in the cluster": only `source: inline` serves `config.backends`. */
+const staticBackendsIgnored: Problem = ({ newest: { spec } }) =>
+  sourceOf(spec) === 'discovered' && (spec.config?.backends?.length ?? 0) > 0
+    ? problem(
+        'StaticBackendsIgnored',
+        'SourceIsDiscovered',
+        'config.backends is not served while outgoingAuth.source is discovered; set it to inline, or remove the list',
+      )
+    : undefined;
+
+const unknownStaticBackend: Problem = ({ newest: { spec, group, backends } }) => {
+  if (!hasStaticBackends(spec)) return undefined;
+  const members = new Set(group.members.map(({ metadata }) => metadata.name));
+  const strangers = backends.filter(({ name }) => !members.has(name)).map(({ name }) => name);
+  if (strangers.length === 0) return undefined;
+  const message = `${strangers.join(', ')}: no member of MCPGroup ${spec.groupRef.name}, so without authentication from the group`;
+  return problem('UnknownStaticBackend', 'NotInGroup', message);
+};
+
+const sessionsNotDurable: Problem = ({ newest: { spec }, bundle }) => {
+  const storage = spec.sessionStorage ?? spec.config?.sessionStorage;
+  const live = bundle.children.deployment?.['spec'] as { readonly replicas?: number } | undefined;
+  const replicas = spec.replicas ?? live?.replicas ?? 1;
+  if (replicas <= 1 || storage?.provider === 'kvstore') return undefined;
+  const message = `${replicas} replicas keep sessions each for itself; use sessionStorage.provider kvstore, or one replica`;
+  return problem('SessionsNotDurable', 'MemoryStorage', message);
+};
+
+const namesCollide: Problem = ({ reports: { collisions } }) => {
+  if (collisions.length === 0) return undefined;
+  const lost = collisions.map(({ name, keptBy, lostBy }) => `${name}: kept by ${keptBy}, lost by ${lostBy}`);
+  return problem(
+    'NamesCollide',
+    'NameTaken',
+    `${lost.join('; ')}; rename one with config.aggregation.tools[].overrides`,
+  );
+};
+
+/** The operator checks what it renders with the runtime's own code, so this tells of pods of another version. */
+const configRefused: Problem = ({ reports: { refused } }) => {
+  if (refused.size === 0) return undefined;
+  const each = [...refused].map(([pod, problems]) => `pod ${pod}: ${problems.join('; ')}`);
+  return problem('ConfigRefused', 'PodServesOlderConfig', each.join('\n'));
+};
+
+const PROBLEMS: readonly Problem[] = [
+  childConflict,
+  withheld('NeedsCluster', ['NeedsCluster']),
+  withheld('BackendNameConflict', ['NameTaken']),
+  withheld('BackendsWithheld', ['NotSupportedYet', 'Invalid']),
+  staticBackendsIgnored,
+  unknownStaticBackend,
+  sessionsNotDurable,
+  namesCollide,
+  configRefused,
+];

@@ -1,0 +1,97 @@
+import type { KubeObject } from '../../object.ts';
+import { renderBackends, renderMain } from '../contract.ts';
+import type { ConfigFiles } from '../plan.ts';
+import type { Settings } from '../settings.ts';
+import type { PlannedBackend } from './backends.ts';
+import { hasStaticBackends } from './backends.ts';
+import { serviceHosts } from './names.ts';
+import { type ServerSpec, sourceOf } from './spec.ts';
+
+type Value = Readonly<Record<string, unknown>>;
+
+export interface ConfigInput {
+  readonly server: KubeObject;
+  readonly spec: ServerSpec;
+  readonly settings: Settings;
+  readonly backends: readonly PlannedBackend[];
+  /** The Service as the cluster knows it: its load balancer may have names. */
+  readonly service: KubeObject | undefined;
+}
+
+/** Content of `config.yaml`: `spec.config`, under what `spec` itself says (spec: precedence), plus the file-only keys. */
+export const configValue = (input: ConfigInput): Value => {
+  const { server, spec } = input;
+  const { backends: _static, incomingAuth: _incoming, outgoingAuth: _outgoing, ...passedOn } = spec.config ?? {};
+  return present({
+    ...passedOn,
+    name: spec.config?.name ?? server.metadata.name,
+    groupRef: spec.groupRef.name,
+    incomingAuth: incomingAuth(spec),
+    outgoingAuth: outgoingAuth(spec),
+    backends: hasStaticBackends(spec) ? input.backends.map(({ entry }) => entry) : undefined,
+    sessionStorage: sessionStorage(spec),
+    management: management(input),
+    extensions: extensions(input),
+  });
+};
+
+/** Both files as text. The backends found in the group are a file of their own, since they change while pods run. */
+export const configFiles = (input: ConfigInput): ConfigFiles => ({
+  'config.yaml': renderMain(configValue(input)),
+  'backends.yaml': renderBackends(hasStaticBackends(input.spec) ? [] : rendered(input.backends)),
+});
+
+const rendered = (backends: readonly PlannedBackend[]): readonly unknown[] =>
+  backends.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
+
+const present = (value: Value): Value =>
+  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined));
+
+/** spec: `spec.incomingAuth` takes precedence over `config.incomingAuth`. */
+const incomingAuth = ({ incomingAuth }: ServerSpec): Value => ({ type: incomingAuth.type });
+
+/** spec: `spec.outgoingAuth` takes precedence over `config.outgoingAuth`. */
+const outgoingAuth = (spec: ServerSpec): unknown => {
+  if (spec.outgoingAuth === undefined) return spec.config?.outgoingAuth;
+  return sourceOf(spec) === 'inline' ? { source: 'inline' } : undefined;
+};
+
+/** Decisions: `spec.sessionStorage` over `config.sessionStorage`; a password never enters a ConfigMap. */
+const sessionStorage = ({ sessionStorage, config }: ServerSpec): unknown => {
+  if (sessionStorage === undefined) return config?.sessionStorage;
+  const { passwordRef: _secret, ...rest } = sessionStorage as typeof sessionStorage & {
+    readonly passwordRef?: unknown;
+  };
+  return rest;
+};
+
+/** Decisions "Management port": without keys in the file it answers on loopback only, which is what a laptop wants. */
+const management = ({ server, settings }: ConfigInput): Value | undefined =>
+  settings.local !== undefined || server.metadata.uid === undefined || settings.operatorKeys.length === 0
+    ? undefined
+    : { audience: server.metadata.uid, operatorKeys: settings.operatorKeys };
+
+const extensions = (input: ConfigInput): Value | undefined => {
+  const allowedHosts = hosts(input);
+  return allowedHosts.length === 0 ? input.spec.config?.extensions : { ...input.spec.config?.extensions, allowedHosts };
+};
+
+/** Decisions "Hosts and origins"; IP literals and localhost are the runtime's own knowledge. */
+const hosts = ({ server, spec, settings, service }: ConfigInput): readonly string[] => {
+  const resourceUrl = spec.incomingAuth.oidcConfigRef?.resourceUrl;
+  return [
+    ...new Set([
+      ...(settings.local === undefined ? serviceHosts(server, settings) : []),
+      ...loadBalancerHosts(service),
+      ...(resourceUrl !== undefined && URL.canParse(resourceUrl) ? [new URL(resourceUrl).hostname] : []),
+      ...(spec.config?.extensions?.allowedHosts ?? []),
+    ]),
+  ];
+};
+
+const loadBalancerHosts = (service: KubeObject | undefined): readonly string[] => {
+  const status = service?.['status'] as
+    | { readonly loadBalancer?: { readonly ingress?: readonly { readonly hostname?: string }[] } }
+    | undefined;
+  return (status?.loadBalancer?.ingress ?? []).flatMap(({ hostname }) => (hostname === undefined ? [] : [hostname]));
+};

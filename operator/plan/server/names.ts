@@ -1,0 +1,50 @@
+import type { KubeObject, OwnerReference } from '../../object.ts';
+import type { Settings } from '../settings.ts';
+
+/** Decisions "Names": what the children of a VirtualMCPServer are called and where it can be reached. */
+export const MCP_PORT = 4483;
+export const MANAGEMENT_PORT = 4484;
+export const MCP_PATH = '/mcp';
+
+/** Name of its Deployment, Service and ServiceAccount. */
+export const childName = (server: KubeObject): string => `vmcp-${server.metadata.name}`;
+
+/** Labels of every child, and all four together the selector of pods. */
+export const labelsOf = (server: KubeObject): Readonly<Record<string, string>> => ({
+  'app.kubernetes.io/name': 'vmcp',
+  'app.kubernetes.io/instance': server.metadata.name,
+  'app.kubernetes.io/managed-by': 'vmcp-operator',
+  'app.kubernetes.io/component': server.kind.toLowerCase(),
+});
+
+/** None where there is no API server that gave the owner a uid (a directory of manifests). */
+export const ownerReferencesTo = (owner: KubeObject): readonly OwnerReference[] =>
+  owner.metadata.uid === undefined
+    ? []
+    : [
+        {
+          apiVersion: owner.apiVersion,
+          kind: owner.kind,
+          name: owner.metadata.name,
+          uid: owner.metadata.uid,
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ];
+
+/** Every name the Service answers to inside the cluster, shortest first. */
+export const serviceHosts = (server: KubeObject, settings: Settings): readonly string[] => {
+  const short = childName(server);
+  const qualified = `${short}.${server.metadata.namespace ?? 'default'}`;
+  return [short, qualified, `${qualified}.svc`, `${qualified}.svc.${settings.clusterDomain}`];
+};
+
+/** Origin of the server as its clients inside the cluster, or on this machine, see it. */
+export const originOf = (server: KubeObject, settings: Settings): string => {
+  const port = settings.local?.ports[server.metadata.name];
+  if (settings.local !== undefined) return `http://127.0.0.1:${port ?? MCP_PORT}`;
+  return `http://${serviceHosts(server, settings).at(-1)}:${MCP_PORT}`;
+};
+
+/** spec: status.url */
+export const urlOf = (server: KubeObject, settings: Settings): string => `${originOf(server, settings)}${MCP_PATH}`;

@@ -1,0 +1,55 @@
+import type { KubeObject } from '../../object.ts';
+import type { ServerBundle } from '../../resolve.ts';
+import { withStartupKeysOf } from '../contract.ts';
+import type { ConfigFiles } from '../plan.ts';
+import type { Settings } from '../settings.ts';
+import { ACCEPTED_KEY, acceptedText } from './accepted.ts';
+import { configMap, deployment, service, serviceAccount } from './children.ts';
+import { configMapName, mountedConfigMap } from './pod-template.ts';
+import type { Rendering } from './render.ts';
+
+/** Children in the order they are applied: a pod never starts before what it mounts (decisions "Config in the cluster"). */
+export const objectsOf = (
+  bundle: ServerBundle,
+  rendering: Rendering,
+  settings: Settings,
+  generation: number | undefined,
+): readonly KubeObject[] => {
+  const { server } = bundle;
+  const { spec, startupHash, files } = rendering;
+  const template = { server, spec, settings, startupHash };
+  const current = configMapName(template);
+  const account = serviceAccount(server, spec);
+  return [
+    ...(account === undefined ? [] : [account]),
+    service(server, spec),
+    configMap(server, current, { ...files, [ACCEPTED_KEY]: acceptedText(spec, generation) }),
+    ...olderConfigMaps(bundle, files, current),
+    deployment(template),
+  ];
+};
+
+/**
+ * ConfigMaps of pods that a rollout has not replaced, or a rollback may bring back: current, but with the keys that they
+ * started with, so that old and new pods both read a config that fits them.
+ */
+const olderConfigMaps = (bundle: ServerBundle, files: ConfigFiles, current: string): readonly KubeObject[] => {
+  const inUse = new Set(bundle.children.replicaSets.filter(isAlive).map(mountedConfigMap));
+  return bundle.children.configMaps
+    .filter(({ metadata }) => metadata.name !== current && inUse.has(metadata.name))
+    .map((existing) => configMap(bundle.server, existing.metadata.name, liveChange(dataOf(existing), files)));
+};
+
+/** Has pods, or will have. */
+const isAlive = (replicaSet: KubeObject): boolean => {
+  const { spec, status } = replicaSet as { spec?: { replicas?: number }; status?: { replicas?: number } };
+  return (spec?.replicas ?? 0) > 0 || (status?.replicas ?? 0) > 0;
+};
+
+const dataOf = (object: KubeObject): ConfigFiles => (object['data'] ?? {}) as ConfigFiles;
+
+/** Its `accepted.json` stays: it is what that template was accepted with. */
+const liveChange = (old: ConfigFiles, files: ConfigFiles): ConfigFiles => ({
+  ...old,
+  ...withStartupKeysOf(files, old),
+});

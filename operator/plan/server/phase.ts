@@ -1,0 +1,90 @@
+import { isRoutable } from './reports.ts';
+import type { Situation } from './situation.ts';
+
+/** spec: status.phase, with what the condition `Ready` says about it. */
+export interface Phase {
+  readonly phase: 'Pending' | 'Ready' | 'Degraded' | 'Failed';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Decisions "Phase": the rules in order, the first one that applies counts. */
+export const phaseOf = (situation: Situation): Phase => {
+  for (const rule of RULES) {
+    const phase = rule(situation);
+    if (phase !== undefined) return phase;
+  }
+  return ready(situation);
+};
+
+type Rule = (situation: Situation) => Phase | undefined;
+
+const childConflict: Rule = ({ bundle, pods }) => {
+  const [foreign] = bundle.children.conflicts;
+  if (foreign === undefined) return undefined;
+  const message = `${foreign.kind} ${foreign.metadata.name} belongs to somebody else; rename it or this server`;
+  return { phase: pods.isServing ? 'Degraded' : 'Failed', reason: 'ChildConflict', message };
+};
+
+const nothingAccepted: Rule = ({ newest, served, pods }) => {
+  if (served !== undefined || pods.isServing) return undefined;
+  return newest.refusals.length > 0
+    ? { phase: 'Failed', reason: 'Invalid', message: refusalText(newest.refusals) }
+    : { phase: 'Pending', reason: 'ReferenceMissing', message: `waiting for ${newest.missing.join(', ')}` };
+};
+
+const scaledToZero: Rule = ({ pods }) =>
+  pods.isScaledToZero && !pods.isServing
+    ? { phase: 'Pending', reason: 'ScaledToZero', message: 'no pods: replicas is 0' }
+    : undefined;
+
+const cannotStart: Rule = ({ pods }) => {
+  if (pods.cannotStart === undefined) return undefined;
+  const message = `pods cannot start: ${pods.cannotStart}`;
+  return { phase: pods.isServing ? 'Degraded' : 'Failed', reason: 'PodsCannotStart', message };
+};
+
+const notServing: Rule = ({ pods }) =>
+  pods.isServing ? undefined : { phase: 'Pending', reason: 'PodsStarting', message: 'waiting for a pod to be ready' };
+
+const nothingReported: Rule = ({ backends, reports }) => {
+  const silent = backends.filter(({ isWithheld }) => !isWithheld);
+  if (silent.length === 0 || silent.some(({ status }) => status !== 'unknown')) return undefined;
+  if (reports.reachable === 0 && reports.unreachable.length > 0) return undefined;
+  const message = `waiting for the first answer of ${silent.map(({ name }) => name).join(', ')}`;
+  return { phase: 'Pending', reason: 'BackendsNotReported', message };
+};
+
+const newestRefused: Rule = ({ newest, served }) => {
+  if (served === newest) return undefined;
+  const why = newest.refusals.length > 0 ? refusalText(newest.refusals) : `${newest.missing.join(', ')} not found`;
+  return { phase: 'Degraded', reason: 'LastGoodSpecServes', message: `the last good spec serves: ${why}` };
+};
+
+const backendsNotRoutable: Rule = ({ backends }) => {
+  const down = backends.filter(({ status }) => !isRoutable(status));
+  if (down.length === 0) return undefined;
+  const names = down.map(({ name, status, message }) => `${name} (${message ?? status})`).join(', ');
+  const message = `${down.length} of ${backends.length} backends cannot be used: ${names}`;
+  return { phase: 'Degraded', reason: 'BackendsNotRoutable', message };
+};
+
+const RULES: readonly Rule[] = [
+  childConflict,
+  nothingAccepted,
+  scaledToZero,
+  cannotStart,
+  notServing,
+  nothingReported,
+  newestRefused,
+  backendsNotRoutable,
+];
+
+const ready = ({ backends }: Situation): Phase => ({
+  phase: 'Ready',
+  reason: 'Serving',
+  message: backends.length === 0 ? 'serving, without backends' : `serving ${backends.length} backends`,
+});
+
+export const refusalText = (refusals: readonly { readonly message: string }[]): string =>
+  refusals.map(({ message }) => message).join('; ');

@@ -1,0 +1,74 @@
+import type { ServerBundle } from '../../resolve.ts';
+import { eventsOf } from '../conditions.ts';
+import type { Plan } from '../plan.ts';
+import type { Settings } from '../settings.ts';
+import { serverConditions } from './conditions.ts';
+import { urlOf } from './names.ts';
+import { objectsOf } from './objects.ts';
+import { type Phase, phaseOf } from './phase.ts';
+import { type Rendering, isAcceptable, render } from './render.ts';
+import { isRoutable } from './reports.ts';
+import { type BackendView, type Situation, situationOf } from './situation.ts';
+import { serverSpec } from './spec.ts';
+
+/** The newest spec is always rendered; what is applied is that, or the last good one while it cannot be served. */
+export const planServer = (bundle: ServerBundle, settings: Settings): Plan => {
+  const newest = render(bundle, settings, serverSpec(bundle.server));
+  const served = isAcceptable(newest) ? newest : lastGood(bundle, settings);
+  const situation = situationOf({ bundle, settings, newest, served });
+  const phase = phaseOf(situation);
+  const conditions = serverConditions(situation, phase);
+  return {
+    ...applied(situation),
+    status: { ...statusOf(situation, phase), conditions },
+    events: eventsOf(conditions),
+    ...(served !== undefined && { config: served.files }),
+    ...(served !== newest && { withheld: newest.files }),
+  };
+};
+
+/** Planned again with today's references, so that a deleted child comes back and a revoked backend goes. */
+const lastGood = (bundle: ServerBundle, settings: Settings): Rendering | undefined => {
+  if (bundle.accepted === undefined) return undefined;
+  const rendering = render(bundle, settings, bundle.accepted.spec, bundle.accepted.files);
+  return rendering.refusals.length === 0 ? rendering : undefined;
+};
+
+/** Nothing is sent while a name of ours belongs to somebody else, and nothing without a spec that may be served. */
+const applied = ({ bundle, settings, newest, served }: Situation): Pick<Plan, 'objects'> => {
+  if (settings.local !== undefined) return { objects: [] };
+  if (served === undefined || bundle.children.conflicts.length > 0) return {};
+  const generation = served === newest ? bundle.server.metadata.generation : bundle.accepted?.generation;
+  return { objects: objectsOf(bundle, served, settings, generation) };
+};
+
+/** spec: VirtualMCPServer status */
+const statusOf = (situation: Situation, { phase, message }: Phase): Readonly<Record<string, unknown>> => {
+  const { bundle, settings, backends } = situation;
+  const { generation } = bundle.server.metadata;
+  return {
+    phase,
+    message,
+    url: urlOf(bundle.server, settings),
+    backendCount: backends.filter(({ status }) => isRoutable(status)).length,
+    ...(generation !== undefined && { observedGeneration: generation }),
+    discoveredBackends: backends.map(discoveredBackend),
+    extensions: { toolCount: toolCount(situation) },
+  };
+};
+
+/** What an operator that has just started knows is what status said last. */
+const toolCount = ({ reports, pods, bundle }: Situation): number => {
+  const said = bundle.server['status'] as { readonly extensions?: { readonly toolCount?: number } } | undefined;
+  return reports.reachable === 0 && pods.isServing ? (said?.extensions?.toolCount ?? 0) : reports.toolCount;
+};
+
+const discoveredBackend = (view: BackendView): Readonly<Record<string, unknown>> => ({
+  name: view.name,
+  ...(view.url !== undefined && { url: view.url }),
+  status: view.status,
+  authType: 'unauthenticated',
+  ...(view.message !== undefined && { message: view.message }),
+  ...(view.lastHealthCheck !== undefined && { lastHealthCheck: view.lastHealthCheck }),
+  consecutiveFailures: view.consecutiveFailures,
+});

@@ -1,0 +1,97 @@
+import type { KubeObject } from '../../object.ts';
+import { hashOf } from '../canonical.ts';
+import type { Settings } from '../settings.ts';
+import { MANAGEMENT_PORT, MCP_PORT, childName, labelsOf } from './names.ts';
+import type { ServerSpec } from './spec.ts';
+
+const CONFIG_DIRECTORY = '/etc/vmcp/config';
+const CONFIG_VOLUME = 'config';
+
+/** Keys of the ConfigMap that the pod sees; `accepted.json` is the operator's own (decisions "Last good spec"). */
+const MOUNTED_KEYS = ['config.yaml', 'backends.yaml'] as const;
+
+export interface PodTemplateInput {
+  readonly server: KubeObject;
+  readonly spec: ServerSpec;
+  readonly settings: Settings;
+  /** Hash over the config keys that cannot change live: a new one rolls the pods. */
+  readonly startupHash: string;
+}
+
+/** The pod template without the name of its ConfigMap, which is made from this very value. */
+export const podTemplate = (input: PodTemplateInput, configMapName = ''): Readonly<Record<string, unknown>> => ({
+  metadata: {
+    labels: labelsOf(input.server),
+    annotations: { 'vmcp.dev/startup-hash': input.startupHash },
+  },
+  spec: {
+    serviceAccountName: serviceAccountName(input),
+    // The runtime holds no Kubernetes client (architecture "One direction").
+    automountServiceAccountToken: false,
+    // A Service called vmcp-port would become VMCP_PORT_…, and every VMCP_* variable is a flag of the runtime.
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: 45,
+    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+    ...imagePullSecrets(input.spec),
+    containers: [container(input.settings)],
+    volumes: [
+      {
+        name: CONFIG_VOLUME,
+        configMap: { name: configMapName, items: MOUNTED_KEYS.map((key) => ({ key, path: key })) },
+      },
+      { name: 'tmp', emptyDir: {} },
+    ],
+  },
+});
+
+/** Decisions "Config in the cluster": the first 10 hex digits over the template whose ConfigMap name is empty. */
+export const configMapName = (input: PodTemplateInput): string =>
+  `${childName(input.server)}-${hashOf(podTemplate(input), 10)}`;
+
+const container = (settings: Settings): Readonly<Record<string, unknown>> => ({
+  name: 'vmcp',
+  image: settings.runtimeImage,
+  args: ['serve', '-c', `${CONFIG_DIRECTORY}/config.yaml`],
+  ports: [
+    { name: 'http', containerPort: MCP_PORT, protocol: 'TCP' },
+    { name: 'management', containerPort: MANAGEMENT_PORT, protocol: 'TCP' },
+  ],
+  resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+  // Every second until it is up, so that a first call need not wait; then at rest.
+  startupProbe: { ...probe('/healthz'), periodSeconds: 1, failureThreshold: 60 },
+  readinessProbe: { ...probe('/readyz'), periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 2 },
+  livenessProbe: { ...probe('/healthz'), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 },
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    runAsNonRoot: true,
+    capabilities: { drop: ['ALL'] },
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
+  volumeMounts: [
+    { name: CONFIG_VOLUME, mountPath: CONFIG_DIRECTORY, readOnly: true },
+    { name: 'tmp', mountPath: '/tmp' },
+  ],
+});
+
+const probe = (path: string): Readonly<Record<string, unknown>> => ({ httpGet: { path, port: 'management' } });
+
+/** spec: spec.serviceAccount; without it one is made. */
+const serviceAccountName = ({ server, spec }: PodTemplateInput): string => spec.serviceAccount ?? childName(server);
+
+const imagePullSecrets = (spec: ServerSpec): Readonly<Record<string, unknown>> =>
+  spec.imagePullSecrets === undefined || spec.imagePullSecrets.length === 0
+    ? {}
+    : { imagePullSecrets: spec.imagePullSecrets };
+
+/** Name of the ConfigMap that a pod template mounts as its config; absent in templates that are not ours. */
+export const mountedConfigMap = (workload: KubeObject): string | undefined => {
+  const spec = workload['spec'] as { readonly template?: { readonly spec?: { readonly volumes?: readonly Volume[] } } };
+  const volume = spec?.template?.spec?.volumes?.find(({ name }) => name === CONFIG_VOLUME);
+  return volume?.configMap?.name;
+};
+
+interface Volume {
+  readonly name: string;
+  readonly configMap?: { readonly name?: string };
+}

@@ -1,0 +1,90 @@
+import type {
+  BackendReport,
+  BackendStatus,
+  CollisionReport,
+  StatusReport,
+} from '../../../runtime/edge/status-report.ts';
+import type { PodReports } from '../../read/source.ts';
+
+/** What the pods of one server say together. */
+export interface MergedReports {
+  /** Pods that answered. */
+  readonly reachable: number;
+  /** Names of pods that were asked in vain. */
+  readonly unreachable: readonly string[];
+  readonly backends: ReadonlyMap<string, BackendReport>;
+  /** The largest count: a replica that is still connecting knows fewer. */
+  readonly toolCount: number;
+  readonly collisions: readonly CollisionReport[];
+  /** Why pods do not serve the newest config, by pod name. */
+  readonly refused: ReadonlyMap<string, readonly string[]>;
+}
+
+/**
+ * The rule: a backend is what every replica that knows it says it is. Where they differ it is `degraded` if some can
+ * reach it and some cannot, `unauthenticated` if all can reach it and one only without a login, else the worst of the views.
+ */
+export const mergeReports = (reports: PodReports): MergedReports => {
+  const asked = [...reports].sort(([a], [b]) => (a < b ? -1 : 1));
+  const answered = asked.flatMap(([pod, report]) => (report === 'unreachable' ? [] : [{ pod, report }]));
+  const views = answered.map(({ report }) => report);
+  return {
+    reachable: answered.length,
+    unreachable: asked.filter(([, report]) => report === 'unreachable').map(([pod]) => pod),
+    backends: mergeBackends(views),
+    toolCount: Math.max(0, ...views.map(({ toolCount }) => toolCount)),
+    collisions: mergeCollisions(views),
+    refused: new Map(
+      answered.flatMap(({ pod, report }) =>
+        report.config.refused === undefined ? [] : [[pod, report.config.refused]],
+      ),
+    ),
+  };
+};
+
+const mergeBackends = (views: readonly StatusReport[]): ReadonlyMap<string, BackendReport> => {
+  const byName = new Map<string, BackendReport[]>();
+  for (const backend of views.flatMap(({ backends }) => backends)) {
+    byName.set(backend.name, [...(byName.get(backend.name) ?? []), backend]);
+  }
+  return new Map([...byName].map(([name, each]) => [name, mergeBackend(each)]));
+};
+
+/** Worst first. */
+const BY_SEVERITY: readonly BackendStatus[] = ['unavailable', 'degraded', 'unauthenticated', 'ready', 'unknown'];
+
+/** spec: only `ready` and `unauthenticated` backends are routable. */
+export const isRoutable = (status: BackendStatus): boolean => status === 'ready' || status === 'unauthenticated';
+
+const mergeBackend = (views: readonly BackendReport[]): BackendReport => {
+  const known = views.filter(({ status }) => status !== 'unknown');
+  const worstFirst = [...(known.length === 0 ? views : known)].sort(
+    (a, b) => BY_SEVERITY.indexOf(a.status) - BY_SEVERITY.indexOf(b.status),
+  );
+  const [worst = NOBODY] = worstFirst;
+  const routing = worstFirst.filter(({ status }) => isRoutable(status)).length;
+  const disagree = routing > 0 && routing < worstFirst.length;
+  const { message: said, lastHealthCheck: _own, ...rest } = worst;
+  const message = disagree
+    ? `${worstFirst.length - routing} of ${worstFirst.length} replicas: ${said ?? worst.status}`
+    : said;
+  const lastHealthCheck = views
+    .flatMap((view) => view.lastHealthCheck ?? [])
+    .sort()
+    .at(-1);
+  return {
+    ...rest,
+    status: disagree ? 'degraded' : worst.status,
+    consecutiveFailures: Math.max(...views.map((view) => view.consecutiveFailures)),
+    toolCount: Math.max(...views.map((view) => view.toolCount)),
+    ...(message !== undefined && { message }),
+    ...(lastHealthCheck !== undefined && { lastHealthCheck }),
+  };
+};
+
+const NOBODY: BackendReport = { name: '', status: 'unknown', consecutiveFailures: 0, toolCount: 0 };
+
+const mergeCollisions = (views: readonly StatusReport[]): readonly CollisionReport[] => {
+  const byText = new Map(views.flatMap(({ collisions }) => collisions).map((each) => [JSON.stringify(each), each]));
+  return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, collision]) => collision);
+};

@@ -1,0 +1,111 @@
+import type { BackendReport } from '../../../runtime/edge/status-report.ts';
+import type { KubeObject } from '../../object.ts';
+import type { ServerBundle } from '../../resolve.ts';
+import type { Settings } from '../settings.ts';
+import type { Rendering } from './render.ts';
+import { type MergedReports, mergeReports } from './reports.ts';
+
+/** Everything the status of a server is derived from. */
+export interface Situation {
+  readonly bundle: ServerBundle;
+  readonly settings: Settings;
+  /** The newest spec. */
+  readonly newest: Rendering;
+  /** What is served: the newest spec, else the accepted one; undefined when neither can be. */
+  readonly served: Rendering | undefined;
+  readonly reports: MergedReports;
+  readonly pods: PodsView;
+  readonly backends: readonly BackendView[];
+}
+
+/** How the pods of the server are. */
+export interface PodsView {
+  readonly isServing: boolean;
+  readonly isScaledToZero: boolean;
+  /** Why pods do not start, in the kubelet's words. */
+  readonly cannotStart: string | undefined;
+}
+
+/** A backend as status shows it. */
+export interface BackendView extends BackendReport {
+  readonly url?: string;
+  readonly isWithheld: boolean;
+}
+
+export const situationOf = (parts: Pick<Situation, 'bundle' | 'settings' | 'newest' | 'served'>): Situation => {
+  const reports = mergeReports(parts.bundle.reports);
+  const pods = podsView(parts.bundle, parts.settings);
+  return { ...parts, reports, pods, backends: backendViews({ ...parts, reports, pods }) };
+};
+
+const podsView = (bundle: ServerBundle, settings: Settings): PodsView => {
+  if (settings.local !== undefined) {
+    return { isServing: bundle.reports.size > 0, isScaledToZero: false, cannotStart: undefined };
+  }
+  const { deployment, pods } = bundle.children;
+  const status = deployment?.['status'] as DeploymentStatus | undefined;
+  const replicas = (deployment?.['spec'] as { readonly replicas?: number } | undefined)?.replicas;
+  return {
+    isServing: (status?.availableReplicas ?? 0) > 0,
+    isScaledToZero: replicas === 0,
+    cannotStart: pods.map(whyNotStarting).find((why) => why !== undefined) ?? replicaFailure(status),
+  };
+};
+
+interface DeploymentStatus {
+  readonly availableReplicas?: number;
+  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
+}
+
+/** Quota, a missing service account, an admission webhook: no pod is even made. */
+const replicaFailure = (status: DeploymentStatus | undefined): string | undefined =>
+  status?.conditions?.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message;
+
+/** Waiting reasons of the kubelet that do not pass by themselves. */
+const STUCK: ReadonlySet<string> = new Set([
+  'CrashLoopBackOff',
+  'CreateContainerConfigError',
+  'CreateContainerError',
+  'ErrImageNeverPull',
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'RunContainerError',
+]);
+
+interface ContainerStatus {
+  readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string } };
+}
+
+const whyNotStarting = (pod: KubeObject): string | undefined => {
+  const { status } = pod as {
+    readonly status?: { readonly phase?: string; readonly containerStatuses?: readonly ContainerStatus[] };
+  };
+  if (status?.phase === 'Failed') return `pod ${pod.metadata.name} failed`;
+  const waiting = (status?.containerStatuses ?? [])
+    .map(({ state }) => state?.waiting)
+    .find((each) => each?.reason !== undefined && STUCK.has(each.reason));
+  if (waiting === undefined) return undefined;
+  return `pod ${pod.metadata.name}: ${waiting.reason}${waiting.message === undefined ? '' : `: ${waiting.message}`}`;
+};
+
+/** spec: status.discoveredBackends, one per backend, withheld ones included. */
+const backendViews = (
+  parts: Pick<Situation, 'bundle' | 'newest' | 'served' | 'reports' | 'pods'>,
+): readonly BackendView[] => {
+  const lastKnown =
+    parts.reports.reachable === 0 && parts.pods.isServing ? lastReported(parts.bundle.server) : undefined;
+  const reported = lastKnown ?? parts.reports.backends;
+  return (parts.served ?? parts.newest).backends.map(({ name, url, withheld }) => {
+    const report = reported.get(name) ?? { name, status: 'unknown', consecutiveFailures: 0, toolCount: 0 };
+    const view = { ...report, ...(url !== undefined && { url }), isWithheld: withheld !== undefined };
+    return withheld === undefined ? view : { ...view, status: 'unavailable', message: withheld.message };
+  });
+};
+
+/** What status said last: an operator that has just started knows nothing better until a pod answers. */
+const lastReported = (server: KubeObject): ReadonlyMap<string, BackendReport> | undefined => {
+  const status = server['status'] as { readonly discoveredBackends?: readonly BackendReport[] } | undefined;
+  const known = status?.discoveredBackends;
+  return known === undefined ? undefined : new Map(known.map((each) => [each.name, { ...each, toolCount: 0 }]));
+};

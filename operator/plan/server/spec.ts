@@ -1,0 +1,46 @@
+import type { KubeObject } from '../../object.ts';
+
+/**
+ * The fields of a VirtualMCPServer that `plan` acts on. The API server, or `parseResource` for a directory, has checked the
+ * whole object against the schema and filled defaults, so this view casts once instead of parsing again.
+ */
+export interface ServerSpec {
+  readonly groupRef: { readonly name: string };
+  readonly incomingAuth: {
+    readonly type: 'anonymous' | 'oidc';
+    readonly oidcConfigRef?: { readonly name: string; readonly audience: string; readonly resourceUrl?: string };
+  };
+  readonly outgoingAuth?: { readonly source?: 'discovered' | 'inline' };
+  readonly config?: ServerConfig;
+  readonly imagePullSecrets?: readonly { readonly name?: string }[];
+  readonly replicas?: number;
+  readonly serviceAccount?: string;
+  readonly serviceType?: string;
+  readonly sessionAffinity?: string;
+  readonly sessionStorage?: { readonly provider: 'memory' | 'kvstore' };
+}
+
+/** `spec.config`; keys that `plan` only passes on are not named. */
+export interface ServerConfig {
+  readonly name?: string;
+  readonly backends?: readonly BackendConfigEntry[];
+  readonly outgoingAuth?: { readonly source?: 'discovered' | 'inline' };
+  readonly sessionStorage?: { readonly provider: 'memory' | 'kvstore' };
+  readonly extensions?: { readonly allowedHosts?: readonly string[] };
+  readonly [key: string]: unknown;
+}
+
+/** One backend as both config files spell it. */
+export interface BackendConfigEntry {
+  readonly name: string;
+  readonly url: string;
+  readonly transport: 'sse' | 'streamable-http';
+  readonly type?: 'entry' | '';
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+export const serverSpec = (server: KubeObject): ServerSpec => server['spec'] as ServerSpec;
+
+/** spec: `outgoingAuth.source` defaults to `discovered`; `spec.outgoingAuth` wins over `config.outgoingAuth`. */
+export const sourceOf = ({ outgoingAuth, config }: ServerSpec): 'discovered' | 'inline' =>
+  outgoingAuth === undefined ? (config?.outgoingAuth?.source ?? 'discovered') : (outgoingAuth.source ?? 'discovered');

@@ -1,0 +1,87 @@
+import type { KubeObject, ObjectKey } from './object.ts';
+import { type Accepted, acceptedIn } from './plan/server/accepted.ts';
+import { childName, labelsOf } from './plan/server/names.ts';
+import { serverSpec } from './plan/server/spec.ts';
+import type { PodReports, Source } from './read/source.ts';
+
+/** Kinds whose objects join the group they name, in the order that decides when two share a name (decisions "Names"). */
+export const MEMBER_KINDS = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'] as const;
+
+/** Everything that decides what the world of one VirtualMCPServer should be. */
+export interface ServerBundle {
+  readonly server: KubeObject;
+  /** The groups that the newest and the accepted spec name, by name. */
+  readonly groups: ReadonlyMap<string, GroupView>;
+  readonly accepted: Accepted | undefined;
+  readonly children: ServerChildren;
+  readonly reports: PodReports;
+}
+
+/** A group as it is now; `group` is undefined when nobody made it. */
+export interface GroupView {
+  readonly group: KubeObject | undefined;
+  /** In name order; under one name in the order of `MEMBER_KINDS`. */
+  readonly members: readonly KubeObject[];
+}
+
+/** What exists of a server in the cluster. */
+export interface ServerChildren {
+  readonly deployment: KubeObject | undefined;
+  readonly service: KubeObject | undefined;
+  readonly configMaps: readonly KubeObject[];
+  readonly replicaSets: readonly KubeObject[];
+  readonly pods: readonly KubeObject[];
+  /** Objects that bear the name of a child and belong to somebody else. */
+  readonly conflicts: readonly KubeObject[];
+}
+
+/** Undefined when the server is gone or going: garbage collection does the rest. */
+export const resolveServer = (source: Source, key: ObjectKey): ServerBundle | undefined => {
+  const server = source.get('VirtualMCPServer', key.namespace, key.name);
+  if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
+  const children = childrenOf(source, server);
+  const accepted = source.accepted?.(key) ?? acceptedIn(children.configMaps, children.deployment);
+  const names = [serverSpec(server).groupRef.name, accepted?.spec.groupRef.name].filter((name) => name !== undefined);
+  const groups = new Map(names.map((name) => [name, resolveGroup(source, { ...key, kind: 'MCPGroup', name })]));
+  return Object.freeze({ server, groups, accepted, children, reports: source.reports?.(key) ?? new Map() });
+};
+
+export const resolveGroup = (source: Source, key: ObjectKey): GroupView => ({
+  group: source.get('MCPGroup', key.namespace, key.name),
+  members: MEMBER_KINDS.flatMap((kind) => source.list(kind, key.namespace))
+    .filter((member) => groupNameOf(member) === key.name && member.metadata.deletionTimestamp === undefined)
+    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0)),
+});
+
+/** The group an object names, of whatever kind it is. */
+export const groupNameOf = (object: KubeObject): string | undefined =>
+  (object['spec'] as { readonly groupRef?: { readonly name?: string } } | undefined)?.groupRef?.name;
+
+/** Child kinds whose name is known beforehand, so that somebody else may have taken it. */
+const NAMED_CHILDREN = ['Deployment', 'Service', 'ServiceAccount'] as const;
+
+const childrenOf = (source: Source, server: KubeObject): ServerChildren => {
+  const namespace = server.metadata.namespace ?? 'default';
+  const named = NAMED_CHILDREN.map((kind) => source.get(kind, namespace, childName(server)));
+  const [deployment, service] = named.map((child) => (isOwned(child, server) ? child : undefined));
+  return {
+    deployment,
+    service,
+    configMaps: source.list('ConfigMap', namespace).filter((each) => isOwned(each, server)),
+    replicaSets: source.list('ReplicaSet', namespace).filter((each) => isOwned(each, deployment)),
+    pods: source.list('Pod', namespace).filter((pod) => isPodOf(pod, server)),
+    conflicts: named.filter((child) => child !== undefined).filter((child) => isForeign(child, server)),
+  };
+};
+
+const isOwned = (child: KubeObject | undefined, owner: KubeObject | undefined): boolean =>
+  owner?.metadata.uid !== undefined &&
+  child?.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
+
+/** A ServiceAccount that the spec itself names is nobody's conflict. */
+const isForeign = (child: KubeObject, server: KubeObject): boolean =>
+  !isOwned(child, server) && !(child.kind === 'ServiceAccount' && serverSpec(server).serviceAccount !== undefined);
+
+const isPodOf = (pod: KubeObject, server: KubeObject): boolean =>
+  pod.metadata.deletionTimestamp === undefined &&
+  Object.entries(labelsOf(server)).every(([label, value]) => pod.metadata.labels?.[label] === value);
