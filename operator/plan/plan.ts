@@ -17,6 +17,8 @@ export interface Plan {
   readonly config?: ConfigFiles;
   /** What the newest spec renders to although it may not be served (`Valid=False`): for people to read, never applied. */
   readonly withheld?: ConfigFiles;
+  /** How often the pods are asked for their report; absent: they are not asked. */
+  readonly pullStatusEveryMs?: number;
 }
 
 /** File name (`config.yaml`, `backends.yaml`) → YAML text. */

@@ -1,0 +1,59 @@
+import { parseArgs } from 'node:util';
+import type { CommandDeps } from './command.ts';
+import { namespacesOf, planEverything } from './plan/everything.ts';
+import type { Settings } from './plan/settings.ts';
+import { readManifests } from './read/directory.ts';
+import { problemText } from './read/manifests.ts';
+import { objectsSource } from './read/objects-source.ts';
+import { joinDocuments, planDocuments } from './write/documents.ts';
+
+const USAGE = `usage: vmcp-operator render <dir> [--cluster-domain cluster.local] [--image vmcp]
+
+Prints what the operator would apply for the manifests of <dir>, and the status it would report.
+`;
+
+/**
+ * `vmcp-operator render <dir>`: the objects that would be applied and the status of each resource, as YAML documents. The
+ * answer is the exit code: 1 when a manifest would be refused by the API server, and then nothing is printed.
+ */
+export const render = async (args: readonly string[], deps: CommandDeps): Promise<number> => {
+  const options = renderOptions(args, deps.env);
+  if (options === undefined) {
+    deps.stderr(USAGE);
+    return 2;
+  }
+  const { objects, problems } = readManifests(options.directory);
+  for (const problem of problems) deps.stderr(`${problemText(problem)}\n`);
+  if (problems.length > 0) return 1;
+  const planned = planEverything(objectsSource(objects), namespacesOf(objects), options.settings);
+  deps.stdout(joinDocuments(planned.flatMap(({ object, plan }) => planDocuments(object, plan))));
+  return 0;
+};
+
+interface RenderOptions {
+  readonly directory: string;
+  readonly settings: Settings;
+}
+
+const renderOptions = (args: readonly string[], env: CommandDeps['env']): RenderOptions | undefined => {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { 'cluster-domain': { type: 'string' }, image: { type: 'string' } },
+    });
+    const [directory, ...rest] = positionals;
+    if (directory === undefined || rest.length > 0) return undefined;
+    return {
+      directory,
+      settings: {
+        clusterDomain: values['cluster-domain'] ?? env['VMCP_CLUSTER_DOMAIN'] ?? 'cluster.local',
+        runtimeImage: values.image ?? env['VMCP_IMAGE'] ?? 'vmcp',
+        operatorNamespace: 'vmcp-system',
+        operatorKeys: [],
+      },
+    };
+  } catch {
+    return undefined;
+  }
+};

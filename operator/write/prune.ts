@@ -1,0 +1,67 @@
+import { isOwnedBy } from './apply.ts';
+import type { Rewrites } from './apply.ts';
+import type { ApiClient } from '../api/client.ts';
+import { keyOf, keyText } from '../object.ts';
+import type { KubeObject } from '../object.ts';
+
+export interface PruneDeps {
+  readonly api: Pick<ApiClient, 'list' | 'remove'>;
+  readonly cache: { readonly list: (kind: string, namespace: string) => readonly KubeObject[] };
+  readonly rewrites: Rewrites;
+}
+
+/**
+ * Removes children that are no longer planned. A ConfigMap stays while any ReplicaSet names it: pods of an older
+ * revision, or a rollback to it, still mount it (decisions: "Config in the cluster").
+ */
+export const prune = async (
+  owner: KubeObject,
+  planned: { readonly kinds: readonly string[]; readonly objects: readonly KubeObject[] },
+  deps: PruneDeps,
+  signal: AbortSignal,
+): Promise<void> => {
+  const namespace = owner.metadata.namespace ?? '';
+  const kept = new Set(planned.objects.map((object) => keyText(keyOf(object))));
+  const unplanned = planned.kinds
+    .flatMap((kind) => deps.cache.list(kind, namespace))
+    .filter((object) => isOwnedBy(object, owner) && !kept.has(keyText(keyOf(object))))
+    .filter((object) => object.metadata.deletionTimestamp === undefined);
+  for (const object of unplanned) {
+    if (!(await isStillNamed(object, deps, signal))) {
+      await deps.api.remove(keyOf(object), object.metadata.uid ?? '', signal);
+      deps.rewrites.forget(object.metadata.uid ?? '');
+    }
+  }
+};
+
+const isStillNamed = async (object: KubeObject, deps: PruneDeps, signal: AbortSignal): Promise<boolean> => {
+  if (object.kind !== 'ConfigMap') {
+    return false;
+  }
+  const { namespace = '', name } = object.metadata;
+  const isNaming = (replicaSet: KubeObject): boolean => mountedConfigMaps(templateSpec(replicaSet)).has(name);
+  if (deps.cache.list('ReplicaSet', namespace).some(isNaming)) {
+    return true;
+  }
+  // The cache may lag behind the rollout that made a ReplicaSet a moment ago.
+  const live = await deps.api.list({ kind: 'ReplicaSet', namespace }, signal);
+  return live.items.some(isNaming);
+};
+
+const templateSpec = (replicaSet: KubeObject): unknown =>
+  (replicaSet['spec'] as { readonly template?: { readonly spec?: unknown } } | undefined)?.template?.spec;
+
+interface Volume {
+  readonly configMap?: { readonly name?: string };
+  readonly projected?: { readonly sources?: readonly { readonly configMap?: { readonly name?: string } }[] };
+}
+
+/** Names of the ConfigMaps that a pod with this spec mounts. */
+export const mountedConfigMaps = (podSpec: unknown): ReadonlySet<string> => {
+  const volumes = (podSpec as { readonly volumes?: readonly Volume[] } | undefined)?.volumes ?? [];
+  const names = volumes.flatMap(({ configMap, projected }) => [
+    configMap?.name,
+    ...(projected?.sources ?? []).map((source) => source.configMap?.name),
+  ]);
+  return new Set(names.filter((name) => name !== undefined));
+};

@@ -1,0 +1,136 @@
+import type { ChildProblem } from './apply.ts';
+import { agrees } from './diff.ts';
+import type { ApiClient } from '../api/client.ts';
+import { isNotFound } from '../api/errors.ts';
+import { fieldManager } from '../object.ts';
+import type { KubeObject } from '../object.ts';
+import type { PlannedCondition } from '../plan/plan.ts';
+
+type Status = Readonly<Record<string, unknown>>;
+
+interface Condition extends PlannedCondition {
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+}
+
+/** Values that grow stale on their own are written at most this often (decisions: "No write without a reason"). */
+const refreshMs = 600_000;
+
+export const conditionsOf = (status: unknown): readonly PlannedCondition[] =>
+  ((status as { readonly conditions?: readonly PlannedCondition[] } | undefined)?.conditions ?? []).filter(
+    (condition) => typeof condition === 'object',
+  );
+
+/** The status with what went wrong while applying the children: a condition, and a phase that is not better than that. */
+export const withProblem = (status: Status, problem: ChildProblem | undefined): Status => {
+  if (problem === undefined) {
+    return status;
+  }
+  const condition: PlannedCondition = { ...problem, status: 'True' };
+  const others = conditionsOf(status).filter(({ type }) => type !== problem.type);
+  const { phase } = status;
+  return {
+    ...status,
+    conditions: [...others, condition],
+    ...(phase === 'Ready' ? { phase: 'Degraded', message: problem.message } : {}),
+    ...(phase === 'Pending' ? { phase: 'Failed', message: problem.message } : {}),
+  };
+};
+
+/** A condition keeps the time of its last transition while its `status` stays what it was. */
+export const stamped = (status: Status, owner: KubeObject, nowMs: number): Status => {
+  const known = new Map(conditionsOf(owner['status']).map((condition) => [condition.type, condition as Condition]));
+  const { generation } = owner.metadata;
+  const conditions = conditionsOf(status).map((condition) => {
+    const before = known.get(condition.type);
+    const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : timestamp(nowMs);
+    return { ...condition, lastTransitionTime, observedGeneration: generation };
+  });
+  return { ...status, conditions, observedGeneration: generation };
+};
+
+const timestamp = (ms: number): string => new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
+
+export interface ReportDeps {
+  readonly api: Pick<ApiClient, 'applyStatus'>;
+  readonly cache: { readonly put: (object: KubeObject) => void };
+  readonly nowMs: number;
+}
+
+export interface Reported {
+  readonly written: boolean;
+  /** When stale values are due, if that is all that differs. */
+  readonly againAfterMs?: number;
+}
+
+export interface PlannedStatus {
+  readonly status: Status;
+  /** Keys at any depth that alone are no reason to hurry. */
+  readonly volatile: readonly string[];
+}
+
+/** Writes the status if it differs from the one there. */
+export const reportStatus = async (
+  owner: KubeObject,
+  planned: PlannedStatus,
+  deps: ReportDeps,
+  signal: AbortSignal,
+): Promise<Reported> => {
+  const status = stamped(planned.status, owner, deps.nowMs);
+  const { apiVersion, kind, metadata } = owner;
+  const { name, namespace, uid } = metadata;
+  const desired = { apiVersion, kind, metadata: { name, namespace, uid }, status } as KubeObject;
+  if (agrees(desired, owner, 'status')) {
+    return { written: false };
+  }
+  const calm = { ...desired, status: withVolatileOf(owner['status'], status, new Set(planned.volatile)) };
+  const dueMs = lastWriteMs(owner) + refreshMs - deps.nowMs;
+  if (dueMs > 0 && agrees(calm, owner, 'status')) {
+    return { written: false, againAfterMs: dueMs };
+  }
+  try {
+    deps.cache.put(await deps.api.applyStatus(desired, signal));
+    return { written: true };
+  } catch (error) {
+    if (isNotFound(error)) {
+      return { written: false };
+    }
+    throw error;
+  }
+};
+
+const lastWriteMs = (owner: KubeObject): number => {
+  const entry = owner.metadata.managedFields?.find(
+    ({ manager, subresource }) => manager === fieldManager && subresource === 'status',
+  );
+  return Date.parse(entry?.time ?? '') || 0;
+};
+
+/** `planned` with the values of volatile keys as they are now; list elements are matched by name or type. */
+const withVolatileOf = (live: unknown, planned: unknown, volatile: ReadonlySet<string>): unknown => {
+  if (Array.isArray(planned)) {
+    const held = Array.isArray(live) ? (live as readonly unknown[]) : [];
+    return planned.map((item) =>
+      withVolatileOf(
+        held.find((other) => nameOf(other) === nameOf(item)),
+        item,
+        volatile,
+      ),
+    );
+  }
+  if (typeof planned !== 'object' || planned === null) {
+    return planned;
+  }
+  const held = (typeof live === 'object' && live !== null ? live : {}) as Status;
+  const steady = Object.entries(planned).filter(([key]) => !volatile.has(key));
+  const stale = Object.entries(held).filter(([key]) => volatile.has(key));
+  return Object.fromEntries([
+    ...steady.map(([key, value]) => [key, withVolatileOf(held[key], value, volatile)] as const),
+    ...stale,
+  ]);
+};
+
+const nameOf = (item: unknown): unknown => {
+  const { name, type } = (typeof item === 'object' && item !== null ? item : {}) as { name?: unknown; type?: unknown };
+  return name ?? type;
+};
