@@ -24,7 +24,7 @@ export interface DaemonOptions {
 }
 
 /** Starts a program that dies with this process, even when this process is killed. */
-export async function startDaemon({ name, program, args, logFile, env }: DaemonOptions): Promise<Daemon> {
+async function startDaemon({ name, program, args, logFile, env }: DaemonOptions): Promise<Daemon> {
   const log = openSync(logFile, 'a');
   // The parent-death signal belongs to Linux; elsewhere a killed test run leaves its programs behind.
   const [command, ...rest] = (await knowsParentDeath())
@@ -47,17 +47,40 @@ export async function startDaemon({ name, program, args, logFile, env }: DaemonO
       if (!hasEnded()) child.kill('SIGKILL');
       await ended;
     },
-    logTail: async () => (await readFile(logFile, 'utf8')).split('\n').slice(-20).join('\n'),
+    logTail: async () => (await readFile(logFile, 'utf8').catch(() => '')).split('\n').slice(-20).join('\n'),
   };
 }
 
 let parentDeath: Promise<boolean> | undefined;
 const knowsParentDeath = (): Promise<boolean> => (parentDeath ??= isThere('setpriv'));
 
-/** Rejects as soon as one of the programs ends, with what it said last. */
-export async function firstToEnd(daemons: readonly Daemon[]): Promise<never> {
-  const { daemon, reason } = await Promise.race(
-    daemons.map(async (daemon) => ({ daemon, reason: await daemon.ended })),
-  );
-  throw new Error(`${reason}\n${await daemon.logTail()}`);
+/** Programs that only make sense together. */
+export interface Crew {
+  readonly start: (options: DaemonOptions) => Promise<Daemon>;
+  /** The work's result, or a rejection as soon as one of the programs ends, with what it said last. */
+  readonly watch: <T>(work: Promise<T>) => Promise<T>;
+  /** Ends them all, in the order of their start. */
+  readonly stop: () => Promise<void>;
+}
+
+export function newCrew(): Crew {
+  const daemons: Daemon[] = [];
+  let isStopped = false;
+  const failure = Promise.withResolvers<never>();
+  // Nobody may be watching when the crew is stopped.
+  failure.promise.catch(() => undefined);
+  return {
+    start: async (options) => {
+      if (isStopped) throw new Error(`${options.name} is not started: the others were stopped`);
+      const daemon = await startDaemon(options);
+      daemons.push(daemon);
+      void daemon.ended.then(async (reason) => failure.reject(new Error(`${reason}\n${await daemon.logTail()}`)));
+      return daemon;
+    },
+    watch: (work) => Promise.race([work, failure.promise]),
+    stop: async () => {
+      isStopped = true;
+      for (const daemon of daemons) await daemon.stop();
+    },
+  };
 }

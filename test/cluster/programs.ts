@@ -60,6 +60,17 @@ export const CONTROL_PLANE_PROGRAMS = [
   'kube-controller-manager',
   'kubectl',
 ] as const satisfies Program[];
+export const NODE_PROGRAMS = [
+  ...CONTROL_PLANE_PROGRAMS,
+  'kube-scheduler',
+  'kubelet',
+  'kube-proxy',
+  'containerd',
+  'containerd-shim-runc-v2',
+  'ctr',
+  'coredns',
+  'pause',
+] as const satisfies Program[];
 export const ALL_PROGRAMS = Object.keys(programs) as Program[];
 
 /** Where everything that the tests build once is kept. */
