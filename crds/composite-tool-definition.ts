@@ -1,0 +1,26 @@
+import * as z from 'zod';
+
+import { compositeToolSchema } from '../runtime/config/index.ts';
+import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
+import { defineKind } from './kind.ts';
+import { commonStatus, setOf } from './kit.ts';
+
+export const virtualMcpCompositeToolDefinition = defineKind({
+  kind: 'VirtualMCPCompositeToolDefinition',
+  plural: 'virtualmcpcompositetooldefinitions',
+  shortNames: ['vmcpctd', 'compositetool'],
+  description: 'A workflow over the tools of several backends, offered as one tool by the servers that refer to it.',
+  spec: compositeToolSchema,
+  status: z.strictObject({
+    validationStatus: z.enum(['Valid', 'Invalid', 'Unknown']).optional().describe('Whether the workflow can run.'),
+    validationErrors: z.array(z.string()).optional().describe('What is wrong with it.'),
+    referencingVirtualServers: setOf(z.string()).optional().describe('VirtualMCPServers that refer to it.'),
+    ...commonStatus,
+  }),
+  columns: [
+    { name: 'Workflow', path: '.spec.name' },
+    { name: 'Status', path: '.status.validationStatus' },
+    READY_COLUMN,
+    AGE_COLUMN,
+  ],
+});

@@ -1,0 +1,5 @@
+import { embeddedAuthServerSchema, secretRefs } from '../runtime/config/index.ts';
+import { secretRef } from './kit.ts';
+
+/** spec: EmbeddedAuthServerConfig, one shape for VirtualMCPServer and MCPExternalAuthConfig. */
+export const embeddedAuthServer = embeddedAuthServerSchema(secretRefs(secretRef()));

@@ -1,0 +1,47 @@
+import * as z from 'zod';
+
+import { presentExactlyWhen, providerNameSchema, withRules } from '../runtime/config/index.ts';
+import { nonEmpty, refWith } from './kit.ts';
+
+/** spec: spec.incomingAuth.oidcConfigRef */
+export const oidcConfigRef = () =>
+  refWith(
+    'MCPOIDCConfig',
+    {
+      audience: nonEmpty().describe(
+        'Audience that tokens must name. Give every server its own, so that a token for one cannot be replayed at another.',
+      ),
+      resourceUrl: z
+        .string()
+        .optional()
+        .describe('Public URL named in the protected-resource metadata (RFC 9728). Default: the internal service URL.'),
+      scopes: z.array(z.string()).default(['openid']).describe('Scopes advertised in the protected-resource metadata.'),
+    },
+    nonEmpty(),
+  );
+
+const inlinePolicies = z.strictObject({
+  policies: z.array(z.string()).describe('Policies in the Cedar language.'),
+  entitiesJson: z.string().default('[]').describe('Policy entities as JSON text.'),
+  primaryUpstreamProvider: providerNameSchema
+    .optional()
+    .describe(
+      'Upstream provider whose access-token claims the policies see. Default: the first one of the embedded authorization server.',
+    ),
+});
+
+/** spec: spec.incomingAuth.authzConfig */
+export const authzConfig = () =>
+  withRules(
+    z.strictObject({
+      type: z.enum(['configMap', 'inline']).default('configMap').describe('Where the policies are.'),
+      configMap: refWith('ConfigMap', {
+        key: z.string().default('authz.json').describe('Key inside the ConfigMap.'),
+      })
+        .optional()
+        .describe('ConfigMap that holds the policies.'),
+      inline: inlinePolicies.optional().describe('The policies themselves.'),
+    }),
+    ...presentExactlyWhen({ key: 'type', is: 'configMap' }, 'configMap'),
+    ...presentExactlyWhen({ key: 'type', is: 'inline' }, 'inline'),
+  );

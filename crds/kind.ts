@@ -1,0 +1,40 @@
+import type * as z from 'zod';
+
+export interface PrinterColumn {
+  readonly name: string;
+  /** JSON path into the object. */
+  readonly path: string;
+  /** Default `string`. */
+  readonly type?: 'integer' | 'date' | 'boolean';
+  /** Only with `-o wide`. */
+  readonly wide?: boolean;
+}
+
+/** Everything known about one kind; the CRD, the validation and the reference walk follow from it. */
+export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status extends z.ZodType = z.ZodType> {
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly description: string;
+  /** Most characters of `metadata.name`: child objects get it with a prefix. */
+  readonly nameMaxLength: number;
+  readonly specIsOptional: boolean;
+  readonly spec: Spec;
+  readonly status: Status;
+  readonly columns: readonly PrinterColumn[];
+}
+
+type Defaulted = 'singular' | 'nameMaxLength' | 'specIsOptional';
+
+/** decisions.md, "legal metadata.name" */
+const NAME_MAX_LENGTH = 40;
+
+export const defineKind = <Spec extends z.ZodType, Status extends z.ZodType>(
+  parts: Omit<KindDefinition<Spec, Status>, Defaulted> & Partial<Pick<KindDefinition, Defaulted>>,
+): KindDefinition<Spec, Status> => ({
+  singular: parts.kind.toLowerCase(),
+  nameMaxLength: NAME_MAX_LENGTH,
+  specIsOptional: false,
+  ...parts,
+});

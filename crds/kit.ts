@@ -1,0 +1,78 @@
+import * as z from 'zod';
+
+import type { Rule } from '../runtime/config/index.ts';
+import { keyedList } from '../runtime/config/index.ts';
+
+/** What a Kubernetes schema says beside the shape of a value. */
+export interface Marks {
+  /** The value names another object of the same namespace. */
+  readonly refersTo?: string;
+  readonly preserveUnknownFields?: true;
+  /** Rules of Kubernetes alone, beside those of the schema. */
+  readonly rules?: readonly Rule[];
+  readonly maxItems?: number;
+  readonly maxLength?: number;
+  readonly maxProperties?: number;
+}
+
+interface SchemaMarks extends Marks {
+  /** Marks of fields inside a schema that another room owns, by path (`tools[].toolConfigRef`). */
+  readonly below?: Readonly<Record<string, Marks>>;
+}
+
+const registry = z.registry<SchemaMarks>();
+
+/** Adds marks to a schema of ours; returns it. */
+export const mark = <T extends z.ZodType>(schema: T, marks: SchemaMarks): T => {
+  registry.add(schema, { ...registry.get(schema), ...marks });
+  return schema;
+};
+
+export const marksOf = (schema: z.core.$ZodType): SchemaMarks => registry.get(schema) ?? {};
+
+/** A list whose entries are unique and whose order means nothing. */
+export const setOf = <T extends z.ZodType>(item: T) => z.array(item).meta({ 'x-kubernetes-list-type': 'set' });
+
+/** A reference `{name}` to an object of the same namespace. */
+export const refTo = (kind: string, name: z.ZodString = z.string()) => refWith(kind, {}, name);
+
+/** A reference that says more than the name (`audience`, `key` …). */
+export const refWith = <T extends z.core.$ZodLooseShape>(kind: string, more: T, name: z.ZodString = z.string()) =>
+  mark(z.strictObject({ name: name.describe(`Name of the ${kind}, in the same namespace`), ...more }), {
+    refersTo: kind,
+  });
+
+/** spec: conventions, SecretRef */
+export const secretRef = () => refWith('Secret', { key: z.string().describe('Key inside the Secret') });
+
+export const configMapKeyRef = () => refWith('ConfigMap', { key: z.string().describe('Key inside the ConfigMap') });
+
+/** A JSON object of any content, kept as it is. */
+export const freeForm = () => mark(z.looseObject({}), { preserveUnknownFields: true });
+
+export const nonEmpty = () => z.string().min(1);
+
+/** spec: status, Condition */
+export const condition = z.strictObject({
+  type: z
+    .string()
+    .max(316)
+    .regex(/^([A-Za-z0-9][-A-Za-z0-9_.]*\/)?[A-Z][A-Za-z0-9]*$/)
+    .describe('What is observed, in CamelCase or as <domain>/CamelCase'),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z
+    .string()
+    .min(1)
+    .max(1024)
+    .regex(/^[A-Z][A-Za-z0-9]*$/)
+    .describe('Why, as one CamelCase word'),
+  message: z.string().max(32_768).describe('What happened and what to do, for people'),
+  lastTransitionTime: z.iso.datetime({ offset: true }).describe('When the status last changed'),
+  observedGeneration: z.int().min(0).optional().describe('The generation of the object this was observed at'),
+});
+
+/** What every status begins with. */
+export const commonStatus = {
+  conditions: keyedList(condition, 'type').optional().describe('Latest observations'),
+  observedGeneration: z.int().optional().describe('Last generation of the object that was acted on'),
+} as const;

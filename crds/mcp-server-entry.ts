@@ -1,0 +1,53 @@
+import * as z from 'zod';
+
+import { notYet } from '../runtime/config/index.ts';
+import { AGE_COLUMN } from './columns.ts';
+import { defineKind } from './kind.ts';
+import { commonStatus, configMapKeyRef } from './kit.ts';
+import { externalAuthConfigRef, groupRef, headerForward, remoteUrl } from './workload.ts';
+
+const caBundleRef = () =>
+  z.strictObject({ configMapRef: configMapKeyRef().describe('ConfigMap key that holds PEM certificates.') });
+
+export const mcpServerEntry = defineKind({
+  kind: 'MCPServerEntry',
+  plural: 'mcpserverentries',
+  shortNames: ['mcpentry'],
+  description: 'An MCP server that already runs somewhere and is reached by its address; it gets no pods.',
+  spec: z.strictObject({
+    groupRef: groupRef().describe('The MCPGroup (same namespace) that this server belongs to.'),
+    remoteUrl: remoteUrl(),
+    transport: notYet(
+      z.enum(['streamable-http', 'sse']).describe('How the server is spoken to.'),
+      'backends over HTTP+SSE',
+      { except: ['streamable-http'] },
+    ),
+    externalAuthConfigRef: notYet(
+      externalAuthConfigRef()
+        .optional()
+        .describe(
+          'How requests to the server are authenticated; taken by a VirtualMCPServer that discovers its backends.',
+        ),
+      'outgoing authentication',
+    ),
+    headerForward: notYet(
+      headerForward().optional().describe('Headers added to every request to the server.'),
+      'headers added to requests',
+    ),
+    caBundleRef: notYet(
+      caBundleRef().optional().describe("Certificates that the server's own is verified against."),
+      'CA bundles of backends',
+    ),
+  }),
+  status: z.strictObject({
+    phase: z.enum(['Pending', 'Valid', 'Failed']).default('Pending').describe('Whether the entry can be used.'),
+    ...commonStatus,
+  }),
+  columns: [
+    { name: 'Phase', path: '.status.phase' },
+    { name: 'Transport', path: '.spec.transport' },
+    { name: 'Remote URL', path: '.spec.remoteUrl' },
+    { name: 'Group', path: '.spec.groupRef.name' },
+    AGE_COLUMN,
+  ],
+});

@@ -1,0 +1,77 @@
+import * as z from 'zod';
+
+import { keyedList } from '../runtime/config/index.ts';
+import { freeForm, nonEmpty, refTo, refWith, secretRef } from './kit.ts';
+
+/** Fields that the kinds with pods of their own share. */
+
+export const groupRef = () => refTo('MCPGroup', nonEmpty());
+
+export const externalAuthConfigRef = () => refTo('MCPExternalAuthConfig');
+
+export const authServerRef = () =>
+  refWith('MCPExternalAuthConfig', {
+    kind: z
+      .literal('MCPExternalAuthConfig')
+      .default('MCPExternalAuthConfig')
+      .describe('Kind of the object referred to.'),
+  });
+
+export const podTemplateSpec = (container: string) =>
+  freeForm().describe(
+    `Pod template merged into the one the operator makes; the server's container in it is called ${container}.`,
+  );
+
+const quantities = () =>
+  z.strictObject({
+    cpu: z.string().optional().describe('Processor time, such as 100m.'),
+    memory: z.string().optional().describe('Memory, such as 128Mi.'),
+  });
+
+export const resources = () =>
+  z.strictObject({
+    requests: quantities().optional().describe('What the scheduler sets aside.'),
+    limits: quantities().optional().describe('What the container may use at most.'),
+  });
+
+export const environment = () =>
+  keyedList(
+    z.strictObject({
+      name: nonEmpty().describe('Name of the environment variable.'),
+      value: z.string().describe('Its value.'),
+    }),
+    'name',
+  );
+
+export const sessionAffinity = () =>
+  z
+    .enum(['ClientIP', 'None'])
+    .default('ClientIP')
+    .describe('Whether connections of one client address go to the same pod.');
+
+export const replicas = () => z.int32().min(0);
+
+export const remoteUrl = () =>
+  z
+    .string()
+    .max(2048)
+    .regex(/^https?:\/\/[^\s/?#]+/, { error: 'not an HTTP address; write http:// or https:// and a host' })
+    .describe('Address of the remote MCP server.');
+
+/** Headers sent with every request to a remote server. */
+export const headerForward = () =>
+  z.strictObject({
+    addPlaintextHeaders: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe('Headers with values that are no secret.'),
+    addHeadersFromSecret: keyedList(
+      z.strictObject({
+        headerName: z.string().min(1).max(255).describe('Name of the header.'),
+        valueSecretRef: secretRef().describe('Secret key that holds the value.'),
+      }),
+      'headerName',
+    )
+      .optional()
+      .describe('Headers whose values are in Secrets.'),
+  });
