@@ -40,3 +40,15 @@ export {
 export { FILE_KEY_OF_SECRET_REF, secretFiles, secretRefs, type SecretSpelling } from './secret-spelling.ts';
 export { sessionStorageRules, sessionStorageSchema, sessionStorageShape } from './session-storage.ts';
 export { telemetrySchema } from './telemetry.ts';
+export type { ConfigFile } from './yaml-text.ts';
+export { type BackendConfig, type Config, loadConfig, type LoadedConfig, type StrategyConfig } from './load.ts';
+export { formatPath, formatProblem, type Problem } from './problem.ts';
+export { checkConfigFiles, readConfigFiles, type ReadFiles } from './read-files.ts';
+export {
+  type BackendsInput,
+  type ConfigInput,
+  renderBackends,
+  renderConfig,
+  STARTUP_KEYS,
+  startupKeysOf,
+} from './render.ts';

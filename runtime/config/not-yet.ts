@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
+import { fieldsOf, innerOf, isRecord, itemOf } from './schema-walk.ts';
 
 /** What a mark on a field says. */
 export interface NotYet {
@@ -48,33 +49,28 @@ function* walk(schema: z.core.$ZodType, value: unknown, path: readonly (string |
     yield unsupported(mark, path);
     return;
   }
-  const def = (schema as z.ZodType).def as unknown as Definition;
-  if (def.innerType !== undefined) yield* walk(def.innerType, value, path);
-  else if (def.in !== undefined) yield* walk(def.in, value, path);
-  else if (def.shape !== undefined && isRecord(value)) {
-    for (const [key, field] of Object.entries(def.shape)) yield* walk(field, value[key], [...path, key]);
-  } else if (def.element !== undefined && Array.isArray(value)) {
-    for (const [index, item] of value.entries()) yield* walk(def.element, item, [...path, index]);
-  } else if (def.type === 'record' && def.valueType !== undefined && isRecord(value)) {
-    for (const [key, item] of Object.entries(value)) yield* walk(def.valueType, item, [...path, key]);
+  const inner = innerOf(schema);
+  if (inner !== undefined) {
+    yield* walk(inner, value, path);
+    return;
   }
-}
-
-/** The parts of a zod definition that lead further down. */
-interface Definition {
-  readonly type: string;
-  readonly innerType?: z.core.$ZodType;
-  readonly in?: z.core.$ZodType;
-  readonly shape?: Readonly<Record<string, z.core.$ZodType>>;
-  readonly element?: z.core.$ZodType;
-  readonly valueType?: z.core.$ZodType;
+  const fields = fieldsOf(schema);
+  const item = itemOf(schema);
+  if (Array.isArray(value)) {
+    for (const [index, each] of value.entries()) if (item !== undefined) yield* walk(item, each, [...path, index]);
+  } else if (isRecord(value)) {
+    for (const [key, each] of Object.entries(value)) {
+      const field = fields === undefined ? item : fields[key];
+      if (field !== undefined) yield* walk(field, each, [...path, key]);
+    }
+  }
 }
 
 function counts(schema: z.core.$ZodType, value: unknown, mark: NotYet): boolean {
   if (mark.presence) return true;
   const parsed = z.safeParse(schema, value);
-  // An invalid value has problems of its own.
-  if (!parsed.success) return false;
+  // What is invalid is no default either; but a scalar of the wrong kind asks for nothing and has a problem of its own.
+  if (!parsed.success) return typeof value === 'object' && value !== null;
   if (mark.except.some((each) => isDeepStrictEqual(each, parsed.data))) return false;
   return !defaultsOf(schema, value).some((each) => isDeepStrictEqual(each, parsed.data));
 }
@@ -93,15 +89,9 @@ function emptyLike(value: unknown): unknown {
   return value === '' || value === false ? value : undefined;
 }
 
-function unsupported({ feature }: NotYet, path: readonly (string | number)[]): Unsupported {
-  return {
-    path,
-    feature,
-    reason: `not supported yet: ${feature}`,
-    remedy: `remove ${path.at(-1) ?? 'it'}, or leave it at its default`,
-  };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function unsupported({ feature, except }: NotYet, path: readonly (string | number)[]): Unsupported {
+  const key = path.at(-1) ?? 'it';
+  const remedy =
+    except.length > 0 ? `set ${key} to ${except.join(' or ')}` : `remove ${key}, or leave it at its default`;
+  return { path, feature, reason: `not supported yet: ${feature}`, remedy };
 }

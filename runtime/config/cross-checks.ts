@@ -1,0 +1,63 @@
+import type { Finding } from './explain.ts';
+import { isRecord } from './schema-walk.ts';
+
+/**
+ * Rules across sections of the file. They take the value as written, because sections with problems of their own must not hide
+ * these. In the cluster the operator checks the same against the resources.
+ */
+export function crossChecks(file: unknown): readonly Finding[] {
+  if (!isRecord(file)) return [];
+  return [...perUserNeedsUsers(file), ...providersExist(file)];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const field = (value: unknown, key: string): unknown => (isRecord(value) ? value[key] : undefined);
+
+/** spec: config.rateLimiting.perUser "requires authentication enabled" */
+function* perUserNeedsUsers(file: Fields): Generator<Finding> {
+  if (field(file['incomingAuth'], 'type') !== 'anonymous') return;
+  const limits = file['rateLimiting'];
+  const words = {
+    reason: 'a limit per user needs callers who are authenticated',
+    remedy: 'set incomingAuth.type to oidc, or remove perUser',
+  };
+  if (field(limits, 'perUser') !== undefined) yield { path: ['rateLimiting', 'perUser'], ...words };
+  const tools = field(limits, 'tools');
+  for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+    if (field(tool, 'perUser') !== undefined) yield { path: ['rateLimiting', 'tools', index, 'perUser'], ...words };
+  }
+}
+
+/** spec: `primaryUpstreamProvider` and `upstreamInject.providerName` must match an upstream of the embedded server. */
+function* providersExist(file: Fields): Generator<Finding> {
+  const upstreams = field(file['authServer'], 'upstreamProviders');
+  const names = (Array.isArray(upstreams) ? upstreams : []).map((each) => field(each, 'name'));
+  for (const { path, name } of providersNamed(file)) {
+    if (typeof name !== 'string' || names.includes(name)) continue;
+    const reason = `no upstream provider is called ${JSON.stringify(name)}`;
+    const known = names.filter((each) => typeof each === 'string');
+    const remedy = known.length > 0 ? `name one of ${known.join(', ')}` : 'add it to authServer.upstreamProviders';
+    yield { path, reason, remedy };
+  }
+}
+
+function* providersNamed(file: Fields): Generator<{ readonly path: readonly PropertyKey[]; readonly name: unknown }> {
+  const authz = field(file['incomingAuth'], 'authz');
+  const primary = 'primaryUpstreamProvider';
+  yield { path: ['incomingAuth', 'authz', primary], name: field(authz, primary) };
+  const outgoing = file['outgoingAuth'];
+  const strategies = field(outgoing, 'backends');
+  const all: [PropertyKey[], unknown][] = [[['outgoingAuth', 'default'], field(outgoing, 'default')]];
+  for (const [name, strategy] of Object.entries(isRecord(strategies) ? strategies : {})) {
+    all.push([['outgoingAuth', 'backends', name], strategy]);
+  }
+  for (const [path, strategy] of all) {
+    const inject = field(strategy, 'upstreamInject');
+    yield { path: [...path, 'upstreamInject', 'providerName'], name: field(inject, 'providerName') };
+    for (const kind of ['tokenExchange', 'cloudSts']) {
+      const name = field(field(strategy, kind), 'subjectProviderName');
+      yield { path: [...path, kind, 'subjectProviderName'], name };
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { isDeepStrictEqual } from 'node:util';
+import { stringify } from 'yaml';
+import * as z from 'zod';
+import { backendsFileSchema, fileSchema, FORMAT_VERSION } from './config.ts';
+import { fieldsOf, isRecord, itemOf } from './schema-walk.ts';
+
+/** `config.yaml` as it is written, before defaults: durations are texts. */
+export type ConfigInput = z.input<typeof fileSchema>;
+/** `backends.yaml` as it is written. */
+export type BackendsInput = z.input<typeof backendsFileSchema>;
+
+/** The keys that cannot change while the runtime runs. */
+export const STARTUP_KEYS = ['sessionStorage', 'telemetry'] as const;
+
+/** Text of `config.yaml`: only what differs from its default, in the order of the schema, maps by key. Does not validate. */
+export function renderConfig(value: ConfigInput): string {
+  return render(fileSchema, value);
+}
+
+/** Text of `backends.yaml`. */
+export function renderBackends(value: BackendsInput): string {
+  return render(backendsFileSchema, value);
+}
+
+/** The part of a configuration that cannot change live, without what is at its default: equal parts need no restart. */
+export function startupKeysOf(value: ConfigInput): Readonly<Record<string, unknown>> {
+  const kept = prune(fileSchema, value);
+  if (!isRecord(kept)) return {};
+  return Object.fromEntries(STARTUP_KEYS.flatMap((key) => (kept[key] === undefined ? [] : [[key, kept[key]]])));
+}
+
+function render(schema: z.ZodType, value: Readonly<Record<string, unknown>>): string {
+  const { formatVersion: _, ...rest } = value;
+  const kept = prune(schema, rest);
+  return stringify(
+    { formatVersion: FORMAT_VERSION, ...(isRecord(kept) ? kept : {}) },
+    { lineWidth: 0, aliasDuplicateObjects: false, version: '1.2' },
+  );
+}
+
+/** The value without what parsing would put there anyway. */
+function prune(schema: z.core.$ZodType, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const item = itemOf(schema);
+    return value.map((each: unknown) => (item === undefined ? sorted(each) : prune(item, each)));
+  }
+  if (!isRecord(value)) return value;
+  const fields = fieldsOf(schema);
+  const item = itemOf(schema);
+  const entries = orderedEntries(value, fields).flatMap(([key, each]) => {
+    const field = fields === undefined ? item : fields[key];
+    if (field === undefined) return [[key, sorted(each)]];
+    const kept = prune(field, each);
+    return fields !== undefined && isDefault(field, kept) ? [] : [[key, kept]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Fields in the order of the schema; anything else by key. Keys without a value are left out. */
+function orderedEntries(
+  value: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, unknown>> | undefined,
+): readonly (readonly [string, unknown])[] {
+  const known = Object.keys(fields ?? {}).filter((key) => Object.hasOwn(value, key));
+  const others = Object.keys(value)
+    .filter((key) => fields === undefined || !Object.hasOwn(fields, key))
+    .sort();
+  return [...known, ...others].map((key) => [key, value[key]] as const).filter(([, each]) => each !== undefined);
+}
+
+function isDefault(schema: z.core.$ZodType, value: unknown): boolean {
+  const absent = z.safeParse(schema, undefined);
+  if (!absent.success || absent.data === undefined) return false;
+  const present = z.safeParse(schema, value);
+  return present.success && isDeepStrictEqual(present.data, absent.data);
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  );
+}
