@@ -31,8 +31,6 @@ export interface ServerChildren {
   readonly configMaps: readonly KubeObject[];
   readonly replicaSets: readonly KubeObject[];
   readonly pods: readonly KubeObject[];
-  /** Objects that bear the name of a child and belong to somebody else. */
-  readonly conflicts: readonly KubeObject[];
 }
 
 /** Undefined when the server is gone or going: garbage collection does the rest. */
@@ -57,30 +55,25 @@ export const resolveGroup = (source: Source, key: ObjectKey): GroupView => ({
 export const groupNameOf = (object: KubeObject): string | undefined =>
   (object['spec'] as { readonly groupRef?: { readonly name?: string } } | undefined)?.groupRef?.name;
 
-/** Child kinds whose name is known beforehand, so that somebody else may have taken it. */
-const NAMED_CHILDREN = ['Deployment', 'Service', 'ServiceAccount'] as const;
-
 const childrenOf = (source: Source, server: KubeObject): ServerChildren => {
   const namespace = server.metadata.namespace ?? 'default';
-  const named = NAMED_CHILDREN.map((kind) => source.get(kind, namespace, childName(server)));
-  const [deployment, service] = named.map((child) => (isOwned(child, server) ? child : undefined));
+  const owned = (kind: string): KubeObject | undefined => {
+    const child = source.get(kind, namespace, childName(server));
+    return isOwned(child, server) ? child : undefined;
+  };
+  const deployment = owned('Deployment');
   return {
     deployment,
-    service,
+    service: owned('Service'),
     configMaps: source.list('ConfigMap', namespace).filter((each) => isOwned(each, server)),
     replicaSets: source.list('ReplicaSet', namespace).filter((each) => isOwned(each, deployment)),
     pods: source.list('Pod', namespace).filter((pod) => isPodOf(pod, server)),
-    conflicts: named.filter((child) => child !== undefined).filter((child) => isForeign(child, server)),
   };
 };
 
 const isOwned = (child: KubeObject | undefined, owner: KubeObject | undefined): boolean =>
   owner?.metadata.uid !== undefined &&
   child?.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
-
-/** A ServiceAccount that the spec itself names is nobody's conflict. */
-const isForeign = (child: KubeObject, server: KubeObject): boolean =>
-  !isOwned(child, server) && !(child.kind === 'ServiceAccount' && serverSpec(server).serviceAccount !== undefined);
 
 const isPodOf = (pod: KubeObject, server: KubeObject): boolean =>
   pod.metadata.deletionTimestamp === undefined &&

@@ -22,16 +22,8 @@ function resolve(source: Source, key: ObjectKey): GroupBundle | undefined {
     : Object.freeze({ group, members });
 }
 
-/** The group a member names, and those whose status still lists it: it may have moved. */
-function affectedBy(source: Source, changed: KubeObject): readonly ObjectKey[] {
-  const namespace = changed.metadata.namespace ?? '';
-  return source
-    .list(KIND, namespace)
-    .filter((group) => groupNameOf(changed) === group.metadata.name || lists(group, changed.metadata.name))
-    .map((group) => ({ kind: KIND, namespace, name: group.metadata.name }));
+function affectedBy(_source: Source, changed: KubeObject): readonly ObjectKey[] {
+  const name = groupNameOf(changed);
+  const isMember = (MEMBER_KINDS as readonly string[]).includes(changed.kind);
+  return isMember && name !== undefined ? [{ kind: KIND, namespace: changed.metadata.namespace ?? '', name }] : [];
 }
-
-const lists = (group: KubeObject, name: string): boolean => {
-  const status = (group['status'] ?? {}) as Partial<Record<string, readonly string[]>>;
-  return ['servers', 'remoteProxies', 'entries'].some((list) => status[list]?.includes(name) === true);
-};

@@ -12,11 +12,7 @@ export const mcpServerEntry: ReconciledKind<EntryBundle> = {
   reads: ['MCPGroup'],
   resolve,
   plan: planEntry,
-  affectedBy: (source, changed) =>
-    source
-      .list(KIND, changed.metadata.namespace ?? '')
-      .filter((entry) => groupNameOf(entry) === changed.metadata.name)
-      .map(keyOf),
+  affectedBy,
 };
 
 function resolve(source: Source, key: ObjectKey): EntryBundle | undefined {
@@ -24,4 +20,10 @@ function resolve(source: Source, key: ObjectKey): EntryBundle | undefined {
   if (entry === undefined || entry.metadata.deletionTimestamp !== undefined) return undefined;
   const groupName = groupNameOf(entry) ?? '';
   return Object.freeze({ entry, groupName, hasGroup: source.get('MCPGroup', key.namespace, groupName) !== undefined });
+}
+
+function affectedBy(source: Source, changed: KubeObject): readonly ObjectKey[] {
+  if (changed.kind !== 'MCPGroup') return [];
+  const entries = source.list(KIND, changed.metadata.namespace ?? '');
+  return entries.filter((entry) => groupNameOf(entry) === changed.metadata.name).map(keyOf);
 }

@@ -17,27 +17,16 @@ export const virtualMcpServer: ReconciledKind<ServerBundle> = {
 };
 
 function affectedBy(source: Source, changed: KubeObject): readonly ObjectKey[] {
+  const group = changed.kind === 'MCPGroup' ? changed.metadata.name : groupNameOf(changed);
+  if (group === undefined || !KINDS_WITH_EFFECT.has(changed.kind)) return [];
   const servers = source.list(KIND, changed.metadata.namespace ?? '');
-  return servers.filter((server) => concerns(changed, server)).map(keyOf);
+  return servers.filter((server) => groupNameOf(server) === group || isServedFromLastGood(server)).map(keyOf);
 }
 
-const concerns = (changed: KubeObject, server: KubeObject): boolean => {
-  switch (changed.kind) {
-    case 'MCPGroup':
-      return groupNameOf(server) === changed.metadata.name;
-    case 'Pod':
-    case 'ReplicaSet':
-      return changed.metadata.labels?.['app.kubernetes.io/instance'] === server.metadata.name && isOurs(changed);
-    default:
-      return groupNameOf(changed) === groupNameOf(server) || lists(server, changed.metadata.name);
-  }
-};
+const KINDS_WITH_EFFECT: ReadonlySet<string> = new Set(['MCPGroup', ...MEMBER_KINDS]);
 
-const isOurs = (object: KubeObject): boolean =>
-  object.metadata.labels?.['app.kubernetes.io/component'] === KIND.toLowerCase();
-
-/** A member that moved to another group names only the new one; status still knows the old. */
-const lists = (server: KubeObject, name: string): boolean => {
-  const status = server['status'] as { readonly discoveredBackends?: readonly { readonly name: string }[] } | undefined;
-  return status?.discoveredBackends?.some((backend) => backend.name === name) === true;
+/** The accepted spec may name another group than the newest. */
+const isServedFromLastGood = (server: KubeObject): boolean => {
+  const status = server['status'] as { readonly conditions?: readonly { readonly reason: string }[] } | undefined;
+  return status?.conditions?.some(({ reason }) => reason === 'LastGoodSpecServes') === true;
 };

@@ -1,6 +1,20 @@
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
+import { unsupported } from '../../crds/index.ts';
+import {
+  type BackendsInput,
+  type ConfigInput,
+  STARTUP_KEYS,
+  backendsFileSchema,
+  formatProblem,
+  loadConfig,
+  operationalSchema,
+  renderBackends,
+  renderConfig,
+  startupKeysOf,
+  unsupportedIn,
+} from '../../runtime/config/index.ts';
 import type { ConfigFiles } from './plan.ts';
-import type { BackendConfigEntry } from './server/spec.ts';
+import type { BackendConfigEntry, ServerSpec } from './server/spec.ts';
 
 /** Why a value may not be served: it is wrong, or it asks for what does not exist yet. */
 export interface Refusal {
@@ -11,26 +25,68 @@ export interface Refusal {
 
 type Value = Readonly<Record<string, unknown>>;
 
-export const unsupportedFields = (_kind: string, _spec: unknown): readonly Refusal[] => [];
+/** Fields of a resource that the operator, or the runtime behind it, does not act on yet (decisions "Not supported yet"). */
+export const unsupportedFields = (kind: string, spec: unknown): readonly Refusal[] =>
+  unsupported(kind, { spec }).map(({ path, reason, remedy }) => ({
+    reason: 'NotSupportedYet',
+    message: `${path}: ${reason}; ${remedy}`,
+  }));
 
-export const refusalsOf = (_files: ConfigFiles): readonly Refusal[] => [];
+/** What the runtime itself would say about these files: nothing that it would refuse is ever written. */
+export const refusalsOf = (files: ConfigFiles): readonly Refusal[] => {
+  const loaded = loadConfig(Object.entries(files).map(([name, text]) => ({ name, text })));
+  return loaded.ok ? [] : loaded.problems.map((each) => ({ reason: 'Invalid', message: formatProblem(each) }));
+};
 
-export const renderMain = (value: Value): string => stringify({ formatVersion: 1, ...value });
+/** The same for a single backend, so that one that is refused cannot take the others down with it. */
+export const backendRefusals = (entry: BackendConfigEntry): readonly Refusal[] => {
+  const missing = unsupportedIn(backendsFileSchema, { backends: [entry] });
+  if (missing.length > 0) {
+    return missing.map(({ reason, remedy }) => ({ reason: 'NotSupportedYet', message: `${reason}; ${remedy}` }));
+  }
+  const { error } = backendsFileSchema.safeParse({ backends: [entry] });
+  return (error?.issues ?? []).map(({ path, message }) => ({
+    reason: 'Invalid',
+    message: `${path.slice(2).join('.')}: ${message}`,
+  }));
+};
 
-export const renderBackends = (backends: readonly unknown[]): string => stringify({ formatVersion: 1, backends });
+/** The operator builds the value from resources whose schema embeds the file's; `refusalsOf` tells if it is wrong after all. */
+export const renderMain = (value: Value): string => renderConfig(value as ConfigInput);
 
-export const startupKeys = (_value: Value): Value => ({});
+export const renderFound = (backends: readonly BackendConfigEntry[]): string =>
+  renderBackends({ backends: [...backends] } as BackendsInput);
+
+/** The part of a config that cannot change live, without defaults. */
+export const startupKeys = (value: Value): Value => startupKeysOf(value as ConfigInput);
 
 /** `files` with the start-up keys of `old`: what a pod that started with `old` can take live. */
 export const withStartupKeysOf = (files: ConfigFiles, old: ConfigFiles): ConfigFiles => {
-  const before = valueOf(old['config.yaml']);
-  const after = valueOf(files['config.yaml']);
-  const live = Object.fromEntries(Object.entries(after).filter(([key]) => !(key in startupKeys(after))));
-  return { ...files, 'config.yaml': renderMain({ ...live, ...startupKeys(before) }) };
+  const live = Object.entries(valueOf(files['config.yaml'])).filter(([key]) => !isStartupKey(key));
+  const kept = Object.entries(valueOf(old['config.yaml'])).filter(([key]) => isStartupKey(key));
+  return { ...files, 'config.yaml': renderMain(Object.fromEntries([...live, ...kept])) };
 };
+
+const isStartupKey = (key: string): boolean => (STARTUP_KEYS as readonly string[]).includes(key);
+
+/** Version of the form that a rendered file is written in. */
+export const formatVersionOf = (files: ConfigFiles): unknown => valueOf(files['config.yaml'])['formatVersion'];
 
 /** The backends of a rendered `backends.yaml`. */
 export const backendsIn = (files: ConfigFiles): readonly BackendConfigEntry[] =>
   (valueOf(files['backends.yaml'])['backends'] ?? []) as readonly BackendConfigEntry[];
 
-const valueOf = (text: string | undefined): Value => (text === undefined ? {} : ((parse(text) ?? {}) as Value));
+/** Files we rendered; one that somebody else broke counts as empty. */
+const valueOf = (text: string | undefined): Value => {
+  if (text === undefined) return {};
+  try {
+    const value = parse(text) as unknown;
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Value) : {};
+  } catch {
+    return {};
+  }
+};
+
+/** spec: config.operational.failureHandling.statusReportingInterval, in milliseconds. */
+export const statusIntervalMs = (spec: ServerSpec): number =>
+  operationalSchema.parse(spec.config?.['operational'] ?? {}).failureHandling.statusReportingInterval;

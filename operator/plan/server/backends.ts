@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../object.ts';
-import { type Refusal, refusalsOf, renderBackends, renderMain, unsupportedFields } from '../contract.ts';
+import { type Refusal, backendRefusals, unsupportedFields } from '../contract.ts';
 import type { Settings } from '../settings.ts';
 import { type BackendConfigEntry, type ServerSpec, sourceOf } from './spec.ts';
 
@@ -118,14 +118,10 @@ function unsupported({ member, settings }: Candidate): Withheld | undefined {
   return withheldFor(member, unsupportedFields(member.kind, member['spec']));
 }
 
-/** What the runtime would refuse of this backend alone, so that it cannot take the others down with it. */
+/** What the runtime would refuse. */
 function refused({ member, entry }: Candidate): Withheld | undefined {
-  const files = { 'config.yaml': renderMain(MINIMAL), 'backends.yaml': renderBackends([entry]) };
-  return withheldFor(member, refusalsOf(files));
+  return entry === undefined ? undefined : withheldFor(member, backendRefusals(entry));
 }
-
-/** The smallest config there is, to hold a backend that is being tried. */
-const MINIMAL = { name: 'trial', groupRef: 'trial', incomingAuth: { type: 'anonymous' } };
 
 const withheldFor = (member: KubeObject, refusals: readonly Refusal[]): Withheld | undefined => {
   const [first] = refusals;

@@ -72,16 +72,6 @@ const statusReachable: Fact = ({ reports: { reachable, unreachable } }) => {
 
 const FACTS: readonly Fact[] = [valid, groupResolved, backendsDiscovered, backendsRoutable, statusReachable, ready];
 
-const childConflict: Problem = ({ bundle: { children } }) => {
-  if (children.conflicts.length === 0) return undefined;
-  const names = children.conflicts.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(', ');
-  return problem(
-    'ChildConflict',
-    'NotOurs',
-    `${names} belongs to somebody else and is left alone; rename it or this server`,
-  );
-};
-
 const withheld =
   (type: string, reasons: readonly string[]): Problem =>
   ({ newest, served }) => {
@@ -136,7 +126,6 @@ const configRefused: Problem = ({ reports: { refused } }) => {
 };
 
 const PROBLEMS: readonly Problem[] = [
-  childConflict,
   withheld('NeedsCluster', ['NeedsCluster']),
   withheld('BackendNameConflict', ['NameTaken']),
   withheld('BackendsWithheld', ['NotSupportedYet', 'Invalid']),

@@ -1,11 +1,11 @@
 import type { KubeObject } from '../../object.ts';
-import { renderBackends, renderMain } from '../contract.ts';
+import { renderFound, renderMain } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
 import type { Settings } from '../settings.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
 import { serviceHosts } from './names.ts';
-import { type ServerSpec, sourceOf } from './spec.ts';
+import { type BackendConfigEntry, type ServerSpec, sourceOf } from './spec.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 
@@ -38,10 +38,10 @@ export const configValue = (input: ConfigInput): Value => {
 /** Both files as text. The backends found in the group are a file of their own, since they change while pods run. */
 export const configFiles = (input: ConfigInput): ConfigFiles => ({
   'config.yaml': renderMain(configValue(input)),
-  'backends.yaml': renderBackends(hasStaticBackends(input.spec) ? [] : rendered(input.backends)),
+  'backends.yaml': renderFound(hasStaticBackends(input.spec) ? [] : rendered(input.backends)),
 });
 
-const rendered = (backends: readonly PlannedBackend[]): readonly unknown[] =>
+const rendered = (backends: readonly PlannedBackend[]): readonly BackendConfigEntry[] =>
   backends.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
 
 const present = (value: Value): Value =>

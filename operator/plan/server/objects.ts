@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../object.ts';
 import type { ServerBundle } from '../../resolve.ts';
-import { withStartupKeysOf } from '../contract.ts';
+import { formatVersionOf, withStartupKeysOf } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
 import type { Settings } from '../settings.ts';
 import { ACCEPTED_KEY, acceptedText } from './accepted.ts';
@@ -37,6 +37,7 @@ const olderConfigMaps = (bundle: ServerBundle, files: ConfigFiles, current: stri
   const inUse = new Set(bundle.children.replicaSets.filter(isAlive).map(mountedConfigMap));
   return bundle.children.configMaps
     .filter(({ metadata }) => metadata.name !== current && inUse.has(metadata.name))
+    .filter((existing) => formatVersionOf(dataOf(existing)) === formatVersionOf(files))
     .map((existing) => configMap(bundle.server, existing.metadata.name, liveChange(dataOf(existing), files)));
 };
 

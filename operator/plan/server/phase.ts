@@ -19,13 +19,6 @@ export const phaseOf = (situation: Situation): Phase => {
 
 type Rule = (situation: Situation) => Phase | undefined;
 
-const childConflict: Rule = ({ bundle, pods }) => {
-  const [foreign] = bundle.children.conflicts;
-  if (foreign === undefined) return undefined;
-  const message = `${foreign.kind} ${foreign.metadata.name} belongs to somebody else; rename it or this server`;
-  return { phase: pods.isServing ? 'Degraded' : 'Failed', reason: 'ChildConflict', message };
-};
-
 const nothingAccepted: Rule = ({ newest, served, pods }) => {
   if (served !== undefined || pods.isServing) return undefined;
   return newest.refusals.length > 0
@@ -70,7 +63,6 @@ const backendsNotRoutable: Rule = ({ backends }) => {
 };
 
 const RULES: readonly Rule[] = [
-  childConflict,
   nothingAccepted,
   scaledToZero,
   cannotStart,

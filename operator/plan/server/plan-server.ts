@@ -1,6 +1,7 @@
 import type { ServerBundle } from '../../resolve.ts';
 import { eventsOf } from '../conditions.ts';
 import type { Plan } from '../plan.ts';
+import { statusIntervalMs } from '../contract.ts';
 import type { Settings } from '../settings.ts';
 import { serverConditions } from './conditions.ts';
 import { urlOf } from './names.ts';
@@ -20,6 +21,7 @@ export const planServer = (bundle: ServerBundle, settings: Settings): Plan => {
   const conditions = serverConditions(situation, phase);
   return {
     ...applied(situation),
+    ...(settings.local === undefined && { pullStatusEveryMs: statusIntervalMs(newest.spec) }),
     status: { ...statusOf(situation, phase), conditions },
     events: eventsOf(conditions),
     ...(served !== undefined && { config: served.files }),
@@ -34,10 +36,10 @@ const lastGood = (bundle: ServerBundle, settings: Settings): Rendering | undefin
   return rendering.refusals.length === 0 ? rendering : undefined;
 };
 
-/** Nothing is sent while a name of ours belongs to somebody else, and nothing without a spec that may be served. */
+/** Without a spec that may be served, children stay as they are. */
 const applied = ({ bundle, settings, newest, served }: Situation): Pick<Plan, 'objects'> => {
   if (settings.local !== undefined) return { objects: [] };
-  if (served === undefined || bundle.children.conflicts.length > 0) return {};
+  if (served === undefined) return {};
   const generation = served === newest ? bundle.server.metadata.generation : bundle.accepted?.generation;
   return { objects: objectsOf(bundle, served, settings, generation) };
 };
