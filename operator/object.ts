@@ -62,3 +62,9 @@ export const keyOf = (object: KubeObject): ObjectKey => ({
 
 /** The field manager everything is applied under; Leases, Events and Secrets are written under it too. */
 export const fieldManager = 'vmcp-operator';
+
+/** The key that `keyText` made this of. */
+export const keyFromText = (text: string): ObjectKey => {
+  const [kind = '', namespace = '', name = ''] = text.split('/');
+  return { kind, namespace, name };
+};

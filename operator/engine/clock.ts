@@ -1,11 +1,11 @@
 /** Time as the engine sees it; a test brings one that it moves by hand. */
 export interface Clock {
   /** Milliseconds since the epoch. Only differences and timestamps for people are made of it. */
-  now(): number;
+  readonly now: () => number;
   /** Runs once after `delayMs`; the answer cancels it. */
-  after(delayMs: number, run: () => void): () => void;
+  readonly after: (delayMs: number, run: () => void) => () => void;
   /** Resolves after `delayMs`; rejects with the signal's reason when it is aborted first. */
-  sleep(delayMs: number, signal: AbortSignal): Promise<void>;
+  readonly sleep: (delayMs: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** Adds `sleep` to a clock that has the other two. */
@@ -35,3 +35,6 @@ export const backoffMs = (
   const full = Math.min(range.maxMs, range.baseMs * 2 ** Math.min(attempt - 1, 30));
   return full * (0.5 + random() / 2);
 };
+
+/** The API's `MicroTime`: RFC 3339 with six digits. */
+export const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');

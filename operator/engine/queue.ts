@@ -12,15 +12,23 @@ export interface QueueOptions {
 }
 
 /** What to do with a key after it was worked on. */
-export type WorkResult = { readonly againAfterMs?: number };
+export interface WorkResult {
+  readonly againAfterMs?: number;
+}
+
+/** A throw means: try again later. */
+export type Work = (key: string, signal: AbortSignal) => Promise<WorkResult>;
 
 export interface QueueDeps {
   readonly clock: Clock;
   readonly random: () => number;
-  /** A throw means: try again later. */
-  readonly work: (key: string, signal: AbortSignal) => Promise<WorkResult>;
   /** Told of every throw with the delay until the next attempt. */
   readonly onFailure: (key: string, error: unknown, delayMs: number) => void;
+}
+
+interface Shift {
+  readonly work: Work;
+  readonly signal: AbortSignal;
 }
 
 interface Entry {
@@ -35,7 +43,7 @@ interface Entry {
 
 /**
  * Keys that need work. A key waits once however often it is added, is worked on by one worker at a time, and comes back
- * with growing delays when its work throws. Nothing is worked on before `run` and after its signal is aborted; keys stay.
+ * with growing delays when its work throws. Nothing is worked on before `run` and after its signal is aborted; keys wait.
  */
 export class KeyedQueue {
   readonly #options: QueueOptions;
@@ -44,7 +52,7 @@ export class KeyedQueue {
   readonly #ready = new Set<string>();
   readonly #idle = new Set<() => void>();
   #working = 0;
-  #signal: AbortSignal | undefined;
+  #shift: Shift | undefined;
 
   constructor(options: QueueOptions, deps: QueueDeps) {
     this.#options = options;
@@ -75,8 +83,8 @@ export class KeyedQueue {
   }
 
   /** Works until `signal` is aborted; resolves when the last worker has come back. */
-  async run(signal: AbortSignal): Promise<void> {
-    this.#signal = signal;
+  async run(work: Work, signal: AbortSignal): Promise<void> {
+    this.#shift = { work, signal };
     this.#dispatch();
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
@@ -84,7 +92,7 @@ export class KeyedQueue {
         resolve();
       }
     });
-    this.#signal = undefined;
+    this.#shift = undefined;
     if (this.#working > 0) {
       await new Promise<void>((resolve) => this.#idle.add(resolve));
     }
@@ -119,19 +127,20 @@ export class KeyedQueue {
 
   #dispatch(): void {
     for (const key of this.#ready) {
-      if (this.#signal === undefined || this.#signal.aborted || this.#working >= this.#options.workers) {
+      const shift = this.#shift;
+      if (shift === undefined || shift.signal.aborted || this.#working >= this.#options.workers) {
         return;
       }
       this.#ready.delete(key);
-      void this.#work(key, this.#signal);
+      void this.#take(key, shift);
     }
   }
 
-  async #work(key: string, signal: AbortSignal): Promise<void> {
+  async #take(key: string, shift: Shift): Promise<void> {
     const entry = this.#entry(key);
     Object.assign(entry, { state: 'working', dueAt: undefined, touchedAt: undefined });
     this.#working += 1;
-    const againAfterMs = await this.#attempt(key, entry, signal);
+    const againAfterMs = await this.#attempt(key, entry, shift);
     this.#working -= 1;
     this.#settle(key, entry, againAfterMs);
     if (this.#working === 0) {
@@ -141,9 +150,9 @@ export class KeyedQueue {
     this.#dispatch();
   }
 
-  async #attempt(key: string, entry: Entry, signal: AbortSignal): Promise<number | undefined> {
+  async #attempt(key: string, entry: Entry, { work, signal }: Shift): Promise<number | undefined> {
     try {
-      const result = await this.#deps.work(key, signal);
+      const result = await work(key, signal);
       entry.failures = 0;
       return result.againAfterMs;
     } catch (error) {

@@ -1,0 +1,66 @@
+import { inform } from './informer.ts';
+import type { InformerDeps } from './informer.ts';
+import { Store } from './store.ts';
+import type { Change } from './store.ts';
+import { trim } from './trim.ts';
+import type { Selection } from '../api/selection.ts';
+import type { KubeObject, ObjectKey } from '../object.ts';
+
+/** Everything the operator watches, in memory. */
+export interface Cache {
+  /** Throws for a kind that is not watched: a missing watch must not look like a missing object. */
+  readonly get: (key: ObjectKey) => KubeObject | undefined;
+  readonly list: (kind: string, namespace: string) => readonly KubeObject[];
+  /** Takes the server's answer to a write of ours, so that the next look sees it before the watch tells of it. */
+  readonly put: (object: KubeObject) => void;
+  /** Watches until `signal` is aborted. */
+  readonly start: (signal: AbortSignal) => { readonly synced: Promise<void>; readonly ended: Promise<void> };
+}
+
+export interface CacheOptions {
+  readonly kinds: readonly string[];
+  /** Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+}
+
+/** Of these kinds only what the operator's own label marks is watched: a cluster is full of others. */
+const onlyOurs = new Set(['Deployment', 'Pod', 'ReplicaSet', 'Service', 'ServiceAccount', 'StatefulSet']);
+
+/** The values of Secrets are never read. */
+const onlyMetadata = new Set(['Secret']);
+
+export const clusterCache = (
+  options: CacheOptions,
+  deps: InformerDeps & { readonly onChange: (change: Change) => void },
+): Cache => {
+  const stores = new Map(options.kinds.map((kind) => [kind, new Store(deps.onChange)]));
+  const storeOf = (kind: string): Store => {
+    const store = stores.get(kind);
+    if (store === undefined) {
+      throw new Error(`${kind} is read but not watched`);
+    }
+    return store;
+  };
+  return {
+    get: (key) => storeOf(key.kind).get(key.namespace, key.name),
+    list: (kind, namespace) => storeOf(kind).list(namespace),
+    put: (object) => storeOf(object.kind).put(trim(object)),
+    start: (signal) => {
+      const informers = [...stores].flatMap(([kind, store]) =>
+        selectionsOf(kind, options.namespaces).map((selection) => inform(selection, store, deps, signal)),
+      );
+      return {
+        synced: Promise.all(informers.map(({ synced }) => synced)).then(() => {}),
+        ended: Promise.all(informers.map(({ ended }) => ended)).then(() => {}),
+      };
+    },
+  };
+};
+
+const selectionsOf = (kind: string, namespaces: readonly string[]): readonly Selection[] =>
+  (namespaces.length === 0 ? [''] : namespaces).map((namespace) => ({
+    kind,
+    namespace,
+    ...(onlyOurs.has(kind) ? { labelSelector: 'app.kubernetes.io/managed-by=vmcp-operator' } : {}),
+    ...(onlyMetadata.has(kind) ? { metadataOnly: true } : {}),
+  }));

@@ -1,0 +1,65 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Change } from './store.ts';
+import type { ReconciledKind } from '../kinds/kind.ts';
+import { fieldManager, keyOf, keyText } from '../object.ts';
+import type { KubeObject, ObjectKey } from '../object.ts';
+import type { Source } from '../read/source.ts';
+
+/**
+ * Every key to look at again because of `change`: the object itself, its owner, and whatever says it is affected by the
+ * object as it was or as it is (a member that moves from one group to another touches both).
+ */
+export const affectedKeys = (
+  kinds: readonly ReconciledKind[],
+  source: Source,
+  change: Change,
+): readonly ObjectKey[] => {
+  if (isInsignificant(change)) {
+    return [];
+  }
+  const keys = [change.before, change.after]
+    .filter((object) => object !== undefined)
+    .flatMap((object) => [
+      ...kinds.filter(({ kind }) => kind === object.kind).map(() => keyOf(object)),
+      ...ownersOf(kinds, object),
+      ...kinds.flatMap((kind) => kind.affectedBy(source, object)),
+    ]);
+  return [...new Map(keys.map((key) => [keyText(key), key])).values()];
+};
+
+/** The keys of our own kinds alone: enough while the first lists come in, since then every such object is new. */
+export const ownKeys = (kinds: readonly ReconciledKind[], { before, after }: Change): readonly ObjectKey[] =>
+  [after ?? before]
+    .filter((object) => object !== undefined)
+    .filter((object) => kinds.some(({ kind }) => kind === object.kind))
+    .map(keyOf);
+
+/** Nothing but bookkeeping of the server changed. */
+const isInsignificant = ({ before, after }: Change): boolean =>
+  before !== undefined &&
+  after !== undefined &&
+  isDeepStrictEqual(withoutBookkeeping(before), withoutBookkeeping(after));
+
+const withoutBookkeeping = (object: KubeObject): unknown => {
+  const { resourceVersion: _, managedFields: __, ...metadata } = object.metadata;
+  return { ...object, metadata };
+};
+
+/** By owner reference, or by our labels for what a controller makes of our children (ReplicaSets, Pods). */
+export const ownersOf = (kinds: readonly ReconciledKind[], object: KubeObject): readonly ObjectKey[] => {
+  const namespace = object.metadata.namespace ?? '';
+  const references = object.metadata.ownerReferences ?? [];
+  const owners = references.filter(({ kind }) => kinds.some((reconciled) => reconciled.kind === kind));
+  if (owners.length > 0) {
+    return owners.map(({ kind, name }) => ({ kind, namespace, name }));
+  }
+  const labels = object.metadata.labels ?? {};
+  const name = labels['app.kubernetes.io/instance'];
+  const kind = kinds.find((reconciled) => reconciled.kind.toLowerCase() === labels['app.kubernetes.io/component']);
+  const isOurs = labels['app.kubernetes.io/managed-by'] === fieldManager;
+  return isOurs && name !== undefined && kind !== undefined ? [{ kind: kind.kind, namespace, name }] : [];
+};
+
+/** Is this object one of the server's, by owner or by label? */
+export const belongsTo = (kinds: readonly ReconciledKind[], object: KubeObject, owner: ObjectKey): boolean =>
+  ownersOf(kinds, object).some(({ kind, name }) => kind === owner.kind && name === owner.name);

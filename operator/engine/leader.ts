@@ -1,0 +1,175 @@
+import { microTime } from './clock.ts';
+import type { Clock } from './clock.ts';
+import type { ApiClient } from '../api/client.ts';
+import { isConflict } from '../api/errors.ts';
+import { fieldManager } from '../object.ts';
+import type { KubeObject } from '../object.ts';
+
+export interface ElectionOptions {
+  readonly namespace: string;
+  /** Unique to this process. */
+  readonly identity: string;
+  /** A lease not renewed for this long is free. Default 15 s. */
+  readonly leaseMs?: number;
+  /** A leader that could not renew for this long stops leading. Default 10 s. */
+  readonly renewWithinMs?: number;
+  /** Default 2 s. */
+  readonly retryMs?: number;
+}
+
+export interface ElectionDeps {
+  readonly api: Pick<ApiClient, 'get' | 'create' | 'replace'>;
+  readonly clock: Clock;
+  readonly onFailure: (error: unknown) => void;
+}
+
+interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+}
+
+/** A lease as last seen, and when its content was first seen so by our own clock: clocks of others are never compared. */
+interface Observation {
+  readonly lease: KubeObject;
+  readonly sinceMs: number;
+}
+
+const leaseName = fieldManager;
+
+/**
+ * Runs `lead` whenever this process holds the Lease; its signal is aborted when the lease is lost or `signal` is. On a
+ * stop the lease is given back, so that another process takes over at once. Resolves after `signal` is aborted.
+ */
+export const elect = async (
+  options: ElectionOptions,
+  deps: ElectionDeps,
+  lead: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const election = new Election(options, deps);
+  while (!signal.aborted) {
+    if (await election.tryHold(signal)) {
+      await leadWhileHeld(election, deps.clock, lead, signal);
+    }
+    await election.pause(signal);
+  }
+};
+
+const leadWhileHeld = async (
+  election: Election,
+  clock: Clock,
+  lead: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const term = new AbortController();
+  const leading = lead(AbortSignal.any([term.signal, signal]));
+  let renewedAt = clock.now();
+  while (!signal.aborted && clock.now() - renewedAt < election.renewWithinMs) {
+    await election.pause(signal);
+    renewedAt = (await election.tryHold(signal)) ? clock.now() : renewedAt;
+    if (election.isHeldByAnother) {
+      break;
+    }
+  }
+  term.abort(new Error('leadership ended'));
+  await leading;
+  await election.release();
+};
+
+class Election {
+  readonly renewWithinMs: number;
+  readonly #options: Required<ElectionOptions>;
+  readonly #deps: ElectionDeps;
+  #seen: Observation | undefined;
+
+  constructor(options: ElectionOptions, deps: ElectionDeps) {
+    this.#options = { leaseMs: 15_000, renewWithinMs: 10_000, retryMs: 2000, ...options };
+    this.#deps = deps;
+    this.renewWithinMs = this.#options.renewWithinMs;
+  }
+
+  get isHeldByAnother(): boolean {
+    const holder = specOf(this.#seen?.lease).holderIdentity ?? '';
+    return holder !== '' && holder !== this.#options.identity;
+  }
+
+  async pause(signal: AbortSignal): Promise<void> {
+    await this.#deps.clock.sleep(this.#options.retryMs, signal).catch(() => {});
+  }
+
+  /** Takes or renews the lease if that is ours to do. False when it is not, or the server cannot be asked. */
+  async tryHold(signal: AbortSignal): Promise<boolean> {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(this.#options.renewWithinMs / 2)]);
+    try {
+      const lease = await this.#deps.api.get(this.#key, within);
+      if (lease === undefined) {
+        this.#observe(await this.#deps.api.create(this.#claim(undefined), within));
+        return true;
+      }
+      this.#observe(lease);
+      if (this.isHeldByAnother && !this.#isExpired()) {
+        return false;
+      }
+      this.#observe(await this.#deps.api.replace(this.#claim(lease), within));
+      return true;
+    } catch (error) {
+      if (!signal.aborted && !isConflict(error)) {
+        this.#deps.onFailure(error);
+      }
+      return false;
+    }
+  }
+
+  async release(): Promise<void> {
+    const lease = this.#seen?.lease;
+    if (lease === undefined || this.isHeldByAnother) {
+      return;
+    }
+    const spec: LeaseSpec = { ...specOf(lease), holderIdentity: '', renewTime: this.#microTime() };
+    try {
+      await this.#deps.api.replace({ ...lease, spec }, AbortSignal.timeout(2000));
+    } catch (error) {
+      this.#deps.onFailure(error);
+    }
+  }
+
+  get #key(): { readonly kind: string; readonly namespace: string; readonly name: string } {
+    return { kind: 'Lease', namespace: this.#options.namespace, name: leaseName };
+  }
+
+  #observe(lease: KubeObject): void {
+    if (this.#seen?.lease.metadata.resourceVersion !== lease.metadata.resourceVersion) {
+      this.#seen = { lease, sinceMs: this.#deps.clock.now() };
+    }
+  }
+
+  #isExpired(): boolean {
+    const durationMs = (specOf(this.#seen?.lease).leaseDurationSeconds ?? 0) * 1000 || this.#options.leaseMs;
+    return this.#seen !== undefined && this.#deps.clock.now() - this.#seen.sinceMs >= durationMs;
+  }
+
+  #claim(lease: KubeObject | undefined): KubeObject {
+    const before = specOf(lease);
+    const isRenewal = before.holderIdentity === this.#options.identity;
+    const now = this.#microTime();
+    const spec: LeaseSpec = {
+      holderIdentity: this.#options.identity,
+      leaseDurationSeconds: Math.ceil(this.#options.leaseMs / 1000),
+      acquireTime: isRenewal ? (before.acquireTime ?? now) : now,
+      renewTime: now,
+      leaseTransitions: (before.leaseTransitions ?? 0) + (isRenewal || lease === undefined ? 0 : 1),
+    };
+    const { namespace, name } = this.#key;
+    const metadata = lease?.metadata ?? { namespace, name };
+    return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
+  }
+
+  #microTime(): string {
+    return microTime(this.#deps.clock.now());
+  }
+}
+
+const specOf = (lease: KubeObject | undefined): LeaseSpec => lease?.['spec'] ?? {};

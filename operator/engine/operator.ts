@@ -1,0 +1,111 @@
+import type { Clock } from './clock.ts';
+import { elect } from './leader.ts';
+import { managementKey } from './management-key.ts';
+import type { ManagementKey } from './management-key.ts';
+import { watchCluster } from './watching.ts';
+import type { Watching } from './watching.ts';
+import { reconcileIn } from './world.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { StatusReport } from '../../runtime/edge/status-report.ts';
+import type { ReconciledKind } from '../kinds/kind.ts';
+import { errorText } from '../observe/log.ts';
+import type { Log } from '../observe/log.ts';
+import type { Settings } from '../plan/settings.ts';
+
+export interface OperatorOptions {
+  /** Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+  readonly settings: Omit<Settings, 'operatorKeys'>;
+  /** Unique to this process; also the name under which it reports events. */
+  readonly identity: string;
+  /** Keys reconciled at once. */
+  readonly workers: number;
+  /** False: act at once, for a process that is known to be alone. */
+  readonly leaderElection: boolean;
+}
+
+export interface OperatorDeps {
+  readonly kinds: readonly ReconciledKind[];
+  readonly api: ApiClient;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** A short text that no other call returned. */
+  readonly unique: () => string;
+  /** Asks the runtime at this address for its status, with the token given. */
+  readonly ask: (podIP: string, token: string, signal: AbortSignal) => Promise<StatusReport>;
+  readonly log: Log;
+}
+
+export interface Operator {
+  /** Every watched kind was listed once. */
+  readonly synced: Promise<void>;
+  /** Resolves after the signal was aborted and the last reconcile ended. */
+  readonly ended: Promise<void>;
+}
+
+/** Watches everywhere, acts while it leads, until `signal` is aborted. No fault of the cluster ends it. */
+export const startOperator = (options: OperatorOptions, deps: OperatorDeps, signal: AbortSignal): Operator => {
+  const watching = watchCluster(options, deps, signal);
+  const { identity } = options;
+  const lead = async (term: AbortSignal): Promise<void> => {
+    deps.log.info({ identity }, 'leading');
+    await act(watching, options, deps, term);
+    deps.log.info({ identity }, 'no longer leading');
+  };
+  const namespace = options.settings.operatorNamespace;
+  const onFailure = (error: unknown): void => deps.log.warn({ error: errorText(error) }, 'leader election failed');
+  const acting = options.leaderElection
+    ? elect({ namespace, identity }, { api: deps.api, clock: deps.clock, onFailure }, lead, signal)
+    : lead(signal);
+  return { synced: watching.synced, ended: Promise.all([watching.ended, acting]).then(() => {}) };
+};
+
+/** A term of leadership: from the first reconcile to the last. */
+const act = async (
+  watching: Watching,
+  options: OperatorOptions,
+  deps: OperatorDeps,
+  term: AbortSignal,
+): Promise<void> => {
+  await untilAborted(term, async () => {
+    await orAborted(watching.synced, term);
+    const key = await keyWithPatience(options.settings.operatorNamespace, deps, term);
+    watching.puller.start(key.token, term);
+    await watching.queue.run(reconcileIn(watching, options, deps, key), term);
+  });
+};
+
+/** Runs `work`; that it throws because of the abort is its ordinary end. */
+const untilAborted = async (signal: AbortSignal, work: () => Promise<void>): Promise<void> => {
+  try {
+    await work();
+  } catch (error) {
+    if (!signal.aborted) {
+      throw error;
+    }
+  }
+};
+
+const orAborted = async (promise: Promise<void>, signal: AbortSignal): Promise<void> => {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  signal.throwIfAborted();
+  await Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', onAbort));
+};
+
+const keyWithPatience = async (
+  namespace: string,
+  { api, clock, log }: OperatorDeps,
+  signal: AbortSignal,
+): Promise<ManagementKey> => {
+  for (;;) {
+    try {
+      return await managementKey(namespace, { api, now: clock.now }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      log.error({ error: errorText(error) }, 'the key for the management ports cannot be had; trying again');
+      await clock.sleep(5000, signal);
+    }
+  }
+};

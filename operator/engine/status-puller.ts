@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from './clock.ts';
+import type { StatusReport } from '../../runtime/edge/status-report.ts';
+import { keyText } from '../object.ts';
+import type { KubeObject, ObjectKey } from '../object.ts';
+import type { PodReports } from '../read/source.ts';
+
+export interface PullerDeps {
+  /** Pods of the server, in any state. */
+  readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
+  /** Asks one pod; throws when it does not answer. */
+  readonly ask: (podIP: string, token: string, signal: AbortSignal) => Promise<StatusReport>;
+  readonly clock: Clock;
+  /** The reports of this server are not what they were. */
+  readonly onChange: (owner: ObjectKey) => void;
+}
+
+interface Shift {
+  /** A token that the runtime of the resource with this uid accepts. */
+  readonly token: (uid: string) => Promise<string>;
+  readonly signal: AbortSignal;
+}
+
+interface Subject {
+  readonly key: ObjectKey;
+  uid: string;
+  everyMs: number;
+  /** Delay before the next round; grows from `firstMs` to `everyMs` after each change. */
+  delayMs: number;
+  cancel: (() => void) | undefined;
+  reports: PodReports;
+}
+
+/** After a change of the pods or their config the next rounds come soon, so that status follows within seconds. */
+const firstMs = 500;
+
+/** Asks the pods of every server for their status, at the interval of the server. */
+export class StatusPuller {
+  readonly #deps: PullerDeps;
+  readonly #subjects = new Map<string, Subject>();
+  #shift: Shift | undefined;
+
+  constructor(deps: PullerDeps) {
+    this.#deps = deps;
+  }
+
+  reports(owner: ObjectKey): PodReports {
+    return this.#subjects.get(keyText(owner))?.reports ?? new Map();
+  }
+
+  /** Pulls until `signal` is aborted. Before that, servers are only noted. */
+  start(token: Shift['token'], signal: AbortSignal): void {
+    this.#shift = { token, signal };
+    for (const subject of this.#subjects.values()) {
+      this.#again(subject, firstMs);
+    }
+    signal.addEventListener('abort', () => this.#subjects.forEach((subject) => subject.cancel?.()), { once: true });
+  }
+
+  /** From now on ask the pods of this server at this interval. Repeating it with the same interval changes nothing. */
+  follow(key: ObjectKey, uid: string, everyMs: number): void {
+    const known = this.#subjects.get(keyText(key));
+    if (known?.uid === uid && known.everyMs === everyMs) {
+      return;
+    }
+    known?.cancel?.();
+    const subject: Subject = {
+      key,
+      uid,
+      everyMs,
+      delayMs: firstMs,
+      cancel: undefined,
+      reports: known?.reports ?? new Map(),
+    };
+    this.#subjects.set(keyText(key), subject);
+    this.#again(subject, firstMs);
+  }
+
+  forget(key: ObjectKey): void {
+    this.#subjects.get(keyText(key))?.cancel?.();
+    this.#subjects.delete(keyText(key));
+  }
+
+  /** Something about the pods changed: ask soon. */
+  poke(key: ObjectKey): void {
+    const subject = this.#subjects.get(keyText(key));
+    if (subject !== undefined && subject.delayMs > firstMs) {
+      this.#again(subject, firstMs);
+    }
+  }
+
+  #again(subject: Subject, delayMs: number): void {
+    subject.cancel?.();
+    Object.assign(subject, { delayMs });
+    const shift = this.#shift;
+    if (shift !== undefined && !shift.signal.aborted) {
+      Object.assign(subject, { cancel: this.#deps.clock.after(delayMs, () => void this.#round(subject, shift)) });
+    }
+  }
+
+  async #round(subject: Subject, shift: Shift): Promise<void> {
+    const asked = subject.delayMs;
+    const reports = await this.#askAll(subject, shift);
+    // Meanwhile it may have been forgotten, followed anew, or poked.
+    if (shift.signal.aborted || this.#subjects.get(keyText(subject.key)) !== subject) {
+      return;
+    }
+    const isChanged = !isDeepStrictEqual(reports, subject.reports);
+    Object.assign(subject, { reports });
+    if (isChanged) {
+      this.#deps.onChange(subject.key);
+    }
+    this.#again(subject, Math.min(subject.everyMs, subject.delayMs < asked ? firstMs : asked * 2));
+  }
+
+  async #askAll({ key, uid }: Subject, { token, signal }: Shift): Promise<PodReports> {
+    const running = this.#deps.podsOf(key).filter((pod) => addressOf(pod) !== undefined);
+    const answers = running.map(async (pod): Promise<readonly [string, StatusReport | 'unreachable']> => {
+      try {
+        return [pod.metadata.name, await this.#deps.ask(addressOf(pod) ?? '', await token(uid), signal)];
+      } catch {
+        return [pod.metadata.name, 'unreachable'];
+      }
+    });
+    return new Map(await Promise.all(answers));
+  }
+}
+
+/** The address of a pod whose container runs and that is not on its way out. */
+const addressOf = (pod: KubeObject): string | undefined => {
+  const status = (pod['status'] ?? {}) as { readonly phase?: string; readonly podIP?: string };
+  return status.phase === 'Running' && pod.metadata.deletionTimestamp === undefined ? status.podIP : undefined;
+};

@@ -1,0 +1,72 @@
+import { clusterCache } from './cache.ts';
+import type { Cache } from './cache.ts';
+import { affectedKeys, belongsTo, ownersOf, ownKeys } from './fan-out.ts';
+import type { OperatorDeps, OperatorOptions } from './operator.ts';
+import { KeyedQueue } from './queue.ts';
+import { StatusPuller } from './status-puller.ts';
+import type { Change } from './store.ts';
+import type { ReconciledKind } from '../kinds/kind.ts';
+import { keyText } from '../object.ts';
+import type { KubeObject, ObjectKey } from '../object.ts';
+import { errorText } from '../observe/log.ts';
+import { clusterSource } from '../read/cluster.ts';
+import type { Source } from '../read/source.ts';
+
+/** What every replica does, leading or not: it knows the cluster, and which keys need a look. */
+export interface Watching {
+  readonly cache: Cache;
+  readonly source: Source;
+  readonly queue: KeyedQueue;
+  readonly puller: StatusPuller;
+  readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
+  readonly synced: Promise<void>;
+  readonly ended: Promise<void>;
+}
+
+const retry = { baseMs: 1000, maxMs: 300_000 };
+
+/** decisions: "No write without a reason" */
+const quiet = { quietMs: 500, quietAtMostMs: 3000 };
+
+export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signal: AbortSignal): Watching => {
+  const { kinds, clock, random, log } = deps;
+  const state = { isSynced: false };
+  const queue = new KeyedQueue(
+    { workers: options.workers, retry, ...quiet },
+    {
+      clock,
+      random,
+      onFailure: (key, error, delayMs) => log.warn({ key, error: errorText(error), delayMs }, 'reconcile failed'),
+    },
+  );
+  const touch = (key: ObjectKey): void => queue.touch(keyText(key));
+  const onChange = (change: Change): void => {
+    podOwners(kinds, change).forEach((owner) => puller.poke(owner));
+    (state.isSynced ? affectedKeys(kinds, source, change) : ownKeys(kinds, change)).forEach(touch);
+  };
+  const onFailure = (selection: object, error: unknown): void =>
+    log.warn({ ...selection, error: errorText(error) }, 'watch interrupted');
+  const cache = clusterCache(
+    { kinds: watchedKinds(kinds), namespaces: options.namespaces },
+    { api: deps.api, clock, random, onFailure, onChange },
+  );
+  const podsOf = (owner: ObjectKey): readonly KubeObject[] =>
+    cache.list('Pod', owner.namespace).filter((pod) => belongsTo(kinds, pod, owner));
+  const puller = new StatusPuller({ podsOf, ask: deps.ask, clock, onChange: touch });
+  const source = clusterSource({ get: cache.get, list: cache.list, reports: (owner) => puller.reports(owner) });
+  const { synced, ended } = cache.start(signal);
+  const markSynced = (): void => {
+    state.isSynced = true;
+  };
+  return { cache, source, queue, puller, podsOf, synced: synced.then(markSynced), ended };
+};
+
+/** Pods are watched in any case: every runtime that is asked or marked is one. */
+const watchedKinds = (kinds: readonly ReconciledKind[]): readonly string[] => [
+  ...new Set(['Pod', ...kinds.flatMap(({ kind, owns, reads }) => [kind, ...owns, ...reads])]),
+];
+
+const podOwners = (kinds: readonly ReconciledKind[], { before, after }: Change): readonly ObjectKey[] => {
+  const object = after ?? before;
+  return object?.kind === 'Pod' ? ownersOf(kinds, object) : [];
+};

@@ -1,0 +1,50 @@
+import { recordEvents } from './events.ts';
+import type { ManagementKey } from './management-key.ts';
+import type { OperatorDeps, OperatorOptions } from './operator.ts';
+import type { Work } from './queue.ts';
+import type { Watching } from './watching.ts';
+import { keyFromText } from '../object.ts';
+import { errorText } from '../observe/log.ts';
+import { reconcile } from '../reconcile.ts';
+import type { World } from '../reconcile.ts';
+import { Rewrites } from '../write/apply.ts';
+
+/** Reconciling a key in this cluster, with this key for the management ports. */
+export const reconcileIn = (
+  watching: Watching,
+  options: OperatorOptions,
+  deps: OperatorDeps,
+  key: ManagementKey,
+): Work => {
+  const world = worldOf(watching, options, deps, key);
+  const kinds = new Map(deps.kinds.map((kind) => [kind.kind, kind]));
+  return async (text, signal) => {
+    const subject = keyFromText(text);
+    const kind = kinds.get(subject.kind);
+    return kind === undefined ? {} : reconcile(kind, subject, world, signal);
+  };
+};
+
+const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDeps, key: ManagementKey): World => {
+  const { cache, source, podsOf, puller } = watching;
+  const { api, clock, unique, log } = deps;
+  const events = {
+    api,
+    now: clock.now,
+    unique,
+    instance: options.identity,
+    onFailure: (error: unknown) => log.warn({ error: errorText(error) }, 'an event was not taken'),
+  };
+  return {
+    source,
+    settings: { ...options.settings, operatorKeys: key.publicKeys },
+    api,
+    cache,
+    rewrites: new Rewrites(),
+    now: clock.now,
+    podsOf,
+    record: (regarding, planned, signal) => recordEvents(regarding, planned, events, signal),
+    followPods: (owner, uid, everyMs) => puller.follow(owner, uid, everyMs),
+    forget: (owner) => puller.forget(owner),
+  };
+};

@@ -1,0 +1,68 @@
+#!/usr/bin/env node
+import type { CommandDeps } from './command.ts';
+
+const usage = `usage: vmcp-operator run [options]            reconcile a cluster
+       vmcp-operator local <dir> [options]    serve the manifests of a directory from this process
+       vmcp-operator render <dir> [options]   print what would be applied for them
+
+Options of run; each is also read from the environment, as VMCP_ and the name in capitals:
+  --image IMAGE               the runtime's image (required)
+  --kubeconfig FILE           default: the pod's own account, else the usual kubeconfig
+  --namespaces A,B            watch these only; default: all
+  --operator-namespace NAME   holds the Lease and the management key; default: the pod's
+  --cluster-domain DOMAIN     default cluster.local
+  --health-port PORT          default 8080
+  --workers N                 reconciles at once; default 16
+  --leader-elect true|false   default true
+  --log-level LEVEL           default info
+`;
+
+/** One subcommand: the answer is the exit code. */
+type Command = (args: readonly string[], deps: CommandDeps) => Promise<number>;
+
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  run: () => Promise.resolve(run),
+  render: async () => (await import('./render.ts')).render,
+};
+
+const run: Command = async (args, deps) => {
+  const { runOptions } = await import('./run-options.ts');
+  const options = runOptions(args, deps.env);
+  if ('problem' in options) {
+    deps.stderr(`${options.problem}\n\n${usage}`);
+    return 2;
+  }
+  const [{ runOperator }, { reconciledKinds }, { API_VERSION, kinds }] = await Promise.all([
+    import('./run.ts'),
+    import('./kinds/index.ts'),
+    import('../crds/index.ts'),
+  ]);
+  const resources = Object.values(kinds).map(({ kind, plural }) => ({ kind, plural, apiVersion: API_VERSION }));
+  const running = await runOperator(options, { env: deps.env, kinds: reconciledKinds, resources });
+  await new Promise<void>((resolve) => {
+    deps.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await running.stop();
+  return 0;
+};
+
+const main = async (): Promise<number> => {
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  const deps: CommandDeps = {
+    env: process.env,
+    stdout: (text) => process.stdout.write(text),
+    stderr: (text) => process.stderr.write(text),
+    signal: stopping.signal,
+  };
+  const [name = '', ...args] = process.argv.slice(2);
+  const command = commands[name];
+  if (command === undefined) {
+    deps.stderr(usage);
+    return 2;
+  }
+  return (await command())(args, deps);
+};
+
+process.exitCode = await main();

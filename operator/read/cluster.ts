@@ -1,0 +1,15 @@
+import type { PodReports, Source } from './source.ts';
+import type { KubeObject, ObjectKey } from '../object.ts';
+
+interface ClusterDeps {
+  readonly get: (key: ObjectKey) => KubeObject | undefined;
+  readonly list: (kind: string, namespace: string) => readonly KubeObject[];
+  readonly reports: (owner: ObjectKey) => PodReports;
+}
+
+/** Reads from what the informers hold. */
+export const clusterSource = (deps: ClusterDeps): Source => ({
+  get: (kind, namespace, name) => deps.get({ kind, namespace, name }),
+  list: deps.list,
+  reports: deps.reports,
+});

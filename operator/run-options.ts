@@ -1,0 +1,74 @@
+import { parseArgs } from 'node:util';
+import type { RunOptions } from './run.ts';
+
+const flags = {
+  image: { type: 'string' },
+  kubeconfig: { type: 'string' },
+  namespaces: { type: 'string', default: '' },
+  'operator-namespace': { type: 'string' },
+  'cluster-domain': { type: 'string', default: 'cluster.local' },
+  'health-port': { type: 'string', default: '8080' },
+  workers: { type: 'string', default: '16' },
+  'leader-elect': { type: 'string', default: 'true' },
+  'log-level': { type: 'string', default: 'info' },
+} as const;
+
+type Flag = keyof typeof flags;
+
+/** The options of `vmcp-operator run`; a flag wins over its variable (`--health-port`, `VMCP_HEALTH_PORT`). */
+export const runOptions = (
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): RunOptions | { readonly problem: string } => {
+  try {
+    const options = Object.entries(flags).map(([name, flag]) => [name, withEnvironment(name, flag, env)]);
+    const { values } = parseArgs({ args: [...args], options: Object.fromEntries(options) as typeof flags });
+    return optionsOf(values);
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+};
+
+const withEnvironment = (
+  name: string,
+  flag: (typeof flags)[Flag],
+  env: Readonly<Record<string, string | undefined>>,
+): object => {
+  const value = env[`VMCP_${name.toUpperCase().replaceAll('-', '_')}`];
+  return value === undefined || value === '' ? flag : { ...flag, default: value };
+};
+
+type Values = { readonly [name in Flag]?: string };
+
+const optionsOf = (values: Values): RunOptions => {
+  const image = values.image ?? '';
+  if (image === '') {
+    throw new Error('the image of the runtime is missing: give --image or set VMCP_IMAGE');
+  }
+  return {
+    ...(values.kubeconfig === undefined ? {} : { kubeconfig: values.kubeconfig }),
+    ...(values['operator-namespace'] === undefined ? {} : { operatorNamespace: values['operator-namespace'] }),
+    namespaces: (values.namespaces ?? '').split(',').flatMap((name) => name.trim() || []),
+    runtimeImage: image,
+    clusterDomain: values['cluster-domain'] ?? '',
+    healthPort: wholeNumber('--health-port', values['health-port'], 0),
+    workers: wholeNumber('--workers', values.workers, 1),
+    leaderElection: oneOf('--leader-elect', values['leader-elect'], ['true', 'false']) === 'true',
+    logLevel: oneOf('--log-level', values['log-level'], ['debug', 'info', 'warn', 'error']),
+  };
+};
+
+const wholeNumber = (flag: string, text: string | undefined, min: number): number => {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < min || value > 65_535) {
+    throw new Error(`${flag} must be a whole number from ${min} to 65535, not "${text}"`);
+  }
+  return value;
+};
+
+const oneOf = (flag: string, text: string | undefined, words: readonly string[]): string => {
+  if (text === undefined || !words.includes(text)) {
+    throw new Error(`${flag} must be one of ${words.join(', ')}, not "${text}"`);
+  }
+  return text;
+};

@@ -1,0 +1,118 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { Agent } from 'undici';
+import { apiClient } from './api/client.ts';
+import type { ApiClient } from './api/client.ts';
+import { connect } from './api/kubeconfig.ts';
+import type { Connection } from './api/kubeconfig.ts';
+import { rateLimit } from './api/rate-limit.ts';
+import { resourceTable } from './api/resources.ts';
+import type { Resource } from './api/resources.ts';
+import { transport } from './api/transport.ts';
+import { withSleep } from './engine/clock.ts';
+import type { Clock } from './engine/clock.ts';
+import { startOperator } from './engine/operator.ts';
+import { askStatus } from './engine/ask-status.ts';
+import type { ReconciledKind } from './kinds/kind.ts';
+import { serveHealth } from './observe/health.ts';
+import { createLog } from './observe/log.ts';
+import type { Log } from './observe/log.ts';
+
+export interface RunOptions {
+  /** Absent: as the pod it runs in, or by the usual kubeconfig. */
+  readonly kubeconfig?: string;
+  /** Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+  /** Holds the Lease and the Secret of the management key. Absent: the namespace of the connection. */
+  readonly operatorNamespace?: string;
+  readonly runtimeImage: string;
+  readonly clusterDomain: string;
+  readonly healthPort: number;
+  readonly workers: number;
+  readonly leaderElection: boolean;
+  readonly logLevel: string;
+}
+
+export interface RunDeps {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly kinds: readonly ReconciledKind[];
+  /** Where the API server keeps the kinds that are not built in. */
+  readonly resources: readonly Resource[];
+  /** Default: JSON lines on stdout. */
+  readonly log?: Log;
+}
+
+/** A running operator. */
+export interface Running {
+  /** Port of `/healthz` and `/readyz`. */
+  readonly healthPort: number;
+  readonly synced: Promise<void>;
+  /** Gives up the lease, lets reconciles in flight end, closes all connections. */
+  stop(): Promise<void>;
+}
+
+export const systemClock: Clock = withSleep({
+  now: () => Date.now(),
+  after: (delayMs, run) => {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  },
+});
+
+/** Puts the operator together and starts it; throws when the cluster cannot even be addressed. */
+export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<Running> => {
+  const log = deps.log ?? createLog(options.logLevel);
+  const connection = await connect(options.kubeconfig, deps.env);
+  const pods = new Agent({ connect: { timeout: 3000 }, keepAliveTimeout: 1000 });
+  const stopping = new AbortController();
+  const state = { isSynced: false };
+  const operator = startOperator(
+    {
+      namespaces: options.namespaces,
+      settings: {
+        clusterDomain: options.clusterDomain,
+        runtimeImage: options.runtimeImage,
+        operatorNamespace: options.operatorNamespace ?? connection.namespace,
+      },
+      identity: `${hostname()}_${randomUUID()}`,
+      workers: options.workers,
+      leaderElection: options.leaderElection,
+    },
+    {
+      kinds: deps.kinds,
+      api: clientOf(connection, deps.resources),
+      clock: systemClock,
+      random: () => Math.random(),
+      unique: () => randomBytes(8).toString('hex'),
+      ask: (podIP, token, signal) => askStatus(pods, { podIP, token }, signal),
+      log,
+    },
+    stopping.signal,
+  );
+  const synced = operator.synced.then(() => {
+    state.isSynced = true;
+    log.info('every watched kind was listed');
+  });
+  const health = await serveHealth(options.healthPort, {
+    isHealthy: () => true,
+    isReady: () => state.isSynced && !stopping.signal.aborted,
+  });
+  return {
+    healthPort: health.port,
+    synced,
+    stop: async () => {
+      stopping.abort(new Error('the operator is stopping'));
+      await operator.ended;
+      await Promise.all([health.stop(), pods.destroy(), connection.close()]);
+    },
+  };
+};
+
+/** Enough for 500 servers to converge within seconds, and a bound for everything else. */
+const limits = { requestsPerSecond: 500, burst: 1000 };
+
+const clientOf = (connection: Connection, own: readonly Resource[]): ApiClient =>
+  apiClient(
+    transport(connection, { clock: systemClock, rateLimit: rateLimit(limits, systemClock) }),
+    resourceTable(own),
+  );
