@@ -1,7 +1,6 @@
 import { parse } from 'yaml';
 import { unsupported } from '../../crds/index.ts';
 import {
-  type BackendsInput,
   type ConfigInput,
   STARTUP_KEYS,
   backendsFileSchema,
@@ -10,9 +9,9 @@ import {
   operationalSchema,
   renderBackends,
   renderConfig,
-  startupKeysOf,
   unsupportedIn,
 } from '../../runtime/config/index.ts';
+import { hashOf } from './canonical.ts';
 import type { ConfigFiles } from './plan.ts';
 import type { BackendConfigEntry, ServerSpec } from './server/spec.ts';
 
@@ -55,10 +54,11 @@ export const backendRefusals = (entry: BackendConfigEntry): readonly Refusal[] =
 export const renderMain = (value: Value): string => renderConfig(value as ConfigInput);
 
 export const renderFound = (backends: readonly BackendConfigEntry[]): string =>
-  renderBackends({ backends: [...backends] } as BackendsInput);
+  renderBackends({ backends: [...backends] });
 
-/** The part of a config that cannot change live, without defaults. */
-export const startupKeys = (value: Value): Value => startupKeysOf(value as ConfigInput);
+/** Hash over the keys of the rendered config that cannot change live: a new one needs new pods. */
+export const startupHashOf = (files: ConfigFiles): string =>
+  hashOf(Object.fromEntries(Object.entries(valueOf(files['config.yaml'])).filter(([key]) => isStartupKey(key))), 16);
 
 /** `files` with the start-up keys of `old`: what a pod that started with `old` can take live. */
 export const withStartupKeysOf = (files: ConfigFiles, old: ConfigFiles): ConfigFiles => {

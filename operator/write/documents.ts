@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import type { KubeObject } from '../object.ts';
+import type { Planned } from '../plan/everything.ts';
 import type { ConfigFiles, Plan } from '../plan/plan.ts';
 
 /** A plan as YAML documents: the objects that would be applied, config files no ConfigMap holds, and the status. */
@@ -7,8 +8,12 @@ export const planDocuments = (object: KubeObject, plan: Plan): readonly string[]
   ...(plan.objects ?? []).map(yaml),
   ...configDocuments(plan),
   ...fileDocuments(plan.withheld, 'withheld '),
-  ...(plan.status === undefined ? [] : [yaml(statusOf(object, plan.status))]),
+  ...statusDocument({ object, plan }),
 ];
+
+/** The status of an object, without its spec. */
+export const statusDocument = ({ object, plan }: Planned): readonly string[] =>
+  plan.status === undefined ? [] : [yaml(statusOf(object, plan.status))];
 
 /** Multi-line texts as they are, nothing folded. */
 const yaml = (value: unknown): string => stringify(value, { lineWidth: 0, blockQuote: 'literal' });

@@ -1,10 +1,9 @@
 import type { GroupView, ServerBundle } from '../../resolve.ts';
-import { hashOf } from '../canonical.ts';
-import { type Refusal, backendsIn, refusalsOf, startupKeys, unsupportedFields } from '../contract.ts';
+import { type Refusal, backendsIn, refusalsOf, startupHashOf, unsupportedFields } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
 import type { Settings } from '../settings.ts';
 import { type PlannedBackend, discoveredBackends, hasStaticBackends, staticBackends } from './backends.ts';
-import { configFiles, configValue } from './config.ts';
+import { configFiles } from './config.ts';
 import type { ServerSpec } from './spec.ts';
 
 /** What one spec renders to in today's world, and what speaks against serving it. */
@@ -30,7 +29,7 @@ export const render = (bundle: ServerBundle, settings: Settings, spec: ServerSpe
     group,
     backends,
     files,
-    startupHash: hashOf(startupKeys(configValue(input)), 16),
+    startupHash: startupHashOf(files),
     missing: group.group === undefined ? [`MCPGroup ${spec.groupRef.name}`] : [],
     refusals: refusals(spec, files),
   };

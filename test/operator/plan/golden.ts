@@ -54,7 +54,7 @@ const asStored = (object: KubeObject): KubeObject => {
   if (!object.apiVersion.startsWith(API_GROUP)) return placed;
   const parsed = parseResource(placed);
   if (!parsed.ok) throw new Error(`${object.kind} ${object.metadata.name}: ${JSON.stringify(parsed.problems)}`);
-  return { ...(parsed.value as KubeObject), ...(object['status'] !== undefined && { status: object['status'] }) };
+  return { ...parsed.value, ...(object['status'] !== undefined && { status: object['status'] }) };
 };
 
 const reportsOf = (reports: readonly KubeObject[], server: string): PodReports =>

@@ -1,0 +1,87 @@
+import { statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { setInterval } from 'node:timers/promises';
+import { start } from '../runtime/start.ts';
+import { systemClock } from '../runtime/system-clock.ts';
+import type { CommandDeps } from './command.ts';
+import { readLocalFile } from './local/local-file.ts';
+import { LocalSession } from './local/local-session.ts';
+import { LOCAL_USAGE, type LocalOptions, localOptions } from './local/options.ts';
+import { isFreeOnLoopback } from './local/ports.ts';
+import { type SecretFiles, secretFiles } from './local/secret-files.ts';
+import { stateFiles } from './local/state-files.ts';
+import { watchDirectory } from './local/watch-directory.ts';
+import { readManifests } from './read/directory.ts';
+import { InProcessRuntimes, type StartRuntime, asList } from './write/in-process.ts';
+
+/** How soon a change of a backend shows in the terminal and in `.vmcp/status.yaml`. */
+const SHOW_EVERY_MS = 500;
+
+/** `vmcp-operator local <dir>`: serves until `deps.signal` aborts. The answer is the exit code. */
+export const runLocal = async (args: readonly string[], deps: CommandDeps): Promise<number> => {
+  const parsed = localOptions(args);
+  if (!parsed.ok) {
+    deps.stderr(`${parsed.problem}\n\n${LOCAL_USAGE}`);
+    return 2;
+  }
+  if (statSync(parsed.options.directory, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    deps.stderr(`${parsed.options.directory} is no directory\n`);
+    return 2;
+  }
+  const secrets = secretFiles(tmpdir());
+  const runtimes = new InProcessRuntimes(startOnLoopback);
+  try {
+    return await serve(newSession(parsed.options, { deps, secrets, runtimes }), parsed.options.directory, deps);
+  } finally {
+    await runtimes.stop();
+    secrets.remove();
+  }
+};
+
+interface Parts {
+  readonly deps: CommandDeps;
+  readonly secrets: SecretFiles;
+  readonly runtimes: InProcessRuntimes;
+}
+
+const newSession = (options: LocalOptions, { deps, secrets, runtimes }: Parts): LocalSession =>
+  new LocalSession(options, {
+    readManifests: () => readManifests(options.directory),
+    readLocalFile: () => readLocalFile(options.directory),
+    state: stateFiles(options.directory),
+    secrets,
+    isFree: isFreeOnLoopback,
+    runtimes,
+    stdout: deps.stdout,
+    stderr: deps.stderr,
+  });
+
+const serve = async (session: LocalSession, directory: string, deps: CommandDeps): Promise<number> => {
+  // One pass after the other; a change during a pass is seen by the next.
+  let passes = session.follow();
+  if (!(await passes)) return 1;
+  const follow = (): void => {
+    passes = passes
+      .then(() => session.follow())
+      .catch((error: unknown) => {
+        deps.stderr(`${error instanceof Error ? error.message : String(error)}\n`);
+        return false;
+      });
+  };
+  const watcher = watchDirectory(directory, systemClock, follow);
+  try {
+    for await (const _ of setInterval(SHOW_EVERY_MS, undefined, { signal: deps.signal })) {
+      await passes;
+      session.show();
+    }
+  } catch (error) {
+    if (!deps.signal.aborted) throw error;
+  } finally {
+    watcher.close();
+    await passes;
+  }
+  return 0;
+};
+
+const startOnLoopback: StartRuntime = (_name, { files, port }) =>
+  start({ files: asList(files), host: '127.0.0.1', port, managementPort: port + 1 });

@@ -1,0 +1,140 @@
+import type { KubeObject, ObjectKey } from '../object.ts';
+import { startupHashOf } from '../plan/contract.ts';
+import { type Planned, namespacesOf, planEverything } from '../plan/everything.ts';
+import type { Accepted } from '../plan/server/accepted.ts';
+import { serverSpec } from '../plan/server/spec.ts';
+import type { Settings } from '../plan/settings.ts';
+import type { Manifests } from '../read/manifests.ts';
+import { problemText } from '../read/manifests.ts';
+import { objectsSource } from '../read/objects-source.ts';
+import { joinDocuments, statusDocument } from '../write/documents.ts';
+import type { InProcessRuntimes, WantedRuntime } from '../write/in-process.ts';
+import type { ReadLocalFile } from './local-file.ts';
+import type { LocalOptions } from './options.ts';
+import { type Ports, assignPorts } from './ports.ts';
+import type { SecretFiles } from './secret-files.ts';
+import { statusText } from './show-status.ts';
+import type { StateFiles } from './state-files.ts';
+
+export interface LocalSessionDeps {
+  readonly readManifests: () => Manifests;
+  readonly readLocalFile: () => ReadLocalFile;
+  readonly state: StateFiles;
+  readonly secrets: SecretFiles;
+  readonly isFree: (port: number) => Promise<boolean>;
+  readonly runtimes: InProcessRuntimes;
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+}
+
+/** One directory being served: what it says, what of it is accepted, and what was last shown. */
+export class LocalSession {
+  readonly #options: LocalOptions;
+  readonly #deps: LocalSessionDeps;
+  readonly #accepted = new Map<string, Accepted>();
+  #objects: readonly KubeObject[] = [];
+  #settings: Settings;
+  #shown = '';
+  #complaint = '';
+
+  constructor(options: LocalOptions, deps: LocalSessionDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#settings = this.#settingsFor({}, {});
+  }
+
+  /** Reads the directory and makes the runtimes what it says. False, and nothing changes, when something in it is wrong. */
+  async follow(): Promise<boolean> {
+    const local = this.#deps.readLocalFile();
+    const { objects, problems } = this.#deps.readManifests();
+    const wrong = [...(local.ok ? [] : local.problems), ...problems.map(problemText), ...sameNames(objects)];
+    this.#complain(wrong);
+    if (!local.ok || wrong.length > 0) return false;
+    this.#objects = objects;
+    this.#deps.secrets.write(objects);
+    this.#settings = this.#settingsFor(local.file.backends, await this.#ports(local.file.ports));
+    await this.#serve(this.#plan());
+    this.show();
+    return true;
+  }
+
+  /** Plans again with what the runtimes say now, and tells what is new. */
+  show(): void {
+    const planned = this.#plan();
+    const text = statusText(planned);
+    this.#deps.state.writeStatus(joinDocuments(planned.flatMap(statusDocument)));
+    if (text === this.#shown) return;
+    this.#shown = text;
+    this.#deps.stdout(text);
+  }
+
+  #plan(): readonly Planned[] {
+    const source = {
+      ...objectsSource(this.#objects),
+      reports: ({ name }: ObjectKey) => this.#deps.runtimes.reports(name),
+      accepted: ({ name }: ObjectKey) => this.#accepted.get(name),
+    };
+    return planEverything(source, namespacesOf(this.#objects), this.#settings);
+  }
+
+  async #serve(planned: readonly Planned[]): Promise<void> {
+    const wanted = new Map<string, WantedRuntime>();
+    for (const { object, plan } of planned) {
+      const port = this.#settings.local?.ports[object.metadata.name];
+      if (object.kind !== 'VirtualMCPServer' || plan.config === undefined || port === undefined) continue;
+      wanted.set(object.metadata.name, { files: plan.config, port, startupHash: startupHashOf(plan.config) });
+    }
+    const failures = await this.#deps.runtimes.apply(wanted);
+    this.#complain([...failures].map(([name, error]) => `${name} cannot be served: ${reasonOf(error)}`));
+    for (const { object, plan } of planned) this.#remember(object, plan, failures.has(object.metadata.name));
+  }
+
+  /** Accepted = served as it is newest (decisions "Last good spec"). */
+  #remember({ kind, metadata, ...object }: KubeObject, { config, withheld }: Planned['plan'], failed: boolean): void {
+    if (kind !== 'VirtualMCPServer' || config === undefined || withheld !== undefined || failed) return;
+    this.#accepted.set(metadata.name, { spec: serverSpec({ kind, metadata, ...object }), files: config });
+  }
+
+  async #ports(wanted: Ports): Promise<Ports> {
+    const kept = this.#deps.state.readPorts();
+    const servers = this.#objects
+      .filter(({ kind }) => kind === 'VirtualMCPServer')
+      .map(({ metadata }) => metadata.name);
+    const ports = await assignPorts({ servers: servers.sort(), kept, wanted }, this.#deps.isFree);
+    this.#deps.state.writePorts(ports);
+    return ports;
+  }
+
+  #settingsFor(backends: Readonly<Record<string, string>>, ports: Ports): Settings {
+    return {
+      clusterDomain: 'cluster.local',
+      runtimeImage: 'vmcp',
+      operatorNamespace: 'vmcp-system',
+      operatorKeys: [],
+      local: {
+        backends: { ...backends, ...this.#options.backends },
+        ports,
+        filesDirectory: this.#deps.secrets.directory,
+      },
+    };
+  }
+
+  /** Once, until it changes. */
+  #complain(problems: readonly string[]): void {
+    const text = problems.map((problem) => `${problem}\n`).join('');
+    if (text !== '' && text !== this.#complaint) this.#deps.stderr(text);
+    this.#complaint = text;
+  }
+}
+
+/** Ports and mappings go by name alone. */
+const sameNames = (objects: readonly KubeObject[]): readonly string[] => {
+  const names = objects.filter(({ kind }) => kind === 'VirtualMCPServer').map(({ metadata }) => metadata.name);
+  const twice = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+  return twice.map((name) => `VirtualMCPServer ${name} is in several namespaces; here servers are told apart by name`);
+};
+
+const reasonOf = (error: unknown): string => {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'EADDRINUSE' ? `${message}; stop what uses the port, or set ports in local.yaml` : message;
+};

@@ -1,0 +1,43 @@
+import { createServer } from 'node:net';
+import { MCP_PORT } from '../plan/server/names.ts';
+
+export type Ports = Readonly<Record<string, number>>;
+
+/** Decisions "Local mode": 4483, 4493 …; the management port is the next one. */
+const STEP = 10;
+
+export interface PortRequest {
+  /** Servers in name order. */
+  readonly servers: readonly string[];
+  /** What they had before; a server keeps its first port, also while it is away. */
+  readonly kept: Ports;
+  /** What `local.yaml` says; it wins. */
+  readonly wanted: Ports;
+}
+
+/** A port for every server, those of absent ones included. `isFree` is asked only about pairs that nobody had before. */
+export const assignPorts = async (
+  { servers, kept, wanted }: PortRequest,
+  isFree: (port: number) => Promise<boolean>,
+): Promise<Ports> => {
+  const ports: Record<string, number> = { ...kept, ...wanted };
+  for (const server of servers) {
+    if (ports[server] !== undefined) continue;
+    let candidate = MCP_PORT;
+    while (overlaps(ports, candidate) || !(await isFree(candidate)) || !(await isFree(candidate + 1)))
+      candidate += STEP;
+    ports[server] = candidate;
+  }
+  return ports;
+};
+
+const overlaps = (ports: Ports, candidate: number): boolean =>
+  Object.values(ports).some((port) => Math.abs(port - candidate) <= 1);
+
+/** Whether nobody listens there on loopback now. */
+export const isFreeOnLoopback = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });

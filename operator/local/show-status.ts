@@ -1,0 +1,49 @@
+import type { Planned } from '../plan/everything.ts';
+import type { PlannedCondition } from '../plan/plan.ts';
+
+interface ServerStatus {
+  readonly phase: string;
+  readonly message: string;
+  readonly url: string;
+  readonly extensions: { readonly toolCount: number };
+  readonly conditions: readonly PlannedCondition[];
+  readonly discoveredBackends: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly url?: string;
+    readonly message?: string;
+  }[];
+}
+
+/** The status of every server as people read it in a terminal. */
+export const statusText = (planned: readonly Planned[]): string => {
+  const servers = planned.filter(({ object }) => object.kind === 'VirtualMCPServer');
+  if (servers.length === 0) return 'No VirtualMCPServer in this directory.\n';
+  return servers
+    .map(({ object, plan }) => serverText(object.metadata.name, plan.status as unknown as ServerStatus))
+    .join('');
+};
+
+const serverText = (name: string, status: ServerStatus): string => {
+  const width = Math.max(0, ...status.discoveredBackends.map((backend) => backend.name.length));
+  const backends = status.discoveredBackends.map((backend) => {
+    const detail = backend.message ?? backend.url ?? '';
+    return `  ${backend.name.padEnd(width)}  ${backend.status.padEnd(11)}  ${detail}\n`;
+  });
+  const problems = status.conditions
+    .filter(({ type, status }) => !FACTS.has(type) && status === 'True')
+    .map(({ type, message }) => `  ! ${type}: ${message}\n`);
+  const tools = `${status.extensions.toolCount} tools`;
+  const head = `${name}  ${status.phase}  ${status.url}  ${status.phase === 'Ready' ? tools : status.message}\n`;
+  return [head, ...backends, ...problems].join('');
+};
+
+/** Facts that a terminal need not repeat: phase and backends tell them. */
+const FACTS: ReadonlySet<string> = new Set([
+  'BackendsDiscovered',
+  'BackendsRoutable',
+  'GroupResolved',
+  'Ready',
+  'StatusReachable',
+  'Valid',
+]);

@@ -1,0 +1,23 @@
+import { watch } from 'node:fs';
+import type { Clock } from '../../runtime/clock.ts';
+import { LOCAL_FILE, isManifest } from '../read/directory.ts';
+
+/** Editors and `git checkout` write several times in a row: one change is what is quiet for this long. */
+const QUIET_MS = 150;
+
+/** Calls `onChange` after manifests or `local.yaml` changed and stayed quiet. Files of `.vmcp` are no change. */
+export const watchDirectory = (directory: string, clock: Clock, onChange: () => void): { close(): void } => {
+  let cancel = (): void => {};
+  const watcher = watch(directory, (_event, name) => {
+    // Some platforms do not say which file it was.
+    if (name !== null && name !== LOCAL_FILE && !isManifest(name)) return;
+    cancel();
+    cancel = clock.after(QUIET_MS, onChange).cancel;
+  });
+  return {
+    close: () => {
+      cancel();
+      watcher.close();
+    },
+  };
+};
