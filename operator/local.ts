@@ -10,6 +10,7 @@ import { LOCAL_USAGE, type LocalOptions, localOptions } from './local/options.ts
 import { isFreeOnLoopback } from './local/ports.ts';
 import { type SecretFiles, secretFiles } from './local/secret-files.ts';
 import { stateFiles } from './local/state-files.ts';
+import { terminalLog } from './local/terminal-log.ts';
 import { watchDirectory } from './local/watch-directory.ts';
 import { readManifests } from './read/directory.ts';
 import { InProcessRuntimes, type StartRuntime, asList } from './write/in-process.ts';
@@ -29,7 +30,7 @@ export const runLocal = async (args: readonly string[], deps: CommandDeps): Prom
     return 2;
   }
   const secrets = secretFiles(tmpdir());
-  const runtimes = new InProcessRuntimes(startOnLoopback);
+  const runtimes = new InProcessRuntimes(startOnLoopback(deps.stderr));
   try {
     return await serve(newSession(parsed.options, { deps, secrets, runtimes }), parsed.options.directory, deps);
   } finally {
@@ -83,5 +84,13 @@ const serve = async (session: LocalSession, directory: string, deps: CommandDeps
   return 0;
 };
 
-const startOnLoopback: StartRuntime = (_name, { files, port }) =>
-  start({ files: asList(files), host: '127.0.0.1', port, managementPort: port + 1 });
+/** Nobody balances load in front of a laptop: an end need not wait until it is noticed. */
+const STOP_TIMES = { servingMs: 0, callsMs: 2_000, farewellMs: 500 };
+
+const startOnLoopback =
+  (stderr: (text: string) => void): StartRuntime =>
+  (name, { files, port }) =>
+    start(
+      { files: asList(files), host: '127.0.0.1', port, managementPort: port + 1, stopTimes: STOP_TIMES },
+      { log: terminalLog(name, stderr) },
+    );

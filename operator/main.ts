@@ -23,6 +23,7 @@ type Command = (args: readonly string[], deps: CommandDeps) => Promise<number>;
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   run: () => Promise.resolve(run),
   render: async () => (await import('./render.ts')).render,
+  local: async () => (await import('./local.ts')).runLocal,
 };
 
 const run: Command = async (args, deps) => {

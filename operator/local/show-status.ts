@@ -33,8 +33,8 @@ const serverText = (name: string, status: ServerStatus): string => {
   const problems = status.conditions
     .filter(({ type, status }) => !FACTS.has(type) && status === 'True')
     .map(({ type, message }) => `  ! ${type}: ${message}\n`);
-  const tools = `${status.extensions.toolCount} tools`;
-  const head = `${name}  ${status.phase}  ${status.url}  ${status.phase === 'Ready' ? tools : status.message}\n`;
+  const facts = [`${status.extensions.toolCount} tools`, ...(status.phase === 'Ready' ? [] : [status.message])];
+  const head = `${name}  ${status.phase}  ${status.url}  ${facts.join('; ')}\n`;
   return [head, ...backends, ...problems].join('');
 };
 
