@@ -1,17 +1,18 @@
 /**
  * The README's first command: two real MCP servers of other vendors, and one vmcp endpoint in front of them, made by
- * `vmcp-operator local` from the manifests of this directory. `--once` ends after the sample call.
+ * `vmcp-operator local` from the manifests of this directory (`--dir` for another with the same backends). `--once` ends after
+ * the sample call.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFile, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { parseAllDocuments } from 'yaml';
 
-const here = dirname(fileURLToPath(import.meta.url));
-const root = join(here, '..', '..');
+const root = join(import.meta.dirname, '..', '..');
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 interface RunningServer {
@@ -64,23 +65,34 @@ const startPlaywright = async (): Promise<RunningServer> => {
   };
 };
 
-/** Connects once the endpoint answers with tools of every backend; gives up after a minute. */
-const connect = async (url: string, backends: readonly string[]): Promise<Client> => {
+/** Asks until there is an answer; gives up after a minute with the last reason. */
+const until = async <T>(ask: () => Promise<T>): Promise<T> => {
   const giveUpAt = Date.now() + 60_000;
   for (;;) {
-    const client = new Client({ name: 'quickstart', version: '1.0.0' });
     try {
-      await client.connect(new StreamableHTTPClientTransport(new URL(url)));
-      const { tools } = await client.listTools();
-      if (backends.every((backend) => tools.some((tool) => tool.name.startsWith(`${backend}_`)))) return client;
-      throw new Error(`the list lacks tools of one of ${backends.join(', ')}`);
+      return await ask();
     } catch (error) {
-      await client.close().catch(() => undefined);
       if (Date.now() > giveUpAt) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
 };
+
+/** The URL of the server, once its status says that it is Ready. */
+const readyUrl = async (statusFile: string): Promise<string> => {
+  const documents = parseAllDocuments(await readFile(statusFile, 'utf8')).map(
+    (each) => each.toJS() as StatusDocument | null,
+  );
+  const server = documents.find((document) => document?.kind === 'VirtualMCPServer')?.status;
+  if (server?.phase !== 'Ready' || server.url === undefined)
+    throw new Error(`not ready: ${server?.message ?? 'no status yet'}`);
+  return server.url;
+};
+
+interface StatusDocument {
+  readonly kind: string;
+  readonly status?: { readonly phase?: string; readonly url?: string; readonly message?: string };
+}
 
 const snippets = (url: string): string => `Paste into your client:
 
@@ -89,7 +101,9 @@ const snippets = (url: string): string => `Paste into your client:
   Cursor        .cursor/mcp.json    { "mcpServers": { "vmcp": { "url": "${url}" } } }
   Inspector     npx @modelcontextprotocol/inspector --cli ${url} --transport http --method tools/list`;
 
-const show = async (client: Client, url: string): Promise<void> => {
+const show = async (url: string): Promise<void> => {
+  const client = new Client({ name: 'quickstart', version: '1.0.0' });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
   const { tools } = await client.listTools();
   say(`\nOne endpoint: ${url}\n\n${tools.length} tools of two servers:`);
   for (const tool of tools)
@@ -97,33 +111,33 @@ const show = async (client: Client, url: string): Promise<void> => {
   const sample = { name: 'everything_echo', arguments: { message: 'hello through vmcp' } };
   const answer = await client.callTool(sample);
   say(`\ntools/call ${JSON.stringify(sample)}\n  → ${JSON.stringify(answer.content)}\n\n${snippets(url)}`);
+  await client.close();
 };
 
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
-    options: { once: { type: 'boolean', default: false }, port: { type: 'string', default: '4483' } },
+    options: { once: { type: 'boolean', default: false }, dir: { type: 'string', default: 'examples/quickstart' } },
   });
+  const statusFile = resolve(root, values.dir, '.vmcp', 'status.yaml');
+  await rm(statusFile, { force: true });
   say('Starting two MCP servers from npm: @modelcontextprotocol/server-everything and @playwright/mcp …');
   const everything = await startEverything();
   const playwright = await startPlaywright();
   const mapping = ['--backend', `everything=${everything.url}`, '--backend', `playwright=${playwright.url}`];
-  say(`Starting vmcp:\n  vmcp-operator local examples/quickstart ${mapping.join(' ')}`);
-  const operator = run('vmcp-operator', [join('operator', 'main.ts'), 'local', 'examples/quickstart', ...mapping]);
+  say(`Starting vmcp:\n  vmcp-operator local ${values.dir} ${mapping.join(' ')}`);
+  const operator = run('vmcp-operator', [join('operator', 'main.ts'), 'local', values.dir, ...mapping]);
   const stopAll = (): void => {
     for (const child of [operator, everything.process, playwright.process]) child.kill();
   };
   process.once('SIGINT', stopAll).once('SIGTERM', stopAll);
   try {
-    const url = `http://127.0.0.1:${values.port}/mcp`;
-    const client = await connect(url, ['everything', 'playwright']);
-    await show(client, url);
-    await client.close();
+    await show(await until(() => readyUrl(statusFile)));
   } catch (error) {
     stopAll();
     throw error;
   }
   if (values.once) stopAll();
-  else say('\nRunning. Change examples/quickstart/quickstart.yaml and it takes effect; Ctrl-C ends it.');
+  else say(`\nRunning. A change of ${join(values.dir, 'quickstart.yaml')} takes effect at once; Ctrl-C ends it.`);
 };
 
 await main();
