@@ -1,9 +1,11 @@
 #!/usr/bin/env node
+import { VERSION } from '../runtime/version.ts';
 import type { CommandDeps } from './command.ts';
 
 const usage = `usage: vmcp-operator run [options]            reconcile a cluster
        vmcp-operator local <dir> [options]    serve the manifests of a directory from this process
        vmcp-operator render <dir> [options]   print what would be applied for them
+       vmcp-operator version
 
 Options of run; each is also read from the environment, as VMCP_ and the name in capitals:
   --image IMAGE               the runtime's image (required)
@@ -24,6 +26,12 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   run: () => Promise.resolve(run),
   render: async () => (await import('./render.ts')).render,
   local: async () => (await import('./local.ts')).runLocal,
+  version: () => Promise.resolve(version),
+};
+
+const version: Command = (_args, { stdout }) => {
+  stdout(`${VERSION}\n`);
+  return Promise.resolve(0);
 };
 
 const run: Command = async (args, deps) => {
