@@ -89,7 +89,8 @@ for (const [name, places] of Object.entries(fences)) {
 const effectful: readonly RegExp[] = [
   /^runtime\/(main|start)\.ts$/,
   /^operator\/(main|run|local|render)\.ts$/,
-  /^runtime\/config\/read-config-files\.ts$/,
+  /^runtime\/(system-clock|watch-files)\.ts$/,
+  /^runtime\/config\/read-files\.ts$/,
   /^operator\/read\/directory\.ts$/,
   /^operator\/api\/kubeconfig\.ts$/,
   /^operator\/local\//,

@@ -1,0 +1,150 @@
+import { BackendSet } from './backends/index.ts';
+import type { Inbound, Message, Reply } from './call.ts';
+import type { Clock } from './clock.ts';
+import type { Config, ConfigFile } from './config/index.ts';
+import { accessOf, hostRulesOf, levelOf, offerSettingsOf, wantedBackendsOf } from './config-slices.ts';
+import {
+  type Endpoint,
+  endSession,
+  type Era,
+  failureOnWire,
+  hostCheck,
+  legacyEra,
+  managementServer,
+  mcpEndpoint,
+  modernRefused,
+  parseByEra,
+  publicServer,
+  Sessions,
+  type StatusReport,
+} from './edge/index.ts';
+import { asVmcpError, type VmcpError } from './errors.ts';
+import { authenticateAnonymous, permitAll, unlimited } from './gate/index.ts';
+import { liveConfig, type LiveConfig } from './live-config.ts';
+import { type Log, noAudit, noTrace } from './observe/index.ts';
+import { makeOffer, type Offer } from './offer.ts';
+import { unauthenticated } from './outgoing/index.ts';
+import { pipeline, type Stages } from './pipeline.ts';
+import { instructionsOf, statusReport } from './self-description.ts';
+import { VERSION } from './version.ts';
+
+export interface AssembleOptions {
+  readonly files: readonly ConfigFile[];
+  readonly sessionTtlMs: number;
+}
+
+export interface AssembleDeps {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** An unguessable session id. */
+  readonly newSessionId: () => string;
+  readonly newCorrelationId: () => string;
+  /** Made once the configuration is known, unless the caller has one. */
+  readonly logFor: (config: Config) => Log;
+}
+
+/** All parts of one runtime, joined, with nothing listening yet. */
+export interface Parts {
+  readonly config: LiveConfig;
+  readonly log: Log;
+  readonly backends: BackendSet;
+  readonly sessions: Sessions;
+  readonly endpoint: Endpoint;
+  readonly publicApp: ReturnType<typeof publicServer>;
+  readonly managementApp: ReturnType<typeof managementServer>;
+  readonly status: () => StatusReport;
+  /** What the process tells about itself; changed by start and stop. */
+  readonly phase: Phase;
+}
+
+interface Phase {
+  isReady: boolean;
+  isStopping: boolean;
+}
+
+/** One idle session costs a few KB; this bounds what strangers can make us hold. */
+const MAX_SESSIONS = 10_000;
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
+const BACKEND_LIMITS = { connections: 128, maxResponseBytes: 32 * 1024 * 1024, connectTimeoutMs: 10_000 };
+
+/** Joins the rooms. Throws InvalidConfigError. */
+export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts => {
+  const { clock, random } = deps;
+  const phase: Phase = { isReady: false, isStopping: false };
+  const config = liveConfig(options.files, (newer) => applyConfig(newer));
+  const log = deps.logFor(config.current());
+  const clientInfo = { name: 'vmcp', version: VERSION };
+  const onChange = (): void => offer.rebuild();
+  const backends = new BackendSet({ clock, random, clientInfo, limits: BACKEND_LIMITS, onChange });
+  const offer: Offer = makeOffer(backends, () => offerSettingsOf(config.current()));
+  const limits = { ttlMs: options.sessionTtlMs, count: MAX_SESSIONS };
+  const sessions = new Sessions(limits, { clock, newId: deps.newSessionId });
+  let hosts = hostCheck(hostRulesOf(config.current()));
+  const endpoint = mcpEndpoint({
+    hosts: () => hosts,
+    handle: pipeline(stagesOf({ legacy: legacyOf(config, sessions, offer, phase), backends, offer, log })),
+    endSession: async (request) => endSession({ sessions }, request, authenticateAnonymous(request)),
+    newCorrelationId: deps.newCorrelationId,
+    onFailure: (error, correlationId) => logFailure(log, error, correlationId),
+    isClosing: () => phase.isStopping,
+    maxBodyBytes: MAX_BODY_BYTES,
+  });
+  const applyConfig = (newer: Config): void => {
+    hosts = hostCheck(hostRulesOf(newer));
+    log.setLevel(levelOf(newer));
+    backends.apply(wantedBackendsOf(newer));
+    log.info({ hash: config.hash() }, 'configuration reloaded');
+  };
+  backends.apply(wantedBackendsOf(config.current()));
+  const status = (): StatusReport => statusReport(config, backends, offer.catalog());
+  const managementApp = managementServer({
+    isReady: () => phase.isReady,
+    status,
+    access: () => accessOf(config.current()),
+    now: clock.now,
+  });
+  return { config, log, backends, sessions, endpoint, publicApp: publicServer(endpoint), managementApp, status, phase };
+};
+
+const legacyOf = (config: LiveConfig, sessions: Sessions, offer: Offer, phase: Phase): Era =>
+  legacyEra({
+    sessions,
+    introduce: () => ({
+      serverInfo: { name: config.current().name, version: VERSION },
+      instructions: instructionsOf(config.current()),
+    }),
+    listTools: offer.listTools,
+    isStopping: () => phase.isStopping,
+  });
+
+/** Who does what in the one sentence; a stage without a feature yet lets everything through. */
+const stagesOf = (by: {
+  readonly legacy: Era;
+  readonly backends: BackendSet;
+  readonly offer: Offer;
+  readonly log: Log;
+}): Stages => ({
+  audit: noAudit,
+  trace: noTrace,
+  authenticate: authenticateAnonymous,
+  parse: parseByEra({ legacy: by.legacy, modern: modernRefused }),
+  lookUp: by.offer.lookUp,
+  authorize: permitAll,
+  limit: unlimited,
+  outgoingAuth: unauthenticated,
+  backend: by.backends.call,
+  refuse: (thrown, message, request) => refused(by.log, asVmcpError(thrown), message, request),
+});
+
+const refused = (log: Log, error: VmcpError, { kind, id }: Message, request: Inbound): Reply => {
+  const correlationId = request.correlationId();
+  logFailure(log, error, correlationId);
+  return { ...failureOnWire(error, { id, isToolCall: kind === 'call', correlationId }), refusal: error };
+};
+
+/** Our own faults need somebody; a backend's are seen in its status; a client's are its own. */
+const logFailure = (log: Log, error: VmcpError, correlationId: string): void => {
+  const fields = { code: error.code, detail: error.detail, correlationId };
+  if (error.code === 'internal') log.error({ ...fields, err: error.cause }, 'request failed');
+  else log.debug({ ...fields, reason: error.message }, 'request refused');
+};

@@ -1,0 +1,92 @@
+import type { Call, Reply, Target } from '../call.ts';
+import { sleep, type Clock } from '../clock.ts';
+import { VmcpError } from '../errors.ts';
+import type { Fetch } from '../outgoing/index.ts';
+import { Backend, type BackendDeps, type BackendSettings, type BackendTuning } from './backend.ts';
+
+export interface WantedBackend {
+  readonly settings: BackendSettings;
+  readonly tuning: BackendTuning;
+}
+
+export type BackendSetDeps = Omit<BackendDeps, 'onChange'> & {
+  readonly clock: Clock;
+  /** Called after a backend came or went, or its list or status has changed. */
+  readonly onChange: () => void;
+};
+
+/** The backends being served. */
+export class BackendSet {
+  readonly #deps: BackendSetDeps;
+  #backends: ReadonlyMap<string, Backend> = new Map();
+  readonly #retiring = new Set<Backend>();
+  #isClosed = false;
+
+  constructor(deps: BackendSetDeps) {
+    this.#deps = deps;
+  }
+
+  /** Sends a call to the backend that its name leads to. */
+  readonly call = async (call: Call, target: Target, prove: (next: Fetch) => Fetch): Promise<Reply> => {
+    const backend = this.#backends.get(target.backend);
+    if (!backend) throw new VmcpError('backend_unavailable', `backend "${target.backend}" is no longer served`);
+    return { status: 200, body: await backend.call(call, target.ownName, prove) };
+  };
+
+  /** In the order they were wanted. */
+  all(): readonly Backend[] {
+    return [...this.#backends.values()];
+  }
+
+  /** Makes the set hold exactly these. One whose address has not changed keeps its connections and sessions. */
+  apply(wanted: readonly WantedBackend[]): void {
+    const before = this.#backends;
+    this.#backends = new Map(
+      wanted.map((each) => [each.settings.name, this.#keepOrOpen(before.get(each.settings.name), each)]),
+    );
+    for (const backend of before.values()) {
+      if (this.#backends.get(backend.name) !== backend) this.#retire(backend);
+    }
+    for (const backend of this.#backends.values()) {
+      if (before.get(backend.name) !== backend) backend.start();
+    }
+    this.#deps.onChange();
+  }
+
+  /** Resolves once every backend's first attempt to list has ended, or it has been waited for `timeoutMs` since the backend came. */
+  async settled(timeoutMs: number): Promise<void> {
+    const unknown = this.all().filter(({ state }) => state.status === 'unknown');
+    if (unknown.length === 0) return;
+    const since = Math.max(...unknown.map(({ openedAt }) => openedAt));
+    const enough = new AbortController();
+    const remainingMs = since + timeoutMs - this.#deps.clock.now();
+    const timeUp = sleep(this.#deps.clock, Math.max(0, remainingMs), enough.signal);
+    await Promise.race([timeUp, Promise.all(unknown.map(({ firstListed }) => firstListed))]);
+    enough.abort();
+  }
+
+  /** Ends all sessions after their calls. `destroy` breaks off what is left. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.all(), ...this.#retiring].map((backend) => backend.retire()));
+  }
+
+  async destroy(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.all(), ...this.#retiring].map((backend) => backend.destroy()));
+  }
+
+  #keepOrOpen(known: Backend | undefined, { settings, tuning }: WantedBackend): Backend {
+    if (known?.settings.url !== settings.url) {
+      const { onChange } = this.#deps;
+      return new Backend(settings, tuning, { ...this.#deps, onChange: () => this.#isClosed || onChange() });
+    }
+    known.tune(tuning);
+    return known;
+  }
+
+  #retire(backend: Backend): void {
+    this.#retiring.add(backend);
+    void backend.retire().finally(() => this.#retiring.delete(backend));
+  }
+}

@@ -1,0 +1,126 @@
+import type { Call } from '../call.ts';
+import type { Clock } from '../clock.ts';
+import { VmcpError } from '../errors.ts';
+import { splice } from '../json-bytes.ts';
+import { unauthenticated, type Fetch } from '../outgoing/index.ts';
+import { Catalogue, type CatalogueState } from './catalogue.ts';
+import { openConnection, type Connection, type ConnectionLimits } from './connection.ts';
+import { BackendSession } from './session.ts';
+
+export interface BackendSettings {
+  readonly name: string;
+  readonly url: string;
+}
+
+/** What may change while a backend keeps its connections. */
+export interface BackendTuning {
+  /** Longest silence of a call. */
+  readonly silenceMs: number;
+}
+
+export interface BackendDeps {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly clientInfo: { readonly name: string; readonly version: string };
+  readonly limits: ConnectionLimits;
+  /** Called after the backend's list or status has changed. */
+  readonly onChange: () => void;
+}
+
+/** One backend: its connections, the sessions that use them and the catalogue connection that keeps its lists fresh. */
+export class Backend {
+  readonly settings: BackendSettings;
+  readonly #deps: BackendDeps;
+  readonly #connection: Connection;
+  readonly #catalogue: Catalogue;
+  readonly #sessions = new Set<BackendSession>();
+  /** Milliseconds since the epoch. */
+  readonly openedAt: number;
+  #tuning: BackendTuning;
+
+  constructor(settings: BackendSettings, tuning: BackendTuning, deps: BackendDeps) {
+    this.settings = settings;
+    this.#tuning = tuning;
+    this.#deps = deps;
+    this.openedAt = deps.clock.now();
+    this.#connection = openConnection(new URL(settings.url).origin, deps.limits, deps);
+    this.#catalogue = new Catalogue(
+      settings.name,
+      {
+        session: () => this.openSession(),
+        fetch: unauthenticated({ kind: 'probe' })(this.#connection.fetch),
+        silenceMs: () => this.#tuning.silenceMs,
+      },
+      { clock: deps.clock, random: deps.random, onChange: deps.onChange },
+    );
+  }
+
+  get name(): string {
+    return this.settings.name;
+  }
+
+  /** Status and last good list. */
+  get state(): CatalogueState {
+    return this.#catalogue.state;
+  }
+
+  /** Resolves once the first attempt to list has ended. */
+  get firstListed(): Promise<void> {
+    return this.#catalogue.firstListed;
+  }
+
+  start(): void {
+    this.#catalogue.start();
+  }
+
+  tune(tuning: BackendTuning): void {
+    this.#tuning = tuning;
+  }
+
+  /** A session that nothing has been sent on yet. */
+  openSession(onClosed: () => void = () => {}): BackendSession {
+    const { clock, clientInfo } = this.#deps;
+    const session: BackendSession = new BackendSession(
+      { backend: this.name, url: this.settings.url, clientInfo },
+      clock,
+      () => {
+        this.#sessions.delete(session);
+        onClosed();
+      },
+    );
+    this.#sessions.add(session);
+    return session;
+  }
+
+  /** Sends the call over the caller's own session under the tool's own name; exactly one request when the session is warm. */
+  async call(call: Call, ownName: Buffer, prove: (next: Fetch) => Fetch): Promise<Buffer> {
+    const { request } = call;
+    try {
+      const answer = await call.links.to(this).request({
+        bytes: splice(request.bytes, request.name, ownName),
+        id: request.id,
+        silenceMs: this.#tuning.silenceMs,
+        signal: call.signal,
+        fetch: prove(this.#connection.fetch),
+      });
+      this.#catalogue.noteCall(true);
+      return answer;
+    } catch (error) {
+      if (error instanceof VmcpError && error.code !== 'cancelled') this.#catalogue.noteCall(false);
+      throw error;
+    }
+  }
+
+  /** Ends every session after its calls, then the connections. */
+  async retire(): Promise<void> {
+    this.#catalogue.stop();
+    await Promise.allSettled([...this.#sessions].map((session) => session.close()));
+    await this.#connection.close();
+  }
+
+  /** Breaks off whatever is still under way. */
+  async destroy(): Promise<void> {
+    this.#catalogue.stop();
+    await this.#connection.destroy();
+  }
+}

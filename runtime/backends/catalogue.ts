@@ -1,0 +1,160 @@
+import type { BackendStatus } from '../edge/status-report.ts';
+import type { Clock, Timer } from '../clock.ts';
+import { asVmcpError, type VmcpError } from '../errors.ts';
+import type { Fetch } from '../outgoing/index.ts';
+import { listTools, type Ask, type ListedTool } from './list-tools.ts';
+import type { BackendSession } from './session.ts';
+
+export interface CatalogueState {
+  readonly status: BackendStatus;
+  /** Why it is not ready; safe to show. */
+  readonly message?: string;
+  readonly consecutiveFailures: number;
+  /** Milliseconds since the epoch; when the last attempt ended. */
+  readonly checkedAt?: number;
+  /** The last list that could be had; absent until there was one. */
+  readonly tools?: readonly ListedTool[];
+}
+
+export interface CatalogueSource {
+  readonly session: () => BackendSession;
+  readonly fetch: Fetch;
+  readonly silenceMs: () => number;
+}
+
+export interface CatalogueDeps {
+  readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly onChange: () => void;
+}
+
+/** A list that succeeded is asked for again after this long (less up to a fifth, so that backends do not fall into step), so that a restarted backend heals by itself. */
+const REFRESH_MS = 30_000;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
+const BOUNDS = { pages: 1_000, tools: 20_000 };
+
+/** Keeps one backend's list fresh over a session of its own, and its status with it. */
+export class Catalogue {
+  readonly #backend: string;
+  readonly #source: CatalogueSource;
+  readonly #deps: CatalogueDeps;
+  readonly #firstListed = Promise.withResolvers<void>();
+  #state: CatalogueState = { status: 'unknown', consecutiveFailures: 0 };
+  #session: BackendSession | undefined;
+  #timer: Timer | undefined;
+  #isRunning = false;
+  readonly #stopped = new AbortController();
+
+  constructor(backend: string, source: CatalogueSource, deps: CatalogueDeps) {
+    this.#backend = backend;
+    this.#source = source;
+    this.#deps = deps;
+  }
+
+  get state(): CatalogueState {
+    return this.#state;
+  }
+
+  get firstListed(): Promise<void> {
+    return this.#firstListed.promise;
+  }
+
+  start(): void {
+    void this.#refresh();
+  }
+
+  /** Nothing is asked for any more. The session is the backend's to close. */
+  stop(): void {
+    this.#stopped.abort();
+    this.#timer?.cancel();
+    this.#firstListed.resolve();
+  }
+
+  /** A real call has ended. When it contradicts the status, the list is asked for at once and decides. */
+  noteCall(succeeded: boolean): void {
+    if (succeeded !== (this.#state.status === 'ready') && this.#timer) void this.#refresh();
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.#isRunning || this.#stopped.signal.aborted) return;
+    this.#isRunning = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const next = await this.#attempt();
+    this.#isRunning = false;
+    if (this.#stopped.signal.aborted) return;
+    const isChanged = !isSameOffer(this.#state, next);
+    this.#state = next;
+    this.#timer = this.#deps.clock.after(this.#delayMs(), () => void this.#refresh());
+    if (isChanged) this.#deps.onChange();
+    this.#firstListed.resolve();
+  }
+
+  async #attempt(): Promise<CatalogueState> {
+    try {
+      const tools = await this.#list();
+      return { status: 'ready', consecutiveFailures: 0, checkedAt: this.#deps.clock.now(), tools: this.#reuse(tools) };
+    } catch (error) {
+      return this.#failed(asVmcpError(error));
+    }
+  }
+
+  async #list(): Promise<readonly ListedTool[]> {
+    this.#session ??= this.#source.session();
+    const session = this.#session;
+    let sequence = 0;
+    const ask: Ask = (method, params) => {
+      sequence += 1;
+      const id = Buffer.from(`"vmcp-${sequence}"`);
+      const bytes = Buffer.from(
+        `{"jsonrpc":"2.0","id":${id.toString('latin1')},"method":"${method}","params":${params}}`,
+      );
+      return session.request({
+        bytes,
+        id,
+        silenceMs: this.#source.silenceMs(),
+        signal: this.#stopped.signal,
+        fetch: this.#source.fetch,
+      });
+    };
+    try {
+      return await listTools(this.#backend, ask, BOUNDS);
+    } catch (error) {
+      // A server without the tools capability may refuse the question; it simply has none.
+      if (session.opened?.hasTools === false) return [];
+      throw error;
+    }
+  }
+
+  #failed(error: VmcpError): CatalogueState {
+    const { consecutiveFailures, tools } = this.#state;
+    return {
+      status: error.code === 'backend_unauthenticated' ? 'unauthenticated' : 'unavailable',
+      message: error.message,
+      consecutiveFailures: consecutiveFailures + 1,
+      checkedAt: this.#deps.clock.now(),
+      ...(tools && { tools }),
+    };
+  }
+
+  /** An unchanged list stays the very same value, so that nothing built from it has to be built again. */
+  #reuse(tools: readonly ListedTool[]): readonly ListedTool[] {
+    const known = this.#state.tools;
+    const isSame =
+      known?.length === tools.length &&
+      known.every((tool, index) => tool.bytes.equals(tools[index]?.bytes ?? Buffer.alloc(0)));
+    return known && isSame ? known : tools;
+  }
+
+  #delayMs(): number {
+    const { status, consecutiveFailures } = this.#state;
+    const plainMs =
+      status === 'ready' ? REFRESH_MS : Math.min(FIRST_RETRY_MS * 2 ** (consecutiveFailures - 1), LONGEST_RETRY_MS);
+    return plainMs * (0.8 + 0.2 * this.#deps.random());
+  }
+}
+
+const isSameOffer = (a: CatalogueState, b: CatalogueState): boolean =>
+  a.status === b.status && a.message === b.message && a.tools === b.tools;

@@ -1,0 +1,174 @@
+import { isIP } from 'node:net';
+import { Pool, type Dispatcher } from 'undici';
+import { ForbiddenAddressError, guardedLookup, isForbiddenAddress } from '../addresses.ts';
+import type { Clock } from '../clock.ts';
+import type { BackendRequest, BackendResponse, Fetch } from '../outgoing/index.ts';
+import { EventReader } from './event-reader.ts';
+import { ResponseTooLargeError } from './response-too-large.ts';
+
+/** The HTTP connections to one backend. */
+export interface Connection {
+  readonly fetch: Fetch;
+  /** Lets requests that are under way finish, then closes the sockets. */
+  readonly close: () => Promise<void>;
+  /** Breaks everything off. */
+  readonly destroy: () => Promise<void>;
+}
+
+export interface ConnectionLimits {
+  /** Sockets to the backend. */
+  readonly connections: number;
+  /** Bytes of one response body, or of one message of an event stream. */
+  readonly maxResponseBytes: number;
+  readonly connectTimeoutMs: number;
+}
+
+/** After an event stream has answered it may end by itself, so that its socket is kept; after this it is cut. */
+const DRAIN_MS = 1_000;
+
+/** Opens nothing yet: sockets come with the first request. Redirects are not followed. Timeouts are the caller's, by signal. */
+export const openConnection = (
+  origin: string,
+  limits: ConnectionLimits,
+  deps: { readonly clock: Clock },
+): Connection => {
+  const host = new URL(origin).hostname.replace(/^\[|\]$/g, '');
+  const pool = new Pool(origin, {
+    connections: limits.connections,
+    connect: { lookup: guardedLookup, timeout: limits.connectTimeoutMs },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    allowH2: false,
+  });
+  return {
+    fetch: (request) =>
+      new Promise((resolve, reject) => {
+        if (isIP(host) && isForbiddenAddress(host)) return reject(new ForbiddenAddressError('link-local address'));
+        const exchange = new Exchange(
+          request,
+          { maxBytes: limits.maxResponseBytes, clock: deps.clock },
+          resolve,
+          reject,
+        );
+        pool.dispatch(
+          { method: request.method, path: request.path, headers: [...request.headers], body: request.body ?? null },
+          exchange,
+        );
+      }),
+    close: () => pool.close(),
+    destroy: () => pool.destroy(),
+  };
+};
+
+export class StreamEndedError extends Error {
+  override readonly name = 'StreamEndedError';
+}
+
+/** One request and its response. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #request: BackendRequest;
+  readonly #maxBytes: number;
+  readonly #clock: Clock;
+  readonly #resolve: (response: BackendResponse) => void;
+  readonly #reject: (error: unknown) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #headers: BackendResponse['headers'] = {};
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #events: EventReader | undefined;
+  #isSettled = false;
+  #cancelDrain: (() => void) | undefined;
+
+  constructor(
+    request: BackendRequest,
+    { maxBytes, clock }: { readonly maxBytes: number; readonly clock: Clock },
+    resolve: (response: BackendResponse) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#request = request;
+    this.#maxBytes = maxBytes;
+    this.#clock = clock;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    request.signal.addEventListener('abort', this.#onAbort);
+  }
+
+  readonly #onAbort = (): void => {
+    const reason: unknown = this.#request.signal.reason;
+    this.#fail(reason);
+    this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'));
+  };
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#request.signal.aborted) this.#onAbort();
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: BackendResponse['headers'],
+  ): void {
+    if (status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+    if (status < 300 && isEventStream(headers['content-type'])) {
+      this.#events = new EventReader(this.#maxBytes, (message) => this.#onMessage(message));
+    } else {
+      this.#request.onProgress();
+    }
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isSettled) return;
+    if (this.#events) return this.#events.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#maxBytes) return controller.abort(new ResponseTooLargeError('response too large'));
+    this.#chunks.push(chunk);
+    this.#request.onProgress();
+  }
+
+  onResponseEnd(): void {
+    this.#cancelDrain?.();
+    if (this.#events && !this.#isSettled)
+      return this.#fail(new StreamEndedError('the event stream ended without an answer'));
+    const [only] = this.#chunks;
+    this.#succeed(this.#chunks.length === 1 && only ? only : Buffer.concat(this.#chunks));
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#cancelDrain?.();
+    this.#fail(error);
+  }
+
+  #onMessage(message: Buffer): void {
+    if (this.#isSettled) return;
+    this.#request.onProgress();
+    if (this.#request.onMessage(message) === 'other') return;
+    this.#succeed(message);
+    const drain = this.#clock.after(DRAIN_MS, () => this.#controller?.abort(new Error('stream left open')));
+    this.#cancelDrain = () => drain.cancel();
+  }
+
+  #succeed(body: Buffer): void {
+    if (this.#isSettled) return;
+    this.#settle();
+    this.#resolve({ status: this.#status, headers: this.#headers, body });
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isSettled) return;
+    this.#settle();
+    this.#reject(error);
+  }
+
+  #settle(): void {
+    this.#isSettled = true;
+    this.#chunks = [];
+    this.#request.signal.removeEventListener('abort', this.#onAbort);
+  }
+}
+
+const isEventStream = (contentType: unknown): boolean =>
+  typeof contentType === 'string' && contentType.toLowerCase().startsWith('text/event-stream');

@@ -1,0 +1,86 @@
+import { ResponseTooLargeError } from './response-too-large.ts';
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** Reads server-sent events as they arrive (HTML, "9.2.6 Interpreting an event stream"); only data of `message` events matters to MCP. */
+export class EventReader {
+  readonly #maxBytes: number;
+  readonly #onMessage: (data: Buffer) => void;
+  /** Parts of a line whose end has not come yet. */
+  #partial: Buffer[] = [];
+  #data: Buffer[] = [];
+  #bytes = 0;
+  #isMessage = true;
+  #skipLf = false;
+
+  /** `maxBytes` bounds one event with its unfinished line; a longer one throws ResponseTooLargeError from `push`. */
+  constructor(maxBytes: number, onMessage: (data: Buffer) => void) {
+    this.#maxBytes = maxBytes;
+    this.#onMessage = onMessage;
+  }
+
+  push(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#skipLf && chunk[at] === LF) at += 1;
+      this.#skipLf = false;
+      const end = lineEnd(chunk, at);
+      if (end < 0) return this.#keep(chunk.subarray(at));
+      this.#skipLf = chunk[end] === CR;
+      this.#line(this.#complete(chunk.subarray(at, end)));
+      at = end + 1;
+    }
+  }
+
+  #keep(part: Buffer): void {
+    if (part.length === 0) return;
+    this.#count(part.length);
+    this.#partial.push(part);
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > this.#maxBytes) throw new ResponseTooLargeError('event too large');
+  }
+
+  #complete(end: Buffer): Buffer {
+    this.#count(end.length);
+    if (this.#partial.length === 0) return end;
+    const line = Buffer.concat([...this.#partial, end]);
+    this.#partial = [];
+    return line;
+  }
+
+  #line(line: Buffer): void {
+    if (line.length === 0) return this.#dispatch();
+    const colon = line.indexOf(0x3a);
+    const field = line.toString('latin1', 0, colon < 0 ? line.length : colon);
+    const value =
+      colon < 0 ? line.subarray(line.length) : line.subarray(line[colon + 1] === 0x20 ? colon + 2 : colon + 1);
+    if (field === 'data') this.#data.push(value);
+    if (field === 'event') this.#isMessage = value.length === 0 || value.toString('latin1') === 'message';
+  }
+
+  #dispatch(): void {
+    const [first] = this.#data;
+    const data = this.#data.length === 1 && first ? first : Buffer.concat(withLineFeeds(this.#data));
+    const isMessage = this.#isMessage && data.length > 0;
+    this.#data = [];
+    this.#bytes = 0;
+    this.#isMessage = true;
+    if (isMessage) this.#onMessage(data);
+  }
+}
+
+const lineEnd = (chunk: Buffer, from: number): number => {
+  const lf = chunk.indexOf(LF, from);
+  // A lone CR ends a line too; inside JSON neither byte occurs, so the search is short.
+  const cr = chunk.subarray(from, lf < 0 ? chunk.length : lf).indexOf(CR);
+  return cr < 0 ? lf : from + cr;
+};
+
+const lineFeed = Buffer.from('\n');
+
+const withLineFeeds = (lines: readonly Buffer[]): Buffer[] =>
+  lines.flatMap((line, index) => (index === 0 ? [line] : [lineFeed, line]));

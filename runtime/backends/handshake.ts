@@ -1,0 +1,122 @@
+import { VmcpError } from '../errors.ts';
+import type { BackendResponse, Fetch } from '../outgoing/index.ts';
+import { isAnswerTo, readServerMessage } from './server-message.ts';
+import type { SessionSettings } from './session.ts';
+
+/** A session as the backend opened it. */
+export interface OpenSession {
+  readonly path: string;
+  /** Sent with every further request: names and values in turn. */
+  readonly headers: readonly string[];
+  /** Whether the backend gave the session an id; without one it keeps none. */
+  readonly hasId: boolean;
+  readonly hasTools: boolean;
+}
+
+const ASKED_REVISION = '2025-11-25';
+const SPOKEN_REVISIONS: readonly string[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
+const REDIRECTS = 3;
+
+const ID = Buffer.from('"vmcp-initialize"');
+const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+const BASE_HEADERS = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream'];
+
+interface Attention {
+  readonly signal: AbortSignal;
+  readonly heard: () => void;
+}
+
+/** `initialize` and `notifications/initialized`. Follows redirects that keep method and origin, as servers send for a missing slash. */
+export const handshake = async (
+  settings: SessionSettings,
+  fetch: Fetch,
+  attention: Attention,
+): Promise<OpenSession> => {
+  const { path, response } = await initialize(settings, fetch, attention);
+  const result = readResult(settings.backend, response);
+  if (!SPOKEN_REVISIONS.includes(result.protocolVersion)) {
+    throw new VmcpError('backend_unavailable', `backend "${settings.backend}" speaks no protocol revision known here`, {
+      detail: result.protocolVersion,
+    });
+  }
+  const id = response.headers['mcp-session-id'];
+  const headers = [...BASE_HEADERS, 'mcp-protocol-version', result.protocolVersion];
+  if (typeof id === 'string' && id !== '') headers.push('mcp-session-id', id);
+  const open = { path, headers, hasId: headers.includes('mcp-session-id'), hasTools: result.hasTools };
+  await confirm(settings.backend, open, fetch, attention);
+  return open;
+};
+
+const confirm = async (
+  backend: string,
+  open: OpenSession,
+  fetch: Fetch,
+  { signal, heard }: Attention,
+): Promise<void> => {
+  const ignored = { onProgress: heard, onMessage: () => 'other' as const };
+  const { status } = await fetch({
+    method: 'POST',
+    path: open.path,
+    headers: open.headers,
+    body: INITIALIZED,
+    signal,
+    ...ignored,
+  });
+  if (status >= 400)
+    throw new VmcpError('backend_unavailable', `backend "${backend}" failed`, {
+      detail: `HTTP ${status} to initialized`,
+    });
+};
+
+const initialize = async (settings: SessionSettings, fetch: Fetch, { signal, heard }: Attention) => {
+  const params = { protocolVersion: ASKED_REVISION, capabilities: {}, clientInfo: settings.clientInfo };
+  const body = Buffer.from(
+    `{"jsonrpc":"2.0","id":${ID.toString('latin1')},"method":"initialize","params":${JSON.stringify(params)}}`,
+  );
+  let url = new URL(settings.url);
+  for (let redirects = 0; ; redirects += 1) {
+    const path = url.pathname + url.search;
+    const response = await fetch({
+      method: 'POST',
+      path,
+      headers: BASE_HEADERS,
+      body,
+      signal,
+      onProgress: heard,
+      onMessage: isOurs,
+    });
+    const next = redirects < REDIRECTS ? redirected(url, response) : undefined;
+    if (!next) return { path, response };
+    url = next;
+  }
+};
+
+const isOurs = (bytes: Buffer): 'answer' | 'other' => (isAnswerTo(bytes, ID) ? 'answer' : 'other');
+
+/** Where a 307 or 308 leads when it stays on the same origin; any other redirect is a failure (decisions: Addresses). */
+const redirected = (from: URL, response: BackendResponse): URL | undefined => {
+  const location = response.headers['location'];
+  if ((response.status !== 307 && response.status !== 308) || typeof location !== 'string') return undefined;
+  const to = URL.parse(location, from.href);
+  return to && to.origin === from.origin ? to : undefined;
+};
+
+const readResult = (backend: string, response: BackendResponse): { protocolVersion: string; hasTools: boolean } => {
+  const message = readServerMessage(response.body);
+  if (response.status === 401 || response.status === 403) {
+    throw new VmcpError('backend_unauthenticated', `backend "${backend}" refused the credentials`, {
+      detail: `HTTP ${response.status}`,
+    });
+  }
+  if (message?.kind !== 'response') {
+    throw new VmcpError('backend_unavailable', `backend "${backend}" does not answer like an MCP server`, {
+      detail: `HTTP ${response.status}`,
+    });
+  }
+  const result: unknown = JSON.parse(response.body.toString('utf8', message.result.start, message.result.end));
+  const { protocolVersion, capabilities } = result as { protocolVersion?: unknown; capabilities?: { tools?: unknown } };
+  return {
+    protocolVersion: typeof protocolVersion === 'string' ? protocolVersion : '',
+    hasTools: capabilities?.tools !== undefined,
+  };
+};

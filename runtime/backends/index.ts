@@ -1,0 +1,4 @@
+export { BackendSet, type WantedBackend } from './backend-set.ts';
+export type { Backend } from './backend.ts';
+export type { CatalogueState } from './catalogue.ts';
+export { SessionLinks } from './session-links.ts';

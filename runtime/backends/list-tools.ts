@@ -1,0 +1,73 @@
+import { VmcpError } from '../errors.ts';
+import { isArray, isObject, isString, readArray, readObject, readString, skipValue, type Span } from '../json-bytes.ts';
+import { readServerMessage } from './server-message.ts';
+
+/** A tool as its backend wrote it. */
+export interface ListedTool {
+  readonly name: string;
+  readonly bytes: Buffer;
+  /** Where the value of `name` lies in `bytes`. */
+  readonly nameSpan: Span;
+}
+
+export interface ListBounds {
+  readonly pages: number;
+  readonly tools: number;
+}
+
+/** Sends one request and gives the backend's response; `params` is JSON text. */
+export type Ask = (method: string, params: string) => Promise<Buffer>;
+
+/** Follows every page of a backend's `tools/list`. A list that is too long, or whose cursors run in circles, fails as a whole: a list never loses pages. */
+export const listTools = async (backend: string, ask: Ask, bounds: ListBounds): Promise<readonly ListedTool[]> => {
+  const tools: ListedTool[] = [];
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  for (let page = 0; page < bounds.pages; page += 1) {
+    const params = cursor === undefined ? '{}' : `{"cursor":${JSON.stringify(cursor)}}`;
+    cursor = readPage(backend, await ask('tools/list', params), tools);
+    if (cursor === undefined) return tools;
+    if (seen.has(cursor)) throw badList(backend, 'repeated cursor');
+    if (tools.length > bounds.tools) throw badList(backend, 'too many tools');
+    seen.add(cursor);
+  }
+  throw badList(backend, 'too many pages');
+};
+
+const badList = (backend: string, detail: string): VmcpError =>
+  new VmcpError('backend_unavailable', `backend "${backend}" gave a list of tools that cannot be used`, { detail });
+
+/** Adds the page's tools to `into` and returns its cursor. */
+const readPage = (backend: string, bytes: Buffer, into: ListedTool[]): string | undefined => {
+  const message = readServerMessage(bytes);
+  if (message?.kind !== 'response') throw badList(backend, 'an error instead of a list');
+  let cursor: string | undefined;
+  let hasTools = false;
+  readObject(bytes, message.result.start, (key, start) => {
+    if (key === 'tools' && isArray(bytes, start)) {
+      hasTools = true;
+      return readArray(bytes, start, (toolAt) => readTool(bytes, toolAt, into));
+    }
+    const span = { start, end: skipValue(bytes, start) };
+    if (key === 'nextCursor' && isString(bytes, span)) cursor = readString(bytes, span);
+    return span.end;
+  });
+  if (!hasTools) throw badList(backend, 'no tools in the result');
+  return cursor;
+};
+
+/** An item without a name cannot be called and is left out. */
+const readTool = (page: Buffer, start: number, into: ListedTool[]): number => {
+  if (!isObject(page, start)) return skipValue(page, start);
+  let name: { text: string; span: Span } | undefined;
+  const end = readObject(page, start, (key, valueStart) => {
+    const span = { start: valueStart, end: skipValue(page, valueStart) };
+    if (key === 'name' && isString(page, span)) {
+      name = { text: readString(page, span), span: { start: span.start - start, end: span.end - start } };
+    }
+    return span.end;
+  });
+  // A copy, so that one kept tool does not keep its whole page.
+  if (name) into.push({ name: name.text, bytes: Buffer.from(page.subarray(start, end)), nameSpan: name.span });
+  return end;
+};

@@ -1,0 +1,57 @@
+import { isObject, readObject, readString, skipSpace, skipValue, type Span } from '../json-bytes.ts';
+
+/** What one JSON-RPC message from a backend is. Spans are into the message's bytes. */
+export type ServerMessage =
+  | { readonly kind: 'response'; readonly id: Span; readonly result: Span }
+  | { readonly kind: 'error'; readonly id: Span | undefined; readonly error: Span }
+  | { readonly kind: 'request'; readonly id: Span; readonly method: string }
+  | { readonly kind: 'notification'; readonly method: string };
+
+interface Members {
+  id?: Span;
+  method?: Span;
+  result?: Span;
+  error?: Span;
+}
+
+/** Undefined when the bytes are not one JSON-RPC 2.0 message. Reads the envelope and checks the rest to be JSON; makes no values. */
+export const readServerMessage = (bytes: Buffer): ServerMessage | undefined => {
+  try {
+    return classify(bytes, readMembers(bytes));
+  } catch {
+    return undefined;
+  }
+};
+
+const readMembers = (bytes: Buffer): Members => {
+  const members: Members = {};
+  const end = readObject(bytes, skipSpace(bytes, 0), (key, start) => {
+    const span = { start, end: skipValue(bytes, start) };
+    if (key === 'id' || key === 'method' || key === 'result' || key === 'error') members[key] = span;
+    return span.end;
+  });
+  if (skipSpace(bytes, end) !== bytes.length) throw new SyntaxError('more than one value');
+  return members;
+};
+
+const classify = (bytes: Buffer, { id, method, result, error }: Members): ServerMessage | undefined => {
+  if (method) {
+    const name = readString(bytes, method);
+    return id ? { kind: 'request', id, method: name } : { kind: 'notification', method: name };
+  }
+  if (result && id && !error) return isObject(bytes, result.start) ? { kind: 'response', id, result } : undefined;
+  return error && isObject(bytes, error.start) ? { kind: 'error', id, error } : undefined;
+};
+
+/** Whether `span` holds the very id we sent, perhaps spelt differently (`1` and `1.0`, escapes). */
+export const isSameId = (bytes: Buffer, span: Span, id: Buffer): boolean => {
+  if (span.end - span.start === id.length && bytes.compare(id, 0, id.length, span.start, span.end) === 0) return true;
+  return JSON.parse(bytes.toString('utf8', span.start, span.end)) === JSON.parse(id.toString());
+};
+
+/** Whether the bytes are the response, or the error, to the request with this id (JSON text). */
+export const isAnswerTo = (bytes: Buffer, id: Buffer): boolean => {
+  const message = readServerMessage(bytes);
+  const isAnswer = message?.kind === 'response' || message?.kind === 'error';
+  return isAnswer && message.id !== undefined && isSameId(bytes, message.id, id);
+};

@@ -1,0 +1,245 @@
+import type { Clock } from '../clock.ts';
+import { VmcpError } from '../errors.ts';
+import type { BackendResponse, Fetch } from '../outgoing/index.ts';
+import { handshake, type OpenSession } from './handshake.ts';
+import { patiently } from './patience.ts';
+import { isAnswerTo, isSameId, readServerMessage } from './server-message.ts';
+import { cancelledNotification, refusalOf } from './small-messages.ts';
+import { splice } from '../json-bytes.ts';
+
+export interface SessionSettings {
+  readonly backend: string;
+  /** The backend's endpoint. */
+  readonly url: string;
+  /** Shown to the backend as `clientInfo`. */
+  readonly clientInfo: { readonly name: string; readonly version: string };
+}
+
+export interface BackendCall {
+  /** A whole JSON-RPC request. */
+  readonly bytes: Buffer;
+  /** JSON text of its id. */
+  readonly id: Buffer;
+  readonly silenceMs: number;
+  readonly signal: AbortSignal;
+  /** The exchange with the caller's proof around it. */
+  readonly fetch: Fetch;
+}
+
+/**
+ * One MCP session with a backend (Streamable HTTP, revisions up to 2025-11-25). Opened by its first call, opened anew once when the
+ * backend no longer knows it, ended with DELETE. Never repeats a call that may have been executed.
+ */
+export class BackendSession {
+  readonly #settings: SessionSettings;
+  readonly #clock: Clock;
+  readonly #onClosed: () => void;
+  #open: OpenSession | undefined;
+  #opening: Promise<OpenSession> | undefined;
+  #fetch: Fetch | undefined;
+  #active = 0;
+  #isClosing = false;
+  readonly #idle = Promise.withResolvers<void>();
+
+  constructor(settings: SessionSettings, clock: Clock, onClosed: () => void = () => {}) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#onClosed = onClosed;
+  }
+
+  /** The backend's response to the call, as it wrote it; a JSON-RPC error is a response too. Throws VmcpError. */
+  request(call: BackendCall): Promise<Buffer> {
+    this.#active += 1;
+    const settled = patiently(this.#clock, {
+      backend: this.#settings.backend,
+      silenceMs: call.silenceMs,
+      signal: call.signal,
+      work: (signal, heard) => this.#exchange(call, signal, heard),
+      onGivenUp: (reason) => this.#tellCancelled(call, reason),
+    });
+    return settled.finally(() => this.#leave());
+  }
+
+  /** Capabilities and revision the backend answered with; undefined before the first call. */
+  get opened(): OpenSession | undefined {
+    return this.#open;
+  }
+
+  /** Lets calls that are under way finish, then tells the backend that the session is over. Never throws. */
+  async close(): Promise<void> {
+    if (!this.#isClosing) {
+      this.#isClosing = true;
+      this.#onClosed();
+      if (this.#active === 0) this.#idle.resolve();
+    }
+    await this.#idle.promise;
+    const open = this.#open;
+    this.#open = undefined;
+    if (open?.hasId && this.#fetch) await this.#delete(open, this.#fetch);
+  }
+
+  #leave(): void {
+    this.#active -= 1;
+    if (this.#isClosing && this.#active === 0) this.#idle.resolve();
+  }
+
+  async #exchange(call: BackendCall, signal: AbortSignal, heard: () => void): Promise<Buffer> {
+    try {
+      const open = this.#open ?? (await this.#openWith(call));
+      const response = await this.#post(open, call, signal, heard);
+      if (!(await this.#isGone(open, response, call))) return this.#answer(response, call);
+      if (this.#open === open) this.#open = undefined;
+      const renewed = this.#open ?? (await this.#openWith(call));
+      return this.#answer(await this.#post(renewed, call, signal, heard), call);
+    } catch (error) {
+      throw refusalOf(this.#settings.backend, error);
+    }
+  }
+
+  /** One handshake at a time; everybody who needs it waits for the same one. */
+  #openWith(call: BackendCall): Promise<OpenSession> {
+    this.#opening ??= this.#handshake(call).finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #handshake({ fetch, silenceMs }: BackendCall): Promise<OpenSession> {
+    const open = await patiently(this.#clock, {
+      backend: this.#settings.backend,
+      silenceMs,
+      signal: new AbortController().signal,
+      work: (signal, heard) => handshake(this.#settings, fetch, { signal, heard }),
+      onGivenUp: () => Promise.resolve(),
+    });
+    this.#open = open;
+    this.#fetch = fetch;
+    return open;
+  }
+
+  #post(open: OpenSession, call: BackendCall, signal: AbortSignal, heard: () => void): Promise<BackendResponse> {
+    return call.fetch({
+      method: 'POST',
+      path: open.path,
+      headers: open.headers,
+      body: call.bytes,
+      signal,
+      onProgress: heard,
+      onMessage: (message) => this.#hear(open, message, call),
+    });
+  }
+
+  /** A message on the call's own stream: its answer, or something that a backend says meanwhile. */
+  #hear(open: OpenSession, bytes: Buffer, call: BackendCall): 'answer' | 'other' {
+    const message = readServerMessage(bytes);
+    if (!message)
+      throw new VmcpError('backend_unavailable', `backend "${this.#settings.backend}" sent what is not JSON-RPC`);
+    if (message.kind === 'response' || message.kind === 'error') {
+      return message.id && isSameId(bytes, message.id, call.id) ? 'answer' : 'other';
+    }
+    if (message.kind === 'request')
+      void this.#reply(open, call, bytes.subarray(message.id.start, message.id.end), message.method);
+    return 'other';
+  }
+
+  /** We advertise no client capabilities, so a backend may ask for nothing but a ping. */
+  #reply(open: OpenSession, call: BackendCall, id: Buffer, method: string): Promise<void> {
+    const outcome = method === 'ping' ? '"result":{}' : '"error":{"code":-32601,"message":"not supported"}';
+    return this.#tell(
+      open,
+      call.fetch,
+      Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":'), id, Buffer.from(`,${outcome}}`)]),
+    );
+  }
+
+  /**
+   * Whether the backend refused the call because it does not know the session: 404 (MCP), or 400 as some servers answer after a
+   * restart. A 400 may as well be about the call, so a ping decides.
+   */
+  async #isGone(open: OpenSession, response: BackendResponse, call: BackendCall): Promise<boolean> {
+    if (!open.hasId) return false;
+    if (response.status !== 400) return response.status === 404;
+    const probe = await this.#send(open, call.fetch, PING, call.silenceMs);
+    return probe === 400 || probe === 404;
+  }
+
+  #answer(response: BackendResponse, call: BackendCall): Buffer {
+    const message = readServerMessage(response.body);
+    const isAnswer = message?.kind === 'response' || message?.kind === 'error';
+    if (isAnswer && message.id && isSameId(response.body, message.id, call.id)) return response.body;
+    // An error may carry no id when the backend could not read ours (JSON-RPC 2.0 §5); the client still needs its own.
+    if (message?.kind === 'error' && isNull(response.body, message.id) && response.status < 500)
+      return withId(response.body, message.id, call.id);
+    throw unusable(this.#settings.backend, response.status);
+  }
+
+  async #tellCancelled(call: BackendCall, reason: VmcpError): Promise<void> {
+    // MCP "Cancellation": the one who gives up says so, whether the client did or time ran out.
+    if (this.#open) await this.#tell(this.#open, call.fetch, cancelledNotification(call.id, reason.message));
+  }
+
+  async #tell(open: OpenSession, fetch: Fetch, body: Buffer): Promise<void> {
+    await this.#send(open, fetch, { body }, TELL_MS).catch(() => 0);
+  }
+
+  async #delete(open: OpenSession, fetch: Fetch): Promise<void> {
+    const work = (signal: AbortSignal) =>
+      fetch({ method: 'DELETE', path: open.path, headers: open.headers, body: undefined, signal, ...ignoring });
+    await this.#bounded(TELL_MS, work).catch(() => undefined);
+  }
+
+  /** Sends a message whose answer matters only by its HTTP status. */
+  async #send(
+    open: OpenSession,
+    fetch: Fetch,
+    message: { body: Buffer; id?: Buffer },
+    silenceMs: number,
+  ): Promise<number> {
+    const onMessage = (bytes: Buffer): 'answer' | 'other' =>
+      message.id && isAnswerTo(bytes, message.id) ? 'answer' : 'other';
+    const { path, headers } = open;
+    const response = await this.#bounded(silenceMs, (signal) =>
+      fetch({ method: 'POST', path, headers, body: message.body, signal, onProgress: () => {}, onMessage }),
+    );
+    return response.status;
+  }
+
+  #bounded<T>(silenceMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return patiently(this.#clock, {
+      backend: this.#settings.backend,
+      silenceMs,
+      signal: new AbortController().signal,
+      work,
+      onGivenUp: () => Promise.resolve(),
+    });
+  }
+}
+
+/** How long a message without an answer may take. */
+const TELL_MS = 5_000;
+
+const PING = {
+  body: Buffer.from('{"jsonrpc":"2.0","id":"vmcp-ping","method":"ping"}'),
+  id: Buffer.from('"vmcp-ping"'),
+};
+
+const ignoring = { onProgress: () => {}, onMessage: () => 'other' as const };
+
+const isNull = (bytes: Buffer, id: { start: number; end: number } | undefined): boolean =>
+  id === undefined || bytes.toString('latin1', id.start, id.end) === 'null';
+
+const withId = (bytes: Buffer, idSpan: { start: number; end: number } | undefined, id: Buffer): Buffer => {
+  if (idSpan) return splice(bytes, idSpan, id);
+  const brace = bytes.indexOf(0x7b);
+  return splice(bytes, { start: brace, end: brace + 1 }, Buffer.concat([Buffer.from('{"id":'), id, Buffer.from(',')]));
+};
+
+const unusable = (backend: string, status: number): VmcpError => {
+  if (status === 401 || status === 403) {
+    return new VmcpError('backend_unauthenticated', `backend "${backend}" refused the credentials`, {
+      detail: `HTTP ${status}`,
+    });
+  }
+  const what = status < 300 ? 'gave an answer that is not MCP' : 'failed';
+  return new VmcpError('backend_unavailable', `backend "${backend}" ${what}`, { detail: `HTTP ${status}` });
+};

@@ -1,0 +1,70 @@
+import { VmcpError } from '../errors.ts';
+
+/** Entries of one page of a list (decisions: initialize). */
+export const PAGE_SIZE = 1_000;
+
+export interface ListEntry {
+  readonly name: string;
+  /** JSON text. */
+  readonly bytes: Buffer;
+}
+
+export interface ListPages {
+  readonly size: number;
+  /** JSON text of the result of a list request. Throws `invalid_params` for a cursor that is not ours. */
+  readonly page: (cursor: string | undefined) => Buffer;
+}
+
+/**
+ * Pages of a list sorted by name, as the bytes that go out. A cursor tells the last name of the page before, so it means the same on
+ * every replica and after the list has changed.
+ */
+export const listPages = (key: string, entries: readonly ListEntry[]): ListPages => {
+  const whole = new Map<number, Buffer>();
+  const pageFrom = (start: number): Buffer => {
+    const known = whole.get(start);
+    if (known) return known;
+    const bytes = serialise(key, entries, start);
+    // Only regular pages are kept: a cursor from another snapshot may begin anywhere.
+    if (start % PAGE_SIZE === 0) whole.set(start, bytes);
+    return bytes;
+  };
+  return {
+    size: entries.length,
+    page: (cursor) => pageFrom(cursor === undefined ? 0 : firstAfter(entries, readCursor(cursor))),
+  };
+};
+
+const serialise = (key: string, entries: readonly ListEntry[], start: number): Buffer => {
+  const page = entries.slice(start, start + PAGE_SIZE);
+  const last = page.at(-1);
+  const next =
+    last && start + PAGE_SIZE < entries.length ? `,"nextCursor":${JSON.stringify(writeCursor(last.name))}` : '';
+  const items = page.flatMap(({ bytes }, index) => (index === 0 ? [bytes] : [comma, bytes]));
+  return Buffer.concat([Buffer.from(`{${JSON.stringify(key)}:[`), ...items, Buffer.from(`]${next}}`)]);
+};
+
+const comma = Buffer.from(',');
+
+const firstAfter = (entries: readonly ListEntry[], name: string): number => {
+  let low = 0;
+  let high = entries.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((entries[middle]?.name ?? '') <= name) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+const MARK = 'after:';
+
+const writeCursor = (name: string): string => Buffer.from(MARK + name).toString('base64url');
+
+const readCursor = (cursor: string): string => {
+  const text = Buffer.from(cursor, 'base64url').toString();
+  if (!text.startsWith(MARK) || writeCursor(text.slice(MARK.length)) !== cursor) {
+    throw new VmcpError('invalid_params', 'the cursor is not one of ours');
+  }
+  return text.slice(MARK.length);
+};

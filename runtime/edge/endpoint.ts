@@ -1,0 +1,143 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Inbound, Reply } from '../call.ts';
+import { asVmcpError, VmcpError } from '../errors.ts';
+import { readBody } from './body.ts';
+import type { HostCheck } from './hosts.ts';
+import { failureOnWire } from './wire.ts';
+
+export interface EndpointDeps {
+  /** The rules of the moment. */
+  readonly hosts: () => HostCheck;
+  readonly handle: (request: Inbound) => Promise<Reply>;
+  /** DELETE: ends the session. */
+  readonly endSession: (request: Inbound) => Promise<Reply>;
+  readonly newCorrelationId: () => string;
+  /** Something went wrong that the client is told only by its correlation id. */
+  readonly onFailure: (error: VmcpError, correlationId: string) => void;
+  /** While stopping, every answer asks the client to come back on a new connection, to another replica. */
+  readonly isClosing: () => boolean;
+  readonly maxBodyBytes: number;
+}
+
+export interface Endpoint {
+  readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Requests that have no answer yet. */
+  readonly active: () => number;
+  /** Resolves as soon as no request is without an answer. */
+  readonly idle: () => Promise<void>;
+}
+
+/** HTTP in front of the pipeline: everything that can be judged without reading the body, then the body, then one write. */
+export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
+  let active = 0;
+  let waiting: (() => void)[] = [];
+  const leave = (): void => {
+    active -= 1;
+    if (active > 0) return;
+    for (const resume of waiting) resume();
+    waiting = [];
+  };
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const correlationId = lazily(deps.newCorrelationId);
+    const extra: string[] = deps.isClosing() ? ['connection', 'close'] : [];
+    try {
+      write(response, await route(deps, request, correlationId, extra), extra);
+    } catch (thrown) {
+      const error = asVmcpError(thrown);
+      if (error.code === 'internal') deps.onFailure(error, correlationId());
+      write(
+        response,
+        failureOnWire(error, { id: undefined, isToolCall: false, correlationId: correlationId() }),
+        extra,
+      );
+    }
+  };
+  return {
+    listener: (request, response) => {
+      active += 1;
+      void answer(request, response).finally(leave);
+    },
+    active: () => active,
+    idle: () => (active === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+  };
+};
+
+const lazily = (make: () => string): (() => string) => {
+  let made: string | undefined;
+  return () => (made ??= make());
+};
+
+const route = async (
+  deps: EndpointDeps,
+  request: IncomingMessage,
+  correlationId: () => string,
+  extra: string[],
+): Promise<Reply> => {
+  const { headers } = request;
+  checkHost(deps.hosts(), headers.host, headers.origin, extra);
+  switch (request.method) {
+    case 'POST': {
+      checkMediaTypes(headers['content-type'], headers.accept);
+      return deps.handle({ headers, body: await readBody(request, deps.maxBodyBytes), correlationId });
+    }
+    case 'DELETE':
+      return deps.endSession({ headers, body: noBody, correlationId });
+    case 'OPTIONS':
+      return headers.origin === undefined ? { status: 204 } : { status: 204, headers: PREFLIGHT };
+    default:
+      throw new VmcpError('http_method_not_allowed', 'use POST or DELETE');
+  }
+};
+
+const noBody = Buffer.alloc(0);
+
+const checkHost = (check: HostCheck, host: string | undefined, origin: string | undefined, extra: string[]): void => {
+  if (!check.isHostAllowed(host)) {
+    const remedy = 'use an address, the name of the Service, or a name listed in extensions.allowedHosts';
+    throw new VmcpError('host_not_allowed', `this Host is not allowed; ${remedy}`);
+  }
+  if (origin === undefined) return;
+  if (!check.isOriginAllowed(origin, host)) {
+    throw new VmcpError('origin_not_allowed', 'this Origin is not allowed; list it in extensions.allowedOrigins');
+  }
+  extra.push(
+    'access-control-allow-origin',
+    origin,
+    'vary',
+    'Origin',
+    'access-control-expose-headers',
+    'Mcp-Session-Id, WWW-Authenticate, Retry-After',
+  );
+};
+
+/** Fetch standard, "CORS-preflight": what a web page may send. */
+const PREFLIGHT = [
+  'access-control-allow-methods',
+  'POST, DELETE',
+  'access-control-allow-headers',
+  'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id',
+  'access-control-max-age',
+  '86400',
+];
+
+const checkMediaTypes = (contentType: string | undefined, accept: string | undefined): void => {
+  if (contentType !== 'application/json' && !/^application\/json\s*(;|$)/i.test(contentType ?? '')) {
+    throw new VmcpError('unsupported_media_type', 'Content-Type must be application/json');
+  }
+  // Answers are JSON. A client that sends no Accept takes anything (RFC 9110 §12.5.1).
+  if (accept !== undefined && !/application\/json|application\/\*|\*\/\*/i.test(accept)) {
+    throw new VmcpError('not_acceptable', 'Accept must list application/json and text/event-stream');
+  }
+};
+
+/** One head and one write. A client that has gone away is nobody's fault. */
+const write = (response: ServerResponse, { status, headers = [], body }: Reply, extra: readonly string[]): void => {
+  if (response.destroyed || response.headersSent) return;
+  const head = body
+    ? [...headers, 'content-type', 'application/json', 'content-length', String(body.length)]
+    : [...headers, 'content-length', '0'];
+  if (extra.length > 0) head.push(...extra);
+  if (status === 204) head.splice(head.indexOf('content-length'), 2);
+  response.writeHead(status, head);
+  response.end(body);
+};

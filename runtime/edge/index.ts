@@ -1,0 +1,11 @@
+export { type Endpoint, mcpEndpoint } from './endpoint.ts';
+export { type Era, parseByEra } from './era.ts';
+export { hostCheck, type HostCheck, type HostRules } from './hosts.ts';
+export { endSession, legacyEra } from './legacy.ts';
+export { managementServer } from './management-server.ts';
+export { modernRefused } from './modern.ts';
+export type { OperatorTokenSettings } from './operator-token.ts';
+export { publicServer } from './public-server.ts';
+export { Sessions } from './sessions.ts';
+export type { BackendReport, BackendStatus, CollisionReport, StatusReport } from './status-report.ts';
+export { failureOnWire } from './wire.ts';

@@ -1,0 +1,127 @@
+import type { Call, Caller, Inbound, Message, Reply } from '../call.ts';
+import { VmcpError } from '../errors.ts';
+import type { Envelope } from './envelope.ts';
+import { paramsOf } from './envelope.ts';
+import type { Era } from './era.ts';
+import type { Session, Sessions } from './sessions.ts';
+import { readString } from '../json-bytes.ts';
+
+/** Revisions served here, oldest first. */
+export const LEGACY_REVISIONS = ['2025-03-26', '2025-06-18', '2025-11-25'] as const;
+
+const LATEST_REVISION = '2025-11-25';
+
+export interface LegacyDeps {
+  readonly sessions: Sessions;
+  /** What `initialize` tells about us, at this moment. */
+  readonly introduce: () => {
+    readonly serverInfo: { readonly name: string; readonly version: string };
+    readonly instructions: string;
+  };
+  /** JSON text of the result of `tools/list`. */
+  readonly listTools: (cursor: string | undefined, caller: Caller) => Promise<Buffer>;
+  /** New sessions are refused while the process is stopping. */
+  readonly isStopping: () => boolean;
+}
+
+/** Streamable HTTP with `initialize` and sessions. */
+export const legacyEra = (deps: LegacyDeps): Era => ({
+  parse: (envelope, request, caller) => {
+    if (envelope.method === 'initialize') return local(envelope, () => initialize(deps, envelope, caller));
+    checkRevision(request);
+    const session = sessionOf(deps, request, caller);
+    if (envelope.kind === 'request') return requestIn(deps, session, envelope, caller);
+    if (envelope.method === 'notifications/cancelled') cancel(session, envelope);
+    return local(envelope, () => accepted);
+  },
+});
+
+const accepted: Reply = { status: 202 };
+
+const local = ({ id }: Envelope, answer: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, answer });
+
+/** MCP "Protocol Version Header": an absent header means 2025-03-26, an unknown one is refused. */
+const checkRevision = ({ headers }: Inbound): void => {
+  const asked = headers['mcp-protocol-version'];
+  if (asked === undefined || LEGACY_REVISIONS.some((revision) => revision === asked)) return;
+  throw new VmcpError(
+    'unsupported_protocol_version',
+    `unsupported protocol version (supported: ${LEGACY_REVISIONS.join(', ')})`,
+  );
+};
+
+const sessionOf = ({ sessions }: LegacyDeps, { headers }: Inbound, caller: Caller): Session => {
+  const id = headers['mcp-session-id'];
+  if (typeof id !== 'string' || id === '')
+    throw new VmcpError('session_required', 'Mcp-Session-Id is missing; initialize first');
+  return sessions.use(id, caller);
+};
+
+/** Ends the session named by the request; its backends are told. */
+export const endSession = (deps: Pick<LegacyDeps, 'sessions'>, request: Inbound, caller: Caller): Reply => {
+  checkRevision(request);
+  deps.sessions.end(sessionOf(deps as LegacyDeps, request, caller));
+  return { status: 204 };
+};
+
+const initialize = (deps: LegacyDeps, envelope: Envelope, caller: Caller): Reply => {
+  if (!envelope.id) throw new VmcpError('not_json_rpc', 'initialize needs an id');
+  if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
+  const { protocolVersion } = paramsOf(envelope);
+  if (typeof protocolVersion !== 'string') throw new VmcpError('invalid_params', 'params.protocolVersion is missing');
+  const revision = LEGACY_REVISIONS.find((served) => served === protocolVersion) ?? LATEST_REVISION;
+  const session = deps.sessions.create(caller, revision);
+  // Only what is built is advertised.
+  const result = { protocolVersion: revision, capabilities: { tools: {} }, ...deps.introduce() };
+  return { ...answer(envelope.id, Buffer.from(JSON.stringify(result))), headers: ['mcp-session-id', session.id] };
+};
+
+const requestIn = (deps: LegacyDeps, session: Session, envelope: Envelope, caller: Caller): Message => {
+  const id = envelope.id ?? Buffer.from('null');
+  switch (envelope.method) {
+    case 'tools/call':
+      return callIn(session, envelope, id, caller);
+    case 'tools/list':
+      return local(envelope, async () => answer(id, await deps.listTools(cursorOf(envelope), caller)));
+    case 'ping':
+      return local(envelope, () => answer(id, emptyResult));
+    default:
+      throw new VmcpError('method_not_found', 'method not found');
+  }
+};
+
+const callIn = (session: Session, { body, name }: Envelope, id: Buffer, caller: Caller): Message => {
+  if (!name) throw new VmcpError('invalid_params', 'params.name is missing or not a string');
+  const { signal, end } = session.begin(id);
+  const call: Call = {
+    caller,
+    name: readString(body, name),
+    request: { bytes: body, id, name },
+    links: session.links,
+    signal,
+  };
+  return { kind: 'call', id, call, end };
+};
+
+const cursorOf = (envelope: Envelope): string | undefined => {
+  const { cursor } = paramsOf(envelope);
+  if (cursor === undefined || typeof cursor === 'string') return cursor;
+  throw new VmcpError('invalid_params', 'params.cursor is not a string');
+};
+
+/** Closing a connection cancels nothing in this era; only this notification does. */
+const cancel = (session: Session, envelope: Envelope): void => {
+  const { requestId, reason } = paramsOf(envelope);
+  const message = typeof reason === 'string' ? reason : 'cancelled by the client';
+  session.cancel(JSON.stringify(requestId), new VmcpError('cancelled', message));
+};
+
+const emptyResult = Buffer.from('{}');
+const beforeId = Buffer.from('{"jsonrpc":"2.0","id":');
+const beforeResult = Buffer.from(',"result":');
+const afterResult = Buffer.from('}');
+
+const answer = (id: Buffer, result: Buffer): Reply => ({
+  status: 200,
+  body: Buffer.concat([beforeId, id, beforeResult, result, afterResult]),
+});

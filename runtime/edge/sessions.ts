@@ -1,0 +1,144 @@
+import { SessionLinks } from '../backends/index.ts';
+import { isSameCaller, type Caller } from '../call.ts';
+import type { Clock, Timer } from '../clock.ts';
+import { VmcpError } from '../errors.ts';
+
+/** One client's session, from `initialize` to DELETE or until it has been idle for too long. */
+export class Session {
+  readonly id: string;
+  readonly caller: Caller;
+  /** The protocol revision agreed on. */
+  readonly revision: string;
+  readonly links = new SessionLinks();
+  /** Calls under way, by the JSON text of their id. */
+  readonly #calls = new Map<string, AbortController>();
+  usedAt: number;
+
+  constructor(id: string, caller: Caller, revision: string, now: number) {
+    this.id = id;
+    this.caller = caller;
+    this.revision = revision;
+    this.usedAt = now;
+  }
+
+  get isIdle(): boolean {
+    return this.#calls.size === 0;
+  }
+
+  /** A call begins; `end` must be called when it is over. */
+  begin(id: Buffer): { readonly signal: AbortSignal; readonly end: () => void } {
+    const key = id.toString();
+    const controller = new AbortController();
+    this.#calls.set(key, controller);
+    const end = (): void => {
+      if (this.#calls.get(key) === controller) this.#calls.delete(key);
+    };
+    return { signal: controller.signal, end };
+  }
+
+  /** Ends one call; nothing happens when it is already over. */
+  cancel(id: string, reason: VmcpError): void {
+    this.#calls.get(id)?.abort(reason);
+  }
+
+  cancelAll(reason: VmcpError): void {
+    for (const controller of this.#calls.values()) controller.abort(reason);
+  }
+}
+
+export interface SessionLimits {
+  /** Idle time after which a session ends. */
+  readonly ttlMs: number;
+  /** One more ends the session that has been idle longest. */
+  readonly count: number;
+}
+
+export interface SessionDeps {
+  readonly clock: Clock;
+  /** An id of at least 128 random bits. */
+  readonly newId: () => string;
+}
+
+const SWEEP_MS = 60_000;
+
+/** The sessions of this process, in the order of their last use. */
+export class Sessions {
+  readonly #sessions = new Map<string, Session>();
+  readonly #limits: SessionLimits;
+  readonly #deps: SessionDeps;
+  readonly #ending = new Set<Promise<void>>();
+  #sweep: Timer;
+
+  constructor(limits: SessionLimits, deps: SessionDeps) {
+    this.#limits = limits;
+    this.#deps = deps;
+    this.#sweep = this.#sweepLater();
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  create(caller: Caller, revision: string): Session {
+    this.#endExpired();
+    if (this.#sessions.size >= this.#limits.count) this.#endIdlest();
+    const session = new Session(this.#deps.newId(), caller, revision, this.#deps.clock.now());
+    this.#sessions.set(session.id, session);
+    return session;
+  }
+
+  /** The caller's session, its idle time begun anew. Unknown, expired and other callers' sessions are refused alike. */
+  use(id: string, caller: Caller): Session {
+    const session = this.#sessions.get(id);
+    if (!session || this.#isExpired(session) || !isSameCaller(session.caller, caller)) {
+      throw new VmcpError('session_not_found', 'no such session; initialize a new one');
+    }
+    session.usedAt = this.#deps.clock.now();
+    this.#sessions.delete(id);
+    this.#sessions.set(id, session);
+    return session;
+  }
+
+  end(session: Session): void {
+    this.#sessions.delete(session.id);
+    session.cancelAll(new VmcpError('cancelled', 'the session has ended'));
+    const closing = session.links.close().finally(() => this.#ending.delete(closing));
+    this.#ending.add(closing);
+  }
+
+  cancelAllCalls(reason: VmcpError): void {
+    for (const session of this.#sessions.values()) session.cancelAll(reason);
+  }
+
+  /** Ends all sessions and waits until their backends have been told. */
+  async close(): Promise<void> {
+    this.#sweep.cancel();
+    for (const session of this.#sessions.values()) this.end(session);
+    await Promise.all(this.#ending);
+  }
+
+  #sweepLater(): Timer {
+    return this.#deps.clock.after(SWEEP_MS, () => {
+      this.#endExpired();
+      this.#sweep = this.#sweepLater();
+    });
+  }
+
+  #isExpired(session: Session): boolean {
+    return session.isIdle && this.#deps.clock.now() - session.usedAt >= this.#limits.ttlMs;
+  }
+
+  #endExpired(): void {
+    for (const session of this.#sessions.values()) {
+      if (this.#deps.clock.now() - session.usedAt < this.#limits.ttlMs) return;
+      if (session.isIdle) this.end(session);
+    }
+  }
+
+  #endIdlest(): void {
+    for (const session of this.#sessions.values()) {
+      if (session.isIdle) return this.end(session);
+    }
+    throw new VmcpError('stopping', 'too many sessions are busy');
+  }
+}

@@ -1,0 +1,74 @@
+import type { ErrorCode, VmcpError } from '../errors.ts';
+
+/** How one kind of failure looks on the wire. */
+interface Row {
+  readonly http: number;
+  /** JSON-RPC code; absent: the answer is plain JSON with `error` and `error_description`. */
+  readonly rpc?: number;
+  /** `data.reason`. */
+  readonly reason?: string;
+  /** `tools/call` is answered with a result that has `isError`, so that a model can read it. */
+  readonly asToolResult?: true;
+  readonly headers?: readonly string[];
+}
+
+/** The one table from failures to the wire (decisions: Errors). */
+const rows: Readonly<Record<ErrorCode, Row>> = {
+  host_not_allowed: { http: 403 },
+  origin_not_allowed: { http: 403 },
+  http_method_not_allowed: { http: 405, rpc: -32_000, headers: ['allow', 'POST, DELETE, OPTIONS'] },
+  body_too_large: { http: 413, rpc: -32_600, headers: ['connection', 'close'] },
+  not_json: { http: 400, rpc: -32_700 },
+  not_json_rpc: { http: 400, rpc: -32_600 },
+  unsupported_media_type: { http: 415, rpc: -32_600 },
+  not_acceptable: { http: 406, rpc: -32_600 },
+  // MCP names no code for these two; -32000 is what its SDKs answer and what a 2026-07-28 probe reads as "an older server".
+  unsupported_protocol_version: { http: 400, rpc: -32_000 },
+  session_required: { http: 400, rpc: -32_000 },
+  session_not_found: { http: 404, rpc: -32_001, reason: 'session_not_found' },
+  method_not_found: { http: 200, rpc: -32_601 },
+  invalid_params: { http: 200, rpc: -32_602 },
+  unknown_name: { http: 200, rpc: -32_602, reason: 'unknown_name' },
+  lists_unavailable: { http: 200, rpc: 503, reason: 'backend_unavailable' },
+  backend_unavailable: { http: 200, rpc: 502, reason: 'backend_unavailable', asToolResult: true },
+  backend_unauthenticated: { http: 200, rpc: 502, reason: 'backend_unavailable', asToolResult: true },
+  backend_timeout: { http: 200, rpc: 504, reason: 'backend_timeout', asToolResult: true },
+  // A cancelled request gets no response (MCP "Cancellation"): an event stream without events says just that.
+  cancelled: { http: 200, headers: ['content-type', 'text/event-stream'] },
+  stopping: { http: 503, rpc: 503, reason: 'stopping', headers: ['connection', 'close'] },
+  internal: { http: 500, rpc: -32_603, reason: 'internal' },
+};
+
+export interface WireAnswer {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly body?: Buffer;
+}
+
+/** What a failed request is answered with. `id` is JSON text; `isToolCall` picks the form of the backend's failures. */
+export const failureOnWire = (
+  error: VmcpError,
+  request: { readonly id: Buffer | undefined; readonly isToolCall: boolean; readonly correlationId: string },
+): WireAnswer => {
+  const row = rows[error.code];
+  const answer = { status: row.http, headers: row.headers ?? [] };
+  if (error.code === 'cancelled') return answer;
+  return { ...answer, body: Buffer.from(failureBody(error, row, request)) };
+};
+
+const failureBody = (error: VmcpError, row: Row, request: Parameters<typeof failureOnWire>[1]): string => {
+  const { correlationId } = request;
+  const data = { ...(row.reason && { reason: row.reason }), correlationId };
+  const id = request.id?.toString() ?? 'null';
+  if (row.rpc === undefined)
+    return JSON.stringify({ error: error.code, error_description: error.message, correlationId });
+  if (row.asToolResult && request.isToolCall) {
+    const result = {
+      content: [{ type: 'text', text: error.message }],
+      isError: true,
+      _meta: { 'vmcp.dev/error': data },
+    };
+    return `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`;
+  }
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify({ code: row.rpc, message: error.message, data })}}`;
+};

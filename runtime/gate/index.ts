@@ -1,0 +1,3 @@
+export { authenticateAnonymous } from './authenticate.ts';
+export { permitAll } from './authorize.ts';
+export { unlimited } from './limit.ts';

@@ -1,0 +1,181 @@
+/**
+ * JSON as bytes: where values lie, without making them (RFC 8259). A gateway reads a few members of a message and relays
+ * the rest untouched; parsing and printing again would lose big numbers, number spelling and member order.
+ */
+export class JsonSyntaxError extends Error {
+  override readonly name = 'JsonSyntaxError';
+}
+
+/** Half-open range of bytes. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+/** Deeper values are refused: no real message needs them and the reader recurses. */
+const MAX_DEPTH = 500;
+/** After so many plain bytes of one string, the native search for its end is faster than this loop. */
+const LONG_STRING_BYTES = 64;
+
+const fail = (at: number): never => {
+  throw new JsonSyntaxError(`not JSON at byte ${at}`);
+};
+
+/** The first position at or after `at` that is not white space. */
+export const skipSpace = (bytes: Buffer, at: number): number => {
+  let i = at;
+  for (;;) {
+    const byte = bytes[i];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return i;
+    i += 1;
+  }
+};
+
+/** `at` is the opening quote; returns the position after the closing one. */
+const skipString = (bytes: Buffer, at: number): number => {
+  let i = at + 1;
+  for (;;) {
+    const loopEnd = i + LONG_STRING_BYTES;
+    for (; i < loopEnd; i += 1) {
+      const byte = bytes[i] ?? 0;
+      if (byte === QUOTE) return i + 1;
+      if (byte === BACKSLASH) i += 1;
+      else if (byte < 0x20) fail(i);
+    }
+    i = nextQuote(bytes, i);
+  }
+};
+
+/** The next quote that no backslash escapes, at or after `from`. */
+const nextQuote = (bytes: Buffer, from: number): number => {
+  const quote = bytes.indexOf(QUOTE, from);
+  if (quote < 0) return fail(bytes.length);
+  let backslashes = 0;
+  while (quote - 1 - backslashes >= from && bytes[quote - 1 - backslashes] === BACKSLASH) backslashes += 1;
+  return backslashes % 2 === 0 ? quote : quote + 1;
+};
+
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+
+const skipDigits = (bytes: Buffer, at: number): number => {
+  let i = at;
+  while (isDigit(bytes[i])) i += 1;
+  return i === at ? fail(at) : i;
+};
+
+const skipNumber = (bytes: Buffer, at: number): number => {
+  let i = bytes[at] === 0x2d ? at + 1 : at;
+  i = bytes[i] === 0x30 ? i + 1 : skipDigits(bytes, i);
+  if (bytes[i] === 0x2e) i = skipDigits(bytes, i + 1);
+  if (bytes[i] === 0x65 || bytes[i] === 0x45) {
+    i += 1;
+    if (bytes[i] === 0x2b || bytes[i] === 0x2d) i += 1;
+    i = skipDigits(bytes, i);
+  }
+  return i;
+};
+
+const literals = ['true', 'false', 'null'] as const;
+
+const skipLiteral = (bytes: Buffer, at: number): number => {
+  for (const literal of literals) {
+    if (bytes[at] === literal.charCodeAt(0)) {
+      return bytes.toString('latin1', at, at + literal.length) === literal ? at + literal.length : fail(at);
+    }
+  }
+  return fail(at);
+};
+
+/** `at` is the first byte of a value; returns the position after it. Throws JsonSyntaxError. */
+export const skipValue = (bytes: Buffer, at: number, depth = 0): number => {
+  const byte = bytes[at];
+  if (byte === QUOTE) return skipString(bytes, at);
+  if (byte === OPEN_BRACE) return skipObject(bytes, at, depth + 1);
+  if (byte === OPEN_BRACKET) return readArray(bytes, at, (valueAt) => skipValue(bytes, valueAt, depth + 1), depth + 1);
+  return byte === 0x2d || isDigit(byte) ? skipNumber(bytes, at) : skipLiteral(bytes, at);
+};
+
+const skipObject = (bytes: Buffer, at: number, depth: number): number => {
+  if (depth > MAX_DEPTH) return fail(at);
+  let i = skipSpace(bytes, at + 1);
+  if (bytes[i] === CLOSE_BRACE) return i + 1;
+  for (;;) {
+    if (bytes[i] !== QUOTE) return fail(i);
+    i = skipSpace(bytes, skipString(bytes, i));
+    if (bytes[i] !== COLON) return fail(i);
+    i = skipSpace(bytes, skipValue(bytes, skipSpace(bytes, i + 1), depth));
+    if (bytes[i] === CLOSE_BRACE) return i + 1;
+    if (bytes[i] !== COMMA) return fail(i);
+    i = skipSpace(bytes, i + 1);
+  }
+};
+
+/**
+ * Reads the object at `at`. `member` gets each decoded key and where its value begins, and returns where the value ends
+ * (`skipValue`, or a reader of its own). Returns the position after the object.
+ */
+export const readObject = (bytes: Buffer, at: number, member: (key: string, valueAt: number) => number): number => {
+  if (bytes[at] !== OPEN_BRACE) return fail(at);
+  let i = skipSpace(bytes, at + 1);
+  if (bytes[i] === CLOSE_BRACE) return i + 1;
+  for (;;) {
+    if (bytes[i] !== QUOTE) return fail(i);
+    const keyEnd = skipString(bytes, i);
+    const key = readString(bytes, { start: i, end: keyEnd });
+    i = skipSpace(bytes, keyEnd);
+    if (bytes[i] !== COLON) return fail(i);
+    i = skipSpace(bytes, member(key, skipSpace(bytes, i + 1)));
+    if (bytes[i] === CLOSE_BRACE) return i + 1;
+    if (bytes[i] !== COMMA) return fail(i);
+    i = skipSpace(bytes, i + 1);
+  }
+};
+
+/** Reads the array at `at`; `item` gets where an item begins and returns where it ends. */
+export const readArray = (bytes: Buffer, at: number, item: (valueAt: number) => number, depth = 0): number => {
+  if (bytes[at] !== OPEN_BRACKET || depth > MAX_DEPTH) return fail(at);
+  let i = skipSpace(bytes, at + 1);
+  if (bytes[i] === CLOSE_BRACKET) return i + 1;
+  for (;;) {
+    i = skipSpace(bytes, item(i));
+    if (bytes[i] === CLOSE_BRACKET) return i + 1;
+    if (bytes[i] !== COMMA) return fail(i);
+    i = skipSpace(bytes, i + 1);
+  }
+};
+
+/** The text of the string at `span` (quotes included in the span). Throws JsonSyntaxError when it is not a string. */
+export const readString = (bytes: Buffer, span: Span): string => {
+  if (bytes[span.start] !== QUOTE) return fail(span.start);
+  const text = bytes.toString('utf8', span.start + 1, span.end - 1);
+  if (!text.includes('\\')) return text;
+  try {
+    return JSON.parse(`"${text}"`) as string;
+  } catch {
+    return fail(span.start);
+  }
+};
+
+export const isString = (bytes: Buffer, span: Span): boolean => bytes[span.start] === QUOTE;
+
+export const isObject = (bytes: Buffer, at: number): boolean => bytes[at] === OPEN_BRACE;
+
+export const isArray = (bytes: Buffer, at: number): boolean => bytes[at] === OPEN_BRACKET;
+
+/** The bytes of `span` replaced; everything around them as it was. */
+export const splice = (bytes: Buffer, span: Span, replacement: Buffer): Buffer => {
+  const out = Buffer.allocUnsafe(bytes.length - (span.end - span.start) + replacement.length);
+  bytes.copy(out, 0, 0, span.start);
+  replacement.copy(out, span.start);
+  bytes.copy(out, span.start + replacement.length, span.end);
+  return out;
+};

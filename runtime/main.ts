@@ -1,0 +1,74 @@
+#!/usr/bin/env node
+import { checkConfigFiles, formatProblem, readConfigFiles } from './config/index.ts';
+import { type Command, readCommand, USAGE } from './flags.ts';
+import { InvalidConfigError } from './live-config.ts';
+import { createLog } from './observe/index.ts';
+import { start } from './start.ts';
+import { systemClock } from './system-clock.ts';
+import { VERSION } from './version.ts';
+import { watchConfig } from './watch-files.ts';
+
+const serve = async (command: Extract<Command, { kind: 'serve' }>): Promise<number | 'serving'> => {
+  const read = await readConfigFiles(command.config);
+  if (!read.ok) return complain(read.problems.map(formatProblem));
+  const log = createLog({ level: 'info' });
+  const running = await start({ ...command, files: read.files }, { log });
+  const stopWatching = watchConfig(command.config, read.files, {
+    clock: systemClock,
+    onChange: (files) => void running.reload(files),
+    onUnreadable: (reason) => log.warn({ reason }, 'the configuration cannot be read, the old one goes on'),
+  });
+  const stop = (signal: string): void => {
+    log.info({ signal }, 'stopping');
+    stopWatching();
+    void running.stop().then(() => process.exit(0));
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+  return 'serving';
+};
+
+const complain = (problems: readonly string[]): number => {
+  process.stderr.write(`${problems.join('\n')}\n`);
+  return 1;
+};
+
+const validate = async (config: string): Promise<number> => {
+  const { exitCode, output } = await checkConfigFiles(config);
+  (exitCode === 0 ? process.stdout : process.stderr).write(output);
+  return exitCode;
+};
+
+/** The exit code, unless it goes on serving. */
+const run = async (command: Command): Promise<number | 'serving'> => {
+  switch (command.kind) {
+    case 'serve':
+      return serve(command);
+    case 'validate':
+      return validate(command.config);
+    case 'version':
+      process.stdout.write(`${VERSION}\n`);
+      return 0;
+    default:
+      return explainUsage(command.problem);
+  }
+};
+
+const explainUsage = (problem: string | undefined): number => {
+  if (problem === undefined) process.stdout.write(USAGE);
+  else process.stderr.write(`${problem}\n\n${USAGE}`);
+  return problem === undefined ? 0 : 2;
+};
+
+const main = async (): Promise<void> => {
+  try {
+    const exitCode = await run(readCommand(process.argv.slice(2), process.env));
+    if (exitCode !== 'serving') process.exitCode = exitCode;
+  } catch (error) {
+    process.exitCode = complain(
+      error instanceof InvalidConfigError ? error.problems : [error instanceof Error ? error.message : String(error)],
+    );
+  }
+};
+
+await main();

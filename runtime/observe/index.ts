@@ -1,0 +1,3 @@
+export { createLog, type Log, type LogLevel } from './log.ts';
+export { noAudit } from './audit.ts';
+export { noTrace } from './trace.ts';

@@ -1,0 +1,29 @@
+import type { Caller } from '../call.ts';
+
+/** One HTTP exchange with a backend. Header names and values in turn; the path is below the backend's origin. */
+export interface BackendRequest {
+  readonly method: 'POST' | 'DELETE';
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly body: Buffer | undefined;
+  /**
+   * Gets each message of an event stream; `answer` ends the exchange with that message as its body. Called for
+   * `text/event-stream` responses only.
+   */
+  readonly onMessage: (message: Buffer) => 'answer' | 'other';
+  /** Called whenever the backend has shown that it is at work. */
+  readonly onProgress: () => void;
+  readonly signal: AbortSignal;
+}
+
+export interface BackendResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The whole body, or of an event stream the message that answered. */
+  readonly body: Buffer;
+}
+
+export type Fetch = (request: BackendRequest) => Promise<BackendResponse>;
+
+/** An outgoing strategy once configured: wraps the exchange with what proves the caller's identity. */
+export type Prove = (caller: Caller) => (next: Fetch) => Fetch;

@@ -1,0 +1,48 @@
+import type { Call, Caller, Inbound, Message, Reply, Target } from './call.ts';
+import type { Fetch } from './outgoing/index.ts';
+
+/** The steps of a request; each room supplies its own, `start.ts` joins them. A step refuses by throwing a VmcpError. */
+export interface Stages {
+  readonly audit: Around;
+  readonly trace: Around;
+  readonly authenticate: (request: Inbound) => Caller | Promise<Caller>;
+  readonly parse: (request: Inbound, caller: Caller) => Message;
+  /** Which backend a name leads to; unknown and hidden names are refused alike. */
+  readonly lookUp: (call: Call) => Target | Promise<Target>;
+  readonly authorize: (call: Call, target: Target) => void | Promise<void>;
+  readonly limit: (call: Call, target: Target) => void | Promise<void>;
+  /** Proves to the backend who is calling. */
+  readonly outgoingAuth: (caller: Caller, target: Target) => (next: Fetch) => Fetch;
+  readonly backend: (call: Call, target: Target, prove: (next: Fetch) => Fetch) => Promise<Reply>;
+  /** The answer to a request that could be read and is refused, or has failed. */
+  readonly refuse: (error: unknown, message: Message, request: Inbound) => Reply;
+}
+
+export type Around = (request: Inbound, next: () => Promise<Reply>) => Promise<Reply>;
+
+/** The way of every request: audit( trace( authenticate → parse → look up → authorize → limit → outgoing auth → backend )). */
+export const pipeline =
+  (stages: Stages) =>
+  (request: Inbound): Promise<Reply> =>
+    stages.audit(request, () =>
+      stages.trace(request, async () => {
+        const caller = await stages.authenticate(request);
+        const message = stages.parse(request, caller);
+        try {
+          return await (message.kind === 'call' ? dispatch(stages, message.call) : message.answer());
+        } catch (error) {
+          return stages.refuse(error, message, request);
+        } finally {
+          if (message.kind === 'call') message.end();
+        }
+      }),
+    );
+
+/** The way of every call, a client's own as well as an inner one of a workflow, so that policy, limits and audit see both alike. */
+export const dispatch = async (stages: Stages, call: Call): Promise<Reply> => {
+  const target = await stages.lookUp(call);
+  await stages.authorize(call, target);
+  await stages.limit(call, target);
+  const prove = stages.outgoingAuth(call.caller, target);
+  return stages.backend(call, target, prove);
+};

@@ -1,0 +1,35 @@
+import type { BackendSet } from './backends/index.ts';
+import type { Backend } from './backends/index.ts';
+import type { Catalog } from './catalog/index.ts';
+import type { Config } from './config/index.ts';
+import type { BackendReport, StatusReport } from './edge/index.ts';
+import type { LiveConfig } from './live-config.ts';
+import { VERSION } from './version.ts';
+
+/** What `initialize` tells a model: the backends, and how names are built (decisions: initialize). */
+export const instructionsOf = ({ backends, aggregation }: Config): string => {
+  const { prefixFormat } = aggregation.conflictResolutionConfig;
+  const names = backends.map(({ name }) => name).join(', ');
+  return `This server joins the tools of: ${names || 'no backends yet'}. A tool's name is "${prefixFormat.replaceAll('{workload}', '<backend>')}" followed by the name its backend gives it.`;
+};
+
+/** Body of `GET /status`. */
+export const statusReport = (config: LiveConfig, backends: BackendSet, catalog: Catalog): StatusReport => {
+  const refused = config.refused();
+  return {
+    version: VERSION,
+    config: { hash: config.hash(), ...(refused && { refused }) },
+    toolCount: catalog.tools.size,
+    backends: backends.all().map(backendReport),
+    collisions: catalog.collisions,
+  };
+};
+
+const backendReport = ({ name, state }: Backend): BackendReport => ({
+  name,
+  status: state.status,
+  ...(state.message !== undefined && { message: state.message }),
+  ...(state.checkedAt !== undefined && { lastHealthCheck: new Date(state.checkedAt).toISOString() }),
+  consecutiveFailures: state.consecutiveFailures,
+  toolCount: state.tools?.length ?? 0,
+});

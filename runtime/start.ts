@@ -1,0 +1,130 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { assemble, type Parts } from './assemble.ts';
+import type { Clock } from './clock.ts';
+import type { ConfigFile } from './config/index.ts';
+import { levelOf, logFieldsOf } from './config-slices.ts';
+import type { StatusReport } from './edge/index.ts';
+import { gracefulStop, STOP_TIMES, type StopTimes } from './graceful-stop.ts';
+import type { ReloadResult } from './live-config.ts';
+import { createLog, type Log } from './observe/index.ts';
+import { systemClock } from './system-clock.ts';
+
+export interface StartOptions {
+  /** `config.yaml` and, if there is one, `backends.yaml`. */
+  readonly files: readonly ConfigFile[];
+  /** Default `127.0.0.1`; `::` falls back to `0.0.0.0` where there is no IPv6. */
+  readonly host?: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly managementPort: number;
+  /** Idle time after which a session ends. Default 30 minutes. */
+  readonly sessionTtlMs?: number;
+  /** Default: decisions, "Graceful stop". */
+  readonly stopTimes?: StopTimes;
+}
+
+export interface StartDeps {
+  readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly log: Log;
+}
+
+export interface Running {
+  /** Where MCP clients connect. */
+  readonly url: string;
+  readonly managementUrl: string;
+  readonly status: () => StatusReport;
+  /** Serves the newer files without dropping a session, or keeps what it has. */
+  readonly reload: (files: readonly ConfigFile[]) => ReloadResult;
+  /** Graceful; resolves when nothing is left. */
+  readonly stop: () => Promise<void>;
+}
+
+const SESSION_TTL_MS = 30 * 60_000;
+const SESSION_ID_BYTES = 32;
+
+/** Starts one runtime; a process may hold several. Throws InvalidConfigError, and what `listen` throws. */
+export const start = async (options: StartOptions, given: Partial<StartDeps> = {}): Promise<Running> => {
+  const { clock = systemClock, random = Math.random } = given;
+  const parts = assemble(
+    { files: options.files, sessionTtlMs: options.sessionTtlMs ?? SESSION_TTL_MS },
+    {
+      clock,
+      random,
+      newSessionId: () => randomBytes(SESSION_ID_BYTES).toString('base64url'),
+      newCorrelationId: randomUUID,
+      logFor: (config) => given.log ?? createLog({ level: levelOf(config), base: logFieldsOf(config) }),
+    },
+  );
+  const { config, log, status, phase } = parts;
+  const { origin, managementUrl } = await listenOnBoth(parts, options);
+  const url = `${origin}/mcp`;
+  phase.isReady = true;
+  log.info({ url, managementUrl }, 'serving');
+  return {
+    url,
+    managementUrl,
+    status,
+    reload: (files) => {
+      const result = config.reload(files);
+      if (!result.ok) log.warn({ problems: result.problems }, 'new configuration refused, the old one goes on');
+      return result;
+    },
+    stop: stopperOf(parts, clock, options.stopTimes ?? STOP_TIMES),
+  };
+};
+
+const stopperOf = (
+  { phase, endpoint, sessions, backends, publicApp, managementApp }: Parts,
+  clock: Clock,
+  times: StopTimes,
+) =>
+  gracefulStop(times, {
+    clock,
+    beUnready: () => {
+      phase.isReady = false;
+    },
+    refuseNew: () => {
+      phase.isStopping = true;
+    },
+    idle: endpoint.idle,
+    cancelCalls: (reason) => sessions.cancelAllCalls(reason),
+    closeListeners: () => publicApp.close(),
+    endSessions: async () => {
+      await sessions.close();
+      await backends.close();
+    },
+    closeRest: async () => {
+      await Promise.all([backends.destroy(), managementApp.close()]);
+    },
+  });
+
+const listenOnBoth = async (parts: Parts, options: StartOptions) => {
+  const { publicApp, managementApp, sessions, backends } = parts;
+  const host = options.host ?? '127.0.0.1';
+  try {
+    const origin = await listen(publicApp, host, options.port);
+    return { origin, managementUrl: await listen(managementApp, host, options.managementPort) };
+  } catch (error) {
+    await Promise.all([publicApp.close(), managementApp.close(), sessions.close(), backends.destroy()]);
+    throw error;
+  }
+};
+
+const listen = async (app: FastifyInstance, host: string, port: number): Promise<string> => {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    // A kernel without IPv6 has no `::` to listen on.
+    if (host !== '::' || !isNoIpv6(error)) throw error;
+    await app.listen({ host: '0.0.0.0', port });
+  }
+  const { address, family, port: bound } = app.server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
+};
+
+const isNoIpv6 = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'EAFNOSUPPORT' || error.code === 'EADDRNOTAVAIL');

@@ -1,0 +1,46 @@
+import { watch } from 'node:fs';
+import { dirname } from 'node:path';
+import { type ConfigFile, readConfigFiles } from './config/index.ts';
+import type { Clock, Timer } from './clock.ts';
+
+/** One change of a file causes several events; a mounted ConfigMap swaps its `..data` link. */
+const QUIET_MS = 100;
+/** Some file systems tell nothing. */
+const POLL_MS = 10_000;
+
+/** Reads the configuration again when something in its directory has happened, and calls `onChange` when its text differs. Returns how to stop. */
+export const watchConfig = (
+  path: string,
+  first: readonly ConfigFile[],
+  deps: {
+    readonly clock: Clock;
+    readonly onChange: (files: readonly ConfigFile[]) => void;
+    readonly onUnreadable: (reason: string) => void;
+  },
+): (() => void) => {
+  let known = JSON.stringify(first);
+  let timer: Timer | undefined;
+  let isStopped = false;
+  const look = async (): Promise<void> => {
+    const read = await readConfigFiles(path);
+    if (isStopped) return;
+    lookAfter(POLL_MS);
+    const text = JSON.stringify(read.ok ? read.files : read.problems);
+    if (text === known) return;
+    known = text;
+    if (read.ok) deps.onChange(read.files);
+    else deps.onUnreadable(read.problems.map(({ reason }) => reason).join('; '));
+  };
+  const lookAfter = (ms: number): void => {
+    timer?.cancel();
+    timer = deps.clock.after(ms, () => void look());
+  };
+  const watcher = watch(dirname(path), () => lookAfter(QUIET_MS));
+  watcher.on('error', () => watcher.close());
+  lookAfter(POLL_MS);
+  return () => {
+    isStopped = true;
+    timer?.cancel();
+    watcher.close();
+  };
+};

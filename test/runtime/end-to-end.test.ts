@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Running } from '../../runtime/start.ts';
+import { count, type FixtureBackend, startBackend } from '../fixtures/backend.ts';
+import { openSession } from '../fixtures/raw-client.ts';
+import { configFile, startRuntime } from '../fixtures/runtime.ts';
+import { covers } from '../requirements.ts';
+
+describe('one endpoint over two backends', () => {
+  let a: FixtureBackend;
+  let b: FixtureBackend;
+  let running: Running;
+  before(async () => {
+    [a, b] = await Promise.all([
+      startBackend({ tools: ['echo', 'add'] }),
+      startBackend({ tools: ['echo'], answers: 'sse' }),
+    ]);
+    running = await startRuntime(configFile({ a: a.url, b: b.url }));
+  });
+  after(async () => {
+    await running.stop();
+    await Promise.all([a.close(), b.close()]);
+  });
+
+  covers(
+    'endpoints.mcp.single-endpoint',
+    'aggregation.conflict.prefix',
+    'aggregation.prefix-format.default',
+    'aggregation.filter.absent-all',
+  );
+  test('lists the tools of both under their prefixes', async () => {
+    const session = await openSession(running.url);
+    assert.deepEqual(await session.toolNames(), ['a_add', 'a_echo', 'b_echo']);
+  });
+
+  covers(
+    'aggregation.routing.to-owner',
+    'aggregation.conflict.prefix.routes-by-prefixed-name',
+    'aggregation.static.url-used',
+  );
+  test('a call reaches only the owner, under the own name of the tool', async () => {
+    const session = await openSession(running.url);
+    const answer = await session.call('b_echo', { n: 1 });
+    assert.deepEqual(answer.json, {
+      jsonrpc: '2.0',
+      id: 1,
+      result: { content: [{ type: 'text', text: 'echo {"n":1}' }] },
+    });
+    assert.equal(count(a, 'tools/call'), 0);
+    assert.equal(count(b, 'tools/call'), 1);
+  });
+
+  test('a warm call is exactly one request to the backend', async () => {
+    const session = await openSession(running.url);
+    await session.call('a_echo');
+    const before = a.requests.length;
+    await session.call('a_echo');
+    await session.call('a_add');
+    assert.deepEqual(
+      a.requests.slice(before).map(({ method }) => method),
+      ['tools/call', 'tools/call'],
+    );
+  });
+});
