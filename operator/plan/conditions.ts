@@ -39,12 +39,6 @@ const PROBLEM_TYPES: ReadonlySet<string> = new Set([
 const isBadNews = ({ type, status }: PlannedCondition): boolean =>
   PROBLEM_TYPES.has(type) ? status === 'True' : status === 'False';
 
-/** One event per condition; the reporter records those whose condition changed. `Unknown` is no news. */
-export const eventsOf = (conditions: readonly PlannedCondition[]): readonly PlannedEvent[] =>
-  conditions
-    .filter(({ status }) => status !== 'Unknown')
-    .map((condition) => ({
-      type: isBadNews(condition) ? 'Warning' : 'Normal',
-      reason: condition.reason,
-      message: condition.message,
-    }));
+/** A warning for each condition that tells bad news; the reporter records those whose condition changed. */
+export const warningsOf = (conditions: readonly PlannedCondition[]): readonly PlannedEvent[] =>
+  conditions.filter(isBadNews).map(({ reason, message }) => ({ type: 'Warning', reason, message }));

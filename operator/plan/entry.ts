@@ -1,5 +1,5 @@
 import type { KubeObject } from '../object.ts';
-import { eventsOf, fact } from './conditions.ts';
+import { warningsOf, fact } from './conditions.ts';
 import { unsupportedFields } from './contract.ts';
 import { urlProblem } from './entry-url.ts';
 import type { Plan, PlannedCondition } from './plan.ts';
@@ -21,7 +21,7 @@ export const planEntry = (bundle: EntryBundle): Plan => {
       ...(bundle.entry.metadata.generation !== undefined && { observedGeneration: bundle.entry.metadata.generation }),
       conditions,
     },
-    events: eventsOf(conditions),
+    events: warningsOf(conditions),
   };
 };
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../object.ts';
-import { eventsOf, fact, problem } from './conditions.ts';
+import { warningsOf, fact, problem } from './conditions.ts';
 import type { Plan, PlannedCondition } from './plan.ts';
 
 /** A group and the objects that name it. */
@@ -27,12 +27,12 @@ export const planGroup = ({ group, members }: GroupBundle): Plan => {
       entryCount: entries?.length ?? 0,
       conditions,
     },
-    events: eventsOf(conditions),
+    events: warningsOf(conditions),
   };
 };
 
 const conditionsOf = (members: readonly KubeObject[]): readonly PlannedCondition[] => {
-  const message = members.length === 0 ? 'no object names this group yet' : `${members.length} members`;
+  const message = members.length === 0 ? 'no object names this group yet' : `members: ${members.length}`;
   const listed = fact('Ready', true, members.length === 0 ? 'NoMembers' : 'MembersListed', message);
   const names = members.map(({ metadata }) => metadata.name);
   const shared = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];

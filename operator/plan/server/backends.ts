@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../object.ts';
 import { type Refusal, backendRefusals, unsupportedFields } from '../contract.ts';
+import { urlProblem } from '../entry-url.ts';
 import type { Settings } from '../settings.ts';
 import { type BackendConfigEntry, type ServerSpec, sourceOf } from './spec.ts';
 
@@ -33,12 +34,14 @@ export const staticBackends = (spec: ServerSpec, settings: Settings): readonly P
 export const discoveredBackends = (members: readonly KubeObject[], settings: Settings): readonly PlannedBackend[] =>
   members.map((member, index) => {
     const url = urlOf(member, settings);
-    const entry = url === undefined ? undefined : entryOf(member, url);
+    const isSafe = url !== undefined && urlProblem(url) === undefined;
+    const entry = isSafe ? entryOf(member, url) : undefined;
     const withheld = whyWithheld({ member, earlier: members.slice(0, index), entry, settings });
     return {
       name: member.metadata.name,
       kind: member.kind,
-      ...(url !== undefined && { url }),
+      // A URL that is refused may hold credentials: it is not repeated.
+      ...(isSafe && { url }),
       ...(withheld === undefined ? entry !== undefined && { entry } : { withheld }),
     };
   });
@@ -76,6 +79,7 @@ interface Candidate {
 /** Reasons not to contact a member, in the order they are looked for; the first one counts. */
 const POLICIES: readonly ((candidate: Candidate) => Withheld | undefined)[] = [
   nameTaken,
+  unsafeUrl,
   noWorkload,
   unsupported,
   refused,
@@ -97,6 +101,13 @@ function nameTaken({ member, earlier }: Candidate): Withheld | undefined {
   return { reason: 'NameTaken', message };
 }
 
+function unsafeUrl({ member, settings }: Candidate): Withheld | undefined {
+  const url = urlOf(member, settings);
+  const problem = url === undefined ? undefined : urlProblem(url);
+  if (problem === undefined) return undefined;
+  return { reason: 'Invalid', message: `${member.kind} ${member.metadata.name}: the URL ${problem}` };
+}
+
 /** A kind that runs containers, and nothing that says where it runs. */
 function noWorkload({ member, entry, settings }: Candidate): Withheld | undefined {
   if (entry !== undefined) return undefined;
@@ -104,7 +115,7 @@ function noWorkload({ member, entry, settings }: Candidate): Withheld | undefine
   return settings.local === undefined
     ? {
         reason: 'NotSupportedYet',
-        message: `${member.kind} ${name}: not supported yet: running a ${member.kind}; use an MCPServerEntry that names its URL`,
+        message: `${member.kind} ${name}: running this kind is not supported yet; use an MCPServerEntry that names its URL`,
       }
     : {
         reason: 'NeedsCluster',

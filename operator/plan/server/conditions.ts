@@ -11,7 +11,21 @@ import { sourceOf } from './spec.ts';
 export const serverConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] => [
   ...FACTS.map((condition) => condition(situation, phase)),
   ...PROBLEMS.flatMap((condition) => condition(situation) ?? []),
+  ...(isAwaitingReports(situation)
+    ? conditionsBefore(situation).filter(({ type }) => REPORTED_PROBLEMS.includes(type))
+    : []),
 ];
+
+/** Pods serve, and this process has not asked one yet: what status said of them stays, so that a restart causes no write. */
+const isAwaitingReports = ({ pods, reports: { reachable, unreachable } }: Situation): boolean =>
+  pods.isServing && reachable === 0 && unreachable.length === 0;
+
+const REPORTED_PROBLEMS: readonly string[] = ['NamesCollide', 'ConfigRefused'];
+
+const conditionsBefore = ({ bundle: { server } }: Situation): readonly PlannedCondition[] => {
+  const status = server['status'] as { readonly conditions?: readonly PlannedCondition[] } | undefined;
+  return (status?.conditions ?? []).map(({ type, status, reason, message }) => ({ type, status, reason, message }));
+};
 
 type Fact = (situation: Situation, phase: Phase) => PlannedCondition;
 type Problem = (situation: Situation) => PlannedCondition | undefined;
@@ -44,10 +58,12 @@ const backendsDiscovered: Fact = ({ newest, served }) => {
     const message = `no member of MCPGroup ${spec.groupRef.name}; an MCPServerEntry joins it by spec.groupRef`;
     return fact('BackendsDiscovered', true, 'NoBackends', message);
   }
-  return fact('BackendsDiscovered', true, 'BackendsFound', backends.map(({ name }) => name).join(', '));
+  const names = new Set(backends.map(({ name }) => name));
+  return fact('BackendsDiscovered', true, 'BackendsFound', [...names].join(', '));
 };
 
 const backendsRoutable: Fact = ({ backends }) => {
+  if (backends.length === 0) return fact('BackendsRoutable', true, 'NoBackends', 'no backend that could fail');
   const down = backends.filter(({ status }) => !isRoutable(status));
   if (down.length === 0) return fact('BackendsRoutable', true, 'AllRoutable', 'every backend can be used');
   const unknown = down.filter(({ status }) => status === 'unknown');
@@ -60,13 +76,16 @@ const backendsRoutable: Fact = ({ backends }) => {
 const ready: Fact = (_situation, { phase, reason, message }) =>
   fact('Ready', phase === 'Ready' || phase === 'Degraded', reason, message);
 
-const statusReachable: Fact = ({ reports: { reachable, unreachable } }) => {
+const statusReachable: Fact = (situation) => {
+  const { reachable, unreachable } = situation.reports;
   if (unreachable.length > 0) {
     const message = `no answer on the management port of ${unreachable.join(', ')}; see the pod's log, and network policies between operator and pods`;
     return fact('StatusReachable', false, 'PodsUnreachable', message);
   }
-  return reachable > 0
-    ? fact('StatusReachable', true, 'PodsAnswer', 'every pod answers')
+  if (reachable > 0) return fact('StatusReachable', true, 'PodsAnswer', 'every pod answers');
+  const before = conditionsBefore(situation).find(({ type }) => type === 'StatusReachable');
+  return isAwaitingReports(situation) && before !== undefined
+    ? before
     : undecided('StatusReachable', 'NoPodsAsked', 'no pod has been asked yet');
 };
 
@@ -99,7 +118,8 @@ const unknownStaticBackend: Problem = ({ newest: { spec, group, backends } }) =>
   return problem('UnknownStaticBackend', 'NotInGroup', message);
 };
 
-const sessionsNotDurable: Problem = ({ newest: { spec }, bundle }) => {
+const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings }) => {
+  if (settings.local !== undefined) return undefined;
   const storage = spec.sessionStorage ?? spec.config?.sessionStorage;
   const live = bundle.children.deployment?.['spec'] as { readonly replicas?: number } | undefined;
   const replicas = spec.replicas ?? live?.replicas ?? 1;

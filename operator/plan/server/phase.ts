@@ -22,7 +22,7 @@ type Rule = (situation: Situation) => Phase | undefined;
 const nothingAccepted: Rule = ({ newest, served, pods }) => {
   if (served !== undefined || pods.isServing) return undefined;
   return newest.refusals.length > 0
-    ? { phase: 'Failed', reason: 'Invalid', message: refusalText(newest.refusals) }
+    ? { phase: 'Failed', reason: 'NothingToServe', message: refusalText(newest.refusals) }
     : { phase: 'Pending', reason: 'ReferenceMissing', message: `waiting for ${newest.missing.join(', ')}` };
 };
 
@@ -75,7 +75,8 @@ const RULES: readonly Rule[] = [
 const ready = ({ backends }: Situation): Phase => ({
   phase: 'Ready',
   reason: 'Serving',
-  message: backends.length === 0 ? 'serving, without backends' : `serving ${backends.length} backends`,
+  message:
+    backends.length === 0 ? 'serving, without backends' : `serving, every backend can be used (${backends.length})`,
 });
 
 export const refusalText = (refusals: readonly { readonly message: string }[]): string =>

@@ -1,6 +1,6 @@
 import type { ServerBundle } from '../../resolve.ts';
-import { eventsOf } from '../conditions.ts';
-import type { Plan } from '../plan.ts';
+import { warningsOf } from '../conditions.ts';
+import type { Plan, PlannedCondition, PlannedEvent } from '../plan.ts';
 import { statusIntervalMs } from '../contract.ts';
 import type { Settings } from '../settings.ts';
 import { serverConditions } from './conditions.ts';
@@ -23,7 +23,7 @@ export const planServer = (bundle: ServerBundle, settings: Settings): Plan => {
     ...applied(situation),
     ...(settings.local === undefined && { pullStatusEveryMs: statusIntervalMs(newest.spec) }),
     status: { ...statusOf(situation, phase), conditions },
-    events: eventsOf(conditions),
+    events: eventsOf(phase, conditions),
     ...(served !== undefined && { config: served.files }),
     ...(served !== newest && { withheld: newest.files }),
   };
@@ -43,6 +43,16 @@ const applied = ({ bundle, settings, newest, served }: Situation): Pick<Plan, 'o
   const generation = served === newest ? bundle.server.metadata.generation : bundle.accepted?.generation;
   return { objects: objectsOf(bundle, served, settings, generation) };
 };
+
+/** What went wrong, and the end of a way: a server that is waiting is no news. */
+const eventsOf = (
+  { phase, reason, message }: Phase,
+  conditions: readonly PlannedCondition[],
+): readonly PlannedEvent[] => [
+  ...warningsOf(conditions.filter(({ type }) => type !== 'Ready')),
+  ...(phase === 'Ready' ? [{ type: 'Normal' as const, reason, message }] : []),
+  ...(phase === 'Failed' ? [{ type: 'Warning' as const, reason, message }] : []),
+];
 
 /** spec: VirtualMCPServer status */
 const statusOf = (situation: Situation, { phase, message }: Phase): Readonly<Record<string, unknown>> => {

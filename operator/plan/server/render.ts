@@ -42,8 +42,8 @@ const backendsOf = (
   kept: ConfigFiles | undefined,
 ): readonly PlannedBackend[] => {
   if (hasStaticBackends(spec)) return staticBackends(spec, settings);
-  if (group.group === undefined && kept !== undefined) return keptBackends(kept);
-  return discoveredBackends(group.members, settings);
+  if (group.group !== undefined) return discoveredBackends(group.members, settings);
+  return kept === undefined ? [] : keptBackends(kept);
 };
 
 /** Decisions "Last good spec": what came from the lost group stays as it was. */

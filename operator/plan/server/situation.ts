@@ -1,5 +1,6 @@
 import type { BackendReport } from '../../../runtime/edge/status-report.ts';
 import type { KubeObject } from '../../object.ts';
+import type { PodReports } from '../../read/source.ts';
 import type { ServerBundle } from '../../resolve.ts';
 import type { Settings } from '../settings.ts';
 import type { Rendering } from './render.ts';
@@ -33,9 +34,20 @@ export interface BackendView extends BackendReport {
 }
 
 export const situationOf = (parts: Pick<Situation, 'bundle' | 'settings' | 'newest' | 'served'>): Situation => {
-  const reports = mergeReports(parts.bundle.reports);
+  const reports = mergeReports(heard(parts.bundle));
   const pods = podsView(parts.bundle, parts.settings);
   return { ...parts, reports, pods, backends: backendViews({ ...parts, reports, pods }) };
+};
+
+/** The silence of a pod that is not ready yet tells nothing: its port is not open. */
+const heard = ({ reports, children: { pods } }: ServerBundle): PodReports => {
+  const ready = new Set(pods.filter(isReady).map(({ metadata }) => metadata.name));
+  return new Map([...reports].filter(([pod, report]) => report !== 'unreachable' || ready.has(pod)));
+};
+
+const isReady = (pod: KubeObject): boolean => {
+  const { status } = pod as { readonly status?: { readonly conditions?: DeploymentStatus['conditions'] } };
+  return status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 };
 
 const podsView = (bundle: ServerBundle, settings: Settings): PodsView => {
@@ -96,11 +108,15 @@ const backendViews = (
   const lastKnown =
     parts.reports.reachable === 0 && parts.pods.isServing ? lastReported(parts.bundle.server) : undefined;
   const reported = lastKnown ?? parts.reports.backends;
-  return (parts.served ?? parts.newest).backends.map(({ name, url, withheld }) => {
-    const report = reported.get(name) ?? { name, status: 'unknown', consecutiveFailures: 0, toolCount: 0 };
-    const view = { ...report, ...(url !== undefined && { url }), isWithheld: withheld !== undefined };
-    return withheld === undefined ? view : { ...view, status: 'unavailable', message: withheld.message };
-  });
+  const backends = (parts.served ?? parts.newest).backends;
+  // The list is keyed by name: who came too late for one is told of in a condition.
+  return backends
+    .filter(({ withheld }) => withheld?.reason !== 'NameTaken')
+    .map(({ name, url, withheld }) => {
+      const report = reported.get(name) ?? { name, status: 'unknown', consecutiveFailures: 0, toolCount: 0 };
+      const view = { ...report, ...(url !== undefined && { url }), isWithheld: withheld !== undefined };
+      return withheld === undefined ? view : { ...view, status: 'unavailable', message: withheld.message };
+    });
 };
 
 /** What status said last: an operator that has just started knows nothing better until a pod answers. */
