@@ -5,3 +5,4 @@ export { startNode, type Node } from './node/node.ts';
 export { nodeSupport, skipWithoutNode, type NodeSupport } from './node/support.ts';
 export { ALL_PROGRAMS, CONTROL_PLANE_PROGRAMS, NODE_PROGRAMS, ensurePrograms, type Program } from './programs.ts';
 export { until } from './until.ts';
+export { buildImages, OPERATOR_IMAGE, VMCP_IMAGE, type Images } from './images/build-images.ts';

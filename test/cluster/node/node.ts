@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { filesIn, isReady, prepareAccess, type ApiAccess } from '../api-access.ts';
 import { apiServerArguments, controllerManagerArguments, etcdArguments } from '../control-plane-arguments.ts';
 import { newCrew, type Crew } from '../daemon.ts';
-import { writeImageArchive } from '../image-archive.ts';
+import { writeImageArchive } from '../images/image-archive.ts';
 import { acquire } from '../lock.ts';
 import { ensurePrograms, NODE_PROGRAMS } from '../programs.ts';
 import { scratchFolder } from '../scratch.ts';
@@ -119,7 +119,7 @@ async function startContainers(site: Site, importImage: Node['importImage']): Pr
   await mkdir(root);
   await copyFile(site.programs.pause, join(root, 'pause'));
   const archive = join(site.folder, 'pause.tar');
-  await writeImageArchive(archive, { name: PAUSE_IMAGE, entrypoint: ['/pause'], root });
+  await writeImageArchive({ file: archive, name: PAUSE_IMAGE, root, config: { Entrypoint: ['/pause'] } });
   await importImage(archive);
 }
 
