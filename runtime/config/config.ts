@@ -11,6 +11,7 @@ import { operationalSchema } from './operational.ts';
 import { optimizerSchema } from './optimizer.ts';
 import { fileOutgoingAuthSchema, fileStrategySchema, outgoingAuthSchema } from './outgoing-auth.ts';
 import { rateLimitingSchema } from './rate-limiting.ts';
+import { rule, withRules } from './rules.ts';
 import { stringMap, workloadNameSchema } from './scalars.ts';
 import { secretFiles } from './secret-spelling.ts';
 import { sessionStorageSchema } from './session-storage.ts';
@@ -58,15 +59,29 @@ const formatVersionSchema = z
   .default(FORMAT_VERSION)
   .describe('Version of the form of this file.');
 
-const managementSchema = z
-  .strictObject({
+/** Ed25519 as a JSON Web Key (RFC 8037 §2); further members such as `kid` are kept. */
+const operatorKeySchema = z.looseObject({
+  kty: z.enum(['OKP']).describe('Key type.'),
+  crv: z.enum(['Ed25519']).describe('Curve.'),
+  x: z.string().min(1).describe('Public key, base64url.'),
+});
+
+const managementSchema = withRules(
+  z.strictObject({
     audience: z.string().min(1).optional().describe('Audience of the tokens that open /status.'),
     operatorKeys: z
-      .array(z.record(z.string(), z.unknown()))
+      .array(operatorKeySchema)
       .default([])
       .describe('Public keys (JWK) whose tokens open /status; without any it answers on loopback only.'),
-  })
-  .describe('Access to the management port.');
+  }),
+  rule<{ readonly audience?: unknown; readonly operatorKeys?: readonly unknown[] }>({
+    cel: '!has(self.operatorKeys) || size(self.operatorKeys) == 0 || has(self.audience)',
+    holds: ({ audience, operatorKeys = [] }) => operatorKeys.length === 0 || audience !== undefined,
+    reason: 'operatorKeys needs audience',
+    remedy: 'set audience, or remove operatorKeys',
+    field: 'operatorKeys',
+  }),
+).describe('Access to the management port.');
 
 /** `config.yaml`: the spec's part, `authServer`, and the keys that only the file has (decisions.md, "Config in the cluster"). */
 export const fileSchema = z

@@ -128,7 +128,8 @@ const NAMES: Readonly<Record<string, string>> = {
   string: 'a text',
   boolean: 'true or false',
   int: 'a whole number',
-  number: 'a number',
+  // Every number of the contract is whole; decimals are texts.
+  number: 'a whole number',
   float: 'a number with decimals',
 };
 
@@ -136,7 +137,7 @@ const nameOf = (type: string): string => NAMES[type] ?? `a value of type ${type}
 
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'array';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'number' : 'float';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int' : 'float';
   return typeof value;
 }
 

@@ -18,18 +18,18 @@ export const extensionsSchema = z
   .strictObject({
     allowedHosts: z
       .array(allowedHostSchema)
-      .optional()
+      .default([])
       .describe(
         'Further host names that requests may be addressed to, beside those of the Service and of the public URL.',
       ),
     allowedOrigins: z
       .array(originSchema)
-      .optional()
+      .default([])
       .describe('Web origins that may call the endpoint, beside that of the public URL.'),
     trustedProxies: notYet(
       z
         .array(z.string().max(64))
-        .optional()
+        .default([])
         .describe('Addresses or CIDR blocks of proxies whose Forwarded and X-Forwarded-* headers count.'),
       'trusting proxies',
     ),

@@ -147,7 +147,7 @@ const outgoingAuthOf = <S extends z.ZodType>(strategy: S) =>
       .enum(['inline', 'discovered'])
       .describe('Whether backends and their authentication are listed here or found in the group.'),
     default: strategy.optional().describe('Strategy of backends without an entry of their own.'),
-    backends: z.record(workloadNameSchema, strategy).optional().describe('Strategies by backend name.'),
+    backends: z.record(workloadNameSchema, strategy).default({}).describe('Strategies by backend name.'),
   });
 
 const meaning = 'Authentication to the backends.';

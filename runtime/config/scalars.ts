@@ -57,7 +57,8 @@ export function decimal(max: number) {
       .regex(/^([0-9]*[.])?[0-9]+$/, { error: `not a decimal number in quotes; write, for instance, "${max / 2}"` }),
     rule({
       cel: `double(self) <= ${max.toFixed(1)}`,
-      holds: (value) => Number(value) <= max,
+      // What is no number at all has a problem of its own.
+      holds: (value) => !(Number(value) > max),
       reason: `must be between 0 and ${max}`,
       remedy: `write a number of at most ${max}`,
     }),

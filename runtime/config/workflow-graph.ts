@@ -41,7 +41,10 @@ function unknownStep(name: string, path: (string | number)[]) {
 }
 
 function circle(id: string, name: string, path: (string | number)[]) {
-  const reason = `${JSON.stringify(id)} and ${JSON.stringify(name)} wait for each other`;
+  const reason =
+    id === name
+      ? `${JSON.stringify(id)} waits for itself`
+      : `${JSON.stringify(id)} and ${JSON.stringify(name)} wait for each other`;
   const remedy = 'remove one of the dependencies of the circle';
   return { code: 'custom' as const, path, message: `${reason}; ${remedy}`, params: { reason, remedy } };
 }

@@ -42,6 +42,9 @@ export function parseYaml({ name, text }: ConfigFile): ParsedFile {
   });
   visit(document, {
     Alias: (_, node) => void problems.push({ ...whole, ...at(node.range?.[0] ?? 0), ...ALIAS }),
+    Value: (_, node) => {
+      if (node.tag !== undefined) problems.push({ ...whole, ...at(node.range?.[0] ?? 0), ...TAG });
+    },
     Pair: (_, pair) => {
       if (!isScalar(pair.key) || pair.key.value !== '__proto__') return;
       problems.push({ ...whole, ...at(pair.key.range?.[0] ?? 0), reason: 'is not a usable key', remedy: 'remove it' });
@@ -61,6 +64,8 @@ export function parseYaml({ name, text }: ConfigFile): ParsedFile {
 }
 
 const ALIAS = { reason: 'aliases (*name) are not allowed', remedy: 'write the value out' };
+
+const TAG = { reason: 'tags (!name) are not allowed', remedy: 'write the value without a tag' };
 
 const SYNTAX_REMEDY: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: 'keep one of the two',

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import * as z from 'zod';
+import { formatProblem, notYet, unsupportedIn } from '../../../runtime/config/index.ts';
+import { accepted, problemsOf } from './files.ts';
+
+const backend = { name: 'a', url: 'https://a.example', transport: 'streamable-http' };
+const failureHandling = (more: object) => ({ operational: { failureHandling: more } });
+
+/** What today's runtime refuses, with the place it is refused at. The work that builds a feature deletes its lines. */
+const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, unknown>>])[] = [
+  ['aggregation.conflictResolution', { aggregation: { conflictResolution: 'priority' } }],
+  ['aggregation.conflictResolution', { aggregation: { conflictResolution: 'manual' } }],
+  [
+    'aggregation.conflictResolutionConfig.priorityOrder',
+    { aggregation: { conflictResolutionConfig: { priorityOrder: ['a'] } } },
+  ],
+  ['aggregation.excludeAllTools', { aggregation: { excludeAllTools: true } }],
+  ['aggregation.tools', { aggregation: { tools: [{ workload: 'a' }] } }],
+  ['audit', { audit: { enabled: true } }],
+  ['audit', { audit: { detectApplicationErrors: false } }],
+  ['authServer', { authServer: { issuer: 'https://as.example' } }],
+  ['backends[0].transport', { backends: [{ ...backend, transport: 'sse' }] }],
+  ['backends[0].caBundlePath', { backends: [{ ...backend, type: 'entry', caBundlePath: '/ca.crt' }] }],
+  ['backends[0].headerForward', { backends: [{ ...backend, headerForward: { plaintext: { 'X-A': 'b' } } }] }],
+  ['compositeTools', { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] }],
+  ['extensions.trustedProxies', { extensions: { trustedProxies: ['10.0.0.0/8'] } }],
+  ['incomingAuth.type', { incomingAuth: { type: 'local' } }],
+  ['incomingAuth.authz', { incomingAuth: { type: 'anonymous', authz: { type: 'none' } } }],
+  ['operational.failureHandling.healthCheckInterval', failureHandling({ healthCheckInterval: '31s' })],
+  ['operational.failureHandling.healthCheckTimeout', failureHandling({ healthCheckTimeout: '9s' })],
+  ['operational.failureHandling.unhealthyThreshold', failureHandling({ unhealthyThreshold: 2 })],
+  ['operational.failureHandling.circuitBreaker', failureHandling({ circuitBreaker: { enabled: true } })],
+  ['optimizer', { optimizer: {} }],
+  ['outgoingAuth.default.type', { outgoingAuth: { source: 'inline', default: { type: 'obo' } } }],
+  [
+    'outgoingAuth.backends.a.type',
+    {
+      outgoingAuth: {
+        source: 'inline',
+        backends: { a: { type: 'bearer_token', bearerToken: { tokenFile: '/etc/token' } } },
+      },
+    },
+  ],
+  ['rateLimiting', { rateLimiting: { shared: { maxTokens: 1, refillPeriod: '1s' } } }],
+  ['sessionStorage.provider', { sessionStorage: { provider: 'kvstore', address: 'kv:6379' } }],
+  ['telemetry', { telemetry: { tracingEnabled: true } }],
+];
+
+suite('what is not supported yet', () => {
+  for (const [path, file] of REFUSED) {
+    test(`${path} is refused in ${JSON.stringify(file)}`, () => {
+      const found = problemsOf(file).filter(({ reason }) => reason.startsWith('not supported yet: '));
+      assert.deepEqual(
+        found.map((problem) => problem.path),
+        [path],
+        problemsOf(file).map(formatProblem).join('\n'),
+      );
+      assert.match(found[0]?.remedy ?? '', /^(remove|set) /);
+    });
+  }
+
+  test('the same fields are accepted at their defaults, however these are spelled', () => {
+    accepted({
+      aggregation: { conflictResolution: 'prefix', excludeAllTools: false, tools: [] },
+      audit: { enabled: false, maxDataSize: 1024, detectApplicationErrors: true },
+      compositeTools: undefined,
+      extensions: { trustedProxies: [] },
+      operational: {
+        failureHandling: {
+          healthCheckInterval: '0.5m',
+          healthCheckTimeout: '10000ms',
+          unhealthyThreshold: 3,
+          circuitBreaker: { enabled: false, failureThreshold: 5, timeout: '1m' },
+        },
+      },
+      rateLimiting: {},
+      telemetry: { tracingEnabled: false, samplingRate: '0.05', useLegacyAttributes: true },
+    });
+  });
+
+  test('a mark is found below lists, maps and defaults, and told once for the outermost value', () => {
+    const inner = z.strictObject({ a: notYet(z.boolean().default(true), 'a'), b: z.string().optional() });
+    const schema = z.strictObject({
+      list: z.array(inner).prefault([]),
+      map: z.record(z.string(), inner).optional(),
+      all: notYet(z.strictObject({ deep: inner.optional() }).optional(), 'all'),
+    });
+    const value = {
+      list: [{ a: true }, { a: false }],
+      map: { x: { a: false }, y: {} },
+      all: { deep: { a: false } },
+    };
+    assert.deepEqual(
+      unsupportedIn(schema, value).map(({ path, feature }) => [path.join('.'), feature]),
+      [
+        ['list.1.a', 'a'],
+        ['map.x.a', 'a'],
+        ['all', 'all'],
+      ],
+    );
+  });
+
+  test('a required field names the values that work', () => {
+    const schema = z.strictObject({ type: notYet(z.enum(['a', 'b', 'c']), 'c', { except: ['a', 'b'] }) });
+    assert.deepEqual(unsupportedIn(schema, { type: 'a' }), []);
+    assert.equal(unsupportedIn(schema, { type: 'c' })[0]?.remedy, 'set type to a or b');
+    assert.deepEqual(unsupportedIn(schema, {}), []);
+  });
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, suite, test } from 'node:test';
+import { checkConfigFiles, readConfigFiles } from '../../../runtime/config/index.ts';
+import { MINIMAL, yaml } from './files.ts';
+
+suite('reading the files', () => {
+  let directory = '';
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'vmcp-config-'));
+  });
+  afterEach(() => rm(directory, { recursive: true }));
+
+  const write = (name: string, text: string | Uint8Array) => writeFile(join(directory, name), text);
+
+  test('backends.yaml is read when it lies beside the file', async () => {
+    await write('config.yaml', 'name: a\n');
+    const alone = await readConfigFiles(join(directory, 'config.yaml'));
+    await write('backends.yaml', 'backends: []\n');
+    const both = await readConfigFiles(join(directory, 'config.yaml'));
+    assert.deepEqual(alone, { ok: true, files: [{ name: join(directory, 'config.yaml'), text: 'name: a\n' }] });
+    assert.ok(both.ok);
+    assert.deepEqual(both.files[1], { name: join(directory, 'backends.yaml'), text: 'backends: []\n' });
+  });
+
+  test('both files come from the version that the link names, as in a mounted ConfigMap', async () => {
+    for (const version of ['1', '2']) {
+      await mkdir(join(directory, `..${version}`));
+      await write(`..${version}/config.yaml`, `name: v${version}\n`);
+    }
+    await write('..1/backends.yaml', 'backends: []\n');
+    await symlink('..2', join(directory, '..data'));
+    await symlink('..data/config.yaml', join(directory, 'config.yaml'));
+    // The kubelet has not yet removed the link of a file that the new version lacks.
+    await symlink('..1/backends.yaml', join(directory, 'backends.yaml'));
+    const read = await readConfigFiles(join(directory, 'config.yaml'));
+    assert.deepEqual(read, { ok: true, files: [{ name: join(directory, 'config.yaml'), text: 'name: v2\n' }] });
+  });
+
+  test('a file that is absent, too large or not UTF-8 is a problem with a remedy', async () => {
+    await write('large.yaml', `# ${'x'.repeat(4 * 1024 * 1024)}`);
+    await write('latin.yaml', Uint8Array.of(0x6e, 0xe4));
+    for (const [name, reason] of [
+      ['absent.yaml', /ENOENT/],
+      ['large.yaml', /larger than 4 MiB/],
+      ['latin.yaml', /UTF-8|utf-8/],
+    ] as const) {
+      const read = await readConfigFiles(join(directory, name));
+      assert.ok(!read.ok);
+      assert.match(read.problems[0]?.reason ?? '', reason);
+      assert.ok((read.problems[0]?.remedy ?? '').length > 0);
+    }
+  });
+
+  test('validate says valid and 0, or every problem, their number and 1', async () => {
+    const path = join(directory, 'config.yaml');
+    await write('config.yaml', yaml(MINIMAL));
+    assert.deepEqual(await checkConfigFiles(path), { exitCode: 0, output: `${path}: valid\n` });
+    await write('config.yaml', 'nam: a\n');
+    assert.deepEqual(await checkConfigFiles(path), {
+      exitCode: 1,
+      output: [
+        `${path}:1:1: incomingAuth: is missing; add incomingAuth with type: oidc or local or anonymous`,
+        `${path}:1:1: nam: unknown key; did you mean name?`,
+        '2 problems',
+        '',
+      ].join('\n'),
+    });
+  });
+});
