@@ -28,7 +28,7 @@ export const podsToMark = (configMaps: readonly KubeObject[], pods: readonly Kub
       10,
     );
     const isTold = changed.length === 0 || pod.metadata.annotations?.[configHashAnnotation] === hash;
-    return isTold || isEnding(pod) ? [] : [{ pod, hash }];
+    return isTold || !isOnNode(pod) ? [] : [{ pod, hash }];
   });
 
 /** RFC 3339 in whole seconds, comparable as text; empty for what we never applied. */
@@ -36,9 +36,12 @@ const changedAt = (object: KubeObject): string =>
   object.metadata.managedFields?.find(({ manager, operation }) => manager === fieldManager && operation === 'Apply')
     ?.time ?? '';
 
-const isEnding = (pod: KubeObject): boolean => {
-  const phase = (pod['status'] as { readonly phase?: string } | undefined)?.phase;
-  return pod.metadata.deletionTimestamp !== undefined || phase === 'Succeeded' || phase === 'Failed';
+/** Only there a kubelet has mounted something that may be stale. */
+const isOnNode = (pod: KubeObject): boolean => {
+  const { nodeName } = (pod['spec'] ?? {}) as { readonly nodeName?: string };
+  const { phase } = (pod['status'] ?? {}) as { readonly phase?: string };
+  const isOver = pod.metadata.deletionTimestamp !== undefined || phase === 'Succeeded' || phase === 'Failed';
+  return nodeName !== undefined && !isOver;
 };
 
 /** A pod that is gone by now needs no mark. */

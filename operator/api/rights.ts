@@ -1,0 +1,32 @@
+/** One rule of a Role or ClusterRole, in the form `rules` has it. */
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** Applying a child that does not exist yet takes `patch` and `create`; a look before the first apply takes `get`. */
+const forChildren = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
+
+/** What the operator does in every namespace it watches, and nothing else; `plurals` are the kinds it reads, `reconciled` those it reports on. */
+export const watchedRights = (
+  group: string,
+  kinds: { readonly read: readonly string[]; readonly reconciled: readonly string[] },
+): readonly PolicyRule[] => [
+  { apiGroups: [group], resources: kinds.read, verbs: ['list', 'watch'] },
+  { apiGroups: [group], resources: kinds.reconciled.map((plural) => `${plural}/status`), verbs: ['patch'] },
+  // `blockOwnerDeletion` needs it where OwnerReferencesPermissionEnforcement is on (OpenShift).
+  { apiGroups: [group], resources: kinds.reconciled.map((plural) => `${plural}/finalizers`), verbs: ['update'] },
+  { apiGroups: [''], resources: ['configmaps', 'serviceaccounts', 'services'], verbs: forChildren },
+  { apiGroups: ['apps'], resources: ['deployments'], verbs: forChildren },
+  { apiGroups: ['apps'], resources: ['replicasets'], verbs: ['list', 'watch'] },
+  // `patch` marks pods whose mounted config changed.
+  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'patch'] },
+  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
+];
+
+/** What it does in its own namespace beside that: the Lease, and the key for the management ports. */
+export const ownNamespaceRights: readonly PolicyRule[] = [
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create'] },
+];

@@ -1,0 +1,161 @@
+import { connect as connectTcp, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { readFile, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { ownNamespaceRights, watchedRights } from '../../../operator/api/rights.ts';
+import type { ReconciledKind } from '../../../operator/kinds/kind.ts';
+import { runOperator } from '../../../operator/run.ts';
+import type { Running } from '../../../operator/run.ts';
+import type { ApiAccess, AuditedWrite } from '../../cluster/index.ts';
+import { until } from '../../cluster/index.ts';
+import { widgetCrd, widgetKind, widgetResource } from './widget.ts';
+
+export const operatorUser = 'system:serviceaccount:vmcp-system:vmcp-operator';
+
+/** The operator's account with exactly the rights it names, and the test kind. Answers the path of its kubeconfig. */
+export const installOperator = async (cluster: ApiAccess): Promise<string> => {
+  const metadata = { name: 'vmcp-operator' };
+  const subjects = [{ kind: 'ServiceAccount', name: 'vmcp-operator', namespace: 'vmcp-system' }];
+  const rbac = 'rbac.authorization.k8s.io';
+  const own = { ...metadata, namespace: 'vmcp-system' };
+  const rules = watchedRights('test.vmcp.dev', { read: ['widgets'], reconciled: ['widgets'] });
+  const items = [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'vmcp-system' } },
+    widgetCrd,
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: own },
+    { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata, rules },
+    { apiVersion: `${rbac}/v1`, kind: 'Role', metadata: own, rules: ownNamespaceRights },
+    ...(['ClusterRole', 'Role'] as const).map((kind) => ({
+      apiVersion: `${rbac}/v1`,
+      kind: `${kind}Binding`,
+      metadata: kind === 'Role' ? own : metadata,
+      subjects,
+      roleRef: { apiGroup: rbac, kind, name: 'vmcp-operator' },
+    })),
+  ];
+  await cluster.kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  await until('the test kind to be served', () => cluster.kubectl(['get', 'widgets']));
+  return cluster.kubeconfigFor(await cluster.tokenFor('vmcp-operator', 'vmcp-system'));
+};
+
+export interface Line {
+  readonly level: string;
+  readonly message: string;
+  readonly [field: string]: unknown;
+}
+
+export interface OperatorUnderTest extends Running {
+  readonly log: readonly Line[];
+}
+
+export const startOperatorUnderTest = async (
+  kubeconfig: string,
+  options: { readonly leaderElection?: boolean; readonly kinds?: readonly ReconciledKind[] } = {},
+): Promise<OperatorUnderTest> => {
+  const log: Line[] = [];
+  const note =
+    (level: string) =>
+    (fields: unknown, message?: string): void => {
+      log.push({ level, ...(typeof fields === 'object' ? fields : {}), message: message ?? String(fields) });
+    };
+  const running = await runOperator(
+    {
+      kubeconfig,
+      namespaces: [],
+      operatorNamespace: 'vmcp-system',
+      runtimeImage: 'example.test/vmcp:1',
+      clusterDomain: 'cluster.local',
+      healthPort: 0,
+      workers: 8,
+      leaderElection: options.leaderElection ?? false,
+      logLevel: 'info',
+    },
+    {
+      env: {},
+      kinds: options.kinds ?? [widgetKind],
+      resources: [widgetResource],
+      log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
+    },
+  );
+  return { ...running, log };
+};
+
+/** What the operator wrote that counts: Leases and Events do not (decisions: "No write without a reason"). */
+export const countedWrites = async (cluster: ApiAccess): Promise<readonly AuditedWrite[]> =>
+  (await cluster.writes(operatorUser)).filter(({ resource }) => resource !== 'leases' && resource !== 'events');
+
+/** Waits until the operator has written nothing for `quietMs`. */
+export const untilQuiet = async (cluster: ApiAccess, quietMs = 2500): Promise<void> => {
+  let count = -1;
+  let since = performance.now();
+  await until('the operator to come to rest', async () => {
+    const now = (await countedWrites(cluster)).length;
+    if (now !== count) {
+      count = now;
+      since = performance.now();
+    }
+    return performance.now() - since > quietMs ? true : undefined;
+  });
+};
+
+/** A way to the API server that can be cut. */
+export interface Wire {
+  /** Path of a kubeconfig that goes this way. */
+  readonly kubeconfig: string;
+  /** Connections made so far. */
+  connections(): number;
+  /** Ends every connection; new ones are let through. */
+  cut(): void;
+  /** Ends every connection and refuses new ones. */
+  down(): Promise<void>;
+  up(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const wireTo = async (cluster: ApiAccess, kubeconfig: string): Promise<Wire> => {
+  const target = Number(new URL(cluster.url).port);
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const server = createServer((inner) => {
+    connections += 1;
+    const outer = connectTcp(target, '127.0.0.1');
+    for (const socket of [inner, outer]) {
+      sockets.add(socket);
+      socket
+        .on('error', () => {})
+        .on('close', () => {
+          sockets.delete(socket);
+          inner.destroy();
+          outer.destroy();
+        });
+    }
+    inner.pipe(outer).pipe(inner);
+  });
+  const cut = (): void => sockets.forEach((socket) => socket.destroy());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const path = `${kubeconfig}-wire-${port}`;
+  await writeFile(path, (await readFile(kubeconfig, 'utf8')).replace(cluster.url, `https://127.0.0.1:${port}`));
+  const down = async (): Promise<void> => {
+    const closed = once(server, 'close');
+    server.close();
+    cut();
+    await closed;
+  };
+  return {
+    kubeconfig: path,
+    connections: () => connections,
+    cut,
+    down,
+    up: async () => {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    },
+    stop: async () => {
+      if (server.listening) {
+        await down();
+      }
+    },
+  };
+};
