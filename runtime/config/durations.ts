@@ -70,6 +70,11 @@ export function duration(options: DurationOptions = {}) {
   return schema;
 }
 
+/** Whether a field holds a duration, whatever its bounds and default. */
+export function isDuration(schema: z.core.$ZodType): boolean {
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }).pattern === DURATION_PATTERN.source;
+}
+
 /** A duration that may be left out, with the default that then holds. */
 export function durationOr(defaultText: string, options: DurationOptions = {}) {
   return duration(options).prefault(defaultText);

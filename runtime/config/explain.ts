@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { isDuration } from './durations.ts';
 import { nearest } from './nearest.ts';
 import { FILE_KEY_OF_SECRET_REF } from './secret-spelling.ts';
 import { fieldsOf, isOptional, isRecord, schemaAt, typeOf, wordsOf } from './schema-walk.ts';
@@ -111,14 +112,14 @@ function wrongWord({ path, given, words }: Wrong & { words: readonly string[] })
 const choice = (words: readonly string[]): string =>
   words.map((word) => (word === '' ? '"" (empty)' : word)).join(' or ');
 
-/** How a missing key is written: `type: oidc or anonymous`, or the required keys of an object. */
+/** How a missing key is written: `type: oidc or anonymous`, or the required keys of an object, or what it is. */
 function hint(key: string, field: z.core.$ZodType | undefined): string {
   if (field === undefined) return key;
   const words = wordsOf(field);
   if (words !== undefined) return `${key}: ${choice(words)}`;
   const required = Object.entries(fieldsOf(field) ?? {}).filter(([, inner]) => !isOptional(inner));
-  if (required.length === 0) return `${key}: ${nameOf(typeOf(field))}`;
-  return `${key} with ${required.map(([name, inner]) => hint(name, inner)).join(', ')}`;
+  if (required.length > 0) return `${key} with ${required.map(([name, inner]) => hint(name, inner)).join(', ')}`;
+  return `${key}: ${isDuration(field) ? 'a duration such as 30s' : nameOf(typeOf(field))}`;
 }
 
 const NAMES: Readonly<Record<string, string>> = {

@@ -46,7 +46,7 @@ function* walk(schema: z.core.$ZodType, value: unknown, path: readonly (string |
   if (value === undefined) return;
   const mark = notYetOf(schema);
   if (mark !== undefined && counts(schema, value, mark)) {
-    yield unsupported(mark, path);
+    yield unsupported(mark, schema, path);
     return;
   }
   const inner = innerOf(schema);
@@ -89,9 +89,10 @@ function emptyLike(value: unknown): unknown {
   return value === '' || value === false ? value : undefined;
 }
 
-function unsupported({ feature, except }: NotYet, path: readonly (string | number)[]): Unsupported {
+function unsupported({ feature, except }: NotYet, schema: z.core.$ZodType, path: readonly (string | number)[]) {
   const key = path.at(-1) ?? 'it';
-  const remedy =
-    except.length > 0 ? `set ${key} to ${except.join(' or ')}` : `remove ${key}, or leave it at its default`;
-  return { path, feature, reason: `not supported yet: ${feature}`, remedy };
+  const reason = `not supported yet: ${feature}`;
+  if (except.length > 0) return { path, feature, reason, remedy: `set ${key} to ${except.join(' or ')}` };
+  const hasDefault = z.safeParse(schema, undefined).data !== undefined;
+  return { path, feature, reason, remedy: hasDefault ? `remove ${key}, or leave it at its default` : `remove ${key}` };
 }
