@@ -1,8 +1,8 @@
 import type { SchemaNode } from './structural.ts';
 
 /**
- * The value as the API server stores it: defaults filled in wherever their parent object is there, a null that a default
- * replaces included. Returns a copy; unknown fields stay.
+ * The value as the API server stores it: a known field that is null counts as left out, and defaults are filled in
+ * wherever their parent object is there. Returns a copy; unknown fields stay.
  */
 export function withDefaults(node: SchemaNode, value: unknown): unknown {
   if (Array.isArray(value)) {
@@ -17,7 +17,7 @@ function objectWithDefaults(node: SchemaNode, value: Fields): Fields {
   const filled: Record<string, unknown> = {};
   for (const [key, field] of Object.entries(value)) {
     const child = ownOf(properties, key) ?? additionalProperties;
-    if (field === undefined || (field === null && child?.default !== undefined)) continue;
+    if (field === undefined || (field === null && child !== undefined)) continue;
     filled[key] = child === undefined ? structuredClone(field) : withDefaults(child, field);
   }
   for (const [key, child] of Object.entries(properties)) {
