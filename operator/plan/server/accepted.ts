@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../object.ts';
+import { canonicalJson } from '../canonical.ts';
 import type { ConfigFiles } from '../plan.ts';
 import { mountedConfigMap } from './pod-template.ts';
 import type { ServerSpec } from './spec.ts';
@@ -14,7 +15,7 @@ export interface Accepted {
 export const ACCEPTED_KEY = 'accepted.json';
 
 export const acceptedText = (spec: ServerSpec, generation: number | undefined): string =>
-  `${JSON.stringify({ ...(generation !== undefined && { generation }), spec })}\n`;
+  `${canonicalJson({ ...(generation !== undefined && { generation }), spec })}\n`;
 
 /**
  * Decisions "Last good spec": kept in the ConfigMap that the Deployment's template names; if that one is lost, in the

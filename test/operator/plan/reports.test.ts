@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { isRoutable, mergeReports } from '../../../operator/plan/server/reports.ts';
+import type { BackendStatus, StatusReport } from '../../../runtime/edge/status-report.ts';
+import { report } from './world.ts';
+
+const merged = (...views: readonly BackendStatus[]): BackendStatus | undefined =>
+  mergeReports(new Map(views.map((status, index) => [`pod-${index}`, report({ a: status })]))).backends.get('a')
+    ?.status;
+
+const rows: readonly (readonly [readonly BackendStatus[], BackendStatus])[] = [
+  [['ready', 'ready'], 'ready'],
+  [['ready', 'unknown'], 'ready'],
+  [['ready', 'unauthenticated'], 'unauthenticated'],
+  [['ready', 'unavailable'], 'degraded'],
+  [['unauthenticated', 'degraded'], 'degraded'],
+  [['unavailable', 'degraded'], 'unavailable'],
+  [['unavailable', 'unknown'], 'unavailable'],
+  [['unknown', 'unknown'], 'unknown'],
+];
+
+for (const [views, expected] of rows) {
+  test(`replicas that see ${views.join(' and ')} make it ${expected}`, () => {
+    assert.equal(merged(...views), expected);
+    assert.equal(merged(...views.toReversed()), expected);
+  });
+}
+
+const anyStatus = fc.constantFrom<BackendStatus>('ready', 'degraded', 'unavailable', 'unauthenticated', 'unknown');
+
+test('a backend counts as routable only when every replica that knows it can route to it', () => {
+  fc.assert(
+    fc.property(fc.array(anyStatus, { minLength: 1, maxLength: 5 }), (views) => {
+      const known = views.filter((status) => status !== 'unknown');
+      assert.equal(isRoutable(merged(...views) ?? 'unknown'), known.length > 0 && known.every(isRoutable));
+    }),
+  );
+});
+
+test('the order in which replicas are asked does not matter', () => {
+  const views: readonly (readonly [string, StatusReport | 'unreachable'])[] = [
+    ['b', report({ a: 'ready', c: 'unavailable' })],
+    ['a', 'unreachable'],
+    ['d', report({ a: 'unavailable' })],
+  ];
+  assert.deepEqual(mergeReports(new Map(views)), mergeReports(new Map(views.toReversed())));
+});

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { BackendStatus } from '../../../runtime/edge/status-report.ts';
+import { covers } from '../../requirements.ts';
+import { availableDeployment, condition, entry, group, planOf, report, server, statusOf } from './world.ts';
+
+const statusWith = (backends: Readonly<Record<string, BackendStatus>>) =>
+  statusOf(
+    planOf({
+      objects: [server(), group(), ...Object.keys(backends).map((name) => entry(name)), availableDeployment],
+      reports: new Map([['pod-a', report(backends)]]),
+    }),
+  );
+
+covers('status.backend-count.counts-ready', 'status.backend-count.counts-unauthenticated');
+test('ready and unauthenticated backends count as routable', () => {
+  assert.equal(statusWith({})['backendCount'], 0);
+  assert.equal(statusWith({ a: 'ready', b: 'ready', c: 'ready' })['backendCount'], 3);
+  assert.equal(statusWith({ a: 'ready', b: 'unauthenticated' })['backendCount'], 2);
+});
+
+covers('status.backend-count', 'status.backend-count.excludes-degraded', 'status.backend-count.excludes-unknown');
+test('unavailable, degraded and unknown backends are listed and not counted', () => {
+  for (const down of ['unavailable', 'degraded', 'unknown'] as const) {
+    const status = statusWith({ a: 'ready', b: down });
+    assert.equal(status['backendCount'], 1, down);
+    assert.equal((status['discoveredBackends'] as readonly unknown[]).length, 2);
+    assert.equal(status['phase'], 'Degraded');
+  }
+});
+
+covers('status.discovered.list', 'status.discovered.url');
+test('every member of the group is listed with its url, members of other groups are not', () => {
+  const stranger = entry('stranger', { groupRef: { name: 'others' } });
+  const { status } = planOf({ objects: [server(), group(), entry('beta'), entry('alpha'), stranger] });
+  const listed = status?.['discoveredBackends'] as readonly { name: string; url: string }[];
+  assert.deepEqual(
+    listed.map(({ name, url }) => [name, url]),
+    [
+      ['alpha', 'http://alpha/mcp'],
+      ['beta', 'http://beta/mcp'],
+    ],
+  );
+});
+
+covers('operator.group-ref.must-exist', 'operator.ref.group.same-namespace');
+test('a group that is missing, or in another namespace only, is reported and nothing is made', () => {
+  for (const objects of [[server()], [server(), group('tools', 'elsewhere')], [server(), group('other')]]) {
+    const plan = planOf({ objects });
+    assert.equal(statusOf(plan)['phase'], 'Pending');
+    assert.equal(condition(plan, 'GroupResolved')?.reason, 'GroupNotFound');
+    assert.equal(condition(plan, 'Ready')?.status, 'False');
+    assert.deepEqual(plan.objects, undefined);
+  }
+});
+
+covers('status.message');
+test('every phase but Ready says why', () => {
+  assert.match(String(statusOf(planOf({ objects: [server()] }))['message']), /MCPGroup tools/);
+  assert.match(String(statusWith({ a: 'unavailable' })['message']), /a \(unavailable\)/);
+});
+
+covers('status.oidc-config-hash.absent', 'status.telemetry-config-hash.absent');
+test('hashes of configurations that nothing refers to are absent', () => {
+  const status = statusWith({ a: 'ready' });
+  assert.equal(Object.hasOwn(status, 'oidcConfigHash'), false);
+  assert.equal(Object.hasOwn(status, 'telemetryConfigHash'), false);
+});
+
+covers('status.discovered.circuit-state-disabled', 'status.discovered.circuit-last-changed-disabled');
+test('without a circuit breaker a backend shows no circuit', () => {
+  const [backend] = statusWith({ a: 'ready' })['discoveredBackends'] as readonly object[];
+  assert.deepEqual(Object.keys(backend ?? {}), ['name', 'url', 'status', 'authType', 'consecutiveFailures']);
+});
+
+test('facts are there whatever they say, problems only while they exist', () => {
+  const types = (plan: ReturnType<typeof planOf>): readonly string[] =>
+    (statusOf(plan)['conditions'] as readonly { type: string }[]).map(({ type }) => type);
+  const facts = ['Valid', 'GroupResolved', 'BackendsDiscovered', 'BackendsRoutable', 'StatusReachable', 'Ready'];
+  assert.deepEqual(types(planOf({ objects: [server()] })), facts);
+  assert.deepEqual(types(planOf({ objects: [server({ replicas: 2 }), group()] })), [...facts, 'SessionsNotDurable']);
+});
+
+test('a server that waits is no news, one that serves or fails is', () => {
+  assert.deepEqual(planOf({ objects: [server(), group(), entry('a')] }).events, []);
+  const ready = planOf({ objects: [server(), group(), availableDeployment] });
+  assert.deepEqual(
+    ready.events.map(({ type, reason }) => [type, reason]),
+    [['Normal', 'Serving']],
+  );
+  const failed = planOf({ objects: [server({ telemetryConfigRef: { name: 'x' } }), group()] });
+  assert.deepEqual(
+    failed.events.map(({ type, reason }) => [type, reason]),
+    [
+      ['Warning', 'NotSupportedYet'],
+      ['Warning', 'NothingToServe'],
+    ],
+  );
+});
+
+test('credentials in the url of an entry appear nowhere', () => {
+  const plan = planOf({
+    objects: [server(), group(), entry('a', { remoteUrl: 'https://me:hunter2@example.com/mcp' })],
+  });
+  assert.doesNotMatch(JSON.stringify(plan), /hunter2/);
+  assert.equal(condition(plan, 'BackendsWithheld')?.reason, 'Invalid');
+});
