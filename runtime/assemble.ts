@@ -1,4 +1,4 @@
-import { BackendSet } from './backends/index.ts';
+import { BackendSet, SessionLinks } from './backends/index.ts';
 import type { Inbound, Message, Reply } from './call.ts';
 import type { Clock } from './clock.ts';
 import type { Config, ConfigFile } from './config/index.ts';
@@ -78,7 +78,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const backends = new BackendSet({ clock, random, clientInfo, limits: BACKEND_LIMITS, onChange });
   const offer: Offer = makeOffer(backends, () => offerSettingsOf(config.current()));
   const limits = { ttlMs: options.sessionTtlMs, count: MAX_SESSIONS };
-  const sessions = new Sessions(limits, { clock, newId: deps.newSessionId });
+  const sessions = new Sessions(limits, { clock, newId: deps.newSessionId, newLinks: () => new SessionLinks() });
   let hosts = hostCheck(hostRulesOf(config.current()));
   const endpoint = mcpEndpoint({
     hosts: () => hosts,

@@ -74,7 +74,10 @@ export class Catalogue {
 
   /** A real call has ended. When it contradicts the status, the list is asked for at once and decides. */
   noteCall(succeeded: boolean): void {
-    if (succeeded !== (this.#state.status === 'ready') && this.#timer) void this.#refresh();
+    const isNews = succeeded !== (this.#state.status === 'ready');
+    const sinceMs = this.#deps.clock.now() - (this.#state.checkedAt ?? 0);
+    // Not for every call of a burst.
+    if (isNews && sinceMs >= FIRST_RETRY_MS) void this.#refresh();
   }
 
   async #refresh(): Promise<void> {

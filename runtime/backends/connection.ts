@@ -55,8 +55,8 @@ export const openConnection = (
           exchange,
         );
       }),
-    close: () => pool.close(),
-    destroy: () => pool.destroy(),
+    close: () => pool.close().catch(() => undefined),
+    destroy: () => pool.destroy().catch(() => undefined),
   };
 };
 

@@ -86,6 +86,7 @@ export class BackendSession {
   async #exchange(call: BackendCall, signal: AbortSignal, heard: () => void): Promise<Buffer> {
     try {
       const open = this.#open ?? (await this.#openWith(call));
+      heard();
       const response = await this.#post(open, call, signal, heard);
       if (!(await this.#isGone(open, response, call))) return this.#answer(response, call);
       if (this.#open === open) this.#open = undefined;

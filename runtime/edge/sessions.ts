@@ -1,4 +1,4 @@
-import { SessionLinks } from '../backends/index.ts';
+import type { SessionLinks } from '../backends/index.ts';
 import { isSameCaller, type Caller } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
@@ -9,16 +9,23 @@ export class Session {
   readonly caller: Caller;
   /** The protocol revision agreed on. */
   readonly revision: string;
-  readonly links = new SessionLinks();
+  readonly links: SessionLinks;
   /** Calls under way, by the JSON text of their id. */
   readonly #calls = new Map<string, AbortController>();
   usedAt: number;
 
-  constructor(id: string, caller: Caller, revision: string, now: number) {
+  constructor({
+    id,
+    caller,
+    revision,
+    links,
+    usedAt,
+  }: Pick<Session, 'id' | 'caller' | 'revision' | 'links' | 'usedAt'>) {
     this.id = id;
     this.caller = caller;
     this.revision = revision;
-    this.usedAt = now;
+    this.links = links;
+    this.usedAt = usedAt;
   }
 
   get isIdle(): boolean {
@@ -57,6 +64,8 @@ export interface SessionDeps {
   readonly clock: Clock;
   /** An id of at least 128 random bits. */
   readonly newId: () => string;
+  /** Where the session's backend sessions will be kept. */
+  readonly newLinks: () => SessionLinks;
 }
 
 const SWEEP_MS = 60_000;
@@ -82,7 +91,8 @@ export class Sessions {
   create(caller: Caller, revision: string): Session {
     this.#endExpired();
     if (this.#sessions.size >= this.#limits.count) this.#endIdlest();
-    const session = new Session(this.#deps.newId(), caller, revision, this.#deps.clock.now());
+    const { newId, newLinks, clock } = this.#deps;
+    const session = new Session({ id: newId(), caller, revision, links: newLinks(), usedAt: clock.now() });
     this.#sessions.set(session.id, session);
     return session;
   }
