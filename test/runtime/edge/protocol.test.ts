@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Running } from '../../../runtime/start.ts';
+import { VERSION } from '../../../runtime/version.ts';
+import { covers } from '../../requirements.ts';
+import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { answerOf, INITIALIZE, openSession, post, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
+import { configFile, startRuntime } from '../../fixtures/runtime.ts';
+
+let backend: FixtureBackend;
+let running: Running;
+let session: RawSession;
+before(async () => {
+  backend = await startBackend();
+  running = await startRuntime(
+    configFile(
+      { a: backend.url },
+      { extensions: { allowedHosts: ['tools.example.com'], allowedOrigins: ['https://app.example.com'] } },
+    ),
+  );
+  session = await openSession(running.url);
+});
+after(async () => {
+  await running.stop();
+  await backend.close();
+});
+
+const errorOf = ({ json }: RawAnswer) =>
+  (json as { error: { code: number; message: string; data: { correlationId?: string; reason?: string } } }).error;
+
+const initializeAs = (protocolVersion: string) =>
+  post(running.url, { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion } });
+
+describe('initialize', () => {
+  for (const revision of ['2025-03-26', '2025-06-18', '2025-11-25']) {
+    test(`echoes ${revision}`, async () => {
+      const { json } = await initializeAs(revision);
+      assert.equal((json as { result: { protocolVersion: string } }).result.protocolVersion, revision);
+    });
+  }
+
+  for (const revision of ['2024-11-05', '2026-07-28', 'never']) {
+    test(`answers 2025-11-25 to ${revision}`, async () => {
+      const { json } = await initializeAs(revision);
+      assert.equal((json as { result: { protocolVersion: string } }).result.protocolVersion, '2025-11-25');
+    });
+  }
+
+  covers('endpoints.mcp.one-server-identity', 'endpoints.mcp.streamable-http');
+  test('tells one identity, only what is built, the backends and how names are made', () => {
+    const { status, json } = session.initialize;
+    assert.equal(status, 200);
+    assert.deepEqual(json, {
+      jsonrpc: '2.0',
+      id: 0,
+      result: {
+        protocolVersion: '2025-11-25',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'test', version: VERSION },
+        instructions:
+          'This server joins the tools of: a. A tool\'s name is "<backend>_" followed by the name its backend gives it.',
+      },
+    });
+  });
+
+  test('gives each session 256 random bits', () => {
+    assert.match(session.id, /^[A-Za-z0-9_-]{43}$/);
+  });
+
+  test('without a protocol version is refused', async () => {
+    assert.equal(errorOf(await post(running.url, { ...INITIALIZE, params: {} })).code, -32602);
+  });
+});
+
+describe('a request that is not one', () => {
+  const rows: readonly (readonly [string, string, number, number])[] = [
+    ['not JSON', '{"jsonrpc"', 400, -32700],
+    ['nothing', '', 400, -32700],
+    ['two messages', '{"jsonrpc":"2.0","id":1,"method":"ping"}{}', 400, -32700],
+    ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', 400, -32600],
+    ['a number', '1', 400, -32600],
+    ['JSON-RPC 1.0', '{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, -32600],
+    ['no method', '{"jsonrpc":"2.0","id":1}', 400, -32600],
+    ['a method that is no string', '{"jsonrpc":"2.0","id":1,"method":2}', 400, -32600],
+    ['a null id', '{"jsonrpc":"2.0","id":null,"method":"ping"}', 400, -32600],
+    ['positional params', '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', 400, -32600],
+    ['a method given twice', '{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"tools/list"}', 400, -32600],
+    [
+      'a name given twice',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a_echo","name":"b"}}',
+      400,
+      -32600,
+    ],
+  ];
+  for (const [what, body, status, code] of rows) {
+    test(`${what} is refused with ${code}`, async () => {
+      const answer = await session.send(body);
+      assert.equal(answer.status, status);
+      assert.equal(errorOf(answer).code, code);
+      assert.match(errorOf(answer).data.correlationId ?? '', /^[0-9a-f-]{36}$/);
+    });
+  }
+});
+
+describe('media types', () => {
+  const rows: readonly (readonly [Record<string, string>, number])[] = [
+    [{ 'content-type': 'text/plain' }, 415],
+    [{ 'content-type': '' }, 415],
+    [{ 'content-type': 'application/jsonp' }, 415],
+    [{ 'content-type': 'application/json; charset=utf-8' }, 200],
+    [{ accept: 'text/html' }, 406],
+    [{ accept: '*/*' }, 200],
+    [{ accept: 'application/json' }, 200],
+  ];
+  for (const [headers, status] of rows) {
+    test(`${JSON.stringify(headers)} → ${status}`, async () => {
+      const answer = await post(running.url, INITIALIZE, headers);
+      assert.equal(answer.status, status);
+      if (status !== 200) assert.equal(errorOf(answer).code, -32600);
+    });
+  }
+});
+
+test('a body above 4 MiB is refused, announced or not', async () => {
+  const big = 'x'.repeat(4 * 1024 * 1024);
+  const announced = await session.send({ jsonrpc: '2.0', id: 1, method: 'ping', params: { big } });
+  assert.equal(announced.status, 413);
+  assert.equal(errorOf(announced).code, -32600);
+  const chunks = new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(Buffer.from(big));
+      controller.enqueue(Buffer.from(big));
+      controller.close();
+    },
+  });
+  const headers = { 'content-type': 'application/json', 'mcp-session-id': session.id };
+  const chunked = await fetch(running.url, { method: 'POST', headers, body: chunks, duplex: 'half' });
+  assert.equal(chunked.status, 413);
+});
+
+describe('sessions', () => {
+  const ping = { jsonrpc: '2.0', id: 9, method: 'ping' };
+
+  test('a request without one is refused with 400', async () => {
+    const answer = await post(running.url, ping);
+    assert.equal(answer.status, 400);
+    assert.equal(errorOf(answer).code, -32000);
+  });
+
+  test('an unknown one is refused with 404 and -32001', async () => {
+    const answer = await post(running.url, ping, { 'mcp-session-id': 'nobody' });
+    assert.equal(answer.status, 404);
+    assert.equal((answer.json as { id: number }).id, 9);
+    assert.equal(errorOf(answer).code, -32001);
+    assert.equal(errorOf(answer).data.reason, 'session_not_found');
+  });
+
+  test('DELETE ends one, and it alone', async () => {
+    const [mine, other] = [await openSession(running.url), await openSession(running.url)];
+    assert.equal((await mine.end()).status, 204);
+    assert.equal((await mine.request('ping')).status, 404);
+    assert.equal((await mine.end()).status, 404);
+    assert.equal((await other.request('ping')).status, 200);
+  });
+});
+
+describe('the protocol version header', () => {
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  for (const revision of ['2025-03-26', '2025-06-18', '2025-11-25', '']) {
+    test(`${revision || 'absent'} is accepted`, async () => {
+      assert.equal((await session.send(ping, { 'mcp-protocol-version': revision })).status, 200);
+    });
+  }
+  test('an unknown one is refused with 400 and what is supported', async () => {
+    const answer = await session.send(ping, { 'mcp-protocol-version': '1999-01-01' });
+    assert.equal(answer.status, 400);
+    assert.match(errorOf(answer).message, /2025-03-26, 2025-06-18, 2025-11-25/);
+  });
+});
+
+describe('messages', () => {
+  test('ping is answered', async () => {
+    assert.deepEqual((await session.send({ jsonrpc: '2.0', id: 'p', method: 'ping' })).json, {
+      jsonrpc: '2.0',
+      id: 'p',
+      result: {},
+    });
+  });
+
+  test('a notification is accepted without an answer', async () => {
+    const answer = await session.send({ jsonrpc: '2.0', method: 'notifications/whatever' });
+    assert.equal(answer.status, 202);
+    assert.equal(answer.text, '');
+  });
+
+  test('a response is accepted without an answer', async () => {
+    assert.equal((await session.send({ jsonrpc: '2.0', id: 1, result: {} })).status, 202);
+  });
+
+  test('an unknown method is refused with -32601', async () => {
+    const answer = await session.request('resources/list');
+    assert.equal(answer.status, 200);
+    assert.equal(errorOf(answer).code, -32601);
+  });
+
+  covers('aggregation.members.only-group');
+  test('an unknown tool is refused with -32602 and reaches no backend', async () => {
+    const before = backend.requests.length;
+    for (const name of ['echo', 'a_nothing', 'b_echo', '']) {
+      const answer = await session.call(name);
+      assert.equal(answer.status, 200);
+      assert.equal(errorOf(answer).code, -32602);
+      assert.equal(errorOf(answer).data.reason, 'unknown_name');
+    }
+    assert.equal(backend.requests.length, before);
+  });
+
+  test('a call without a name is refused with -32602', async () => {
+    assert.equal(errorOf(await session.request('tools/call', {})).code, -32602);
+    assert.equal(errorOf(await session.request('tools/call', { name: 1 })).code, -32602);
+  });
+
+  test('a cursor that is not ours is refused with -32602', async () => {
+    for (const cursor of ['x', 'YQ', 1])
+      assert.equal(errorOf(await session.request('tools/list', { cursor })).code, -32602);
+  });
+});
+
+describe('HTTP', () => {
+  test('GET is 405 and tells what is allowed', async () => {
+    const answer = await answerOf(await fetch(running.url, { headers: { accept: 'text/event-stream' } }));
+    assert.equal(answer.status, 405);
+    assert.equal(answer.headers.get('allow'), 'POST, DELETE, OPTIONS');
+  });
+
+  test('the endpoint answers at / too', async () => {
+    assert.equal((await post(new URL('/', running.url).href, INITIALIZE)).status, 200);
+    assert.equal((await post(`${running.url}?x=1`, INITIALIZE)).status, 200);
+  });
+
+  test('any other path is 404', async () => {
+    assert.equal((await post(new URL('/mcp2', running.url).href, INITIALIZE)).status, 404);
+  });
+
+  test('/health is open', async () => {
+    assert.deepEqual(await (await fetch(new URL('/health', running.url))).json(), { status: 'ok' });
+  });
+});
+
+describe('Host and Origin', () => {
+  test('a foreign Host is refused with 403 and the remedy', async () => {
+    const { status, body } = await withHost('evil.example.com');
+    assert.equal(status, 403);
+    assert.match(body, /extensions\.allowedHosts/);
+  });
+
+  test('a listed Host is served', async () => {
+    assert.equal((await withHost('tools.example.com')).status, 200);
+  });
+
+  test('a foreign Origin is refused with 403, without CORS headers', async () => {
+    const answer = await post(running.url, INITIALIZE, { origin: 'https://evil.example.com' });
+    assert.equal(answer.status, 403);
+    assert.equal(answer.headers.get('access-control-allow-origin'), null);
+  });
+
+  test('an allowed Origin gets CORS answers, also on refusals', async () => {
+    const origin = 'https://app.example.com';
+    const answer = await post(running.url, INITIALIZE, { origin });
+    assert.equal(answer.headers.get('access-control-allow-origin'), origin);
+    assert.match(answer.headers.get('access-control-expose-headers') ?? '', /Mcp-Session-Id/);
+    const refused = await post(running.url, '{', { origin });
+    assert.equal(refused.headers.get('access-control-allow-origin'), origin);
+  });
+
+  test('a preflight is answered', async () => {
+    const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'POST' };
+    const answer = await fetch(running.url, { method: 'OPTIONS', headers });
+    assert.equal(answer.status, 204);
+    assert.match(answer.headers.get('access-control-allow-headers') ?? '', /mcp-session-id/);
+    assert.match(answer.headers.get('access-control-allow-methods') ?? '', /POST/);
+  });
+});
+
+describe('a client of 2026-07-28', () => {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  for (const method of ['server/discover', 'tools/list']) {
+    test(`gets an answer to ${method} that reads as an older server`, async () => {
+      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
+      const answer = await post(
+        running.url,
+        { jsonrpc: '2.0', id: 'probe-1', method, params: { _meta: meta } },
+        headers,
+      );
+      assert.equal(answer.status, 400);
+      assert.equal((answer.json as { id: string }).id, 'probe-1');
+      const { code } = errorOf(answer);
+      assert.ok(code < -32099 || code > -32020, `${code} belongs to the newer revision`);
+    });
+  }
+});
+
+/** fetch does not let one choose the Host. */
+const withHost = async (host: string): Promise<{ status: number; body: string }> => {
+  const { request } = await import('node:http');
+  const { hostname, port, pathname } = new URL(running.url);
+  const headers = { host, 'content-type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    const sent = request({ hostname, port, path: pathname, method: 'POST', headers }, (response) => {
+      let body = '';
+      response.on('data', (chunk: Buffer) => (body += String(chunk)));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+    });
+    sent.on('error', reject);
+    sent.end(JSON.stringify(INITIALIZE));
+  });
+};
