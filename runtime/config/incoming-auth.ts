@@ -80,7 +80,7 @@ const fileOidcSchema = withRules(
     clientSecretFile: filePathSchema.optional().describe('File that holds the client secret.'),
     advertisedScopes: z.array(z.string()).optional().describe('Scopes shown in the protected-resource metadata.'),
     issuerKeys: z
-      .strictObject({ keys: z.array(z.record(z.string(), z.unknown())) })
+      .strictObject({ keys: z.array(z.record(z.string(), z.unknown())).describe('The keys (JWK).') })
       .optional()
       .describe('Public keys of the issuer (JWK set), used instead of fetching them.'),
     caBundlePath: filePathSchema.optional().describe('File with the certificate authorities of the issuer.'),

@@ -91,14 +91,20 @@ const siblings = [
 export const strategySchema = withRules(
   z.strictObject({
     type: typeOf(words),
-    headerInjection: withRules(z.strictObject(headerInjectionShape), exactlyOne('headerValue', 'headerValueEnv'))
-      .optional()
-      .describe('Header with a fixed value; for type header_injection.'),
-    tokenExchange: withRules(z.strictObject(tokenExchangeShape), atMostOne('clientSecret', 'clientSecretEnv'))
-      .optional()
-      .describe('Token exchange; for type token_exchange.'),
-    upstreamInject: upstreamInjectSchema.optional(),
-    cloudSts: cloudStsSchema.optional(),
+    headerInjection: notYet(
+      withRules(z.strictObject(headerInjectionShape), exactlyOne('headerValue', 'headerValueEnv'))
+        .optional()
+        .describe('Header with a fixed value; for type header_injection.'),
+      feature,
+    ),
+    tokenExchange: notYet(
+      withRules(z.strictObject(tokenExchangeShape), atMostOne('clientSecret', 'clientSecretEnv'))
+        .optional()
+        .describe('Token exchange; for type token_exchange.'),
+      feature,
+    ),
+    upstreamInject: notYet(upstreamInjectSchema.optional(), feature),
+    cloudSts: notYet(cloudStsSchema.optional(), feature),
   }),
   ...siblings,
 );
@@ -107,35 +113,44 @@ export const strategySchema = withRules(
 export const fileStrategySchema = withRules(
   z.strictObject({
     type: typeOf([...words, 'bearer_token']),
-    headerInjection: withRules(
-      z.strictObject({
-        ...headerInjectionShape,
-        headerValueFile: filePathSchema.optional().describe('File that holds the value.'),
-      }),
-      exactlyOne('headerValue', 'headerValueEnv', 'headerValueFile'),
-    )
-      .optional()
-      .describe('Header with a fixed value; for type header_injection.'),
-    tokenExchange: withRules(
-      z.strictObject({
-        ...tokenExchangeShape,
-        clientSecretFile: filePathSchema.optional().describe('File that holds the client secret.'),
-        externalTokenHeaderName: z
-          .string()
-          .min(1)
-          .optional()
-          .describe('Header for the exchanged token; Authorization when left out.'),
-      }),
-      atMostOne('clientSecret', 'clientSecretEnv', 'clientSecretFile'),
-    )
-      .optional()
-      .describe('Token exchange; for type token_exchange.'),
-    bearerToken: z
-      .strictObject({ tokenFile: filePathSchema.describe('File that holds the token.') })
-      .optional()
-      .describe('Fixed token; for type bearer_token.'),
-    upstreamInject: upstreamInjectSchema.optional(),
-    cloudSts: cloudStsSchema.optional(),
+    headerInjection: notYet(
+      withRules(
+        z.strictObject({
+          ...headerInjectionShape,
+          headerValueFile: filePathSchema.optional().describe('File that holds the value.'),
+        }),
+        exactlyOne('headerValue', 'headerValueEnv', 'headerValueFile'),
+      )
+        .optional()
+        .describe('Header with a fixed value; for type header_injection.'),
+      feature,
+    ),
+    tokenExchange: notYet(
+      withRules(
+        z.strictObject({
+          ...tokenExchangeShape,
+          clientSecretFile: filePathSchema.optional().describe('File that holds the client secret.'),
+          externalTokenHeaderName: z
+            .string()
+            .min(1)
+            .optional()
+            .describe('Header for the exchanged token; Authorization when left out.'),
+        }),
+        atMostOne('clientSecret', 'clientSecretEnv', 'clientSecretFile'),
+      )
+        .optional()
+        .describe('Token exchange; for type token_exchange.'),
+      feature,
+    ),
+    bearerToken: notYet(
+      z
+        .strictObject({ tokenFile: filePathSchema.describe('File that holds the token.') })
+        .optional()
+        .describe('Fixed token; for type bearer_token.'),
+      feature,
+    ),
+    upstreamInject: notYet(upstreamInjectSchema.optional(), feature),
+    cloudSts: notYet(cloudStsSchema.optional(), feature),
   }),
   ...siblings,
   ...presentExactlyWhen({ key: 'type', is: 'bearer_token' }, 'bearerToken'),

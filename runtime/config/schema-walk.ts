@@ -57,7 +57,7 @@ export function schemaAt(schema: z.core.$ZodType, path: readonly PropertyKey[]):
 
 /** Whether a value may be left out. */
 export function isOptional(schema: z.core.$ZodType): boolean {
-  return schema._zod.optin === 'optional';
+  return schema._zod.optin !== undefined;
 }
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -32,18 +32,30 @@ const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, u
   ['operational.failureHandling.unhealthyThreshold', failureHandling({ unhealthyThreshold: 2 })],
   ['operational.failureHandling.circuitBreaker', failureHandling({ circuitBreaker: { enabled: true } })],
   ['optimizer', { optimizer: {} }],
+  [
+    'outgoingAuth.default.headerInjection',
+    {
+      outgoingAuth: {
+        source: 'inline',
+        default: { type: 'unauthenticated', headerInjection: { headerName: 'X', headerValue: 'y' } },
+      },
+    },
+  ],
   ['outgoingAuth.default.type', { outgoingAuth: { source: 'inline', default: { type: 'obo' } } }],
   [
     'outgoingAuth.backends.a.type',
     {
       outgoingAuth: {
         source: 'inline',
-        backends: { a: { type: 'bearer_token', bearerToken: { tokenFile: '/etc/token' } } },
+        backends: { a: { type: 'bearer_token' } },
       },
     },
   ],
   ['rateLimiting', { rateLimiting: { shared: { maxTokens: 1, refillPeriod: '1s' } } }],
-  ['sessionStorage.provider', { sessionStorage: { provider: 'kvstore', address: 'kv:6379' } }],
+  ['sessionStorage.provider', { sessionStorage: { provider: 'kvstore' } }],
+  ['sessionStorage.address', { sessionStorage: { provider: 'memory', address: 'kv:6379' } }],
+  ['sessionStorage.db', { sessionStorage: { provider: 'memory', db: 1 } }],
+  ['sessionStorage.keyPrefix', { sessionStorage: { provider: 'memory', keyPrefix: 'x' } }],
   ['telemetry', { telemetry: { tracingEnabled: true } }],
 ];
 
