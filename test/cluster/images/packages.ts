@@ -1,10 +1,11 @@
-import { access, cp, mkdir, readFile } from 'node:fs/promises';
+import { access, cp, mkdir, readFile, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 export const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 
 interface LockedPackage {
   readonly version?: string;
+  readonly bin?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
@@ -27,7 +28,8 @@ export async function versionOf(name: string): Promise<string> {
 
 /** Copies the packages and all they need from `node_modules` into `target`, laid out as npm did. */
 export async function copyPackages(names: readonly string[], target: string): Promise<void> {
-  const folders = closure(await lockedPackages(), names);
+  const packages = await lockedPackages();
+  const folders = closure(packages, names);
   for (const folder of folders) {
     const source = join(REPOSITORY, folder);
     // Packages for other platforms are in the lock file and not on the disk.
@@ -35,6 +37,12 @@ export async function copyPackages(names: readonly string[], target: string): Pr
     await mkdir(dirname(join(target, folder)), { recursive: true });
     // Nested packages come with their own line of the lock file, or are not needed.
     await cp(source, join(target, folder), { recursive: true, filter: (path) => path === source || isNeeded(path) });
+  }
+  const links = join(target, 'node_modules', '.bin');
+  await mkdir(links, { recursive: true });
+  for (const name of names) {
+    for (const [program, path] of Object.entries(packages[`node_modules/${name}`]?.bin ?? {}))
+      await symlink(join('..', name, path), join(links, program));
   }
 }
 
