@@ -46,9 +46,9 @@ function translate(schema: z.core.$ZodType, within: readonly z.core.$ZodType[]):
   return Object.entries(below).reduce((tree, [path, more]) => markAt(tree, path.split('.'), more, path), node);
 }
 
-function marked(node: SchemaNode, marks: Marks): SchemaNode {
-  const rules = [...(node.rules ?? []), ...(marks.rules ?? [])];
-  return { ...node, ...marks, ...(rules.length === 0 ? {} : { rules }) };
+function marked(node: SchemaNode, { rules = [], ...marks }: Marks): SchemaNode {
+  const all = [...(node.rules ?? []), ...rules];
+  return { ...node, ...marks, ...(all.length === 0 ? {} : { rules: all }) };
 }
 
 function shapeOf(schema: z.core.$ZodType, within: readonly z.core.$ZodType[]): SchemaNode {

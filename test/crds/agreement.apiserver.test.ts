@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 
 import { parseResource } from '../../crds/index.ts';
 import type { ApiServer } from './api-server.ts';

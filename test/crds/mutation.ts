@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 
 import type { Case, Manifest } from './case.ts';
 import { manifestOf } from './case.ts';

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 import { parseResource } from '../../crds/index.ts';
@@ -23,3 +24,10 @@ for (const each of allCases) {
     );
   });
 }
+
+test('the rules that the API server test cites are those its cases prove', () => {
+  const source = readFileSync(new URL('manifests.apiserver.test.ts', import.meta.url), 'utf8');
+  const [, list = ''] = /\bcovers\(([^)]*)\)/.exec(source) ?? [];
+  const cited = [...list.matchAll(/'([^']+)'/g)].map(([, id = '']) => id);
+  assert.deepEqual(cited, [...new Set(allCases.flatMap(({ proves }) => proves))].sort());
+});

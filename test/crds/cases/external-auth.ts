@@ -34,7 +34,7 @@ const ids: Readonly<Record<Type, string>> = {
 const types = Object.keys(blocks) as readonly Type[];
 
 const whole = (spec: unknown) => ({ '': spec });
-const block = <T extends Type>(type: T, changes: Readonly<Record<string, unknown>> = {}) =>
+const block = (type: Type, changes: Readonly<Record<string, unknown>> = {}) =>
   whole({ type, [type]: { ...blocks[type], ...changes } });
 
 export const externalAuthTypeCases = [
