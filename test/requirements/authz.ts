@@ -16,7 +16,7 @@ export const authz = {
   'authz.config.type-none': later('policy', '`authz.type: none` evaluates no policy.'),
   'authz.config.primary-upstream.claims': later('policy', '`config.incomingAuth.authz.primaryUpstreamProvider` names the upstream whose access token supplies the claims for policy evaluation.'),
   'authz.config.primary-upstream.empty-issued-token': later('policy', 'With `config.incomingAuth.authz.primaryUpstreamProvider` empty, the claims of the issued token are used.'),
-  'authz.config.primary-upstream.must-match': later('policy', '`config.incomingAuth.authz.primaryUpstreamProvider` must match an embedded-server upstream name.'),
+  'authz.config.primary-upstream.must-match': proven('`config.incomingAuth.authz.primaryUpstreamProvider` must match an embedded-server upstream name.'),
   'authz.config.primary-upstream.embedded-only': later('policy', '`config.incomingAuth.authz.primaryUpstreamProvider` is relevant only with the embedded server.'),
   'incoming.anonymous.no-access-control': later('policy', '`incomingAuth.type: anonymous` disables all access control, authorization policies included.'),
   'incoming.policies-before-forward': later('policy', 'Authorization policies are evaluated before the request is forwarded.'),

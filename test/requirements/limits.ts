@@ -7,6 +7,6 @@ export const limits = {
   'limits.timeout.per-workload-others': later('data plane', 'Workloads not in `operational.timeouts.perWorkload` keep `timeouts.default`.'),
   'limits.per-user-key-ttl': later('rate limits', 'Per-user limit keys expire after 2 times `refillPeriod`.'),
   'limits.per-user-key-count': later('rate limits', 'The number of per-user keys is unique users in a TTL window times (1 + number of tools with per-user limits).'),
-  'limits.semantic-ratio-range': later('optimizer', '`hybridSearchSemanticRatio` is between 0.0 and 1.0.'),
-  'limits.semantic-distance-range': later('optimizer', '`semanticDistanceThreshold` is between 0 and 2.'),
+  'limits.semantic-ratio-range': proven('`hybridSearchSemanticRatio` is between 0.0 and 1.0.'),
+  'limits.semantic-distance-range': proven('`semanticDistanceThreshold` is between 0 and 2.'),
 };

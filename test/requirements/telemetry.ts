@@ -19,7 +19,7 @@ export const telemetry = {
   'telemetry.metrics.default-false': later('observability', '`telemetry.metricsEnabled` defaults to false.'),
   'telemetry.metrics.enabled': later('observability', '`telemetry.metricsEnabled: true` enables OTLP metrics.'),
   'telemetry.sampling-rate.default': later('observability', '`telemetry.samplingRate` is a string and defaults to `0.05`.'),
-  'telemetry.sampling-rate.range': later('observability', '`telemetry.samplingRate` lies between 0.0 and 1.0, both included.'),
+  'telemetry.sampling-rate.range': proven('`telemetry.samplingRate` lies between 0.0 and 1.0, both included.'),
   'telemetry.sampling-rate.zero': later('observability', 'Sampling rate 0.0 samples no trace.'),
   'telemetry.sampling-rate.one': later('observability', 'Sampling rate 1.0 samples every trace.'),
   'telemetry.sampling-rate.only-with-tracing': later('observability', '`telemetry.samplingRate` is used only when tracing is enabled.'),

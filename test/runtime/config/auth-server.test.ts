@@ -7,6 +7,7 @@ import {
   secretFiles,
   secretRefs,
 } from '../../../runtime/config/index.ts';
+import { covers } from '../../requirements.ts';
 import { check } from './files.ts';
 
 const oidcUpstream = { name: 'idp', type: 'oidc', oidcConfig: { issuerUrl: 'https://idp.example', clientId: 'c' } };
@@ -96,6 +97,7 @@ suite('the embedded authorization server', () => {
     });
   });
 
+  covers('authserver.upstream.oidc.extra-params-reserved', 'authserver.upstream.oauth2.extra-params-reserved');
   test('the parameters that the server sets cannot be given', () => {
     const managed = [
       'response_type',
@@ -117,6 +119,11 @@ suite('the embedded authorization server', () => {
     }
   });
 
+  covers(
+    'authserver.upstream.dcr.registration-needs-authorization-endpoint',
+    'authserver.upstream.dcr.registration-needs-token-endpoint',
+    'authserver.upstream.dcr.registration-needs-scopes',
+  );
   test('an OAuth 2 provider has endpoints and a client, or registers one', () => {
     const discovery = { dcrConfig: { discoveryUrl: 'https://o.example/.well-known/x' } };
     const registration = { dcrConfig: { registrationEndpoint: 'https://o.example/register' } };

@@ -1,4 +1,5 @@
 import { suite, test } from 'node:test';
+import { covers } from '../../requirements.ts';
 import { check } from './files.ts';
 
 const workflow = (...steps: readonly object[]) => ({ compositeTools: [{ name: 'w', steps }] });
@@ -7,6 +8,7 @@ const forEach = (more: object) =>
   workflow({ id: 'x', type: 'forEach', collection: '{{.params.list}}', step: { tool: 'a.echo' }, ...more });
 
 suite('composite tools', () => {
+  covers('workflow.name.unique', 'workflow.step.id-unique');
   test('names and steps are required, names and step ids unique', () => {
     check({
       accepts: [workflow(step('x'), step('y', { dependsOn: ['x'], timeout: '5s', defaultResults: [1, 'a'] }))],
@@ -23,6 +25,7 @@ suite('composite tools', () => {
     });
   });
 
+  covers('workflow.step.tool-format');
   test('a tool is named by workload and tool', () => {
     check({
       refuses: ['echo', '.echo', 'a.', 'a b.c'].map((tool) => [
@@ -62,12 +65,14 @@ suite('composite tools', () => {
     });
   });
 
+  covers('workflow.foreach.inner-tool-only', 'workflow.foreach.cap-1000');
   test('forEach repeats only tool calls, at most 1000 times', () => {
     check({
       refuses: [
         [forEach({ maxIterations: 1001 }), 'compositeTools[0].steps[0].maxIterations: must be at most 1000'],
         [forEach({ maxParallel: 0 }), 'compositeTools[0].steps[0].maxParallel: must be at least 1'],
         [forEach({ step: { type: 'elicitation', tool: 'a.b' } }), /step\.type: "elicitation" is not a known value$/],
+        [forEach({ step: { type: 'forEach', tool: 'a.b' } }), /step\.type: "forEach" is not a known value$/],
         [forEach({ step: {} }), 'compositeTools[0].steps[0].step: type tool needs tool'],
         [forEach({ itemVar: '1st' }), 'compositeTools[0].steps[0].itemVar: not a variable name'],
       ],

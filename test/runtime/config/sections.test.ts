@@ -522,7 +522,15 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
 };
 
-covers('limits.semantic-ratio-range', 'limits.semantic-distance-range', 'telemetry.sampling-rate.range');
+covers(
+  'authz.config.primary-upstream.must-match',
+  'crd.config.header-injection.value-exclusive',
+  'limits.semantic-ratio-range',
+  'limits.semantic-distance-range',
+  'ratelimit.per-user.requires-auth',
+  'ratelimit.tools.per-user-requires-auth',
+  'telemetry.sampling-rate.range',
+);
 for (const [section, facts] of Object.entries(cases)) {
   suite(section, () => {
     for (const each of facts) test(each.fact, () => check(each));
