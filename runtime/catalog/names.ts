@@ -7,7 +7,7 @@ const HASH_DIGITS = 8;
 
 /** The name under rule `prefix`: `prefixFormat` with `{workload}` filled in, then the tool's own name, cut to 64 characters. */
 export const prefixedName = (prefixFormat: string, workload: string, tool: string): string =>
-  cutName(prefixFormat.replaceAll('{workload}', workload) + tool);
+  cutName(prefixFormat.replaceAll('{workload}', () => workload) + tool);
 
 /** Longer names end in `_` and eight hex digits of the whole name's SHA-256, so that they stay distinct and the same on every replica. */
 export const cutName = (name: string): string => {
