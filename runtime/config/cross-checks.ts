@@ -2,12 +2,13 @@ import type { Finding } from './explain.ts';
 import { isRecord } from './schema-walk.ts';
 
 /**
- * Rules across sections of the file. They take the value as written, because sections with problems of their own must not hide
- * these. In the cluster the operator checks the same against the resources.
+ * Rules across sections of `file`; `main` is the file that has the sections of the whole server (`file` itself, or the one beside
+ * `backends.yaml`). They take values as written, because sections with problems of their own must not hide these. In the cluster
+ * the operator checks the same against the resources.
  */
-export function crossChecks(file: unknown): readonly Finding[] {
+export function crossChecks(file: unknown, main: unknown): readonly Finding[] {
   if (!isRecord(file)) return [];
-  return [...perUserNeedsUsers(file), ...providersExist(file)];
+  return [...perUserNeedsUsers(file), ...providersExist(file, main)];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -30,8 +31,8 @@ function* perUserNeedsUsers(file: Fields): Generator<Finding> {
 }
 
 /** spec: `primaryUpstreamProvider` and `upstreamInject.providerName` must match an upstream of the embedded server. */
-function* providersExist(file: Fields): Generator<Finding> {
-  const upstreams = field(file['authServer'], 'upstreamProviders');
+function* providersExist(file: Fields, main: unknown): Generator<Finding> {
+  const upstreams = field(field(main, 'authServer'), 'upstreamProviders');
   const names = (Array.isArray(upstreams) ? upstreams : []).map((each) => field(each, 'name'));
   for (const { path, name } of providersNamed(file)) {
     if (typeof name !== 'string' || names.includes(name)) continue;

@@ -28,9 +28,12 @@ export function loadConfig(files: readonly ConfigFile[]): LoadedConfig {
   const isBackends = ({ name }: ConfigFile) => name.split('/').at(-1) === BACKENDS_FILE;
   const main = files.find((file) => !isBackends(file));
   if (main === undefined) return { ok: false, problems: [NO_FILE] };
-  const config = check(fileSchema, main, crossChecks);
+  const config = check(fileSchema, main, (value) => crossChecks(value, value));
   const backendsFile = files.find(isBackends);
-  const found = backendsFile === undefined ? undefined : check(backendsFileSchema, backendsFile);
+  const found =
+    backendsFile === undefined
+      ? undefined
+      : check(backendsFileSchema, backendsFile, (value) => crossChecks(value, config.parsed.value));
   const problems = [...config.problems, ...(found?.problems ?? []), ...clashes(config, found)];
   if (problems.length > 0 || config.value === undefined) return { ok: false, problems: inOrder(problems, files) };
   return { ok: true, config: deepFreeze(joined(config.value, found?.value)) };

@@ -188,6 +188,17 @@ suite('backends.yaml', () => {
     );
   });
 
+  test('its strategies may name only upstream providers of the main file', () => {
+    const strategy = (providerName: string) => ({ type: 'upstream_inject', upstreamInject: { providerName } });
+    const authServer = { upstreamProviders: [{ name: 'idp' }] };
+    const loaded = both({ authServer }, { outgoingAuth: { backends: { a: strategy('idp'), b: strategy('other') } } });
+    assert.ok(!loaded.ok);
+    assert.deepEqual(
+      loaded.problems.filter(({ reason }) => reason.startsWith('no upstream provider')).map(({ path }) => path),
+      ['outgoingAuth.backends.b.upstreamInject.providerName'],
+    );
+  });
+
   test('it holds nothing but backends and their strategies', () => {
     const loaded = both({}, { name: 'x' });
     assert.ok(!loaded.ok);
