@@ -11,6 +11,8 @@ export interface Cache {
   /** Throws for a kind that is not watched: a missing watch must not look like a missing object. */
   readonly get: (key: ObjectKey) => KubeObject | undefined;
   readonly list: (kind: string, namespace: string) => readonly KubeObject[];
+  /** Objects of the kind whose owner has this uid. */
+  readonly ownedBy: (kind: string, uid: string) => readonly KubeObject[];
   /** Takes the server's answer to a write of ours, so that the next look sees it before the watch tells of it. */
   readonly put: (object: KubeObject) => void;
   /** Watches until `signal` is aborted. */
@@ -44,6 +46,7 @@ export const clusterCache = (
   return {
     get: (key) => storeOf(key.kind).get(key.namespace, key.name),
     list: (kind, namespace) => storeOf(kind).list(namespace),
+    ownedBy: (kind, uid) => storeOf(kind).ownedBy(uid),
     put: (object) => storeOf(object.kind).put(trim(object)),
     start: (signal) => {
       const informers = [...stores].flatMap(([kind, store]) =>

@@ -22,7 +22,7 @@ export const affectedKeys = (
     .flatMap((object) => [
       ...kinds.filter(({ kind }) => kind === object.kind).map(() => keyOf(object)),
       ...ownersOf(kinds, object),
-      ...kinds.flatMap((kind) => kind.affectedBy(source, object)),
+      ...kinds.filter((kind) => isOfInterest(kind, object)).flatMap((kind) => kind.affectedBy(source, object)),
     ]);
   return [...new Map(keys.map((key) => [keyText(key), key])).values()];
 };
@@ -44,6 +44,9 @@ const withoutBookkeeping = (object: KubeObject): unknown => {
   const { resourceVersion: _, managedFields: __, ...metadata } = object.metadata;
   return { ...object, metadata };
 };
+
+const isOfInterest = ({ kind, owns, reads }: ReconciledKind, object: KubeObject): boolean =>
+  object.kind === kind || reads.includes(object.kind) || owns.includes(object.kind);
 
 /** By owner reference, or by our labels for what a controller makes of our children (ReplicaSets, Pods). */
 export const ownersOf = (kinds: readonly ReconciledKind[], object: KubeObject): readonly ObjectKey[] => {

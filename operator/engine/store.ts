@@ -7,11 +7,13 @@ export interface Change {
 }
 
 /**
- * The newest known form of every object of one kind, by namespace. Answers to our own writes are put here too, so a
- * reconcile never works on a state older than what it wrote itself; an event older than what is held is ignored.
+ * The newest known form of every object of one kind, by namespace and by owner. Answers to our own writes are put here
+ * too, so a reconcile never works on a state older than what it wrote itself; an event older than what is held is ignored.
  */
 export class Store {
-  readonly #namespaces = new Map<string, Map<string, KubeObject>>();
+  readonly #namespaces = new Map<string, Namespace>();
+  /** Uid of an owner → its objects, by uid. */
+  readonly #owned = new Map<string, Map<string, KubeObject>>();
   readonly #onChange: (change: Change) => void;
 
   constructor(onChange: (change: Change) => void) {
@@ -19,60 +21,93 @@ export class Store {
   }
 
   get(namespace: string, name: string): KubeObject | undefined {
-    return this.#namespaces.get(namespace)?.get(name);
+    return this.#namespaces.get(namespace)?.objects.get(name);
   }
 
   /** In name order. */
   list(namespace: string): readonly KubeObject[] {
-    const objects = [...(this.#namespaces.get(namespace)?.values() ?? [])];
-    return objects.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    const held = this.#namespaces.get(namespace);
+    if (held === undefined) {
+      return [];
+    }
+    held.sorted ??= Object.freeze([...held.objects.values()].sort(byName));
+    return held.sorted;
   }
 
-  all(): readonly KubeObject[] {
-    return [...this.#namespaces.values()].flatMap((objects) => [...objects.values()]);
+  ownedBy(uid: string): readonly KubeObject[] {
+    return [...(this.#owned.get(uid)?.values() ?? [])];
   }
 
   put(object: KubeObject): void {
-    const namespace = object.metadata.namespace ?? '';
-    const before = this.get(namespace, object.metadata.name);
+    const { namespace = '', name } = object.metadata;
+    const before = this.get(namespace, name);
     if (before !== undefined && !isNewer(object, before)) {
       return;
     }
-    const objects = this.#namespaces.get(namespace) ?? new Map<string, KubeObject>();
-    this.#namespaces.set(namespace, objects.set(object.metadata.name, object));
+    const held = this.#namespaces.get(namespace) ?? { objects: new Map(), sorted: undefined };
+    this.#namespaces.set(namespace, held);
+    held.objects.set(name, object);
+    held.sorted = undefined;
+    this.#disown(before);
+    for (const { uid } of object.metadata.ownerReferences ?? []) {
+      const siblings = this.#owned.get(uid) ?? new Map<string, KubeObject>();
+      this.#owned.set(uid, siblings.set(object.metadata.uid ?? name, object));
+    }
     this.#onChange(before === undefined ? { after: object } : { before, after: object });
   }
 
   /** `last` is the object as the deletion left it; a newer one of the same name stays. */
   remove(last: KubeObject): void {
-    const namespace = last.metadata.namespace ?? '';
-    const before = this.get(namespace, last.metadata.name);
-    if (before === undefined || isNewer(before, last)) {
+    const { namespace = '', name } = last.metadata;
+    const held = this.#namespaces.get(namespace);
+    const before = held?.objects.get(name);
+    if (held === undefined || before === undefined || isNewer(before, last)) {
       return;
     }
-    const objects = this.#namespaces.get(namespace);
-    objects?.delete(last.metadata.name);
-    if (objects?.size === 0) {
+    held.objects.delete(name);
+    held.sorted = undefined;
+    if (held.objects.size === 0) {
       this.#namespaces.delete(namespace);
     }
+    this.#disown(before);
     this.#onChange({ before });
   }
 
   /** Takes a whole list made at `resourceVersion`; what is held and newer than it stays. An empty namespace means all. */
   replace(items: readonly KubeObject[], namespace: string, resourceVersion: string): void {
-    const listed = new Set(items.map((item) => `${item.metadata.namespace ?? ''}/${item.metadata.name}`));
-    const held = namespace === '' ? this.all() : this.list(namespace);
+    const listed = new Set(items.map(placeOf));
+    const all = namespace === '' ? [...this.#namespaces.keys()] : [namespace];
+    const held = all.flatMap((name) => this.list(name));
     for (const item of items) {
       this.put(item);
     }
     for (const object of held) {
-      const isGone = !listed.has(`${object.metadata.namespace ?? ''}/${object.metadata.name}`);
-      if (isGone && versionOf(object) <= BigInt(resourceVersion)) {
+      if (!listed.has(placeOf(object)) && versionOf(object) <= BigInt(resourceVersion)) {
         this.remove(object);
       }
     }
   }
+
+  #disown(object: KubeObject | undefined): void {
+    for (const { uid } of object?.metadata.ownerReferences ?? []) {
+      const siblings = this.#owned.get(uid);
+      siblings?.delete(object?.metadata.uid ?? object?.metadata.name ?? '');
+      if (siblings?.size === 0) {
+        this.#owned.delete(uid);
+      }
+    }
+  }
 }
+
+interface Namespace {
+  readonly objects: Map<string, KubeObject>;
+  /** Kept until something changes. */
+  sorted: readonly KubeObject[] | undefined;
+}
+
+const byName = (a: KubeObject, b: KubeObject): number => (a.metadata.name < b.metadata.name ? -1 : 1);
+
+const placeOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name}`;
 
 /** Resource versions of one kind are decimal numbers that grow (KEP-5504). */
 const versionOf = (object: KubeObject): bigint => BigInt(object.metadata.resourceVersion ?? '0');

@@ -1,8 +1,9 @@
 import { agrees } from './diff.ts';
 import { isRefusal } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
+import type { Cache } from '../engine/cache.ts';
 import { keyOf, keyText } from '../object.ts';
-import type { KubeObject, ObjectKey } from '../object.ts';
+import type { KubeObject } from '../object.ts';
 import { hashOf } from '../plan/canonical.ts';
 
 /** Why a child is not as planned although trying again at once would not help; a value, because it belongs into the status. */
@@ -15,10 +16,7 @@ export interface ChildProblem {
 
 export interface ApplyDeps {
   readonly api: Pick<ApiClient, 'get' | 'apply'>;
-  readonly cache: {
-    readonly get: (key: ObjectKey) => KubeObject | undefined;
-    readonly put: (object: KubeObject) => void;
-  };
+  readonly cache: Pick<Cache, 'get' | 'put'>;
   /** Remembers what the server stores in another form than we send it. */
   readonly rewrites: Rewrites;
 }
@@ -81,7 +79,7 @@ const pinned = (child: KubeObject, existing: KubeObject | undefined): KubeObject
     ? child
     : { ...child, metadata: { ...child.metadata, uid: existing.metadata.uid } };
 
-export const isOwnedBy = (object: KubeObject, owner: KubeObject): boolean =>
+const isOwnedBy = (object: KubeObject, owner: KubeObject): boolean =>
   object.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
 
 const foreign = (existing: KubeObject): ChildProblem => {

@@ -1,12 +1,12 @@
-import { isOwnedBy } from './apply.ts';
 import type { Rewrites } from './apply.ts';
 import type { ApiClient } from '../api/client.ts';
+import type { Cache } from '../engine/cache.ts';
 import { keyOf, keyText } from '../object.ts';
 import type { KubeObject } from '../object.ts';
 
 export interface PruneDeps {
   readonly api: Pick<ApiClient, 'list' | 'remove'>;
-  readonly cache: { readonly list: (kind: string, namespace: string) => readonly KubeObject[] };
+  readonly cache: Pick<Cache, 'list' | 'ownedBy'>;
   readonly rewrites: Rewrites;
 }
 
@@ -20,11 +20,10 @@ export const prune = async (
   deps: PruneDeps,
   signal: AbortSignal,
 ): Promise<void> => {
-  const namespace = owner.metadata.namespace ?? '';
   const kept = new Set(planned.objects.map((object) => keyText(keyOf(object))));
   const unplanned = planned.kinds
-    .flatMap((kind) => deps.cache.list(kind, namespace))
-    .filter((object) => isOwnedBy(object, owner) && !kept.has(keyText(keyOf(object))))
+    .flatMap((kind) => deps.cache.ownedBy(kind, owner.metadata.uid ?? ''))
+    .filter((object) => !kept.has(keyText(keyOf(object))))
     .filter((object) => object.metadata.deletionTimestamp === undefined);
   for (const object of unplanned) {
     if (!(await isStillNamed(object, deps, signal))) {

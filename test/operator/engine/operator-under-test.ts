@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { readFile, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { ownNamespaceRights, watchedRights } from '../../../operator/api/rights.ts';
+import type { Resource } from '../../../operator/api/resources.ts';
 import type { ReconciledKind } from '../../../operator/kinds/kind.ts';
 import { runOperator } from '../../../operator/run.ts';
 import type { Running } from '../../../operator/run.ts';
@@ -50,7 +51,11 @@ export interface OperatorUnderTest extends Running {
 
 export const startOperatorUnderTest = async (
   kubeconfig: string,
-  options: { readonly leaderElection?: boolean; readonly kinds?: readonly ReconciledKind[] } = {},
+  options: {
+    readonly leaderElection?: boolean;
+    readonly kinds?: readonly ReconciledKind[];
+    readonly resources?: readonly Resource[];
+  } = {},
 ): Promise<OperatorUnderTest> => {
   const log: Line[] = [];
   const note =
@@ -73,7 +78,7 @@ export const startOperatorUnderTest = async (
     {
       env: {},
       kinds: options.kinds ?? [widgetKind],
-      resources: [widgetResource],
+      resources: options.resources ?? [widgetResource],
       log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
     },
   );
@@ -85,7 +90,7 @@ export const countedWrites = async (cluster: ApiAccess): Promise<readonly Audite
   (await cluster.writes(operatorUser)).filter(({ resource }) => resource !== 'leases' && resource !== 'events');
 
 /** Waits until the operator has written nothing for `quietMs`. */
-export const untilQuiet = async (cluster: ApiAccess, quietMs = 2500): Promise<void> => {
+export const untilQuiet = async (cluster: ApiAccess, quietMs = 1500): Promise<void> => {
   let count = -1;
   let since = performance.now();
   await until('the operator to come to rest', async () => {
