@@ -13,14 +13,18 @@ export const manifestFiles = (): ReadonlyMap<string, string> =>
     ]),
   );
 
-const directory = new URL('manifests/', import.meta.url);
+const manifests = new URL('manifests/', import.meta.url);
+/** The chart has a copy: Helm packs nothing from outside its folder. */
+const chart = new URL('../charts/vmcp-operator/files/crds/', import.meta.url);
 
 /** File name → text of what is there now. */
-export const writtenFiles = (): ReadonlyMap<string, string> =>
+export const writtenFiles = (directory = manifests): ReadonlyMap<string, string> =>
   new Map(readdirSync(directory).map((name) => [name, readFileSync(new URL(name, directory), 'utf8')]));
 
 if (import.meta.main) {
   const files = manifestFiles();
-  for (const name of writtenFiles().keys()) if (!files.has(name)) rmSync(new URL(name, directory));
-  for (const [name, text] of files) writeFileSync(new URL(name, directory), text);
+  for (const directory of [manifests, chart]) {
+    for (const name of writtenFiles(directory).keys()) if (!files.has(name)) rmSync(new URL(name, directory));
+    for (const [name, text] of files) writeFileSync(new URL(name, directory), text);
+  }
 }

@@ -1,3 +1,4 @@
+export { helm } from './helm.ts';
 export type { AuditedWrite } from './audit.ts';
 export type { ApiAccess } from './api-access.ts';
 export { startControlPlane, type ControlPlane } from './control-plane.ts';
