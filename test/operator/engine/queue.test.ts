@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { KeyedQueue } from '../../../operator/engine/queue.ts';
+import type { QueueOptions, WorkResult } from '../../../operator/engine/queue.ts';
+import { manualClock } from './manual-clock.ts';
+import type { ManualClock } from './manual-clock.ts';
+
+interface Bench {
+  readonly clock: ManualClock;
+  readonly queue: KeyedQueue;
+  /** Keys in the order they were taken up, with the time since the start. */
+  readonly taken: string[];
+  readonly failures: string[];
+  readonly ended: Promise<void>;
+  readonly stop: () => void;
+}
+
+const startQueue = (
+  work: (key: string) => Promise<WorkResult> = () => Promise.resolve({}),
+  options: Partial<QueueOptions> = {},
+): Bench => {
+  const clock = manualClock(0);
+  const taken: string[] = [];
+  const failures: string[] = [];
+  const queue = new KeyedQueue(
+    { workers: 2, quietMs: 500, quietAtMostMs: 3000, retry: { baseMs: 1000, maxMs: 8000 }, ...options },
+    { clock, random: () => 1, onFailure: (key, _, delayMs) => failures.push(`${key} +${delayMs}`) },
+  );
+  const stopping = new AbortController();
+  const ended = queue.run((key) => {
+    taken.push(`${key}@${clock.now()}`);
+    return work(key);
+  }, stopping.signal);
+  return { clock, queue, taken, failures, ended, stop: () => stopping.abort() };
+};
+
+test('a key waits until it has been quiet, however often it is touched', async () => {
+  const { clock, queue, taken } = startQueue();
+  queue.touch('a');
+  await clock.advance(400);
+  queue.touch('a');
+  await clock.advance(499);
+  assert.deepEqual(taken, []);
+  await clock.advance(1);
+  assert.deepEqual(taken, ['a@900']);
+});
+
+test('a key that never becomes quiet is taken up after the longest wait', async () => {
+  const { clock, queue, taken } = startQueue();
+  for (let ms = 0; ms < 3500; ms += 250) {
+    queue.touch('a');
+    await clock.advance(250);
+  }
+  assert.equal(taken[0], 'a@3000');
+});
+
+test('a key touched while it is worked on is worked on once more, and never by two workers', async () => {
+  const first = Promise.withResolvers<WorkResult>();
+  const { clock, queue, taken } = startQueue(() => (taken.length === 1 ? first.promise : Promise.resolve({})));
+  queue.touch('a');
+  await clock.advance(500);
+  queue.touch('a');
+  await clock.advance(5000);
+  assert.deepEqual(taken, ['a@500']);
+  first.resolve({});
+  await clock.advance(0);
+  assert.deepEqual(taken, ['a@500', 'a@5500']);
+});
+
+test('no more keys are worked on at once than there are workers', async () => {
+  const gate = Promise.withResolvers<WorkResult>();
+  const { clock, queue, taken } = startQueue(() => gate.promise);
+  ['a', 'b', 'c'].forEach((key) => queue.touch(key));
+  await clock.advance(500);
+  assert.deepEqual(taken, ['a@500', 'b@500']);
+  gate.resolve({});
+  await clock.advance(0);
+  assert.deepEqual(taken, ['a@500', 'b@500', 'c@500']);
+});
+
+test('a key whose work throws comes back with growing delays up to the longest, and from the shortest after a success', async () => {
+  const { clock, queue, failures } = startQueue(() =>
+    failures.length < 5 ? Promise.reject(new Error('no')) : Promise.resolve({}),
+  );
+  queue.touch('a');
+  await clock.advance(60_000);
+  assert.deepEqual(failures, ['a +1000', 'a +2000', 'a +4000', 'a +8000', 'a +8000']);
+  failures.length = 4;
+  queue.touch('a');
+  await clock.advance(60_000);
+  assert.deepEqual(failures.at(-1), 'a +1000');
+});
+
+test('a delay that the other side asked for is kept', async () => {
+  const busy = Object.assign(new Error('busy'), { retryAfterMs: 7000 });
+  const { clock, queue, taken } = startQueue(() => (taken.length === 1 ? Promise.reject(busy) : Promise.resolve({})));
+  queue.addAfter('a', 0);
+  await clock.advance(10_000);
+  assert.deepEqual(taken, ['a@0', 'a@7000']);
+});
+
+test('work may ask to be repeated, and the sooner of two times counts', async () => {
+  const { clock, queue, taken } = startQueue(() => Promise.resolve(taken.length === 1 ? { againAfterMs: 60_000 } : {}));
+  queue.addAfter('a', 0);
+  await clock.advance(10_000);
+  queue.addAfter('a', 70_000);
+  await clock.advance(50_000);
+  assert.deepEqual(taken, ['a@0', 'a@60000']);
+  assert.equal(queue.size, 0);
+});
+
+test('keys wait for a worker before it starts and after it stops, and none is lost', async () => {
+  const { clock, queue, taken, stop, ended } = startQueue();
+  stop();
+  await ended;
+  queue.touch('a');
+  await clock.advance(10_000);
+  assert.deepEqual(taken, []);
+  const again: string[] = [];
+  void queue.run((key) => {
+    again.push(key);
+    return Promise.resolve({});
+  }, new AbortController().signal);
+  await clock.advance(0);
+  assert.deepEqual(again, ['a']);
+});
+
+test('a stop waits for the work in flight', async () => {
+  const gate = Promise.withResolvers<WorkResult>();
+  const { clock, queue, stop, ended } = startQueue(() => gate.promise);
+  queue.addAfter('a', 0);
+  await clock.advance(0);
+  stop();
+  const first = await Promise.race([ended.then(() => 'ended'), clock.advance(0).then(() => 'still working')]);
+  assert.equal(first, 'still working');
+  gate.resolve({});
+  await ended;
+});

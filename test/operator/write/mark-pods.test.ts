@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KubeObject } from '../../../operator/object.ts';
+import { hashOf } from '../../../operator/plan/canonical.ts';
+import { podsToMark } from '../../../operator/write/mark-pods.ts';
+
+const data = { 'config.yaml': 'formatVersion: 1\n' };
+
+const configMap = (changedAt: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: {
+    name: 'config',
+    managedFields: [{ manager: 'vmcp-operator', operation: 'Apply', time: changedAt }],
+  },
+  data,
+});
+
+const pod = (
+  createdAt: string,
+  more: { readonly hash?: string; readonly phase?: string; readonly nodeName?: string } = {},
+): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'pod',
+    creationTimestamp: createdAt,
+    ...(more.hash === undefined ? {} : { annotations: { 'vmcp.dev/config-hash': more.hash } }),
+  },
+  spec: { nodeName: more.nodeName ?? 'node', volumes: [{ name: 'config', configMap: { name: 'config' } }] },
+  status: { phase: more.phase ?? 'Running' },
+});
+
+const marks = (one: KubeObject, changedAt: string): number => podsToMark([configMap(changedAt)], [one]).length;
+
+const early = '2026-11-20T12:00:00Z';
+const late = '2026-11-20T12:00:01Z';
+
+test('a pod older than the last change of its config is told once', () => {
+  assert.equal(marks(pod(early), late), 1);
+  assert.equal(marks(pod(early, { hash: hashOf([data], 10) }), late), 0);
+  assert.equal(marks(pod(early, { hash: 'of an earlier change' }), late), 1);
+});
+
+test('a pod made after the change has read it already', () => {
+  assert.equal(marks(pod(late), early), 0);
+  assert.equal(marks(pod(late), late), 0);
+});
+
+test('a pod that is over is left alone', () => {
+  assert.equal(marks(pod(early, { phase: 'Succeeded' }), late), 0);
+});
+
+test('a pod that mounts another ConfigMap is left alone', () => {
+  const other = { ...pod(early), spec: { nodeName: 'node', volumes: [{ configMap: { name: 'other' } }] } };
+  assert.equal(marks(other, late), 0);
+});
+
+test('a ConfigMap among the sources of a projected volume counts', () => {
+  const projected = { sources: [{ secret: { name: 's' } }, { configMap: { name: 'config' } }] };
+  assert.equal(marks({ ...pod(early), spec: { nodeName: 'node', volumes: [{ projected }] } }, late), 1);
+});

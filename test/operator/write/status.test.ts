@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KubeObject } from '../../../operator/object.ts';
+import { reportStatus, stamped, withProblem } from '../../../operator/write/status.ts';
+import type { Reported } from '../../../operator/write/status.ts';
+import { covers } from '../../requirements.ts';
+
+const now = Date.parse('2026-11-20T12:00:00Z');
+const minutes = 60_000;
+
+const condition = (type: string, status: 'True' | 'False', reason = 'Because') => ({
+  type,
+  status,
+  reason,
+  message: 'm',
+});
+
+/** The object as the server keeps it after `status` was applied at `writtenAt`. */
+const reportedAs = (status: Readonly<Record<string, unknown>>, writtenAt: number): KubeObject => {
+  const owner = {
+    apiVersion: 'v1',
+    kind: 'Widget',
+    metadata: { name: 'w', namespace: 'here', uid: 'u', generation: 3 },
+  };
+  const stored = stamped(status, owner, writtenAt);
+  const entry = {
+    manager: 'vmcp-operator',
+    operation: 'Apply' as const,
+    subresource: 'status',
+    time: new Date(writtenAt).toISOString(),
+    fieldsV1: { 'f:status': owned(stored) },
+  };
+  return { ...owner, metadata: { ...owner.metadata, managedFields: [entry] }, status: stored };
+};
+
+/** The `fieldsV1` of a status whose lists are keyed by type or name. */
+const owned = (value: unknown): Record<string, unknown> => {
+  if (Array.isArray(value)) {
+    const keyed = value as readonly Record<string, unknown>[];
+    return Object.fromEntries(
+      keyed.map((item) => {
+        const key = 'type' in item ? 'type' : 'name';
+        return [`k:${JSON.stringify({ [key]: item[key] })}`, { '.': {}, ...owned(item) }];
+      }),
+    );
+  }
+  return typeof value === 'object' && value !== null
+    ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [`f:${key}`, owned(inner)]))
+    : {};
+};
+
+interface Outcome extends Reported {
+  readonly sent: KubeObject | undefined;
+}
+
+const report = async (
+  owner: KubeObject,
+  status: Readonly<Record<string, unknown>>,
+  nowMs: number,
+): Promise<Outcome> => {
+  const sent: KubeObject[] = [];
+  const applyStatus = (object: KubeObject): Promise<KubeObject> => {
+    sent.push(object);
+    return Promise.resolve(object);
+  };
+  const deps = { api: { applyStatus }, cache: { put: () => {} }, nowMs };
+  const planned = { status, volatile: ['lastHealthCheck'] };
+  return { ...(await reportStatus(owner, planned, deps, new AbortController().signal)), sent: sent[0] };
+};
+
+covers('status.condition.last-transition-time');
+test('a condition keeps the time of its last transition while its status stays, whatever its reason', () => {
+  const owner = reportedAs({ conditions: [condition('A', 'True'), condition('B', 'True')] }, now - minutes);
+  const { conditions } = stamped(
+    { conditions: [condition('A', 'True', 'Other'), condition('B', 'False')] },
+    owner,
+    now,
+  ) as {
+    conditions: readonly { readonly lastTransitionTime: string }[];
+  };
+  assert.deepEqual(
+    conditions.map(({ lastTransitionTime }) => lastTransitionTime),
+    ['2026-11-20T11:59:00Z', '2026-11-20T12:00:00Z'],
+  );
+});
+
+covers('status.observed-generation');
+test('status and conditions say which generation they are about', () => {
+  const owner = { apiVersion: 'v1', kind: 'Widget', metadata: { name: 'w', generation: 7 } };
+  const status = stamped({ conditions: [condition('A', 'True')] }, owner, now);
+  assert.equal(status['observedGeneration'], 7);
+  assert.equal((status['conditions'] as readonly { readonly observedGeneration: number }[])[0]?.observedGeneration, 7);
+});
+
+test('a status that is there already is not sent', async () => {
+  const status = { phase: 'Ready', conditions: [condition('A', 'True')] };
+  const outcome = await report(reportedAs(status, now - minutes), status, now);
+  assert.deepEqual(outcome, { written: false, sent: undefined });
+});
+
+test('a status that differs is sent whole, for exactly this object', async () => {
+  const outcome = await report(reportedAs({ phase: 'Pending' }, now - minutes), { phase: 'Ready' }, now);
+  assert.equal(outcome.written, true);
+  assert.equal(outcome.sent?.metadata.uid, 'u');
+  assert.deepEqual(outcome.sent?.['status'], { phase: 'Ready', conditions: [], observedGeneration: 3 });
+});
+
+const withCheck = (lastHealthCheck: string, status = 'ready'): Readonly<Record<string, unknown>> => ({
+  discoveredBackends: [
+    { name: 'a', status, lastHealthCheck },
+    { name: 'b', status },
+  ],
+});
+
+test('a newer timestamp alone waits until ten minutes have passed since the last write', async () => {
+  const owner = reportedAs(withCheck('T1'), now - 4 * minutes);
+  assert.deepEqual(await report(owner, withCheck('T2'), now), {
+    written: false,
+    againAfterMs: 6 * minutes,
+    sent: undefined,
+  });
+  assert.equal((await report(owner, withCheck('T2'), now + 6 * minutes)).written, true);
+});
+
+covers('status.discovered.last-health-check');
+test('a newer timestamp is sent along as soon as something else changed', async () => {
+  const owner = reportedAs(withCheck('T1'), now - minutes);
+  const outcome = await report(owner, withCheck('T2', 'degraded'), now);
+  assert.match(JSON.stringify(outcome.sent?.['status']), /"lastHealthCheck":"T2"/);
+});
+
+test('a child that cannot be applied lowers the phase and is named in a condition', () => {
+  const problem = { type: 'ChildRefused', reason: 'Invalid', message: 'Service x: port is wrong' } as const;
+  const before = { phase: 'Ready', conditions: [condition('A', 'True')] };
+  const status = withProblem(before, problem);
+  assert.equal(status['phase'], 'Degraded');
+  assert.equal(status['message'], problem.message);
+  assert.deepEqual(status['conditions'], [condition('A', 'True'), { ...problem, status: 'True' }]);
+  assert.equal(withProblem({ phase: 'Pending' }, problem)['phase'], 'Failed');
+  assert.equal(withProblem({ phase: 'Failed' }, problem)['phase'], 'Failed');
+  assert.equal(withProblem(before, undefined), before);
+});
