@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { StatusPuller } from '../../../operator/engine/status-puller.ts';
+import type { KubeObject, ObjectKey } from '../../../operator/object.ts';
+import type { StatusReport } from '../../../runtime/edge/status-report.ts';
+import { manualClock } from './manual-clock.ts';
+import type { ManualClock } from './manual-clock.ts';
+
+const key: ObjectKey = { kind: 'VirtualMCPServer', namespace: 'here', name: 'one' };
+
+const pod = (name: string, podIP: string, phase = 'Running'): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'here' },
+  status: { phase, podIP },
+});
+
+const report = (toolCount: number): StatusReport => ({
+  version: '1',
+  config: { hash: 'h' },
+  toolCount,
+  backends: [],
+  collisions: [],
+});
+
+interface Bench {
+  readonly clock: ManualClock;
+  readonly puller: StatusPuller;
+  /** `<address> <token>` and when. */
+  readonly asked: string[];
+  readonly changes: number[];
+  pods: readonly KubeObject[];
+  toolCount: number;
+  readonly stopping: AbortController;
+}
+
+const startPuller = (): Bench => {
+  const clock = manualClock(0);
+  const stopping = new AbortController();
+  const bench: Omit<Bench, 'puller'> = {
+    clock,
+    asked: [],
+    changes: [],
+    pods: [pod('a', '10.0.0.1')],
+    toolCount: 1,
+    stopping,
+  };
+  const puller = new StatusPuller({
+    clock,
+    podsOf: () => bench.pods,
+    ask: (podIP, token) => {
+      bench.asked.push(`${podIP} ${token}@${clock.now()}`);
+      return podIP === '10.0.0.9' ? Promise.reject(new Error('timeout')) : Promise.resolve(report(bench.toolCount));
+    },
+    onChange: () => bench.changes.push(clock.now()),
+  });
+  puller.start((uid) => Promise.resolve(`for-${uid}`), stopping.signal);
+  return Object.assign(bench, { puller });
+};
+
+test('the pods of a followed server are asked soon, then ever more rarely down to its interval', async () => {
+  const { clock, puller, asked } = startPuller();
+  puller.follow(key, 'u1', 4000);
+  await clock.advance(16_000);
+  assert.deepEqual(
+    asked,
+    [500, 1500, 3500, 7500, 11_500, 15_500].map((at) => `10.0.0.1 for-u1@${at}`),
+  );
+});
+
+test('a reconcile is due only when what the pods say is not what they said', async () => {
+  const bench = startPuller();
+  bench.puller.follow(key, 'u1', 4000);
+  await bench.clock.advance(10_000);
+  assert.deepEqual(bench.changes, [500]);
+  bench.toolCount = 2;
+  await bench.clock.advance(4000);
+  assert.deepEqual(bench.changes, [500, 11_500]);
+  assert.deepEqual(bench.puller.reports(key), new Map([['a', report(2)]]));
+});
+
+test('a pod that does not answer is said to be unreachable; one that does not run is not asked', async () => {
+  const bench = startPuller();
+  bench.pods = [pod('a', '10.0.0.1'), pod('b', '10.0.0.9'), pod('c', '10.0.0.2', 'Pending')];
+  bench.puller.follow(key, 'u1', 4000);
+  await bench.clock.advance(500);
+  assert.deepEqual(
+    [...bench.puller.reports(key)].map(([name, said]) => [name, said === 'unreachable']),
+    [
+      ['a', false],
+      ['b', true],
+    ],
+  );
+});
+
+test('a change of the pods brings the next question forward', async () => {
+  const { clock, puller, asked } = startPuller();
+  puller.follow(key, 'u1', 60_000);
+  await clock.advance(40_000);
+  const before = asked.length;
+  puller.poke(key);
+  await clock.advance(500);
+  assert.equal(asked.length, before + 1);
+});
+
+test('following again with the same interval changes nothing', async () => {
+  const { clock, puller, asked } = startPuller();
+  puller.follow(key, 'u1', 4000);
+  for (let ms = 0; ms < 4000; ms += 100) {
+    puller.follow(key, 'u1', 4000);
+    await clock.advance(100);
+  }
+  assert.equal(asked.length, 3);
+});
+
+test('a server made anew under the same name is asked with a token for the new one', async () => {
+  const { clock, puller, asked } = startPuller();
+  puller.follow(key, 'u1', 4000);
+  await clock.advance(600);
+  puller.follow(key, 'u2', 4000);
+  await clock.advance(500);
+  assert.deepEqual(asked, ['10.0.0.1 for-u1@500', '10.0.0.1 for-u2@1100']);
+});
+
+test('a forgotten server is not asked, and nobody is after the stop', async () => {
+  const { clock, puller, asked, stopping } = startPuller();
+  puller.follow(key, 'u1', 4000);
+  puller.forget(key);
+  puller.follow({ ...key, name: 'two' }, 'u2', 4000);
+  stopping.abort();
+  await clock.advance(60_000);
+  assert.deepEqual(asked, []);
+  assert.equal(puller.reports(key).size, 0);
+});
