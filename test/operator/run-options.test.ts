@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runOptions } from '../../operator/run-options.ts';
+
+test('an image is enough; everything else has a default', () => {
+  assert.deepEqual(runOptions(['--image', 'vmcp:1'], {}), {
+    namespaces: [],
+    runtimeImage: 'vmcp:1',
+    clusterDomain: 'cluster.local',
+    healthPort: 8080,
+    workers: 16,
+    leaderElection: true,
+    logLevel: 'info',
+  });
+});
+
+test('every flag is also a variable, and a flag wins over it', () => {
+  const env = {
+    VMCP_IMAGE: 'from-env:1',
+    VMCP_NAMESPACES: 'a, b',
+    VMCP_LEADER_ELECT: 'false',
+    VMCP_HEALTH_PORT: '9000',
+    VMCP_OPERATOR_NAMESPACE: 'ops',
+  };
+  const options = runOptions(['--image', 'from-flag:1'], env);
+  assert.ok(!('problem' in options));
+  assert.equal(options.runtimeImage, 'from-flag:1');
+  assert.deepEqual(options.namespaces, ['a', 'b']);
+  assert.deepEqual([options.leaderElection, options.healthPort, options.operatorNamespace], [false, 9000, 'ops']);
+});
+
+const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
+  ['no image', [], /--image or set VMCP_IMAGE/],
+  ['an unknown flag', ['--image', 'i', '--imgae', 'j'], /--imgae/],
+  ['a port that is none', ['--image', 'i', '--health-port', 'http'], /--health-port must be a whole number/],
+  ['no worker', ['--image', 'i', '--workers', '0'], /--workers must be a whole number from 1/],
+  ['a level that does not exist', ['--image', 'i', '--log-level', 'loud'], /one of debug, info, warn, error/],
+];
+for (const [name, args, reason] of refused) {
+  test(`${name} is refused with a reason`, () => {
+    const options = runOptions(args, {});
+    assert.match('problem' in options ? options.problem : '', reason);
+  });
+}
