@@ -4,7 +4,8 @@ import { ALL_PROGRAMS, CONTROL_PLANE_PROGRAMS, ensurePrograms } from './cluster/
 import { cniFolder } from './cluster/node/support.ts';
 
 /**
- * What `npm test` runs first: the Debian packages and the Kubernetes programs that the tests need. All of it stays, so that the next run finds everything in place and says nothing.
+ * What `npm test` runs first: the Debian packages and the Kubernetes programs that the tests need. All of it stays, so
+ * that the next run finds everything in place and says nothing.
  */
 
 /** What the tests take from the system, and how to see that it is there. */
