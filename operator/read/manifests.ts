@@ -1,4 +1,4 @@
-import { type Document, LineCounter, isNode, parseAllDocuments } from 'yaml';
+import { type Document, LineCounter, isMap, isNode, isScalar, parseAllDocuments } from 'yaml';
 import { API_GROUP, type ResourceProblem, parseResource } from '../../crds/index.ts';
 import type { KubeObject } from '../object.ts';
 
@@ -105,10 +105,18 @@ const lineOf = (document: Document.Parsed, path: string, at: At): number | undef
     index === undefined ? (quoted ?? key ?? '') : Number(index),
   );
   for (let length = steps.length; length > 0; length--) {
-    const node = document.getIn(steps.slice(0, length), true);
-    if (isNode(node) && node.range) return at(node.range[0]);
+    const offset = offsetOf(document, steps.slice(0, length));
+    if (offset !== undefined) return at(offset);
   }
   return undefined;
+};
+
+/** Where the key begins, since a value may begin lines below it; for items of a list where the item does. */
+const offsetOf = (document: Document.Parsed, steps: readonly (string | number)[]): number | undefined => {
+  const parent = document.getIn(steps.slice(0, -1), true);
+  const pair = isMap(parent) ? parent.items.find(({ key }) => isScalar(key) && key.value === steps.at(-1)) : undefined;
+  const node = pair === undefined ? document.getIn(steps, true) : pair.key;
+  return isNode(node) ? node.range?.[0] : undefined;
 };
 
 const duplicates = (parsed: readonly ParsedDocument[]): readonly ManifestProblem[] => {

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { openSession } from '../../fixtures/raw-client.ts';
+import { covers } from '../../requirements.ts';
+import { entryManifest, manifests, startLocal } from './terminal.ts';
+
+/** A raw MCP server with these tools, gone after the test. */
+const backendWith = async (t: TestContext, tools: readonly string[]): Promise<FixtureBackend> => {
+  const backend = await startBackend({ tools });
+  t.after(() => backend.close());
+  return backend;
+};
+
+const NOWHERE = 'http://somewhere.invalid/mcp';
+
+test('the servers of a directory are served on loopback, with backends where they were mapped to', async (t) => {
+  const everything = await backendWith(t, ['echo']);
+  const files = { 'all.yaml': manifests({ everything: NOWHERE, weather: NOWHERE }) };
+  const weather = await backendWith(t, ['forecast']);
+  const mapping = ['--backend', `everything=${everything.url}`, '--backend', `weather=${weather.url}`];
+  await using local = await startLocal(files, mapping);
+  await local.sees(/demo {2}Ready {2}http:\/\/127\.0\.0\.1:\d+\/mcp {2}2 tools/);
+  const session = await openSession(local.url);
+  assert.deepEqual(await session.toolNames(), ['everything_echo', 'weather_forecast']);
+  const status = await local.status();
+  assert.deepEqual([status['phase'], status['url'], status['backendCount']], ['Ready', local.url, 2]);
+  assert.equal(await local.interrupt(), 0);
+});
+
+test('local.yaml maps backends too, a flag wins over it', async (t) => {
+  const backend = await backendWith(t, ['echo']);
+  await using local = await startLocal({ 'all.yaml': manifests({ a: NOWHERE, b: NOWHERE }) }, [
+    '--backend',
+    `a=${backend.url}`,
+  ]);
+  await local.sees(/a {2}ready/);
+  const port = new URL(local.url).port;
+  await local.write('local.yaml', `ports: { demo: ${port} }\nbackends: { a: ${NOWHERE}, b: ${backend.url} }\n`);
+  await local.sees(/demo {2}Ready/);
+});
+
+test('a backend that is added to the directory appears in the session that is open', async (t) => {
+  const first = await backendWith(t, ['one']);
+  const second = await backendWith(t, ['two']);
+  await using local = await startLocal({ 'all.yaml': manifests({ first: first.url }) });
+  await local.sees(/demo {2}Ready/);
+  const session = await openSession(local.url);
+  assert.deepEqual(await session.toolNames(), ['first_one']);
+  await local.write('more.yml', entryManifest('second', second.url));
+  await local.sees(/second {2}ready/);
+  assert.deepEqual(await session.toolNames(), ['first_one', 'second_two']);
+  await local.remove('more.yml');
+  await local.sees(/demo {2}Ready {2}\S+ {2}1 tools/);
+  assert.deepEqual(await session.toolNames(), ['first_one']);
+});
+
+test('a broken manifest is told with file and line, and what was served before goes on', async (t) => {
+  const backend = await backendWith(t, ['one']);
+  const good = manifests({ first: backend.url });
+  await using local = await startLocal({ 'all.yaml': good });
+  await local.sees(/demo {2}Ready/);
+  const session = await openSession(local.url);
+  await local.write('all.yaml', good.replace('type: anonymous', 'type: anonymus'));
+  assert.match(await local.sees(/all\.yaml/), /^all\.yaml:6: spec\.incomingAuth\.type: .*"anonymous", "oidc"/m);
+  assert.deepEqual(await session.toolNames(), ['first_one']);
+  await local.write('all.yaml', good.replace('spec:', 'spec: ['));
+  await local.sees(/^all\.yaml:\d+: not YAML: /m);
+  await local.write('all.yaml', `${good}---\n${entryManifest('second', backend.url)}`);
+  await local.sees(/second +ready/);
+  assert.deepEqual(await session.toolNames(), ['first_one', 'second_one']);
+});
+
+test('a spec that asks for what does not exist yet leaves the last good one serving', async (t) => {
+  const backend = await backendWith(t, ['one']);
+  await using local = await startLocal({ 'all.yaml': manifests({ first: backend.url }) });
+  await local.sees(/demo {2}Ready/);
+  const spec = '  telemetryConfigRef: { name: shared }\n';
+  await local.write('all.yaml', manifests({ first: backend.url }, spec));
+  await local.sees(/demo {2}Degraded .*the last good spec serves: spec\.telemetryConfigRef: not supported yet/);
+  assert.deepEqual(await (await openSession(local.url)).toolNames(), ['first_one']);
+  assert.equal((await local.status())['phase'], 'Degraded');
+});
+
+covers('status.backend-count.excludes-unavailable', 'status.discovered.message');
+test('a backend that stops lowers the count of routable backends by one, and status says why', async (t) => {
+  const stays = await backendWith(t, ['one']);
+  const stops = await backendWith(t, ['two']);
+  await using local = await startLocal({ 'all.yaml': manifests({ stays: stays.url, stops: stops.url }) });
+  await local.sees(/demo {2}Ready/);
+  assert.equal((await local.status())['backendCount'], 2);
+  const session = await openSession(local.url);
+  await stops.close();
+  const seen = new AbortController();
+  const shown = local.sees(/stops +unavailable/).finally(() => seen.abort());
+  // The runtime looks again because of a failed call, though not for every one of a burst.
+  while (!seen.signal.aborted) await session.call('stops_two');
+  await shown;
+  const { backendCount, discoveredBackends } = await local.status();
+  assert.equal(backendCount, 1);
+  const backends = discoveredBackends as readonly { name: string; message?: string }[];
+  assert.notEqual(backends.find(({ name }) => name === 'stops')?.message ?? '', '');
+});
+
+covers('operator.config.static-backends-inline');
+test('with source inline exactly the list of config.backends is served', async (t) => {
+  const listed = await backendWith(t, ['one']);
+  const spec = `  outgoingAuth: { source: inline }\n  config: { backends: [{ name: listed, url: "${listed.url}", transport: streamable-http }] }\n`;
+  await using local = await startLocal({ 'all.yaml': manifests({ member: NOWHERE }, spec) });
+  await local.sees(/demo {2}Ready/);
+  assert.deepEqual(await (await openSession(local.url)).toolNames(), ['listed_one']);
+});
+
+test('kinds that need containers are named, unless they are mapped', async (t) => {
+  const backend = await backendWith(t, ['one']);
+  const server = (name: string): string =>
+    `---\napiVersion: vmcp.dev/v1beta1\nkind: MCPServer\nmetadata: { name: ${name} }\nspec: { image: x, transport: streamable-http, groupRef: { name: tools } }\n`;
+  const files = { 'all.yaml': manifests({}) + server('mapped') + server('unmapped') };
+  await using local = await startLocal(files, ['--backend', `mapped=${backend.url}`]);
+  await local.sees(/mapped +ready[^]*! NeedsCluster: MCPServer unmapped/);
+  assert.deepEqual(await (await openSession(local.url)).toolNames(), ['mapped_one']);
+});
+
+test('a server keeps its port over restarts, a new one gets the next pair', async () => {
+  await using local = await startLocal({ 'all.yaml': manifests({}), 'local.yaml': '' });
+  const [, port] = /127\.0\.0\.1:(\d+)/.exec(await local.sees(/demo {2}Ready/)) ?? [];
+  await local.write('more.yaml', manifests({}).split('---')[0]?.replace('demo', 'another') ?? '');
+  const [, other] = /another {2}\w+ {2}http:\/\/127\.0\.0\.1:(\d+)/.exec(await local.sees(/^another {2}Ready/m)) ?? [];
+  assert.ok(Number(other) > Number(port), `${other} comes after ${port}`);
+  assert.equal((Number(other) - Number(port)) % 10, 0);
+  await local.interrupt();
+  assert.equal(existsSync(join(local.directory, '.vmcp', 'ports.yaml')), true);
+});
+
+test('secrets of the directory lie in a private directory that goes with the process', async () => {
+  const secret = '---\napiVersion: v1\nkind: Secret\nmetadata: { name: s }\nstringData: { token: hunter2 }\n';
+  const before = new Set(privateDirectories());
+  await using local = await startLocal({ 'all.yaml': manifests({}) + secret });
+  await local.sees(/demo {2}Ready/);
+  const [fresh = ''] = privateDirectories().filter((name) => !before.has(name) && existsSync(join(name, 'secrets/s')));
+  assert.equal(await local.fileMode(fresh), 0o700);
+  assert.equal(await local.fileMode(join(fresh, 'secrets/s/token')), 0o600);
+  await local.interrupt();
+  assert.equal(existsSync(fresh), false);
+});
+
+const privateDirectories = (): readonly string[] =>
+  readdirSync(tmpdir())
+    .filter((name) => /^vmcp-[A-Za-z0-9]{6}$/.test(name))
+    .map((name) => join(tmpdir(), name));
+
+test('manifests that are wrong from the start end it with exit code 1', async () => {
+  await using local = await startLocal({ 'all.yaml': 'kind: VirtualMCPServer\n' });
+  assert.equal(await local.ended, 1);
+  assert.match(await local.sees(/all\.yaml/), /all\.yaml:1: apiVersion: is required/);
+});
+
+test('a command line that is wrong ends it with exit code 2 and the usage', async () => {
+  for (const args of [
+    ['--backend', 'nonsense'],
+    ['--no-such-flag'],
+    ['second-directory'],
+    ['--backend', 'a=ftp://x/'],
+  ]) {
+    await using local = await startLocal({}, args);
+    assert.equal(await local.ended, 2);
+    await local.sees(/usage: vmcp-operator local/);
+  }
+});
