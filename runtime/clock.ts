@@ -15,7 +15,7 @@ export interface Timer {
 /** Resolves after `ms`, or at once when `signal` aborts. */
 export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
+    if (ms <= 0 || signal?.aborted) return resolve();
     const done = () => {
       timer.cancel();
       signal?.removeEventListener('abort', done);

@@ -35,7 +35,7 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   backend_timeout: { http: 200, rpc: 504, reason: 'backend_timeout', asToolResult: true },
   // A cancelled request gets no response (MCP "Cancellation"): an event stream without events says just that.
   cancelled: { http: 200, headers: ['content-type', 'text/event-stream'] },
-  stopping: { http: 503, rpc: 503, reason: 'stopping', headers: ['connection', 'close'] },
+  stopping: { http: 503, rpc: 503, reason: 'stopping' },
   internal: { http: 500, rpc: -32_603, reason: 'internal' },
 };
 

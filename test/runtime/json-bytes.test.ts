@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import {
   JsonSyntaxError,
   readArray,
@@ -43,7 +43,7 @@ test('what JSON.parse takes is taken, what it refuses is refused, also after a b
     fc.property(
       fc.jsonValue({ stringUnit: 'grapheme-ascii' }),
       fc.nat(),
-      fc.constantFrom(...'{}[]",:0-1eE.tn \\'),
+      fc.constantFrom(...Array.from('{}[]",:0-1eE.tn \\')),
       (value, at, byte) => {
         const text = JSON.stringify(value);
         const damaged = text.slice(0, at % text.length) + byte + text.slice((at % text.length) + 1);

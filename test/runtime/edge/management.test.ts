@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { operatorTokenCheck } from '../../../runtime/edge/operator-token.ts';
+import type { Running } from '../../../runtime/start.ts';
+import { configFile, startRuntime } from '../../fixtures/runtime.ts';
+
+const { publicKey, privateKey } = await generateKeyPair('EdDSA');
+const other = await generateKeyPair('EdDSA');
+const jwk = await exportJWK(publicKey);
+const otherJwk = await exportJWK(other.publicKey);
+const nowSeconds = Math.floor(Date.now() / 1000);
+
+const token = (claims: { aud?: string; exp?: number }, key = privateKey): Promise<string> => {
+  const jwt = new SignJWT({}).setProtectedHeader({ alg: 'EdDSA' });
+  if (claims.aud !== undefined) jwt.setAudience(claims.aud);
+  if (claims.exp !== undefined) jwt.setExpirationTime(nowSeconds + claims.exp);
+  return jwt.sign(key);
+};
+
+describe('a token of the operator', () => {
+  const now = () => nowSeconds * 1000;
+  const check = operatorTokenCheck({ audience: 'uid-1', operatorKeys: [otherJwk, jwk] }, { now });
+  const rows: readonly (readonly [string, () => Promise<string | undefined>, boolean])[] = [
+    ['for this process, 60 s long', async () => `Bearer ${await token({ aud: 'uid-1', exp: 60 })}`, true],
+    ['for another process', async () => `Bearer ${await token({ aud: 'uid-2', exp: 60 })}`, false],
+    ['without an audience', async () => `Bearer ${await token({ exp: 60 })}`, false],
+    ['without an end', async () => `Bearer ${await token({ aud: 'uid-1' })}`, false],
+    ['that has ended', async () => `Bearer ${await token({ aud: 'uid-1', exp: -10 })}`, false],
+    ['that lives too long', async () => `Bearer ${await token({ aud: 'uid-1', exp: 120 })}`, false],
+    [
+      'of a stranger',
+      async () => `Bearer ${await token({ aud: 'uid-1', exp: 60 }, (await generateKeyPair('EdDSA')).privateKey)}`,
+      false,
+    ],
+    ['that is no token', async () => 'Bearer x.y.z', false],
+    ['of another scheme', async () => `Basic ${await token({ aud: 'uid-1', exp: 60 })}`, false],
+    ['that is absent', async () => undefined, false],
+  ];
+  for (const [what, make, expected] of rows) {
+    test(`${what} ${expected ? 'opens' : 'does not open'} the status`, async () =>
+      assert.equal(await check(await make()), expected));
+  }
+
+  test('opens nothing without a configured audience', async () => {
+    const closed = operatorTokenCheck({ audience: undefined, operatorKeys: [jwk] }, { now });
+    assert.equal(await closed(`Bearer ${await token({ aud: 'uid-1', exp: 60 })}`), false);
+  });
+});
+
+describe('the management port', () => {
+  let open: Running;
+  let guarded: Running;
+  before(async () => {
+    open = await startRuntime(configFile({}));
+    guarded = await startRuntime(configFile({}, { management: { audience: 'uid-1', operatorKeys: [jwk] } }));
+  });
+  after(() => Promise.all([open.stop(), guarded.stop()]));
+
+  test('has open probes', async () => {
+    for (const path of ['/healthz', '/readyz']) assert.equal((await fetch(guarded.managementUrl + path)).status, 200);
+  });
+
+  test('shows the status on loopback while there are no operator keys', async () => {
+    const response = await fetch(`${open.managementUrl}/status`);
+    assert.equal(response.status, 200);
+    assert.deepEqual(await response.json(), open.status());
+  });
+
+  test('shows the status to the operator only when there are keys', async () => {
+    const url = `${guarded.managementUrl}/status`;
+    assert.equal((await fetch(url)).status, 401);
+    const authorization = `Bearer ${await token({ aud: 'uid-1', exp: 60 })}`;
+    assert.deepEqual(await (await fetch(url, { headers: { authorization } })).json(), guarded.status());
+  });
+
+  test('serves nothing else', async () => {
+    for (const path of ['/', '/mcp', '/metrics']) assert.equal((await fetch(open.managementUrl + path)).status, 404);
+    for (const path of ['/status', '/readyz']) assert.equal((await fetch(new URL(path, open.url))).status, 404);
+  });
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Running } from '../../runtime/start.ts';
+import { answerJson, answerSse, type FixtureBackend, startBackend } from '../fixtures/backend.ts';
+import { openSession, type RawSession } from '../fixtures/raw-client.ts';
+import { configFile, startRuntime } from '../fixtures/runtime.ts';
+
+/** Results that are odd but legal; nothing may be dropped, added or spelt anew. */
+const results: Readonly<Record<string, string>> = {
+  'an unknown content type': '{"content":[{"type":"hologram","depth":3,"x":{"y":[]}}]}',
+  'unknown members everywhere':
+    '{"content":[{"type":"text","text":"t","later":1}],"soon":true,"_meta":{"a/b":{"c":[null]}}}',
+  'numbers as they are spelt':
+    '{"content":[],"structuredContent":{"a":1.0,"b":1e2,"c":12345678901234567890,"d":-0,"e":1E400}}',
+  'white space and order of members': '{ "z" : 1 ,\n\t"a":[ ] , "content" :[]}',
+  'unicode and escapes': '{"content":[{"type":"text","text":"ü \\u00fc \\ud83d\\ude00 😀 \\u2028 \\/ \\u0000"}]}',
+  'an empty result': '{}',
+  'the same member twice': '{"content":[],"a":1,"a":2}',
+  'deep nesting': `{"content":[],"structuredContent":${'{"a":'.repeat(200)}1${'}'.repeat(200)}}`,
+  'binary content': `{"content":[{"type":"image","mimeType":"image/png","data":"${Buffer.alloc(3_000, 0xff).toString('base64')}"}]}`,
+  'isError of the backend': '{"content":[{"type":"text","text":"no"}],"isError":true}',
+  '5 MB': `{"content":[{"type":"text","text":"${'0123456789'.repeat(500_000)}"}]}`,
+};
+
+describe('a result comes out byte for byte as the backend wrote it', () => {
+  let backend: FixtureBackend;
+  let running: Running;
+  let session: RawSession;
+  before(async () => {
+    backend = await startBackend();
+    running = await startRuntime(configFile({ a: backend.url }));
+    session = await openSession(running.url);
+    await session.toolNames();
+  });
+  after(async () => {
+    await running.stop();
+    await backend.close();
+  });
+
+  for (const [what, result] of Object.entries(results)) {
+    for (const [lane, answer] of [
+      ['JSON', answerJson],
+      ['an event stream', answerSse],
+    ] as const) {
+      const isOneLine = !result.includes('\n');
+      test(
+        `${what}, sent as ${lane}`,
+        { skip: lane !== 'JSON' && !isOneLine && 'an event has one line per data field' },
+        async () => {
+          backend.set({ on: ({ recorded }) => (recorded.method === 'tools/call' ? answer(result) : undefined) });
+          const { text } = await session.send({
+            jsonrpc: '2.0',
+            id: 'f',
+            method: 'tools/call',
+            params: { name: 'a_echo' },
+          });
+          assert.equal(text, `{"jsonrpc":"2.0","id":"f","result":${result}}`);
+        },
+      );
+    }
+  }
+
+  for (const id of ['1', '"a"', '"\\u00fc"', '9007199254740993', '-1', '1.0', '""']) {
+    test(`the id ${id} comes back as it was spelt`, async () => {
+      backend.set({});
+      const { text } = await session.send(
+        `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"a_echo"}}`,
+      );
+      assert.ok(text.includes(`"id":${id},`), text);
+    });
+  }
+});
+
+describe('a request reaches the backend as the client wrote it, but for the name', () => {
+  const requests: readonly (readonly [string, string])[] = [
+    [
+      '{ "id":1.0,\n "params" : {"arguments":{"n":1.0,"big":12345678901234567890},"name":"a_echo","_meta":{"progressToken":7,"x/y":1}}, "method":"tools/call","jsonrpc":"2.0"}',
+      '{ "id":1.0,\n "params" : {"arguments":{"n":1.0,"big":12345678901234567890},"name":"echo","_meta":{"progressToken":7,"x/y":1}}, "method":"tools/call","jsonrpc":"2.0"}',
+    ],
+    [
+      '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"n\\u0061me":"a_\\u0065cho","arguments":{"name":"a_echo"},"future":[1]}}',
+      '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"n\\u0061me":"echo","arguments":{"name":"a_echo"},"future":[1]}}',
+    ],
+  ];
+  for (const [sent, expected] of requests) {
+    test(sent, async () => {
+      const backend = await startBackend();
+      const running = await startRuntime(configFile({ a: backend.url }));
+      const session = await openSession(running.url);
+      await session.send(sent);
+      assert.equal(backend.requests.find(({ method }) => method === 'tools/call')?.body, expected);
+      await running.stop();
+      await backend.close();
+    });
+  }
+});
+
+describe('a tool is listed as the backend wrote it, but for the name', () => {
+  const odd =
+    '{"title":"T","inputSchema":{"type":"object","x":1.0},"name":"odd","icons":[{"src":"x","new":1}],"annotations":{"futureHint":true},"_meta":{"a":1e400},"later":12345678901234567890}';
+  test(odd, async () => {
+    const backend = await startBackend({ tools: [odd] });
+    const running = await startRuntime(configFile({ a: backend.url }));
+    const { text } = await (await openSession(running.url)).request('tools/list');
+    assert.equal(text, `{"jsonrpc":"2.0","id":1,"result":{"tools":[${odd.replace('"odd"', '"a_odd"')}]}}`);
+    await running.stop();
+    await backend.close();
+  });
+});

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { Running } from '../../runtime/start.ts';
+import { answerStatus, type FixtureBackend, hang, startBackend } from '../fixtures/backend.ts';
+import { frozenClock, type FrozenClock } from '../fixtures/frozen-clock.ts';
+import { openSession } from '../fixtures/raw-client.ts';
+import { configFile, startRuntime } from '../fixtures/runtime.ts';
+import { covers } from '../requirements.ts';
+
+let up: FixtureBackend;
+let down: FixtureBackend;
+let running: Running | undefined;
+let clock: FrozenClock;
+
+beforeEach(async () => {
+  clock = frozenClock();
+  [up, down] = await Promise.all([startBackend(), startBackend()]);
+});
+afterEach(async () => {
+  await Promise.all([up.close(), down.close()]);
+  const stopped = running?.stop();
+  clock.advance(60_000);
+  await stopped;
+});
+
+const begin = async (partialFailureMode?: string, more: object = {}) => {
+  const failureHandling = partialFailureMode === undefined ? {} : { partialFailureMode };
+  running = await startRuntime(
+    configFile({ up: up.url, down: down.url }, { operational: { failureHandling, ...more } }),
+    {},
+    { clock },
+  );
+  return openSession(running.url);
+};
+
+describe('with one backend down', () => {
+  covers('health.partial-failure.fail', 'health.per-backend');
+  for (const mode of ['fail', undefined]) {
+    test(`mode ${mode ?? 'by default'} fails the list and names the backend`, async () => {
+      down.set({ on: () => answerStatus(500) });
+      const session = await begin(mode);
+      const { status, json } = await session.request('tools/list');
+      assert.equal(status, 200);
+      const { error } = json as { error: { code: number; message: string; data: { reason: string } } };
+      assert.deepEqual([error.code, error.data.reason], [503, 'backend_unavailable']);
+      assert.match(error.message, /"down"/);
+      assert.doesNotMatch(error.message, /"up"/);
+      const states = running?.status().backends.map(({ name, status }) => [name, status]);
+      assert.deepEqual(states, [
+        ['down', 'unavailable'],
+        ['up', 'ready'],
+      ]);
+    });
+  }
+
+  test('mode fail concerns lists only: calls of the others go on', async () => {
+    down.set({ on: () => answerStatus(500) });
+    const session = await begin('fail');
+    await session.request('tools/list');
+    const { json } = await session.call('up_echo');
+    assert.ok((json as { result: { content: unknown } }).result.content);
+  });
+
+  covers('health.partial-failure.best-effort');
+  test('mode best_effort lists the rest', async () => {
+    down.set({ on: () => answerStatus(500) });
+    const session = await begin('best_effort');
+    assert.deepEqual(await session.toolNames(), ['up_echo']);
+  });
+
+  test('a backend that only wants a login is not down: its tools are left out', async () => {
+    down.set({ on: () => answerStatus(401) });
+    const session = await begin('fail');
+    assert.deepEqual(await session.toolNames(), ['up_echo']);
+    assert.equal(running?.status().backends.find(({ name }) => name === 'down')?.status, 'unauthenticated');
+  });
+
+  test('its tools, once known, are answered for although they are not listed', async () => {
+    const session = await begin('best_effort');
+    assert.deepEqual(await session.toolNames(), ['down_echo', 'up_echo']);
+    down.set({ on: () => answerStatus(500) });
+    clock.advance(31_000);
+    while (running?.status().backends[0]?.status !== 'unavailable')
+      await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(await session.toolNames(), ['up_echo']);
+    const { json } = await session.call('down_echo');
+    assert.equal(
+      (json as { result: { _meta: Record<string, { reason: string }> } }).result._meta['vmcp.dev/error']?.reason,
+      'backend_unavailable',
+    );
+  });
+});
+
+describe('at start', () => {
+  test('a list waits for backends that have not answered yet, up to healthCheckTimeout', async () => {
+    down.set({ on: () => hang });
+    const session = await begin('best_effort');
+    await down.received(({ method }) => method === 'initialize');
+    let isOver = false;
+    const list = session.toolNames().finally(() => (isOver = true));
+    await session.request('ping');
+    clock.advance(9_999);
+    await session.request('ping');
+    assert.equal(isOver, false);
+    clock.advance(1);
+    assert.deepEqual(await list, ['up_echo']);
+  });
+
+  test('a call of a name that is not known yet waits too', async () => {
+    let release = (): void => {};
+    down.set({
+      on: ({ recorded }) => {
+        if (recorded.method !== 'initialize') return undefined;
+        return (exchange) => {
+          release = () => {
+            down.set({});
+            answerStatus(503)(exchange);
+          };
+        };
+      },
+    });
+    const session = await begin('best_effort');
+    await down.received(({ method }) => method === 'initialize');
+    const call = session.call('down_echo');
+    await session.request('ping');
+    release();
+    const { json } = await call;
+    assert.equal((json as { error: { code: number } }).error.code, -32602);
+  });
+});
+
+describe('timeouts', () => {
+  covers('limits.timeout.custom', 'limits.timeout.per-workload', 'limits.timeout.per-workload-others');
+  test('perWorkload bounds its own backend, timeouts.default the others', async () => {
+    const session = await begin('best_effort', { timeouts: { default: '5s', perWorkload: { down: '2s' } } });
+    await session.toolNames();
+    for (const backend of [up, down])
+      backend.set({ on: ({ recorded }) => (recorded.method === 'tools/call' ? hang : undefined) });
+    const isOver = { up: false, down: false };
+    const calls = {
+      up: session.call('up_echo').finally(() => (isOver.up = true)),
+      down: session.call('down_echo').finally(() => (isOver.down = true)),
+    };
+    await Promise.all([up, down].map((backend) => backend.received(({ method }) => method === 'tools/call')));
+    clock.advance(1_999);
+    await session.request('ping');
+    assert.deepEqual(isOver, { up: false, down: false });
+    clock.advance(1);
+    const { json } = await calls.down;
+    assert.equal(
+      (json as { result: { _meta: Record<string, { reason: string }> } }).result._meta['vmcp.dev/error']?.reason,
+      'backend_timeout',
+    );
+    clock.advance(2_999);
+    await session.request('ping');
+    assert.equal(isOver.up, false);
+    clock.advance(1);
+    await calls.up;
+  });
+});

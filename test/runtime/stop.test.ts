@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { STOP_TIMES } from '../../runtime/graceful-stop.ts';
+import type { Running } from '../../runtime/start.ts';
+import { answerJson, type FixtureBackend, hang, startBackend, textResult } from '../fixtures/backend.ts';
+import { frozenClock, type FrozenClock } from '../fixtures/frozen-clock.ts';
+import { INITIALIZE, openSession, post, type RawSession } from '../fixtures/raw-client.ts';
+import { configFile, startRuntime } from '../fixtures/runtime.ts';
+
+/** So that only the stop ends a call. */
+const PATIENT = { operational: { timeouts: { default: '10m' } } };
+
+const slowCall = { jsonrpc: '2.0', id: 'slow', method: 'tools/call', params: { name: 'a_echo' } };
+
+let backend: FixtureBackend;
+let running: Running;
+let session: RawSession;
+let clock: FrozenClock;
+let release: () => void;
+
+beforeEach(async () => {
+  clock = frozenClock();
+  backend = await startBackend();
+  running = await startRuntime(configFile({ a: backend.url }, PATIENT), { stopTimes: STOP_TIMES }, { clock });
+  session = await openSession(running.url);
+  await session.toolNames();
+  backend.set({
+    on: ({ recorded }) =>
+      recorded.method === 'tools/call'
+        ? (exchange) => {
+            release = () => answerJson(textResult('finished'))(exchange);
+          }
+        : undefined,
+  });
+});
+afterEach(async () => {
+  const stopped = running.stop();
+  clock.advance(5_000);
+  await session.request('ping').catch(() => undefined);
+  clock.advance(60_000);
+  await new Promise((resolve) => setImmediate(resolve));
+  clock.advance(60_000);
+  await backend.close();
+  await stopped;
+});
+
+const readiness = async (): Promise<number> => (await fetch(`${running.managementUrl}/readyz`)).status;
+
+describe('a graceful stop', () => {
+  test('first turns readiness off and serves on for 5 s, new sessions too', async () => {
+    assert.equal(await readiness(), 200);
+    void running.stop();
+    assert.equal(await readiness(), 503);
+    assert.equal((await post(running.url, INITIALIZE)).status, 200);
+    assert.equal((await session.request('ping')).status, 200);
+  });
+
+  test('then refuses new sessions while a call runs on and gets its answer', async () => {
+    const call = session.send(slowCall);
+    await backend.received(({ body }) => body.includes('"slow"'));
+    const stopped = running.stop();
+    clock.advance(5_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    const refused = await post(running.url, INITIALIZE);
+    assert.equal(refused.status, 503);
+    assert.equal(refused.headers.get('connection'), 'close');
+    release();
+    assert.match((await call).text, /finished/);
+    await stopped;
+    await assert.rejects(fetch(running.url));
+    assert.ok(
+      backend.requests.some(({ http }) => http === 'DELETE'),
+      'the backend is told that the sessions are over',
+    );
+  });
+
+  test('answers what still runs after 40 s with backend_unavailable', async () => {
+    backend.set({ on: ({ recorded }) => (recorded.method === 'tools/call' ? hang : undefined) });
+    const call = session.send(slowCall);
+    await backend.received(({ body }) => body.includes('"slow"'));
+    const stopped = running.stop();
+    clock.advance(5_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(34_999);
+    assert.equal(await readiness(), 503);
+    clock.advance(1);
+    const { result } = (await call).json as { result: { isError: boolean; _meta: Record<string, { reason: string }> } };
+    assert.equal(result.isError, true);
+    assert.equal(result._meta['vmcp.dev/error']?.reason, 'backend_unavailable');
+    await stopped;
+  });
+
+  test('asked for twice is one stop', async () => {
+    assert.equal(running.stop(), running.stop());
+  });
+});
