@@ -27,10 +27,11 @@ const clipped = (message: string): string => (message.length > 32_768 ? `${messa
 const PROBLEM_TYPES: ReadonlySet<string> = new Set([
   'BackendNameConflict',
   'BackendsWithheld',
-  'ChildConflict',
-  'ChildRefused',
+  'ConfigRefused',
   'NamesCollide',
   'NeedsCluster',
+  'OidcConfigIgnored',
+  'PoliciesNotEnforced',
   'SessionsNotDurable',
   'StaticBackendsIgnored',
   'UnknownStaticBackend',

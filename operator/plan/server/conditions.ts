@@ -138,6 +138,25 @@ const namesCollide: Problem = ({ reports: { collisions } }) => {
   );
 };
 
+/** Decisions "Where the spec can be read two ways": accepted, ignored, told. */
+const oidcConfigIgnored: Problem = ({ newest: { spec } }) =>
+  spec.incomingAuth.type === 'anonymous' && spec.incomingAuth.oidcConfigRef !== undefined
+    ? problem(
+        'OidcConfigIgnored',
+        'AnonymousAccess',
+        'incomingAuth.type anonymous checks no token; set it to oidc, or remove oidcConfigRef',
+      )
+    : undefined;
+
+const policiesNotEnforced: Problem = ({ newest: { spec } }) =>
+  spec.incomingAuth.type === 'anonymous' && spec.incomingAuth.authzConfig !== undefined
+    ? problem(
+        'PoliciesNotEnforced',
+        'AnonymousAccess',
+        'incomingAuth.type anonymous disables all access control; set it to oidc, or remove authzConfig',
+      )
+    : undefined;
+
 /** The operator checks what it renders with the runtime's own code, so this tells of pods of another version. */
 const configRefused: Problem = ({ reports: { refused } }) => {
   if (refused.size === 0) return undefined;
@@ -151,6 +170,8 @@ const PROBLEMS: readonly Problem[] = [
   withheld('BackendsWithheld', ['NotSupportedYet', 'Invalid']),
   staticBackendsIgnored,
   unknownStaticBackend,
+  oidcConfigIgnored,
+  policiesNotEnforced,
   sessionsNotDurable,
   namesCollide,
   configRefused,

@@ -3,6 +3,7 @@ import type { KubeObject } from '../../object.ts';
 import type { PodReports } from '../../read/source.ts';
 import type { ServerBundle } from '../../resolve.ts';
 import type { Settings } from '../settings.ts';
+import { whyPodsCannotStart } from './pod-trouble.ts';
 import type { Rendering } from './render.ts';
 import { type MergedReports, mergeReports } from './reports.ts';
 
@@ -60,7 +61,7 @@ const podsView = (bundle: ServerBundle, settings: Settings): PodsView => {
   return {
     isServing: (status?.availableReplicas ?? 0) > 0,
     isScaledToZero: replicas === 0,
-    cannotStart: pods.map(whyNotStarting).find((why) => why !== undefined) ?? replicaFailure(status),
+    cannotStart: whyPodsCannotStart(pods) ?? replicaFailure(status),
   };
 };
 
@@ -72,34 +73,6 @@ interface DeploymentStatus {
 /** Quota, a missing service account, an admission webhook: no pod is even made. */
 const replicaFailure = (status: DeploymentStatus | undefined): string | undefined =>
   status?.conditions?.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message;
-
-/** Waiting reasons of the kubelet that do not pass by themselves. */
-const STUCK: ReadonlySet<string> = new Set([
-  'CrashLoopBackOff',
-  'CreateContainerConfigError',
-  'CreateContainerError',
-  'ErrImageNeverPull',
-  'ErrImagePull',
-  'ImagePullBackOff',
-  'InvalidImageName',
-  'RunContainerError',
-]);
-
-interface ContainerStatus {
-  readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string } };
-}
-
-const whyNotStarting = (pod: KubeObject): string | undefined => {
-  const { status } = pod as {
-    readonly status?: { readonly phase?: string; readonly containerStatuses?: readonly ContainerStatus[] };
-  };
-  if (status?.phase === 'Failed') return `pod ${pod.metadata.name} failed`;
-  const waiting = (status?.containerStatuses ?? [])
-    .map(({ state }) => state?.waiting)
-    .find((each) => each?.reason !== undefined && STUCK.has(each.reason));
-  if (waiting === undefined) return undefined;
-  return `pod ${pod.metadata.name}: ${waiting.reason}${waiting.message === undefined ? '' : `: ${waiting.message}`}`;
-};
 
 /** spec: status.discoveredBackends, one per backend, withheld ones included. */
 const backendViews = (

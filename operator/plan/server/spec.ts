@@ -8,6 +8,7 @@ export interface ServerSpec {
   readonly groupRef: { readonly name: string };
   readonly incomingAuth: {
     readonly type: 'anonymous' | 'oidc';
+    readonly authzConfig?: unknown;
     readonly oidcConfigRef?: { readonly name: string; readonly audience: string; readonly resourceUrl?: string };
   };
   readonly outgoingAuth?: { readonly source?: 'discovered' | 'inline' };

@@ -1,0 +1,64 @@
+import type { KubeObject } from '../../object.ts';
+
+interface ContainerStatus {
+  readonly image?: string;
+  readonly ready?: boolean;
+  readonly restartCount?: number;
+  readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string } };
+  readonly lastState?: { readonly terminated?: { readonly reason?: string; readonly exitCode?: number } };
+}
+
+interface PodStatus {
+  readonly phase?: string;
+  readonly reason?: string;
+  readonly containerStatuses?: readonly ContainerStatus[];
+  readonly initContainerStatuses?: readonly ContainerStatus[];
+}
+
+/**
+ * Why pods do not start, if they cannot. The same trouble always has the same words: the kubelet alternates between
+ * reasons and counts delays, and each new text would be a write of the status.
+ */
+export const whyPodsCannotStart = (pods: readonly KubeObject[]): string | undefined => {
+  // A failed pod (evicted, its node gone) has been replaced; it counts only while it is all there is.
+  const living = pods.filter((pod) => statusOf(pod).phase !== 'Failed');
+  const considered = living.length > 0 ? living : pods;
+  return considered.map(troubleOf).find((trouble) => trouble !== undefined);
+};
+
+const statusOf = (pod: KubeObject): PodStatus => pod['status'] ?? {};
+
+const troubleOf = (pod: KubeObject): string | undefined => {
+  const { phase, reason, containerStatuses = [], initContainerStatuses = [] } = statusOf(pod);
+  const { name } = pod.metadata;
+  if (phase === 'Failed') return `pod ${name} failed${reason === undefined ? '' : `: ${reason}`}`;
+  const trouble = [...initContainerStatuses, ...containerStatuses]
+    .map(containerTrouble)
+    .find((each) => each !== undefined);
+  return trouble === undefined ? undefined : `pod ${name}: ${trouble}`;
+};
+
+/** A container that ended this often without having become ready does so for a reason of its own. */
+const CRASHES = 3;
+
+const containerTrouble = (container: ContainerStatus): string | undefined => {
+  const { reason = '', message } = container.state?.waiting ?? {};
+  if (PULLING.has(reason)) return `image ${container.image ?? ''} cannot be pulled; the events of the pod say why`;
+  if (STUCK.has(reason)) return message === undefined ? reason : `${reason}: ${message}`;
+  const isCrashing = container.ready !== true && (container.restartCount ?? 0) >= CRASHES;
+  return reason === 'CrashLoopBackOff' || isCrashing ? crash(container) : undefined;
+};
+
+const PULLING: ReadonlySet<string> = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'ErrImageNeverPull',
+  'InvalidImageName',
+]);
+
+const STUCK: ReadonlySet<string> = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError']);
+
+const crash = ({ lastState }: ContainerStatus): string => {
+  const { reason = 'Error', exitCode } = lastState?.terminated ?? {};
+  return `the container keeps ending: ${reason}${exitCode === undefined ? '' : `, exit code ${exitCode}`}; its log says why`;
+};
