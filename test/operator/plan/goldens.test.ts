@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { kinds } from '../../../crds/index.ts';
@@ -30,3 +30,12 @@ const assertReportable = ({ object, plan }: Planned): void => {
   const { error } = kinds[object.kind as keyof typeof kinds].status.safeParse(status);
   assert.equal(error?.message, undefined);
 };
+
+test('every condition and reason that a golden shows is explained in docs/status.md', () => {
+  const docs = readFileSync(join(root, '../../docs/status.md'), 'utf8');
+  const shown = globSync('*/*.yaml', { cwd: root }).flatMap((name) => [
+    ...readGolden(join(root, name)).output.matchAll(/^ {4}(?:- type|  reason): (\w+)$/gm),
+  ]);
+  const unexplained = new Set(shown.map(([, word = '']) => word).filter((word) => !docs.includes(`\`${word}\``)));
+  assert.deepEqual([...unexplained], []);
+});
