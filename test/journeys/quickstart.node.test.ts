@@ -4,8 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { after, before, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { buildImages, ensurePrograms, type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
-import { run } from '../cluster/command.ts';
+import { buildImages, helm, type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
 
 /** One story on a real node, told in the order a platform engineer lives it; each test needs the ones before it. */
 const root = join(import.meta.dirname, '..', '..');
@@ -19,11 +18,6 @@ let node: Node;
 let client: Client;
 
 const kubectl = (...args: readonly string[]): Promise<string> => node.kubectl(args);
-
-const helm = async (...args: readonly string[]): Promise<string> => {
-  const programs = await ensurePrograms(['helm']);
-  return run(programs.helm, args, { env: { ...process.env, KUBECONFIG: node.kubeconfig } });
-};
 
 const connect = async (): Promise<Client> => {
   const address = (await kubectl('get', 'service', 'vmcp-quickstart', '-o', 'jsonpath={.spec.clusterIP}')).trim();
@@ -62,7 +56,7 @@ test('the chart installs the CRDs and the operator, which runs under its own ser
   const chart = join(root, 'charts', 'vmcp-operator');
   const values = join(import.meta.dirname, 'chart-values.yaml');
   const where = ['--namespace', NAMESPACE, '--create-namespace', '--wait', '--timeout', '120s'];
-  await helm('install', 'vmcp', chart, '--values', values, ...where);
+  await helm(['install', 'vmcp-operator', chart, '--values', values, ...where], node.kubeconfig);
   const replicas = await kubectl(
     'get',
     'deployment',
@@ -147,10 +141,17 @@ test('after kubectl delete everything is gone', { skip }, async () => {
 });
 
 test('helm uninstall leaves the CRDs and nothing else', { skip }, async () => {
-  await helm('uninstall', 'vmcp', '--namespace', NAMESPACE, '--wait', '--timeout', '90s');
+  await helm(['uninstall', 'vmcp-operator', '--namespace', NAMESPACE, '--wait', '--timeout', '90s'], node.kubeconfig);
   assert.match(await kubectl('get', 'crd', '-o', 'name'), /virtualmcpservers\.vmcp\.dev/);
   assert.equal(
-    await kubectl('get', 'clusterrole,clusterrolebinding', '-l', 'app.kubernetes.io/instance=vmcp', '-o', 'name'),
+    await kubectl(
+      'get',
+      'clusterrole,clusterrolebinding',
+      '-l',
+      'app.kubernetes.io/instance=vmcp-operator',
+      '-o',
+      'name',
+    ),
     '',
   );
 });
