@@ -77,10 +77,8 @@ export function crdOf(definition: KindDefinition) {
 function rootOf(definition: KindDefinition) {
   const { properties, required, ...root } = objectSchema(definition);
   const { metadata: _, ...rest } = properties ?? {};
-  const schema = openApi({
-    ...root,
-    properties: { ...rest, metadata: { type: 'object', properties: { name: { type: 'string' } } } },
-  });
+  const metadata = { type: 'object', properties: { name: { type: 'string' } } } as const;
+  const schema = openApi({ ...root, properties: { ...rest, metadata } }, 1);
   return { ...schema, required: required?.filter((name) => name !== 'metadata') };
 }
 
@@ -88,26 +86,62 @@ function columnOf({ name, path, type, wide = false }: PrinterColumn) {
   return { name, type: type ?? 'string', jsonPath: path, ...(wide ? { priority: 1 } : {}) };
 }
 
-/** The tree without what only this program reads. */
-function openApi(node: SchemaNode): Readonly<Record<string, unknown>> {
-  const { refersTo: _, properties, additionalProperties, items, rules, listType, listKeys, ...words } = node;
-  const { preserveUnknownFields, ...plain } = words;
+/**
+ * The tree without what only this program reads. `occurrences`: how often the value can be there at most as far as the
+ * schema says, which decides what its rules may cost.
+ */
+function openApi(node: SchemaNode, occurrences: number): Readonly<Record<string, unknown>> {
+  const { refersTo: _, patternMessage: _message, rules: _rules, preserveUnknownFields, ...rest } = node;
+  const { properties, additionalProperties, items, listType, listKeys, ...words } = rest;
+  const validations = validationsOf(node, occurrences);
   return {
-    ...plain,
-    ...(properties === undefined ? {} : { properties: mapped(properties) }),
-    ...(additionalProperties === undefined ? {} : { additionalProperties: openApi(additionalProperties) }),
-    ...(items === undefined ? {} : { items: openApi(items) }),
+    ...words,
+    ...(properties === undefined ? {} : { properties: mapped(properties, occurrences) }),
+    ...(additionalProperties && {
+      additionalProperties: openApi(additionalProperties, occurrences * (node.maxProperties ?? Infinity)),
+    }),
+    ...(items && { items: openApi(items, occurrences * (node.maxItems ?? Infinity)) }),
     ...(preserveUnknownFields === undefined ? {} : { 'x-kubernetes-preserve-unknown-fields': true }),
     ...(listType === undefined ? {} : { 'x-kubernetes-list-type': listType }),
     ...(listKeys === undefined ? {} : { 'x-kubernetes-list-map-keys': listKeys }),
-    ...(rules === undefined ? {} : { 'x-kubernetes-validations': rules.map(validationOf) }),
+    ...(validations.length === 0 ? {} : { 'x-kubernetes-validations': validations }),
   };
 }
 
-function mapped(properties: Readonly<Record<string, SchemaNode>>) {
-  return Object.fromEntries(Object.entries(properties).map(([name, node]) => [name, openApi(node)]));
+function mapped(properties: Readonly<Record<string, SchemaNode>>, occurrences: number) {
+  return Object.fromEntries(Object.entries(properties).map(([name, node]) => [name, openApi(node, occurrences)]));
 }
 
-function validationOf({ cel, message, field }: NonNullable<SchemaNode['rules']>[number]) {
-  return { rule: cel, message, ...(field === undefined ? {} : { fieldPath: `.${field}` }) };
+interface Validation {
+  readonly rule: string;
+  readonly message: string;
+  readonly fieldPath?: string;
 }
+
+/**
+ * The rules of one value. A pattern alone is refused in its own, unreadable words, so a rule beside it says what to write;
+ * the other rules may then rely on it. Both only where it is cheap enough: the API server limits what all rules may cost.
+ */
+function validationsOf(node: SchemaNode, occurrences: number): readonly Validation[] {
+  const { pattern, patternMessage, maxLength, rules = [] } = node;
+  const isAffordable = matchCost(pattern, maxLength) * occurrences <= MATCH_BUDGET;
+  const matches = pattern === undefined || !isAffordable ? undefined : `self.matches(${literal(pattern)})`;
+  return [
+    ...(matches === undefined || patternMessage === undefined ? [] : [{ rule: matches, message: patternMessage }]),
+    ...rules.map(({ cel, message, field }) => ({
+      rule: matches === undefined ? cel : `!${matches} || ${cel}`,
+      message,
+      ...(field === undefined ? {} : { fieldPath: `.${field}` }),
+    })),
+  ];
+}
+
+/** Of the 10,000,000 units one rule may cost at most. */
+const MATCH_BUDGET = 1_000_000;
+
+/** As the API server estimates it: a tenth of the text times a quarter of the pattern. */
+const matchCost = (pattern = '', maxLength = Infinity): number =>
+  Math.ceil(maxLength * 0.1) * Math.ceil(pattern.length * 0.25);
+
+/** A raw string of CEL. */
+const literal = (text: string): string => (text.includes("'") ? `r"${text}"` : `r'${text}'`);

@@ -59,7 +59,7 @@ export const condition = z.strictObject({
     .max(316)
     .regex(/^([A-Za-z0-9][-A-Za-z0-9_.]*\/)?[A-Z][A-Za-z0-9]*$/)
     .describe('What is observed, in CamelCase or as <domain>/CamelCase'),
-  status: z.enum(['True', 'False', 'Unknown']),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds'),
   reason: z
     .string()
     .min(1)

@@ -16,6 +16,8 @@ export interface SchemaNode extends Marks {
   readonly enum?: readonly unknown[];
   readonly format?: string;
   readonly pattern?: string;
+  /** What is wrong with a text that does not match, and what to write instead. */
+  readonly patternMessage?: string;
   readonly minLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -121,7 +123,7 @@ function unionNode(options: readonly SchemaNode[]): SchemaNode {
 const SCALAR_KEYWORDS = ['type', 'format', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum'] as const;
 
 function scalarNode(schema: z.core.$ZodType): SchemaNode {
-  const { minimum, maximum, ...rest } = leafKeywords(schema, SCALAR_KEYWORDS);
+  const { minimum, maximum, ...rest } = { ...leafKeywords(schema, SCALAR_KEYWORDS), ...patternMessageOf(schema) };
   if (rest.type !== 'integer') return { ...rest, ...numbers({ minimum, maximum }) };
   const isInt32 = maximum !== undefined && maximum <= INT32_MAX;
   return {
@@ -133,6 +135,19 @@ function scalarNode(schema: z.core.$ZodType): SchemaNode {
       maximum: maximum !== undefined && maximum < INT32_MAX ? maximum : undefined,
     }),
   };
+}
+
+/** The error given to `.regex(…, { error })`; zod keeps it as a function of the issue. */
+function patternMessageOf(schema: z.core.$ZodType): Pick<SchemaNode, 'patternMessage'> {
+  for (const check of schema._zod.def.checks ?? []) {
+    const { pattern, error } = check._zod.def as unknown as {
+      readonly pattern?: RegExp;
+      readonly error?: (issue: object) => unknown;
+    };
+    const message = pattern === undefined ? undefined : error?.({});
+    if (typeof message === 'string') return { patternMessage: message };
+  }
+  return {};
 }
 
 const INT32_MAX = 2_147_483_647;

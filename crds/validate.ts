@@ -96,13 +96,18 @@ function* numberProblems({ format, minimum, maximum }: SchemaNode, value: number
   if (value > high) yield { reason: `must be at most ${high}, is ${value}`, remedy: `write ${high} or less` };
 }
 
-function* textProblems({ pattern, minLength = 0, maxLength = Infinity }: SchemaNode, value: string): Generator<Words> {
+function* textProblems(node: SchemaNode, value: string): Generator<Words> {
+  const { pattern, minLength = 0, maxLength = Infinity } = node;
   const length = Array.from(value).length; // characters, as the API server counts, not UTF-16 units
   if (length < minLength) yield { reason: 'must not be empty', remedy: 'give it a value, or remove the field' };
   if (length > maxLength) yield { reason: `must have at most ${maxLength} characters`, remedy: 'shorten it' };
-  if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) {
-    yield { reason: `${JSON.stringify(value)} does not match ${pattern}`, remedy: 'write it in this form' };
-  }
+  if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) yield mismatch(node, value);
+}
+
+function mismatch({ pattern, patternMessage }: SchemaNode, value: string): Words {
+  const [reason, remedy] = patternMessage?.split('; ') ?? [];
+  if (reason === undefined) return { reason: `does not match ${pattern}`, remedy: 'write it in this form' };
+  return { reason: `${JSON.stringify(value)} is ${reason}`, remedy: remedy ?? `write it as ${pattern}` };
 }
 
 function* sizeProblems(node: SchemaNode, value: unknown): Generator<Words> {
@@ -119,10 +124,15 @@ function fieldProblems(node: SchemaNode, value: Fields, path: Path): readonly Re
   const { properties = {}, required = [], additionalProperties, preserveUnknownFields } = node;
   const missing = required
     .filter((name) => value[name] === undefined)
-    .map((name) => at([...path, name], { reason: 'is required', remedy: `set ${name}` }));
+    .map((name) => at([...path, name], { reason: 'is required', remedy: `set ${named(name, properties)}` }));
   const isOpen = additionalProperties !== undefined || preserveUnknownFields === true;
   const unknown = isOpen ? [] : Object.keys(value).filter((key) => !Object.hasOwn(properties, key));
   return [...missing, ...unknown.map((key) => at([...path, key], unknownField(Object.keys(properties))))];
+}
+
+function named(name: string, properties: Readonly<Record<string, SchemaNode>>): string {
+  const description = ownOf(properties, name)?.description;
+  return description === undefined ? name : `${name} (${description.replace(/\.$/, '')})`;
 }
 
 function unknownField(known: readonly string[]): Words {

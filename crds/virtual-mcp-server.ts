@@ -64,12 +64,22 @@ const noLiterals = Object.entries(literals).flatMap(([strategy, key]) =>
   ['default', 'backends.*'].map((place) => [`outgoingAuth.${place}.${strategy}`, { rules: [noLiteral(key)] }] as const),
 );
 
+/** Bounds that the spec does not have: without them the API server refuses the rules inside as too costly (docs/resources.md). */
+const MANY = 256;
+
 /** spec: spec.config, as the runtime defines it; what Kubernetes has to know besides. */
 const config = mark(configSchema, {
   below: {
     'aggregation.tools[].toolConfigRef': { refersTo: 'MCPToolConfig' },
     'compositeToolRefs[]': { refersTo: 'VirtualMCPCompositeToolDefinition' },
     ...Object.fromEntries(noLiterals),
+    'operational.timeouts.perWorkload': { maxProperties: MANY },
+    backends: { maxItems: MANY },
+    'outgoingAuth.backends': { maxProperties: MANY },
+    'aggregation.tools': { maxItems: MANY },
+    'aggregation.conflictResolutionConfig.priorityOrder': { maxItems: MANY },
+    'extensions.allowedHosts': { maxItems: 64 },
+    'extensions.allowedOrigins': { maxItems: 64 },
   },
 });
 

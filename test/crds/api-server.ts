@@ -34,9 +34,11 @@ export async function startApiServer(): Promise<ApiServer> {
     return answerOf(response.statusCode, await response.body.json());
   };
   const pathOf = (kind: string): string => `/apis/vmcp.dev/v1beta1/namespaces/default/${pluralOf(kind)}`;
-  await plane.kubectl(['create', '--filename', '-'], [...manifestFiles().values()].join('---\n'));
-  for (const { plural } of Object.values(kinds)) {
-    await until(`${plural} to be served`, () => plane.kubectl(['get', `${plural}.vmcp.dev`, '--output', 'name']));
+  try {
+    await serveOurKinds(plane);
+  } catch (error) {
+    await plane.stop();
+    throw error;
   }
   return {
     ...plane,
@@ -52,6 +54,13 @@ export async function startApiServer(): Promise<ApiServer> {
     },
   };
 }
+
+const serveOurKinds = async ({ kubectl }: ControlPlane): Promise<void> => {
+  await kubectl(['create', '--filename', '-'], [...manifestFiles().values()].join('---\n'));
+  for (const { plural } of Object.values(kinds)) {
+    await until(`${plural} to be served`, () => kubectl(['get', `${plural}.vmcp.dev`, '--output', 'name']));
+  }
+};
 
 const pluralOf = (kind: string): string =>
   Object.values(kinds).find((definition) => definition.kind === kind)?.plural ?? kind.toLowerCase();

@@ -73,7 +73,7 @@ const fields = [
 covers('crd.duration.all-fields');
 test('every field called duration takes exactly the form whose refusals the API server test shows', () => {
   const server = crdManifests().find(({ metadata }) => metadata.name.startsWith('virtualmcpservers.'));
-  const { versions } = server?.['spec'] as {
+  const { versions } = (server ?? assert.fail('no such CRD'))['spec'] as {
     readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Schema } }[];
   };
   const spec = versions[0]?.schema.openAPIV3Schema.properties?.['spec'] ?? {};
