@@ -5,7 +5,7 @@ import type { Settings } from './plan/settings.ts';
 import { readManifests } from './read/directory.ts';
 import { problemText } from './read/manifests.ts';
 import { objectsSource } from './read/objects-source.ts';
-import { joinDocuments, planDocuments } from './write/documents.ts';
+import { joinDocuments, planDocuments } from './write/stdout.ts';
 
 const USAGE = `usage: vmcp-operator render <dir> [--cluster-domain cluster.local] [--image vmcp]
 

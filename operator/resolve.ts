@@ -1,3 +1,4 @@
+import { references } from '../crds/index.ts';
 import type { KubeObject, ObjectKey } from './object.ts';
 import { type Accepted, acceptedIn } from './plan/server/accepted.ts';
 import { childName, labelsOf } from './plan/server/names.ts';
@@ -54,6 +55,11 @@ export const resolveGroup = (source: Source, key: ObjectKey): GroupView => ({
 /** The group an object names, of whatever kind it is. */
 export const groupNameOf = (object: KubeObject): string | undefined =>
   (object['spec'] as { readonly groupRef?: { readonly name?: string } } | undefined)?.groupRef?.name;
+
+/** Whether `object` names `target` anywhere its schema says so, in its own namespace (spec: conventions). */
+export const refersTo = (object: KubeObject, target: KubeObject): boolean =>
+  (object.metadata.namespace ?? '') === (target.metadata.namespace ?? '') &&
+  references(object.kind, object).some(({ kind, name }) => kind === target.kind && name === target.metadata.name);
 
 const childrenOf = (source: Source, server: KubeObject): ServerChildren => {
   const namespace = server.metadata.namespace ?? 'default';

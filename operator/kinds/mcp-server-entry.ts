@@ -1,7 +1,7 @@
 import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import { type EntryBundle, planEntry } from '../plan/entry.ts';
 import type { Source } from '../read/source.ts';
-import { groupNameOf } from '../resolve.ts';
+import { groupNameOf, refersTo } from '../resolve.ts';
 import type { ReconciledKind } from './kind.ts';
 
 const KIND = 'MCPServerEntry';
@@ -25,5 +25,5 @@ function resolve(source: Source, key: ObjectKey): EntryBundle | undefined {
 function affectedBy(source: Source, changed: KubeObject): readonly ObjectKey[] {
   if (changed.kind !== 'MCPGroup') return [];
   const entries = source.list(KIND, changed.metadata.namespace ?? '');
-  return entries.filter((entry) => groupNameOf(entry) === changed.metadata.name).map(keyOf);
+  return entries.filter((entry) => refersTo(entry, changed)).map(keyOf);
 }

@@ -7,7 +7,7 @@ import type { Settings } from '../plan/settings.ts';
 import type { Manifests } from '../read/manifests.ts';
 import { problemText } from '../read/manifests.ts';
 import { objectsSource } from '../read/objects-source.ts';
-import { joinDocuments, statusDocument } from '../write/documents.ts';
+import { joinDocuments, statusDocument } from '../write/stdout.ts';
 import type { InProcessRuntimes, WantedRuntime } from '../write/in-process.ts';
 import type { ReadLocalFile } from './local-file.ts';
 import type { LocalOptions } from './options.ts';

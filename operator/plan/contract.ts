@@ -87,6 +87,8 @@ const valueOf = (text: string | undefined): Value => {
   }
 };
 
-/** spec: config.operational.failureHandling.statusReportingInterval, in milliseconds. */
-export const statusIntervalMs = (spec: ServerSpec): number =>
-  operationalSchema.parse(spec.config?.['operational'] ?? {}).failureHandling.statusReportingInterval;
+/** spec: config.operational.failureHandling.statusReportingInterval, in milliseconds; of a spec that is refused, the default. */
+export const statusIntervalMs = (spec: ServerSpec): number => {
+  const { data = operationalSchema.parse({}) } = operationalSchema.safeParse(spec.config?.['operational'] ?? {});
+  return data.failureHandling.statusReportingInterval;
+};

@@ -60,7 +60,7 @@ function* walk(schema: z.core.$ZodType, value: unknown, path: readonly (string |
     for (const [index, each] of value.entries()) if (item !== undefined) yield* walk(item, each, [...path, index]);
   } else if (isRecord(value)) {
     for (const [key, each] of Object.entries(value)) {
-      const field = fields === undefined ? item : fields[key];
+      const field = fields === undefined ? item : Object.hasOwn(fields, key) ? fields[key] : undefined;
       if (field !== undefined) yield* walk(field, each, [...path, key]);
     }
   }

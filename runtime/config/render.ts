@@ -48,7 +48,7 @@ function prune(schema: z.core.$ZodType, value: unknown): unknown {
   const fields = fieldsOf(schema);
   const item = itemOf(schema);
   const entries = orderedEntries(value, fields).flatMap(([key, each]) => {
-    const field = fields === undefined ? item : fields[key];
+    const field = fields === undefined ? item : Object.hasOwn(fields, key) ? fields[key] : undefined;
     if (field === undefined) return [[key, sorted(each)]];
     const kept = prune(field, each);
     return fields !== undefined && isDefault(field, kept) ? [] : [[key, kept]];

@@ -21,7 +21,7 @@ export const planServer = (bundle: ServerBundle, settings: Settings): Plan => {
   const conditions = serverConditions(situation, phase);
   return {
     ...applied(situation),
-    ...(settings.local === undefined && { pullStatusEveryMs: statusIntervalMs(newest.spec) }),
+    ...(settings.local === undefined && { pullStatusEveryMs: statusIntervalMs((served ?? newest).spec) }),
     status: { ...statusOf(situation, phase), conditions },
     events: eventsOf(phase, conditions),
     ...(served !== undefined && { config: served.files }),

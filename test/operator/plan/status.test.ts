@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import * as fc from 'fast-check';
 import type { BackendStatus } from '../../../runtime/edge/status-report.ts';
 import { covers } from '../../requirements.ts';
 import { availableDeployment, condition, entry, group, planOf, report, server, statusOf } from './world.ts';
@@ -104,4 +105,35 @@ test('credentials in the url of an entry appear nowhere', () => {
   });
   assert.doesNotMatch(JSON.stringify(plan), /hunter2/);
   assert.equal(condition(plan, 'BackendsWithheld')?.reason, 'Invalid');
+});
+
+test('what only the loader of the runtime refuses is told before anything is made', () => {
+  const config = { operational: { timeouts: { default: '0s' } } };
+  const plan = planOf({ objects: [server({ config }), group()] });
+  assert.equal(condition(plan, 'Valid')?.reason, 'Invalid');
+  assert.match(
+    condition(plan, 'Valid')?.message ?? '',
+    /^config\.yaml:\d+:\d+: operational\.timeouts\.default: .*; .*/,
+  );
+  assert.equal(statusOf(plan)['phase'], 'Failed');
+  assert.equal(plan.objects, undefined);
+});
+
+test('no config, however wrong, stops the plan: it is refused or served, and status says which', () => {
+  const section = fc.constantFrom(
+    'operational',
+    'aggregation',
+    'audit',
+    'telemetry',
+    'rateLimiting',
+    'extensions',
+    'name',
+  );
+  fc.assert(
+    fc.property(fc.dictionary(section, fc.jsonValue({ maxDepth: 3 }), { noNullPrototype: true }), (config) => {
+      const plan = planOf({ objects: [server({ config }), group(), entry('a')] });
+      assert.equal(plan.objects === undefined, condition(plan, 'Valid')?.status === 'False');
+    }),
+    { numRuns: 200 },
+  );
 });
