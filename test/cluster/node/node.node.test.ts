@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { buildImages, skipWithoutNode, startNode, until, VMCP_IMAGE, type Node } from '../index.ts';
+import { withLock } from '../lock.ts';
 import { CGROUP } from './cgroups.ts';
 import { REPOSITORY } from '../images/packages.ts';
 
@@ -20,7 +21,8 @@ describe('the one-node cluster', { skip }, () => {
   });
   after(async () => {
     await node?.stop();
-    await assertNothingLeft();
+    // With the lock, so that it is not the next run's node that is found.
+    await withLock('node', assertNothingLeft);
   });
 
   const inNamespace = (...args: readonly string[]): Promise<string> =>
