@@ -21,6 +21,7 @@ import {
 import { asVmcpError, type VmcpError } from './errors.ts';
 import { authenticateAnonymous, permitAll, unlimited } from './gate/index.ts';
 import { liveConfig, type LiveConfig } from './live-config.ts';
+import { changeLog } from './change-log.ts';
 import { type Log, noAudit, noTrace } from './observe/index.ts';
 import { makeOffer, type Offer } from './offer.ts';
 import { unauthenticated } from './outgoing/index.ts';
@@ -74,7 +75,11 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const config = liveConfig(options.files, (newer) => applyConfig(newer));
   const log = deps.logFor(config.current());
   const clientInfo = { name: 'vmcp', version: VERSION };
-  const onChange = (): void => offer.rebuild();
+  const tell = changeLog(log);
+  const onChange = (): void => {
+    offer.rebuild();
+    tell(backends, offer.catalog());
+  };
   const backends = new BackendSet({ clock, random, clientInfo, limits: BACKEND_LIMITS, onChange });
   const offer: Offer = makeOffer(backends, () => offerSettingsOf(config.current()));
   const limits = { ttlMs: options.sessionTtlMs, count: MAX_SESSIONS };

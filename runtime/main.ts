@@ -12,21 +12,29 @@ const serve = async (command: Extract<Command, { kind: 'serve' }>): Promise<numb
   const read = await readConfigFiles(command.config);
   if (!read.ok) return complain(read.problems.map(formatProblem));
   const log = createLog({ level: 'info' });
-  const running = await start({ ...command, files: read.files }, { log });
+  // Asked for first, so that a signal during the start is not lost.
+  const stopped = firstSignal();
+  const running = await start({ ...command, files: read.files });
   const stopWatching = watchConfig(command.config, read.files, {
     clock: systemClock,
     onChange: (files) => void running.reload(files),
     onUnreadable: (reason) => log.warn({ reason }, 'the configuration cannot be read, the old one goes on'),
   });
-  const stop = (signal: string): void => {
+  void stopped.then(async (signal) => {
     log.info({ signal }, 'stopping');
     stopWatching();
-    void running.stop().then(() => process.exit(0));
-  };
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
+    await running.stop();
+    process.exit(0);
+  });
   return 'serving';
 };
+
+/** A second signal ends the process at once. */
+const firstSignal = (): Promise<string> =>
+  new Promise((resolve) => {
+    process.once('SIGTERM', resolve);
+    process.once('SIGINT', resolve);
+  });
 
 const complain = (problems: readonly string[]): number => {
   process.stderr.write(`${problems.join('\n')}\n`);
@@ -35,7 +43,7 @@ const complain = (problems: readonly string[]): number => {
 
 const validate = async (config: string): Promise<number> => {
   const { exitCode, output } = await checkConfigFiles(config);
-  (exitCode === 0 ? process.stdout : process.stderr).write(output);
+  process.stdout.write(output);
   return exitCode;
 };
 

@@ -56,7 +56,8 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
       random,
       newSessionId: () => randomBytes(SESSION_ID_BYTES).toString('base64url'),
       newCorrelationId: randomUUID,
-      logFor: (config) => given.log ?? createLog({ level: levelOf(config), base: logFieldsOf(config) }),
+      logFor: (config) =>
+        given.log ? withOwnLevel(given.log) : createLog({ level: levelOf(config), base: logFieldsOf(config) }),
     },
   );
   const { config, log, status, phase } = parts;
@@ -76,6 +77,9 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
     stop: stopperOf(parts, clock, options.stopTimes ?? STOP_TIMES),
   };
 };
+
+/** A log that the caller made stays at the level the caller chose. */
+const withOwnLevel = (log: Log): Log => ({ ...log, setLevel: () => {} });
 
 const stopperOf = (
   { phase, endpoint, sessions, backends, publicApp, managementApp }: Parts,

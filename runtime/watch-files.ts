@@ -1,4 +1,4 @@
-import { watch } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import { type ConfigFile, readConfigFiles } from './config/index.ts';
 import type { Clock, Timer } from './clock.ts';
@@ -35,12 +35,22 @@ export const watchConfig = (
     timer?.cancel();
     timer = deps.clock.after(ms, () => void look());
   };
-  const watcher = watch(dirname(path), () => lookAfter(QUIET_MS));
-  watcher.on('error', () => watcher.close());
+  const watcher = watchDirectory(dirname(path), () => lookAfter(QUIET_MS));
   lookAfter(POLL_MS);
   return () => {
     isStopped = true;
     timer?.cancel();
-    watcher.close();
+    watcher?.close();
   };
+};
+
+/** Undefined where the system has no watches left; then only the poll finds changes. */
+const watchDirectory = (directory: string, onEvent: () => void): FSWatcher | undefined => {
+  try {
+    const watcher = watch(directory, onEvent);
+    watcher.on('error', () => watcher.close());
+    return watcher;
+  } catch {
+    return undefined;
+  }
 };

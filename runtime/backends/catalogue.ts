@@ -9,6 +9,8 @@ export interface CatalogueState {
   readonly status: BackendStatus;
   /** Why it is not ready; safe to show. */
   readonly message?: string;
+  /** More for the log; may name addresses. */
+  readonly detail?: string;
   readonly consecutiveFailures: number;
   /** Milliseconds since the epoch; when the last attempt ended. */
   readonly checkedAt?: number;
@@ -136,6 +138,7 @@ export class Catalogue {
     return {
       status: error.code === 'backend_unauthenticated' ? 'unauthenticated' : 'unavailable',
       message: error.message,
+      ...(error.detail !== undefined && { detail: error.detail }),
       consecutiveFailures: consecutiveFailures + 1,
       checkedAt: this.#deps.clock.now(),
       ...(tools && { tools }),

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { Pool, type Dispatcher } from 'undici';
 import { ForbiddenAddressError, guardedLookup, isForbiddenAddress } from '../addresses.ts';
 import type { Clock } from '../clock.ts';
@@ -40,10 +39,12 @@ export const openConnection = (
     bodyTimeout: 0,
     allowH2: false,
   });
+  // A literal address never reaches `lookup`.
+  const isForbidden = isForbiddenAddress(host);
   return {
     fetch: (request) =>
       new Promise((resolve, reject) => {
-        if (isIP(host) && isForbiddenAddress(host)) return reject(new ForbiddenAddressError('link-local address'));
+        if (isForbidden) return reject(new ForbiddenAddressError('link-local or metadata address'));
         const exchange = new Exchange(
           request,
           { maxBytes: limits.maxResponseBytes, clock: deps.clock },
@@ -51,7 +52,12 @@ export const openConnection = (
           reject,
         );
         pool.dispatch(
-          { method: request.method, path: request.path, headers: [...request.headers], body: request.body ?? null },
+          {
+            method: request.method,
+            path: request.path,
+            headers: request.headers as string[],
+            body: request.body ?? null,
+          },
           exchange,
         );
       }),

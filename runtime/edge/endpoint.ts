@@ -55,7 +55,14 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   return {
     listener: (request, response) => {
       active += 1;
-      void answer(request, response).finally(leave);
+      // Over is what is answered and sent: a client that hangs up cancels nothing, a slow one still gets the rest.
+      let open = 2;
+      const part = (): void => {
+        open -= 1;
+        if (open === 0) leave();
+      };
+      response.once('close', part);
+      void answer(request, response).finally(part);
     },
     active: () => active,
     idle: () => (active === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),

@@ -166,8 +166,9 @@ describe('vmcp serve', () => {
         (error: unknown) => error as { code: number; stderr: string; stdout: string },
       );
       assert.ok('code' in failure && failure.code === 1);
-      assert.match(failure.stderr, /wrong\.yaml:2.*url/);
-      assert.match(failure.stderr, /foo/);
+      const output = failure.stdout + failure.stderr;
+      assert.match(output, /wrong\.yaml:2.*url/);
+      assert.match(output, /foo/);
     }
   });
 
