@@ -22,8 +22,8 @@ export interface ApiClient {
   list(selection: Selection, signal: AbortSignal): Promise<ObjectList>;
   /** Ends when the server ends it; throws `ApiError` 410 when `resourceVersion` is too old. */
   watch(selection: Selection, resourceVersion: string, signal: AbortSignal): AsyncIterable<WatchEvent>;
-  /** Server-side apply with force: fields we name become ours, whoever held them. */
-  apply(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
+  /** Server-side apply with force: fields it names become the manager's (default: ours), whoever held them. */
+  apply(object: KubeObject, signal: AbortSignal, manager?: string): Promise<KubeObject>;
   applyStatus(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   create(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   /** Optimistic: answers 409 unless `metadata.resourceVersion` is the newest. */
@@ -37,12 +37,17 @@ const pageSize = 500;
 
 export const apiClient = (transport: Transport, table: ResourceTable): ApiClient => {
   const pathOf = (key: ObjectKey): string => objectPath(resourceOf(table, key.kind), key);
-  const applyAt = async (path: string, object: KubeObject, signal: AbortSignal): Promise<KubeObject> =>
+  const applyAt = async (
+    path: string,
+    object: KubeObject,
+    signal: AbortSignal,
+    manager = fieldManager,
+  ): Promise<KubeObject> =>
     (await transport.json(
       {
         method: 'PATCH',
         path,
-        query: { fieldManager, force: true },
+        query: { fieldManager: manager, force: true },
         contentType: 'application/apply-patch+yaml',
         body: object,
       },
@@ -53,7 +58,7 @@ export const apiClient = (transport: Transport, table: ResourceTable): ApiClient
     list: (selection, signal) => listAll(transport, resourceOf(table, selection.kind), selection, signal),
     watch: (selection, resourceVersion, signal) =>
       watchEvents(transport, { resource: resourceOf(table, selection.kind), selection, resourceVersion }, signal),
-    apply: (object, signal) => applyAt(pathOf(keyOf(object)), object, signal),
+    apply: (object, signal, manager) => applyAt(pathOf(keyOf(object)), object, signal, manager),
     applyStatus: (object, signal) => applyAt(`${pathOf(keyOf(object))}/status`, object, signal),
     create: async (object, signal) => {
       const path = collectionPath(resourceOf(table, object.kind), object.metadata.namespace ?? '');

@@ -2,6 +2,8 @@
 export interface PolicyRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
+  /** Only these objects; absent: all. */
+  readonly resourceNames?: readonly string[];
   readonly verbs: readonly string[];
 }
 
@@ -25,8 +27,15 @@ export const watchedRights = (
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
 ];
 
-/** What it does in its own namespace beside that: the Lease, and the key for the management ports. */
+/** What it does in its own namespace beside that: who leads, and the key of the management ports. What is created has no name yet to grant. */
 export const ownNamespaceRights: readonly PolicyRule[] = [
-  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
-  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create'] },
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+  {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    resourceNames: ['vmcp-operator'],
+    verbs: ['get', 'update'],
+  },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+  { apiGroups: [''], resources: ['secrets'], resourceNames: ['vmcp-operator-management'], verbs: ['get'] },
 ];

@@ -1,4 +1,5 @@
 import { agrees } from './diff.ts';
+import { handOverReplicas } from './hand-over.ts';
 import { isRefusal } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../engine/cache.ts';
@@ -61,6 +62,9 @@ const applyChild = async (
     return undefined;
   }
   try {
+    if (cached !== undefined) {
+      await handOverReplicas(child, cached, deps.api, signal);
+    }
     const applied = await deps.api.apply(pinned(child, existing), signal);
     deps.cache.put(applied);
     deps.rewrites.note(child, applied);

@@ -8,6 +8,7 @@ import {
   installOperator,
   startOperatorUnderTest,
   untilQuiet,
+  widgets,
   wireTo,
 } from './engine/operator-under-test.ts';
 import type { OperatorUnderTest } from './engine/operator-under-test.ts';
@@ -17,7 +18,7 @@ let kubeconfig: string;
 
 before(async () => {
   cluster = await startControlPlane();
-  kubeconfig = await installOperator(cluster);
+  kubeconfig = await installOperator(cluster, widgets);
 });
 after(() => cluster.stop());
 
@@ -60,7 +61,7 @@ const withoutHash = (write: string): string => write.replace(/-[0-9a-f]{6}$/, ''
 describe('an operator that runs', () => {
   let operator: OperatorUnderTest;
   before(async () => {
-    operator = await startOperatorUnderTest(kubeconfig);
+    operator = await startOperatorUnderTest(kubeconfig, widgets);
   });
   after(() => operator.stop());
 
@@ -227,7 +228,7 @@ describe('an operator that runs', () => {
   test('nothing is written at rest, nor by an operator that starts anew', async () => {
     const writes = await writesDuring(async () => {
       await operator.stop();
-      operator = await startOperatorUnderTest(kubeconfig);
+      operator = await startOperatorUnderTest(kubeconfig, widgets);
       await operator.synced;
     });
     assert.deepEqual(writes, []);
@@ -237,7 +238,7 @@ describe('an operator that runs', () => {
 describe('an operator whose API server is not always there', () => {
   test('cut watches go on, and an outage is survived without a restart', async () => {
     const wire = await wireTo(cluster, kubeconfig);
-    const operator = await startOperatorUnderTest(wire.kubeconfig);
+    const operator = await startOperatorUnderTest(wire.kubeconfig, widgets);
     await operator.synced;
     wire.cut();
     await apply(widget('after-cut', { greeting: 'hello' }));
@@ -256,8 +257,8 @@ describe('two operators', () => {
   test('one leads; the other takes over at once when it stops, and within 20 s when it is cut off', async () => {
     const wire = await wireTo(cluster, kubeconfig);
     const [first, second] = [
-      await startOperatorUnderTest(kubeconfig, { leaderElection: true }),
-      await startOperatorUnderTest(wire.kubeconfig, { leaderElection: true }),
+      await startOperatorUnderTest(kubeconfig, widgets, { leaderElection: true }),
+      await startOperatorUnderTest(wire.kubeconfig, widgets, { leaderElection: true }),
     ];
     const leads = ({ log }: OperatorUnderTest): boolean =>
       log.filter(({ message }) => message === 'leading').length >
@@ -271,7 +272,7 @@ describe('two operators', () => {
       await first.stop();
       await until('the second to lead', async () => leads(second) || undefined, { timeoutMs: 5000 });
     }
-    const third = await startOperatorUnderTest(kubeconfig, { leaderElection: true });
+    const third = await startOperatorUnderTest(kubeconfig, widgets, { leaderElection: true });
     if (leads(second)) {
       await wire.down();
       await until('the third to lead', async () => leads(third) || undefined, { timeoutMs: 20_000 });

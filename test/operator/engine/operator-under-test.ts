@@ -2,8 +2,11 @@ import { connect as connectTcp, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { readFile, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
+import { join } from 'node:path';
+import { API_GROUP, API_VERSION, kinds } from '../../../crds/index.ts';
 import { ownNamespaceRights, watchedRights } from '../../../operator/api/rights.ts';
 import type { Resource } from '../../../operator/api/resources.ts';
+import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import type { ReconciledKind } from '../../../operator/kinds/kind.ts';
 import { runOperator } from '../../../operator/run.ts';
 import type { Running } from '../../../operator/run.ts';
@@ -13,30 +16,67 @@ import { widgetCrd, widgetKind, widgetResource } from './widget.ts';
 
 export const operatorUser = 'system:serviceaccount:vmcp-system:vmcp-operator';
 
-/** The operator's account with exactly the rights it names, and the test kind. Answers the path of its kubeconfig. */
-export const installOperator = async (cluster: ApiAccess): Promise<string> => {
-  const metadata = { name: 'vmcp-operator' };
-  const subjects = [{ kind: 'ServiceAccount', name: 'vmcp-operator', namespace: 'vmcp-system' }];
+/** What an operator under test reconciles: kinds, where the API server keeps them, and their CRDs (a manifest or a path). */
+export interface KindsUnderTest {
+  readonly kinds: readonly ReconciledKind[];
+  readonly resources: readonly Resource[];
+  readonly group: string;
+  readonly crds: object | string;
+}
+
+export const widgets: KindsUnderTest = {
+  kinds: [widgetKind],
+  resources: [widgetResource],
+  group: 'test.vmcp.dev',
+  crds: widgetCrd,
+};
+
+export const servers: KindsUnderTest = {
+  kinds: reconciledKinds,
+  resources: Object.values(kinds).map(({ kind, plural }) => ({ kind, plural, apiVersion: API_VERSION })),
+  group: API_GROUP,
+  crds: join(import.meta.dirname, '../../../crds/manifests'),
+};
+
+/** The operator's account with exactly the rights it names, and the kinds. Answers the path of its kubeconfig. */
+export const installOperator = async (cluster: ApiAccess, subject: KindsUnderTest): Promise<string> => {
+  await applyCrds(cluster, subject);
+  const items = [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'vmcp-system' } }, ...accountOf(subject)];
+  await cluster.kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  for (const { plural } of subject.resources) {
+    await until(`${plural} to be served`, () => cluster.kubectl(['get', `${plural}.${subject.group}`]));
+  }
+  return cluster.kubeconfigFor(await cluster.tokenFor('vmcp-operator', 'vmcp-system'));
+};
+
+const applyCrds = (cluster: ApiAccess, { crds }: KindsUnderTest): Promise<string> =>
+  typeof crds === 'string'
+    ? cluster.kubectl(['apply', '--server-side', '-f', crds])
+    : cluster.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(crds));
+
+const accountOf = ({ group, kinds, resources }: KindsUnderTest): readonly object[] => {
   const rbac = 'rbac.authorization.k8s.io';
+  const metadata = { name: 'vmcp-operator' };
   const own = { ...metadata, namespace: 'vmcp-system' };
-  const rules = watchedRights('test.vmcp.dev', { read: ['widgets'], reconciled: ['widgets'] });
-  const items = [
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'vmcp-system' } },
-    widgetCrd,
+  const isReconciled = ({ kind }: Resource): boolean => kinds.some((reconciled) => reconciled.kind === kind);
+  const rules = watchedRights(group, {
+    read: resources.map(({ plural }) => plural),
+    reconciled: resources.filter(isReconciled).map(({ plural }) => plural),
+  });
+  const binding = (kind: 'ClusterRole' | 'Role'): object => ({
+    apiVersion: `${rbac}/v1`,
+    kind: `${kind}Binding`,
+    metadata: kind === 'Role' ? own : metadata,
+    subjects: [{ kind: 'ServiceAccount', ...own }],
+    roleRef: { apiGroup: rbac, kind, ...metadata },
+  });
+  return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: own },
     { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata, rules },
     { apiVersion: `${rbac}/v1`, kind: 'Role', metadata: own, rules: ownNamespaceRights },
-    ...(['ClusterRole', 'Role'] as const).map((kind) => ({
-      apiVersion: `${rbac}/v1`,
-      kind: `${kind}Binding`,
-      metadata: kind === 'Role' ? own : metadata,
-      subjects,
-      roleRef: { apiGroup: rbac, kind, name: 'vmcp-operator' },
-    })),
+    binding('ClusterRole'),
+    binding('Role'),
   ];
-  await cluster.kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-  await until('the test kind to be served', () => cluster.kubectl(['get', 'widgets']));
-  return cluster.kubeconfigFor(await cluster.tokenFor('vmcp-operator', 'vmcp-system'));
 };
 
 export interface Line {
@@ -51,11 +91,8 @@ export interface OperatorUnderTest extends Running {
 
 export const startOperatorUnderTest = async (
   kubeconfig: string,
-  options: {
-    readonly leaderElection?: boolean;
-    readonly kinds?: readonly ReconciledKind[];
-    readonly resources?: readonly Resource[];
-  } = {},
+  { kinds, resources }: KindsUnderTest,
+  options: { readonly leaderElection?: boolean } = {},
 ): Promise<OperatorUnderTest> => {
   const log: Line[] = [];
   const note =
@@ -77,8 +114,8 @@ export const startOperatorUnderTest = async (
     },
     {
       env: {},
-      kinds: options.kinds ?? [widgetKind],
-      resources: options.resources ?? [widgetResource],
+      kinds,
+      resources,
       log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
     },
   );
