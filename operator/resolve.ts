@@ -47,10 +47,13 @@ export const resolveServer = (source: Source, key: ObjectKey): ServerBundle | un
 
 export const resolveGroup = (source: Source, key: ObjectKey): GroupView => ({
   group: source.get('MCPGroup', key.namespace, key.name),
-  members: MEMBER_KINDS.flatMap((kind) => source.list(kind, key.namespace))
-    .filter((member) => groupNameOf(member) === key.name && member.metadata.deletionTimestamp === undefined)
+  members: MEMBER_KINDS.flatMap((kind) => source.list(kind, key.namespace).filter((each) => isMember(each, key.name)))
+    // Stable: under one name the order of the kinds stays.
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0)),
 });
+
+const isMember = (object: KubeObject, group: string): boolean =>
+  groupNameOf(object) === group && object.metadata.deletionTimestamp === undefined;
 
 /** The group an object names, of whatever kind it is. */
 export const groupNameOf = (object: KubeObject): string | undefined =>

@@ -48,12 +48,15 @@ export class LocalSession {
     const local = this.#deps.readLocalFile();
     const { objects, problems } = this.#deps.readManifests();
     const wrong = [...(local.ok ? [] : local.problems), ...problems.map(problemText), ...sameNames(objects)];
-    this.#complain(wrong);
-    if (!local.ok || wrong.length > 0) return false;
+    if (!local.ok || wrong.length > 0) {
+      this.#complain(wrong);
+      return false;
+    }
     this.#objects = objects;
     this.#deps.secrets.write(objects);
     this.#settings = this.#settingsFor(local.file.backends, await this.#ports(local.file.ports));
-    await this.#serve(this.#plan());
+    const planned = this.#plan();
+    this.#complain([...strangers(this.#settings, planned), ...(await this.#serve(planned))]);
     this.show();
     return true;
   }
@@ -77,7 +80,8 @@ export class LocalSession {
     return planEverything(source, namespacesOf(this.#objects), this.#settings);
   }
 
-  async #serve(planned: readonly Planned[]): Promise<void> {
+  /** Answers why servers cannot be served. */
+  async #serve(planned: readonly Planned[]): Promise<readonly string[]> {
     const wanted = new Map<string, WantedRuntime>();
     for (const { object, plan } of planned) {
       const port = this.#settings.local?.ports[object.metadata.name];
@@ -85,8 +89,8 @@ export class LocalSession {
       wanted.set(object.metadata.name, { files: plan.config, port, startupHash: startupHashOf(plan.config) });
     }
     const failures = await this.#deps.runtimes.apply(wanted);
-    this.#complain([...failures].map(([name, error]) => `${name} cannot be served: ${reasonOf(error)}`));
     for (const { object, plan } of planned) this.#remember(object, plan, failures.has(object.metadata.name));
+    return [...failures].map(([name, error]) => `${name} cannot be served: ${reasonOf(error)}`);
   }
 
   /** Accepted = served as it is newest (decisions "Last good spec"). */
@@ -132,6 +136,15 @@ const sameNames = (objects: readonly KubeObject[]): readonly string[] => {
   const names = objects.filter(({ kind }) => kind === 'VirtualMCPServer').map(({ metadata }) => metadata.name);
   const twice = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
   return twice.map((name) => `VirtualMCPServer ${name} is in several namespaces; here servers are told apart by name`);
+};
+
+/** A mapping that no backend has: most likely misspelt. */
+const strangers = ({ local }: Settings, planned: readonly Planned[]): readonly string[] => {
+  const backends = planned.flatMap(({ plan }) => (plan.status?.['discoveredBackends'] ?? []) as { name: string }[]);
+  const known = new Set(backends.map(({ name }) => name));
+  return Object.keys(local?.backends ?? {})
+    .filter((name) => !known.has(name))
+    .map((name) => `no backend is called ${name}, which is mapped; there are ${[...known].join(', ') || 'none'}`);
 };
 
 const reasonOf = (error: unknown): string => {

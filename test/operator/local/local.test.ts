@@ -17,6 +17,7 @@ const backendWith = async (t: TestContext, tools: readonly string[]): Promise<Fi
 
 const NOWHERE = 'http://somewhere.invalid/mcp';
 
+covers('status.url');
 test('the servers of a directory are served on loopback, with backends where they were mapped to', async (t) => {
   const everything = await backendWith(t, ['echo']);
   const files = { 'all.yaml': manifests({ everything: NOWHERE, weather: NOWHERE }) };
@@ -24,9 +25,9 @@ test('the servers of a directory are served on loopback, with backends where the
   const mapping = ['--backend', `everything=${everything.url}`, '--backend', `weather=${weather.url}`];
   await using local = await startLocal(files, mapping);
   await local.sees(/demo {2}Ready {2}http:\/\/127\.0\.0\.1:\d+\/mcp {2}2 tools/);
-  const session = await openSession(local.url);
-  assert.deepEqual(await session.toolNames(), ['everything_echo', 'weather_forecast']);
   const status = await local.status();
+  const session = await openSession(String(status['url']));
+  assert.deepEqual(await session.toolNames(), ['everything_echo', 'weather_forecast']);
   assert.deepEqual([status['phase'], status['url'], status['backendCount']], ['Ready', local.url, 2]);
   assert.equal(await local.interrupt(), 0);
 });
@@ -122,6 +123,14 @@ test('kinds that need containers are named, unless they are mapped', async (t) =
   await using local = await startLocal(files, ['--backend', `mapped=${backend.url}`]);
   await local.sees(/mapped +ready[^]*! NeedsCluster: MCPServer unmapped/);
   assert.deepEqual(await (await openSession(local.url)).toolNames(), ['mapped_one']);
+});
+
+test('a mapping that no backend has is pointed at', async () => {
+  await using local = await startLocal({ 'all.yaml': manifests({ alpha: NOWHERE }) }, [
+    '--backend',
+    `alhpa=${NOWHERE}`,
+  ]);
+  await local.sees(/no backend is called alhpa, which is mapped; there are alpha/);
 });
 
 test('a server keeps its port over restarts, a new one gets the next pair', async () => {
