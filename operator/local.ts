@@ -73,7 +73,8 @@ const serve = async (session: LocalSession, directory: string, deps: CommandDeps
   try {
     for await (const _ of setInterval(SHOW_EVERY_MS, undefined, { signal: deps.signal })) {
       await passes;
-      session.show();
+      if (session.isIncomplete) follow();
+      else session.show();
     }
   } catch (error) {
     if (!deps.signal.aborted) throw error;

@@ -36,6 +36,7 @@ export class LocalSession {
   #settings: Settings;
   #shown = '';
   #complaint = '';
+  #isIncomplete = false;
 
   constructor(options: LocalOptions, deps: LocalSessionDeps) {
     this.#options = options;
@@ -59,6 +60,11 @@ export class LocalSession {
     this.#complain([...strangers(this.#settings, planned), ...(await this.#serve(planned))]);
     this.show();
     return true;
+  }
+
+  /** Some server could not be started, for a reason that may pass (its port is taken): follow again. */
+  get isIncomplete(): boolean {
+    return this.#isIncomplete;
   }
 
   /** Plans again with what the runtimes say now, and tells what is new. */
@@ -89,6 +95,7 @@ export class LocalSession {
       wanted.set(object.metadata.name, { files: plan.config, port, startupHash: startupHashOf(plan.config) });
     }
     const failures = await this.#deps.runtimes.apply(wanted);
+    this.#isIncomplete = failures.size > 0;
     for (const { object, plan } of planned) this.#remember(object, plan, failures.has(object.metadata.name));
     return [...failures].map(([name, error]) => `${name} cannot be served: ${reasonOf(error)}`);
   }

@@ -37,8 +37,11 @@ const cannotStart: Rule = ({ pods }) => {
   return { phase: pods.isServing ? 'Degraded' : 'Failed', reason: 'PodsCannotStart', message };
 };
 
-const notServing: Rule = ({ pods }) =>
-  pods.isServing ? undefined : { phase: 'Pending', reason: 'PodsStarting', message: 'waiting for a pod to be ready' };
+const notServing: Rule = ({ pods, settings }) => {
+  if (pods.isServing) return undefined;
+  const message = settings.local === undefined ? 'waiting for a pod to be ready' : 'not running';
+  return { phase: 'Pending', reason: 'PodsStarting', message };
+};
 
 const nothingReported: Rule = ({ backends, reports }) => {
   const silent = backends.filter(({ isWithheld }) => !isWithheld);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -131,6 +132,17 @@ test('a mapping that no backend has is pointed at', async () => {
     `alhpa=${NOWHERE}`,
   ]);
   await local.sees(/no backend is called alhpa, which is mapped; there are alpha/);
+});
+
+test('a port that is taken is told, and the server starts once it is free', async (t) => {
+  const squatter = createServer();
+  t.after(() => squatter.close());
+  await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
+  const { port } = squatter.address() as AddressInfo;
+  await using local = await startLocal({ 'all.yaml': manifests({}), 'local.yaml': `ports: { demo: ${port} }\n` });
+  await local.sees(/demo cannot be served: .*EADDRINUSE.*; stop what uses the port, or set ports in local\.yaml/);
+  squatter.close();
+  await local.sees(/demo {2}Ready/);
 });
 
 test('a server keeps its port over restarts, a new one gets the next pair', async () => {
