@@ -91,7 +91,14 @@ function columnOf({ name, path, type, wide = false }: PrinterColumn) {
  * schema says, which decides what its rules may cost.
  */
 function openApi(node: SchemaNode, occurrences: number): Readonly<Record<string, unknown>> {
-  const { refersTo: _, patternMessage: _message, rules: _rules, preserveUnknownFields, ...rest } = node;
+  const {
+    refersTo: _,
+    patternMessage: _message,
+    rules: _rules,
+    notYet: _notYet,
+    preserveUnknownFields,
+    ...rest
+  } = node;
   const { properties, additionalProperties, items, listType, listKeys, ...words } = rest;
   const validations = validationsOf(node, occurrences);
   return {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { rulesOf } from '../runtime/config/index.ts';
+import { notYetOf, rulesOf } from '../runtime/config/index.ts';
 import type { Marks } from './kit.ts';
 import { marksOf } from './kit.ts';
 
@@ -26,6 +26,8 @@ export interface SchemaNode extends Marks {
   readonly required?: readonly string[];
   readonly additionalProperties?: SchemaNode;
   readonly items?: SchemaNode;
+  /** What does not exist yet (`notYet`): the operator refuses to act on another value than the default. */
+  readonly notYet?: string;
   /** `map`: entries are told apart by `listKeys`; the API server refuses duplicates and merges by them. */
   readonly listType?: 'map' | 'set';
   readonly listKeys?: readonly string[];
@@ -44,7 +46,10 @@ function translate(schema: z.core.$ZodType, within: readonly z.core.$ZodType[]):
   if (within.includes(schema)) return { type: 'object', ...ANYTHING };
   const shape = shapeOf(schema, [...within, schema]);
   const { below = {}, ...marks } = marksOf(schema);
-  const node = marked(marked({ ...shape, ...metaOf(schema) }, { rules: rulesOf(schema) }), marks);
+  const node = marked(
+    marked({ ...shape, ...metaOf(schema), ...notYetMark(schema) }, { rules: rulesOf(schema) }),
+    marks,
+  );
   return Object.entries(below).reduce((tree, [path, more]) => markAt(tree, path.split('.'), more, path), node);
 }
 
@@ -124,6 +129,7 @@ const SCALAR_KEYWORDS = ['type', 'format', 'pattern', 'minLength', 'maxLength', 
 
 function scalarNode(schema: z.core.$ZodType): SchemaNode {
   const { minimum, maximum, ...rest } = { ...leafKeywords(schema, SCALAR_KEYWORDS), ...patternMessageOf(schema) };
+  if (rest.format === 'date-time') return { type: 'string', format: 'date-time' };
   if (rest.type !== 'integer') return { ...rest, ...numbers({ minimum, maximum }) };
   const isInt32 = maximum !== undefined && maximum <= INT32_MAX;
   return {
@@ -164,6 +170,11 @@ function leafKeywords(schema: z.core.$ZodType, keywords: readonly (keyof SchemaN
     throw new Error(`a structural schema cannot say ${JSON.stringify(json)}`);
   }
   return Object.fromEntries(keywords.filter((word) => json[word] !== undefined).map((word) => [word, json[word]]));
+}
+
+function notYetMark(schema: z.core.$ZodType): Pick<SchemaNode, 'notYet'> {
+  const feature = notYetOf(schema)?.feature;
+  return feature === undefined ? {} : { notYet: feature };
 }
 
 /** Description and list type; a wrapper's own wins over those of what it wraps. */

@@ -1,9 +1,8 @@
 import { casesOf } from '../case.ts';
+import { EMPTY, REQUIRED } from './words.ts';
 
 const { accepts, refuses } = casesOf('MCPExternalAuthConfig');
 
-const REQUIRED = 'Required value';
-const EMPTY = 'should be at least 1 chars long';
 const secret = { name: 'api', key: 'token' };
 const role = 'arn:aws:iam::123456789012:role/tools/reader';
 

@@ -1,32 +1,16 @@
 import type { Case } from '../case.ts';
-import {
-  authServerCases,
-  oauth2Cases,
-  placementCases,
-  registrationCases,
-  storageCases,
-  upstreamCases,
-} from './auth-server.ts';
-import {
-  aggregationCases,
-  backendCases,
-  configIncomingCases,
-  generalConfigCases,
-  operationalCases,
-  strategyCases,
-  workflowCases,
-} from './config.ts';
+import { authServerCases, placementCases, storageCases } from './auth-server.ts';
+import { aggregationCases, backendCases, generalConfigCases } from './config.ts';
+import { configIncomingCases, strategyCases } from './config-auth.ts';
+import { operationalCases } from './config-operation.ts';
+import { workflowCases } from './config-workflows.ts';
 import { durationCases } from './durations.ts';
 import { cloudStsCases, externalAuthBlockCases, externalAuthTypeCases } from './external-auth.ts';
 import { entryCases, sharedConfigCases, workloadCases } from './other-kinds.ts';
-import {
-  acrossFieldsCases,
-  authzCases,
-  incomingAuthCases,
-  outgoingAuthCases,
-  serverCases,
-  sessionStorageCases,
-} from './virtual-mcp-server.ts';
+import { oauth2Cases, upstreamCases } from './upstream-providers.ts';
+import { registrationCases } from './upstream-registration.ts';
+import { acrossFieldsCases, serverCases, sessionStorageCases } from './virtual-mcp-server.ts';
+import { authzCases, incomingAuthCases, outgoingAuthCases } from './virtual-mcp-server-auth.ts';
 
 export const allCases: readonly Case[] = [
   ...serverCases,

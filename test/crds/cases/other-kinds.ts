@@ -1,8 +1,6 @@
 import { casesOf } from '../case.ts';
+import { EMPTY, ENUM, REQUIRED } from './words.ts';
 
-const REQUIRED = 'Required value';
-const ENUM = 'Unsupported value';
-const EMPTY = 'should be at least 1 chars long';
 const secret = { name: 'login', key: 'secret' };
 
 const entry = casesOf('MCPServerEntry');
