@@ -1,8 +1,8 @@
 import { later, proven } from './rule.ts';
 
 export const endpoints = {
-  'endpoints.mcp.single-endpoint': later('data plane', 'A VirtualMCPServer offers the capabilities of all backends of its group at one single MCP endpoint.'),
-  'endpoints.mcp.one-server-identity': later('data plane', 'Clients see one MCP server: one initialize handshake and one server identity, whatever the number of backends.'),
+  'endpoints.mcp.single-endpoint': proven('A VirtualMCPServer offers the capabilities of all backends of its group at one single MCP endpoint.'),
+  'endpoints.mcp.one-server-identity': proven('Clients see one MCP server: one initialize handshake and one server identity, whatever the number of backends.'),
   'endpoints.as-metadata': later('authorization server', 'GET `{issuer}/.well-known/oauth-authorization-server` returns the RFC 8414 discovery document as JSON.'),
   'endpoints.as-metadata.registration-endpoint': later('authorization server', 'The discovery document advertises the registration endpoint at path `/oauth/register`.'),
   'endpoints.as-metadata.token-and-jwks-served': later('authorization server', 'The token and JWKS endpoints advertised in the discovery document are served at the advertised addresses.'),
@@ -12,6 +12,6 @@ export const endpoints = {
   'endpoints.metrics.only-when-enabled': later('observability', '`/metrics` is present only when `enablePrometheusMetricsPath` is true.'),
   'endpoints.protected-resource.served': later('authorization server', 'GET on the RFC 9728 well-known path returns the protected-resource metadata.'),
   'endpoints.protected-resource.authorization-server': later('authorization server', 'The protected-resource metadata names the authorization server that applies.'),
-  'endpoints.mcp.streamable-http': later('data plane', 'The aggregated MCP endpoint is reachable over `streamable-http`.'),
+  'endpoints.mcp.streamable-http': proven('The aggregated MCP endpoint is reachable over `streamable-http`.'),
   'endpoints.mcp.sse': later('data plane', 'The aggregated MCP endpoint is reachable over `sse`.'),
 };

@@ -1,7 +1,7 @@
 import { later, proven } from './rule.ts';
 
 export const health = {
-  'health.per-backend': later('data plane', 'Health is checked for each backend on its own.'),
+  'health.per-backend': proven('Health is checked for each backend on its own.'),
   'health.circuit-optional': later('data plane', 'The circuit breaker is optional.'),
   'health.interval.default': later('data plane', '`failureHandling.healthCheckInterval` defaults to 30s.'),
   'health.interval.custom': later('data plane', '`failureHandling.healthCheckInterval` is the time between health checks of a backend.'),
@@ -11,8 +11,8 @@ export const health = {
   'health.unhealthy-threshold.default': later('data plane', '`failureHandling.unhealthyThreshold` (integer) defaults to 3.'),
   'health.unhealthy-threshold.custom': later('data plane', 'A backend is marked unhealthy after `unhealthyThreshold` consecutive failures.'),
   'health.unhealthy-threshold.consecutive': later('data plane', 'Only consecutive failures count towards `unhealthyThreshold`; a success in between starts the count anew.'),
-  'health.partial-failure.fail': later('data plane', '`partialFailureMode: fail` fails the whole request if any backend is unavailable.'),
-  'health.partial-failure.best-effort': later('data plane', '`partialFailureMode: best_effort` continues with the available backends.'),
+  'health.partial-failure.fail': proven('`partialFailureMode: fail` fails the whole request if any backend is unavailable.'),
+  'health.partial-failure.best-effort': proven('`partialFailureMode: best_effort` continues with the available backends.'),
   'health.status-reporting.default': later('data plane', '`failureHandling.statusReportingInterval` defaults to 30s.'),
   'health.status-reporting.custom': later('data plane', '`failureHandling.statusReportingInterval` is how often backend health and phase changes are reported.'),
   'health.circuit.enabled-default-false': later('data plane', '`failureHandling.circuitBreaker.enabled` defaults to false.'),
@@ -28,5 +28,5 @@ export const health = {
   'circuit.open-before-timeout': later('health', 'While `circuitBreaker.timeout` has not elapsed an `open` circuit stays open and no attempt to close it is made.'),
   'circuit.half-open': later('health', 'After `circuitBreaker.timeout` has elapsed an attempt to close the `open` circuit is made, with `half-open` as the intermediate state.'),
   'circuit.half-open-success': later('health', 'A successful attempt moves the circuit from `half-open` to `closed`.'),
-  'health.recovery': later('data plane', 'A backend that was marked unhealthy returns to healthy when a health check succeeds and the backend is healthy again.'),
+  'health.recovery': proven('A backend that was marked unhealthy returns to healthy when a health check succeeds and the backend is healthy again.'),
 };

@@ -3,7 +3,7 @@ import { later, proven } from './rule.ts';
 export const session = {
   'session.horizontal-scaling': later('data plane', 'Shared session storage lets several replicas serve one client session.'),
   'session.absent.none-configured': later('data plane', 'Without `spec.sessionStorage` no session storage is configured.'),
-  'session.provider.memory': later('data plane', 'Provider `memory` keeps sessions in the memory of the process.'),
+  'session.provider.memory': proven('Provider `memory` keeps sessions in the memory of the process.'),
   'session.provider.kvstore': later('data plane', 'Provider `kvstore` keeps sessions in the networked key-value store.'),
   'session.kvstore.address-used': later('data plane', '`sessionStorage.address` is the address of the store server that is contacted.'),
   'session.kvstore.db-selected': later('data plane', '`sessionStorage.db` is the number of the store database in use.'),

@@ -50,6 +50,37 @@ describe('one endpoint over two backends', () => {
     assert.equal(count(b, 'tools/call'), 1);
   });
 
+  covers('aggregation.static.type-entry', 'aggregation.static.type-empty');
+  test('the type of a backend changes nothing about where its calls go', async () => {
+    const backends = [
+      { name: 'x', url: a.url, transport: 'streamable-http', type: 'entry' },
+      { name: 'y', url: b.url, transport: 'streamable-http', type: '' },
+    ];
+    const typed = await startRuntime(configFile({}, { backends }));
+    const session = await openSession(typed.url);
+    const before = [count(a, 'tools/call'), count(b, 'tools/call')];
+    await session.toolNames();
+    await session.call('x_echo');
+    await session.call('y_echo');
+    assert.deepEqual(
+      [count(a, 'tools/call'), count(b, 'tools/call')],
+      before.map((calls) => calls + 1),
+    );
+    await typed.stop();
+  });
+
+  covers('session.provider.memory');
+  test('sessions in memory need no store and are unknown after a restart', async () => {
+    const files = configFile({ a: a.url }, { sessionStorage: { provider: 'memory' } });
+    const first = await startRuntime(files);
+    const session = await openSession(first.url);
+    assert.equal((await session.request('ping')).status, 200);
+    await first.stop();
+    const second = await startRuntime(files, { port: Number(new URL(first.url).port) });
+    assert.equal((await session.request('ping')).status, 404);
+    await second.stop();
+  });
+
   test('a warm call is exactly one request to the backend', async () => {
     const session = await openSession(running.url);
     await session.call('a_echo');

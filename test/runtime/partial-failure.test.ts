@@ -75,7 +75,8 @@ describe('with one backend down', () => {
     assert.equal(running?.status().backends.find(({ name }) => name === 'down')?.status, 'unauthenticated');
   });
 
-  test('its tools, once known, are answered for although they are not listed', async () => {
+  covers('health.recovery');
+  test('its tools, once known, are answered for although they are not listed, and it comes back by itself', async () => {
     const session = await begin('best_effort');
     assert.deepEqual(await session.toolNames(), ['down_echo', 'up_echo']);
     down.set({ on: () => answerStatus(500) });
@@ -88,6 +89,11 @@ describe('with one backend down', () => {
       (json as { result: { _meta: Record<string, { reason: string }> } }).result._meta['vmcp.dev/error']?.reason,
       'backend_unavailable',
     );
+    down.set({});
+    clock.advance(31_000);
+    while (running?.status().backends[0]?.status !== 'ready') await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(await session.toolNames(), ['down_echo', 'up_echo']);
+    assert.match((await session.call('down_echo')).text, /echo \{\}/);
   });
 });
 

@@ -203,7 +203,6 @@ describe('messages', () => {
     assert.equal(errorOf(answer).code, -32601);
   });
 
-  covers('aggregation.members.only-group');
   test('an unknown tool is refused with -32602 and reaches no backend', async () => {
     const before = backend.requests.length;
     for (const name of ['echo', 'a_nothing', 'b_echo', '']) {
