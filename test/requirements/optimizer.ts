@@ -5,7 +5,7 @@ export const optimizer = {
   'optimizer.find-tool-advertised': later('optimizer', 'With the optimizer the operation `find_tool` is advertised, through which clients discover tools.'),
   'optimizer.call-tool-advertised': later('optimizer', 'With the optimizer the operation `call_tool` is advertised, through which clients call a discovered tool.'),
   'optimizer.backend-tools-replaced': later('optimizer', 'With the optimizer the backend tools themselves are no longer advertised.'),
-  'optimizer.embedding-server-ref.required': later('optimizer', '`spec.embeddingServerRef` is required when the optimizer is enabled.'),
+  'optimizer.embedding-server-ref.required': proven('`spec.embeddingServerRef` is required when the optimizer is enabled.'),
   'optimizer.embedding-server-ref.must-be-ready': later('optimizer', 'The referenced EmbeddingServer must be ready when the optimizer is enabled.'),
   'optimizer.embedding-service.full-base-url': later('optimizer', '`optimizer.embeddingService` is the full base URL of the embedding service.'),
   'optimizer.embedding-service.overridden-by-ref': later('optimizer', '`spec.embeddingServerRef` overrides `optimizer.embeddingService`.'),
