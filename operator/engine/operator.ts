@@ -57,7 +57,8 @@ export const startOperator = (options: OperatorOptions, deps: OperatorDeps, sign
   const acting = options.leaderElection
     ? elect({ namespace, identity }, { api: deps.api, clock: deps.clock, onFailure }, lead, signal)
     : lead(signal);
-  return { synced: watching.synced, ended: Promise.all([watching.ended, acting]).then(() => {}) };
+  const ended = Promise.all([watching.ended, acting]).then(() => watching.queue.clear());
+  return { synced: watching.synced, ended };
 };
 
 /** A term of leadership: from the first reconcile to the last. */

@@ -98,6 +98,17 @@ export class KeyedQueue {
     }
   }
 
+  /** Forgets every key that waits, so that nothing keeps the process alive. */
+  clear(): void {
+    for (const [key, entry] of this.#entries) {
+      entry.cancel?.();
+      if (entry.state !== 'working') {
+        this.#entries.delete(key);
+      }
+    }
+    this.#ready.clear();
+  }
+
   #entry(key: string): Entry {
     const known = this.#entries.get(key);
     if (known !== undefined) {

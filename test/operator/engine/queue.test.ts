@@ -136,3 +136,13 @@ test('a stop waits for the work in flight', async () => {
   gate.resolve({});
   await ended;
 });
+
+test('what is cleared waits for nothing any more', async () => {
+  const { clock, queue, taken } = startQueue();
+  queue.touch('a');
+  queue.addAfter('b', 60_000);
+  queue.clear();
+  await clock.advance(120_000);
+  assert.deepEqual(taken, []);
+  assert.equal(queue.size, 0);
+});
