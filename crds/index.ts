@@ -4,4 +4,3 @@ export type { KindDefinition, PrinterColumn } from './kind.ts';
 export type { ResourceProblem } from './problem.ts';
 export type { Reference } from './refs.ts';
 export { crdManifests, parseResource, type ParsedResource, references, unsupported } from './resources.ts';
-export type { VirtualMcpServerSpec, VirtualMcpServerStatus } from './virtual-mcp-server.ts';

@@ -132,14 +132,6 @@ const spec = z.strictObject({
   ),
 });
 
-/** The spec as stored: defaults filled in, durations still as text. */
-export type VirtualMcpServerSpec = Omit<z.output<typeof spec>, 'config' | 'authServerConfig'> & {
-  readonly config?: z.input<typeof configSchema>;
-  readonly authServerConfig?: z.input<typeof embeddedAuthServer>;
-};
-
-export type VirtualMcpServerStatus = z.output<typeof virtualMcpServerStatus>;
-
 export const virtualMcpServer = defineKind({
   kind: 'VirtualMCPServer',
   plural: 'virtualmcpservers',

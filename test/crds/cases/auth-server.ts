@@ -57,7 +57,8 @@ export const authServerCases = [
 const kvstore = { aclUserConfig: { passwordSecretRef: secret }, addr: 'valkey:6379' };
 const sentinelConfig = { masterName: 'main', sentinelAddrs: ['sentinel:26379'] };
 const store = (changes: Fields) => ({ storage: { type: 'kvstore', kvstore: { ...kvstore, ...changes } } });
-const sentinel = (changes: Fields) => store({ addr: undefined, sentinelConfig: { ...sentinelConfig, ...changes } });
+const sentinel = (changes: Fields, more: Fields = {}) =>
+  store({ addr: undefined, sentinelConfig: { ...sentinelConfig, ...changes }, ...more });
 const KV = 'storage.kvstore';
 
 export const storageCases = [
@@ -90,6 +91,8 @@ export const storageCases = [
   ),
   ...refuses([], store({ addr: undefined }), KV, 'exactly one of addr and sentinelConfig must be set'),
   ...accepts([], store({ clusterMode: true })),
+  ...accepts([], sentinel({}, { sentinelTls: {} })),
+  ...refuses([], store({ sentinelTls: {} }), `${KV}.sentinelTls`, 'sentinelTls needs sentinelConfig'),
   ...refuses(
     ['authserver.kvstore.cluster-needs-addr'],
     store({ addr: undefined, sentinelConfig, clusterMode: true }),

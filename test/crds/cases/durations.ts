@@ -44,3 +44,95 @@ export const durationCases = [
     'should match',
   ),
 ];
+
+const bucket = (refillPeriod: string) => ({ maxTokens: 1, refillPeriod });
+const oidc = { type: 'oidc', oidcConfigRef: { name: 'login', audience: 'tools' } };
+const limits = (text: string) => ({
+  shared: bucket(text),
+  perUser: bucket(text),
+  tools: [{ name: 'a', shared: bucket(text), perUser: bucket(text) }],
+});
+const operational = (text: string) => ({
+  timeouts: { default: text, perWorkload: { github: text } },
+  failureHandling: { healthCheckInterval: text, healthCheckTimeout: text, statusReportingInterval: text },
+});
+const secret = { name: 'a', key: 'b' };
+const authServer = (text: string) => ({
+  issuer: 'https://auth.example.com',
+  tokenLifespans: { accessTokenLifespan: text, refreshTokenLifespan: text, authCodeLifespan: text },
+  storage: {
+    type: 'kvstore',
+    kvstore: {
+      aclUserConfig: { passwordSecretRef: secret },
+      addr: 'a:1',
+      dialTimeout: text,
+      readTimeout: text,
+      writeTimeout: text,
+    },
+  },
+  upstreamProviders: [
+    { name: 'idp', type: 'oidc', oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'a' } },
+  ],
+});
+
+/** Every duration that must be more than zero, set at once. */
+const everywhere = [
+  [
+    'VirtualMCPServer',
+    (text: string) => ({
+      incomingAuth: oidc,
+      authServerConfig: authServer(text),
+      embeddingServerRef: { name: 'vectors' },
+      config: {
+        operational: operational(text),
+        rateLimiting: limits(text),
+        optimizer: { embeddingServiceTimeout: text },
+      },
+    }),
+    [
+      'authServerConfig.tokenLifespans.accessTokenLifespan',
+      'authServerConfig.tokenLifespans.refreshTokenLifespan',
+      'authServerConfig.tokenLifespans.authCodeLifespan',
+      'authServerConfig.storage.kvstore.dialTimeout',
+      'authServerConfig.storage.kvstore.readTimeout',
+      'authServerConfig.storage.kvstore.writeTimeout',
+      'config.operational.timeouts.default',
+      'config.operational.timeouts.perWorkload.github',
+      'config.operational.failureHandling.healthCheckInterval',
+      'config.operational.failureHandling.healthCheckTimeout',
+      'config.operational.failureHandling.statusReportingInterval',
+      'config.optimizer.embeddingServiceTimeout',
+      'config.rateLimiting.shared.refillPeriod',
+      'config.rateLimiting.perUser.refillPeriod',
+      'config.rateLimiting.tools[0].shared.refillPeriod',
+      'config.rateLimiting.tools[0].perUser.refillPeriod',
+    ],
+  ],
+  [
+    'MCPServer',
+    (text: string) => ({ oidcConfigRef: oidc.oidcConfigRef, rateLimiting: limits(text) }),
+    [
+      'rateLimiting.shared.refillPeriod',
+      'rateLimiting.perUser.refillPeriod',
+      'rateLimiting.tools[0].shared.refillPeriod',
+      'rateLimiting.tools[0].perUser.refillPeriod',
+    ],
+  ],
+  [
+    'MCPExternalAuthConfig',
+    (text: string) => ({ type: 'embeddedAuthServer', embeddedAuthServer: authServer(text) }),
+    [
+      'embeddedAuthServer.tokenLifespans.accessTokenLifespan',
+      'embeddedAuthServer.tokenLifespans.refreshTokenLifespan',
+      'embeddedAuthServer.tokenLifespans.authCodeLifespan',
+      'embeddedAuthServer.storage.kvstore.dialTimeout',
+      'embeddedAuthServer.storage.kvstore.readTimeout',
+      'embeddedAuthServer.storage.kvstore.writeTimeout',
+    ],
+  ],
+] as const;
+
+export const positiveDurationCases = everywhere.flatMap(([kind, set, paths]) => [
+  casesOf(kind).accepts({ set: set('1ms') }),
+  ...paths.map((path) => casesOf(kind).refuses({ set: set('0s') }, `spec.${path}`, 'must be more than zero')),
+]);

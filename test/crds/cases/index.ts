@@ -4,9 +4,10 @@ import { aggregationCases, backendCases, generalConfigCases } from './config.ts'
 import { configIncomingCases, strategyCases } from './config-auth.ts';
 import { operationalCases } from './config-operation.ts';
 import { workflowCases } from './config-workflows.ts';
-import { durationCases } from './durations.ts';
+import { durationCases, positiveDurationCases } from './durations.ts';
 import { cloudStsCases, externalAuthBlockCases, externalAuthTypeCases } from './external-auth.ts';
 import { entryCases, sharedConfigCases, workloadCases } from './other-kinds.ts';
+import { repeatedRuleCases } from './repeated-rules.ts';
 import { oauth2Cases, upstreamCases } from './upstream-providers.ts';
 import { registrationCases } from './upstream-registration.ts';
 import { acrossFieldsCases, serverCases, sessionStorageCases } from './virtual-mcp-server.ts';
@@ -27,6 +28,7 @@ export const allCases: readonly Case[] = [
   ...strategyCases,
   ...operationalCases,
   ...durationCases,
+  ...positiveDurationCases,
   ...authServerCases,
   ...storageCases,
   ...upstreamCases,
@@ -39,4 +41,5 @@ export const allCases: readonly Case[] = [
   ...entryCases,
   ...workloadCases,
   ...sharedConfigCases,
+  ...repeatedRuleCases,
 ];

@@ -104,7 +104,7 @@ export const upstreamCases = [
 ];
 
 export const oauth2Cases = [
-  ...accepts([], oauth2({})),
+  ...accepts([], oauth2({ additionalAuthorizationParams: { prompt: 'consent' } })),
   ...refuses(
     ['authserver.upstream.oauth2.authorization-endpoint-required'],
     oauth2({ authorizationEndpoint: undefined }),
