@@ -1,5 +1,6 @@
 import { BackendSet, SessionLinks } from './backends/index.ts';
 import type { Inbound, Message, Reply } from './call.ts';
+import { makeOffer, type Offer } from './catalog/index.ts';
 import type { Clock } from './clock.ts';
 import type { Config, ConfigFile } from './config/index.ts';
 import { accessOf, hostRulesOf, levelOf, offerSettingsOf, wantedBackendsOf } from './config-slices.ts';
@@ -21,9 +22,7 @@ import {
 import { asVmcpError, type VmcpError } from './errors.ts';
 import { authenticateAnonymous, permitAll, unlimited } from './gate/index.ts';
 import { liveConfig, type LiveConfig } from './live-config.ts';
-import { changeLog } from './change-log.ts';
-import { type Log, noAudit, noTrace } from './observe/index.ts';
-import { makeOffer, type Offer } from './offer.ts';
+import { changeLog, type Log, noAudit, noTrace } from './observe/index.ts';
 import { unauthenticated } from './outgoing/index.ts';
 import { pipeline, type Stages } from './pipeline.ts';
 import { instructionsOf, statusReport } from './self-description.ts';
@@ -78,10 +77,12 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const tell = changeLog(log);
   const onChange = (): void => {
     offer.rebuild();
-    tell(backends, offer.catalog());
+    tell(seen(), offer.catalog().collisions);
   };
   const backends = new BackendSet({ clock, random, clientInfo, limits: BACKEND_LIMITS, onChange });
-  const offer: Offer = makeOffer(backends, () => offerSettingsOf(config.current()));
+  const seen = () => backends.all().map(({ name, state }) => ({ name, ...state }));
+  const settings = () => offerSettingsOf(config.current());
+  const offer: Offer = makeOffer({ settings, backends: seen, settled: (timeoutMs) => backends.settled(timeoutMs) });
   const limits = { ttlMs: options.sessionTtlMs, count: MAX_SESSIONS };
   const sessions = new Sessions(limits, { clock, newId: deps.newSessionId, newLinks: () => new SessionLinks() });
   let hosts = hostCheck(hostRulesOf(config.current()));

@@ -1,8 +1,8 @@
 import type { WantedBackend } from './backends/index.ts';
+import type { OfferSettings } from './catalog/index.ts';
 import type { Config } from './config/index.ts';
 import type { HostRules, OperatorTokenSettings } from './edge/index.ts';
 import type { LogLevel } from './observe/index.ts';
-import type { OfferSettings } from './offer.ts';
 
 /** What each room needs of the configuration, and nothing more. */
 

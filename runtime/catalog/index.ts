@@ -6,4 +6,5 @@ export {
   type SourceBackend,
   type SourceTool,
 } from './catalog.ts';
+export { makeOffer, type Offer, type OfferDeps, type OfferedBackend, type OfferSettings } from './offer.ts';
 export type { ListPages } from './pages.ts';

@@ -1,0 +1,77 @@
+import type { Call, Target } from '../call.ts';
+import type { BackendStatus } from '../edge/index.ts';
+import { VmcpError } from '../errors.ts';
+import { buildCatalog, type Catalog, type NamingRule, type SourceTool } from './catalog.ts';
+
+export interface OfferSettings {
+  readonly naming: NamingRule;
+  readonly partialFailureMode: 'fail' | 'best_effort';
+  /** How long lists wait for backends that have not been heard of yet. */
+  readonly waitForUnknownMs: number;
+}
+
+export interface OfferDeps {
+  readonly settings: () => OfferSettings;
+  readonly backends: () => readonly OfferedBackend[];
+  /** Resolves once every backend has been heard of, or after `timeoutMs`. */
+  readonly settled: (timeoutMs: number) => Promise<void>;
+}
+
+/** A backend as its own room sees it now. */
+export interface OfferedBackend {
+  readonly name: string;
+  readonly status: BackendStatus;
+  /** Its last good list. */
+  readonly tools?: readonly SourceTool[];
+}
+
+/** What is offered now: one frozen catalog, replaced as a whole whenever backends or settings have changed. */
+export interface Offer {
+  readonly catalog: () => Catalog;
+  readonly rebuild: () => void;
+  /** JSON text of the result of `tools/list`. Throws `lists_unavailable` under `partialFailureMode: fail`. */
+  readonly listTools: (cursor: string | undefined) => Promise<Buffer>;
+  /** Throws `unknown_name`. */
+  readonly lookUp: (call: Call) => Target | Promise<Target>;
+}
+
+export const makeOffer = (deps: OfferDeps): Offer => {
+  const { settings, backends } = deps;
+  const build = (): Catalog => buildCatalog(backends().map(asSource), settings().naming);
+  let catalog = build();
+  const settled = (): Promise<void> => deps.settled(settings().waitForUnknownMs);
+  return {
+    catalog: () => catalog,
+    rebuild: () => {
+      catalog = build();
+    },
+    listTools: async (cursor) => {
+      await settled();
+      if (settings().partialFailureMode === 'fail') refuseWhenDown(backends());
+      return catalog.tools.page(cursor);
+    },
+    lookUp: ({ name }) => {
+      const known = catalog.offered.get(name);
+      // A client may remember names from before a restart: they are unknown only once every backend has been heard of.
+      return known ?? settled().then(() => catalog.offered.get(name) ?? unknownName());
+    },
+  };
+};
+
+const asSource = ({ name, status, tools }: OfferedBackend) => ({
+  name,
+  isListed: status === 'ready',
+  tools: tools ?? [],
+});
+
+const unknownName = (): never => {
+  throw new VmcpError('unknown_name', 'unknown tool');
+};
+
+/** decisions, `partialFailureMode`: a backend that only wants a login is not down. */
+const refuseWhenDown = (backends: readonly OfferedBackend[]): void => {
+  const down = backends.filter(({ status, tools }) => status === 'unavailable' || (status === 'unknown' && !tools));
+  if (down.length === 0) return;
+  const names = down.map(({ name }) => `"${name}"`).join(', ');
+  throw new VmcpError('lists_unavailable', `the list is incomplete: no answer from ${names}`);
+};

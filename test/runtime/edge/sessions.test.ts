@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { SessionLinks } from '../../../runtime/backends/index.ts';
+import type { Caller } from '../../../runtime/call.ts';
+import { Sessions } from '../../../runtime/edge/index.ts';
+import { VmcpError } from '../../../runtime/errors.ts';
+import { frozenClock } from '../../fixtures/frozen-clock.ts';
+
+const alice: Caller = { kind: 'user', issuer: 'https://idp', subject: 'alice' };
+const MINUTE = 60_000;
+
+const make = (count = 3) => {
+  const clock = frozenClock();
+  let last = 0;
+  const newId = () => `s${(last += 1)}`;
+  const sessions = new Sessions({ ttlMs: 30 * MINUTE, count }, { clock, newId, newLinks: () => new SessionLinks() });
+  return { clock, sessions };
+};
+
+const isUnknown = (error: unknown): boolean => error instanceof VmcpError && error.code === 'session_not_found';
+
+describe('sessions', () => {
+  test('of another caller are unknown, and left alone', () => {
+    const { sessions } = make();
+    const { id } = sessions.create(alice, '2025-11-25');
+    const strangers: Caller[] = [
+      { kind: 'anonymous' },
+      { ...alice, subject: 'bob' },
+      { ...alice, issuer: 'https://other' },
+    ];
+    for (const stranger of strangers) assert.throws(() => sessions.use(id, stranger), isUnknown);
+    assert.equal(sessions.use(id, { ...alice }).id, id);
+  });
+
+  test('end after 30 idle minutes, counted from their last use', () => {
+    const { clock, sessions } = make();
+    const { id } = sessions.create(alice, '2025-11-25');
+    clock.advance(29 * MINUTE);
+    sessions.use(id, alice);
+    clock.advance(29 * MINUTE);
+    sessions.use(id, alice);
+    clock.advance(30 * MINUTE);
+    assert.throws(() => sessions.use(id, alice), isUnknown);
+    assert.equal(sessions.size, 0);
+  });
+
+  test('do not end while a call runs', () => {
+    const { clock, sessions } = make();
+    const session = sessions.create(alice, '2025-11-25');
+    const { end } = session.begin(Buffer.from('1'));
+    clock.advance(31 * MINUTE);
+    assert.equal(sessions.use(session.id, alice), session);
+    end();
+    clock.advance(31 * MINUTE);
+    assert.equal(sessions.size, 0);
+  });
+
+  test('are bounded: one too many ends the one idle longest', () => {
+    const { sessions } = make(3);
+    const [first, second, third] = [1, 2, 3].map(() => sessions.create(alice, '2025-11-25').id);
+    sessions.use(first ?? '', alice);
+    const fourth = sessions.create(alice, '2025-11-25').id;
+    assert.throws(() => sessions.use(second ?? '', alice), isUnknown);
+    for (const id of [first, third, fourth]) assert.equal(sessions.use(id ?? '', alice).id, id);
+    assert.equal(sessions.size, 3);
+  });
+
+  test('that are busy are never ended for a new one', () => {
+    const { sessions } = make(1);
+    sessions.create(alice, '2025-11-25').begin(Buffer.from('1'));
+    assert.throws(() => sessions.create(alice, '2025-11-25'), VmcpError);
+  });
+
+  test('cancel their calls when they end', () => {
+    const { sessions } = make();
+    const session = sessions.create(alice, '2025-11-25');
+    const { signal } = session.begin(Buffer.from('1'));
+    sessions.end(session);
+    assert.ok(signal.aborted);
+  });
+});
