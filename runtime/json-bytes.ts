@@ -130,7 +130,7 @@ export const readObject = (bytes: Buffer, at: number, member: (key: string, valu
   for (;;) {
     if (bytes[i] !== QUOTE) return fail(i);
     const keyEnd = skipString(bytes, i);
-    const key = readString(bytes, { start: i, end: keyEnd });
+    const key = knownText(bytes, i, keyEnd) ?? readString(bytes, { start: i, end: keyEnd });
     i = skipSpace(bytes, keyEnd);
     if (bytes[i] !== COLON) return fail(i);
     i = skipSpace(bytes, member(key, skipSpace(bytes, i + 1)));
@@ -138,6 +138,25 @@ export const readObject = (bytes: Buffer, at: number, member: (key: string, valu
     if (bytes[i] !== COMMA) return fail(i);
     i = skipSpace(bytes, i + 1);
   }
+};
+
+/** The members of MCP messages that are met on every call: told by their bytes, without making a string each time. */
+const knownTexts = new Map(
+  ['jsonrpc', 'id', 'method', 'params', 'result', 'error', 'name', 'arguments', '_meta'].map((text) => {
+    const bytes = Buffer.from(text);
+    return [keyHash(bytes, 0, bytes.length), { text, bytes }];
+  }),
+);
+
+function keyHash(bytes: Buffer, start: number, end: number): number {
+  return ((end - start) << 16) | ((bytes[start] ?? 0) << 8) | (bytes[end - 1] ?? 0);
+}
+
+const knownText = (bytes: Buffer, quote: number, end: number): string | undefined => {
+  const known = knownTexts.get(keyHash(bytes, quote + 1, end - 1));
+  if (!known) return undefined;
+  for (let i = 0; i < known.bytes.length; i += 1) if (bytes[quote + 1 + i] !== known.bytes[i]) return undefined;
+  return known.text;
 };
 
 /** Reads the array at `at`; `item` gets where an item begins and returns where it ends. */

@@ -27,10 +27,10 @@ export class BackendSet {
   }
 
   /** Sends a call to the backend that its name leads to. */
-  readonly call = async (call: Call, target: Target, prove: (next: Fetch) => Fetch): Promise<Reply> => {
+  readonly call = (call: Call, target: Target, prove: (next: Fetch) => Fetch): Promise<Reply> => {
     const backend = this.#backends.get(target.backend);
     if (!backend) throw new VmcpError('backend_unavailable', `backend "${target.backend}" is no longer served`);
-    return { status: 200, body: await backend.call(call, target.ownName, prove) };
+    return backend.call(call, target.ownName, prove);
   };
 
   /** In the order they were wanted. */

@@ -1,4 +1,4 @@
-import type { Call } from '../call.ts';
+import type { Call, Reply } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import { splice } from '../json-bytes.ts';
@@ -93,10 +93,10 @@ export class Backend {
   }
 
   /** Sends the call over the caller's own session under the tool's own name; exactly one request when the session is warm. */
-  async call(call: Call, ownName: Buffer, prove: (next: Fetch) => Fetch): Promise<Buffer> {
+  async call(call: Call, ownName: Buffer, prove: (next: Fetch) => Fetch): Promise<Reply> {
     const { request } = call;
     try {
-      const answer = await call.links.to(this).request({
+      const body = await call.links.to(this).request({
         bytes: splice(request.bytes, request.name, ownName),
         id: request.id,
         silenceMs: this.#tuning.silenceMs,
@@ -104,7 +104,7 @@ export class Backend {
         fetch: prove(this.#connection.fetch),
       });
       this.#catalogue.noteCall(true);
-      return answer;
+      return { status: 200, body };
     } catch (error) {
       if (error instanceof VmcpError && error.code !== 'cancelled') this.#catalogue.noteCall(false);
       throw error;

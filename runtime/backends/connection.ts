@@ -80,10 +80,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #headers: BackendResponse['headers'] = {};
-  #chunks: Buffer[] = [];
+  /** Most bodies come in one piece. */
+  #first: Buffer | undefined;
+  #chunks: Buffer[] | undefined;
   #bytes = 0;
   #events: EventReader | undefined;
   #isSettled = false;
+  #abandoned: Error | undefined;
   #cancelDrain: (() => void) | undefined;
 
   constructor(
@@ -97,18 +100,19 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#clock = clock;
     this.#resolve = resolve;
     this.#reject = reject;
-    request.signal.addEventListener('abort', this.#onAbort);
+    request.attention.onAbandoned(this.#abandon);
   }
 
-  readonly #onAbort = (): void => {
-    const reason: unknown = this.#request.signal.reason;
+  /** Before the request has a socket, too: it is then never sent. */
+  readonly #abandon = (reason: Error): void => {
+    this.#abandoned = reason;
     this.#fail(reason);
-    this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'));
+    this.#controller?.abort(reason);
   };
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#request.signal.aborted) this.#onAbort();
+    if (this.#abandoned) controller.abort(this.#abandoned);
   }
 
   onResponseStart(
@@ -122,7 +126,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 300 && isEventStream(headers['content-type'])) {
       this.#events = new EventReader(this.#maxBytes, (message) => this.#onMessage(message));
     } else {
-      this.#request.onProgress();
+      this.#request.attention.heard();
     }
   }
 
@@ -131,16 +135,16 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#events) return this.#events.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes > this.#maxBytes) return controller.abort(new ResponseTooLargeError('response too large'));
-    this.#chunks.push(chunk);
-    this.#request.onProgress();
+    if (!this.#first) this.#first = chunk;
+    else (this.#chunks ??= [this.#first]).push(chunk);
+    this.#request.attention.heard();
   }
 
   onResponseEnd(): void {
     this.#cancelDrain?.();
     if (this.#events && !this.#isSettled)
       return this.#fail(new StreamEndedError('the event stream ended without an answer'));
-    const [only] = this.#chunks;
-    this.#succeed(this.#chunks.length === 1 && only ? only : Buffer.concat(this.#chunks));
+    this.#succeed(this.#chunks ? Buffer.concat(this.#chunks) : (this.#first ?? noBody));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -150,7 +154,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #onMessage(message: Buffer): void {
     if (this.#isSettled) return;
-    this.#request.onProgress();
+    this.#request.attention.heard();
     if (this.#request.onMessage(message) === 'other') return;
     this.#succeed(message);
     const drain = this.#clock.after(DRAIN_MS, () => this.#controller?.abort(new Error('stream left open')));
@@ -171,10 +175,12 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #settle(): void {
     this.#isSettled = true;
-    this.#chunks = [];
-    this.#request.signal.removeEventListener('abort', this.#onAbort);
+    this.#chunks = undefined;
+    this.#first = undefined;
   }
 }
+
+const noBody = Buffer.alloc(0);
 
 const isEventStream = (contentType: unknown): boolean =>
   typeof contentType === 'string' && contentType.toLowerCase().startsWith('text/event-stream');

@@ -1,5 +1,5 @@
 import { VmcpError } from '../errors.ts';
-import type { BackendResponse, Fetch } from '../outgoing/index.ts';
+import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import { isAnswerTo, readServerMessage } from './server-message.ts';
 import type { SessionSettings } from './session.ts';
 
@@ -20,11 +20,6 @@ const REDIRECTS = 3;
 const ID = Buffer.from('"vmcp-initialize"');
 const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
 const BASE_HEADERS = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream'];
-
-interface Attention {
-  readonly signal: AbortSignal;
-  readonly heard: () => void;
-}
 
 /** `initialize` and `notifications/initialized`. Follows redirects that keep method and origin, as servers send for a missing slash. */
 export const handshake = async (
@@ -47,19 +42,13 @@ export const handshake = async (
   return open;
 };
 
-const confirm = async (
-  backend: string,
-  open: OpenSession,
-  fetch: Fetch,
-  { signal, heard }: Attention,
-): Promise<void> => {
-  const ignored = { onProgress: heard, onMessage: () => 'other' as const };
+const confirm = async (backend: string, open: OpenSession, fetch: Fetch, attention: Attention): Promise<void> => {
+  const ignored = { attention, onMessage: () => 'other' as const };
   const { status } = await fetch({
     method: 'POST',
     path: open.path,
     headers: open.headers,
     body: INITIALIZED,
-    signal,
     ...ignored,
   });
   if (status >= 400)
@@ -68,7 +57,7 @@ const confirm = async (
     });
 };
 
-const initialize = async (settings: SessionSettings, fetch: Fetch, { signal, heard }: Attention) => {
+const initialize = async (settings: SessionSettings, fetch: Fetch, attention: Attention) => {
   const params = { protocolVersion: ASKED_REVISION, capabilities: {}, clientInfo: settings.clientInfo };
   const body = Buffer.from(
     `{"jsonrpc":"2.0","id":${ID.toString('latin1')},"method":"initialize","params":${JSON.stringify(params)}}`,
@@ -81,8 +70,7 @@ const initialize = async (settings: SessionSettings, fetch: Fetch, { signal, hea
       path,
       headers: BASE_HEADERS,
       body,
-      signal,
-      onProgress: heard,
+      attention,
       onMessage: isOurs,
     });
     const next = redirects < REDIRECTS ? redirected(url, response) : undefined;

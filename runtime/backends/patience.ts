@@ -1,5 +1,6 @@
-import type { Clock } from '../clock.ts';
+import type { Clock, Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
+import type { Attention } from '../outgoing/index.ts';
 
 /** No call lives longer, whatever it hears meanwhile (decisions: Timeouts). */
 export const CEILING_MS = 30 * 60_000;
@@ -9,54 +10,86 @@ export interface PatientWork<T> {
   readonly backend: string;
   /** Longest silence. */
   readonly silenceMs: number;
-  /** Who waits for the result; its abort reason becomes the error. */
-  readonly signal: AbortSignal;
-  /** `signal` aborts once nobody waits any more; `heard` restarts the clock. */
-  readonly work: (signal: AbortSignal, heard: () => void) => Promise<T>;
-  /** Runs when nobody waits any more and before the work's signal aborts; must not throw. */
-  readonly onGivenUp: (reason: VmcpError) => Promise<void>;
+  /** Who wants the result; its abort reason becomes the error. */
+  readonly signal?: AbortSignal;
+  readonly work: (attention: Attention) => Promise<T>;
+  /** Runs when nobody waits any more and before the exchange is broken off. Never throws. */
+  readonly onGivenUp?: (reason: VmcpError) => Promise<void>;
 }
 
 /** Waits for work that talks to a backend until it is done, silent for too long, over the ceiling, or no longer wanted. */
-export const patiently = <T>(
-  clock: Clock,
-  { backend, silenceMs, signal, work, onGivenUp }: PatientWork<T>,
-): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const exchange = new AbortController();
-    const startedAt = clock.now();
-    const giveUp = (reason: VmcpError): void => {
-      settle();
-      reject(reason);
-      void onGivenUp(reason).then(() => exchange.abort(reason));
-    };
-    const tooLong = (): void => giveUp(new VmcpError('backend_timeout', `backend "${backend}" did not answer in time`));
-    const onAbort = (): void => giveUp(abortReason(signal));
-    const silence = clock.after(Math.min(silenceMs, CEILING_MS), tooLong);
-    let isSettled = false;
-    const settle = (): void => {
-      isSettled = true;
-      silence.cancel();
-      signal.removeEventListener('abort', onAbort);
-    };
-    const heard = (): void => {
-      if (isSettled) return;
-      if (clock.now() - startedAt > CEILING_MS) return tooLong();
-      silence.restart();
-    };
-    if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort);
-    work(exchange.signal, heard).then(
+export const patiently = <T>(clock: Clock, work: PatientWork<T>): Promise<T> =>
+  new Promise((resolve, reject) => new Patience(clock, work, reject).start(resolve));
+
+/** One wait. On the way of every call: one timer, one listener, no signal of its own. */
+class Patience<T> implements Attention {
+  readonly #clock: Clock;
+  readonly #asked: PatientWork<T>;
+  readonly #reject: (reason: unknown) => void;
+  readonly #startedAt: number;
+  readonly #silence: Timer;
+  #isSettled = false;
+  /** Once set, nobody waits and nothing may go on. */
+  #abandoned: VmcpError | undefined;
+  #abort: ((reason: Error) => void) | undefined;
+
+  constructor(clock: Clock, asked: PatientWork<T>, reject: (reason: unknown) => void) {
+    this.#clock = clock;
+    this.#asked = asked;
+    this.#reject = reject;
+    this.#startedAt = clock.now();
+    this.#silence = clock.after(Math.min(asked.silenceMs, CEILING_MS), this.#tooLong);
+  }
+
+  start(resolve: (value: T) => void): void {
+    const { signal, work } = this.#asked;
+    if (signal?.aborted) return this.#unwanted();
+    signal?.addEventListener('abort', this.#unwanted);
+    work(this).then(
       (value) => {
-        settle();
+        this.#settle();
         resolve(value);
       },
       (error: unknown) => {
-        settle();
-        reject(error);
+        this.#settle();
+        this.#reject(error);
       },
     );
-  });
+  }
 
-const abortReason = (signal: AbortSignal): VmcpError =>
-  signal.reason instanceof VmcpError ? signal.reason : new VmcpError('cancelled', 'cancelled');
+  readonly heard = (): void => {
+    if (this.#isSettled) return;
+    if (this.#clock.now() - this.#startedAt > CEILING_MS) this.#tooLong();
+    else this.#silence.restart();
+  };
+
+  readonly onAbandoned = (abort: (reason: Error) => void): void => {
+    if (this.#abandoned) abort(this.#abandoned);
+    else this.#abort = abort;
+  };
+
+  readonly #tooLong = (): void => {
+    this.#giveUp(new VmcpError('backend_timeout', `backend "${this.#asked.backend}" did not answer in time`));
+  };
+
+  readonly #unwanted = (): void => {
+    const reason: unknown = this.#asked.signal?.reason;
+    this.#giveUp(reason instanceof VmcpError ? reason : new VmcpError('cancelled', 'cancelled'));
+  };
+
+  #giveUp(reason: VmcpError): void {
+    this.#settle();
+    this.#reject(reason);
+    const told = this.#asked.onGivenUp?.(reason) ?? Promise.resolve();
+    void told.then(() => {
+      this.#abandoned = reason;
+      this.#abort?.(reason);
+    });
+  }
+
+  #settle(): void {
+    this.#isSettled = true;
+    this.#silence.cancel();
+    this.#asked.signal?.removeEventListener('abort', this.#unwanted);
+  }
+}

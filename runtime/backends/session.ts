@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
-import type { BackendResponse, Fetch } from '../outgoing/index.ts';
+import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import { handshake, type OpenSession } from './handshake.ts';
 import { patiently } from './patience.ts';
 import { isAnswerTo, isSameId, readServerMessage } from './server-message.ts';
@@ -48,16 +48,21 @@ export class BackendSession {
   }
 
   /** The backend's response to the call, as it wrote it; a JSON-RPC error is a response too. Throws VmcpError. */
-  request(call: BackendCall): Promise<Buffer> {
+  async request(call: BackendCall): Promise<Buffer> {
     this.#active += 1;
-    const settled = patiently(this.#clock, {
-      backend: this.#settings.backend,
-      silenceMs: call.silenceMs,
-      signal: call.signal,
-      work: (signal, heard) => this.#exchange(call, signal, heard),
-      onGivenUp: (reason) => this.#tellCancelled(call, reason),
-    });
-    return settled.finally(() => this.#leave());
+    try {
+      return await patiently(this.#clock, {
+        backend: this.#settings.backend,
+        silenceMs: call.silenceMs,
+        signal: call.signal,
+        work: (attention) => this.#exchange(call, attention),
+        onGivenUp: (reason) => this.#tellCancelled(call, reason),
+      });
+    } catch (error) {
+      throw refusalOf(this.#settings.backend, error);
+    } finally {
+      this.#leave();
+    }
   }
 
   /** Capabilities and revision the backend answered with; undefined before the first call. */
@@ -83,50 +88,42 @@ export class BackendSession {
     if (this.#isClosing && this.#active === 0) this.#idle.resolve();
   }
 
-  async #exchange(call: BackendCall, signal: AbortSignal, heard: () => void): Promise<Buffer> {
-    try {
-      const open = this.#open ?? (await this.#openWith(call));
-      heard();
-      const response = await this.#post(open, call, signal, heard);
-      if (!(await this.#isGone(open, response, call))) return this.#answer(response, call);
-      if (this.#open === open) this.#open = undefined;
-      const renewed = this.#open ?? (await this.#openWith(call));
-      return this.#answer(await this.#post(renewed, call, signal, heard), call);
-    } catch (error) {
-      throw refusalOf(this.#settings.backend, error);
-    }
+  async #exchange(call: BackendCall, attention: Attention): Promise<Buffer> {
+    const open = this.#open ?? (await this.#openFor(call, attention));
+    const response = await this.#post(open, call, attention);
+    if (response.status < 400 || !(await this.#isGone(open, response, call))) return this.#answer(response, call);
+    if (this.#open === open) this.#open = undefined;
+    const renewed = this.#open ?? (await this.#openFor(call, attention));
+    return this.#answer(await this.#post(renewed, call, attention), call);
   }
 
   /** One handshake at a time; everybody who needs it waits for the same one. */
-  #openWith(call: BackendCall): Promise<OpenSession> {
+  async #openFor(call: BackendCall, attention: Attention): Promise<OpenSession> {
     this.#opening ??= this.#handshake(call).finally(() => {
       this.#opening = undefined;
     });
-    return this.#opening;
+    const open = await this.#opening;
+    attention.heard();
+    return open;
   }
 
+  /** Waits by a patience of its own: others may want the session although the call that began it has been given up. */
   async #handshake({ fetch, silenceMs }: BackendCall): Promise<OpenSession> {
-    const open = await patiently(this.#clock, {
-      backend: this.#settings.backend,
-      silenceMs,
-      signal: new AbortController().signal,
-      work: (signal, heard) => handshake(this.#settings, fetch, { signal, heard }),
-      onGivenUp: () => Promise.resolve(),
-    });
+    const open = await this.#bounded(silenceMs, (attention) => handshake(this.#settings, fetch, attention));
     this.#open = open;
     this.#fetch = fetch;
     return open;
   }
 
-  #post(open: OpenSession, call: BackendCall, signal: AbortSignal, heard: () => void): Promise<BackendResponse> {
+  #post(open: OpenSession, call: BackendCall, attention: Attention): Promise<BackendResponse> {
+    const onMessage = (message: Buffer): 'answer' | 'other' => this.#hear(open, message, call);
     return call.fetch({
       method: 'POST',
       path: open.path,
       headers: open.headers,
       body: call.bytes,
-      signal,
-      onProgress: heard,
-      onMessage: (message) => this.#hear(open, message, call),
+      attention,
+      onMessage,
     });
   }
 
@@ -183,9 +180,10 @@ export class BackendSession {
     await this.#send(open, fetch, { body }, TELL_MS).catch(() => 0);
   }
 
-  async #delete(open: OpenSession, fetch: Fetch): Promise<void> {
-    const work = (signal: AbortSignal) =>
-      fetch({ method: 'DELETE', path: open.path, headers: open.headers, body: undefined, signal, ...ignoring });
+  async #delete({ path, headers }: OpenSession, fetch: Fetch): Promise<void> {
+    const onMessage = (): 'other' => 'other';
+    const work = (attention: Attention) =>
+      fetch({ method: 'DELETE', path, headers, body: undefined, attention, onMessage });
     await this.#bounded(TELL_MS, work).catch(() => undefined);
   }
 
@@ -199,20 +197,14 @@ export class BackendSession {
     const onMessage = (bytes: Buffer): 'answer' | 'other' =>
       message.id && isAnswerTo(bytes, message.id) ? 'answer' : 'other';
     const { path, headers } = open;
-    const response = await this.#bounded(silenceMs, (signal) =>
-      fetch({ method: 'POST', path, headers, body: message.body, signal, onProgress: () => {}, onMessage }),
+    const response = await this.#bounded(silenceMs, (attention) =>
+      fetch({ method: 'POST', path, headers, body: message.body, attention, onMessage }),
     );
     return response.status;
   }
 
-  #bounded<T>(silenceMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return patiently(this.#clock, {
-      backend: this.#settings.backend,
-      silenceMs,
-      signal: new AbortController().signal,
-      work,
-      onGivenUp: () => Promise.resolve(),
-    });
+  #bounded<T>(silenceMs: number, work: (attention: Attention) => Promise<T>): Promise<T> {
+    return patiently(this.#clock, { backend: this.#settings.backend, silenceMs, work });
   }
 }
 
@@ -223,8 +215,6 @@ const PING = {
   body: Buffer.from('{"jsonrpc":"2.0","id":"vmcp-ping","method":"ping"}'),
   id: Buffer.from('"vmcp-ping"'),
 };
-
-const ignoring = { onProgress: () => {}, onMessage: () => 'other' as const };
 
 const isNull = (bytes: Buffer, id: { start: number; end: number } | undefined): boolean =>
   id === undefined || bytes.toString('latin1', id.start, id.end) === 'null';

@@ -61,7 +61,7 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
         open -= 1;
         if (open === 0) leave();
       };
-      response.once('close', part);
+      response.on('close', part);
       void answer(request, response).finally(part);
     },
     active: () => active,
@@ -74,18 +74,18 @@ const lazily = (make: () => string): (() => string) => {
   return () => (made ??= make());
 };
 
-const route = async (
+const route = (
   deps: EndpointDeps,
   request: IncomingMessage,
   correlationId: () => string,
   extra: string[],
-): Promise<Reply> => {
+): Reply | Promise<Reply> => {
   const { headers } = request;
   checkHost(deps.hosts(), headers.host, headers.origin, extra);
   switch (request.method) {
     case 'POST': {
       checkMediaTypes(headers['content-type'], headers.accept);
-      return deps.handle({ headers, body: await readBody(request, deps.maxBodyBytes), correlationId });
+      return readBody(request, deps.maxBodyBytes).then((body) => deps.handle({ headers, body, correlationId }));
     }
     case 'DELETE':
       return deps.endSession({ headers, body: noBody, correlationId });
@@ -127,12 +127,14 @@ const PREFLIGHT = [
   '86400',
 ];
 
+const USUAL_ACCEPT = 'application/json, text/event-stream';
+
 const checkMediaTypes = (contentType: string | undefined, accept: string | undefined): void => {
   if (contentType !== 'application/json' && !/^application\/json\s*(;|$)/i.test(contentType ?? '')) {
     throw new VmcpError('unsupported_media_type', 'Content-Type must be application/json');
   }
   // Answers are JSON. A client that sends no Accept takes anything (RFC 9110 §12.5.1).
-  if (accept !== undefined && !/application\/json|application\/\*|\*\/\*/i.test(accept)) {
+  if (accept !== undefined && accept !== USUAL_ACCEPT && !/application\/json|application\/\*|\*\/\*/i.test(accept)) {
     throw new VmcpError('not_acceptable', 'Accept must list application/json and text/event-stream');
   }
 };

@@ -11,9 +11,15 @@ export interface BackendRequest {
    * `text/event-stream` responses only.
    */
   readonly onMessage: (message: Buffer) => 'answer' | 'other';
-  /** Called whenever the backend has shown that it is at work. */
-  readonly onProgress: () => void;
-  readonly signal: AbortSignal;
+  readonly attention: Attention;
+}
+
+/** Who waits for an exchange, and for how long: an AbortSignal that can also be told to wait on. */
+export interface Attention {
+  /** The backend has shown that it is at work. */
+  readonly heard: () => void;
+  /** Sets what breaks the exchange off; called at once when nobody waits any more. One at a time. */
+  readonly onAbandoned: (abort: (reason: Error) => void) => void;
 }
 
 export interface BackendResponse {

@@ -1,2 +1,2 @@
 export { unauthenticated } from './unauthenticated.ts';
-export type { BackendRequest, BackendResponse, Fetch, Prove } from './fetch.ts';
+export type { Attention, BackendRequest, BackendResponse, Fetch, Prove } from './fetch.ts';
