@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 
 /** `npm run bench [-- --rounds 5 --seconds 2]`: see README.md beside this file. */
@@ -53,8 +54,8 @@ const startVmcp = async (directory: string, backendUrl: string): Promise<{ url: 
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);
-  for await (const line of child.stdout) {
-    const { url } = JSON.parse(String(line)) as { url?: string };
+  for await (const line of createInterface(child.stdout)) {
+    const { url } = JSON.parse(line) as { url?: string };
     if (url !== undefined) return { url, pid: child.pid ?? 0 };
   }
   throw new Error('vmcp did not start');
