@@ -1,4 +1,4 @@
-import { later, proven } from './rule.ts';
+import { later } from './rule.ts';
 
 export const audit = {
   'audit.enabled.default-false': later('observability', '`config.audit.enabled` defaults to false: no audit event is written.'),

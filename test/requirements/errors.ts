@@ -1,4 +1,4 @@
-import { later, proven } from './rule.ts';
+import { later } from './rule.ts';
 
 export const errors = {
   'errors.primary-upstream-unknown.rejected': later('operator', 'A VirtualMCPServer whose `authzConfig.inline.primaryUpstreamProvider` names no entry of `authServerConfig.upstreamProviders` is rejected.'),

@@ -1,4 +1,4 @@
-import { later, proven } from './rule.ts';
+import { later } from './rule.ts';
 
 export const incomingAuth = {
   'incoming-auth.oauth21-boundary': later('incoming auth', 'At the incoming boundary clients authenticate with OAuth 2.1 as the MCP authorization specification defines it.'),

@@ -20,7 +20,7 @@ export const operator = {
   'operator.pod-template.container-vmcp': later('operator', 'A container named `vmcp` in `podTemplateSpec` changes the server container.'),
   'operator.pod-template.other-container-name': later('operator', 'A container of any other name in `podTemplateSpec` leaves the server container unchanged.'),
   'operator.replicas.applied': proven('`spec.replicas` is the desired replica count of the single aggregator workload.'),
-  'operator.replicas.absent-external': later('operator', 'Without `spec.replicas` the operator leaves the replica count to an external controller.'),
+  'operator.replicas.absent-external': proven('Without `spec.replicas` the operator leaves the replica count to an external controller.'),
   'operator.service-account.existing': proven('`spec.serviceAccount` names an existing service account under which the pod runs.'),
   'operator.service-account.auto-created': later('operator', 'Without `spec.serviceAccount` a service account is created automatically and used by the pod.'),
   'operator.service-type.cluster-ip': proven('`serviceType: ClusterIP` renders a Service of type ClusterIP.'),

@@ -1,4 +1,4 @@
-import { later, proven } from './rule.ts';
+import { later } from './rule.ts';
 
 export const outgoingAuth = {
   'outgoing-auth.boundary-separate': later('outgoing auth', 'The credentials for each backend come from the outgoing strategy configured for that backend, separate from the client\'s authentication.'),
