@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { freePortPair } from '../fixtures/ports.ts';
 import { filesIn, isReady, prepareAccess, type ApiAccess } from './api-access.ts';
 import { apiServerArguments, controllerManagerArguments, etcdArguments } from './control-plane-arguments.ts';
 import { newCrew, type Crew } from './daemon.ts';
@@ -48,7 +47,7 @@ async function bringUp(programs: Programs, folder: string, crew: Crew): Promise<
   const start = (name: keyof Programs, args: readonly string[]): Promise<unknown> =>
     crew.start({ name, program: programs[name], args, logFile: join(folder, `${name}.log`) });
   const files = filesIn(folder);
-  const port = await freePort();
+  const port = await freePortPair();
   const access = await prepareAccess(folder, `https://127.0.0.1:${port}`, programs.kubectl);
 
   await start('etcd', etcdArguments(files));
@@ -69,14 +68,4 @@ async function bringUp(programs: Programs, folder: string, crew: Crew): Promise<
   // Pods are refused until their namespace has it.
   await until('the default service account', () => access.kubectl(['get', 'serviceaccount', 'default']));
   return access;
-}
-
-/** Free at the time of asking. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

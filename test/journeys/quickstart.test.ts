@@ -1,29 +1,18 @@
 import assert from 'node:assert/strict';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { run } from '../cluster/command.ts';
+import { freePortPair } from '../fixtures/ports.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-
-/** Two neighbouring ports are taken; that the second is free too is likely enough, and local mode says so when it is not. */
-const freePort = async (): Promise<number> => {
-  const { promise, resolve } = Promise.withResolvers<number>();
-  const probe = createServer();
-  probe.listen(0, '127.0.0.1', () => {
-    const address = probe.address();
-    probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-  });
-  return promise;
-};
 
 test("the README's first command serves two real servers behind one endpoint and shows a call", async () => {
   const dir = await mkdtemp(join(tmpdir(), 'vmcp-quickstart-'));
   try {
     await cp(join(root, 'examples/quickstart/quickstart.yaml'), join(dir, 'quickstart.yaml'));
-    await writeFile(join(dir, 'local.yaml'), `ports: { quickstart: ${await freePort()} }\n`);
+    await writeFile(join(dir, 'local.yaml'), `ports: { quickstart: ${await freePortPair()} }\n`);
     const output = await run(process.execPath, ['examples/quickstart/start.ts', '--once', '--dir', dir], { cwd: root });
     assert.match(output, /One endpoint: http:\/\/127\.0\.0\.1:\d+\/mcp/);
     assert.match(output, /^ {2}everything_echo /m);

@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Running } from '../../runtime/start.ts';
 import { type FixtureBackend, hang, startBackend } from '../fixtures/backend.ts';
+import { freePortPair } from '../fixtures/ports.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
 import { covers } from '../requirements.ts';
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 /** The reference server of the MCP project, unmodified. */
 const startEverything = async (port: number): Promise<ChildProcess> => {
@@ -53,7 +43,7 @@ describe('the SDK client, through the gateway to server-everything', () => {
   let running: Running;
   let client: Client;
   before(async () => {
-    port = await freePort();
+    port = await freePortPair();
     fixture = await startBackend();
     everything = await startEverything(port);
     running = await startRuntime(configFile({ everything: `http://127.0.0.1:${port}/mcp`, fixture: fixture.url }));

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { freePortPair } from '../../fixtures/ports.ts';
 import { openSession } from '../../fixtures/raw-client.ts';
 import { covers } from '../../requirements.ts';
 import { entryManifest, manifests, startLocal } from './terminal.ts';
@@ -137,8 +138,8 @@ test('a mapping that no backend has is pointed at', async () => {
 test('a port that is taken is told, and the server starts once it is free', async (t) => {
   const squatter = createServer();
   t.after(() => squatter.close());
-  await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
-  const { port } = squatter.address() as AddressInfo;
+  const port = await freePortPair();
+  await new Promise<void>((resolve) => squatter.listen(port, '127.0.0.1', resolve));
   await using local = await startLocal({ 'all.yaml': manifests({}), 'local.yaml': `ports: { demo: ${port} }\n` });
   await local.sees(/demo cannot be served: .*EADDRINUSE.*; stop what uses the port, or set ports in local\.yaml/);
   squatter.close();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { runLocal } from '../../../operator/local.ts';
-import { isFreeOnLoopback } from '../../../operator/local/ports.ts';
+import { freePortPair } from '../../fixtures/ports.ts';
 
 /** `vmcp-operator local` over a directory of its own, as somebody at a terminal sees it. */
 export interface Terminal {
@@ -28,7 +28,7 @@ export const startLocal = async (
   args: readonly string[] = [],
 ): Promise<Terminal> => {
   const directory = await mkdtemp(join(tmpdir(), 'vmcp-local-'));
-  const port = await freePair();
+  const port = await freePortPair();
   const all = { 'local.yaml': `ports: { demo: ${port} }\n`, ...files };
   for (const [name, text] of Object.entries(all)) await writeFile(join(directory, name), text);
   const printed = printedText();
@@ -54,13 +54,6 @@ export const startLocal = async (
       await rm(directory, { recursive: true, force: true });
     },
   };
-};
-
-const freePair = async (): Promise<number> => {
-  for (;;) {
-    const candidate = 20_000 + 2 * Math.floor(Math.random() * 10_000);
-    if ((await isFreeOnLoopback(candidate)) && (await isFreeOnLoopback(candidate + 1))) return candidate;
-  }
 };
 
 const printedText = () => {
