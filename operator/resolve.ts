@@ -1,4 +1,5 @@
 import { references } from '../crds/index.ts';
+import type { Reference } from '../crds/index.ts';
 import type { KubeObject, ObjectKey } from './object.ts';
 import { type Accepted, acceptedIn } from './plan/server/accepted.ts';
 import { childName, labelsOf } from './plan/server/names.ts';
@@ -62,7 +63,16 @@ export const groupNameOf = (object: KubeObject): string | undefined =>
 /** Whether `object` names `target` anywhere its schema says so, in its own namespace (spec: conventions). */
 export const refersTo = (object: KubeObject, target: KubeObject): boolean =>
   (object.metadata.namespace ?? '') === (target.metadata.namespace ?? '') &&
-  references(object.kind, object).some(({ kind, name }) => kind === target.kind && name === target.metadata.name);
+  referencesOf(object).some(({ kind, name }) => kind === target.kind && name === target.metadata.name);
+
+/** Objects never change in place, and every change in a namespace asks all of them: one walk of the schema for each must do. */
+const referencesOf = (object: KubeObject): readonly Reference[] => {
+  const known = walked.get(object) ?? references(object.kind, object);
+  walked.set(object, known);
+  return known;
+};
+
+const walked = new WeakMap<KubeObject, readonly Reference[]>();
 
 const childrenOf = (source: Source, server: KubeObject): ServerChildren => {
   const namespace = server.metadata.namespace ?? 'default';
