@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { notYet } from '../runtime/config/index.ts';
 import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
 import { authzConfig, oidcConfigRef } from './incoming-auth.ts';
 import { defineKind } from './kind.ts';
@@ -29,10 +30,14 @@ export const mcpRemoteProxy = defineKind({
       .default('streamable-http')
       .describe('How the remote server is spoken to.'),
     groupRef: groupRef().optional().describe('The MCPGroup (same namespace) that this proxy belongs to.'),
-    externalAuthConfigRef: externalAuthConfigRef()
-      .optional()
-      .describe('How requests to the remote server are authenticated.'),
-    headerForward: headerForward().optional().describe('Headers added to every request to the remote server.'),
+    externalAuthConfigRef: notYet(
+      externalAuthConfigRef().optional().describe('How requests to the remote server are authenticated.'),
+      'outgoing authentication',
+    ),
+    headerForward: notYet(
+      headerForward().optional().describe('Headers added to every request to the remote server.'),
+      'headers added to requests',
+    ),
     oidcConfigRef: oidcConfigRef().optional().describe('Whose tokens the proxy accepts from its clients.'),
     authzConfig: authzConfig().optional().describe('Policies for calls of its clients.'),
     authServerRef: authServerRef()

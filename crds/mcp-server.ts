@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { rateLimitingSchema, rule, withRules } from '../runtime/config/index.ts';
+import { notYet, rateLimitingSchema, rule, withRules } from '../runtime/config/index.ts';
 import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
 import { authzConfig, oidcConfigRef } from './incoming-auth.ts';
 import { defineKind } from './kind.ts';
@@ -42,9 +42,12 @@ const spec = z.strictObject({
     .optional()
     .describe('Secret keys given to the container as environment variables.'),
   groupRef: groupRef().optional().describe('The MCPGroup (same namespace) that this server belongs to.'),
-  externalAuthConfigRef: externalAuthConfigRef()
-    .optional()
-    .describe('How a VirtualMCPServer that discovers its backends authenticates to this server.'),
+  externalAuthConfigRef: notYet(
+    externalAuthConfigRef()
+      .optional()
+      .describe('How a VirtualMCPServer that discovers its backends authenticates to this server.'),
+    'outgoing authentication',
+  ),
   oidcConfigRef: oidcConfigRef().optional().describe('Whose tokens this server accepts from its own clients.'),
   authzConfig: authzConfig().optional().describe('Policies for calls of its own clients.'),
   authServerRef: authServerRef()

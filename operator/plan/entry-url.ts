@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { isForbiddenAddress } from '../../runtime/addresses.ts';
 
 /**
  * What is wrong with the URL of a backend, with the remedy; undefined when it may be contacted. Only what the text alone
@@ -26,15 +27,5 @@ const METADATA_NAMES: ReadonlySet<string> = new Set(['metadata', 'metadata.googl
 
 const isForbidden = (hostname: string): boolean => {
   const host = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
-  const family = isIP(host);
-  return family === 0 ? METADATA_NAMES.has(host) : forbiddenAddresses().check(host, family === 4 ? 'ipv4' : 'ipv6');
-};
-
-/** Link-local of both families, mapped forms (`BlockList` sees through them) and the metadata address of AWS on IPv6. */
-const forbiddenAddresses = (): BlockList => {
-  const list = new BlockList();
-  list.addSubnet('169.254.0.0', 16, 'ipv4');
-  list.addSubnet('fe80::', 10, 'ipv6');
-  list.addAddress('fd00:ec2::254', 'ipv6');
-  return list;
+  return isIP(host) === 0 ? METADATA_NAMES.has(host) : isForbiddenAddress(host);
 };

@@ -26,9 +26,26 @@ export const hasStaticBackends = (spec: ServerSpec): boolean =>
 
 export const staticBackends = (spec: ServerSpec, settings: Settings): readonly PlannedBackend[] =>
   (spec.config?.backends ?? []).map((backend) => {
-    const entry = { ...backend, url: settings.local?.backends[backend.name] ?? backend.url };
-    return { name: backend.name, url: entry.url, entry };
+    const entry = located(backend, settings);
+    // A URL that is refused may hold credentials: it is not repeated.
+    return urlProblem(entry.url) === undefined ? { name: entry.name, url: entry.url, entry } : { name: entry.name };
   });
+
+/**
+ * What is wrong with the URLs of `config.backends`. The whole spec is refused for it, also while the list is not served: an
+ * accepted spec is kept in a ConfigMap, where credentials must not go.
+ */
+export const staticRefusals = (spec: ServerSpec, settings: Settings): readonly Refusal[] =>
+  (spec.config?.backends ?? []).flatMap((backend, index) => {
+    const wrong = urlProblem(located(backend, settings).url);
+    const path = `spec.config.backends[${index}].url`;
+    return wrong === undefined ? [] : [{ reason: 'Invalid', message: `${path} (${backend.name}): ${wrong}` }];
+  });
+
+const located = (backend: BackendConfigEntry, { local }: Settings): BackendConfigEntry => ({
+  ...backend,
+  url: local?.backends[backend.name] ?? backend.url,
+});
 
 /** One backend per member of the group, in name order. */
 export const discoveredBackends = (members: readonly KubeObject[], settings: Settings): readonly PlannedBackend[] =>
@@ -125,9 +142,23 @@ function noWorkload({ member, entry, settings }: Candidate): Withheld | undefine
 
 /** Contacting a backend without what its manifest asks for (authentication, headers, a CA) would fail open. */
 function unsupported({ member, settings }: Candidate): Withheld | undefined {
-  if (settings.local?.backends[member.metadata.name] !== undefined) return undefined;
-  return withheldFor(member, unsupportedFields(member.kind, member['spec']));
+  const isMapped = settings.local?.backends[member.metadata.name] !== undefined;
+  const fields = Object.entries(member['spec'] as Readonly<Record<string, unknown>>);
+  const asked = isMapped ? fields.filter(([field]) => !FIELDS_OF_PODS.has(field)) : fields;
+  return withheldFor(member, unsupportedFields(member.kind, Object.fromEntries(asked)));
 }
+
+/** What the pods of a workload would do is the business of whoever started it where it was mapped to. */
+const FIELDS_OF_PODS: ReadonlySet<string> = new Set([
+  'authServerRef',
+  'authzConfig',
+  'oidcConfigRef',
+  'podTemplateSpec',
+  'rateLimiting',
+  'replicas',
+  'resources',
+  'sessionStorage',
+]);
 
 /** What the runtime would refuse. */
 function refused({ member, entry }: Candidate): Withheld | undefined {

@@ -28,7 +28,7 @@ export const configValue = (input: ConfigInput): Value => {
     groupRef: spec.groupRef.name,
     incomingAuth: incomingAuth(spec),
     outgoingAuth: outgoingAuth(spec),
-    backends: hasStaticBackends(spec) ? input.backends.map(({ entry }) => entry) : undefined,
+    backends: hasStaticBackends(spec) ? rendered(input.backends) : undefined,
     sessionStorage: sessionStorage(spec),
     management: management(input),
     extensions: extensions(input),

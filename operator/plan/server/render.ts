@@ -2,7 +2,13 @@ import type { GroupView, ServerBundle } from '../../resolve.ts';
 import { type Refusal, backendsIn, refusalsOf, startupHashOf, unsupportedFields } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
 import type { Settings } from '../settings.ts';
-import { type PlannedBackend, discoveredBackends, hasStaticBackends, staticBackends } from './backends.ts';
+import {
+  type PlannedBackend,
+  discoveredBackends,
+  hasStaticBackends,
+  staticBackends,
+  staticRefusals,
+} from './backends.ts';
 import { configFiles } from './config.ts';
 import type { ServerSpec } from './spec.ts';
 
@@ -31,7 +37,7 @@ export const render = (bundle: ServerBundle, settings: Settings, spec: ServerSpe
     files,
     startupHash: startupHashOf(files),
     missing: group.group === undefined ? [`MCPGroup ${spec.groupRef.name}`] : [],
-    refusals: refusals(spec, files),
+    refusals: refusals(spec, settings, files),
   };
 };
 
@@ -51,9 +57,9 @@ const keptBackends = (kept: ConfigFiles): readonly PlannedBackend[] =>
   backendsIn(kept).map((entry) => ({ name: entry.name, url: entry.url, entry }));
 
 /** Fields first: they say what the user wrote, the files only what became of it. */
-const refusals = (spec: ServerSpec, files: ConfigFiles): readonly Refusal[] => {
-  const unsupported = unsupportedFields('VirtualMCPServer', spec);
-  return unsupported.length > 0 ? unsupported : refusalsOf(files);
+const refusals = (spec: ServerSpec, settings: Settings, files: ConfigFiles): readonly Refusal[] => {
+  const written = [...unsupportedFields('VirtualMCPServer', spec), ...staticRefusals(spec, settings)];
+  return written.length > 0 ? written : refusalsOf(files);
 };
 
 /** Accepted = valid and every reference resolved (decisions "Last good spec"); applied is what its ConfigMap proves. */

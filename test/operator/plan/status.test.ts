@@ -107,6 +107,19 @@ test('credentials in the url of an entry appear nowhere', () => {
   assert.equal(condition(plan, 'BackendsWithheld')?.reason, 'Invalid');
 });
 
+for (const source of ['inline', 'discovered']) {
+  test(`credentials in a url of config.backends appear nowhere and refuse the spec, source ${source}`, () => {
+    const backends = [{ name: 'a', url: 'https://me:hunter2@example.com/mcp', transport: 'streamable-http' }];
+    const plan = planOf({ objects: [server({ outgoingAuth: { source }, config: { backends } }), group()] });
+    assert.doesNotMatch(JSON.stringify(plan), /hunter2/);
+    assert.match(
+      condition(plan, 'Valid')?.message ?? '',
+      /spec\.config\.backends\[0\]\.url \(a\): holds credentials; /,
+    );
+    assert.equal(plan.objects, undefined);
+  });
+}
+
 test('what only the loader of the runtime refuses is told before anything is made', () => {
   const config = { operational: { timeouts: { default: '0s' } } };
   const plan = planOf({ objects: [server({ config }), group()] });
