@@ -27,6 +27,7 @@ const clipped = (message: string): string => (message.length > 32_768 ? `${messa
 const PROBLEM_TYPES: ReadonlySet<string> = new Set([
   'BackendNameConflict',
   'BackendsWithheld',
+  'ConfigOverridden',
   'ConfigRefused',
   'NamesCollide',
   'NeedsCluster',

@@ -3,6 +3,7 @@ import type { PlannedCondition } from '../plan.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
 import { type Phase, refusalText } from './phase.ts';
+import { overriddenKeys } from './precedence.ts';
 import { isRoutable } from './reports.ts';
 import type { Situation } from './situation.ts';
 import { sourceOf } from './spec.ts';
@@ -118,6 +119,13 @@ const unknownStaticBackend: Problem = ({ newest: { spec, group, backends } }) =>
   return problem('UnknownStaticBackend', 'NotInGroup', message);
 };
 
+const configOverridden: Problem = ({ newest: { spec } }) => {
+  const keys = overriddenKeys(spec);
+  if (keys.length === 0) return undefined;
+  const each = keys.map((key) => `spec.${key} takes precedence over spec.config.${key}, which says something else`);
+  return problem('ConfigOverridden', 'SpecWins', `${each.join('; ')}; remove what is in spec.config`);
+};
+
 const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings }) => {
   if (settings.local !== undefined) return undefined;
   const storage = spec.sessionStorage ?? spec.config?.sessionStorage;
@@ -170,6 +178,7 @@ const PROBLEMS: readonly Problem[] = [
   withheld('BackendsWithheld', ['NotSupportedYet', 'Invalid']),
   staticBackendsIgnored,
   unknownStaticBackend,
+  configOverridden,
   oidcConfigIgnored,
   policiesNotEnforced,
   sessionsNotDurable,

@@ -5,7 +5,7 @@ import type { Settings } from '../settings.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
 import { serviceHosts } from './names.ts';
-import { type BackendConfigEntry, type ServerSpec, sourceOf } from './spec.ts';
+import { type BackendConfigEntry, type ServerSpec, sourceOf, withoutPassword } from './spec.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 
@@ -56,14 +56,9 @@ const outgoingAuth = (spec: ServerSpec): unknown => {
   return sourceOf(spec) === 'inline' ? { source: 'inline' } : undefined;
 };
 
-/** Decisions: `spec.sessionStorage` over `config.sessionStorage`; a password never enters a ConfigMap. */
-const sessionStorage = ({ sessionStorage, config }: ServerSpec): unknown => {
-  if (sessionStorage === undefined) return config?.sessionStorage;
-  const { passwordRef: _secret, ...rest } = sessionStorage as typeof sessionStorage & {
-    readonly passwordRef?: unknown;
-  };
-  return rest;
-};
+/** Decisions: `spec.sessionStorage` over `config.sessionStorage`. */
+const sessionStorage = ({ sessionStorage, config }: ServerSpec): unknown =>
+  sessionStorage === undefined ? config?.sessionStorage : withoutPassword(sessionStorage);
 
 /** Decisions "Management port": without keys in the file it answers on loopback only, which is what a laptop wants. */
 const management = ({ server, settings }: ConfigInput): Value | undefined =>

@@ -18,7 +18,12 @@ export interface ServerSpec {
   readonly serviceAccount?: string;
   readonly serviceType?: string;
   readonly sessionAffinity?: string;
-  readonly sessionStorage?: { readonly provider: 'memory' | 'kvstore' };
+  readonly sessionStorage?: SessionStorage;
+}
+
+export interface SessionStorage {
+  readonly provider: 'memory' | 'kvstore';
+  readonly passwordRef?: unknown;
 }
 
 /** `spec.config`; keys that `plan` only passes on are not named. */
@@ -26,7 +31,7 @@ export interface ServerConfig {
   readonly name?: string;
   readonly backends?: readonly BackendConfigEntry[];
   readonly outgoingAuth?: { readonly source?: 'discovered' | 'inline' };
-  readonly sessionStorage?: { readonly provider: 'memory' | 'kvstore' };
+  readonly sessionStorage?: SessionStorage;
   readonly extensions?: { readonly allowedHosts?: readonly string[] };
   readonly [key: string]: unknown;
 }
@@ -41,6 +46,9 @@ export interface BackendConfigEntry {
 }
 
 export const serverSpec = (server: KubeObject): ServerSpec => server['spec'] as ServerSpec;
+
+/** As `spec.config` spells it: a password never enters a ConfigMap. */
+export const withoutPassword = ({ passwordRef: _secret, ...rest }: SessionStorage): SessionStorage => rest;
 
 /** spec: `outgoingAuth.source` defaults to `discovered`; `spec.outgoingAuth` wins over `config.outgoingAuth`. */
 export const sourceOf = ({ outgoingAuth, config }: ServerSpec): 'discovered' | 'inline' =>

@@ -107,6 +107,27 @@ test('credentials in the url of an entry appear nowhere', () => {
   assert.equal(condition(plan, 'BackendsWithheld')?.reason, 'Invalid');
 });
 
+test('a password for a store that does not exist is refused, not ignored', () => {
+  const sessionStorage = { provider: 'memory', passwordRef: { name: 'store', key: 'password' } };
+  const plan = planOf({ objects: [server({ sessionStorage }), group()] });
+  assert.match(condition(plan, 'Valid')?.message ?? '', /^spec\.sessionStorage\.passwordRef: not supported yet/);
+});
+
+test('what spec overrides in spec.config is told, what says the same is not', () => {
+  const told = (spec: object): string | undefined =>
+    condition(planOf({ objects: [server(spec), group()] }), 'ConfigOverridden')?.message;
+  const same = { groupRef: 'tools', incomingAuth: { type: 'anonymous' }, sessionStorage: { provider: 'memory' } };
+  assert.equal(told({ sessionStorage: { provider: 'memory', db: 0 }, config: same }), undefined);
+  assert.equal(told({ outgoingAuth: {}, config: { outgoingAuth: { source: 'discovered' } } }), undefined);
+  assert.equal(told({ config: { outgoingAuth: { source: 'inline' } } }), undefined);
+  assert.match(
+    told({ config: { groupRef: 'others' } }) ?? '',
+    /spec\.groupRef takes precedence over spec\.config\.groupRef/,
+  );
+  assert.match(told({ config: { incomingAuth: { type: 'local' } } }) ?? '', /spec\.config\.incomingAuth/);
+  assert.match(told({ outgoingAuth: {}, config: { outgoingAuth: { source: 'inline' } } }) ?? '', /outgoingAuth/);
+});
+
 for (const source of ['inline', 'discovered']) {
   test(`credentials in a url of config.backends appear nowhere and refuse the spec, source ${source}`, () => {
     const backends = [{ name: 'a', url: 'https://me:hunter2@example.com/mcp', transport: 'streamable-http' }];
