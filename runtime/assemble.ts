@@ -71,7 +71,7 @@ const BACKEND_LIMITS = { connections: 128, maxResponseBytes: 32 * 1024 * 1024, c
 export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts => {
   const { clock, random } = deps;
   const phase: Phase = { isReady: false, isStopping: false };
-  const config = liveConfig(options.files, (newer) => applyConfig(newer));
+  const config = liveConfig(options.files, (newer) => prepare(newer));
   const log = deps.logFor(config.current());
   const clientInfo = { name: 'vmcp', version: VERSION };
   const tell = changeLog(log);
@@ -95,13 +95,17 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     isClosing: () => phase.isStopping,
     maxBodyBytes: MAX_BODY_BYTES,
   });
-  const applyConfig = (newer: Config): void => {
-    hosts = hostCheck(hostRulesOf(newer));
-    log.setLevel(levelOf(newer));
-    backends.apply(wantedBackendsOf(newer));
-    log.info({ hash: config.hash() }, 'configuration reloaded');
+  const prepare = (newer: Config): (() => void) => {
+    const newerHosts = hostCheck(hostRulesOf(newer));
+    const changeBackends = backends.prepare(wantedBackendsOf(newer));
+    return () => {
+      hosts = newerHosts;
+      log.setLevel(levelOf(newer));
+      changeBackends();
+      log.info({ hash: config.hash() }, 'configuration reloaded');
+    };
   };
-  backends.apply(wantedBackendsOf(config.current()));
+  backends.prepare(wantedBackendsOf(config.current()))();
   const status = (): StatusReport => statusReport(config, backends, offer.catalog());
   const managementApp = managementServer({
     isReady: () => phase.isReady,

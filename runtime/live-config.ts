@@ -27,8 +27,11 @@ export class InvalidConfigError extends Error {
   }
 }
 
-/** Throws InvalidConfigError. `onAccepted` runs after every later change. */
-export const liveConfig = (files: readonly ConfigFile[], onAccepted: (config: Config) => void): LiveConfig => {
+/**
+ * Throws InvalidConfigError. `prepare` gets every later configuration and returns how to change over to it; what it throws
+ * refuses the configuration, with nothing changed.
+ */
+export const liveConfig = (files: readonly ConfigFile[], prepare: (config: Config) => () => void): LiveConfig => {
   const first = loadConfig(files);
   if (!first.ok) throw new InvalidConfigError(first.problems.map(formatProblem));
   let current = first.config;
@@ -47,13 +50,25 @@ export const liveConfig = (files: readonly ConfigFile[], onAccepted: (config: Co
       if (!loaded.ok) return refuse(loaded.problems.map(formatProblem));
       const fixed = STARTUP_KEYS.filter((key) => !isDeepStrictEqual(loaded.config[key], current[key]));
       if (fixed.length > 0) return refuse(fixed.map((key) => `${key} cannot change while the server runs: restart it`));
+      const changeOver = attempt(() => prepare(loaded.config));
+      if (!changeOver.ok) return refuse([`it cannot be served: ${changeOver.reason}`]);
       refused = undefined;
       hash = hashOf(newer);
       current = loaded.config;
-      onAccepted(current);
+      changeOver.value();
       return { ok: true };
     },
   };
+};
+
+const attempt = <T>(
+  work: () => T,
+): { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string } => {
+  try {
+    return { ok: true, value: work() };
+  } catch (error) {
+    return { ok: false, reason: error instanceof Error ? error.message : String(error) };
+  }
 };
 
 const hashOf = (files: readonly ConfigFile[]): string => {

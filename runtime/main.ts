@@ -19,6 +19,7 @@ const serve = async (command: Extract<Command, { kind: 'serve' }>): Promise<numb
     clock: systemClock,
     onChange: (files) => void running.reload(files),
     onUnreadable: (reason) => log.warn({ reason }, 'the configuration cannot be read, the old one goes on'),
+    onFailure: (err) => log.error({ err }, 'the new configuration could not be taken over'),
   });
   void stopped.then(async (signal) => {
     log.info({ signal }, 'stopping');

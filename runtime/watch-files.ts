@@ -16,6 +16,8 @@ export const watchConfig = (
     readonly clock: Clock;
     readonly onChange: (files: readonly ConfigFile[]) => void;
     readonly onUnreadable: (reason: string) => void;
+    /** `onChange` threw: a fault of ours, which must not end the process. */
+    readonly onFailure: (error: unknown) => void;
   },
 ): (() => void) => {
   let known = JSON.stringify(first);
@@ -28,8 +30,15 @@ export const watchConfig = (
     const text = JSON.stringify(read.ok ? read.files : read.problems);
     if (text === known) return;
     known = text;
-    if (read.ok) deps.onChange(read.files);
+    if (read.ok) changeTo(read.files);
     else deps.onUnreadable(read.problems.map(({ reason }) => reason).join('; '));
+  };
+  const changeTo = (files: readonly ConfigFile[]): void => {
+    try {
+      deps.onChange(files);
+    } catch (error) {
+      deps.onFailure(error);
+    }
   };
   const lookAfter = (ms: number): void => {
     timer?.cancel();

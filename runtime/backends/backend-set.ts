@@ -38,19 +38,24 @@ export class BackendSet {
     return [...this.#backends.values()];
   }
 
-  /** Makes the set hold exactly these. One whose address has not changed keeps its connections and sessions. */
-  apply(wanted: readonly WantedBackend[]): void {
+  /**
+   * Makes everything that a set of exactly these needs, and returns how to change over to it. Whatever can go wrong does so before
+   * anything has changed. One whose address has not changed keeps its connections and sessions.
+   */
+  prepare(wanted: readonly WantedBackend[]): () => void {
     const before = this.#backends;
-    this.#backends = new Map(
-      wanted.map((each) => [each.settings.name, this.#keepOrOpen(before.get(each.settings.name), each)]),
-    );
-    for (const backend of before.values()) {
-      if (this.#backends.get(backend.name) !== backend) this.#retire(backend);
-    }
-    for (const backend of this.#backends.values()) {
-      if (before.get(backend.name) !== backend) backend.start();
-    }
-    this.#deps.onChange();
+    const next = wanted.map((each) => ({ ...each, backend: this.#keepOrOpen(before.get(each.settings.name), each) }));
+    return () => {
+      this.#backends = new Map(next.map(({ backend }) => [backend.name, backend]));
+      for (const { backend, tuning } of next) backend.tune(tuning);
+      for (const backend of before.values()) {
+        if (this.#backends.get(backend.name) !== backend) this.#retire(backend);
+      }
+      for (const { backend } of next) {
+        if (before.get(backend.name) !== backend) backend.start();
+      }
+      this.#deps.onChange();
+    };
   }
 
   /** Resolves once every backend's first attempt to list has ended, or it has been waited for `timeoutMs` since the backend came. */
@@ -77,12 +82,9 @@ export class BackendSet {
   }
 
   #keepOrOpen(known: Backend | undefined, { settings, tuning }: WantedBackend): Backend {
-    if (known?.settings.url !== settings.url) {
-      const { onChange } = this.#deps;
-      return new Backend(settings, tuning, { ...this.#deps, onChange: () => this.#isClosed || onChange() });
-    }
-    known.tune(tuning);
-    return known;
+    if (known?.settings.url === settings.url) return known;
+    const { onChange } = this.#deps;
+    return new Backend(settings, tuning, { ...this.#deps, onChange: () => this.#isClosed || onChange() });
   }
 
   #retire(backend: Backend): void {

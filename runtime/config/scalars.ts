@@ -19,21 +19,34 @@ export const workloadNameSchema = z
     error: 'not a workload name; use letters, digits and inner hyphens or underscores',
   });
 
-/** An address that starts with `http://` or `https://`. */
-export const httpUrlSchema = z
-  .string()
-  .max(2048)
-  .regex(/^https?:\/\/[^\s/?#]+/, {
-    error: 'not an HTTP address; write http:// or https:// and a host',
-  });
+/** What the API server sees of an address: no credentials, a host of characters that hosts have, a port of digits. */
+const AFTER_SCHEME = /(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?([/?#].*)?$/.source;
 
-/** An address that starts with `https://`. */
-export const httpsUrlSchema = z
-  .string()
-  .max(2048)
-  .regex(/^https:\/\/[^\s/?#]+/, {
-    error: 'not an HTTPS address; write https:// and a host',
-  });
+/**
+ * Whatever passes here must be parsed by every `new URL` further on: ports above 65535, broken IPv4 and IPv6 addresses are
+ * told by nothing shorter than the parser itself, so only the file's check finds those.
+ */
+const address = (scheme: string, error: string) =>
+  z
+    .string()
+    .max(2048)
+    .regex(new RegExp(`^${scheme}${AFTER_SCHEME}`), { error })
+    .refine((text) => URL.canParse(text), { error, when: hasNoProblemYet });
+
+/** One problem per address, not two. */
+const hasNoProblemYet = (payload: z.core.ParsePayload): boolean => payload.issues.length === 0;
+
+/** An address that starts with `http://` or `https://`, without credentials. */
+export const httpUrlSchema = address(
+  'https?://',
+  'not an HTTP address; write http:// or https:// and a host, maybe with a port, without user and password',
+);
+
+/** An address that starts with `https://`, without credentials. */
+export const httpsUrlSchema = address(
+  'https://',
+  'not an HTTPS address; write https:// and a host, maybe with a port, without user and password',
+);
 
 /** `host:port`. */
 export const hostPortSchema = z

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { InvalidConfigError } from '../../runtime/live-config.ts';
 import type { Running } from '../../runtime/start.ts';
 import { answerJson, type FixtureBackend, startBackend, textResult } from '../fixtures/backend.ts';
 import { openSession, type RawSession } from '../fixtures/raw-client.ts';
@@ -103,6 +104,17 @@ describe('a new configuration, live', () => {
     running.reload(configFile({ a: a.url, b: b.url }));
     assert.equal(running.status().config.refused, undefined);
     assert.notEqual(running.status().config.hash, hash);
+  });
+
+  test('with an address that cannot be parsed is refused, and the next one is taken', async () => {
+    const { hash } = running.status().config;
+    for (const url of ['http://h:99999/', 'http://[::1/mcp', 'http://%/', 'http://999.1.1.1/']) {
+      assert.equal(running.reload(configFile({ a: a.url, bad: url })).ok, false, url);
+      assert.equal(running.status().config.hash, hash);
+      await assert.rejects(startRuntime(configFile({ bad: url })), InvalidConfigError);
+    }
+    assert.deepEqual(await session.toolNames(), ['a_echo']);
+    assert.deepEqual(running.reload(configFile({ a: a.url, b: b.url })), { ok: true });
   });
 
   test('reports the tools and states of its backends', async () => {

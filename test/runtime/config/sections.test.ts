@@ -146,6 +146,23 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       ]),
     },
     {
+      fact: 'an address is one that can be connected to',
+      accepts: ['http://under_score.x', 'http://a:65535', 'http://10.0.0.1/mcp?a=b@c#d', 'http://a/with space'].map(
+        (url) => backend({ url }),
+      ),
+      refuses: [
+        'http://h:99999/',
+        'http://h:/x',
+        'http://[::1/mcp',
+        'http://[::::]/',
+        'http://%/',
+        'http://999.1.1.1/',
+        'http://a b/',
+        'https://user:secret@h/',
+        'http://user@h/',
+      ].map((url) => [backend({ url }), 'backends[0].url: not an HTTP address']),
+    },
+    {
       fact: 'there are two transports',
       accepts: [backend({ transport: 'sse' })],
       refuses: [[backend({ transport: 'stdio' }), 'backends[0].transport: "stdio" is not a known value']],
