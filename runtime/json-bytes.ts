@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /**
  * JSON as bytes: where values lie, without making them (RFC 8259). A gateway reads a few members of a message and relays
  * the rest untouched; parsing and printing again would lose big numbers, number spelling and member order.
@@ -23,11 +25,16 @@ const CLOSE_BRACKET = 0x5d;
 
 /** Deeper values are refused: no real message needs them and the reader recurses. */
 const MAX_DEPTH = 500;
-/** After so many plain bytes of one string, the native search for its end is faster than this loop. */
+/** After so many bytes of one string, it pays to look at four at a time. */
 const LONG_STRING_BYTES = 64;
 
 const fail = (at: number): never => {
   throw new JsonSyntaxError(`not JSON at byte ${at}`);
+};
+
+/** JSON is UTF-8 (RFC 8259 §8.1). The readers below do not look at it: to be called once for each text that arrives. */
+export const checkEncoding = (bytes: Buffer): void => {
+  if (!isUtf8(bytes)) throw new JsonSyntaxError('not UTF-8');
 };
 
 /** The first position at or after `at` that is not white space. */
@@ -48,20 +55,48 @@ const skipString = (bytes: Buffer, at: number): number => {
     for (; i < loopEnd; i += 1) {
       const byte = bytes[i] ?? 0;
       if (byte === QUOTE) return i + 1;
-      if (byte === BACKSLASH) i += 1;
+      if (byte === BACKSLASH) i = lastOfEscape(bytes, i + 1);
       else if (byte < 0x20) fail(i);
     }
-    i = nextQuote(bytes, i);
+    i = skipPlainWords(bytes, i);
   }
 };
 
-/** The next quote that no backslash escapes, at or after `from`. */
-const nextQuote = (bytes: Buffer, from: number): number => {
-  const quote = bytes.indexOf(QUOTE, from);
-  if (quote < 0) return fail(bytes.length);
-  let backslashes = 0;
-  while (quote - 1 - backslashes >= from && bytes[quote - 1 - backslashes] === BACKSLASH) backslashes += 1;
-  return backslashes % 2 === 0 ? quote : quote + 1;
+/** `at` follows a backslash; returns the position of the escape's last byte. */
+const lastOfEscape = (bytes: Buffer, at: number): number => {
+  const byte = bytes[at] ?? 0;
+  if (byte === LETTER_U) {
+    for (let i = at + 1; i <= at + 4; i += 1) if (!isHexDigit(bytes[i] ?? 0)) fail(i);
+    return at + 4;
+  }
+  return isEscapable[byte] === 1 ? at : fail(at);
+};
+
+const LETTER_U = 0x75;
+const isEscapable = new Uint8Array(256);
+for (const byte of Buffer.from('"\\/bfnrt')) isEscapable[byte] = 1;
+
+const isHexDigit = (byte: number): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+
+/** A position at or after `from` before which there is no quote, backslash or control character: most of a long string, four bytes at a time. */
+const skipPlainWords = (bytes: Buffer, from: number): number => {
+  const aligned = from + (-(bytes.byteOffset + from) & 3);
+  for (let i = from; i < aligned; i += 1) if (isSpecial(bytes[i] ?? 0)) return i;
+  if (bytes.length - aligned < 4) return aligned;
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset + aligned, (bytes.length - aligned) >> 2);
+  let at = 0;
+  while (at < words.length && !hasSpecial(words[at] ?? 0)) at += 1;
+  return aligned + at * 4;
+};
+
+const isSpecial = (byte: number): boolean => byte < 0x20 || byte === QUOTE || byte === BACKSLASH;
+
+/** Whether one of a word's four bytes is special: "Bit Twiddling Hacks", `hasless` and `haszero`. */
+const hasSpecial = (word: number): boolean => {
+  const quote = word ^ 0x22222222;
+  const backslash = word ^ 0x5c5c5c5c;
+  const control = (word - 0x20202020) & ~word;
+  return ((control | ((quote - 0x01010101) & ~quote) | ((backslash - 0x01010101) & ~backslash)) & 0x80808080) !== 0;
 };
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;

@@ -46,7 +46,7 @@ const readPage = (backend: string, bytes: Buffer, into: ListedTool[]): string | 
   readObject(bytes, message.result.start, (key, start) => {
     if (key === 'tools' && isArray(bytes, start)) {
       hasTools = true;
-      return readArray(bytes, start, (toolAt) => readTool(bytes, toolAt, into));
+      return readArray(bytes, start, (toolAt) => readTool(backend, bytes, toolAt, into));
     }
     const span = { start, end: skipValue(bytes, start) };
     if (key === 'nextCursor' && isString(bytes, span)) cursor = readString(bytes, span);
@@ -56,14 +56,18 @@ const readPage = (backend: string, bytes: Buffer, into: ListedTool[]): string | 
   return cursor;
 };
 
-/** An item without a name cannot be called and is left out. */
-const readTool = (page: Buffer, start: number, into: ListedTool[]): number => {
+/** An item without a name cannot be called and is left out. One with two names might be shown under the wrong one. */
+const readTool = (backend: string, page: Buffer, start: number, into: ListedTool[]): number => {
   if (!isObject(page, start)) return skipValue(page, start);
   let name: { text: string; span: Span } | undefined;
+  let isNamed = false;
   const end = readObject(page, start, (key, valueStart) => {
     const span = { start: valueStart, end: skipValue(page, valueStart) };
-    if (key === 'name' && isString(page, span)) {
-      name = { text: readString(page, span), span: { start: span.start - start, end: span.end - start } };
+    if (key.toLowerCase() === 'name') {
+      if (isNamed || key !== 'name') throw badList(backend, 'a name that can be read in two ways');
+      isNamed = true;
+      if (isString(page, span))
+        name = { text: readString(page, span), span: { start: span.start - start, end: span.end - start } };
     }
     return span.end;
   });

@@ -1,4 +1,4 @@
-import { isObject, readObject, readString, skipSpace, skipValue, type Span } from '../json-bytes.ts';
+import { checkEncoding, isObject, readObject, readString, skipSpace, skipValue, type Span } from '../json-bytes.ts';
 
 /** What one JSON-RPC message from a backend is. Spans are into the message's bytes. */
 export type ServerMessage =
@@ -24,6 +24,7 @@ export const readServerMessage = (bytes: Buffer): ServerMessage | undefined => {
 };
 
 const readMembers = (bytes: Buffer): Members => {
+  checkEncoding(bytes);
   const members: Members = {};
   const end = readObject(bytes, skipSpace(bytes, 0), (key, start) => {
     const span = { start, end: skipValue(bytes, start) };

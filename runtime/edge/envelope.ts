@@ -1,5 +1,6 @@
 import { VmcpError } from '../errors.ts';
 import {
+  checkEncoding,
   isArray,
   isObject,
   isString,
@@ -51,6 +52,7 @@ export const readEnvelope = (body: Buffer): Envelope => {
 };
 
 const read = (body: Buffer): Envelope => {
+  checkEncoding(body);
   const start = skipSpace(body, 0);
   if (!isObject(body, start)) return refuseOther(body, start);
   const members: Members = {};

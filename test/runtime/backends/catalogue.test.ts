@@ -87,6 +87,9 @@ describe('a catalogue', () => {
   const bad: readonly (readonly [string, string])[] = [
     ['cursors run in circles', '{"tools":[{"name":"x"}],"nextCursor":"same"}'],
     ['there is no list', '{"items":[]}'],
+    ['it is not JSON inside a string', '{"tools":[{"name":"x","description":"\\q"}]}'],
+    ['it holds a raw line feed', `{"tools":[{"name":"x","description":"${'y'.repeat(100)}\n"}]}`],
+    ['a tool is named twice', '{"tools":[{"name":"x","n\\u0061me":"other_tool"}]}'],
   ];
   for (const [what, page] of bad) {
     test(`is not to be had when ${what}`, async () => {
