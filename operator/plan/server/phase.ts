@@ -1,3 +1,4 @@
+import type { Rendering } from './render.ts';
 import { isRoutable } from './reports.ts';
 import type { Situation } from './situation.ts';
 
@@ -19,11 +20,15 @@ export const phaseOf = (situation: Situation): Phase => {
 
 type Rule = (situation: Situation) => Phase | undefined;
 
-const nothingAccepted: Rule = ({ newest, served, pods }) => {
-  if (served !== undefined || pods.isServing) return undefined;
-  return newest.refusals.length > 0
-    ? { phase: 'Failed', reason: 'NothingToServe', message: refusalText(newest.refusals) }
-    : { phase: 'Pending', reason: 'ReferenceMissing', message: `waiting for ${newest.missing.join(', ')}` };
+/** Decisions "Last good spec": a reference is waited for only before anything has served; a lost memory is a failure. */
+const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
+  if (served !== undefined) return undefined;
+  const hadServed = pods.isServing || bundle.children.deployment !== undefined;
+  if (newest.refusals.length === 0 && !hadServed) {
+    return { phase: 'Pending', reason: 'ReferenceMissing', message: `waiting for ${newest.missing.join(', ')}` };
+  }
+  const lost = hadServed ? ['the last good spec is lost, its pods are left alone'] : [];
+  return { phase: 'Failed', reason: 'NothingToServe', message: [whyNot(newest), ...lost].join('; ') };
 };
 
 const scaledToZero: Rule = ({ pods }) =>
@@ -53,8 +58,7 @@ const nothingReported: Rule = ({ backends, reports }) => {
 
 const newestRefused: Rule = ({ newest, served }) => {
   if (served === newest) return undefined;
-  const why = newest.refusals.length > 0 ? refusalText(newest.refusals) : `${newest.missing.join(', ')} not found`;
-  return { phase: 'Degraded', reason: 'LastGoodSpecServes', message: `the last good spec serves: ${why}` };
+  return { phase: 'Degraded', reason: 'LastGoodSpecServes', message: `the last good spec serves: ${whyNot(newest)}` };
 };
 
 const backendsNotRoutable: Rule = ({ backends }) => {
@@ -81,6 +85,10 @@ const ready = ({ backends }: Situation): Phase => ({
   message:
     backends.length === 0 ? 'serving, without backends' : `serving, every backend can be used (${backends.length})`,
 });
+
+/** Why a spec may not be served. */
+const whyNot = ({ refusals, missing }: Rendering): string =>
+  refusals.length > 0 ? refusalText(refusals) : `${missing.join(', ')} not found`;
 
 export const refusalText = (refusals: readonly { readonly message: string }[]): string =>
   refusals.map(({ message }) => message).join('; ');

@@ -5,7 +5,9 @@ import { MANAGEMENT_PORT, MCP_PORT, childName, labelsOf } from './names.ts';
 import type { ServerSpec } from './spec.ts';
 
 const CONFIG_DIRECTORY = '/etc/vmcp/config';
-const CONFIG_VOLUME = 'config';
+/** Names of ours in the pod template, where a user's volumes are merged by name. */
+const CONFIG_VOLUME = 'vmcp-config';
+const TEMPORARY_VOLUME = 'vmcp-tmp';
 
 /** Keys of the ConfigMap that the pod sees; `accepted.json` is the operator's own (decisions "Last good spec"). */
 const MOUNTED_KEYS = ['config.yaml', 'backends.yaml'] as const;
@@ -39,7 +41,7 @@ export const podTemplate = (input: PodTemplateInput, configMapName = ''): Readon
         name: CONFIG_VOLUME,
         configMap: { name: configMapName, items: MOUNTED_KEYS.map((key) => ({ key, path: key })) },
       },
-      { name: 'tmp', emptyDir: {} },
+      { name: TEMPORARY_VOLUME, emptyDir: {} },
     ],
   },
 });
@@ -70,7 +72,7 @@ const container = (settings: Settings): Readonly<Record<string, unknown>> => ({
   },
   volumeMounts: [
     { name: CONFIG_VOLUME, mountPath: CONFIG_DIRECTORY, readOnly: true },
-    { name: 'tmp', mountPath: '/tmp' },
+    { name: TEMPORARY_VOLUME, mountPath: '/tmp' },
   ],
 });
 

@@ -23,7 +23,7 @@ const acceptedSpec = (name: string): string =>
 
 const deploymentNaming = (configMapName: string): KubeObject => ({
   ...availableDeployment,
-  spec: { template: { spec: { volumes: [{ name: 'config', configMap: { name: configMapName } }] } } },
+  spec: { template: { spec: { volumes: [{ name: 'vmcp-config', configMap: { name: configMapName } }] } } },
 });
 
 test('a server that is gone, or on its way out, has no bundle', () => {
