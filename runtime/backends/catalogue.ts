@@ -47,6 +47,8 @@ export class Catalogue {
   #session: BackendSession | undefined;
   #timer: Timer | undefined;
   #isRunning = false;
+  /** The next attempt has been brought forward. */
+  #isHurried = false;
   readonly #stopped = new AbortController();
 
   constructor(backend: string, source: CatalogueSource, deps: CatalogueDeps) {
@@ -74,17 +76,26 @@ export class Catalogue {
     this.#firstListed.resolve();
   }
 
-  /** A real call has ended. When it contradicts the status, the list is asked for at once and decides. */
+  /** A real call has ended. When it contradicts the status, the list is asked for and decides: at once, or a second after the last time. */
   noteCall(succeeded: boolean): void {
     const isNews = succeeded !== (this.#state.status === 'ready');
-    const sinceMs = this.#deps.clock.now() - (this.#state.checkedAt ?? 0);
-    // Not for every call of a burst.
-    if (isNews && sinceMs >= FIRST_RETRY_MS) void this.#refresh();
+    if (!isNews || this.#isHurried || this.#isRunning || this.#stopped.signal.aborted) return;
+    const waitMs = (this.#state.checkedAt ?? 0) + FIRST_RETRY_MS - this.#deps.clock.now();
+    if (waitMs <= 0) return void this.#refresh();
+    // Once for all calls of a burst.
+    this.#isHurried = true;
+    this.#refreshAfter(waitMs);
+  }
+
+  #refreshAfter(ms: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#deps.clock.after(ms, () => void this.#refresh());
   }
 
   async #refresh(): Promise<void> {
     if (this.#isRunning || this.#stopped.signal.aborted) return;
     this.#isRunning = true;
+    this.#isHurried = false;
     this.#timer?.cancel();
     this.#timer = undefined;
     const next = await this.#attempt();
@@ -92,7 +103,7 @@ export class Catalogue {
     if (this.#stopped.signal.aborted) return;
     const isChanged = !isSameOffer(this.#state, next);
     this.#state = next;
-    this.#timer = this.#deps.clock.after(this.#delayMs(), () => void this.#refresh());
+    this.#refreshAfter(this.#delayMs());
     if (isChanged) this.#deps.onChange();
     this.#firstListed.resolve();
   }
@@ -127,18 +138,22 @@ export class Catalogue {
     try {
       return await listTools(this.#backend, ask, BOUNDS);
     } catch (error) {
-      // A server without the tools capability may refuse the question; it simply has none.
-      if (session.opened?.hasTools === false) return [];
-      throw error;
+      if (session.opened?.hasTools !== false) throw error;
+      // A server without the tools capability may refuse the question, and simply has none; whether it lives, a ping tells.
+      await ask('ping', '{}');
+      return [];
     }
   }
 
   #failed(error: VmcpError): CatalogueState {
     const { consecutiveFailures, tools } = this.#state;
+    // A fault of ours has no detail; the log must still name it.
+    const detail =
+      error.detail ?? (error.cause instanceof Error ? `${error.cause.name}: ${error.cause.message}` : undefined);
     return {
       status: error.code === 'backend_unauthenticated' ? 'unauthenticated' : 'unavailable',
       message: error.message,
-      ...(error.detail !== undefined && { detail: error.detail }),
+      ...(detail !== undefined && { detail }),
       consecutiveFailures: consecutiveFailures + 1,
       checkedAt: this.#deps.clock.now(),
       ...(tools && { tools }),

@@ -8,6 +8,7 @@ import {
   answerJson,
   answerStatus,
   count,
+  type Exchange,
   type FixtureBackend,
   hang,
   startBackend,
@@ -75,6 +76,7 @@ describe('a catalogue', () => {
     backend.set({
       on: ({ recorded }) => {
         if (recorded.method === 'initialize') return answerJson(result);
+        if (recorded.method === 'ping') return answerJson('{}');
         return recorded.method === 'tools/list' ? answerError('{"code":-32601,"message":"no"}') : answerStatus(202);
       },
     });
@@ -82,6 +84,45 @@ describe('a catalogue', () => {
     await catalogue.firstListed;
     assert.equal(catalogue.state.status, 'ready');
     assert.deepEqual(names(), []);
+  });
+
+  test('of a server without tools that dies is no longer ready', async () => {
+    const result = '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}';
+    const on = (isAlive: boolean) => ({
+      on: ({ recorded }: Exchange) => {
+        if (!isAlive) return answerStatus(503);
+        if (recorded.method === 'initialize') return answerJson(result);
+        if (recorded.method === 'ping') return answerJson('{}');
+        return recorded.method === 'tools/list' ? answerStatus(400) : answerStatus(202);
+      },
+    });
+    backend.set(on(true));
+    catalogue.start();
+    await catalogue.firstListed;
+    assert.equal(catalogue.state.status, 'ready');
+    backend.set(on(false));
+    const change = changed();
+    clock.advance(30_000);
+    await change;
+    assert.equal(catalogue.state.status, 'unavailable');
+  });
+
+  test('that fails by a fault of ours names it for the log', async () => {
+    const broken = new Catalogue(
+      'a',
+      {
+        session: () => {
+          throw new RangeError('out of ids');
+        },
+        fetch: () => Promise.reject(new Error('not asked')),
+        silenceMs: () => 1,
+      },
+      { clock, random: () => 1, onChange: () => {} },
+    );
+    broken.start();
+    await broken.firstListed;
+    assert.deepEqual([broken.state.status, broken.state.detail], ['unavailable', 'RangeError: out of ids']);
+    broken.stop();
   });
 
   const bad: readonly (readonly [string, string])[] = [
@@ -150,15 +191,15 @@ describe('a catalogue', () => {
     assert.equal(catalogue.state.message, 'backend "a" did not answer in time');
   });
 
-  test('is asked for at once, but not in a burst, when calls contradict the status', async () => {
+  test('is asked for when calls contradict the status: once for a burst, a second after the last time', async () => {
     catalogue.start();
     await catalogue.firstListed;
     backend.set({ on: () => answerStatus(503) });
+    const change = changed();
+    catalogue.noteCall(false);
     catalogue.noteCall(false);
     assert.equal(count(backend, 'tools/list'), 1);
     clock.advance(1_000);
-    const change = changed();
-    catalogue.noteCall(false);
     catalogue.noteCall(false);
     await change;
     assert.equal(count(backend, 'tools/list'), 2);
