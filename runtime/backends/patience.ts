@@ -27,7 +27,9 @@ class Patience<T> implements Attention {
   readonly #asked: PatientWork<T>;
   readonly #reject: (reason: unknown) => void;
   readonly #startedAt: number;
-  readonly #silence: Timer;
+  #timer: Timer;
+  /** So little is left until the ceiling that nothing heard moves the end any more. */
+  #isLast = false;
   #isSettled = false;
   /** Once set, nobody waits and nothing may go on. */
   #abandoned: VmcpError | undefined;
@@ -38,7 +40,7 @@ class Patience<T> implements Attention {
     this.#asked = asked;
     this.#reject = reject;
     this.#startedAt = clock.now();
-    this.#silence = clock.after(Math.min(asked.silenceMs, CEILING_MS), this.#tooLong);
+    this.#timer = clock.after(Math.min(asked.silenceMs, CEILING_MS), this.#tooLong);
   }
 
   start(resolve: (value: T) => void): void {
@@ -58,9 +60,12 @@ class Patience<T> implements Attention {
   }
 
   readonly heard = (): void => {
-    if (this.#isSettled) return;
-    if (this.#clock.now() - this.#startedAt > CEILING_MS) this.#tooLong();
-    else this.#silence.restart();
+    if (this.#isSettled || this.#isLast) return;
+    const leftMs = this.#startedAt + CEILING_MS - this.#clock.now();
+    if (leftMs >= this.#asked.silenceMs) return this.#timer.restart();
+    this.#isLast = true;
+    this.#timer.cancel();
+    this.#timer = this.#clock.after(leftMs, this.#tooLong);
   };
 
   readonly onAbandoned = (abort: (reason: Error) => void): void => {
@@ -89,7 +94,7 @@ class Patience<T> implements Attention {
 
   #settle(): void {
     this.#isSettled = true;
-    this.#silence.cancel();
+    this.#timer.cancel();
     this.#asked.signal?.removeEventListener('abort', this.#unwanted);
   }
 }
