@@ -47,7 +47,7 @@ export const clusterCache = (
     get: (key) => storeOf(key.kind).get(key.namespace, key.name),
     list: (kind, namespace) => storeOf(kind).list(namespace),
     ownedBy: (kind, uid) => storeOf(kind).ownedBy(uid),
-    put: (object) => storeOf(object.kind).put(trim(object)),
+    put: (object) => storeOf(object.kind).putAnswer(trim(object)),
     start: (signal) => {
       const informers = [...stores].flatMap(([kind, store]) =>
         selectionsOf(kind, options.namespaces).map((selection) => inform(selection, store, deps, signal)),

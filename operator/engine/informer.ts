@@ -53,6 +53,7 @@ const follow = async (selection: Selection, target: Target, deps: InformerDeps, 
         } else if (event.type !== 'BOOKMARK') {
           target.store.put(trim(event.object));
         }
+        target.store.reached(selection.namespace, version);
       }
       failures = 0;
     } catch (error) {

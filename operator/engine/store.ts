@@ -7,13 +7,16 @@ export interface Change {
 }
 
 /**
- * The newest known form of every object of one kind, by namespace and by owner. Answers to our own writes are put here
- * too, so a reconcile never works on a state older than what it wrote itself; an event older than what is held is ignored.
+ * The newest known form of every object of one kind, by namespace and by owner. Answers to our own writes are taken too,
+ * so a reconcile never works on a state older than what it wrote itself; an event older than what is held is ignored, and
+ * so is an answer about an object whose end was told meanwhile.
  */
 export class Store {
   readonly #namespaces = new Map<string, Namespace>();
   /** Uid of an owner → its objects, by uid. */
   readonly #owned = new Map<string, Map<string, KubeObject>>();
+  /** How far the server has told us everything, by namespace followed; the empty one stands for all. */
+  readonly #toldUpTo = new Map<string, bigint>();
   readonly #onChange: (change: Change) => void;
 
   constructor(onChange: (change: Change) => void) {
@@ -36,6 +39,20 @@ export class Store {
 
   ownedBy(uid: string): readonly KubeObject[] {
     return [...(this.#owned.get(uid)?.values() ?? [])];
+  }
+
+  /** The server has told of every change in this namespace (empty: in all) up to this version. */
+  reached(namespace: string, resourceVersion: string): void {
+    this.#toldUpTo.set(namespace, BigInt(resourceVersion));
+  }
+
+  /** Takes the answer to a write of ours. An object that was told to be gone by then does not come back by it. */
+  putAnswer(object: KubeObject): void {
+    const { namespace = '', name } = object.metadata;
+    const toldUpTo = this.#toldUpTo.get(namespace) ?? this.#toldUpTo.get('') ?? 0n;
+    if (this.get(namespace, name) !== undefined || versionOf(object) > toldUpTo) {
+      this.put(object);
+    }
   }
 
   put(object: KubeObject): void {
@@ -86,6 +103,7 @@ export class Store {
         this.remove(object);
       }
     }
+    this.reached(namespace, resourceVersion);
   }
 
   #disown(object: KubeObject | undefined): void {

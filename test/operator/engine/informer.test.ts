@@ -87,6 +87,18 @@ test('a watch goes on from the last version seen, bookmarks included, without an
   assert.deepEqual(names(store), ['b']);
 });
 
+test('what a watch has told is final: no late answer to a write brings a deleted object back', async () => {
+  const { clock, store } = follow([
+    list(5, object('a', 5)),
+    { events: [event('DELETED', 'a', 11)] },
+    { events: [event('BOOKMARK', '', 14)] },
+  ]);
+  await clock.advance(60_000);
+  store.putAnswer(object('a', 10));
+  store.putAnswer(object('b', 14));
+  assert.deepEqual(names(store), []);
+});
+
 test('only a forgotten version leads to a new list', async () => {
   const expired = new ApiError(410, { reason: 'Expired' });
   const { clock, store, asked } = follow([

@@ -43,6 +43,28 @@ test('a deletion removes what it was about, and not a newer object of the same n
   assert.equal(store.get('here', 'a'), undefined);
 });
 
+test('an answer to a write does not bring back an object that was deleted meanwhile', () => {
+  const { store } = newStore();
+  store.put(object('a', 9));
+  store.remove(object('a', 11));
+  store.reached('', '11');
+  store.putAnswer(object('a', 10));
+  assert.equal(store.get('here', 'a'), undefined);
+  store.putAnswer(object('a', 12));
+  assert.equal(store.get('here', 'a')?.metadata.resourceVersion, '12');
+});
+
+test('an answer counts before the watch has come as far, also about an object that is new', () => {
+  const { store } = newStore();
+  store.replace([object('a', 5)], 'here', '5');
+  store.putAnswer(object('a', 6));
+  store.putAnswer(object('b', 7));
+  assert.deepEqual(
+    store.list('here').map(({ metadata }) => metadata.resourceVersion),
+    ['6', '7'],
+  );
+});
+
 test('a whole list removes what is gone and keeps what was written after it was made', () => {
   const { store, changes } = newStore();
   store.put(object('gone', 3));
