@@ -69,7 +69,9 @@ const serve = async (session: LocalSession, directory: string, deps: CommandDeps
         return false;
       });
   };
-  const watcher = watchDirectory(directory, systemClock, follow);
+  const onError = ({ message }: Error): void =>
+    deps.stderr(`changes of ${directory} are not seen any more: ${message}; start again to follow them\n`);
+  const watcher = watchDirectory(directory, systemClock, { onChange: follow, onError });
   try {
     for await (const _ of setInterval(SHOW_EVERY_MS, undefined, { signal: deps.signal })) {
       await passes;

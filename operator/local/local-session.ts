@@ -36,6 +36,8 @@ export class LocalSession {
   #settings: Settings;
   #shown = '';
   #complaint = '';
+  #written = '';
+  #unwritable = '';
   #isIncomplete = false;
 
   constructor(options: LocalOptions, deps: LocalSessionDeps) {
@@ -71,7 +73,7 @@ export class LocalSession {
   show(): void {
     const planned = this.#plan();
     const text = statusText(planned);
-    this.#deps.state.writeStatus(joinDocuments(planned.flatMap(statusDocument)));
+    this.#writeStatus(joinDocuments(planned.flatMap(statusDocument)));
     if (text === this.#shown) return;
     this.#shown = text;
     this.#deps.stdout(text);
@@ -112,8 +114,27 @@ export class LocalSession {
       .filter(({ kind }) => kind === 'VirtualMCPServer')
       .map(({ metadata }) => metadata.name);
     const ports = await assignPorts({ servers: servers.sort(), kept, wanted }, this.#deps.isFree);
-    this.#deps.state.writePorts(ports);
+    this.#writeState(() => this.#deps.state.writePorts(ports));
     return ports;
+  }
+
+  #writeStatus(text: string): void {
+    if (text === this.#written) return;
+    if (this.#writeState(() => this.#deps.state.writeStatus(text))) this.#written = text;
+  }
+
+  /** A full or read-only disk is told once and ends nothing: what is kept there is only a memory. */
+  #writeState(write: () => void): boolean {
+    try {
+      write();
+      this.#unwritable = '';
+      return true;
+    } catch (error) {
+      const text = `.vmcp cannot be written: ${reasonOf(error)}; ports and status are not kept there\n`;
+      if (text !== this.#unwritable) this.#deps.stderr(text);
+      this.#unwritable = text;
+      return false;
+    }
   }
 
   #settingsFor(backends: Readonly<Record<string, string>>, ports: Ports): Settings {

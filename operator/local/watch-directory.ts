@@ -5,8 +5,18 @@ import { LOCAL_FILE, isManifest } from '../read/directory.ts';
 /** Editors and `git checkout` write several times in a row: one change is what is quiet for this long. */
 const QUIET_MS = 150;
 
+/** Hears of a directory, or why nothing more will be heard. */
+export interface DirectoryListener {
+  readonly onChange: () => void;
+  readonly onError: (error: Error) => void;
+}
+
 /** Calls `onChange` after manifests or `local.yaml` changed and stayed quiet. Files of `.vmcp` are no change. */
-export const watchDirectory = (directory: string, clock: Clock, onChange: () => void): { close(): void } => {
+export const watchDirectory = (
+  directory: string,
+  clock: Clock,
+  { onChange, onError }: DirectoryListener,
+): { close(): void } => {
   let cancel = (): void => {};
   const watcher = watch(directory, (_event, name) => {
     // Some platforms do not say which file it was.
@@ -14,6 +24,7 @@ export const watchDirectory = (directory: string, clock: Clock, onChange: () => 
     cancel();
     cancel = clock.after(QUIET_MS, onChange).cancel;
   });
+  watcher.on('error', onError);
   return {
     close: () => {
       cancel();

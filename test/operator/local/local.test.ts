@@ -127,6 +127,14 @@ test('kinds that need containers are named, unless they are mapped', async (t) =
   assert.deepEqual(await (await openSession(local.url)).toolNames(), ['mapped_one']);
 });
 
+test('a disk that takes no status ends nothing, and is told once', async (t) => {
+  const backend = await backendWith(t, ['one']);
+  await using local = await startLocal({ '.vmcp': 'a file\n', 'all.yaml': manifests({ first: backend.url }) });
+  const told = await local.sees(/demo {2}Ready/);
+  assert.equal(told.match(/\.vmcp cannot be written: .*; ports and status are not kept there/g)?.length, 1);
+  assert.deepEqual(await (await openSession(local.url)).toolNames(), ['first_one']);
+});
+
 test('a mapping that no backend has is pointed at', async () => {
   await using local = await startLocal({ 'all.yaml': manifests({ alpha: NOWHERE }) }, [
     '--backend',
