@@ -35,7 +35,6 @@ export interface CatalogueDeps {
 const REFRESH_MS = 30_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
-const BOUNDS = { pages: 1_000, tools: 20_000 };
 
 /** Keeps one backend's list fresh over a session of its own, and its status with it. */
 export class Catalogue {
@@ -136,7 +135,7 @@ export class Catalogue {
       });
     };
     try {
-      return await listTools(this.#backend, ask, BOUNDS);
+      return await listTools(this.#backend, ask);
     } catch (error) {
       if (session.opened?.hasTools !== false) throw error;
       // A server without the tools capability may refuse the question, and simply has none; whether it lives, a ping tells.
