@@ -24,3 +24,21 @@ export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     const timer = clock.after(ms, done);
     signal?.addEventListener('abort', done, { once: true });
   });
+
+/** `AbortSignal.timeout` by this clock. */
+export const abortAfter = (clock: Clock, ms: number): AbortSignal => {
+  const controller = new AbortController();
+  clock.after(ms, () => controller.abort(new DOMException(`no answer within ${ms} ms`, 'TimeoutError')));
+  return controller.signal;
+};
+
+/** Delay before attempt `attempt` (from 1): doubles from `baseMs` up to `maxMs`; of that, `random` takes off up to `jitter` (a part of 1). */
+export const backoffMs = (
+  attempt: number,
+  { baseMs, maxMs, jitter = 0.5 }: { readonly baseMs: number; readonly maxMs: number; readonly jitter?: number },
+  random: () => number,
+): number => jittered(Math.min(maxMs, baseMs * 2 ** Math.min(attempt - 1, 30)), random, jitter);
+
+/** `ms` less a random part of up to `jitter`, so that many who began together do not stay in step. */
+export const jittered = (ms: number, random: () => number, jitter: number): number =>
+  ms * (1 - jitter + jitter * random());

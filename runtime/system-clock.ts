@@ -1,10 +1,13 @@
 import type { Clock } from './clock.ts';
 
-/** The machine's clock. */
+/** What `setTimeout` takes at most, 24.8 days; given more it would fire at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** The machine's clock. A longer delay than 24.8 days ends then. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after: (ms, run) => {
-    const timeout = setTimeout(run, ms).unref();
+    const timeout = setTimeout(run, Math.min(ms, LONGEST_MS)).unref();
     return { cancel: () => clearTimeout(timeout), restart: () => void timeout.refresh() };
   },
 };

@@ -1,5 +1,5 @@
 import type { BackendStatus } from '../edge/status-report.ts';
-import type { Clock, Timer } from '../clock.ts';
+import { backoffMs, jittered, type Clock, type Timer } from '../clock.ts';
 import { asVmcpError, type VmcpError } from '../errors.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import { listTools, type Ask, type ListedTool } from './list-tools.ts';
@@ -35,6 +35,7 @@ export interface CatalogueDeps {
 const REFRESH_MS = 30_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
+const JITTER = 0.2;
 
 /** Keeps one backend's list fresh over a session of its own, and its status with it. */
 export class Catalogue {
@@ -170,9 +171,9 @@ export class Catalogue {
 
   #delayMs(): number {
     const { status, consecutiveFailures } = this.#state;
-    const plainMs =
-      status === 'ready' ? REFRESH_MS : Math.min(FIRST_RETRY_MS * 2 ** (consecutiveFailures - 1), LONGEST_RETRY_MS);
-    return plainMs * (0.8 + 0.2 * this.#deps.random());
+    const range = { baseMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS, jitter: JITTER };
+    const { random } = this.#deps;
+    return status === 'ready' ? jittered(REFRESH_MS, random, JITTER) : backoffMs(consecutiveFailures, range, random);
   }
 }
 

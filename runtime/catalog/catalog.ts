@@ -1,4 +1,5 @@
 import type { Target } from '../call.ts';
+import { compareText } from '../compare-text.ts';
 import { splice, type Span } from '../json-bytes.ts';
 import { listPages, type ListPages } from './pages.ts';
 import { prefixedName } from './names.ts';
@@ -76,6 +77,3 @@ const ownName = (tool: SourceTool): Buffer => tool.bytes.subarray(tool.nameSpan.
 
 const renamed = ({ name, tool }: NamedTool): Buffer =>
   splice(tool.bytes, tool.nameSpan, Buffer.from(JSON.stringify(name)));
-
-/** By UTF-16 code units, so that the order depends on no locale. */
-export const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { compareText } from '../compare-text.ts';
 import { backendsFileSchema, fileSchema, FORMAT_VERSION } from './config.ts';
 import { crossChecks } from './cross-checks.ts';
 import { explain, type Finding } from './explain.ts';
@@ -125,8 +126,7 @@ function joined(config: FileValue, found: z.output<typeof backendsFileSchema> | 
   const strategies = { ...config.outgoingAuth.backends, ...found?.outgoingAuth.backends };
   return {
     ...config,
-    // Code-unit order, so that it does not depend on the locale of the process.
-    backends: backends.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)),
+    backends: backends.toSorted((a, b) => compareText(a.name, b.name)),
     outgoingAuth: { ...config.outgoingAuth, backends: strategies },
   };
 }
