@@ -1,3 +1,4 @@
+import { ByteBudget } from '../byte-budget.ts';
 import type { Call, Reply, Target } from '../call.ts';
 import { sleep, type Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
@@ -9,17 +10,21 @@ export interface WantedBackend {
   readonly tuning: BackendTuning;
 }
 
-export type BackendSetDeps = Omit<BackendDeps, 'onChange'> & {
+export type BackendSetDeps = Omit<BackendDeps, 'onChange' | 'lists'> & {
   readonly clock: Clock;
   /** Called after a backend came or went, or its list or status has changed. */
   readonly onChange: () => void;
 };
+
+/** Lists are held two or three times over: as they came, renamed, and as pages. */
+const ALL_LISTS_BYTES = 32 * 1024 * 1024;
 
 /** The backends being served. */
 export class BackendSet {
   readonly #deps: BackendSetDeps;
   #backends: ReadonlyMap<string, Backend> = new Map();
   readonly #retiring = new Set<Backend>();
+  readonly #lists = new ByteBudget(ALL_LISTS_BYTES);
   #isClosed = false;
 
   constructor(deps: BackendSetDeps) {
@@ -84,7 +89,11 @@ export class BackendSet {
   #keepOrOpen(known: Backend | undefined, { settings, tuning }: WantedBackend): Backend {
     if (known?.settings.url === settings.url) return known;
     const { onChange } = this.#deps;
-    return new Backend(settings, tuning, { ...this.#deps, onChange: () => this.#isClosed || onChange() });
+    return new Backend(settings, tuning, {
+      ...this.#deps,
+      lists: this.#lists,
+      onChange: () => this.#isClosed || onChange(),
+    });
   }
 
   #retire(backend: Backend): void {

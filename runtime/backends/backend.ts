@@ -1,4 +1,5 @@
 import type { Call, Reply } from '../call.ts';
+import { Share, type ByteBudget } from '../byte-budget.ts';
 import type { Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import { splice } from '../json-bytes.ts';
@@ -23,6 +24,8 @@ export interface BackendDeps {
   readonly random: () => number;
   readonly clientInfo: { readonly name: string; readonly version: string };
   readonly limits: ConnectionLimits;
+  /** Shared by the lists of all backends. */
+  readonly lists: ByteBudget;
   /** Called after the backend's list or status has changed. */
   readonly onChange: () => void;
 }
@@ -33,6 +36,7 @@ export class Backend {
   readonly #deps: BackendDeps;
   readonly #connection: Connection;
   readonly #catalogue: Catalogue;
+  readonly #listShare: Share;
   readonly #sessions = new Set<BackendSession>();
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
@@ -43,6 +47,7 @@ export class Backend {
     this.#tuning = tuning;
     this.#deps = deps;
     this.openedAt = deps.clock.now();
+    this.#listShare = new Share(deps.lists);
     this.#connection = openConnection(new URL(settings.url).origin, deps.limits, deps);
     this.#catalogue = new Catalogue(
       settings.name,
@@ -50,6 +55,7 @@ export class Backend {
         session: () => this.openSession(),
         fetch: unauthenticated({ kind: 'probe' })(this.#connection.fetch),
         silenceMs: () => this.#tuning.silenceMs,
+        hold: (bytes) => this.#listShare.resize(bytes),
       },
       { clock: deps.clock, random: deps.random, onChange: deps.onChange },
     );
@@ -114,6 +120,7 @@ export class Backend {
   /** Ends every session after its calls, then the connections. */
   async retire(): Promise<void> {
     this.#catalogue.stop();
+    this.#listShare.release();
     await Promise.allSettled([...this.#sessions].map((session) => session.close()));
     await this.#connection.close();
   }

@@ -1,6 +1,6 @@
 import type { BackendStatus } from '../edge/status-report.ts';
 import { backoffMs, jittered, type Clock, type Timer } from '../clock.ts';
-import { asVmcpError, type VmcpError } from '../errors.ts';
+import { asVmcpError, VmcpError } from '../errors.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import { listTools, type Ask, type ListedTool } from './list-tools.ts';
 import type { BackendSession } from './session.ts';
@@ -22,6 +22,8 @@ export interface CatalogueSource {
   readonly session: () => BackendSession;
   readonly fetch: Fetch;
   readonly silenceMs: () => number;
+  /** Whether a list of this size may be kept, in place of the one before; all backends share what there is. */
+  readonly hold: (bytes: number) => boolean;
 }
 
 export interface CatalogueDeps {
@@ -110,8 +112,10 @@ export class Catalogue {
 
   async #attempt(): Promise<CatalogueState> {
     try {
-      const tools = await this.#list();
-      return { status: 'ready', consecutiveFailures: 0, checkedAt: this.#deps.clock.now(), tools: this.#reuse(tools) };
+      const tools = this.#reuse(await this.#list());
+      if (!this.#source.hold(tools.reduce((bytes, tool) => bytes + tool.bytes.length, 0)))
+        throw new VmcpError('backend_unavailable', 'the lists of all backends together are too large');
+      return { status: 'ready', consecutiveFailures: 0, checkedAt: this.#deps.clock.now(), tools };
     } catch (error) {
       return this.#failed(asVmcpError(error));
     }

@@ -21,11 +21,13 @@ let backend: FixtureBackend;
 let clock: FrozenClock;
 let catalogue: Catalogue;
 let changes: (() => void)[];
+let hasRoom: boolean;
 let destroy: () => Promise<void>;
 
 beforeEach(async () => {
   clock = frozenClock();
   changes = [];
+  hasRoom = true;
   backend = await startBackend();
   const connection = openConnection(new URL(backend.url).origin, LIMITS, { clock });
   destroy = connection.destroy;
@@ -33,7 +35,7 @@ beforeEach(async () => {
     new BackendSession({ backend: 'a', url: backend.url, clientInfo: { name: 'vmcp', version: '0' } }, clock);
   catalogue = new Catalogue(
     'a',
-    { session, fetch: connection.fetch, silenceMs: () => 30_000 },
+    { session, fetch: connection.fetch, silenceMs: () => 30_000, hold: () => hasRoom },
     {
       clock,
       random: () => 1,
@@ -116,6 +118,7 @@ describe('a catalogue', () => {
         },
         fetch: () => Promise.reject(new Error('not asked')),
         silenceMs: () => 1,
+        hold: () => true,
       },
       { clock, random: () => 1, onChange: () => {} },
     );
@@ -141,6 +144,14 @@ describe('a catalogue', () => {
       assert.equal(catalogue.state.tools, undefined);
     });
   }
+
+  test('is not to be had when the lists of all backends leave no room for it', async () => {
+    hasRoom = false;
+    catalogue.start();
+    await catalogue.firstListed;
+    assert.equal(catalogue.state.status, 'unavailable');
+    assert.match(catalogue.state.message ?? '', /all backends together/);
+  });
 
   test('keeps the last good list while its backend is away, and heals by itself', async () => {
     catalogue.start();
