@@ -9,14 +9,13 @@ import { rateLimit } from './api/rate-limit.ts';
 import { resourceTable } from './api/resources.ts';
 import type { Resource } from './api/resources.ts';
 import { transport } from './api/transport.ts';
-import { withSleep } from './engine/clock.ts';
-import type { Clock } from './engine/clock.ts';
 import { startOperator } from './engine/operator.ts';
 import { askStatus } from './engine/ask-status.ts';
 import type { ReconciledKind } from './kinds/kind.ts';
 import { serveHealth } from './observe/health.ts';
 import { createLog } from './observe/log.ts';
 import type { Log } from './observe/log.ts';
+import { systemClock } from '../runtime/system-clock.ts';
 
 export interface RunOptions {
   /** Absent: as the pod it runs in, or by the usual kubeconfig. */
@@ -50,14 +49,6 @@ export interface Running {
   /** Gives up the lease, lets reconciles in flight end, closes all connections. */
   stop(): Promise<void>;
 }
-
-export const systemClock: Clock = withSleep({
-  now: () => Date.now(),
-  after: (delayMs, run) => {
-    const timer = setTimeout(run, delayMs);
-    return () => clearTimeout(timer);
-  },
-});
 
 /** Puts the operator together and starts it; throws when the cluster cannot even be addressed. */
 export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<Running> => {

@@ -1,4 +1,5 @@
-import type { Clock } from '../engine/clock.ts';
+import { sleep } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 
 export interface RateLimitOptions {
   /** Sustained requests per second. */
@@ -25,7 +26,8 @@ export const rateLimit = (options: RateLimitOptions, clock: Clock): RateLimit =>
     signal.throwIfAborted();
     const waitMs = take();
     if (waitMs > 0) {
-      await clock.sleep(waitMs, signal);
+      await sleep(clock, waitMs, signal);
+      signal.throwIfAborted();
     }
   };
 };

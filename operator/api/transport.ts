@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import { apiErrorOf } from './errors.ts';
 import type { Connection } from './kubeconfig.ts';
 import type { RateLimit } from './rate-limit.ts';
-import type { Clock } from '../engine/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

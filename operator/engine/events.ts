@@ -1,4 +1,4 @@
-import { microTime } from './clock.ts';
+import { microTime } from './timing.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { KubeObject } from '../object.ts';
 import type { PlannedEvent } from '../plan/plan.ts';

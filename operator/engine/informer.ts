@@ -1,7 +1,8 @@
-import { backoffMs } from './clock.ts';
-import type { Clock } from './clock.ts';
 import type { Store } from './store.ts';
+import { backoffMs } from './timing.ts';
 import { trim } from './trim.ts';
+import { sleep } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { ApiClient } from '../api/client.ts';
 import { isExpired } from '../api/errors.ts';
 import type { Selection } from '../api/selection.ts';
@@ -66,7 +67,7 @@ const follow = async (selection: Selection, target: Target, deps: InformerDeps, 
     }
     // A server that ends watches at once without an error must not be asked in a tight loop either.
     const isShort = deps.clock.now() - startedAt < healthyMs;
-    await pause(isShort ? backoffMs(Math.max(1, failures), retry, deps.random) : 0, deps.clock, signal);
+    await sleep(deps.clock, isShort ? backoffMs(Math.max(1, failures), retry, deps.random) : 0, signal);
   }
 };
 
@@ -80,12 +81,4 @@ const relist = async (
   target.store.replace(list.items.map(trim), selection.namespace, list.resourceVersion);
   target.markSynced();
   return list.resourceVersion;
-};
-
-const pause = async (delayMs: number, clock: Clock, signal: AbortSignal): Promise<void> => {
-  try {
-    await clock.sleep(delayMs, signal);
-  } catch {
-    // Aborted: the loop sees it.
-  }
 };

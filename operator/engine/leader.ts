@@ -1,5 +1,6 @@
-import { microTime } from './clock.ts';
-import type { Clock } from './clock.ts';
+import { microTime, within } from './timing.ts';
+import { sleep } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { ApiClient } from '../api/client.ts';
 import { isConflict } from '../api/errors.ts';
 import { fieldManager } from '../object.ts';
@@ -51,27 +52,32 @@ export const elect = async (
 ): Promise<void> => {
   const election = new Election(options, deps);
   while (!signal.aborted) {
-    if (await election.tryHold(signal)) {
-      await leadWhileHeld(election, deps.clock, lead, signal);
+    const askedAt = deps.clock.now();
+    if (await election.tryHold(election.renewWithinMs / 2, signal)) {
+      await leadWhileHeld(election, { clock: deps.clock, heldSinceMs: askedAt }, lead, signal);
     }
     await election.pause(signal);
   }
 };
 
+/**
+ * The lease counts from when it was asked for and no attempt outlasts it: others count from when they see it renewed, which
+ * is later, so that this term ends before another can begin.
+ */
 const leadWhileHeld = async (
   election: Election,
-  clock: Clock,
+  { clock, heldSinceMs }: { readonly clock: Clock; readonly heldSinceMs: number },
   lead: (signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> => {
   const term = new AbortController();
   const leading = lead(AbortSignal.any([term.signal, signal]));
-  let renewedAt = clock.now();
-  while (!signal.aborted && clock.now() - renewedAt < election.renewWithinMs) {
-    await election.pause(signal);
-    renewedAt = (await election.tryHold(signal)) ? clock.now() : renewedAt;
-    if (election.isHeldByAnother) {
-      break;
+  let endsAt = heldSinceMs + election.renewWithinMs;
+  while (!signal.aborted && !election.isHeldByAnother && clock.now() < endsAt) {
+    await election.pause(signal, endsAt - clock.now());
+    const askedAt = clock.now();
+    if (askedAt < endsAt && (await election.tryHold(endsAt - askedAt, signal))) {
+      endsAt = askedAt + election.renewWithinMs;
     }
   }
   term.abort(new Error('leadership ended'));
@@ -96,31 +102,35 @@ class Election {
     return holder !== '' && holder !== this.#options.identity;
   }
 
-  async pause(signal: AbortSignal): Promise<void> {
-    await this.#deps.clock.sleep(this.#options.retryMs, signal).catch(() => {});
+  async pause(signal: AbortSignal, atMostMs = Number.POSITIVE_INFINITY): Promise<void> {
+    await sleep(this.#deps.clock, Math.min(this.#options.retryMs, atMostMs), signal);
   }
 
-  /** Takes or renews the lease if that is ours to do. False when it is not, or the server cannot be asked. */
-  async tryHold(signal: AbortSignal): Promise<boolean> {
-    const within = AbortSignal.any([signal, AbortSignal.timeout(this.#options.renewWithinMs / 2)]);
+  /** Takes or renews the lease if that is ours to do. False when it is not, or the server does not answer within `ms`. */
+  async tryHold(ms: number, signal: AbortSignal): Promise<boolean> {
     try {
-      const lease = await this.#deps.api.get(this.#key, within);
-      if (lease === undefined) {
-        this.#observe(await this.#deps.api.create(this.#claim(undefined), within));
-        return true;
-      }
-      this.#observe(lease);
-      if (this.isHeldByAnother && !this.#isExpired()) {
-        return false;
-      }
-      this.#observe(await this.#deps.api.replace(this.#claim(lease), within));
-      return true;
+      return await within({ clock: this.#deps.clock, ms }, (limited) => this.#attempt(limited), signal);
     } catch (error) {
       if (!signal.aborted && !isConflict(error)) {
         this.#deps.onFailure(error);
       }
       return false;
     }
+  }
+
+  async #attempt(signal: AbortSignal): Promise<boolean> {
+    const lease = await this.#deps.api.get(this.#key, signal);
+    signal.throwIfAborted();
+    if (lease === undefined) {
+      this.#observe(await this.#deps.api.create(this.#claim(undefined), signal));
+      return true;
+    }
+    this.#observe(lease);
+    if (this.isHeldByAnother && !this.#isExpired()) {
+      return false;
+    }
+    this.#observe(await this.#deps.api.replace(this.#claim(lease), signal));
+    return true;
   }
 
   async release(): Promise<void> {
@@ -130,7 +140,8 @@ class Election {
     }
     const spec: LeaseSpec = { ...specOf(lease), holderIdentity: '', renewTime: this.#microTime() };
     try {
-      await this.#deps.api.replace({ ...lease, spec }, AbortSignal.timeout(2000));
+      const released = { ...lease, spec };
+      await within({ clock: this.#deps.clock, ms: 2000 }, (signal) => this.#deps.api.replace(released, signal));
     } catch (error) {
       this.#deps.onFailure(error);
     }

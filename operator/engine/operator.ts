@@ -1,4 +1,3 @@
-import type { Clock } from './clock.ts';
 import { elect } from './leader.ts';
 import { managementKey } from './management-key.ts';
 import type { ManagementKey } from './management-key.ts';
@@ -6,6 +5,8 @@ import { watchCluster } from './watching.ts';
 import type { Watching } from './watching.ts';
 import { reconcileIn } from './world.ts';
 import type { ApiClient } from '../api/client.ts';
+import { sleep } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { StatusReport } from '../../runtime/edge/status-report.ts';
 import type { ReconciledKind } from '../kinds/kind.ts';
 import { errorText } from '../observe/log.ts';
@@ -106,7 +107,7 @@ const keyWithPatience = async (
     } catch (error) {
       signal.throwIfAborted();
       log.error({ error: errorText(error) }, 'the key for the management ports cannot be had; trying again');
-      await clock.sleep(5000, signal);
+      await sleep(clock, 5000, signal);
     }
   }
 };

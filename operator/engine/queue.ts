@@ -1,5 +1,5 @@
-import { backoffMs } from './clock.ts';
-import type { Clock } from './clock.ts';
+import { backoffMs } from './timing.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
 
 export interface QueueOptions {
   /** Keys worked on at once. */
@@ -36,7 +36,7 @@ interface Entry {
   dueAt: number | undefined;
   /** First change since it was last taken up. */
   touchedAt: number | undefined;
-  cancel: (() => void) | undefined;
+  timer: Timer | undefined;
   failures: number;
   state: 'waiting' | 'ready' | 'working';
 }
@@ -101,7 +101,7 @@ export class KeyedQueue {
   /** Forgets every key that waits, so that nothing keeps the process alive. */
   clear(): void {
     for (const [key, entry] of this.#entries) {
-      entry.cancel?.();
+      entry.timer?.cancel();
       if (entry.state !== 'working') {
         this.#entries.delete(key);
       }
@@ -114,23 +114,23 @@ export class KeyedQueue {
     if (known !== undefined) {
       return known;
     }
-    const entry: Entry = { dueAt: undefined, touchedAt: undefined, cancel: undefined, failures: 0, state: 'waiting' };
+    const entry: Entry = { dueAt: undefined, touchedAt: undefined, timer: undefined, failures: 0, state: 'waiting' };
     this.#entries.set(key, entry);
     return entry;
   }
 
   #schedule(key: string, entry: Entry, dueAt: number): void {
-    entry.cancel?.();
+    entry.timer?.cancel();
     entry.dueAt = dueAt;
     // While it is worked on or ready, the time is only noted; `#settle` or the worker looks at it.
-    entry.cancel =
+    entry.timer =
       entry.state === 'waiting'
         ? this.#deps.clock.after(Math.max(0, dueAt - this.#deps.clock.now()), () => this.#makeReady(key, entry))
         : undefined;
   }
 
   #makeReady(key: string, entry: Entry): void {
-    entry.cancel = undefined;
+    entry.timer = undefined;
     entry.state = 'ready';
     this.#ready.add(key);
     this.#dispatch();

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from './clock.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { StatusReport } from '../../runtime/edge/status-report.ts';
 import { keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
@@ -27,7 +27,7 @@ interface Subject {
   everyMs: number;
   /** Delay before the next round; grows from `firstMs` to `everyMs` after each change. */
   delayMs: number;
-  cancel: (() => void) | undefined;
+  timer: Timer | undefined;
   reports: PodReports;
 }
 
@@ -54,7 +54,9 @@ export class StatusPuller {
     for (const subject of this.#subjects.values()) {
       this.#again(subject, firstMs);
     }
-    signal.addEventListener('abort', () => this.#subjects.forEach((subject) => subject.cancel?.()), { once: true });
+    signal.addEventListener('abort', () => this.#subjects.forEach((subject) => subject.timer?.cancel()), {
+      once: true,
+    });
   }
 
   /** From now on ask the pods of this server at this interval. Repeating it with the same interval changes nothing. */
@@ -63,13 +65,13 @@ export class StatusPuller {
     if (known?.uid === uid && known.everyMs === everyMs) {
       return;
     }
-    known?.cancel?.();
+    known?.timer?.cancel();
     const subject: Subject = {
       key,
       uid,
       everyMs,
       delayMs: firstMs,
-      cancel: undefined,
+      timer: undefined,
       reports: known?.reports ?? new Map(),
     };
     this.#subjects.set(keyText(key), subject);
@@ -77,7 +79,7 @@ export class StatusPuller {
   }
 
   forget(key: ObjectKey): void {
-    this.#subjects.get(keyText(key))?.cancel?.();
+    this.#subjects.get(keyText(key))?.timer?.cancel();
     this.#subjects.delete(keyText(key));
   }
 
@@ -90,11 +92,11 @@ export class StatusPuller {
   }
 
   #again(subject: Subject, delayMs: number): void {
-    subject.cancel?.();
+    subject.timer?.cancel();
     Object.assign(subject, { delayMs });
     const shift = this.#shift;
     if (shift !== undefined && !shift.signal.aborted) {
-      Object.assign(subject, { cancel: this.#deps.clock.after(delayMs, () => void this.#round(subject, shift)) });
+      Object.assign(subject, { timer: this.#deps.clock.after(delayMs, () => void this.#round(subject, shift)) });
     }
   }
 

@@ -84,7 +84,7 @@ test('a leader that is gone without a word is replaced within 20 s', async () =>
   const gone = { ...lost.api };
   candidate('gone', gone, clock);
   await clock.advance(5000);
-  Object.assign(gone, { get: () => new Promise(() => {}) });
+  Object.assign(gone, { get: () => new Promise(() => {}), replace: () => new Promise(() => {}) });
   const b = candidate('b', lost.api, clock);
   await clock.advance(14_000);
   assert.equal(b.leads(), false);
@@ -105,6 +105,42 @@ test('a leader that cannot renew stops leading before another may take over', as
   state.isDown = false;
   await clock.advance(4000);
   assert.deepEqual([a.leads(), a.terms()], [true, 2]);
+});
+
+test('an answer that comes late does not stretch a term: the lease counts from the question', async () => {
+  const clock = manualClock();
+  const { api } = leaseServer();
+  const late = { ...api };
+  const a = candidate('a', late, clock);
+  await clock.advance(1000);
+  const after = (ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, () => resolve()));
+  // The renewal of the second second is done at once and answered in the ninth; then nothing is.
+  late.replace = async (object) => {
+    const renewed = await api.replace(object, new AbortController().signal);
+    await after(7000);
+    late.replace = () => new Promise(() => {});
+    return renewed;
+  };
+  await clock.advance(10_500);
+  assert.equal(a.leads(), true);
+  await clock.advance(1000);
+  assert.equal(a.leads(), false);
+});
+
+test('a server that does not answer ends a term on time, before another may take over', async () => {
+  const clock = manualClock();
+  const { api } = leaseServer();
+  const silent = { ...api };
+  const a = candidate('a', silent, clock);
+  await clock.advance(2000);
+  Object.assign(silent, { get: () => new Promise(() => {}) });
+  const b = candidate('b', api, clock);
+  for (let ms = 0; ms < 30_000; ms += 500) {
+    await clock.advance(500);
+    assert.equal(a.leads() && b.leads(), false, `two lead after ${ms} ms`);
+    assert.equal(a.leads() && ms >= 10_000, false, 'the first leads beyond its lease');
+  }
+  assert.equal(b.leads(), true);
 });
 
 test('the clock of another machine does not matter: a lease counts from when its change was seen', async () => {

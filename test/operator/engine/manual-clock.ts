@@ -1,5 +1,5 @@
-import { withSleep } from '../../../operator/engine/clock.ts';
-import type { Clock } from '../../../operator/engine/clock.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
 /** A clock that stands still until it is moved. */
 export interface ManualClock extends Clock {
@@ -8,34 +8,21 @@ export interface ManualClock extends Clock {
 }
 
 export const manualClock = (startMs = 1_000_000): ManualClock => {
-  let nowMs = startMs;
-  let timers: { readonly dueAt: number; readonly run: () => void }[] = [];
-  const clock = withSleep({
-    now: () => nowMs,
-    after: (delayMs, run) => {
-      const timer = { dueAt: nowMs + delayMs, run };
-      timers.push(timer);
-      return () => {
-        timers = timers.filter((other) => other !== timer);
-      };
-    },
-  });
+  const clock = frozenClock(startMs);
   const advance = async (ms: number): Promise<void> => {
-    const end = nowMs + ms;
+    const end = clock.now() + ms;
     await settled();
     for (;;) {
-      const next = timers.toSorted((a, b) => a.dueAt - b.dueAt)[0];
-      if (next === undefined || next.dueAt > end) {
-        break;
-      }
-      timers = timers.filter((other) => other !== next);
-      nowMs = next.dueAt;
-      next.run();
+      const [next = Number.POSITIVE_INFINITY] = clock.pending();
+      const leftMs = end - clock.now();
+      clock.advance(Math.max(0, Math.min(next, leftMs)));
       await settled();
+      if (next > leftMs) {
+        return;
+      }
     }
-    nowMs = end;
   };
-  return { ...clock, advance };
+  return { now: clock.now, after: clock.after, advance };
 };
 
 /** After every promise that can go on without time passing. */

@@ -1,0 +1,38 @@
+import type { Clock } from '../../runtime/clock.ts';
+
+/** Delay before attempt `attempt` (from 1): doubles from `baseMs` up to `maxMs`, of which a random half is taken off. */
+export const backoffMs = (
+  attempt: number,
+  range: { readonly baseMs: number; readonly maxMs: number },
+  random: () => number,
+): number => {
+  const full = Math.min(range.maxMs, range.baseMs * 2 ** Math.min(attempt - 1, 30));
+  return full * (0.5 + random() / 2);
+};
+
+/** Runs `work` for `ms` at most; rejects when the time is up or `signal` is aborted, even if the work heeds no signal. */
+export const within = async <T>(
+  { clock, ms }: { readonly clock: Clock; readonly ms: number },
+  work: (signal: AbortSignal) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> => {
+  signal?.throwIfAborted();
+  const limit = new AbortController();
+  const { promise: over, reject } = Promise.withResolvers<never>();
+  const end = (reason: unknown): void => {
+    limit.abort(reason);
+    reject(reason);
+  };
+  const onAbort = (): void => end(signal?.reason);
+  const timer = clock.after(ms, () => end(new Error(`no answer within ${Math.ceil(ms / 1000)} s`)));
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work(limit.signal), over]);
+  } finally {
+    timer.cancel();
+    signal?.removeEventListener('abort', onAbort);
+  }
+};
+
+/** The API's `MicroTime`: RFC 3339 with six digits. */
+export const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');
