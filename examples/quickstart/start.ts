@@ -4,9 +4,11 @@
  * the sample call.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -14,11 +16,6 @@ import { parseAllDocuments } from 'yaml';
 
 const root = join(import.meta.dirname, '..', '..');
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
-
-interface RunningServer {
-  readonly url: string;
-  readonly process: ChildProcess;
-}
 
 /** A port that is free now; the server takes it a moment later. */
 const freePort = (): Promise<number> =>
@@ -31,49 +28,70 @@ const freePort = (): Promise<number> =>
     });
   });
 
-const run = (label: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess => {
-  const child = spawn(process.execPath, args, {
-    cwd: root,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const lastWords: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => lastWords.splice(0, lastWords.length - 4, text));
-  }
-  child.once('exit', (code) => {
-    if (code !== null && code !== 0) say(`${label} ended with code ${code}:\n${lastWords.join('')}`);
-  });
-  return child;
-};
+/** The demo servers hand their environment to whoever asks (`get-env`), so they get none of the user's. */
+const demoEnvironment = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
 
-const startEverything = async (): Promise<RunningServer> => {
+const startEverything = async (children: Children): Promise<string> => {
   const port = await freePort();
   const program = join('node_modules', '@modelcontextprotocol', 'server-everything', 'dist', 'index.js');
-  return {
-    url: `http://localhost:${port}/mcp`,
-    process: run('everything', [program, 'streamableHttp'], { PORT: String(port) }),
-  };
+  children.start('everything', [program, 'streamableHttp'], { env: { ...demoEnvironment, PORT: String(port) } });
+  return `http://localhost:${port}/mcp`;
 };
 
-const startPlaywright = async (): Promise<RunningServer> => {
+const startPlaywright = async (children: Children): Promise<string> => {
   const port = await freePort();
   const program = join('node_modules', '@playwright', 'mcp', 'cli.js');
-  return {
-    url: `http://localhost:${port}/mcp`,
-    process: run('playwright', [program, '--headless', '--port', String(port)]),
-  };
+  children.start('playwright', [program, '--headless', '--port', String(port)], { env: demoEnvironment });
+  return `http://localhost:${port}/mcp`;
 };
 
-/** Asks until there is an answer; gives up after a minute with the last reason. */
-const until = async <T>(ask: () => Promise<T>): Promise<T> => {
+/** Three processes that live and die together. */
+class Children {
+  readonly #running = new Set<ChildProcess>();
+  readonly #onLoss: (message: string) => void;
+  #isStopping = false;
+
+  /** `onLoss` is told when one ends although nobody asked it to. */
+  constructor(onLoss: (message: string) => void) {
+    this.#onLoss = onLoss;
+  }
+
+  /** With `isShown` every line of its output is passed on; otherwise only its last words, should it end. */
+  start(
+    label: string,
+    args: readonly string[],
+    options: { readonly env: NodeJS.ProcessEnv; readonly isShown?: boolean },
+  ): void {
+    const child = spawn(process.execPath, args, { cwd: root, env: options.env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#running.add(child);
+    const lines: string[] = [];
+    for (const input of [child.stdout, child.stderr]) {
+      createInterface({ input }).on('line', (line) => {
+        if (options.isShown === true) say(`  │ ${line}`);
+        else lines.splice(0, lines.length - 4, line);
+      });
+    }
+    child.once('close', (code, signal) => {
+      this.#running.delete(child);
+      if (!this.#isStopping) this.#onLoss([`${label} has ended (${signal ?? `code ${code}`})`, ...lines].join('\n  '));
+    });
+  }
+
+  stop(): void {
+    this.#isStopping = true;
+    for (const child of this.#running) child.kill();
+  }
+}
+
+/** Asks until there is an answer, nobody is waiting any more, or a minute is over. */
+const until = async <T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> => {
   const giveUpAt = Date.now() + 60_000;
   for (;;) {
     try {
       return await ask();
     } catch (error) {
       if (Date.now() > giveUpAt) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await setTimeout(100, undefined, { signal });
     }
   }
 };
@@ -118,26 +136,36 @@ const main = async (): Promise<void> => {
   const { values } = parseArgs({
     options: { once: { type: 'boolean', default: false }, dir: { type: 'string', default: 'examples/quickstart' } },
   });
+  const ended = new AbortController();
+  const children = new Children((message) => {
+    say(`\n${message}`);
+    end(1);
+  });
+  const end = (code: number): void => {
+    process.exitCode = code;
+    ended.abort();
+    children.stop();
+  };
+  // Nobody reads any more (`npm start | head`).
+  process.stdout.on('error', () => end(0));
+  process.once('SIGINT', () => end(0)).once('SIGTERM', () => end(0));
+
   const statusFile = resolve(root, values.dir, '.vmcp', 'status.yaml');
   await rm(statusFile, { force: true });
   say('Starting two MCP servers from npm: @modelcontextprotocol/server-everything and @playwright/mcp …');
-  const everything = await startEverything();
-  const playwright = await startPlaywright();
-  const mapping = ['--backend', `everything=${everything.url}`, '--backend', `playwright=${playwright.url}`];
-  say(`Starting vmcp:\n  vmcp-operator local ${values.dir} ${mapping.join(' ')}`);
-  const operator = run('vmcp-operator', [join('operator', 'main.ts'), 'local', values.dir, ...mapping]);
-  const stopAll = (): void => {
-    for (const child of [operator, everything.process, playwright.process]) child.kill();
-  };
-  process.once('SIGINT', stopAll).once('SIGTERM', stopAll);
+  const [everything, playwright] = [await startEverything(children), await startPlaywright(children)];
+  const args = ['local', values.dir, '--backend', `everything=${everything}`, '--backend', `playwright=${playwright}`];
+  say(`Starting vmcp:\n  node operator/main.ts ${args.join(' ')}`);
+  children.start('vmcp', [join('operator', 'main.ts'), ...args], { env: process.env, isShown: true });
   try {
-    await show(await until(() => readyUrl(statusFile)));
+    await show(await until(() => readyUrl(statusFile), ended.signal));
   } catch (error) {
-    stopAll();
-    throw error;
+    if (ended.signal.aborted) return;
+    say(`\n${error instanceof Error ? error.message : String(error)}`);
+    return end(1);
   }
-  if (values.once) stopAll();
-  else say(`\nRunning. A change of ${join(values.dir, 'quickstart.yaml')} takes effect at once; Ctrl-C ends it.`);
+  if (values.once) return end(0);
+  say(`\nRunning. A change of ${join(values.dir, 'quickstart.yaml')} takes effect at once; Ctrl-C ends it.`);
 };
 
 await main();
