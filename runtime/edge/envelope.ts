@@ -134,3 +134,15 @@ export const paramsOf = (envelope: Envelope): Readonly<Record<string, unknown>> 
         unknown
       >)
     : {};
+
+/** JSON text of one member of the params; undefined when it is not there. */
+export const paramText = ({ body, params }: Envelope, name: string): Buffer | undefined => {
+  if (!params) return undefined;
+  let text: Buffer | undefined;
+  readObject(body, params.start, (key, start) => {
+    const end = skipValue(body, start);
+    if (key === name) text = body.subarray(start, end);
+    return end;
+  });
+  return text;
+};

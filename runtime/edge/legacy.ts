@@ -1,7 +1,6 @@
 import type { Call, Caller, Inbound, Message, Reply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import type { Envelope } from './envelope.ts';
-import { paramsOf } from './envelope.ts';
+import { paramsOf, paramText, type Envelope } from './envelope.ts';
 import type { Era } from './era.ts';
 import type { Session, Sessions } from './sessions.ts';
 import { readString } from '../json-bytes.ts';
@@ -111,9 +110,10 @@ const cursorOf = (envelope: Envelope): string | undefined => {
 
 /** Closing a connection cancels nothing in this era; only this notification does. */
 const cancel = (session: Session, envelope: Envelope): void => {
-  const { requestId, reason } = paramsOf(envelope);
+  const { reason } = paramsOf(envelope);
+  const requestId = paramText(envelope, 'requestId');
   const message = typeof reason === 'string' ? reason : 'cancelled by the client';
-  session.cancel(JSON.stringify(requestId), new VmcpError('cancelled', message));
+  if (requestId) session.cancel(requestId, new VmcpError('cancelled', message));
 };
 
 const emptyResult = Buffer.from('{}');

@@ -2,6 +2,7 @@ import type { SessionLinks } from '../backends/index.ts';
 import { isSameCaller, type Caller } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
+import { requestKey } from './request-id.ts';
 
 /** One client's session, from `initialize` to DELETE or until it has been idle for too long. */
 export class Session {
@@ -10,7 +11,7 @@ export class Session {
   /** The protocol revision agreed on. */
   readonly revision: string;
   readonly links: SessionLinks;
-  /** Calls under way, by the JSON text of their id. */
+  /** Calls under way, by their request key. */
   readonly #calls = new Map<string, AbortController>();
   usedAt: number;
 
@@ -32,20 +33,19 @@ export class Session {
     return this.#calls.size === 0;
   }
 
-  /** A call begins; `end` must be called when it is over. */
+  /** A call begins; `end` must be called when it is over. Throws when one with the same id (JSON text) is still under way. */
   begin(id: Buffer): { readonly signal: AbortSignal; readonly end: () => void } {
-    const key = id.toString();
+    const key = requestKey(id);
+    // MCP "Requests": an id must not be used twice in a session. Answers and cancellations could not be told apart.
+    if (this.#calls.has(key)) throw new VmcpError('not_json_rpc', '"id" is that of a request still under way');
     const controller = new AbortController();
     this.#calls.set(key, controller);
-    const end = (): void => {
-      if (this.#calls.get(key) === controller) this.#calls.delete(key);
-    };
-    return { signal: controller.signal, end };
+    return { signal: controller.signal, end: () => void this.#calls.delete(key) };
   }
 
-  /** Ends one call; nothing happens when it is already over. */
-  cancel(id: string, reason: VmcpError): void {
-    this.#calls.get(id)?.abort(reason);
+  /** Ends the call with this id (JSON text); nothing happens when it is already over. */
+  cancel(id: Buffer, reason: VmcpError): void {
+    this.#calls.get(requestKey(id))?.abort(reason);
   }
 
   cancelAll(reason: VmcpError): void {

@@ -407,6 +407,28 @@ describe('cancellation', () => {
     );
   });
 
+  test('knows a call by its id, however it is spelt', async () => {
+    await session.call('a_echo');
+    onCall(() => hang);
+    const answer = session.send('{"jsonrpc":"2.0","id":70,"method":"tools/call","params":{"name":"a_echo"}}');
+    await backend.received(({ body }) => body.includes('"id":70'));
+    await session.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7.0e1}}');
+    assert.equal((await answer).text, '');
+  });
+
+  test('stays possible: a second request under the id of one still under way is refused', async () => {
+    await session.call('a_echo');
+    onCall(() => hang);
+    const call = '{"jsonrpc":"2.0","id":"twice","method":"tools/call","params":{"name":"a_echo"}}';
+    const first = session.send(call);
+    await backend.received(({ body }) => body.includes('"twice"'));
+    const { status, json } = await session.send(call);
+    const { id, error } = json as { id: string; error: { code: number } };
+    assert.deepEqual([status, id, error.code], [400, 'twice', -32600]);
+    await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'twice' } });
+    assert.equal((await first).text, '');
+  });
+
   test("of another session's call does nothing", async () => {
     const other = await openSession(running.url);
     let release = (): void => {};

@@ -71,6 +71,33 @@ describe('sessions', () => {
     assert.throws(() => sessions.create(alice, '2025-11-25'), VmcpError);
   });
 
+  const spellings: readonly (readonly [string, string])[] = [
+    ['7', '7.0'],
+    ['7e0', '7'],
+    ['"slow"', String.raw`"sl\u006fw"`],
+    ['12345678901234567890', '12345678901234567890'],
+  ];
+  for (const [id, spelt] of spellings) {
+    test(`cancel call ${id} when asked for ${spelt}, and take no second one meanwhile`, () => {
+      const { sessions } = make();
+      const session = sessions.create(alice, '2025-11-25');
+      const { signal, end } = session.begin(Buffer.from(id));
+      assert.throws(() => session.begin(Buffer.from(spelt)), VmcpError);
+      session.cancel(Buffer.from(spelt), new VmcpError('cancelled', 'enough'));
+      assert.ok(signal.aborted);
+      end();
+      assert.ok(session.isIdle);
+      session.begin(Buffer.from(spelt)).end();
+    });
+  }
+
+  test('tell calls apart whose ids differ beyond what a number can hold', () => {
+    const { sessions } = make();
+    const session = sessions.create(alice, '2025-11-25');
+    session.begin(Buffer.from('12345678901234567890'));
+    session.begin(Buffer.from('12345678901234567891'));
+  });
+
   test('cancel their calls when they end', () => {
     const { sessions } = make();
     const session = sessions.create(alice, '2025-11-25');
