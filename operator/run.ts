@@ -75,7 +75,7 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
       clock: systemClock,
       random: () => Math.random(),
       unique: () => randomBytes(8).toString('hex'),
-      ask: (podIP, token, signal) => askStatus(pods, { podIP, token }, signal),
+      ask: (podIP, token, signal) => askStatus({ podIP, token }, { dispatcher: pods, clock: systemClock }, signal),
       log,
     },
     stopping.signal,

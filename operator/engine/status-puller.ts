@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import type { StatusReport } from '../../runtime/edge/status-report.ts';
+import type { StatusReport } from '../../runtime/edge/index.ts';
 import { keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import type { PodReports } from '../read/source.ts';
@@ -11,6 +11,8 @@ export interface PullerDeps {
   /** Asks one pod; throws when it does not answer. */
   readonly ask: (podIP: string, token: string, signal: AbortSignal) => Promise<StatusReport>;
   readonly clock: Clock;
+  /** This pod, which had said something or was not asked before, cannot be taken to say anything now. */
+  readonly onSilence: (pod: KubeObject, error: unknown) => void;
   /** The reports of this server are not what they were. */
   readonly onChange: (owner: ObjectKey) => void;
 }
@@ -33,6 +35,9 @@ interface Subject {
 
 /** After a change of the pods or their config the next rounds come soon, so that status follows within seconds. */
 const firstMs = 500;
+
+/** However often a server wants to be asked (spec: `statusReportingInterval` has no lower bound), this is the rest between two rounds. */
+const shortestMs = 1000;
 
 /** Asks the pods of every server for their status, at the interval of the server. */
 export class StatusPuller {
@@ -59,8 +64,9 @@ export class StatusPuller {
     });
   }
 
-  /** From now on ask the pods of this server at this interval. Repeating it with the same interval changes nothing. */
-  follow(key: ObjectKey, uid: string, everyMs: number): void {
+  /** From now on ask the pods of this server at this interval, 1 s at least. Repeating it with the same one changes nothing. */
+  follow(key: ObjectKey, uid: string, intervalMs: number): void {
+    const everyMs = Math.max(shortestMs, intervalMs);
     const known = this.#subjects.get(keyText(key));
     if (known?.uid === uid && known.everyMs === everyMs) {
       return;
@@ -115,12 +121,15 @@ export class StatusPuller {
     this.#again(subject, Math.min(subject.everyMs, subject.delayMs < asked ? firstMs : asked * 2));
   }
 
-  async #askAll({ key, uid }: Subject, { token, signal }: Shift): Promise<PodReports> {
+  async #askAll({ key, uid, reports }: Subject, { token, signal }: Shift): Promise<PodReports> {
     const running = this.#deps.podsOf(key).filter((pod) => addressOf(pod) !== undefined);
     const answers = running.map(async (pod): Promise<readonly [string, StatusReport | 'unreachable']> => {
       try {
         return [pod.metadata.name, await this.#deps.ask(addressOf(pod) ?? '', await token(uid), signal)];
-      } catch {
+      } catch (error) {
+        if (reports.get(pod.metadata.name) !== 'unreachable' && !signal.aborted) {
+          this.#deps.onSilence(pod, error);
+        }
         return [pod.metadata.name, 'unreachable'];
       }
     });

@@ -1,3 +1,4 @@
+import { NoReport } from './ask-status.ts';
 import { clusterCache } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { affectedKeys, belongsTo, ownersOf, ownKeys } from './fan-out.ts';
@@ -52,7 +53,12 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
   );
   const podsOf = (owner: ObjectKey): readonly KubeObject[] =>
     cache.list('Pod', owner.namespace).filter((pod) => belongsTo(kinds, pod, owner));
-  const puller = new StatusPuller({ podsOf, ask: deps.ask, clock, onChange: touch });
+  const onSilence = ({ metadata: { namespace, name } }: KubeObject, error: unknown): void => {
+    // A pod that starts or ends does not answer for a while; one that answers nonsense is worth a look.
+    const level = error instanceof NoReport ? 'warn' : 'debug';
+    log[level]({ namespace, pod: name, error: errorText(error) }, 'a pod does not tell its status');
+  };
+  const puller = new StatusPuller({ podsOf, ask: deps.ask, clock, onSilence, onChange: touch });
   const source = clusterSource({ get: cache.get, list: cache.list, reports: (owner) => puller.reports(owner) });
   const { synced, ended } = cache.start(signal);
   const markSynced = (): void => {

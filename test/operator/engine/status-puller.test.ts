@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StatusPuller } from '../../../operator/engine/status-puller.ts';
 import type { KubeObject, ObjectKey } from '../../../operator/object.ts';
-import type { StatusReport } from '../../../runtime/edge/status-report.ts';
+import type { StatusReport } from '../../../runtime/edge/index.ts';
 import { manualClock } from './manual-clock.ts';
 import type { ManualClock } from './manual-clock.ts';
 
@@ -29,6 +29,8 @@ interface Bench {
   /** `<address> <token>` and when. */
   readonly asked: string[];
   readonly changes: number[];
+  /** Pods that fell silent. */
+  readonly silent: string[];
   pods: readonly KubeObject[];
   toolCount: number;
   readonly stopping: AbortController;
@@ -41,6 +43,7 @@ const startPuller = (): Bench => {
     clock,
     asked: [],
     changes: [],
+    silent: [],
     pods: [pod('a', '10.0.0.1')],
     toolCount: 1,
     stopping,
@@ -52,6 +55,7 @@ const startPuller = (): Bench => {
       bench.asked.push(`${podIP} ${token}@${clock.now()}`);
       return podIP === '10.0.0.9' ? Promise.reject(new Error('timeout')) : Promise.resolve(report(bench.toolCount));
     },
+    onSilence: ({ metadata }) => bench.silent.push(metadata.name),
     onChange: () => bench.changes.push(clock.now()),
   });
   puller.start((uid) => Promise.resolve(`for-${uid}`), stopping.signal);
@@ -65,6 +69,16 @@ test('the pods of a followed server are asked soon, then ever more rarely down t
   assert.deepEqual(
     asked,
     [500, 1500, 3500, 7500, 11_500, 15_500].map((at) => `10.0.0.1 for-u1@${at}`),
+  );
+});
+
+test('a server that wants to be asked all the time is asked every second', async () => {
+  const { clock, puller, asked } = startPuller();
+  puller.follow(key, 'u1', 0.000001);
+  await clock.advance(10_500);
+  assert.deepEqual(
+    asked.map((one) => one.split('@')[1]),
+    [500, ...Array.from({ length: 10 }, (_, second) => 1500 + second * 1000)].map(String),
   );
 });
 
@@ -91,6 +105,8 @@ test('a pod that does not answer is said to be unreachable; one that does not ru
       ['b', true],
     ],
   );
+  await bench.clock.advance(8000);
+  assert.deepEqual(bench.silent, ['b'], 'its silence is told once');
 });
 
 test('a change of the pods brings the next question forward', async () => {

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { StatusReport } from './edge/index.ts';
+
+/** Free text of a process that is not trusted to be short. */
+const text = (longest: number) =>
+  z.string().transform((given) => (given.length <= longest ? given : `${given.slice(0, longest - 1)}…`));
+
+const count = z.int().min(0).max(1_000_000);
+
+const name = z.string().max(253);
+
+/**
+ * What a body of `GET /status` is taken for by those who ask: anybody may run as a pod, so the numbers of things have bounds
+ * and long texts are cut. Keys that are not known are left out: the process may be newer than who asks.
+ */
+export const statusReportSchema: z.ZodType<StatusReport> = z.object({
+  version: z.string().max(128),
+  config: z.object({
+    hash: z.string().max(128),
+    refused: z
+      .array(text(1024))
+      .transform((lines) => lines.slice(0, 100))
+      .exactOptional(),
+  }),
+  toolCount: count,
+  backends: z
+    .array(
+      z.object({
+        name,
+        status: z.enum(['ready', 'degraded', 'unavailable', 'unauthenticated', 'unknown']),
+        message: text(1024).exactOptional(),
+        lastHealthCheck: z.iso.datetime().max(64).exactOptional(),
+        consecutiveFailures: count,
+        toolCount: count,
+      }),
+    )
+    .max(5000),
+  collisions: z
+    .array(z.object({ name: text(1024), keptBy: name, lostBy: name }))
+    .transform((collisions) => collisions.slice(0, 100)),
+});
