@@ -44,9 +44,14 @@ const classify = (bytes: Buffer, { id, method, result, error }: Members): Server
   return error && isObject(bytes, error.start) ? { kind: 'error', id, error } : undefined;
 };
 
+/** Longest id that is taken from anybody, in bytes of JSON text. */
+export const MAX_ID_BYTES = 256;
+
 /** Whether `span` holds the very id we sent, perhaps spelt differently (`1` and `1.0`, escapes). */
 export const isSameId = (bytes: Buffer, span: Span, id: Buffer): boolean => {
   if (span.end - span.start === id.length && bytes.compare(id, 0, id.length, span.start, span.end) === 0) return true;
+  // Every byte of an id of ours may be spelt as an escape of six, and no further.
+  if (span.end - span.start > 6 * MAX_ID_BYTES) return false;
   return JSON.parse(bytes.toString('utf8', span.start, span.end)) === JSON.parse(id.toString());
 };
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
+import { CallStream } from './call-stream.ts';
 import { handshake, type OpenSession } from './handshake.ts';
 import { patiently } from './patience.ts';
 import { isAnswerTo, isSameId, readServerMessage } from './server-message.ts';
@@ -116,38 +117,16 @@ export class BackendSession {
   }
 
   #post(open: OpenSession, call: BackendCall, attention: Attention): Promise<BackendResponse> {
-    const onMessage = (message: Buffer): 'answer' | 'other' => this.#hear(open, message, call);
+    const reply = (response: Buffer): Promise<void> => this.#tell(open, call.fetch, response);
+    const stream = new CallStream({ backend: this.#settings.backend, id: call.id, reply });
     return call.fetch({
       method: 'POST',
       path: open.path,
       headers: open.headers,
       body: call.bytes,
       attention,
-      onMessage,
+      onMessage: stream.hear,
     });
-  }
-
-  /** A message on the call's own stream: its answer, or something that a backend says meanwhile. */
-  #hear(open: OpenSession, bytes: Buffer, call: BackendCall): 'answer' | 'other' {
-    const message = readServerMessage(bytes);
-    if (!message)
-      throw new VmcpError('backend_unavailable', `backend "${this.#settings.backend}" sent what is not JSON-RPC`);
-    if (message.kind === 'response' || message.kind === 'error') {
-      return message.id && isSameId(bytes, message.id, call.id) ? 'answer' : 'other';
-    }
-    if (message.kind === 'request')
-      void this.#reply(open, call, bytes.subarray(message.id.start, message.id.end), message.method);
-    return 'other';
-  }
-
-  /** We advertise no client capabilities, so a backend may ask for nothing but a ping. */
-  #reply(open: OpenSession, call: BackendCall, id: Buffer, method: string): Promise<void> {
-    const outcome = method === 'ping' ? '"result":{}' : '"error":{"code":-32601,"message":"not supported"}';
-    return this.#tell(
-      open,
-      call.fetch,
-      Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":'), id, Buffer.from(`,${outcome}}`)]),
-    );
   }
 
   /**
