@@ -6,8 +6,7 @@ import type { Config, ConfigFile } from './config/index.ts';
 import { accessOf, hostRulesOf, levelOf, offerSettingsOf, wantedBackendsOf } from './config-slices.ts';
 import {
   type Endpoint,
-  endSession,
-  type Era,
+  type EraWithSessions,
   failureOnWire,
   hostCheck,
   legacyEra,
@@ -89,7 +88,6 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const endpoint = mcpEndpoint({
     hosts: () => hosts,
     handle: pipeline(stagesOf({ legacy: legacyOf(config, sessions, offer, phase), backends, offer, log })),
-    endSession: async (request) => endSession({ sessions }, request, authenticateAnonymous(request)),
     newCorrelationId: deps.newCorrelationId,
     onFailure: (error, correlationId) => logFailure(log, error, correlationId),
     isClosing: () => phase.isStopping,
@@ -116,7 +114,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   return { config, log, backends, sessions, endpoint, publicApp: publicServer(endpoint), managementApp, status, phase };
 };
 
-const legacyOf = (config: LiveConfig, sessions: Sessions, offer: Offer, phase: Phase): Era =>
+const legacyOf = (config: LiveConfig, sessions: Sessions, offer: Offer, phase: Phase): EraWithSessions =>
   legacyEra({
     sessions,
     introduce: () => ({
@@ -129,7 +127,7 @@ const legacyOf = (config: LiveConfig, sessions: Sessions, offer: Offer, phase: P
 
 /** Who does what in the one sentence; a stage without a feature yet lets everything through. */
 const stagesOf = (by: {
-  readonly legacy: Era;
+  readonly legacy: EraWithSessions;
   readonly backends: BackendSet;
   readonly offer: Offer;
   readonly log: Log;
@@ -146,10 +144,11 @@ const stagesOf = (by: {
   refuse: (thrown, message, request) => refused(by.log, asVmcpError(thrown), message, request),
 });
 
-const refused = (log: Log, error: VmcpError, { kind, id }: Message, request: Inbound): Reply => {
+const refused = (log: Log, error: VmcpError, message: Message, request: Inbound): Reply => {
   const correlationId = request.correlationId();
+  const method = message.kind === 'call' ? { method: message.call.method } : {};
   logFailure(log, error, correlationId);
-  return { ...failureOnWire(error, { id, isToolCall: kind === 'call', correlationId }), refusal: error };
+  return { ...failureOnWire(error, { id: message.id, ...method, correlationId }), refusal: error };
 };
 
 /** Our own faults need somebody; a backend's are seen in its status; a client's are its own. */

@@ -15,6 +15,8 @@ export const isSameCaller = (a: Caller, b: Caller): boolean =>
 
 /** One HTTP request that has passed the checks of HTTP itself. */
 export interface Inbound {
+  /** DELETE ends a session and has no body. */
+  readonly http: 'POST' | 'DELETE';
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** Names this request in answers and logs; made when first asked for. */
@@ -28,9 +30,13 @@ export type Message =
   /** Answered here: the handshake, lists, notifications. */
   | { readonly kind: 'local'; readonly id: Buffer | undefined; readonly answer: () => Reply | Promise<Reply> };
 
-/** One `tools/call` on its way to the backend that owns the tool. */
+/** Methods that go to the backend that owns what they name. */
+export type RoutedMethod = 'tools/call';
+
+/** One request on its way to the backend that owns what it names. */
 export interface Call {
   readonly caller: Caller;
+  readonly method: RoutedMethod;
   /** The name the caller used. */
   readonly name: string;
   readonly request: RelayedRequest;
@@ -45,8 +51,8 @@ export interface RelayedRequest {
   readonly bytes: Buffer;
   /** JSON text of the id. */
   readonly id: Buffer;
-  /** Where the value of `params.name` lies. */
-  readonly name: Span;
+  /** Where the value lies that names the target: `params.name` of `tools/call`. */
+  readonly target: Span;
 }
 
 /** Where a name leads. */
@@ -56,8 +62,9 @@ export interface Target {
   readonly ownName: Buffer;
 }
 
-/** The answer to one HTTP request. */
+/** The answer to one HTTP request, tagged by how it is sent: `whole` in one piece. */
 export interface Reply {
+  readonly kind: 'whole';
   readonly status: number;
   /** A complete JSON-RPC message; absent for 202 and for a cancelled request. */
   readonly body?: Buffer;

@@ -1,12 +1,13 @@
 import type { Call, Caller, Inbound, Message, Reply, Target } from './call.ts';
 import type { Fetch } from './outgoing/index.ts';
 
-/** The steps of a request; each room supplies its own, `start.ts` joins them. A step refuses by throwing a VmcpError. */
+/** The steps of a request; each room supplies its own, `assemble.ts` joins them. A step refuses by throwing a VmcpError. */
 export interface Stages {
   readonly audit: Around;
   readonly trace: Around;
   readonly authenticate: (request: Inbound) => Caller | Promise<Caller>;
-  readonly parse: (request: Inbound, caller: Caller) => Message;
+  /** A promise only where something must be waited for, as a session kept elsewhere. */
+  readonly parse: (request: Inbound, caller: Caller) => Message | Promise<Message>;
   /** Which backend a name leads to; unknown and hidden names are refused alike. */
   readonly lookUp: (call: Call) => Target | Promise<Target>;
   readonly authorize: (call: Call, target: Target) => void | Promise<void>;
@@ -27,7 +28,8 @@ export const pipeline =
     stages.audit(request, () =>
       stages.trace(request, async () => {
         const caller = await stages.authenticate(request);
-        const message = stages.parse(request, caller);
+        const parsed = stages.parse(request, caller);
+        const message = parsed instanceof Promise ? await parsed : parsed;
         try {
           return await (message.kind === 'call' ? dispatch(stages, message.call) : message.answer());
         } catch (error) {

@@ -103,14 +103,14 @@ export class Backend {
     const { request } = call;
     try {
       const body = await call.links.to(this).request({
-        bytes: splice(request.bytes, request.name, ownName),
+        bytes: splice(request.bytes, request.target, ownName),
         id: request.id,
         silenceMs: this.#tuning.silenceMs,
         signal: call.signal,
         fetch: prove(this.#connection.fetch),
       });
       this.#catalogue.noteCall(true);
-      return { status: 200, body };
+      return { kind: 'whole', status: 200, body };
     } catch (error) {
       if (error instanceof VmcpError && error.code !== 'cancelled') this.#catalogue.noteCall(false);
       throw error;

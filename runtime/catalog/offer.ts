@@ -1,4 +1,4 @@
-import type { Call, Target } from '../call.ts';
+import type { Call, Caller, Target } from '../call.ts';
 import type { BackendStatus } from '../edge/index.ts';
 import { VmcpError } from '../errors.ts';
 import { buildCatalog, type Catalog, type NamingRule, type SourceTool } from './catalog.ts';
@@ -29,8 +29,8 @@ export interface OfferedBackend {
 export interface Offer {
   readonly catalog: () => Catalog;
   readonly rebuild: () => void;
-  /** JSON text of the result of `tools/list`. Throws `lists_unavailable` under `partialFailureMode: fail`. */
-  readonly listTools: (cursor: string | undefined) => Promise<Buffer>;
+  /** JSON text of the result of `tools/list` for this caller. Throws `lists_unavailable` under `partialFailureMode: fail`. */
+  readonly listTools: (cursor: string | undefined, caller: Caller) => Promise<Buffer>;
   /** Throws `unknown_name`. */
   readonly lookUp: (call: Call) => Target | Promise<Target>;
 }
@@ -39,21 +39,23 @@ export const makeOffer = (deps: OfferDeps): Offer => {
   const { settings, backends } = deps;
   const build = (): Catalog => buildCatalog(backends().map(asSource), settings().naming);
   let catalog = build();
+  /** What this caller is offered; the same for all, as long as no backend's list depends on who asks. */
+  const offeredTo = (_caller: Caller): Catalog => catalog;
   const settled = (): Promise<void> => deps.settled(settings().waitForUnknownMs);
   return {
     catalog: () => catalog,
     rebuild: () => {
       catalog = build();
     },
-    listTools: async (cursor) => {
+    listTools: async (cursor, caller) => {
       await settled();
       if (settings().partialFailureMode === 'fail') refuseWhenDown(backends());
-      return catalog.tools.page(cursor);
+      return offeredTo(caller).tools.page(cursor);
     },
-    lookUp: ({ name }) => {
-      const known = catalog.offered.get(name);
+    lookUp: ({ name, caller }) => {
+      const known = offeredTo(caller).offered.get(name);
       // A client may remember names from before a restart: they are unknown only once every backend has been heard of.
-      return known ?? settled().then(() => catalog.offered.get(name) ?? unknownName());
+      return known ?? settled().then(() => offeredTo(caller).offered.get(name) ?? unknownName());
     },
   };
 };

@@ -9,8 +9,6 @@ export interface EndpointDeps {
   /** The rules of the moment. */
   readonly hosts: () => HostCheck;
   readonly handle: (request: Inbound) => Promise<Reply>;
-  /** DELETE: ends the session. */
-  readonly endSession: (request: Inbound) => Promise<Reply>;
   readonly newCorrelationId: () => string;
   /** Something went wrong that the client is told only by its correlation id. */
   readonly onFailure: (error: VmcpError, correlationId: string) => void;
@@ -45,11 +43,7 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
     } catch (thrown) {
       const error = asVmcpError(thrown);
       if (error.code === 'internal') deps.onFailure(error, correlationId());
-      write(
-        response,
-        failureOnWire(error, { id: undefined, isToolCall: false, correlationId: correlationId() }),
-        extra,
-      );
+      write(response, failureOnWire(error, { id: undefined, correlationId: correlationId() }), extra);
     }
   };
   return {
@@ -85,12 +79,14 @@ const route = (
   switch (request.method) {
     case 'POST': {
       checkMediaTypes(headers['content-type'], headers.accept);
-      return readBody(request, deps.maxBodyBytes).then((body) => deps.handle({ headers, body, correlationId }));
+      return readBody(request, deps.maxBodyBytes).then((body) =>
+        deps.handle({ http: 'POST', headers, body, correlationId }),
+      );
     }
     case 'DELETE':
-      return deps.endSession({ headers, body: noBody, correlationId });
+      return deps.handle({ http: 'DELETE', headers, body: noBody, correlationId });
     case 'OPTIONS':
-      return headers.origin === undefined ? { status: 204 } : { status: 204, headers: PREFLIGHT };
+      return { kind: 'whole', status: 204, ...(headers.origin !== undefined && { headers: PREFLIGHT }) };
     default:
       throw new VmcpError('http_method_not_allowed', 'use POST or DELETE');
   }

@@ -6,28 +6,38 @@ import { readEnvelope, type Envelope } from './envelope.ts';
  * where each request speaks for itself.
  */
 export interface Era {
-  /** What the request is. A refusal throws, or is the message's answer when the id is known. */
-  readonly parse: (envelope: Envelope, request: Inbound, caller: Caller) => Message;
+  /** What the request is; a promise only where something must be waited for. */
+  readonly parse: (envelope: Envelope, request: Inbound, caller: Caller) => Message | Promise<Message>;
+}
+
+/** The era that has sessions, which DELETE ends. */
+export interface EraWithSessions extends Era {
+  readonly end: (request: Inbound, caller: Caller) => Message;
 }
 
 export interface Eras {
-  readonly legacy: Era;
+  readonly legacy: EraWithSessions;
   readonly modern: Era;
 }
 
-/** Each request is of one era, whatever came before it on the connection. */
+/** Each request is of one era, whatever came before it on the connection. Once its id is known, a refusal is its answer. */
 export const parseByEra =
   (eras: Eras) =>
-  (request: Inbound, caller: Caller): Message => {
+  (request: Inbound, caller: Caller): Message | Promise<Message> => {
+    if (request.http === 'DELETE') return eras.legacy.end(request, caller);
     const envelope = readEnvelope(request.body);
-    const era = eras[eraOf(envelope)];
-    try {
-      return era.parse(envelope, request, caller);
-    } catch (error) {
-      const refuse = (): never => {
+    const refusal = (error: unknown): Message => ({
+      kind: 'local',
+      id: envelope.id,
+      answer: () => {
         throw error;
-      };
-      return { kind: 'local', id: envelope.id, answer: refuse };
+      },
+    });
+    try {
+      const message = eras[eraOf(envelope)].parse(envelope, request, caller);
+      return message instanceof Promise ? message.catch(refusal) : message;
+    } catch (error) {
+      return refusal(error);
     }
   };
 

@@ -1,7 +1,7 @@
 export { type Endpoint, mcpEndpoint } from './endpoint.ts';
-export { type Era, parseByEra } from './era.ts';
+export { type EraWithSessions, parseByEra } from './era.ts';
 export { hostCheck, type HostCheck, type HostRules } from './hosts.ts';
-export { endSession, legacyEra } from './legacy.ts';
+export { legacyEra } from './legacy.ts';
 export { managementServer } from './management-server.ts';
 export { modernRefused } from './modern.ts';
 export type { OperatorTokenSettings } from './operator-token.ts';

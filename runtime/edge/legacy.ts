@@ -1,8 +1,8 @@
 import type { Call, Caller, Inbound, Message, Reply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import { paramsOf, paramText, type Envelope } from './envelope.ts';
-import type { Era } from './era.ts';
-import type { Session, Sessions } from './sessions.ts';
+import type { EraWithSessions } from './era.ts';
+import type { Session } from './sessions.ts';
 import { readString } from '../json-bytes.ts';
 
 /** Revisions served here, oldest first. */
@@ -10,8 +10,16 @@ export const LEGACY_REVISIONS = ['2025-03-26', '2025-06-18', '2025-11-25'] as co
 
 const LATEST_REVISION = '2025-11-25';
 
+/** Where sessions are kept; a promise where they are kept outside the process. */
+export interface SessionKeeper {
+  readonly create: (caller: Caller, revision: string) => Session | Promise<Session>;
+  /** The caller's session. Throws `session_not_found`. */
+  readonly use: (id: string, caller: Caller) => Session | Promise<Session>;
+  readonly end: (session: Session) => void | Promise<void>;
+}
+
 export interface LegacyDeps {
-  readonly sessions: Sessions;
+  readonly sessions: SessionKeeper;
   /** What `initialize` tells about us, at this moment. */
   readonly introduce: () => {
     readonly serverInfo: { readonly name: string; readonly version: string };
@@ -24,18 +32,32 @@ export interface LegacyDeps {
 }
 
 /** Streamable HTTP with `initialize` and sessions. */
-export const legacyEra = (deps: LegacyDeps): Era => ({
+export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
   parse: (envelope, request, caller) => {
     if (envelope.method === 'initialize') return local(envelope, () => initialize(deps, envelope, caller));
     checkRevision(request);
     const session = sessionOf(deps, request, caller);
-    if (envelope.kind === 'request') return requestIn(deps, session, envelope, caller);
-    if (envelope.method === 'notifications/cancelled') cancel(session, envelope);
-    return local(envelope, () => accepted);
+    const messageOf = (found: Session): Message => messageIn(deps, found, envelope, caller);
+    return session instanceof Promise ? session.then(messageOf) : messageOf(session);
   },
+  end: (request, caller) => ({
+    kind: 'local',
+    id: undefined,
+    answer: async () => {
+      checkRevision(request);
+      await deps.sessions.end(await sessionOf(deps, request, caller));
+      return { kind: 'whole', status: 204 };
+    },
+  }),
 });
 
-const accepted: Reply = { status: 202 };
+const messageIn = (deps: LegacyDeps, session: Session, envelope: Envelope, caller: Caller): Message => {
+  if (envelope.kind === 'request') return requestIn(deps, session, envelope, caller);
+  if (envelope.method === 'notifications/cancelled') cancel(session, envelope);
+  return local(envelope, () => accepted);
+};
+
+const accepted: Reply = { kind: 'whole', status: 202 };
 
 const local = ({ id }: Envelope, answer: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, answer });
 
@@ -49,27 +71,20 @@ const checkRevision = ({ headers }: Inbound): void => {
   );
 };
 
-const sessionOf = ({ sessions }: LegacyDeps, { headers }: Inbound, caller: Caller): Session => {
+const sessionOf = ({ sessions }: LegacyDeps, { headers }: Inbound, caller: Caller): Session | Promise<Session> => {
   const id = headers['mcp-session-id'];
   if (typeof id !== 'string' || id === '')
     throw new VmcpError('session_required', 'Mcp-Session-Id is missing; initialize first');
   return sessions.use(id, caller);
 };
 
-/** Ends the session named by the request; its backends are told. */
-export const endSession = (deps: Pick<LegacyDeps, 'sessions'>, request: Inbound, caller: Caller): Reply => {
-  checkRevision(request);
-  deps.sessions.end(sessionOf(deps as LegacyDeps, request, caller));
-  return { status: 204 };
-};
-
-const initialize = (deps: LegacyDeps, envelope: Envelope, caller: Caller): Reply => {
+const initialize = async (deps: LegacyDeps, envelope: Envelope, caller: Caller): Promise<Reply> => {
   if (!envelope.id) throw new VmcpError('not_json_rpc', 'initialize needs an id');
   if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
   const { protocolVersion } = paramsOf(envelope);
   if (typeof protocolVersion !== 'string') throw new VmcpError('invalid_params', 'params.protocolVersion is missing');
   const revision = LEGACY_REVISIONS.find((served) => served === protocolVersion) ?? LATEST_REVISION;
-  const session = deps.sessions.create(caller, revision);
+  const session = await deps.sessions.create(caller, revision);
   // Only what is built is advertised.
   const result = { protocolVersion: revision, capabilities: { tools: {} }, ...deps.introduce() };
   return { ...answer(envelope.id, Buffer.from(JSON.stringify(result))), headers: ['mcp-session-id', session.id] };
@@ -94,8 +109,9 @@ const callIn = (session: Session, { body, name }: Envelope, id: Buffer, caller: 
   const { signal, end } = session.begin(id);
   const call: Call = {
     caller,
+    method: 'tools/call',
     name: readString(body, name),
-    request: { bytes: body, id, name },
+    request: { bytes: body, id, target: name },
     links: session.links,
     signal,
   };
@@ -122,6 +138,7 @@ const beforeResult = Buffer.from(',"result":');
 const afterResult = Buffer.from('}');
 
 const answer = (id: Buffer, result: Buffer): Reply => ({
+  kind: 'whole',
   status: 200,
   body: Buffer.concat([beforeId, id, beforeResult, result, afterResult]),
 });

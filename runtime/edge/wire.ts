@@ -1,3 +1,4 @@
+import type { Reply, RoutedMethod } from '../call.ts';
 import type { ErrorCode, VmcpError } from '../errors.ts';
 
 /** How one kind of failure looks on the wire. */
@@ -39,30 +40,29 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   internal: { http: 500, rpc: -32_603, reason: 'internal' },
 };
 
-export interface WireAnswer {
-  readonly status: number;
-  readonly headers: readonly string[];
-  readonly body?: Buffer;
+export interface FailedRequest {
+  /** JSON text; undefined when it could not be read. */
+  readonly id: Buffer | undefined;
+  /** Picks the form of the backend's failures. Absent: the request is not one that goes to a backend. */
+  readonly method?: RoutedMethod;
+  readonly correlationId: string;
 }
 
-/** What a failed request is answered with. `id` is JSON text; `isToolCall` picks the form of the backend's failures. */
-export const failureOnWire = (
-  error: VmcpError,
-  request: { readonly id: Buffer | undefined; readonly isToolCall: boolean; readonly correlationId: string },
-): WireAnswer => {
+/** What a failed request is answered with. */
+export const failureOnWire = (error: VmcpError, request: FailedRequest): Reply => {
   const row = rows[error.code];
-  const answer = { status: row.http, headers: row.headers ?? [] };
+  const answer = { kind: 'whole', status: row.http, headers: row.headers ?? [] } as const;
   if (error.code === 'cancelled') return answer;
   return { ...answer, body: Buffer.from(failureBody(error, row, request)) };
 };
 
-const failureBody = (error: VmcpError, row: Row, request: Parameters<typeof failureOnWire>[1]): string => {
+const failureBody = (error: VmcpError, row: Row, request: FailedRequest): string => {
   const { correlationId } = request;
   const data = { ...(row.reason && { reason: row.reason }), correlationId };
   const id = request.id?.toString() ?? 'null';
   if (row.rpc === undefined)
     return JSON.stringify({ error: error.code, error_description: error.message, correlationId });
-  if (row.asToolResult && request.isToolCall) {
+  if (row.asToolResult && request.method === 'tools/call') {
     const result = {
       content: [{ type: 'text', text: error.message }],
       isError: true,

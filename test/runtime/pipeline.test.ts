@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { SessionLinks } from '../../runtime/backends/index.ts';
+import type { Caller, Inbound, Reply } from '../../runtime/call.ts';
+import { failureOnWire, legacyEra, modernRefused, parseByEra, Sessions } from '../../runtime/edge/index.ts';
+import { asVmcpError, VmcpError } from '../../runtime/errors.ts';
+import { pipeline, type Stages } from '../../runtime/pipeline.ts';
+import { frozenClock } from '../fixtures/frozen-clock.ts';
+
+const alice: Caller = { kind: 'user', issuer: 'https://idp', subject: 'alice' };
+const bob: Caller = { ...alice, subject: 'bob' };
+
+/** The way of a request with sessions of which one waits to be told, as if they were kept elsewhere. */
+const make = () => {
+  const limits = { ttlMs: 60_000, count: 10 };
+  let last = 0;
+  const newId = () => `s${(last += 1)}`;
+  const sessions = new Sessions(limits, { clock: frozenClock(), newId, newLinks: () => new SessionLinks() });
+  const steps: string[] = [];
+  const legacy = legacyEra({
+    sessions: {
+      create: async (caller, revision) => sessions.create(caller, revision),
+      use: async (id, caller) => sessions.use(id, caller),
+      end: async (session) => sessions.end(session),
+    },
+    introduce: () => ({ serverInfo: { name: 'x', version: '1' }, instructions: '' }),
+    listTools: async (_cursor, caller) => Buffer.from(JSON.stringify({ tools: [], caller: caller.kind })),
+    isStopping: () => false,
+  });
+  const whole = (body: string): Reply => ({ kind: 'whole', status: 200, body: Buffer.from(body) });
+  const stages: Stages = {
+    audit: (request, next) => {
+      steps.push(`audit ${request.http}`);
+      return next();
+    },
+    trace: (_request, next) => next(),
+    authenticate: ({ headers }) => {
+      steps.push('authenticate');
+      if (headers.authorization === 'nobody') throw new VmcpError('internal', 'no');
+      return headers.authorization === 'bob' ? bob : alice;
+    },
+    parse: parseByEra({ legacy, modern: modernRefused }),
+    lookUp: ({ name }) => ({ backend: 'a', ownName: Buffer.from(name) }),
+    authorize: () => {},
+    limit: () => {},
+    outgoingAuth: () => (next) => next,
+    backend: async ({ method, request }) =>
+      whole(`${method} ${request.bytes.toString('utf8', request.target.start, request.target.end)}`),
+    refuse: (error, { id }, request) =>
+      failureOnWire(asVmcpError(error), { id, correlationId: request.correlationId() }),
+  };
+  const handle = pipeline(stages);
+  const ask = (http: Inbound['http'], body: string, headers: Inbound['headers'] = {}) =>
+    handle({ http, body: Buffer.from(body), headers, correlationId: () => 'c' });
+  return { ask, steps, sessions };
+};
+
+const initialize = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}';
+const call = '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}';
+
+describe('the way of every request', () => {
+  test('waits for a session that is kept elsewhere', async () => {
+    const { ask } = make();
+    const opened = await ask('POST', initialize);
+    assert.deepEqual(opened.headers, ['mcp-session-id', 's1']);
+    const answer = await ask('POST', call, { 'mcp-session-id': 's1' });
+    assert.equal(answer.body?.toString(), 'tools/call "echo"');
+    const refusal = await ask('POST', call, { 'mcp-session-id': 's2' });
+    assert.equal(refusal.status, 404);
+    assert.match(refusal.body?.toString() ?? '', /^\{"jsonrpc":"2\.0","id":2,"error":\{"code":-32001/);
+  });
+
+  test('tells a list who asks', async () => {
+    const { ask } = make();
+    await ask('POST', initialize);
+    const list = '{"jsonrpc":"2.0","id":3,"method":"tools/list"}';
+    const { body } = await ask('POST', list, { 'mcp-session-id': 's1' });
+    assert.match(body?.toString() ?? '', /"caller":"user"/);
+  });
+
+  test('is that of DELETE too: audited, authenticated, and refused for the session of another', async () => {
+    const { ask, steps, sessions } = make();
+    await ask('POST', initialize);
+    steps.length = 0;
+    await assert.rejects(ask('DELETE', '', { 'mcp-session-id': 's1', authorization: 'nobody' }), VmcpError);
+    assert.equal((await ask('DELETE', '', { 'mcp-session-id': 's1', authorization: 'bob' })).status, 404);
+    assert.equal(sessions.size, 1);
+    assert.equal((await ask('DELETE', '', { 'mcp-session-id': 's1' })).status, 204);
+    assert.equal(sessions.size, 0);
+    assert.deepEqual(steps.slice(0, 2), ['audit DELETE', 'authenticate']);
+  });
+});
