@@ -1,3 +1,4 @@
+import { GrowingText } from './growing-text.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
 
 const LF = 0x0a;
@@ -7,9 +8,11 @@ const CR = 0x0d;
 export class EventReader {
   readonly #maxBytes: number;
   readonly #onMessage: (data: Buffer) => void;
-  /** Parts of a line whose end has not come yet. */
-  #partial: Buffer[] = [];
-  #data: Buffer[] = [];
+  /** A line whose end has not come yet. */
+  readonly #partial = new GrowingText();
+  /** The event's data lines so far. Most events have one. */
+  #data: Buffer | undefined;
+  readonly #moreData = new GrowingText();
   #bytes = 0;
   #isMessage = true;
   #skipLf = false;
@@ -34,9 +37,8 @@ export class EventReader {
   }
 
   #keep(part: Buffer): void {
-    if (part.length === 0) return;
     this.#count(part.length);
-    this.#partial.push(part);
+    this.#partial.append(part);
   }
 
   #count(bytes: number): void {
@@ -45,33 +47,47 @@ export class EventReader {
   }
 
   #complete(end: Buffer): Buffer {
-    this.#count(end.length);
+    this.#count(end.length + 1);
     if (this.#partial.length === 0) return end;
-    const line = Buffer.concat([...this.#partial, end]);
-    this.#partial = [];
-    return line;
+    this.#partial.append(end);
+    return this.#partial.take();
   }
 
   #line(line: Buffer): void {
     if (line.length === 0) return this.#dispatch();
     const colon = line.indexOf(0x3a);
-    const field = line.toString('latin1', 0, colon < 0 ? line.length : colon);
+    const nameEnd = colon < 0 ? line.length : colon;
+    if (nameEnd > LONGEST_FIELD_NAME) return;
+    const field = line.toString('latin1', 0, nameEnd);
     const value =
       colon < 0 ? line.subarray(line.length) : line.subarray(line[colon + 1] === 0x20 ? colon + 2 : colon + 1);
-    if (field === 'data') this.#data.push(value);
-    if (field === 'event') this.#isMessage = value.length === 0 || value.toString('latin1') === 'message';
+    if (field === 'data') this.#addData(value);
+    if (field === 'event') this.#isMessage = value.length === 0 || value.equals(messageEvent);
+  }
+
+  #addData(value: Buffer): void {
+    if (!this.#data) {
+      this.#data = value;
+      return;
+    }
+    if (this.#moreData.length === 0) this.#moreData.append(this.#data);
+    this.#moreData.append(lineFeed);
+    this.#moreData.append(value);
   }
 
   #dispatch(): void {
-    const [first] = this.#data;
-    const data = this.#data.length === 1 && first ? first : Buffer.concat(withLineFeeds(this.#data));
-    const isMessage = this.#isMessage && data.length > 0;
-    this.#data = [];
+    const data = this.#moreData.length > 0 ? this.#moreData.take() : this.#data;
+    const isMessage = this.#isMessage;
+    this.#data = undefined;
     this.#bytes = 0;
     this.#isMessage = true;
-    if (isMessage) this.#onMessage(data);
+    if (isMessage && data && data.length > 0) this.#onMessage(data);
   }
 }
+
+const LONGEST_FIELD_NAME = 'event'.length;
+const messageEvent = Buffer.from('message');
+const lineFeed = Buffer.from('\n');
 
 const lineEnd = (chunk: Buffer, from: number): number => {
   const lf = chunk.indexOf(LF, from);
@@ -79,8 +95,3 @@ const lineEnd = (chunk: Buffer, from: number): number => {
   const cr = chunk.subarray(from, lf < 0 ? chunk.length : lf).indexOf(CR);
   return cr < 0 ? lf : from + cr;
 };
-
-const lineFeed = Buffer.from('\n');
-
-const withLineFeeds = (lines: readonly Buffer[]): Buffer[] =>
-  lines.flatMap((line, index) => (index === 0 ? [line] : [lineFeed, line]));

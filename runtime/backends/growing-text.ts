@@ -1,0 +1,28 @@
+/** Bytes that come in pieces, kept as one: many small pieces cost no more than their bytes. */
+export class GrowingText {
+  #bytes = Buffer.alloc(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  append(piece: Buffer): void {
+    const needed = this.#length + piece.length;
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    piece.copy(this.#bytes, this.#length);
+    this.#length = needed;
+  }
+
+  /** Everything so far; begins anew. */
+  take(): Buffer {
+    const all = this.#bytes.subarray(0, this.#length);
+    this.#bytes = Buffer.alloc(0);
+    this.#length = 0;
+    return all;
+  }
+}
