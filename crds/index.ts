@@ -3,4 +3,11 @@ export { kinds } from './kinds.ts';
 export type { KindDefinition, PrinterColumn } from './kind.ts';
 export type { ResourceProblem } from './problem.ts';
 export type { Reference } from './refs.ts';
-export { crdManifests, parseResource, type ParsedResource, references, unsupported } from './resources.ts';
+export {
+  crdManifests,
+  parseResource,
+  type ParsedResource,
+  references,
+  referredKinds,
+  unsupported,
+} from './resources.ts';

@@ -34,3 +34,10 @@ export function referencesIn(
   });
   return [...own, ...inside];
 }
+
+/** Every kind that a value of this schema may name. */
+export function kindsReferredTo(node: SchemaNode): readonly string[] {
+  const { properties = {}, additionalProperties, items, refersTo } = node;
+  const inside = [...Object.values(properties), additionalProperties, items].filter((child) => child !== undefined);
+  return [...new Set([...(refersTo === undefined ? [] : [refersTo]), ...inside.flatMap(kindsReferredTo)])];
+}

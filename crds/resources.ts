@@ -7,7 +7,7 @@ import { kinds } from './kinds.ts';
 import type { ResourceProblem } from './problem.ts';
 import { pathText } from './problem.ts';
 import type { Reference } from './refs.ts';
-import { referencesIn } from './refs.ts';
+import { kindsReferredTo, referencesIn } from './refs.ts';
 import type { SchemaNode } from './structural.ts';
 import { problemsIn } from './validate.ts';
 
@@ -65,6 +65,12 @@ function nodeOf(definition: KindDefinition): SchemaNode {
 export function references(kind: string, object: unknown): readonly Reference[] {
   const definition = ownOf<KindDefinition>(kinds, kind);
   return definition === undefined ? [] : referencesIn(nodeOf(definition), object);
+}
+
+/** Every kind that objects of this kind may name. */
+export function referredKinds(kind: string): readonly string[] {
+  const definition = ownOf<KindDefinition>(kinds, kind);
+  return definition === undefined ? [] : kindsReferredTo(nodeOf(definition));
 }
 
 /** What the object asks for that this program does not do yet. */

@@ -47,7 +47,7 @@ const run: Command = async (args, deps) => {
     import('../crds/index.ts'),
   ]);
   const resources = Object.values(kinds).map(({ kind, plural }) => ({ kind, plural, apiVersion: API_VERSION }));
-  const running = await runOperator(options, { env: deps.env, kinds: reconciledKinds, resources });
+  const running = await runOperator(options, { env: deps.env, kinds: reconciledKinds(), resources });
   await new Promise<void>((resolve) => {
     deps.signal.addEventListener('abort', () => resolve(), { once: true });
   });

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { CommandDeps } from './command.ts';
-import { namespacesOf, planEverything } from './plan/everything.ts';
+import { namespacesOf, planEverything } from './everything.ts';
+import { reconciledKinds } from './kinds/index.ts';
 import type { Settings } from './plan/settings.ts';
 import { readManifests } from './read/directory.ts';
 import { problemText } from './read/manifests.ts';
@@ -25,7 +26,11 @@ export const render = async (args: readonly string[], deps: CommandDeps): Promis
   const { objects, problems } = readManifests(options.directory);
   for (const problem of problems) deps.stderr(`${problemText(problem)}\n`);
   if (problems.length > 0) return 1;
-  const planned = planEverything(objectsSource(objects), namespacesOf(objects), options.settings);
+  const planned = planEverything(
+    reconciledKinds(),
+    { source: objectsSource(objects), namespaces: namespacesOf(objects) },
+    options.settings,
+  );
   deps.stdout(joinDocuments(planned.flatMap(({ object, plan }) => planDocuments(object, plan))));
   return 0;
 };

@@ -1,49 +1,32 @@
-import { references } from '../crds/index.ts';
-import type { Reference } from '../crds/index.ts';
-import type { KubeObject, ObjectKey } from './object.ts';
-import { type Accepted, acceptedIn } from './plan/server/accepted.ts';
+import { type KubeObject, type ObjectKey, keyOf } from './object.ts';
+import { type ResolvedReference, lookedUpReferences } from './plan/references.ts';
+import { acceptedIn } from './plan/server/accepted.ts';
+import type { GroupView, ServerBundle, ServerChildren } from './plan/server/bundle.ts';
 import { childName, labelsOf } from './plan/server/names.ts';
 import { serverSpec } from './plan/server/spec.ts';
-import type { PodReports, Source } from './read/source.ts';
+import type { Source } from './read/source.ts';
 
 /** Kinds whose objects join the group they name, in the order that decides when two share a name (decisions "Names"). */
 export const MEMBER_KINDS = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'] as const;
-
-/** Everything that decides what the world of one VirtualMCPServer should be. */
-export interface ServerBundle {
-  readonly server: KubeObject;
-  /** The groups that the newest and the accepted spec name, by name. */
-  readonly groups: ReadonlyMap<string, GroupView>;
-  readonly accepted: Accepted | undefined;
-  readonly children: ServerChildren;
-  readonly reports: PodReports;
-}
-
-/** A group as it is now; `group` is undefined when nobody made it. */
-export interface GroupView {
-  readonly group: KubeObject | undefined;
-  /** In name order; under one name in the order of `MEMBER_KINDS`. */
-  readonly members: readonly KubeObject[];
-}
-
-/** What exists of a server in the cluster. */
-export interface ServerChildren {
-  readonly deployment: KubeObject | undefined;
-  readonly service: KubeObject | undefined;
-  readonly configMaps: readonly KubeObject[];
-  readonly replicaSets: readonly KubeObject[];
-  readonly pods: readonly KubeObject[];
-}
 
 /** Undefined when the server is gone or going: garbage collection does the rest. */
 export const resolveServer = (source: Source, key: ObjectKey): ServerBundle | undefined => {
   const server = source.get('VirtualMCPServer', key.namespace, key.name);
   if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
   const children = childrenOf(source, server);
-  const accepted = source.accepted?.(key) ?? acceptedIn(children.configMaps, children.deployment);
+  const known = source.accepted?.(key) ?? acceptedIn(children.configMaps, children.deployment);
+  const accepted = known && { ...known, references: resolveReferences(source, { ...server, spec: known.spec }) };
   const names = [serverSpec(server).groupRef.name, accepted?.spec.groupRef.name].filter((name) => name !== undefined);
   const groups = new Map(names.map((name) => [name, resolveGroup(source, { ...key, kind: 'MCPGroup', name })]));
-  return Object.freeze({ server, groups, accepted, children, reports: source.reports?.(key) ?? new Map() });
+  const references = resolveReferences(source, server);
+  const reports = source.reports?.(key) ?? new Map();
+  return Object.freeze({ server, references, groups, accepted, children, reports });
+};
+
+/** What the object refers to, as it is now. References never leave the namespace (spec: conventions). */
+export const resolveReferences = (source: Source, object: KubeObject): readonly ResolvedReference[] => {
+  const { namespace } = keyOf(object);
+  return lookedUpReferences(object).map((each) => ({ ...each, target: source.get(each.kind, namespace, each.name) }));
 };
 
 export const resolveGroup = (source: Source, key: ObjectKey): GroupView => ({
@@ -59,20 +42,6 @@ const isMember = (object: KubeObject, group: string): boolean =>
 /** The group an object names, of whatever kind it is. */
 export const groupNameOf = (object: KubeObject): string | undefined =>
   (object['spec'] as { readonly groupRef?: { readonly name?: string } } | undefined)?.groupRef?.name;
-
-/** Whether `object` names `target` anywhere its schema says so, in its own namespace (spec: conventions). */
-export const refersTo = (object: KubeObject, target: KubeObject): boolean =>
-  (object.metadata.namespace ?? '') === (target.metadata.namespace ?? '') &&
-  referencesOf(object).some(({ kind, name }) => kind === target.kind && name === target.metadata.name);
-
-/** Objects never change in place, and every change in a namespace asks all of them: one walk of the schema for each must do. */
-const referencesOf = (object: KubeObject): readonly Reference[] => {
-  const known = walked.get(object) ?? references(object.kind, object);
-  walked.set(object, known);
-  return known;
-};
-
-const walked = new WeakMap<KubeObject, readonly Reference[]>();
 
 const childrenOf = (source: Source, server: KubeObject): ServerChildren => {
   const namespace = server.metadata.namespace ?? 'default';

@@ -1,29 +1,33 @@
 import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
+import { type Contract, newContract } from '../plan/contract.ts';
 import { type EntryBundle, planEntry } from '../plan/entry.ts';
+import { lookedUpKinds } from '../plan/references.ts';
 import type { Source } from '../read/source.ts';
-import { groupNameOf, refersTo } from '../resolve.ts';
+import { resolveReferences } from '../resolve.ts';
 import type { ReconciledKind } from './kind.ts';
+import { referrers } from './referrers.ts';
 
 const KIND = 'MCPServerEntry';
 
-export const mcpServerEntry: ReconciledKind<EntryBundle> = {
-  kind: KIND,
-  owns: [],
-  reads: ['MCPGroup'],
-  resolve,
-  plan: planEntry,
-  affectedBy,
+export const mcpServerEntry = (contract: Contract = newContract()): ReconciledKind<EntryBundle> => {
+  const named = lookedUpKinds(KIND);
+  const referrersOf = referrers();
+  return {
+    kind: KIND,
+    owns: [],
+    reads: named,
+    resolve,
+    plan: (bundle) => planEntry(bundle, contract),
+    affectedBy: (source, changed) => {
+      if (!named.includes(changed.kind)) return [];
+      const { kind, namespace, name } = keyOf(changed);
+      return referrersOf(source.list(KIND, namespace), { kind, name }).map(keyOf);
+    },
+  };
 };
 
-function resolve(source: Source, key: ObjectKey): EntryBundle | undefined {
+const resolve = (source: Source, key: ObjectKey): EntryBundle | undefined => {
   const entry: KubeObject | undefined = source.get(KIND, key.namespace, key.name);
   if (entry === undefined || entry.metadata.deletionTimestamp !== undefined) return undefined;
-  const groupName = groupNameOf(entry) ?? '';
-  return Object.freeze({ entry, groupName, hasGroup: source.get('MCPGroup', key.namespace, groupName) !== undefined });
-}
-
-function affectedBy(source: Source, changed: KubeObject): readonly ObjectKey[] {
-  if (changed.kind !== 'MCPGroup') return [];
-  const entries = source.list(KIND, changed.metadata.namespace ?? '');
-  return entries.filter((entry) => refersTo(entry, changed)).map(keyOf);
-}
+  return Object.freeze({ entry, references: resolveReferences(source, entry) });
+};

@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectKey } from '../object.ts';
-import { startupHashOf } from '../plan/contract.ts';
-import { type Planned, namespacesOf, planEverything } from '../plan/everything.ts';
+import { type Planned, namespacesOf, planEverything } from '../everything.ts';
+import { reconciledKinds } from '../kinds/index.ts';
 import type { Accepted } from '../plan/server/accepted.ts';
 import { serverSpec } from '../plan/server/spec.ts';
 import type { Settings } from '../plan/settings.ts';
@@ -31,6 +31,7 @@ export interface LocalSessionDeps {
 export class LocalSession {
   readonly #options: LocalOptions;
   readonly #deps: LocalSessionDeps;
+  readonly #kinds = reconciledKinds();
   readonly #accepted = new Map<string, Accepted>();
   #objects: readonly KubeObject[] = [];
   #settings: Settings;
@@ -85,7 +86,7 @@ export class LocalSession {
       reports: ({ name }: ObjectKey) => this.#deps.runtimes.reports(name),
       accepted: ({ name }: ObjectKey) => this.#accepted.get(name),
     };
-    return planEverything(source, namespacesOf(this.#objects), this.#settings);
+    return planEverything(this.#kinds, { source, namespaces: namespacesOf(this.#objects) }, this.#settings);
   }
 
   /** Answers why servers cannot be served. */
@@ -93,8 +94,9 @@ export class LocalSession {
     const wanted = new Map<string, WantedRuntime>();
     for (const { object, plan } of planned) {
       const port = this.#settings.local?.ports[object.metadata.name];
-      if (object.kind !== 'VirtualMCPServer' || plan.config === undefined || port === undefined) continue;
-      wanted.set(object.metadata.name, { files: plan.config, port, startupHash: startupHashOf(plan.config) });
+      const { config: files, startupHash } = plan;
+      if (files === undefined || startupHash === undefined || port === undefined) continue;
+      wanted.set(object.metadata.name, { files, port, startupHash });
     }
     const failures = await this.#deps.runtimes.apply(wanted);
     this.#isIncomplete = failures.size > 0;

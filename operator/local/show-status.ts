@@ -1,4 +1,4 @@
-import type { Planned } from '../plan/everything.ts';
+import type { Planned } from '../everything.ts';
 import type { PlannedCondition } from '../plan/plan.ts';
 
 interface ServerStatus {

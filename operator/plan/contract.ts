@@ -9,10 +9,12 @@ import {
   operationalSchema,
   renderBackends,
   renderConfig,
+  startupKeysOf,
   unsupportedIn,
 } from '../../runtime/config/index.ts';
 import { hashOf } from './canonical.ts';
 import type { ConfigFiles } from './plan.ts';
+import { remembered } from './remembered.ts';
 import type { BackendConfigEntry, ServerSpec } from './server/spec.ts';
 
 /** Why a value may not be served: it is wrong, or it asks for what does not exist yet. */
@@ -24,21 +26,54 @@ export interface Refusal {
 
 type Value = Readonly<Record<string, unknown>>;
 
-/** Fields of a resource that the operator, or the runtime behind it, does not act on yet (decisions "Not supported yet"). */
-export const unsupportedFields = (kind: string, spec: unknown): readonly Refusal[] =>
+/** What the two config files say. */
+export interface FilesInput {
+  /** Built from resources whose schema embeds the file's; the refusals tell if it is wrong after all. */
+  readonly main: Value;
+  readonly found: readonly BackendConfigEntry[];
+}
+
+/** The files, and what the runtime itself would say about them: nothing that it would refuse is ever written. */
+export interface CheckedFiles {
+  readonly files: ConfigFiles;
+  /** Over the keys that cannot change live: a new one needs new pods. */
+  readonly startupHash: string;
+  readonly refusals: readonly Refusal[];
+}
+
+/** What the schemas of the runtime and of the resources say about a plan. */
+export interface Contract {
+  /** Fields of a resource that the operator, or the runtime behind it, does not act on yet (decisions "Not supported yet"). */
+  unsupportedFields(kind: string, spec: unknown): readonly Refusal[];
+  /** What the runtime would refuse in a single backend, so that it cannot take the others down with it. */
+  backendRefusals(entry: BackendConfigEntry): readonly Refusal[];
+  filesOf(input: FilesInput): CheckedFiles;
+  /** spec: config.operational.failureHandling.statusReportingInterval, in milliseconds; of a spec that is refused, the default. */
+  statusIntervalMs(spec: ServerSpec): number;
+}
+
+/**
+ * Rendering and checking cost milliseconds, and most plans are made because of a pod or its report: what was said about a
+ * value is remembered, per instance, for as many values as a large cluster has servers and backends.
+ */
+export const newContract = (): Contract => {
+  const fields = remembered(unsupportedFields, 4096);
+  const interval = remembered(intervalMs, 1024);
+  return {
+    unsupportedFields: (kind, spec) => fields({ kind, spec }),
+    backendRefusals: remembered(backendRefusals, 4096),
+    filesOf: remembered(filesOf, 1024),
+    statusIntervalMs: ({ config }) => interval(config?.['operational'] ?? {}),
+  };
+};
+
+const unsupportedFields = ({ kind, spec }: { readonly kind: string; readonly spec: unknown }): readonly Refusal[] =>
   unsupported(kind, { spec }).map(({ path, reason, remedy }) => ({
     reason: 'NotSupportedYet',
     message: `${path}: ${reason}; ${remedy}`,
   }));
 
-/** What the runtime itself would say about these files: nothing that it would refuse is ever written. */
-export const refusalsOf = (files: ConfigFiles): readonly Refusal[] => {
-  const loaded = loadConfig(Object.entries(files).map(([name, text]) => ({ name, text })));
-  return loaded.ok ? [] : loaded.problems.map((each) => ({ reason: 'Invalid', message: formatProblem(each) }));
-};
-
-/** The same for a single backend, so that one that is refused cannot take the others down with it. */
-export const backendRefusals = (entry: BackendConfigEntry): readonly Refusal[] => {
+const backendRefusals = (entry: BackendConfigEntry): readonly Refusal[] => {
   const missing = unsupportedIn(backendsFileSchema, { backends: [entry] });
   if (missing.length > 0) {
     return missing.map(({ reason, remedy }) => ({ reason: 'NotSupportedYet', message: `${reason}; ${remedy}` }));
@@ -50,15 +85,23 @@ export const backendRefusals = (entry: BackendConfigEntry): readonly Refusal[] =
   }));
 };
 
-/** The operator builds the value from resources whose schema embeds the file's; `refusalsOf` tells if it is wrong after all. */
-export const renderMain = (value: Value): string => renderConfig(value as ConfigInput);
+const filesOf = ({ main, found }: FilesInput): CheckedFiles => {
+  const files = { 'config.yaml': renderMain(main), 'backends.yaml': renderBackends({ backends: [...found] }) };
+  const startupHash = hashOf(startupKeysOf(main as ConfigInput), 16);
+  return Object.freeze({ files: Object.freeze(files), startupHash, refusals: refusalsOf(files) });
+};
 
-export const renderFound = (backends: readonly BackendConfigEntry[]): string =>
-  renderBackends({ backends: [...backends] });
+const refusalsOf = (files: ConfigFiles): readonly Refusal[] => {
+  const loaded = loadConfig(Object.entries(files).map(([name, text]) => ({ name, text })));
+  return loaded.ok ? [] : loaded.problems.map((each) => ({ reason: 'Invalid', message: formatProblem(each) }));
+};
 
-/** Hash over the keys of the rendered config that cannot change live: a new one needs new pods. */
-export const startupHashOf = (files: ConfigFiles): string =>
-  hashOf(Object.fromEntries(Object.entries(valueOf(files['config.yaml'])).filter(([key]) => isStartupKey(key))), 16);
+const renderMain = (value: Value): string => renderConfig(value as ConfigInput);
+
+const intervalMs = (operational: unknown): number => {
+  const { data = operationalSchema.parse({}) } = operationalSchema.safeParse(operational);
+  return data.failureHandling.statusReportingInterval;
+};
 
 /** `files` with the start-up keys of `old`: what a pod that started with `old` can take live. */
 export const withStartupKeysOf = (files: ConfigFiles, old: ConfigFiles): ConfigFiles => {
@@ -85,10 +128,4 @@ const valueOf = (text: string | undefined): Value => {
   } catch {
     return {};
   }
-};
-
-/** spec: config.operational.failureHandling.statusReportingInterval, in milliseconds; of a spec that is refused, the default. */
-export const statusIntervalMs = (spec: ServerSpec): number => {
-  const { data = operationalSchema.parse({}) } = operationalSchema.safeParse(spec.config?.['operational'] ?? {});
-  return data.failureHandling.statusReportingInterval;
 };

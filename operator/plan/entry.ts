@@ -1,32 +1,33 @@
 import type { KubeObject } from '../object.ts';
 import { warningsOf, fact } from './conditions.ts';
-import { unsupportedFields } from './contract.ts';
+import type { Contract } from './contract.ts';
 import { urlProblem } from './entry-url.ts';
 import type { Plan, PlannedCondition } from './plan.ts';
+import { type ResolvedReference, missingReferences, referenceConditions } from './references.ts';
 
-/** An MCPServerEntry and whether the group it names exists. */
+/** An MCPServerEntry and what it refers to. */
 export interface EntryBundle {
   readonly entry: KubeObject;
-  readonly groupName: string;
-  readonly hasGroup: boolean;
+  readonly references: readonly ResolvedReference[];
 }
 
 /** An entry has no children: it is checked here and served by whoever serves its group. */
-export const planEntry = (bundle: EntryBundle): Plan => {
-  const conditions = [valid(bundle.entry), groupResolved(bundle)];
-  const [{ status: isValid }] = conditions as [PlannedCondition];
+export const planEntry = ({ entry, references }: EntryBundle, contract: Contract): Plan => {
+  const isValid = valid(entry, contract);
+  const conditions = [isValid, ...referenceConditions(references)];
+  const isComplete = missingReferences(references).length === 0;
   return {
     status: {
-      phase: isValid === 'False' ? 'Failed' : bundle.hasGroup ? 'Valid' : 'Pending',
-      ...(bundle.entry.metadata.generation !== undefined && { observedGeneration: bundle.entry.metadata.generation }),
+      phase: isValid.status === 'False' ? 'Failed' : isComplete ? 'Valid' : 'Pending',
+      ...(entry.metadata.generation !== undefined && { observedGeneration: entry.metadata.generation }),
       conditions,
     },
     events: warningsOf(conditions),
   };
 };
 
-const valid = (entry: KubeObject): PlannedCondition => {
-  const unsupported = unsupportedFields('MCPServerEntry', entry['spec']);
+const valid = (entry: KubeObject, contract: Contract): PlannedCondition => {
+  const unsupported = contract.unsupportedFields('MCPServerEntry', entry['spec']);
   if (unsupported.length > 0) {
     return fact('Valid', false, 'NotSupportedYet', unsupported.map(({ message }) => message).join('; '));
   }
@@ -35,13 +36,3 @@ const valid = (entry: KubeObject): PlannedCondition => {
     ? fact('Valid', true, 'Valid', 'the entry can be served')
     : fact('Valid', false, 'InvalidUrl', `spec.remoteUrl: ${wrong}`);
 };
-
-const groupResolved = ({ groupName, hasGroup }: EntryBundle): PlannedCondition =>
-  hasGroup
-    ? fact('GroupResolved', true, 'GroupFound', `MCPGroup ${groupName}`)
-    : fact(
-        'GroupResolved',
-        false,
-        'GroupNotFound',
-        `no MCPGroup ${groupName} in this namespace; create it or change spec.groupRef`,
-      );

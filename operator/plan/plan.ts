@@ -15,6 +15,8 @@ export interface Plan {
   readonly events: readonly PlannedEvent[];
   /** The config files the runtime reads, by file name; absent for kinds without a runtime and while nothing may be served. */
   readonly config?: ConfigFiles;
+  /** Hash over those keys of `config` that cannot change live. */
+  readonly startupHash?: string;
   /** What the newest spec renders to although it may not be served (`Valid=False`): for people to read, never applied. */
   readonly withheld?: ConfigFiles;
   /** How often the pods are asked for their report; absent: they are not asked. */

@@ -126,8 +126,8 @@ describe('the chart', () => {
     const plurals = (names: readonly string[]): string[] => [
       ...new Set(names.flatMap((name) => pluralOf.get(name) ?? [])),
     ];
-    const reconciled = reconciledKinds.map(({ kind }) => kind);
-    const read = reconciledKinds.flatMap(({ kind, reads }) => [kind, ...reads]);
+    const reconciled = reconciledKinds().map(({ kind }) => kind);
+    const read = reconciledKinds().flatMap(({ kind, reads }) => [kind, ...reads]);
     const used = watchedRights(API_GROUP, { read: plurals(read), reconciled: plurals(reconciled) });
     assert.deepEqual(single(one(await render(), 'ClusterRole').rules), single(used));
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { references } from '../../crds/index.ts';
+import { referredKinds, references } from '../../crds/index.ts';
 
 const secret = (name: string) => ({ name, key: 'a' });
 
@@ -55,4 +55,20 @@ test('a reference without a name, or in a field that nobody knows, is none', () 
   const spec = { groupRef: { name: '' }, unheardOf: { groupRef: { name: 'tools' } } };
   assert.deepEqual(references('VirtualMCPServer', { spec }), []);
   assert.deepEqual(references('Unheard', { spec }), []);
+});
+
+test('the kinds that a kind may name follow from its schema, each once', () => {
+  assert.deepEqual([...referredKinds('VirtualMCPServer')].sort(), [
+    'ConfigMap',
+    'EmbeddingServer',
+    'MCPExternalAuthConfig',
+    'MCPGroup',
+    'MCPOIDCConfig',
+    'MCPTelemetryConfig',
+    'MCPToolConfig',
+    'Secret',
+    'VirtualMCPCompositeToolDefinition',
+  ]);
+  assert.deepEqual(referredKinds('MCPGroup'), []);
+  assert.deepEqual(referredKinds('Unheard'), []);
 });

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../object.ts';
-import { type Refusal, backendRefusals, unsupportedFields } from '../contract.ts';
+import type { Contract, Refusal } from '../contract.ts';
 import { urlProblem } from '../entry-url.ts';
 import type { Settings } from '../settings.ts';
 import { type BackendConfigEntry, type ServerSpec, sourceOf } from './spec.ts';
@@ -48,12 +48,16 @@ const located = (backend: BackendConfigEntry, { local }: Settings): BackendConfi
 });
 
 /** One backend per member of the group, in name order. */
-export const discoveredBackends = (members: readonly KubeObject[], settings: Settings): readonly PlannedBackend[] =>
+export const discoveredBackends = (
+  members: readonly KubeObject[],
+  settings: Settings,
+  contract: Contract,
+): readonly PlannedBackend[] =>
   members.map((member, index) => {
     const url = urlOf(member, settings);
     const isSafe = url !== undefined && urlProblem(url) === undefined;
     const entry = isSafe ? entryOf(member, url) : undefined;
-    const withheld = whyWithheld({ member, earlier: members.slice(0, index), entry, settings });
+    const withheld = whyWithheld({ member, earlier: members.slice(0, index), entry, settings, contract });
     return {
       name: member.metadata.name,
       kind: member.kind,
@@ -91,6 +95,7 @@ interface Candidate {
   readonly earlier: readonly KubeObject[];
   readonly entry: BackendConfigEntry | undefined;
   readonly settings: Settings;
+  readonly contract: Contract;
 }
 
 /** Reasons not to contact a member, in the order they are looked for; the first one counts. */
@@ -141,11 +146,11 @@ function noWorkload({ member, entry, settings }: Candidate): Withheld | undefine
 }
 
 /** Contacting a backend without what its manifest asks for (authentication, headers, a CA) would fail open. */
-function unsupported({ member, settings }: Candidate): Withheld | undefined {
+function unsupported({ member, settings, contract }: Candidate): Withheld | undefined {
   const isMapped = settings.local?.backends[member.metadata.name] !== undefined;
   const fields = Object.entries(member['spec'] as Readonly<Record<string, unknown>>);
   const asked = isMapped ? fields.filter(([field]) => !FIELDS_OF_PODS.has(field)) : fields;
-  return withheldFor(member, unsupportedFields(member.kind, Object.fromEntries(asked)));
+  return withheldFor(member, contract.unsupportedFields(member.kind, Object.fromEntries(asked)));
 }
 
 /** What the pods of a workload would do is the business of whoever started it where it was mapped to. */
@@ -161,8 +166,8 @@ const FIELDS_OF_PODS: ReadonlySet<string> = new Set([
 ]);
 
 /** What the runtime would refuse. */
-function refused({ member, entry }: Candidate): Withheld | undefined {
-  return entry === undefined ? undefined : withheldFor(member, backendRefusals(entry));
+function refused({ member, entry, contract }: Candidate): Withheld | undefined {
+  return entry === undefined ? undefined : withheldFor(member, contract.backendRefusals(entry));
 }
 
 const withheldFor = (member: KubeObject, refusals: readonly Refusal[]): Withheld | undefined => {

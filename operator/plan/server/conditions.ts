@@ -1,5 +1,6 @@
 import { fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
+import { referenceConditions } from '../references.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
 import { type Phase, refusalText } from './phase.ts';
@@ -10,6 +11,8 @@ import { sourceOf } from './spec.ts';
 
 /** `docs/status.md` lists types and reasons. Facts are always there, problems only while they exist (decisions "Conditions"). */
 export const serverConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] => [
+  valid(situation),
+  ...referenceConditions(situation.bundle.references),
   ...FACTS.map((condition) => condition(situation, phase)),
   ...PROBLEMS.flatMap((condition) => condition(situation) ?? []),
   ...(isAwaitingReports(situation)
@@ -31,23 +34,11 @@ const conditionsBefore = ({ bundle: { server } }: Situation): readonly PlannedCo
 type Fact = (situation: Situation, phase: Phase) => PlannedCondition;
 type Problem = (situation: Situation) => PlannedCondition | undefined;
 
-const valid: Fact = ({ newest: { refusals } }) => {
+const valid = ({ newest: { refusals } }: Situation): PlannedCondition => {
   const [first] = refusals;
   return first === undefined
     ? fact('Valid', true, 'Valid', 'the spec can be served')
     : fact('Valid', false, first.reason, refusalText(refusals));
-};
-
-const groupResolved: Fact = ({ newest }) => {
-  const name = newest.spec.groupRef.name;
-  return newest.group.group === undefined
-    ? fact(
-        'GroupResolved',
-        false,
-        'GroupNotFound',
-        `no MCPGroup ${name} in this namespace; create it or change spec.groupRef`,
-      )
-    : fact('GroupResolved', true, 'GroupFound', `MCPGroup ${name}`);
 };
 
 const backendsDiscovered: Fact = ({ newest, served }) => {
@@ -90,7 +81,7 @@ const statusReachable: Fact = (situation) => {
     : undecided('StatusReachable', 'NoPodsAsked', 'no pod has been asked yet');
 };
 
-const FACTS: readonly Fact[] = [valid, groupResolved, backendsDiscovered, backendsRoutable, statusReachable, ready];
+const FACTS: readonly Fact[] = [backendsDiscovered, backendsRoutable, statusReachable, ready];
 
 const withheld =
   (type: string, reasons: readonly string[]): Problem =>

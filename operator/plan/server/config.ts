@@ -1,6 +1,5 @@
 import type { KubeObject } from '../../object.ts';
-import { renderFound, renderMain } from '../contract.ts';
-import type { ConfigFiles } from '../plan.ts';
+import type { FilesInput } from '../contract.ts';
 import type { Settings } from '../settings.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
@@ -19,7 +18,7 @@ export interface ConfigInput {
 }
 
 /** Content of `config.yaml`: `spec.config`, under what `spec` itself says (spec: precedence), plus the file-only keys. */
-export const configValue = (input: ConfigInput): Value => {
+const configValue = (input: ConfigInput): Value => {
   const { server, spec } = input;
   const { backends: _static, incomingAuth: _incoming, outgoingAuth: _outgoing, ...passedOn } = spec.config ?? {};
   return present({
@@ -35,10 +34,10 @@ export const configValue = (input: ConfigInput): Value => {
   });
 };
 
-/** Both files as text. The backends found in the group are a file of their own, since they change while pods run. */
-export const configFiles = (input: ConfigInput): ConfigFiles => ({
-  'config.yaml': renderMain(configValue(input)),
-  'backends.yaml': renderFound(hasStaticBackends(input.spec) ? [] : rendered(input.backends)),
+/** What both files say. The backends found in the group are a file of their own, since they change while pods run. */
+export const filesInput = (input: ConfigInput): FilesInput => ({
+  main: configValue(input),
+  found: hasStaticBackends(input.spec) ? [] : rendered(input.backends),
 });
 
 const rendered = (backends: readonly PlannedBackend[]): readonly BackendConfigEntry[] =>

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../object.ts';
-import type { ServerBundle } from '../../resolve.ts';
+import type { ServerBundle } from './bundle.ts';
 import { formatVersionOf, withStartupKeysOf } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
 import type { Settings } from '../settings.ts';

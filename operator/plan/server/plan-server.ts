@@ -1,38 +1,37 @@
-import type { ServerBundle } from '../../resolve.ts';
+import type { ServerBundle } from './bundle.ts';
 import { warningsOf } from '../conditions.ts';
 import type { Plan, PlannedCondition, PlannedEvent } from '../plan.ts';
-import { statusIntervalMs } from '../contract.ts';
-import type { Settings } from '../settings.ts';
 import { serverConditions } from './conditions.ts';
 import { urlOf } from './names.ts';
 import { objectsOf } from './objects.ts';
 import { type Phase, phaseOf } from './phase.ts';
-import { type Rendering, isAcceptable, render } from './render.ts';
+import { type PlanDeps, type Rendering, isAcceptable, render } from './render.ts';
 import { isRoutable } from './reports.ts';
 import { type BackendView, type Situation, situationOf } from './situation.ts';
 import { serverSpec } from './spec.ts';
 
 /** The newest spec is always rendered; what is applied is that, or the last good one while it cannot be served. */
-export const planServer = (bundle: ServerBundle, settings: Settings): Plan => {
-  const newest = render(bundle, settings, serverSpec(bundle.server));
-  const served = isAcceptable(newest) ? newest : lastGood(bundle, settings);
+export const planServer = (bundle: ServerBundle, deps: PlanDeps): Plan => {
+  const { settings, contract } = deps;
+  const newest = render(bundle, { spec: serverSpec(bundle.server), references: bundle.references }, deps);
+  const served = isAcceptable(newest) ? newest : lastGood(bundle, deps);
   const situation = situationOf({ bundle, settings, newest, served });
   const phase = phaseOf(situation);
   const conditions = serverConditions(situation, phase);
   return {
     ...applied(situation),
-    ...(settings.local === undefined && { pullStatusEveryMs: statusIntervalMs((served ?? newest).spec) }),
+    ...(settings.local === undefined && { pullStatusEveryMs: contract.statusIntervalMs((served ?? newest).spec) }),
     status: { ...statusOf(situation, phase), conditions },
     events: eventsOf(phase, conditions),
-    ...(served !== undefined && { config: served.files }),
+    ...(served !== undefined && { config: served.files, startupHash: served.startupHash }),
     ...(served !== newest && { withheld: newest.files }),
   };
 };
 
 /** Planned again with today's references, so that a deleted child comes back and a revoked backend goes. */
-const lastGood = (bundle: ServerBundle, settings: Settings): Rendering | undefined => {
+const lastGood = (bundle: ServerBundle, deps: PlanDeps): Rendering | undefined => {
   if (bundle.accepted === undefined) return undefined;
-  const rendering = render(bundle, settings, bundle.accepted.spec, bundle.accepted.files);
+  const rendering = render(bundle, bundle.accepted, deps);
   return rendering.refusals.length === 0 ? rendering : undefined;
 };
 

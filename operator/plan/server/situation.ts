@@ -1,7 +1,7 @@
 import type { BackendReport } from '../../../runtime/edge/status-report.ts';
 import type { KubeObject } from '../../object.ts';
 import type { PodReports } from '../../read/source.ts';
-import type { ServerBundle } from '../../resolve.ts';
+import type { ServerBundle } from './bundle.ts';
 import type { Settings } from '../settings.ts';
 import { whyPodsCannotStart } from './pod-trouble.ts';
 import type { Rendering } from './render.ts';

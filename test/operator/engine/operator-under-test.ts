@@ -32,7 +32,7 @@ export const widgets: KindsUnderTest = {
 };
 
 export const servers: KindsUnderTest = {
-  kinds: reconciledKinds,
+  kinds: reconciledKinds(),
   resources: Object.values(kinds).map(({ kind, plural }) => ({ kind, plural, apiVersion: API_VERSION })),
   group: API_GROUP,
   crds: join(import.meta.dirname, '../../../crds/manifests'),

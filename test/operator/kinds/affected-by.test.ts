@@ -1,13 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mcpGroup } from '../../../operator/kinds/mcp-group.ts';
-import { mcpServerEntry } from '../../../operator/kinds/mcp-server-entry.ts';
-import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts';
+import { mcpServerEntry as newEntryKind } from '../../../operator/kinds/mcp-server-entry.ts';
+import { virtualMcpServer as newServerKind } from '../../../operator/kinds/virtual-mcp-server.ts';
 import { type KubeObject, keyText } from '../../../operator/object.ts';
 import { planGroup } from '../../../operator/plan/group.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import type { Source } from '../../../operator/read/source.ts';
-import { entry, group, server } from '../plan/world.ts';
+import { entry, group, server as unseen } from '../plan/world.ts';
+
+const [virtualMcpServer, mcpServerEntry] = [newServerKind(), newEntryKind()];
+
+/** A server whose newest spec is the one that is served. */
+const server = (...parts: Parameters<typeof unseen>): KubeObject => ({
+  ...unseen(...parts),
+  status: { observedGeneration: 1, conditions: facts({}) },
+});
+
+const facts = (changed: Readonly<Record<string, string>>): readonly object[] =>
+  Object.entries({ Valid: 'True', GroupResolved: 'True', Ready: 'False', ...changed }).map(([type, status]) => ({
+    type,
+    status,
+    reason: 'PodsCannotStart',
+  }));
 
 const other = (): KubeObject => server({ groupRef: { name: 'others' } }, { name: 'other' });
 const source: Source = objectsSource([server(), other(), group(), group('others'), entry('a'), entry('b')]);
@@ -36,11 +51,24 @@ test('a member that moved affects both groups, asked once with what it was and o
   assert.deepEqual(keys, ['VirtualMCPServer/default/demo', 'VirtualMCPServer/default/other']);
 });
 
-test('a server that lives on its last good spec hears of every group: it may be served from another than it names', () => {
-  const status = { conditions: [{ type: 'Ready', reason: 'LastGoodSpecServes' }] };
-  const lastGood = { ...other(), status };
-  const keys = virtualMcpServer.affectedBy(objectsSource([lastGood]), group()).map(keyText);
-  assert.deepEqual(keys, ['VirtualMCPServer/default/other']);
+test('a server that may be served from another spec than the newest hears of every group, whatever its phase says', () => {
+  const statuses = {
+    'nobody has looked at it yet': undefined,
+    'nobody has looked at this generation yet': { observedGeneration: 0, conditions: facts({}) },
+    'its newest spec is invalid': { observedGeneration: 1, conditions: facts({ Valid: 'False' }) },
+    'something that it names is missing': { observedGeneration: 1, conditions: facts({ GroupResolved: 'False' }) },
+  };
+  for (const [why, status] of Object.entries(statuses)) {
+    const unsettled = objectsSource([{ ...other(), status }]);
+    for (const changed of [group(), entry('a')]) {
+      assert.deepEqual(
+        virtualMcpServer.affectedBy(unsettled, changed).map(keyText),
+        ['VirtualMCPServer/default/other'],
+        why,
+      );
+    }
+  }
+  assert.deepEqual(virtualMcpServer.affectedBy(objectsSource([other()]), group()), []);
 });
 
 test('what is neither a group nor a member affects nothing', () => {

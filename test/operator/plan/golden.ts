@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { API_GROUP, parseResource } from '../../../crds/index.ts';
 import type { KubeObject } from '../../../operator/object.ts';
-import { type Planned, namespacesOf, planEverything } from '../../../operator/plan/everything.ts';
+import { type Planned, namespacesOf, planEverything } from '../../../operator/everything.ts';
+import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import type { Settings } from '../../../operator/plan/settings.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import type { PodReports, Source } from '../../../operator/read/source.ts';
@@ -42,7 +43,8 @@ export const planGolden = (input: string): readonly Planned[] => {
   const objects = documents.filter(({ kind }) => kind !== 'Settings' && kind !== 'StatusReport').map(asStored);
   const reports = documents.filter(({ kind }) => kind === 'StatusReport');
   const source: Source = { ...objectsSource(objects), reports: ({ name }) => reportsOf(reports, name) };
-  return planEverything(source, namespacesOf(objects), { ...DEFAULT_SETTINGS, ...settings });
+  const whole = { source, namespaces: namespacesOf(objects) };
+  return planEverything(reconciledKinds(), whole, { ...DEFAULT_SETTINGS, ...settings });
 };
 
 export const goldenText = (planned: readonly Planned[]): string =>

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../../operator/object.ts';
+import { newContract } from '../../../operator/plan/contract.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { planServer } from '../../../operator/plan/server/plan-server.ts';
 import type { Settings } from '../../../operator/plan/settings.ts';
@@ -65,7 +66,7 @@ export interface World {
 export const planOf = ({ objects, reports = new Map(), settings = DEFAULT_SETTINGS }: World): Plan => {
   const bundle = resolveServer({ ...objectsSource(objects), reports: () => reports }, SERVER_KEY);
   if (bundle === undefined) throw new Error('no server demo in this world');
-  return planServer(bundle, settings);
+  return planServer(bundle, { settings, contract: newContract() });
 };
 
 export const planned = (plan: Plan, kind: string): KubeObject => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { type ServerBundle, resolveServer } from '../../../operator/resolve.ts';
+import type { ServerBundle } from '../../../operator/plan/server/bundle.ts';
+import { resolveServer } from '../../../operator/resolve.ts';
 import { SERVER_KEY, availableDeployment, entry, group, ownedByServer, server } from '../plan/world.ts';
 
 const resolve = (...objects: readonly KubeObject[]): ServerBundle => {

@@ -1,0 +1,32 @@
+import type { KubeObject } from '../../object.ts';
+import type { PodReports } from '../../read/source.ts';
+import type { ResolvedReference } from '../references.ts';
+import type { Accepted } from './accepted.ts';
+
+/** Everything that decides what the world of one VirtualMCPServer should be. */
+export interface ServerBundle {
+  readonly server: KubeObject;
+  /** What the newest spec refers to. */
+  readonly references: readonly ResolvedReference[];
+  /** The groups that the newest and the accepted spec name, by name. */
+  readonly groups: ReadonlyMap<string, GroupView>;
+  readonly accepted: (Accepted & { readonly references: readonly ResolvedReference[] }) | undefined;
+  readonly children: ServerChildren;
+  readonly reports: PodReports;
+}
+
+/** A group as it is now; `group` is undefined when nobody made it. */
+export interface GroupView {
+  readonly group: KubeObject | undefined;
+  /** In name order; under one name in the order of `MEMBER_KINDS`. */
+  readonly members: readonly KubeObject[];
+}
+
+/** What exists of a server in the cluster. */
+export interface ServerChildren {
+  readonly deployment: KubeObject | undefined;
+  readonly service: KubeObject | undefined;
+  readonly configMaps: readonly KubeObject[];
+  readonly replicaSets: readonly KubeObject[];
+  readonly pods: readonly KubeObject[];
+}
