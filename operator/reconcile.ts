@@ -86,7 +86,7 @@ const refreshMounts = async (kind: ReconciledKind, owner: KubeObject, { world, s
   if (!kind.owns.includes('ConfigMap')) {
     return;
   }
-  const configMaps = world.cache.ownedBy('ConfigMap', owner.metadata.uid ?? '');
+  const configMaps = world.cache.controlledBy('ConfigMap', owner);
   const pods = world.podsOf(keyOf(owner));
   await markPods(podsToMark(configMaps, pods), world, signal);
 };

@@ -5,14 +5,16 @@ import type { Change } from './store.ts';
 import { trim } from './trim.ts';
 import type { Selection } from '../api/selection.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
+import { isControlledBy } from '../read/controlled.ts';
+import type { Controlled } from '../read/controlled.ts';
 
 /** Everything the operator watches, in memory. */
 export interface Cache {
   /** Throws for a kind that is not watched: a missing watch must not look like a missing object. */
   readonly get: (key: ObjectKey) => KubeObject | undefined;
   readonly list: (kind: string, namespace: string) => readonly KubeObject[];
-  /** Objects of the kind whose owner has this uid. */
-  readonly ownedBy: (kind: string, uid: string) => readonly KubeObject[];
+  /** Objects of the kind that this owner controls. */
+  readonly controlledBy: Controlled;
   /** Takes the server's answer to a write of ours, so that the next look sees it before the watch tells of it. */
   readonly put: (object: KubeObject) => void;
   /** Watches until `signal` is aborted. */
@@ -26,7 +28,7 @@ export interface CacheOptions {
 }
 
 /** Of these kinds only what the operator's own label marks is watched: a cluster is full of others. */
-const onlyOurs = new Set(['Deployment', 'Pod', 'ReplicaSet', 'Service', 'ServiceAccount', 'StatefulSet']);
+const onlyOurs = new Set(['ConfigMap', 'Deployment', 'Pod', 'ReplicaSet', 'Service', 'ServiceAccount', 'StatefulSet']);
 
 /** The values of Secrets are never read. */
 const onlyMetadata = new Set(['Secret']);
@@ -46,7 +48,10 @@ export const clusterCache = (
   return {
     get: (key) => storeOf(key.kind).get(key.namespace, key.name),
     list: (kind, namespace) => storeOf(kind).list(namespace),
-    ownedBy: (kind, uid) => storeOf(kind).ownedBy(uid),
+    controlledBy: (kind, owner) =>
+      storeOf(kind)
+        .ownedBy(owner.metadata.uid ?? '')
+        .filter((object) => isControlledBy(object, owner)),
     put: (object) => storeOf(object.kind).putAnswer(trim(object)),
     start: (signal) => {
       const informers = [...stores].flatMap(([kind, store]) =>

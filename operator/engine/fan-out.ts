@@ -48,7 +48,10 @@ const withoutBookkeeping = (object: KubeObject): unknown => {
 const isOfInterest = ({ kind, owns, reads }: ReconciledKind, object: KubeObject): boolean =>
   object.kind === kind || reads.includes(object.kind) || owns.includes(object.kind);
 
-/** By owner reference, or by our labels for what a controller makes of our children (ReplicaSets, Pods). */
+/**
+ * Who shall look again: by owner reference, or by our labels for what a controller makes of our children (ReplicaSets,
+ * Pods). Good for a look and no more; `isControlledBy` tells whose an object is.
+ */
 export const ownersOf = (kinds: readonly ReconciledKind[], object: KubeObject): readonly ObjectKey[] => {
   const namespace = object.metadata.namespace ?? '';
   const references = object.metadata.ownerReferences ?? [];
@@ -62,7 +65,3 @@ export const ownersOf = (kinds: readonly ReconciledKind[], object: KubeObject): 
   const isOurs = labels['app.kubernetes.io/managed-by'] === fieldManager;
   return isOurs && name !== undefined && kind !== undefined ? [{ kind: kind.kind, namespace, name }] : [];
 };
-
-/** Is this object one of the server's, by owner or by label? */
-export const belongsTo = (kinds: readonly ReconciledKind[], object: KubeObject, owner: ObjectKey): boolean =>
-  ownersOf(kinds, object).some(({ kind, name }) => kind === owner.kind && name === owner.name);

@@ -1,7 +1,7 @@
 import { NoReport } from './ask-status.ts';
 import { clusterCache } from './cache.ts';
 import type { Cache } from './cache.ts';
-import { affectedKeys, belongsTo, ownersOf, ownKeys } from './fan-out.ts';
+import { affectedKeys, ownersOf, ownKeys } from './fan-out.ts';
 import type { OperatorDeps, OperatorOptions } from './operator.ts';
 import { KeyedQueue } from './queue.ts';
 import { StatusPuller } from './status-puller.ts';
@@ -11,7 +11,9 @@ import { keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { errorText } from '../observe/log.ts';
 import { clusterSource } from '../read/cluster.ts';
+import { podsOfDeployment } from '../read/controlled.ts';
 import type { Source } from '../read/source.ts';
+import { Rewrites } from '../write/apply.ts';
 
 /** What every replica does, leading or not: it knows the cluster, and which keys need a look. */
 export interface Watching {
@@ -19,7 +21,9 @@ export interface Watching {
   readonly source: Source;
   readonly queue: KeyedQueue;
   readonly puller: StatusPuller;
+  /** By controller, up to the resource: no other pod is asked, marked or reported. */
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
+  readonly rewrites: Rewrites;
   readonly synced: Promise<void>;
   readonly ended: Promise<void>;
 }
@@ -40,8 +44,12 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
       onFailure: (key, error, delayMs) => log.warn({ key, error: errorText(error), delayMs }, 'reconcile failed'),
     },
   );
+  const rewrites = new Rewrites();
   const touch = (key: ObjectKey): void => queue.touch(keyText(key));
   const onChange = (change: Change): void => {
+    if (change.before !== undefined && change.before.metadata.uid !== change.after?.metadata.uid) {
+      rewrites.forget(change.before.metadata.uid ?? '');
+    }
     podOwners(kinds, change).forEach((owner) => puller.poke(owner));
     (state.isSynced ? affectedKeys(kinds, source, change) : ownKeys(kinds, change)).forEach(touch);
   };
@@ -52,7 +60,10 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
     { api: deps.api, clock, random, onFailure, onChange },
   );
   const podsOf = (owner: ObjectKey): readonly KubeObject[] =>
-    cache.list('Pod', owner.namespace).filter((pod) => belongsTo(kinds, pod, owner));
+    [cache.get(owner)]
+      .filter((object) => object !== undefined)
+      .flatMap((object) => cache.controlledBy('Deployment', object))
+      .flatMap((deployment) => podsOfDeployment(deployment, cache.controlledBy));
   const onSilence = ({ metadata: { namespace, name } }: KubeObject, error: unknown): void => {
     // A pod that starts or ends does not answer for a while; one that answers nonsense is worth a look.
     const level = error instanceof NoReport ? 'warn' : 'debug';
@@ -64,12 +75,17 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
   const markSynced = (): void => {
     state.isSynced = true;
   };
-  return { cache, source, queue, puller, podsOf, synced: synced.then(markSynced), ended };
+  return { cache, source, queue, puller, podsOf, rewrites, synced: synced.then(markSynced), ended };
 };
 
-/** Pods are watched in any case: every runtime that is asked or marked is one. */
+/** Pods are watched in any case, for every runtime that is asked or marked is one, and so is what leads to them. */
 const watchedKinds = (kinds: readonly ReconciledKind[]): readonly string[] => [
-  ...new Set(['Pod', ...kinds.flatMap(({ kind, owns, reads }) => [kind, ...owns, ...reads])]),
+  ...new Set([
+    'Pod',
+    'ReplicaSet',
+    'Deployment',
+    ...kinds.flatMap(({ kind, owns, reads }) => [kind, ...owns, ...reads]),
+  ]),
 ];
 
 const podOwners = (kinds: readonly ReconciledKind[], { before, after }: Change): readonly ObjectKey[] => {

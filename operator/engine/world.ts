@@ -7,7 +7,6 @@ import { keyFromText } from '../object.ts';
 import { errorText } from '../observe/log.ts';
 import { reconcile } from '../reconcile.ts';
 import type { World } from '../reconcile.ts';
-import { Rewrites } from '../write/apply.ts';
 
 /** Reconciling a key in this cluster, with this key for the management ports. */
 export const reconcileIn = (
@@ -26,7 +25,7 @@ export const reconcileIn = (
 };
 
 const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDeps, key: ManagementKey): World => {
-  const { cache, source, podsOf, puller } = watching;
+  const { cache, source, podsOf, puller, rewrites } = watching;
   const { api, clock, unique, log } = deps;
   const events = {
     api,
@@ -40,7 +39,7 @@ const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDep
     settings: { ...options.settings, operatorKeys: key.publicKeys },
     api,
     cache,
-    rewrites: new Rewrites(),
+    rewrites,
     now: clock.now,
     podsOf,
     record: (regarding, planned, signal) => recordEvents(regarding, planned, events, signal),

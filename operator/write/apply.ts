@@ -67,7 +67,10 @@ const applyChild = async (
     }
     const applied = await deps.api.apply(pinned(child, existing), signal);
     deps.cache.put(applied);
-    deps.rewrites.note(child, applied);
+    // Deleted meanwhile, it is not held; nothing would ever forget what is noted of it.
+    if (deps.cache.get(key)?.metadata.uid === applied.metadata.uid) {
+      deps.rewrites.note(child, applied);
+    }
     return undefined;
   } catch (error) {
     if (isRefusal(error)) {
@@ -116,6 +119,7 @@ export class Rewrites {
     return this.#known.get(stored.metadata.uid ?? '') === fingerprint(sent, stored);
   }
 
+  /** The object is gone. */
   forget(uid: string): void {
     this.#known.delete(uid);
   }

@@ -1,4 +1,3 @@
-import type { Rewrites } from './apply.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../engine/cache.ts';
 import { keyOf, keyText } from '../object.ts';
@@ -6,8 +5,7 @@ import type { KubeObject } from '../object.ts';
 
 export interface PruneDeps {
   readonly api: Pick<ApiClient, 'list' | 'remove'>;
-  readonly cache: Pick<Cache, 'list' | 'ownedBy'>;
-  readonly rewrites: Rewrites;
+  readonly cache: Pick<Cache, 'list' | 'controlledBy'>;
 }
 
 /**
@@ -22,13 +20,12 @@ export const prune = async (
 ): Promise<void> => {
   const kept = new Set(planned.objects.map((object) => keyText(keyOf(object))));
   const unplanned = planned.kinds
-    .flatMap((kind) => deps.cache.ownedBy(kind, owner.metadata.uid ?? ''))
+    .flatMap((kind) => deps.cache.controlledBy(kind, owner))
     .filter((object) => !kept.has(keyText(keyOf(object))))
     .filter((object) => object.metadata.deletionTimestamp === undefined);
   for (const object of unplanned) {
     if (!(await isStillNamed(object, deps, signal))) {
       await deps.api.remove(keyOf(object), object.metadata.uid ?? '', signal);
-      deps.rewrites.forget(object.metadata.uid ?? '');
     }
   }
 };

@@ -131,7 +131,9 @@ describe('an operator that runs', () => {
   test('what the resource refers to may come, change and go', async () => {
     await apply(widget('refers', { greeting: 'hello', inputRef: 'input' }));
     await untilField('widget', 'refers', 'status/conditions/0/status', 'False');
-    await cluster.kubectl(['create', 'configmap', 'input', '--from-literal=a=1']);
+    // Of ConfigMaps only those with the operator's label are watched.
+    const metadata = { name: 'input', labels: { 'app.kubernetes.io/managed-by': 'vmcp-operator' } };
+    await apply(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: '1' } }));
     await untilField('widget', 'refers', 'status/inputKeys', 1);
     await cluster.kubectl(['patch', 'configmap', 'input', '--type=merge', '-p', '{"data":{"b":"2"}}']);
     await untilField('widget', 'refers', 'status/inputKeys', 2);

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ApiClient } from '../../../operator/api/client.ts';
+import type { Selection } from '../../../operator/api/selection.ts';
+import type { WatchEvent } from '../../../operator/api/watch.ts';
+import { watchCluster } from '../../../operator/engine/watching.ts';
+import type { Watching } from '../../../operator/engine/watching.ts';
+import type { KubeObject, ObjectMeta } from '../../../operator/object.ts';
+import { manualClock, settled } from './manual-clock.ts';
+import { widgetKind } from './widget.ts';
+
+const object = (kind: string, name: string, metadata: Partial<ObjectMeta> = {}, more: object = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name, namespace: 'here', uid: `uid-${name}`, resourceVersion: '5', ...metadata },
+  ...more,
+});
+
+/** As the owner references of a controller's objects are. */
+const controlledBy = (kind: string, name: string, controller = true): Partial<ObjectMeta> => ({
+  ownerReferences: [{ apiVersion: 'v1', kind, name, uid: `uid-${name}`, controller }],
+});
+
+const labels = {
+  'app.kubernetes.io/name': 'vmcp',
+  'app.kubernetes.io/instance': 'one',
+  'app.kubernetes.io/managed-by': 'vmcp-operator',
+  'app.kubernetes.io/component': 'widget',
+};
+
+interface Bench {
+  readonly watching: Watching;
+  readonly selections: readonly Selection[];
+  /** The server tells of it. */
+  readonly tell: (type: WatchEvent['type'], about: KubeObject) => Promise<void>;
+}
+
+const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
+  const selections: Selection[] = [];
+  const tellers = new Map<string, (event: WatchEvent) => void>();
+  const unused = (): never => assert.fail('nothing is written here');
+  const api: ApiClient = {
+    list: ({ kind }) => Promise.resolve({ items: objects.filter((each) => each.kind === kind), resourceVersion: '10' }),
+    async *watch(selection) {
+      selections.push(selection);
+      for (;;) {
+        const { promise, resolve } = Promise.withResolvers<WatchEvent>();
+        tellers.set(selection.kind, resolve);
+        yield await promise;
+      }
+    },
+    get: unused,
+    apply: unused,
+    applyStatus: unused,
+    create: unused,
+    replace: unused,
+    mergePatch: unused,
+    remove: unused,
+  };
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const settings = { clusterDomain: 'cluster.local', runtimeImage: 'i', operatorNamespace: 'ops' };
+  const watching = watchCluster(
+    { namespaces: [], settings, identity: 'me', workers: 1, leaderElection: false },
+    { kinds: [widgetKind], api, clock: manualClock(), random: () => 1, unique: () => 'u', ask: unused, log },
+    new AbortController().signal,
+  );
+  await watching.synced;
+  await settled();
+  const tell = async (type: WatchEvent['type'], about: KubeObject): Promise<void> => {
+    tellers.get(about.kind)?.({ type, object: about });
+    await settled();
+  };
+  return { watching, selections, tell };
+};
+
+const owner = object('Widget', 'one');
+const deployment = object('Deployment', 'widget-one', { labels, ...controlledBy('Widget', 'one') });
+const replicaSet = object('ReplicaSet', 'rs', { labels, ...controlledBy('Deployment', 'widget-one') });
+
+test("a server's pods are those of the ReplicaSets of its own Deployment, whatever labels others write on theirs", async () => {
+  const strangers = [
+    object('Pod', 'labelled', { labels }),
+    object('Pod', 'naming-the-resource', { labels, ...controlledBy('Widget', 'one') }),
+    object('Pod', 'naming-but-not-controlled', { labels, ...controlledBy('ReplicaSet', 'rs', false) }),
+    object('Pod', 'elsewhere', { namespace: 'elsewhere', labels, ...controlledBy('ReplicaSet', 'rs') }),
+    object('Pod', 'of-another-deployment', { labels, ...controlledBy('ReplicaSet', 'other') }),
+    object('ReplicaSet', 'other', { labels }),
+  ];
+  const { watching } = await watch(
+    owner,
+    deployment,
+    replicaSet,
+    ...strangers,
+    object('Pod', 'ours', { labels, ...controlledBy('ReplicaSet', 'rs') }),
+  );
+  const pods = watching.podsOf({ kind: 'Widget', namespace: 'here', name: 'one' });
+  assert.deepEqual(
+    pods.map(({ metadata }) => metadata.name),
+    ['ours'],
+  );
+});
+
+test('what another namespace or another controller holds is not removed with what is ours', async () => {
+  const { watching } = await watch(
+    owner,
+    object('ConfigMap', 'ours', { labels, ...controlledBy('Widget', 'one') }),
+    object('ConfigMap', 'elsewhere', { namespace: 'elsewhere', labels, ...controlledBy('Widget', 'one') }),
+    object('ConfigMap', 'shared', { labels, ...controlledBy('Widget', 'one', false) }),
+  );
+  assert.deepEqual(
+    watching.cache.controlledBy('ConfigMap', owner).map(({ metadata }) => metadata.name),
+    ['ours'],
+  );
+});
+
+test('of the kinds that a cluster is full of, only what carries our label is watched', async () => {
+  const { selections } = await watch();
+  const everything = selections.filter(({ labelSelector }) => labelSelector === undefined).map(({ kind }) => kind);
+  assert.deepEqual(everything, ['Widget']);
+});
+
+test('how the server stores an object is forgotten with the object', async () => {
+  const stored = object('Service', 'widget-one', { labels, ...controlledBy('Widget', 'one') }, { spec: { a: 2 } });
+  const sent = { ...stored, spec: { a: 1 } };
+  const { watching, tell } = await watch(owner, stored);
+  watching.rewrites.note(sent, stored);
+  assert.equal(watching.rewrites.areKnown(sent, stored), true);
+  await tell('DELETED', { ...stored, metadata: { ...stored.metadata, resourceVersion: '11' } });
+  assert.equal(watching.rewrites.areKnown(sent, stored), false);
+});
