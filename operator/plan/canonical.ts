@@ -1,12 +1,20 @@
 import { createHash } from 'node:crypto';
 
 /** JSON with the keys of every object in code-point order: equal values give equal text. */
-export const canonicalJson = (value: unknown): string => JSON.stringify(value, sortedKeys);
+export const canonicalJson = (value: unknown): string => text(value) ?? 'null';
 
-const sortedKeys = (_key: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-    : value;
+/** Undefined for what JSON leaves out. */
+const text = (value: unknown): string | undefined => {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const members = Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([key, each]) => {
+      const member = text(each);
+      return member === undefined ? [] : [`${JSON.stringify(key)}:${member}`];
+    });
+  return `{${members.join(',')}}`;
+};
 
 /** The first `length` hex digits of SHA-256 over the canonical JSON of `value`. */
 export const hashOf = (value: unknown, length = 64): string =>
