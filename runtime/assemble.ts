@@ -1,9 +1,9 @@
 import { BackendSet, SessionLinks } from './backends/index.ts';
 import type { Inbound, Message, Reply } from './call.ts';
-import { makeOffer, type Offer } from './catalog/index.ts';
+import { makeOffer, type Offer, type OfferedBackend } from './catalog/index.ts';
 import type { Clock } from './clock.ts';
 import type { Config, ConfigFile } from './config/index.ts';
-import { accessOf, hostRulesOf, levelOf, offerSettingsOf, wantedBackendsOf } from './config-slices.ts';
+import { accessOf, hostRulesOf, levelOf, offerSettingsOf, wantedBackendsOf, withheldOf } from './config-slices.ts';
 import {
   type Endpoint,
   type EraWithSessions,
@@ -79,7 +79,10 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     tell(seen(), offer.catalog().collisions);
   };
   const backends = new BackendSet({ clock, random, clientInfo, limits: BACKEND_LIMITS, onChange });
-  const seen = () => backends.all().map(({ name, state }) => ({ name, ...state }));
+  const seen = (): readonly OfferedBackend[] => [
+    ...backends.all().map(({ name, state }) => ({ name, ...state })),
+    ...withheldOf(config.current()),
+  ];
   const settings = () => offerSettingsOf(config.current());
   const offer: Offer = makeOffer({ settings, backends: seen, settled: (timeoutMs) => backends.settled(timeoutMs) });
   const limits = { ttlMs: options.sessionTtlMs, count: MAX_SESSIONS };

@@ -1,5 +1,5 @@
 import type { WantedBackend } from './backends/index.ts';
-import type { OfferSettings } from './catalog/index.ts';
+import type { OfferedBackend, OfferSettings } from './catalog/index.ts';
 import type { Config } from './config/index.ts';
 import type { HostRules, OperatorTokenSettings } from './edge/index.ts';
 import type { LogLevel } from './observe/index.ts';
@@ -7,7 +7,10 @@ import type { LogLevel } from './observe/index.ts';
 /** What each room needs of the configuration, and nothing more. */
 
 export const offerSettingsOf = ({ aggregation, operational }: Config): OfferSettings => ({
-  naming: { conflictResolution: 'prefix', prefixFormat: aggregation.conflictResolutionConfig.prefixFormat },
+  naming: {
+    conflictResolution: aggregation.conflictResolution,
+    prefixFormat: aggregation.conflictResolutionConfig.prefixFormat,
+  },
   partialFailureMode: operational.failureHandling.partialFailureMode,
   waitForUnknownMs: operational.failureHandling.healthCheckTimeout,
 });
@@ -17,6 +20,10 @@ export const wantedBackendsOf = ({ backends, operational: { timeouts } }: Config
     settings: { name, url },
     tuning: { silenceMs: timeouts.perWorkload[name] ?? timeouts.default },
   }));
+
+/** Backends that are named but not contacted (decisions: `partialFailureMode`). */
+export const withheldOf = ({ withheld }: Config): OfferedBackend[] =>
+  withheld.map(({ name, message }) => ({ name, message, status: 'unavailable', isWithheld: true }));
 
 export const hostRulesOf = ({ extensions, incomingAuth }: Config): HostRules => ({
   allowedHosts: extensions.allowedHosts ?? [],

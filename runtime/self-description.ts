@@ -1,6 +1,7 @@
 import type { BackendSet } from './backends/index.ts';
 import type { Backend } from './backends/index.ts';
 import type { Catalog } from './catalog/index.ts';
+import { compareText } from './compare-text.ts';
 import type { Config } from './config/index.ts';
 import type { BackendReport, StatusReport } from './edge/index.ts';
 import type { LiveConfig } from './live-config.ts';
@@ -20,7 +21,9 @@ export const statusReport = (config: LiveConfig, backends: BackendSet, catalog: 
     version: VERSION,
     config: { hash: config.hash(), ...(refused && { refused }) },
     toolCount: catalog.tools.size,
-    backends: backends.all().map(backendReport),
+    backends: [...backends.all().map(backendReport), ...config.current().withheld.map(withheldReport)].toSorted(
+      (a, b) => compareText(a.name, b.name),
+    ),
     collisions: catalog.collisions,
   };
 };
@@ -32,4 +35,12 @@ const backendReport = ({ name, state }: Backend): BackendReport => ({
   ...(state.checkedAt !== undefined && { lastHealthCheck: new Date(state.checkedAt).toISOString() }),
   consecutiveFailures: state.consecutiveFailures,
   toolCount: state.tools?.length ?? 0,
+});
+
+const withheldReport = ({ name, message }: Config['withheld'][number]): BackendReport => ({
+  name,
+  status: 'unavailable',
+  message,
+  consecutiveFailures: 0,
+  toolCount: 0,
 });

@@ -1,8 +1,8 @@
 import type { Target } from '../call.ts';
 import { compareText } from '../compare-text.ts';
 import { splice, type Span } from '../json-bytes.ts';
+import type { ConflictRule } from './conflict-rules.ts';
 import { listPages, type ListPages } from './pages.ts';
-import { prefixedName } from './names.ts';
 
 /** A tool as its backend listed it. */
 export interface SourceTool {
@@ -17,11 +17,6 @@ export interface SourceBackend {
   /** Whether its tools are offered in lists. A backend that is down keeps its names: a call gets a clear error, and its recovery moves no name. */
   readonly isListed: boolean;
   readonly tools: readonly SourceTool[];
-}
-
-export interface NamingRule {
-  readonly conflictResolution: 'prefix';
-  readonly prefixFormat: string;
 }
 
 /** What is offered at one moment: frozen, and replaced as a whole when anything in it changes. */
@@ -49,7 +44,7 @@ interface NamedTool {
 }
 
 /** Filters nothing yet; names by `rule`, in the order of the backends' names, where the earlier one keeps a contested name. */
-export const buildCatalog = (backends: readonly SourceBackend[], rule: NamingRule): Catalog => {
+export const buildCatalog = (backends: readonly SourceBackend[], rule: ConflictRule): Catalog => {
   const kept = new Map<string, NamedTool>();
   const collisions: Collision[] = [];
   for (const named of inNameOrder(backends).flatMap((backend) => nameTools(backend, rule))) {
@@ -70,8 +65,8 @@ export const buildCatalog = (backends: readonly SourceBackend[], rule: NamingRul
 const inNameOrder = (backends: readonly SourceBackend[]): SourceBackend[] =>
   [...backends].sort((a, b) => compareText(a.name, b.name));
 
-const nameTools = ({ name: backend, isListed, tools }: SourceBackend, rule: NamingRule): NamedTool[] =>
-  tools.map((tool) => ({ name: prefixedName(rule.prefixFormat, backend, tool.name), backend, isListed, tool }));
+const nameTools = ({ name: backend, isListed, tools }: SourceBackend, rule: ConflictRule): NamedTool[] =>
+  tools.map((tool) => ({ name: rule.nameOf(backend, tool.name), backend, isListed, tool }));
 
 const ownName = (tool: SourceTool): Buffer => tool.bytes.subarray(tool.nameSpan.start, tool.nameSpan.end);
 

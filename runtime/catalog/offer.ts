@@ -1,10 +1,11 @@
 import type { Call, Caller, Target } from '../call.ts';
 import type { BackendStatus } from '../edge/index.ts';
 import { VmcpError } from '../errors.ts';
-import { buildCatalog, type Catalog, type NamingRule, type SourceTool } from './catalog.ts';
+import { buildCatalog, type Catalog, type SourceTool } from './catalog.ts';
+import { conflictRule, type NamingSettings } from './conflict-rules.ts';
 
 export interface OfferSettings {
-  readonly naming: NamingRule;
+  readonly naming: NamingSettings;
   readonly partialFailureMode: 'fail' | 'best_effort';
   /** How long lists wait for backends that have not been heard of yet. */
   readonly waitForUnknownMs: number;
@@ -21,6 +22,10 @@ export interface OfferDeps {
 export interface OfferedBackend {
   readonly name: string;
   readonly status: BackendStatus;
+  /** Why it is not ready. */
+  readonly message?: string;
+  /** It is not contacted at all, so its names are not known. */
+  readonly isWithheld?: boolean;
   /** Its last good list. */
   readonly tools?: readonly SourceTool[];
 }
@@ -31,16 +36,25 @@ export interface Offer {
   readonly rebuild: () => void;
   /** JSON text of the result of `tools/list` for this caller. Throws `lists_unavailable` under `partialFailureMode: fail`. */
   readonly listTools: (cursor: string | undefined, caller: Caller) => Promise<Buffer>;
-  /** Throws `unknown_name`. */
+  /** Throws `unknown_name`, or `backend_unavailable` where the name tells that it belongs to a backend that is withheld. */
   readonly lookUp: (call: Call) => Target | Promise<Target>;
 }
 
 export const makeOffer = (deps: OfferDeps): Offer => {
   const { settings, backends } = deps;
-  const build = (): Catalog => buildCatalog(backends().map(asSource), settings().naming);
+  const build = (): Catalog => buildCatalog(backends().map(asSource), conflictRule(settings().naming));
   let catalog = build();
   /** What this caller is offered; the same for all, as long as no backend's list depends on who asks. */
   const offeredTo = (_caller: Caller): Catalog => catalog;
+  const unknown = (name: string): never => {
+    const owner = conflictRule(settings().naming).ownerOf(
+      name,
+      backends().map((backend) => backend.name),
+    );
+    if (backends().some((backend) => backend.name === owner && backend.isWithheld))
+      throw new VmcpError('backend_unavailable', `backend "${owner}" is not served`);
+    throw new VmcpError('unknown_name', 'unknown tool');
+  };
   const settled = (): Promise<void> => deps.settled(settings().waitForUnknownMs);
   return {
     catalog: () => catalog,
@@ -55,7 +69,7 @@ export const makeOffer = (deps: OfferDeps): Offer => {
     lookUp: ({ name, caller }) => {
       const known = offeredTo(caller).offered.get(name);
       // A client may remember names from before a restart: they are unknown only once every backend has been heard of.
-      return known ?? settled().then(() => offeredTo(caller).offered.get(name) ?? unknownName());
+      return known ?? settled().then(() => offeredTo(caller).offered.get(name) ?? unknown(name));
     },
   };
 };
@@ -65,10 +79,6 @@ const asSource = ({ name, status, tools }: OfferedBackend) => ({
   isListed: status === 'ready',
   tools: tools ?? [],
 });
-
-const unknownName = (): never => {
-  throw new VmcpError('unknown_name', 'unknown tool');
-};
 
 /** decisions, `partialFailureMode`: a backend that only wants a login is not down. */
 const refuseWhenDown = (backends: readonly OfferedBackend[]): void => {

@@ -57,6 +57,19 @@ export const fileBackendSchema = withRules(
   caBundleOnlyForEntries,
 );
 
+/** `backends.yaml`: a backend that is not contacted because its configuration is wrong. */
+export const withheldSchema = keyedList(
+  z.strictObject({
+    name: workloadNameSchema.describe('The name it has in the group.'),
+    message: z.string().min(1).describe('Why it is withheld, for people; shown by /status.'),
+  }),
+  'name',
+)
+  .default([])
+  .describe(
+    'Backends that are not contacted because their configuration is wrong: they are reported as unavailable, and fail lists under partialFailureMode fail.',
+  );
+
 const describeList = 'Backends served as written; used when outgoingAuth.source is inline.';
 
 /** spec: config.backends */

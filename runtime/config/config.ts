@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { aggregationSchema, fileAggregationSchema } from './aggregation.ts';
 import { auditSchema } from './audit.ts';
 import { embeddedAuthServerSchema } from './auth-server.ts';
-import { backendsSchema, fileBackendsSchema } from './backends.ts';
+import { backendsSchema, fileBackendsSchema, withheldSchema } from './backends.ts';
 import { compositeToolRefSchema, compositeToolsSchema } from './composite-tools.ts';
 import { extensionsSchema } from './extensions.ts';
 import { fileIncomingAuthSchema, incomingAuthSchema } from './incoming-auth.ts';
@@ -103,6 +103,7 @@ export const backendsFileSchema = z
   .strictObject({
     formatVersion: formatVersionSchema,
     backends: fileBackendsSchema,
+    withheld: withheldSchema,
     outgoingAuth: z
       .strictObject({
         backends: z.record(workloadNameSchema, fileStrategySchema).default({}).describe('Strategies by backend name.'),

@@ -10,7 +10,7 @@ import { isRecord } from './schema-walk.ts';
 import { type ConfigFile, type ParsedFile, parseYaml } from './yaml-text.ts';
 
 /** The configuration as the runtime sees it: checked, with defaults, durations in milliseconds, frozen. */
-export type Config = DeepReadonly<z.output<typeof fileSchema>>;
+export type Config = DeepReadonly<z.output<typeof fileSchema> & Pick<FoundBackends, 'withheld'>>;
 export type BackendConfig = Config['backends'][number];
 export type StrategyConfig = NonNullable<Config['outgoingAuth']['default']>;
 
@@ -120,13 +120,17 @@ function namesIn(value: unknown): readonly { path: readonly PropertyKey[]; what:
 }
 
 type FileValue = z.output<typeof fileSchema>;
+type FoundBackends = z.output<typeof backendsFileSchema>;
 
-function joined(config: FileValue, found: z.output<typeof backendsFileSchema> | undefined): FileValue {
+function joined(config: FileValue, found: FoundBackends | undefined): FileValue & Pick<FoundBackends, 'withheld'> {
   const backends = [...config.backends, ...(found?.backends ?? [])];
   const strategies = { ...config.outgoingAuth.backends, ...found?.outgoingAuth.backends };
+  // Two workloads may have one name, of which one is served.
+  const withheld = (found?.withheld ?? []).filter(({ name }) => backends.every((backend) => backend.name !== name));
   return {
     ...config,
     backends: backends.toSorted((a, b) => compareText(a.name, b.name)),
+    withheld: withheld.toSorted((a, b) => compareText(a.name, b.name)),
     outgoingAuth: { ...config.outgoingAuth, backends: strategies },
   };
 }

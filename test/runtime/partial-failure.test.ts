@@ -97,6 +97,46 @@ describe('with one backend down', () => {
   });
 });
 
+describe('with one backend withheld', () => {
+  const message = 'Secret "token" has no key "key"';
+  const withheld = { name: 'backends.yaml', text: JSON.stringify({ withheld: [{ name: 'gone', message }] }) };
+  const serve = async (partialFailureMode: string) => {
+    const failureHandling = { partialFailureMode };
+    const main = configFile({ up: up.url }, { operational: { failureHandling } });
+    running = await startRuntime([...main, withheld], {}, { clock });
+    return openSession(running.url);
+  };
+
+  test('mode fail fails the list and names it; the status says why', async () => {
+    const session = await serve('fail');
+    const { error } = (await session.request('tools/list')).json as { error: { code: number; message: string } };
+    assert.equal(error.code, 503);
+    assert.match(error.message, /"gone"/);
+    const reports = running?.status().backends.map(({ name, status, message }) => ({ name, status, message }));
+    assert.deepEqual(reports, [
+      { name: 'gone', status: 'unavailable', message },
+      { name: 'up', status: 'ready', message: undefined },
+    ]);
+  });
+
+  test('mode best_effort lists the rest; a call of its names is told that it is not served', async () => {
+    const session = await serve('best_effort');
+    assert.deepEqual(await session.toolNames(), ['up_echo']);
+    const { result } = (await session.call('gone_tool')).json as {
+      result: { isError: boolean; _meta: Record<string, { reason: string }> };
+    };
+    assert.deepEqual([result.isError, result._meta['vmcp.dev/error']?.reason], [true, 'backend_unavailable']);
+    const { error } = (await session.call('else_tool')).json as { error: { data: { reason: string } } };
+    assert.equal(error.data.reason, 'unknown_name');
+  });
+
+  test('it is served once that is mended', async () => {
+    const session = await serve('fail');
+    running?.reload(configFile({ up: up.url, gone: down.url }));
+    assert.deepEqual(await session.toolNames(), ['gone_echo', 'up_echo']);
+  });
+});
+
 describe('at start', () => {
   test('a list waits for backends that have not answered yet, up to healthCheckTimeout', async () => {
     down.set({ on: () => hang });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { buildCatalog, type SourceBackend } from '../../../runtime/catalog/index.ts';
+import { buildCatalog, conflictRule, type SourceBackend } from '../../../runtime/catalog/index.ts';
 import { covers } from '../../requirements.ts';
 
 const backend = (name: string, tools: readonly string[], isListed = true): SourceBackend => ({
@@ -12,7 +12,7 @@ const backend = (name: string, tools: readonly string[], isListed = true): Sourc
   }),
 });
 
-const rule = (prefixFormat = '{workload}_') => ({ conflictResolution: 'prefix' as const, prefixFormat });
+const rule = (prefixFormat = '{workload}_') => conflictRule({ conflictResolution: 'prefix', prefixFormat });
 
 interface Page {
   readonly tools: { readonly name: string }[];
@@ -44,6 +44,15 @@ describe('names under rule prefix', () => {
     const target = offered.get('a_we"ird');
     assert.equal(target?.backend, 'a');
     assert.equal(target?.ownName.toString(), '"we\\"ird"');
+  });
+
+  test('tell whose they are: of backends whose names begin alike the longest', () => {
+    const { ownerOf } = rule();
+    const backends = ['a', 'a_b', 'c'];
+    assert.equal(ownerOf('a_x', backends), 'a');
+    assert.equal(ownerOf('a_b_x', backends), 'a_b');
+    assert.equal(ownerOf('x', backends), undefined);
+    assert.equal(rule('x-').ownerOf('x-y', backends), undefined);
   });
 
   test('that collide stay with the earlier backend, and the loss is reported', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { formatProblem, loadConfig } from '../../../runtime/config/index.ts';
-import { accepted, MINIMAL, problemsOf, yaml } from './files.ts';
+import { accepted, load, MINIMAL, problemsOf, yaml } from './files.ts';
 
 const backend = (name: string) => ({ name, url: `http://${name}.example/mcp`, transport: 'streamable-http' });
 
@@ -24,6 +24,7 @@ suite('loading', () => {
       extensions: { allowedHosts: [], allowedOrigins: [], trustedProxies: [] },
       aggregation: { conflictResolution: 'prefix', conflictResolutionConfig: { prefixFormat: '{workload}_' } },
       backends: [],
+      withheld: [],
       incomingAuth: { type: 'anonymous' },
       outgoingAuth: { source: 'inline', backends: {} },
       management: { operatorKeys: [] },
@@ -166,6 +167,19 @@ suite('backends.yaml', () => {
       ['a', 'b'],
     );
     assert.deepEqual(Object.keys(loaded.config.outgoingAuth.backends).toSorted(), ['a', 'b']);
+  });
+
+  test('names backends that are withheld, unless another of that name is served', () => {
+    const message = 'secret "x" is missing';
+    const withheld = ['c', 'b', 'a'].map((name) => ({ name, message }));
+    const loaded = both({ backends: [backend('a')] }, { withheld });
+    assert.ok(loaded.ok);
+    assert.deepEqual(loaded.config.withheld, [
+      { name: 'b', message },
+      { name: 'c', message },
+    ]);
+    assert.ok(!both({}, { withheld: [{ name: 'b' }] }).ok);
+    assert.ok(!load({ withheld }).ok);
   });
 
   test('a backend in both files is refused where the second stands', () => {
