@@ -2,8 +2,9 @@ import { type KubeObject, type ObjectKey, keyOf } from './object.ts';
 import { type ResolvedReference, lookedUpReferences } from './plan/references.ts';
 import { acceptedIn } from './plan/server/accepted.ts';
 import type { GroupView, ServerBundle, ServerChildren } from './plan/server/bundle.ts';
-import { childName, labelsOf } from './plan/server/names.ts';
+import { childName } from './plan/server/names.ts';
 import { serverSpec } from './plan/server/spec.ts';
+import { type Controlled, isControlledBy, podsOfDeployment } from './read/controlled.ts';
 import type { Source } from './read/source.ts';
 
 /** Kinds whose objects join the group they name, in the order that decides when two share a name (decisions "Names"). */
@@ -49,13 +50,15 @@ const childrenOf = (source: Source, server: KubeObject): ServerChildren => {
     const child = source.get(kind, namespace, childName(server));
     return isOwned(child, server) ? child : undefined;
   };
+  const controlled: Controlled = (kind, owner) =>
+    source.list(kind, namespace).filter((each) => isControlledBy(each, owner));
   const deployment = owned('Deployment');
   return {
     deployment,
     service: owned('Service'),
     configMaps: source.list('ConfigMap', namespace).filter((each) => isOwned(each, server)),
-    replicaSets: source.list('ReplicaSet', namespace).filter((each) => isOwned(each, deployment)),
-    pods: source.list('Pod', namespace).filter((pod) => isPodOf(pod, server)),
+    replicaSets: deployment === undefined ? [] : controlled('ReplicaSet', deployment),
+    pods: deployment === undefined ? [] : podsOfDeployment(deployment, controlled).filter(isStaying),
   };
 };
 
@@ -63,6 +66,4 @@ const isOwned = (child: KubeObject | undefined, owner: KubeObject | undefined): 
   owner?.metadata.uid !== undefined &&
   child?.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
 
-const isPodOf = (pod: KubeObject, server: KubeObject): boolean =>
-  pod.metadata.deletionTimestamp === undefined &&
-  Object.entries(labelsOf(server)).every(([label, value]) => pod.metadata.labels?.[label] === value);
+const isStaying = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;

@@ -88,3 +88,34 @@ test('what bears the name of a child and belongs to somebody else is not taken f
   };
   assert.equal(resolve(server(), foreign).children.deployment, undefined);
 });
+
+test('pods are those that the Deployment controls, not whatever carries the labels', () => {
+  const labels = {
+    'app.kubernetes.io/name': 'vmcp',
+    'app.kubernetes.io/instance': 'demo',
+    'app.kubernetes.io/managed-by': 'vmcp-operator',
+    'app.kubernetes.io/component': 'virtualmcpserver',
+  };
+  const made = (kind: string, name: string, by: { readonly kind: string; readonly uid: string }): KubeObject => ({
+    apiVersion: 'v1',
+    kind,
+    metadata: {
+      name,
+      namespace: 'default',
+      uid: `uid-${name}`,
+      labels,
+      ownerReferences: [{ apiVersion: 'apps/v1', name: 'any', controller: true, ...by }],
+    },
+  });
+  const bundle = resolve(
+    server(),
+    availableDeployment,
+    made('ReplicaSet', 'rs', { kind: 'Deployment', uid: 'd1' }),
+    made('Pod', 'ours', { kind: 'ReplicaSet', uid: 'uid-rs' }),
+    made('Pod', 'stranger', { kind: 'ReplicaSet', uid: 'uid-of-another' }),
+  );
+  assert.deepEqual(
+    bundle.children.pods.map(({ metadata }) => metadata.name),
+    ['ours'],
+  );
+});
