@@ -16,7 +16,6 @@ import {
   parseByEra,
   publicServer,
   Sessions,
-  type StatusReport,
 } from './edge/index.ts';
 import { asVmcpError, type VmcpError } from './errors.ts';
 import { authenticateAnonymous, permitAll, unlimited } from './gate/index.ts';
@@ -25,6 +24,7 @@ import { changeLog, type Log, noAudit, noTrace } from './observe/index.ts';
 import { unauthenticated } from './outgoing/index.ts';
 import { pipeline, type Stages } from './pipeline.ts';
 import { instructionsOf, statusReport } from './self-description.ts';
+import type { StatusReport } from './status-report.ts';
 import { VERSION } from './version.ts';
 
 export interface AssembleOptions {

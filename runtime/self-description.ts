@@ -3,7 +3,7 @@ import type { Backend } from './backends/index.ts';
 import type { Catalog } from './catalog/index.ts';
 import { compareText } from './compare-text.ts';
 import type { Config } from './config/index.ts';
-import type { BackendReport, StatusReport } from './edge/index.ts';
+import type { BackendReport, StatusReport } from './status-report.ts';
 import type { LiveConfig } from './live-config.ts';
 import { VERSION } from './version.ts';
 

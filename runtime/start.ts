@@ -5,7 +5,7 @@ import { assemble, type Parts } from './assemble.ts';
 import type { Clock } from './clock.ts';
 import type { ConfigFile } from './config/index.ts';
 import { levelOf, logFieldsOf } from './config-slices.ts';
-import type { StatusReport } from './edge/index.ts';
+import type { StatusReport } from './status-report.ts';
 import { gracefulStop, STOP_TIMES, type StopTimes } from './graceful-stop.ts';
 import type { ReloadResult } from './live-config.ts';
 import { createLog, type Log } from './observe/index.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { StatusReport } from './edge/index.ts';
+import type { StatusReport } from './status-report.ts';
 
 /** Free text of a process that is not trusted to be short. */
 const text = (longest: number) =>

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { within } from './timing.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { StatusReport } from '../../runtime/edge/index.ts';
+import type { StatusReport } from '../../runtime/status-report.ts';
 import { statusReportSchema } from '../../runtime/status-report-schema.ts';
 
 /** decisions: "ports" */

@@ -7,7 +7,7 @@ import { reconcileIn } from './world.ts';
 import type { ApiClient } from '../api/client.ts';
 import { sleep } from '../../runtime/clock.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { StatusReport } from '../../runtime/edge/index.ts';
+import type { StatusReport } from '../../runtime/status-report.ts';
 import type { ReconciledKind } from '../kinds/kind.ts';
 import { errorText } from '../observe/log.ts';
 import type { Log } from '../observe/log.ts';

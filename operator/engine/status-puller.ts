@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import type { StatusReport } from '../../runtime/edge/index.ts';
+import type { StatusReport } from '../../runtime/status-report.ts';
 import { keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import type { PodReports } from '../read/source.ts';

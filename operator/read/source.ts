@@ -1,4 +1,4 @@
-import type { StatusReport } from '../../runtime/edge/status-report.ts';
+import type { StatusReport } from '../../runtime/status-report.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import type { Accepted } from '../plan/server/accepted.ts';
 

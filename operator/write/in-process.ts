@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { StatusReport } from '../../runtime/edge/status-report.ts';
+import type { StatusReport } from '../../runtime/status-report.ts';
 import type { ConfigFiles } from '../plan/plan.ts';
 import type { PodReports } from '../read/source.ts';
 

@@ -1,4 +1,4 @@
-import type { BackendStatus } from '../edge/status-report.ts';
+import type { BackendStatus } from '../status-report.ts';
 import { backoffMs, jittered, type Clock, type Timer } from '../clock.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
 import type { Fetch } from '../outgoing/index.ts';

@@ -1,5 +1,5 @@
 import type { Call, Caller, Target } from '../call.ts';
-import type { BackendStatus } from '../edge/index.ts';
+import type { BackendStatus } from '../status-report.ts';
 import { VmcpError } from '../errors.ts';
 import { buildCatalog, type Catalog, type SourceTool } from './catalog.ts';
 import { conflictRule, type NamingSettings } from './conflict-rules.ts';

@@ -7,5 +7,4 @@ export { modernRefused } from './modern.ts';
 export type { OperatorTokenSettings } from './operator-token.ts';
 export { publicServer } from './public-server.ts';
 export { Sessions } from './sessions.ts';
-export type { BackendReport, BackendStatus, CollisionReport, StatusReport } from './status-report.ts';
 export { failureOnWire } from './wire.ts';

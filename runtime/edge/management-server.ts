@@ -1,6 +1,6 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { operatorTokenCheck, type OperatorTokenSettings } from './operator-token.ts';
-import type { StatusReport } from './status-report.ts';
+import type { StatusReport } from '../status-report.ts';
 
 export interface ManagementDeps {
   readonly isReady: () => boolean;

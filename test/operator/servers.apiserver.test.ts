@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import type { JWK } from 'jose';
 import { parse } from 'yaml';
 import type { KubeObject } from '../../operator/object.ts';
-import type { BackendStatus, StatusReport } from '../../runtime/edge/status-report.ts';
+import type { BackendStatus, StatusReport } from '../../runtime/status-report.ts';
 import { startControlPlane, until } from '../cluster/index.ts';
 import type { ControlPlane } from '../cluster/index.ts';
 import { covers } from '../requirements.ts';

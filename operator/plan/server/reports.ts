@@ -3,7 +3,7 @@ import type {
   BackendStatus,
   CollisionReport,
   StatusReport,
-} from '../../../runtime/edge/status-report.ts';
+} from '../../../runtime/status-report.ts';
 import type { PodReports } from '../../read/source.ts';
 
 /** What the pods of one server say together. */

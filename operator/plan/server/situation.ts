@@ -1,4 +1,4 @@
-import type { BackendReport } from '../../../runtime/edge/status-report.ts';
+import type { BackendReport } from '../../../runtime/status-report.ts';
 import type { KubeObject } from '../../object.ts';
 import type { PodReports } from '../../read/source.ts';
 import type { ServerBundle } from './bundle.ts';

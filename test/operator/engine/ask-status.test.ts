@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
 import { Agent } from 'undici';
 import { NoReport, askStatus } from '../../../operator/engine/ask-status.ts';
-import type { StatusReport } from '../../../runtime/edge/index.ts';
+import type { StatusReport } from '../../../runtime/status-report.ts';
 import { manualClock } from './manual-clock.ts';
 
 /** A loopback address of its own, so that the fixed management port is free. */

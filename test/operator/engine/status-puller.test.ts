@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StatusPuller } from '../../../operator/engine/status-puller.ts';
 import type { KubeObject, ObjectKey } from '../../../operator/object.ts';
-import type { StatusReport } from '../../../runtime/edge/index.ts';
+import type { StatusReport } from '../../../runtime/status-report.ts';
 import { manualClock } from './manual-clock.ts';
 import type { ManualClock } from './manual-clock.ts';
 

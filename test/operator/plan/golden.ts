@@ -8,7 +8,7 @@ import type { Settings } from '../../../operator/plan/settings.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import type { PodReports, Source } from '../../../operator/read/source.ts';
 import { joinDocuments, planDocuments } from '../../../operator/write/stdout.ts';
-import type { StatusReport } from '../../../runtime/edge/status-report.ts';
+import type { StatusReport } from '../../../runtime/status-report.ts';
 
 const MARKER = '# Output\n';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { isRoutable, mergeReports } from '../../../operator/plan/server/reports.ts';
-import type { BackendStatus, StatusReport } from '../../../runtime/edge/status-report.ts';
+import type { BackendStatus, StatusReport } from '../../../runtime/status-report.ts';
 import { report } from './world.ts';
 
 const merged = (...views: readonly BackendStatus[]): BackendStatus | undefined =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { BackendStatus } from '../../../runtime/edge/status-report.ts';
+import type { BackendStatus } from '../../../runtime/status-report.ts';
 import { covers } from '../../requirements.ts';
 import { availableDeployment, condition, entry, group, planOf, report, server, statusOf } from './world.ts';
 
