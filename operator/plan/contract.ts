@@ -1,6 +1,7 @@
 import { parse } from 'yaml';
 import { unsupported } from '../../crds/index.ts';
 import {
+  type BackendsInput,
   type ConfigInput,
   STARTUP_KEYS,
   backendsFileSchema,
@@ -15,7 +16,7 @@ import {
 import { hashOf } from './canonical.ts';
 import type { ConfigFiles } from './plan.ts';
 import { remembered } from './remembered.ts';
-import type { BackendConfigEntry, ServerSpec } from './server/spec.ts';
+import type { BackendConfigEntry, FoundBackends, ServerSpec } from './server/spec.ts';
 
 /** Why a value may not be served: it is wrong, or it asks for what does not exist yet. */
 export interface Refusal {
@@ -30,7 +31,7 @@ type Value = Readonly<Record<string, unknown>>;
 export interface FilesInput {
   /** Built from resources whose schema embeds the file's; the refusals tell if it is wrong after all. */
   readonly main: Value;
-  readonly found: readonly BackendConfigEntry[];
+  readonly found: FoundBackends;
 }
 
 /** The files, and what the runtime itself would say about them: nothing that it would refuse is ever written. */
@@ -86,7 +87,7 @@ const backendRefusals = (entry: BackendConfigEntry): readonly Refusal[] => {
 };
 
 const filesOf = ({ main, found }: FilesInput): CheckedFiles => {
-  const files = { 'config.yaml': renderMain(main), 'backends.yaml': renderBackends({ backends: [...found] }) };
+  const files = { 'config.yaml': renderMain(main), 'backends.yaml': renderBackends(found as BackendsInput) };
   const startupHash = hashOf(startupKeysOf(main as ConfigInput), 16);
   return Object.freeze({ files: Object.freeze(files), startupHash, refusals: refusalsOf(files) });
 };
@@ -115,9 +116,11 @@ const isStartupKey = (key: string): boolean => (STARTUP_KEYS as readonly string[
 /** Version of the form that a rendered file is written in. */
 export const formatVersionOf = (files: ConfigFiles): unknown => valueOf(files['config.yaml'])['formatVersion'];
 
-/** The backends of a rendered `backends.yaml`. */
-export const backendsIn = (files: ConfigFiles): readonly BackendConfigEntry[] =>
-  (valueOf(files['backends.yaml'])['backends'] ?? []) as readonly BackendConfigEntry[];
+/** What a rendered `backends.yaml` says. */
+export const foundIn = (files: ConfigFiles): FoundBackends => {
+  const { backends = [], withheld = [] } = valueOf(files['backends.yaml']) as Partial<FoundBackends>;
+  return { backends, withheld };
+};
 
 /** Files we rendered; one that somebody else broke counts as empty. */
 const valueOf = (text: string | undefined): Value => {

@@ -4,7 +4,7 @@ import type { Settings } from '../settings.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
 import { serviceHosts } from './names.ts';
-import { type BackendConfigEntry, type ServerSpec, sourceOf, withoutPassword } from './spec.ts';
+import { type BackendConfigEntry, type FoundBackends, type ServerSpec, sourceOf, withoutPassword } from './spec.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 
@@ -37,8 +37,21 @@ const configValue = (input: ConfigInput): Value => {
 /** What both files say. The backends found in the group are a file of their own, since they change while pods run. */
 export const filesInput = (input: ConfigInput): FilesInput => ({
   main: configValue(input),
-  found: hasStaticBackends(input.spec) ? [] : rendered(input.backends),
+  found: hasStaticBackends(input.spec) ? NONE : { backends: rendered(input.backends), withheld: down(input.backends) },
 });
+
+const NONE: FoundBackends = { backends: [], withheld: [] };
+
+/**
+ * Decisions "partialFailureMode": a backend withheld by a configuration error is unavailable. Not so a name that another
+ * backend serves under, nor what local mode cannot run at all.
+ */
+const down = (backends: readonly PlannedBackend[]): FoundBackends['withheld'] =>
+  backends.flatMap(({ name, withheld }) =>
+    withheld === undefined || withheld.reason === 'NameTaken' || withheld.reason === 'NeedsCluster'
+      ? []
+      : [{ name, message: withheld.message }],
+  );
 
 const rendered = (backends: readonly PlannedBackend[]): readonly BackendConfigEntry[] =>
   backends.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));

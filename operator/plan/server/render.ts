@@ -1,4 +1,4 @@
-import { type CheckedFiles, type Contract, type Refusal, backendsIn } from '../contract.ts';
+import { type CheckedFiles, type Contract, type Refusal, foundIn } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
 import { type ResolvedReference, missingReferences } from '../references.ts';
 import type { Settings } from '../settings.ts';
@@ -59,8 +59,13 @@ const backendsOf = (
 };
 
 /** Decisions "Last good spec": what came from the lost group stays as it was. */
-const keptBackends = (kept: ConfigFiles): readonly PlannedBackend[] =>
-  backendsIn(kept).map((entry) => ({ name: entry.name, url: entry.url, entry }));
+const keptBackends = (kept: ConfigFiles): readonly PlannedBackend[] => {
+  const { backends, withheld } = foundIn(kept);
+  return [
+    ...backends.map((entry) => ({ name: entry.name, url: entry.url, entry })),
+    ...withheld.map(({ name, message }) => ({ name, withheld: { reason: 'Invalid' as const, message } })),
+  ].sort((a, b) => (a.name < b.name ? -1 : 1));
+};
 
 /** Accepted = valid and every reference resolved (decisions "Last good spec"); applied is what its ConfigMap proves. */
 export const isAcceptable = ({ missing, refusals }: Rendering): boolean =>

@@ -45,6 +45,13 @@ export interface BackendConfigEntry {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
+/** `backends.yaml`. */
+export interface FoundBackends {
+  readonly backends: readonly BackendConfigEntry[];
+  /** Not contacted, and down for `partialFailureMode`. */
+  readonly withheld: readonly { readonly name: string; readonly message: string }[];
+}
+
 export const serverSpec = (server: KubeObject): ServerSpec => server['spec'] as ServerSpec;
 
 /** As `spec.config` spells it: a password never enters a ConfigMap. */

@@ -135,6 +135,24 @@ test('a disk that takes no status ends nothing, and is told once', async (t) => 
   assert.deepEqual(await (await openSession(local.url)).toolNames(), ['first_one']);
 });
 
+test('a backend that is withheld for its configuration fails lists, unless the rest is asked for', async (t) => {
+  const backend = await backendWith(t, ['one']);
+  const secure = `${entryManifest('secure', NOWHERE)}  externalAuthConfigRef: { name: login }\n`;
+  const withSpec = (spec: string): string => `${manifests({ first: backend.url }, spec)}---\n${secure}`;
+  await using local = await startLocal({ 'all.yaml': withSpec('') });
+  await local.sees(/demo {2}Degraded/);
+  const session = await openSession(local.url);
+  const { error } = (await session.request('tools/list')).json as { error?: { code: number; message: string } };
+  assert.equal(error?.code, 503);
+  assert.match(error?.message ?? '', /secure/);
+  await local.write(
+    'all.yaml',
+    withSpec('  config: { operational: { failureHandling: { partialFailureMode: best_effort } } }\n'),
+  );
+  while (((await session.request('tools/list')).json as { error?: unknown }).error !== undefined);
+  assert.deepEqual(await session.toolNames(), ['first_one']);
+});
+
 test('a mapping that no backend has is pointed at', async () => {
   await using local = await startLocal({ 'all.yaml': manifests({ alpha: NOWHERE }) }, [
     '--backend',

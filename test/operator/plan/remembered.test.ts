@@ -17,7 +17,10 @@ test('equal inputs are answered from memory, until too many others came between'
 
 test('files that say the same are rendered and checked once, those of another contract are its own', () => {
   const contract = newContract();
-  const input = (name: string) => ({ main: { name, incomingAuth: { type: 'anonymous' } }, found: [] });
+  const input = (name: string) => ({
+    main: { name, incomingAuth: { type: 'anonymous' } },
+    found: { backends: [], withheld: [] },
+  });
   const first = contract.filesOf(input('demo'));
   assert.equal(contract.filesOf(input('demo')), first);
   assert.notEqual(contract.filesOf(input('other')), first);
