@@ -1,4 +1,4 @@
-import { mountedConfigMaps } from './prune.ts';
+import { mountsOf } from './mounts.ts';
 import { isNotFound } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
 import { fieldManager, keyOf } from '../object.ts';
@@ -13,23 +13,31 @@ export interface Mark {
 }
 
 /**
- * Pods whose mounted ConfigMap changed after they were made and that have not been told. A changed annotation makes the
- * kubelet look at the pod at once and refresh its volumes; otherwise that takes up to a minute.
+ * Pods whose mounted ConfigMap may have changed after they were made and that have not been told what is in it. A changed
+ * annotation makes the kubelet look at the pod at once and refresh its volumes; otherwise that takes up to a minute.
  */
 export const podsToMark = (configMaps: readonly KubeObject[], pods: readonly KubeObject[]): readonly Mark[] =>
   pods.flatMap((pod) => {
-    const mounted = mountedConfigMaps(pod['spec']);
-    const changed = configMaps.filter(
-      (configMap) =>
-        mounted.has(configMap.metadata.name) && changedAt(configMap) > (pod.metadata.creationTimestamp ?? ''),
+    // In whole seconds: what changed in the second in which the pod was made may have come after it.
+    const isChanged = (configMap: KubeObject): boolean =>
+      changedAt(configMap) >= (pod.metadata.creationTimestamp ?? '');
+    const seen = mountsOf(pod['spec']).flatMap(({ name, keys }) =>
+      configMaps.filter(({ metadata }) => metadata.name === name).map((configMap) => ({ configMap, keys })),
     );
     const hash = hashOf(
-      changed.map((configMap) => configMap['data']),
+      seen.map(({ configMap, keys }) => seenData(configMap, keys)),
       10,
     );
-    const isTold = changed.length === 0 || pod.metadata.annotations?.[configHashAnnotation] === hash;
+    const isTold =
+      !seen.some(({ configMap }) => isChanged(configMap)) || pod.metadata.annotations?.[configHashAnnotation] === hash;
     return isTold || !isOnNode(pod) ? [] : [{ pod, hash }];
   });
+
+/** What a pod sees of it: a change of anything else is none to the pod. */
+const seenData = (configMap: KubeObject, keys: readonly string[] | undefined): Readonly<Record<string, unknown>> => {
+  const data = (configMap['data'] ?? {}) as Readonly<Record<string, unknown>>;
+  return keys === undefined ? data : Object.fromEntries(keys.map((key) => [key, data[key]]));
+};
 
 /** RFC 3339 in whole seconds, comparable as text; empty for what we never applied. */
 const changedAt = (object: KubeObject): string =>

@@ -1,3 +1,4 @@
+import { mountsOf } from './mounts.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../engine/cache.ts';
 import { keyOf, keyText } from '../object.ts';
@@ -35,7 +36,8 @@ const isStillNamed = async (object: KubeObject, deps: PruneDeps, signal: AbortSi
     return false;
   }
   const { namespace = '', name } = object.metadata;
-  const isNaming = (replicaSet: KubeObject): boolean => mountedConfigMaps(templateSpec(replicaSet)).has(name);
+  const isNaming = (replicaSet: KubeObject): boolean =>
+    mountsOf(templateSpec(replicaSet)).some((mount) => mount.name === name);
   if (deps.cache.list('ReplicaSet', namespace).some(isNaming)) {
     return true;
   }
@@ -46,18 +48,3 @@ const isStillNamed = async (object: KubeObject, deps: PruneDeps, signal: AbortSi
 
 const templateSpec = (replicaSet: KubeObject): unknown =>
   (replicaSet['spec'] as { readonly template?: { readonly spec?: unknown } } | undefined)?.template?.spec;
-
-interface Volume {
-  readonly configMap?: { readonly name?: string };
-  readonly projected?: { readonly sources?: readonly { readonly configMap?: { readonly name?: string } }[] };
-}
-
-/** Names of the ConfigMaps that a pod with this spec mounts. */
-export const mountedConfigMaps = (podSpec: unknown): ReadonlySet<string> => {
-  const volumes = (podSpec as { readonly volumes?: readonly Volume[] } | undefined)?.volumes ?? [];
-  const names = volumes.flatMap(({ configMap, projected }) => [
-    configMap?.name,
-    ...(projected?.sources ?? []).map((source) => source.configMap?.name),
-  ]);
-  return new Set(names.filter((name) => name !== undefined));
-};

@@ -44,7 +44,23 @@ test('a pod older than the last change of its config is told once', () => {
 
 test('a pod made after the change has read it already', () => {
   assert.equal(marks(pod(late), early), 0);
-  assert.equal(marks(pod(late), late), 0);
+});
+
+test('a pod made in the second of the change may have read what was before, and is told once', () => {
+  assert.equal(marks(pod(late), late), 1);
+  assert.equal(marks(pod(late, { hash: hashOf([data], 10) }), late), 0);
+});
+
+test('a change of a key that pods do not mount is no change to them', () => {
+  const volume = {
+    name: 'config',
+    configMap: { name: 'config', items: [{ key: 'config.yaml', path: 'config.yaml' }] },
+  };
+  const told = pod(early, { hash: hashOf([data], 10) });
+  const partly = { ...told, spec: { nodeName: 'node', volumes: [volume] } };
+  const withMore = { ...configMap(late), data: { ...data, 'accepted.json': '{"generation":2}' } };
+  assert.equal(podsToMark([withMore], [partly]).length, 0);
+  assert.equal(podsToMark([{ ...withMore, data: { 'config.yaml': 'other' } }], [partly]).length, 1);
 });
 
 test('a pod that is over is left alone', () => {
