@@ -1,4 +1,5 @@
 import { BackendSet, SessionLinks } from './backends/index.ts';
+import { ByteBudget } from './byte-budget.ts';
 import type { Inbound, Message, Reply } from './call.ts';
 import { makeOffer, type Offer, type OfferedBackend } from './catalog/index.ts';
 import type { Clock } from './clock.ts';
@@ -6,6 +7,7 @@ import type { Config, ConfigFile } from './config/index.ts';
 import { accessOf, hostRulesOf, levelOf, offerSettingsOf, wantedBackendsOf, withheldOf } from './config-slices.ts';
 import {
   type Endpoint,
+  type EndpointDeps,
   type EraWithSessions,
   failureOnWire,
   hostCheck,
@@ -19,6 +21,7 @@ import {
 } from './edge/index.ts';
 import { asVmcpError, type VmcpError } from './errors.ts';
 import { authenticateAnonymous, permitAll, unlimited } from './gate/index.ts';
+import { LIMITS } from './limits.ts';
 import { liveConfig, type LiveConfig } from './live-config.ts';
 import { changeLog, type Log, noAudit, noTrace } from './observe/index.ts';
 import { unauthenticated } from './outgoing/index.ts';
@@ -61,11 +64,6 @@ interface Phase {
   isStopping: boolean;
 }
 
-/** One idle session costs a few KB; this bounds what strangers can make us hold. */
-const MAX_SESSIONS = 10_000;
-const MAX_BODY_BYTES = 4 * 1024 * 1024;
-const BACKEND_LIMITS = { connections: 128, maxResponseBytes: 32 * 1024 * 1024, connectTimeoutMs: 10_000 };
-
 /** Joins the rooms. Throws InvalidConfigError. */
 export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts => {
   const { clock, random } = deps;
@@ -78,24 +76,19 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     offer.rebuild();
     tell(seen(), offer.catalog().collisions);
   };
-  const backends = new BackendSet({ clock, random, clientInfo, limits: BACKEND_LIMITS, onChange });
+  const answers = new ByteBudget(LIMITS.responseBytesTogether);
+  const backends = new BackendSet({ clock, random, clientInfo, limits: LIMITS.backend, answers, onChange });
   const seen = (): readonly OfferedBackend[] => [
     ...backends.all().map(({ name, state }) => ({ name, ...state })),
     ...withheldOf(config.current()),
   ];
   const settings = () => offerSettingsOf(config.current());
   const offer: Offer = makeOffer({ settings, backends: seen, settled: (timeoutMs) => backends.settled(timeoutMs) });
-  const limits = { ttlMs: options.sessionTtlMs, count: MAX_SESSIONS };
+  const limits = { ttlMs: options.sessionTtlMs, count: LIMITS.sessions };
   const sessions = new Sessions(limits, { clock, newId: deps.newSessionId, newLinks: () => new SessionLinks() });
   let hosts = hostCheck(hostRulesOf(config.current()));
-  const endpoint = mcpEndpoint({
-    hosts: () => hosts,
-    handle: pipeline(stagesOf({ legacy: legacyOf(config, sessions, offer, phase), backends, offer, log })),
-    newCorrelationId: deps.newCorrelationId,
-    onFailure: (error, correlationId) => logFailure(log, error, correlationId),
-    isClosing: () => phase.isStopping,
-    maxBodyBytes: MAX_BODY_BYTES,
-  });
+  const handle = pipeline(stagesOf({ legacy: legacyOf(config, sessions, offer, phase), backends, offer, log }));
+  const endpoint = endpointOf({ hosts: () => hosts, handle, sessions, answers, log, phase }, deps);
   const prepare = (newer: Config): (() => void) => {
     const newerHosts = hostCheck(hostRulesOf(newer));
     const changeBackends = backends.prepare(wantedBackendsOf(newer));
@@ -114,8 +107,31 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     access: () => accessOf(config.current()),
     now: clock.now,
   });
-  return { config, log, backends, sessions, endpoint, publicApp: publicServer(endpoint), managementApp, status, phase };
+  return {
+    config,
+    log,
+    backends,
+    sessions,
+    endpoint,
+    publicApp: publicServer(endpoint, LIMITS),
+    managementApp,
+    status,
+    phase,
+  };
 };
+
+type EndpointParts = Pick<EndpointDeps, 'hosts' | 'handle' | 'answers'> & Pick<Parts, 'sessions' | 'log' | 'phase'>;
+
+const endpointOf = ({ sessions, log, phase, ...parts }: EndpointParts, deps: AssembleDeps): Endpoint =>
+  mcpEndpoint({
+    ...parts,
+    newCorrelationId: deps.newCorrelationId,
+    onFailure: (error, correlationId) => logFailure(log, error, correlationId),
+    isClosing: () => phase.isStopping,
+    bounds: LIMITS,
+    isSessionKnown: (id) => sessions.has(id),
+    bodies: new ByteBudget(LIMITS.bodyBytesTogether),
+  });
 
 const legacyOf = (config: LiveConfig, sessions: Sessions, offer: Offer, phase: Phase): EraWithSessions =>
   legacyEra({

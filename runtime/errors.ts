@@ -4,6 +4,8 @@ export type ErrorCode =
   | 'origin_not_allowed'
   | 'http_method_not_allowed'
   | 'body_too_large'
+  | 'overloaded'
+  | 'busy'
   | 'not_json'
   | 'not_json_rpc'
   | 'unsupported_media_type'

@@ -24,6 +24,7 @@ export interface BackendDeps {
   readonly random: () => number;
   readonly clientInfo: { readonly name: string; readonly version: string };
   readonly limits: ConnectionLimits;
+  readonly answers: ByteBudget;
   /** Shared by the lists of all backends. */
   readonly lists: ByteBudget;
   /** Called after the backend's list or status has changed. */

@@ -1,6 +1,9 @@
 import { Pool, type Dispatcher } from 'undici';
 import { ForbiddenAddressError, guardedLookup, isForbiddenAddress } from '../addresses.ts';
+import { Share, type ByteBudget } from '../byte-budget.ts';
 import type { Clock } from '../clock.ts';
+import { VmcpError } from '../errors.ts';
+import { GrowingText } from '../growing-text.ts';
 import type { BackendRequest, BackendResponse, Fetch } from '../outgoing/index.ts';
 import { EventReader } from './event-reader.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
@@ -19,18 +22,22 @@ export interface ConnectionLimits {
   readonly connections: number;
   /** Bytes of one response body, or of one message of an event stream. */
   readonly maxResponseBytes: number;
+  /** Of each response: so much needs no room in what all responses share. */
+  readonly uncountedBytes: number;
   readonly connectTimeoutMs: number;
+}
+
+export interface ConnectionDeps {
+  readonly clock: Clock;
+  /** Shared by the responses of all backends while they arrive. */
+  readonly answers: ByteBudget;
 }
 
 /** After an event stream has answered it may end by itself, so that its socket is kept; after this it is cut. */
 const DRAIN_MS = 1_000;
 
 /** Opens nothing yet: sockets come with the first request. Redirects are not followed. Timeouts are the caller's, by signal. */
-export const openConnection = (
-  origin: string,
-  limits: ConnectionLimits,
-  deps: { readonly clock: Clock },
-): Connection => {
+export const openConnection = (origin: string, limits: ConnectionLimits, deps: ConnectionDeps): Connection => {
   const host = new URL(origin).hostname.replace(/^\[|\]$/g, '');
   const pool = new Pool(origin, {
     connections: limits.connections,
@@ -45,12 +52,7 @@ export const openConnection = (
     fetch: (request) =>
       new Promise((resolve, reject) => {
         if (isForbidden) return reject(new ForbiddenAddressError('link-local or metadata address'));
-        const exchange = new Exchange(
-          request,
-          { maxBytes: limits.maxResponseBytes, clock: deps.clock },
-          resolve,
-          reject,
-        );
+        const exchange = new Exchange(request, limits, deps, { resolve, reject });
         pool.dispatch(
           {
             method: request.method,
@@ -70,36 +72,36 @@ export class StreamEndedError extends Error {
   override readonly name = 'StreamEndedError';
 }
 
+interface Waiting {
+  readonly resolve: (response: BackendResponse) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** One request and its response. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: BackendRequest;
-  readonly #maxBytes: number;
+  readonly #limits: ConnectionLimits;
   readonly #clock: Clock;
-  readonly #resolve: (response: BackendResponse) => void;
-  readonly #reject: (error: unknown) => void;
+  readonly #share: Share;
+  readonly #waiting: Waiting;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #headers: BackendResponse['headers'] = {};
   /** Most bodies come in one piece. */
   #first: Buffer | undefined;
-  #chunks: Buffer[] | undefined;
+  readonly #more = new GrowingText();
   #bytes = 0;
   #events: EventReader | undefined;
   #isSettled = false;
   #abandoned: Error | undefined;
   #cancelDrain: (() => void) | undefined;
 
-  constructor(
-    request: BackendRequest,
-    { maxBytes, clock }: { readonly maxBytes: number; readonly clock: Clock },
-    resolve: (response: BackendResponse) => void,
-    reject: (error: unknown) => void,
-  ) {
+  constructor(request: BackendRequest, limits: ConnectionLimits, { clock, answers }: ConnectionDeps, waiting: Waiting) {
     this.#request = request;
-    this.#maxBytes = maxBytes;
+    this.#limits = limits;
     this.#clock = clock;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#share = new Share(answers);
+    this.#waiting = waiting;
     request.attention.onAbandoned(this.#abandon);
   }
 
@@ -124,7 +126,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#headers = headers;
     if (status < 300 && isEventStream(headers['content-type'])) {
-      this.#events = new EventReader(this.#maxBytes, (message) => this.#onMessage(message));
+      this.#events = new EventReader(this.#limits.maxResponseBytes, (message) => this.#onMessage(message));
     } else {
       this.#request.attention.heard();
     }
@@ -132,19 +134,37 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return;
-    if (this.#events) return this.#events.push(chunk);
+    if (this.#events) {
+      this.#events.push(chunk);
+      return this.#hold(controller, this.#events.heldBytes);
+    }
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#maxBytes) return controller.abort(new ResponseTooLargeError('response too large'));
-    if (!this.#first) this.#first = chunk;
-    else (this.#chunks ??= [this.#first]).push(chunk);
+    if (this.#bytes > this.#limits.maxResponseBytes)
+      return controller.abort(new ResponseTooLargeError('response too large'));
+    this.#keep(chunk);
+    this.#hold(controller, this.#bytes);
     this.#request.attention.heard();
+  }
+
+  #keep(chunk: Buffer): void {
+    if (!this.#first) {
+      this.#first = chunk;
+      return;
+    }
+    if (this.#more.length === 0) this.#more.append(this.#first);
+    this.#more.append(chunk);
+  }
+
+  #hold(controller: Dispatcher.DispatchController, bytes: number): void {
+    if (this.#isSettled || bytes <= this.#limits.uncountedBytes || this.#share.resize(bytes)) return;
+    controller.abort(new VmcpError('busy', 'too many large answers are under way; try again'));
   }
 
   onResponseEnd(): void {
     this.#cancelDrain?.();
     if (this.#events && !this.#isSettled)
       return this.#fail(new StreamEndedError('the event stream ended without an answer'));
-    this.#succeed(this.#chunks ? Buffer.concat(this.#chunks) : (this.#first ?? noBody));
+    this.#succeed(this.#more.length > 0 ? this.#more.take() : (this.#first ?? noBody));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -164,18 +184,19 @@ class Exchange implements Dispatcher.DispatchHandler {
   #succeed(body: Buffer): void {
     if (this.#isSettled) return;
     this.#settle();
-    this.#resolve({ status: this.#status, headers: this.#headers, body });
+    this.#waiting.resolve({ status: this.#status, headers: this.#headers, body });
   }
 
   #fail(error: unknown): void {
     if (this.#isSettled) return;
     this.#settle();
-    this.#reject(error);
+    this.#waiting.reject(error);
   }
 
   #settle(): void {
     this.#isSettled = true;
-    this.#chunks = undefined;
+    this.#share.release();
+    this.#more.take();
     this.#first = undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { GrowingText } from './growing-text.ts';
+import { GrowingText } from '../growing-text.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
 
 const LF = 0x0a;
@@ -21,6 +21,11 @@ export class EventReader {
   constructor(maxBytes: number, onMessage: (data: Buffer) => void) {
     this.#maxBytes = maxBytes;
     this.#onMessage = onMessage;
+  }
+
+  /** Of the event that is not complete yet. */
+  get heldBytes(): number {
+    return this.#bytes;
   }
 
   push(chunk: Buffer): void {

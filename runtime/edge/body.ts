@@ -1,29 +1,51 @@
 import type { IncomingMessage } from 'node:http';
+import type { Share } from '../byte-budget.ts';
 import { VmcpError } from '../errors.ts';
+import { GrowingText } from '../growing-text.ts';
 
-const tooLarge = (): VmcpError => new VmcpError('body_too_large', 'the request body is too large');
+export interface BodyBounds {
+  readonly maxBytes: number;
+  /** What a longer body is refused with. */
+  readonly tooLarge: () => VmcpError;
+  /** Bytes of one body that need no room in `share`. */
+  readonly uncountedBytes: number;
+  /** Of what all bodies may hold together; to be released by the caller once the request is over. */
+  readonly share: Share;
+}
 
-/** The whole body. Throws `body_too_large`, by the announced length before anything is read. */
-export const readBody = (request: IncomingMessage, maxBytes: number): Promise<Buffer> =>
+/** The whole body. Throws by the announced length before anything is read; `overloaded` when there is no room. */
+export const readBody = (request: IncomingMessage, bounds: BodyBounds): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
-      request.resume();
-      return reject(tooLarge());
-    }
+    const { maxBytes, tooLarge, uncountedBytes, share } = bounds;
     let first: Buffer | undefined;
-    let more: Buffer[] | undefined;
+    const more = new GrowingText();
     let bytes = 0;
-    request.on('data', (chunk: Buffer) => {
+    const refuse = (error: VmcpError): void => {
+      // The rest is read and thrown away: a client that is still sending would not see the answer otherwise.
+      request.off('data', take);
+      request.resume();
+      first = undefined;
+      more.take();
+      share.release();
+      reject(error);
+    };
+    const take = (chunk: Buffer): void => {
       bytes += chunk.length;
-      if (bytes > maxBytes) {
-        // The rest is read and thrown away: a client that is still sending would not see the answer otherwise.
-        first = undefined;
-        more = undefined;
-        return reject(tooLarge());
+      if (bytes > maxBytes) return refuse(tooLarge());
+      if (bytes > uncountedBytes && !share.resize(bytes)) return refuse(noRoom());
+      if (!first) {
+        first = chunk;
+        return;
       }
-      if (!first) first = chunk;
-      else (more ??= [first]).push(chunk);
-    });
-    request.on('end', () => resolve(more ? Buffer.concat(more) : (first ?? Buffer.alloc(0))));
+      if (more.length === 0) more.append(first);
+      more.append(chunk);
+    };
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) return refuse(tooLarge());
+    request.on('data', take);
+    request.on('end', () => resolve(more.length > 0 ? more.take() : (first ?? noBody)));
     request.on('error', (cause) => reject(new VmcpError('cancelled', 'the client went away', { cause })));
   });
+
+const noBody = Buffer.alloc(0);
+
+const noRoom = (): VmcpError => new VmcpError('overloaded', 'too many large requests are under way; try again');

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Share, type ByteBudget } from '../byte-budget.ts';
 import type { Inbound, Reply } from '../call.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
-import { readBody } from './body.ts';
+import { readBody, type BodyBounds } from './body.ts';
 import type { HostCheck } from './hosts.ts';
 import { failureOnWire } from './wire.ts';
 
@@ -14,7 +15,26 @@ export interface EndpointDeps {
   readonly onFailure: (error: VmcpError, correlationId: string) => void;
   /** While stopping, every answer asks the client to come back on a new connection, to another replica. */
   readonly isClosing: () => boolean;
-  readonly maxBodyBytes: number;
+  readonly bounds: EndpointBounds;
+  /** Only somebody with a session may send a large body. */
+  readonly isSessionKnown: (id: string) => boolean;
+  /** Shared by the request bodies under way. */
+  readonly bodies: ByteBudget;
+  /** Shared by the answers that are made or wait for their clients to take them. */
+  readonly answers: ByteBudget;
+}
+
+export interface EndpointBounds {
+  readonly bodyBytes: number;
+  readonly bodyBytesWithoutSession: number;
+  /** Of each body and of each answer: so much needs no room in `bodies` and `answers`. */
+  readonly uncountedBytes: number;
+}
+
+/** What one request holds until its answer is sent. */
+interface Held {
+  readonly body: Share;
+  readonly answer: Share;
 }
 
 export interface Endpoint {
@@ -35,11 +55,13 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
     for (const resume of waiting) resume();
     waiting = [];
   };
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const answer = async (request: IncomingMessage, response: ServerResponse, held: Held): Promise<void> => {
     const correlationId = lazily(deps.newCorrelationId);
     const extra: string[] = deps.isClosing() ? ['connection', 'close'] : [];
     try {
-      write(response, await route(deps, request, correlationId, extra), extra);
+      const reply = await route(deps, { request, correlationId, extra, body: held.body });
+      holdAnswer(deps, reply, held.answer);
+      write(response, reply, extra);
     } catch (thrown) {
       const error = asVmcpError(thrown);
       if (error.code === 'internal') deps.onFailure(error, correlationId());
@@ -51,12 +73,16 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
       active += 1;
       // Over is what is answered and sent: a client that hangs up cancels nothing, a slow one still gets the rest.
       let open = 2;
+      const held = { body: new Share(deps.bodies), answer: new Share(deps.answers) };
       const part = (): void => {
         open -= 1;
-        if (open === 0) leave();
+        if (open > 0) return;
+        held.body.release();
+        held.answer.release();
+        leave();
       };
       response.on('close', part);
-      void answer(request, response).finally(part);
+      void answer(request, response, held).finally(part);
     },
     active: () => active,
     idle: () => (active === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
@@ -68,19 +94,22 @@ const lazily = (make: () => string): (() => string) => {
   return () => (made ??= make());
 };
 
-const route = (
-  deps: EndpointDeps,
-  request: IncomingMessage,
-  correlationId: () => string,
-  extra: string[],
-): Reply | Promise<Reply> => {
+interface Arrived {
+  readonly request: IncomingMessage;
+  readonly correlationId: () => string;
+  /** Headers that every answer to this request gets. */
+  readonly extra: string[];
+  readonly body: Share;
+}
+
+const route = (deps: EndpointDeps, { request, correlationId, extra, body }: Arrived): Reply | Promise<Reply> => {
   const { headers } = request;
   checkHost(deps.hosts(), headers.host, headers.origin, extra);
   switch (request.method) {
     case 'POST': {
       checkMediaTypes(headers['content-type'], headers.accept);
-      return readBody(request, deps.maxBodyBytes).then((body) =>
-        deps.handle({ http: 'POST', headers, body, correlationId }),
+      return readBody(request, boundsOf(deps, headers['mcp-session-id'], body)).then((bytes) =>
+        deps.handle({ http: 'POST', headers, body: bytes, correlationId }),
       );
     }
     case 'DELETE':
@@ -93,6 +122,24 @@ const route = (
 };
 
 const noBody = Buffer.alloc(0);
+
+const boundsOf = ({ bounds, isSessionKnown }: EndpointDeps, session: unknown, share: Share): BodyBounds => {
+  const { bodyBytes, bodyBytesWithoutSession, uncountedBytes } = bounds;
+  if (typeof session === 'string' && isSessionKnown(session))
+    return { maxBytes: bodyBytes, tooLarge, uncountedBytes, share };
+  const refusal = typeof session === 'string' ? noSuchSession : tooLarge;
+  return { maxBytes: bodyBytesWithoutSession, tooLarge: refusal, uncountedBytes, share };
+};
+
+const tooLarge = (): VmcpError => new VmcpError('body_too_large', 'the request body is too large');
+
+const noSuchSession = (): VmcpError => new VmcpError('session_not_found', 'no such session; initialize a new one');
+
+/** A client that takes its answers slowly, or not at all, makes us hold them. */
+const holdAnswer = ({ bounds }: EndpointDeps, { body }: Reply, share: Share): void => {
+  if (body && body.length > bounds.uncountedBytes && !share.resize(body.length))
+    throw new VmcpError('overloaded', 'too many large answers are under way; try again');
+};
 
 const checkHost = (check: HostCheck, host: string | undefined, origin: string | undefined, extra: string[]): void => {
   if (!check.isHostAllowed(host)) {

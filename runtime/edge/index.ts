@@ -1,4 +1,4 @@
-export { type Endpoint, mcpEndpoint } from './endpoint.ts';
+export { type Endpoint, type EndpointDeps, mcpEndpoint } from './endpoint.ts';
 export { type EraWithSessions, parseByEra } from './era.ts';
 export { hostCheck, type HostCheck, type HostRules } from './hosts.ts';
 export { legacyEra } from './legacy.ts';

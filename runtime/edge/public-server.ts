@@ -6,19 +6,44 @@ import type { Endpoint } from './endpoint.ts';
  * The public listener. MCP goes straight to its endpoint, since a router and its hooks cost more than they give there; everything
  * else is a fastify route.
  */
-export const publicServer = (endpoint: Endpoint): FastifyInstance => {
+export const publicServer = (endpoint: Endpoint, limits: PublicLimits): FastifyInstance => {
   const app = fastify({
     forceCloseConnections: true,
-    serverFactory: (handler) =>
-      createServer({ keepAliveTimeout: KEEP_ALIVE_MS, noDelay: true }, (request, response) => {
-        if (isMcpPath(request.url ?? '')) endpoint.listener(request, response);
-        else handler(request, response);
-      }),
+    bodyLimit: NO_BODY_BYTES,
+    serverFactory: (handler) => {
+      const server = createServer(
+        {
+          keepAliveTimeout: KEEP_ALIVE_MS,
+          noDelay: true,
+          requestTimeout: limits.requestMs,
+          headersTimeout: Math.min(HEADERS_MS, limits.requestMs),
+          connectionsCheckingInterval: CHECK_MS,
+        },
+        (request, response) => {
+          if (isMcpPath(request.url ?? '')) endpoint.listener(request, response);
+          else handler(request, response);
+        },
+      );
+      server.maxConnections = limits.publicConnections;
+      return server;
+    },
   });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
   app.get('/health', () => ({ status: 'ok' }));
   return app;
 };
+
+export interface PublicLimits {
+  readonly publicConnections: number;
+  /** For a request to arrive, head and body. */
+  readonly requestMs: number;
+}
+
+/** The routes beside MCP take no bodies. */
+const NO_BODY_BYTES = 1024;
+const HEADERS_MS = 10_000;
+/** How often connections are looked at for the two times above. */
+const CHECK_MS = 5_000;
 
 /** Longer than the idle timeouts of usual load balancers, so that they and not we close a connection. */
 const KEEP_ALIVE_MS = 75_000;

@@ -88,6 +88,10 @@ export class Sessions {
     return this.#sessions.size;
   }
 
+  has(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
   create(caller: Caller, revision: string): Session {
     this.#endExpired();
     if (this.#sessions.size >= this.#limits.count) this.#endIdlest();

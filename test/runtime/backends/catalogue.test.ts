@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { ByteBudget } from '../../../runtime/byte-budget.ts';
 import { Catalogue } from '../../../runtime/backends/catalogue.ts';
 import { openConnection } from '../../../runtime/backends/connection.ts';
 import { BackendSession } from '../../../runtime/backends/session.ts';
@@ -15,7 +16,7 @@ import {
 } from '../../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 
-const LIMITS = { connections: 4, maxResponseBytes: 1_000_000, connectTimeoutMs: 1_000 };
+const LIMITS = { connections: 4, maxResponseBytes: 1_000_000, uncountedBytes: 1_000, connectTimeoutMs: 1_000 };
 
 let backend: FixtureBackend;
 let clock: FrozenClock;
@@ -29,7 +30,10 @@ beforeEach(async () => {
   changes = [];
   hasRoom = true;
   backend = await startBackend();
-  const connection = openConnection(new URL(backend.url).origin, LIMITS, { clock });
+  const connection = openConnection(new URL(backend.url).origin, LIMITS, {
+    clock,
+    answers: new ByteBudget(10_000_000),
+  });
   destroy = connection.destroy;
   const session = () =>
     new BackendSession({ backend: 'a', url: backend.url, clientInfo: { name: 'vmcp', version: '0' } }, clock);

@@ -138,6 +138,15 @@ test('a body above 4 MiB is refused, announced or not', async () => {
   assert.equal(chunked.status, 413);
 });
 
+test('without a session, or with an unknown one, a body above 64 KiB is refused before it is read', async () => {
+  const message = { jsonrpc: '2.0', id: 1, method: 'ping', params: { big: 'x'.repeat(64 * 1024) } };
+  assert.equal((await post(running.url, message)).status, 413);
+  const unknown = await post(running.url, message, { 'mcp-session-id': 'nobody' });
+  assert.equal(unknown.status, 404);
+  assert.equal(errorOf(unknown).data.reason, 'session_not_found');
+  assert.equal((await session.send(message)).status, 200);
+});
+
 describe('sessions', () => {
   const ping = { jsonrpc: '2.0', id: 9, method: 'ping' };
 

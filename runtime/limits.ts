@@ -1,0 +1,24 @@
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** What one process takes from strangers and holds for them at most; docs/limits.md tells operators. */
+export const LIMITS = Object.freeze({
+  sessions: 10_000,
+  publicConnections: 4_096,
+  managementConnections: 64,
+  /** For a request to arrive, head and body. */
+  requestMs: 30_000,
+  bodyBytes: 4 * MIB,
+  bodyBytesWithoutSession: 64 * KIB,
+  /** Of bodies and of answers: so much of each is not counted into the sums below, so that small ones pass beside many large ones. */
+  uncountedBytes: 16 * KIB,
+  bodyBytesTogether: 64 * MIB,
+  responseBytesTogether: 128 * MIB,
+  /** For each backend. */
+  backend: {
+    connections: 128,
+    maxResponseBytes: 32 * MIB,
+    uncountedBytes: 16 * KIB,
+    connectTimeoutMs: 10_000,
+  },
+});

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { openConnection, type Connection } from '../../../runtime/backends/connection.ts';
+import { ResponseTooLargeError } from '../../../runtime/backends/response-too-large.ts';
+import { ByteBudget } from '../../../runtime/byte-budget.ts';
+import { VmcpError } from '../../../runtime/errors.ts';
+import type { BackendRequest } from '../../../runtime/outgoing/index.ts';
+import { type Behaviour, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { frozenClock } from '../../fixtures/frozen-clock.ts';
+
+const LIMITS = { connections: 8, maxResponseBytes: 10_000, uncountedBytes: 100, connectTimeoutMs: 1_000 };
+const BODY = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}');
+
+let backend: FixtureBackend;
+let connection: Connection;
+let answers: ByteBudget;
+
+beforeEach(async () => {
+  backend = await startBackend({ isStateless: true });
+  answers = new ByteBudget(15_000);
+  connection = openConnection(new URL(backend.url).origin, LIMITS, { clock: frozenClock(), answers });
+});
+afterEach(async () => {
+  await connection.destroy();
+  await backend.close();
+});
+
+const request = (more: Partial<BackendRequest> = {}): BackendRequest => ({
+  method: 'POST',
+  path: '/mcp',
+  headers: ['content-type', 'application/json'],
+  body: BODY,
+  onMessage: () => 'other',
+  attention: { heard: () => {}, onAbandoned: () => {} },
+  ...more,
+});
+
+/** Begins to answer with this, and goes no further. */
+const begins =
+  (type: string, text: string): Behaviour =>
+  ({ response }) => {
+    response.writeHead(200, { 'content-type': type });
+    response.write(text);
+  };
+
+const isBusy = (error: unknown): boolean => error instanceof VmcpError && error.code === 'busy';
+
+describe('the responses of all backends', () => {
+  for (const [what, type, start] of [
+    ['bodies', 'application/json', '{"x":"'],
+    ['events', 'text/event-stream', 'data: {"x":"'],
+  ] as const) {
+    test(`share room: the large one too many is refused (${what})`, async () => {
+      backend.set({ on: () => begins(type, start + 'y'.repeat(8_000)) });
+      const first = connection.fetch(request());
+      first.catch(() => {});
+      while (answers.taken < 8_000) await new Promise((resolve) => setImmediate(resolve));
+      await assert.rejects(connection.fetch(request()), isBusy);
+      assert.ok(answers.taken >= 8_000 && answers.taken < 9_000);
+    });
+  }
+
+  test('give their room back, whether they end well or not', async () => {
+    backend.set({
+      on:
+        () =>
+        ({ response }) =>
+          void response.end('x'.repeat(9_000)),
+    });
+    for (let sent = 0; sent < 3; sent += 1) assert.equal((await connection.fetch(request())).body.length, 9_000);
+    backend.set({
+      on:
+        () =>
+        ({ response }) =>
+          void response.end('x'.repeat(11_000)),
+    });
+    await assert.rejects(connection.fetch(request()), ResponseTooLargeError);
+    assert.equal(answers.taken, 0);
+  });
+
+  test('arrive whole, however small their pieces are', async () => {
+    const text = 'abcdefghij'.repeat(50);
+    backend.set({
+      on:
+        () =>
+        ({ response }) => {
+          for (const letter of text) response.write(letter);
+          response.end();
+        },
+    });
+    assert.equal((await connection.fetch(request())).body.toString(), text);
+  });
+});
