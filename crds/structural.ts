@@ -74,7 +74,7 @@ function shapeOf(schema: z.core.$ZodType, within: readonly z.core.$ZodType[]): S
     case 'enum':
       return { type: 'string', enum: Object.values(def.entries) };
     case 'literal':
-      return { type: typeof def.values[0] === 'string' ? 'string' : 'boolean', enum: def.values };
+      return literalNode(def.values);
     case 'union':
       return unionNode(def.options.map((option) => translate(option, within)));
     case 'unknown':
@@ -94,6 +94,12 @@ function shapeOf(schema: z.core.$ZodType, within: readonly z.core.$ZodType[]): S
     default:
       return scalarNode(schema);
   }
+}
+
+function literalNode(values: readonly unknown[]): SchemaNode {
+  const [type, ...others] = new Set(values.map((value) => typeof value));
+  if ((type === 'string' || type === 'boolean') && others.length === 0) return { type, enum: values };
+  throw new Error(`a structural schema has no literals but texts and booleans: ${values.map(String).join(', ')}`);
 }
 
 function objectNode(def: z.core.$ZodObjectDef, within: readonly z.core.$ZodType[]): SchemaNode {

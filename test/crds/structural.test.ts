@@ -66,3 +66,10 @@ test('a mark for a field that is not there is refused', () => {
   const marked = mark(z.strictObject({ a: z.string() }), { below: { b: { refersTo: 'Secret' } } });
   assert.throws(() => structuralOf(marked), /no field b to mark/);
 });
+
+test('a literal is a text or a boolean; another one is a mistake in the schema, not a boolean', () => {
+  assert.deepEqual(ofField(z.literal('a')), { type: 'string', enum: ['a'] });
+  assert.deepEqual(ofField(z.literal(true)), { type: 'boolean', enum: [true] });
+  assert.throws(() => ofField(z.literal(1)), /no literals but texts and booleans: 1/);
+  assert.throws(() => ofField(z.literal(['a', 1])), /no literals/);
+});
