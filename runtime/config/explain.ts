@@ -65,7 +65,7 @@ const RESOURCE_ONLY: Readonly<Record<string, string>> = {
 
 function unknownKey(path: readonly PropertyKey[], key: string, schema: z.core.$ZodType): Finding {
   const at = [...path, key];
-  const known = RESOURCE_ONLY[key];
+  const known = Object.hasOwn(RESOURCE_ONLY, key) ? RESOURCE_ONLY[key] : undefined;
   if (known !== undefined) return { path: at, atKey: true, ...inWords(known) };
   const parent = schemaAt(schema, path);
   const keys = Object.keys((parent === undefined ? undefined : fieldsOf(parent)) ?? {});

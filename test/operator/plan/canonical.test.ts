@@ -9,7 +9,7 @@ test('the text says what JSON says, and the order of keys makes no difference', 
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(
       Object.entries(value)
-        .reverse()
+        .toReversed()
         .map(([key, each]) => [key, reversed(each)]),
     );
   };

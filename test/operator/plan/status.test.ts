@@ -168,6 +168,6 @@ test('no config, however wrong, stops the plan: it is refused or served, and sta
       const plan = planOf({ objects: [server({ config }), group(), entry('a')] });
       assert.equal(plan.objects === undefined, condition(plan, 'Valid')?.status === 'False');
     }),
-    { numRuns: 200 },
+    { numRuns: 200, examples: [[{ operational: { valueOf: {}, toString: false } }]] },
   );
 });
