@@ -4,7 +4,15 @@ import type { Inbound, Message, Reply } from './call.ts';
 import { makeOffer, type Offer, type OfferedBackend } from './catalog/index.ts';
 import type { Clock } from './clock.ts';
 import type { Config, ConfigFile } from './config/index.ts';
-import { accessOf, hostRulesOf, levelOf, offerSettingsOf, wantedBackendsOf, withheldOf } from './config-slices.ts';
+import {
+  accessOf,
+  hostRulesOf,
+  levelOf,
+  logFieldsOf,
+  offerSettingsOf,
+  wantedBackendsOf,
+  withheldOf,
+} from './config-slices.ts';
 import {
   type Endpoint,
   type EndpointDeps,
@@ -95,6 +103,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     return () => {
       hosts = newerHosts;
       log.setLevel(levelOf(newer));
+      log.setFields(logFieldsOf(newer));
       changeBackends();
       log.info({ hash: config.hash() }, 'configuration reloaded');
     };

@@ -2,7 +2,7 @@ import type { WantedBackend } from './backends/index.ts';
 import type { OfferedBackend, OfferSettings } from './catalog/index.ts';
 import type { Config } from './config/index.ts';
 import type { HostRules, OperatorTokenSettings } from './edge/index.ts';
-import type { LogLevel } from './observe/index.ts';
+import type { LogFields, LogLevel } from './observe/index.ts';
 
 /** What each room needs of the configuration, and nothing more. */
 
@@ -39,7 +39,7 @@ export const accessOf = ({ management }: Config): OperatorTokenSettings => ({
 export const levelOf = ({ operational }: Config): LogLevel => (operational.logLevel === 'debug' ? 'debug' : 'info');
 
 /** Fields of every log line. */
-export const logFieldsOf = ({ name, metadata }: Config): Readonly<Record<string, string>> => ({
+export const logFieldsOf = ({ name, metadata }: Config): LogFields => ({
   ...metadata,
   server: name,
 });

@@ -17,24 +17,29 @@ export const instructionsOf = ({ backends, aggregation }: Config): string => {
 /** Body of `GET /status`. */
 export const statusReport = (config: LiveConfig, backends: BackendSet, catalog: Catalog): StatusReport => {
   const refused = config.refused();
+  const { metadata, withheld, backends: configured } = config.current();
+  const metadataOf = new Map(configured.map((backend) => [backend.name, backend.metadata]));
   return {
     version: VERSION,
     config: { hash: config.hash(), ...(refused && { refused }) },
+    ...(metadata && { metadata }),
     toolCount: catalog.tools.size,
-    backends: [...backends.all().map(backendReport), ...config.current().withheld.map(withheldReport)].toSorted(
-      (a, b) => compareText(a.name, b.name),
-    ),
+    backends: [
+      ...backends.all().map((backend) => backendReport(backend, metadataOf.get(backend.name))),
+      ...withheld.map(withheldReport),
+    ].toSorted((a, b) => compareText(a.name, b.name)),
     collisions: catalog.collisions,
   };
 };
 
-const backendReport = ({ name, state }: Backend): BackendReport => ({
+const backendReport = ({ name, state }: Backend, metadata: BackendReport['metadata']): BackendReport => ({
   name,
   status: state.status,
   ...(state.message !== undefined && { message: state.message }),
   ...(state.checkedAt !== undefined && { lastHealthCheck: new Date(state.checkedAt).toISOString() }),
   consecutiveFailures: state.consecutiveFailures,
   toolCount: state.tools?.length ?? 0,
+  ...(metadata && { metadata }),
 });
 
 const withheldReport = ({ name, message }: Config['withheld'][number]): BackendReport => ({

@@ -57,7 +57,7 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
       newSessionId: () => randomBytes(SESSION_ID_BYTES).toString('base64url'),
       newCorrelationId: randomUUID,
       logFor: (config) =>
-        given.log ? withOwnLevel(given.log) : createLog({ level: levelOf(config), base: logFieldsOf(config) }),
+        given.log ? asGiven(given.log) : createLog({ level: levelOf(config), fields: logFieldsOf(config) }),
     },
   );
   const { config, log, status, phase } = parts;
@@ -78,8 +78,8 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
   };
 };
 
-/** A log that the caller made stays at the level the caller chose. */
-const withOwnLevel = (log: Log): Log => ({ ...log, setLevel: () => {} });
+/** A log that the caller made stays as the caller chose. */
+const asGiven = (log: Log): Log => ({ ...log, setLevel: () => {}, setFields: () => {} });
 
 const stopperOf = (
   { phase, endpoint, sessions, backends, publicApp, managementApp }: Parts,

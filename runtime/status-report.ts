@@ -8,6 +8,8 @@ export interface StatusReport {
     /** Why a newer version of the files is not served: one line per problem. Absent when the newest is served. */
     readonly refused?: readonly string[];
   };
+  /** `config.metadata`. */
+  readonly metadata?: Metadata;
   /** Tools offered to an anonymous caller after aggregation. */
   readonly toolCount: number;
   readonly backends: readonly BackendReport[];
@@ -25,7 +27,11 @@ export interface BackendReport {
   /** Failures since the last success. */
   readonly consecutiveFailures: number;
   readonly toolCount: number;
+  /** As configured. */
+  readonly metadata?: Metadata;
 }
+
+type Metadata = Readonly<Record<string, string>>;
 
 /** spec: status.discoveredBackends[].status */
 export type BackendStatus = 'ready' | 'degraded' | 'unavailable' | 'unauthenticated' | 'unknown';

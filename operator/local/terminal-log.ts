@@ -16,5 +16,7 @@ export const terminalLog = (server: string, write: (text: string) => void): Log 
     setLevel: (level) => {
       isVerbose = level === 'debug';
     },
+    // Every line begins with the server's name.
+    setFields: () => {},
   };
 };

@@ -8,18 +8,29 @@ export interface Log {
   readonly error: LogLine;
   /** Takes effect at once. */
   readonly setLevel: (level: LogLevel) => void;
+  /** Repeated on every line from now on, in place of those before. */
+  readonly setFields: (fields: LogFields) => void;
 }
+
+export type LogFields = Readonly<Record<string, string>>;
 
 export type LogLevel = 'debug' | 'info' | 'silent';
 
 type LogLine = (fields: Readonly<Record<string, unknown>>, message: string) => void;
 
-/** JSON lines; `base` is repeated on every line. Default destination: standard output. */
+/** JSON lines; `fields` are repeated on every line. Default destination: standard output. */
 export const createLog = (
-  options: { readonly level: LogLevel; readonly base?: Readonly<Record<string, string>> },
+  options: { readonly level: LogLevel; readonly fields?: LogFields },
   destination?: DestinationStream,
 ): Log => {
-  const settings = { level: options.level, base: { ...options.base }, timestamp: pino.stdTimeFunctions.isoTime };
+  let repeated = options.fields;
+  const settings = {
+    level: options.level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    // pino writes into what it gets.
+    mixin: () => ({ ...repeated }),
+  };
   const logger = destination ? pino(settings, destination) : pino(settings);
   return {
     debug: (fields, message) => logger.debug(fields, message),
@@ -28,6 +39,9 @@ export const createLog = (
     error: (fields, message) => logger.error(fields, message),
     setLevel: (level) => {
       logger.level = level;
+    },
+    setFields: (fields) => {
+      repeated = fields;
     },
   };
 };

@@ -117,6 +117,17 @@ describe('a new configuration, live', () => {
     assert.deepEqual(running.reload(configFile({ a: a.url, b: b.url })), { ok: true });
   });
 
+  test('changes the metadata that the status shows', async () => {
+    const report = () => {
+      const { metadata, backends } = running.status();
+      return [metadata, backends[0]?.metadata];
+    };
+    assert.deepEqual(report(), [undefined, undefined]);
+    const backends = [{ name: 'a', url: a.url, transport: 'streamable-http', metadata: { group: 'tools' } }];
+    running.reload(configFile({}, { metadata: { team: 'red' }, backends }));
+    assert.deepEqual(report(), [{ team: 'red' }, { group: 'tools' }]);
+  });
+
   test('reports the tools and states of its backends', async () => {
     const { toolCount, backends } = running.status();
     assert.equal(toolCount, 1);
