@@ -23,6 +23,8 @@ export interface World {
   readonly now: () => number;
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
   readonly record: (regarding: KubeObject, events: readonly PlannedEvent[], signal: AbortSignal) => Promise<void>;
+  /** The server did not take the status of this resource, so that nobody can read there why. */
+  readonly onStatusRefused: (key: ObjectKey, error: Error) => void;
   /** Ask the pods of this server at this interval. */
   readonly followPods: (owner: ObjectKey, uid: string, everyMs: number) => void;
   /** Do not ask them any more. */
@@ -109,8 +111,10 @@ const report = async (
     const events = [...plan.events, ...(problem === undefined ? [] : [{ ...problem, type: 'Warning' as const }])];
     await world.record(owner, transitions(events, owner['status'], status), signal);
   }
-  const delays = [reported.againAfterMs, problem === undefined ? undefined : slowRetryMs].filter(
-    (ms) => ms !== undefined,
-  );
+  if (reported.refused !== undefined) {
+    world.onStatusRefused(keyOf(owner), reported.refused);
+  }
+  const isStuck = problem !== undefined || reported.refused !== undefined;
+  const delays = [reported.againAfterMs, isStuck ? slowRetryMs : undefined].filter((ms) => ms !== undefined);
   return delays.length === 0 ? {} : { againAfterMs: Math.min(...delays) };
 };

@@ -4,7 +4,7 @@ import { trim } from './trim.ts';
 import { sleep } from '../../runtime/clock.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ApiClient } from '../api/client.ts';
-import { isExpired } from '../api/errors.ts';
+import { ApiError, isExpired } from '../api/errors.ts';
 import type { Selection } from '../api/selection.ts';
 
 export interface InformerDeps {
@@ -17,12 +17,16 @@ export interface InformerDeps {
 
 const retry = { baseMs: 500, maxMs: 30_000 };
 
+/** A server that was restored from a backup refuses versions of its lost future, without a word of its own for it. */
+const refusalsBeforeList = 3;
+
 /** A watch that lived this long was a good one: the next failure starts again from the shortest delay. */
 const healthyMs = 10_000;
 
 /**
  * Keeps `store` equal to the selected objects until `signal` is aborted, whatever happens to the connection: list, watch
- * with bookmarks, go on from the last version seen, list again only when the server has forgotten that version.
+ * with bookmarks, go on from the last version seen, list again only when the server has forgotten that version or keeps on
+ * refusing it.
  * Resolves `synced` after the first list.
  */
 export const inform = (
@@ -43,6 +47,7 @@ interface Target {
 const follow = async (selection: Selection, target: Target, deps: InformerDeps, signal: AbortSignal): Promise<void> => {
   let version: string | undefined;
   let failures = 0;
+  let refusals = 0;
   while (!signal.aborted) {
     const startedAt = deps.clock.now();
     try {
@@ -57,11 +62,13 @@ const follow = async (selection: Selection, target: Target, deps: InformerDeps, 
         target.store.reached(selection.namespace, version);
       }
       failures = 0;
+      refusals = 0;
     } catch (error) {
       if (signal.aborted) {
         return;
       }
-      version = isExpired(error) ? undefined : version;
+      refusals = error instanceof ApiError ? refusals + 1 : 0;
+      version = isExpired(error) || (refusals % refusalsBeforeList === 0 && refusals > 0) ? undefined : version;
       failures = deps.clock.now() - startedAt > healthyMs ? 1 : failures + 1;
       deps.onFailure(selection, error);
     }

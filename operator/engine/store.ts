@@ -90,18 +90,24 @@ export class Store {
     this.#onChange({ before });
   }
 
-  /** Takes a whole list made at `resourceVersion`; what is held and newer than it stays. An empty namespace means all. */
+  /**
+   * Takes a whole list made at `resourceVersion`; what is held and newer than it stays. An empty namespace means all. A list
+   * from before what the server told already comes from a backup: then nothing counts but the list.
+   */
   replace(items: readonly KubeObject[], namespace: string, resourceVersion: string): void {
+    const version = BigInt(resourceVersion);
+    const isRestored = version < (this.#toldUpTo.get(namespace) ?? 0n);
     const listed = new Set(items.map(placeOf));
     const all = namespace === '' ? [...this.#namespaces.keys()] : [namespace];
     const held = all.flatMap((name) => this.list(name));
-    for (const item of items) {
-      this.put(item);
-    }
     for (const object of held) {
-      if (!listed.has(placeOf(object)) && versionOf(object) <= BigInt(resourceVersion)) {
+      const isGone = !listed.has(placeOf(object)) && versionOf(object) <= version;
+      if (isGone || (isRestored && versionOf(object) > version)) {
         this.remove(object);
       }
+    }
+    for (const item of items) {
+      this.put(item);
     }
     this.reached(namespace, resourceVersion);
   }

@@ -3,7 +3,7 @@ import type { ManagementKey } from './management-key.ts';
 import type { OperatorDeps, OperatorOptions } from './operator.ts';
 import type { Work } from './queue.ts';
 import type { Watching } from './watching.ts';
-import { keyFromText } from '../object.ts';
+import { keyFromText, keyText } from '../object.ts';
 import { errorText } from '../observe/log.ts';
 import { reconcile } from '../reconcile.ts';
 import type { World } from '../reconcile.ts';
@@ -43,6 +43,8 @@ const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDep
     now: clock.now,
     podsOf,
     record: (regarding, planned, signal) => recordEvents(regarding, planned, events, signal),
+    onStatusRefused: (key, error) =>
+      log.error({ key: keyText(key), error: errorText(error) }, 'the API server does not take this status'),
     followPods: (owner, uid, everyMs) => puller.follow(owner, uid, everyMs),
     forget: (owner) => puller.forget(owner),
   };

@@ -1,7 +1,8 @@
 import type { ChildProblem } from './apply.ts';
 import { agrees } from './diff.ts';
 import type { ApiClient } from '../api/client.ts';
-import { isNotFound } from '../api/errors.ts';
+import { isNotFound, isRefusal } from '../api/errors.ts';
+import type { ApiError } from '../api/errors.ts';
 import { fieldManager } from '../object.ts';
 import type { KubeObject } from '../object.ts';
 import type { PlannedCondition } from '../plan/plan.ts';
@@ -59,6 +60,8 @@ export interface ReportDeps {
 
 export interface Reported {
   readonly written: boolean;
+  /** The server does not take this status; only another one, or another server, helps. */
+  readonly refused?: ApiError;
   /** When stale values are due, if that is all that differs. */
   readonly againAfterMs?: number;
 }
@@ -94,6 +97,9 @@ export const reportStatus = async (
   } catch (error) {
     if (isNotFound(error)) {
       return { written: false };
+    }
+    if (isRefusal(error)) {
+      return { written: false, refused: error };
     }
     throw error;
   }

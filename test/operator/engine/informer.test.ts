@@ -111,6 +111,14 @@ test('only a forgotten version leads to a new list', async () => {
   assert.deepEqual(names(store), ['c']);
 });
 
+test('a version that the server keeps on refusing leads to a new list; a connection that fails does not', async () => {
+  const refused: Step = { events: [], failure: new ApiError(504, { message: 'Too large resource version: 50' }) };
+  const cut: Step = { events: [], failure: new Error('connection reset') };
+  const { clock, asked } = follow([list(50), cut, cut, cut, cut, refused, refused, refused, list(20)]);
+  await clock.advance(300_000);
+  assert.deepEqual(asked, ['list', ...Array.from({ length: 7 }, () => 'watch 50'), 'list', 'watch 20']);
+});
+
 test('no error ends it: a refused list is asked for again until it is answered', async () => {
   const forbidden = { list: new ApiError(403, { message: 'not allowed' }) };
   const { clock, store, failures, synced } = follow([forbidden, forbidden, forbidden, list(5, object('a', 1))]);

@@ -76,7 +76,17 @@ test('a whole list removes what is gone and keeps what was written after it was 
     store.list('here').map(({ metadata }) => metadata.name),
     ['kept', 'new', 'written-since'],
   );
-  assert.deepEqual(changes, ['-→8', '3→-']);
+  assert.deepEqual(changes, ['3→-', '-→8']);
+});
+
+test('a list older than what the server has told is the truth: it was restored from a backup', () => {
+  const { store } = newStore();
+  store.replace([object('kept', 4), object('changed', 5), object('new', 7)], '', '9');
+  store.replace([object('kept', 4), object('changed', 3)], '', '6');
+  assert.deepEqual(
+    store.list('here').map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`),
+    ['changed 3', 'kept 4'],
+  );
 });
 
 test('a list is in name order and does not change under the reader', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ApiError } from '../../../operator/api/errors.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { reportStatus, stamped, withProblem } from '../../../operator/write/status.ts';
 import type { Reported } from '../../../operator/write/status.ts';
@@ -103,6 +104,23 @@ test('a status that differs is sent whole, for exactly this object', async () =>
   assert.equal(outcome.written, true);
   assert.equal(outcome.sent?.metadata.uid, 'u');
   assert.deepEqual(outcome.sent?.['status'], { phase: 'Ready', conditions: [], observedGeneration: 3 });
+});
+
+test('a status that the server refuses is a value and not a fault: sending it again at once would not help', async () => {
+  for (const [status, isValue] of [
+    [400, true],
+    [403, true],
+    [422, true],
+    [500, false],
+    [409, false],
+  ] as const) {
+    const error = new ApiError(status, { message: 'status.phase: Unsupported value' });
+    const deps = { api: { applyStatus: () => Promise.reject(error) }, cache: { put: () => {} }, nowMs: now };
+    const planned = { status: { phase: 'Ready' }, volatile: [] };
+    const reported = reportStatus(reportedAs({}, now), planned, deps, new AbortController().signal);
+    if (isValue) assert.deepEqual(await reported, { written: false, refused: error });
+    else await assert.rejects(reported, error);
+  }
 });
 
 const withCheck = (lastHealthCheck: string, status = 'ready'): Readonly<Record<string, unknown>> => ({
