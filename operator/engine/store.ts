@@ -102,7 +102,7 @@ export class Store {
     const held = all.flatMap((name) => this.list(name));
     for (const object of held) {
       const isGone = !listed.has(placeOf(object)) && versionOf(object) <= version;
-      if (isGone || (isRestored && versionOf(object) > version)) {
+      if (isGone || isRestored) {
         this.remove(object);
       }
     }
