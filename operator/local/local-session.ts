@@ -148,7 +148,6 @@ export class LocalSession {
       local: {
         backends: { ...backends, ...this.#options.backends },
         ports,
-        filesDirectory: this.#deps.secrets.directory,
       },
     };
   }

@@ -8,7 +8,7 @@ export interface Settings {
   readonly operatorNamespace: string;
   /** Public keys (JWK, Ed25519) whose tokens the management port of a runtime accepts; newest first. */
   readonly operatorKeys: readonly Readonly<Record<string, unknown>>[];
-  /** Local mode: where files lie and what URLs look like. Absent in a cluster. */
+  /** Local mode: where backends run and what URLs look like. Absent in a cluster. */
   readonly local?: LocalSettings;
 }
 
@@ -17,6 +17,4 @@ export interface LocalSettings {
   readonly backends: Readonly<Record<string, string>>;
   /** Server name → public port on loopback (the management port is the next one). */
   readonly ports: Readonly<Record<string, number>>;
-  /** Directory that holds `secrets/<secret>/<key>` and `ca-bundles/<backend>/ca.crt`. */
-  readonly filesDirectory: string;
 }

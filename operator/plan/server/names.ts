@@ -4,7 +4,7 @@ import type { Settings } from '../settings.ts';
 /** Decisions "Names": what the children of a VirtualMCPServer are called and where it can be reached. */
 export const MCP_PORT = 4483;
 export const MANAGEMENT_PORT = 4484;
-export const MCP_PATH = '/mcp';
+const MCP_PATH = '/mcp';
 
 /** Name of its Deployment, Service and ServiceAccount. */
 export const childName = (server: KubeObject): string => `vmcp-${server.metadata.name}`;
@@ -40,7 +40,7 @@ export const serviceHosts = (server: KubeObject, settings: Settings): readonly s
 };
 
 /** Origin of the server as its clients inside the cluster, or on this machine, see it. */
-export const originOf = (server: KubeObject, settings: Settings): string => {
+const originOf = (server: KubeObject, settings: Settings): string => {
   const port = settings.local?.ports[server.metadata.name];
   if (settings.local !== undefined) return `http://127.0.0.1:${port ?? MCP_PORT}`;
   return `http://${serviceHosts(server, settings).at(-1)}:${MCP_PORT}`;
