@@ -1,9 +1,4 @@
-import type {
-  BackendReport,
-  BackendStatus,
-  CollisionReport,
-  StatusReport,
-} from '../../../runtime/status-report.ts';
+import type { BackendReport, BackendStatus, CollisionReport, StatusReport } from '../../../runtime/status-report.ts';
 import type { PodReports } from '../../read/source.ts';
 
 /** What the pods of one server say together. */
