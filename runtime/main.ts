@@ -30,12 +30,17 @@ const serve = async (command: Extract<Command, { kind: 'serve' }>): Promise<numb
   return 'serving';
 };
 
-/** A second signal ends the process at once. */
+/** A second signal, of either kind, meets no listener and so ends the process at once. */
 const firstSignal = (): Promise<string> =>
   new Promise((resolve) => {
-    process.once('SIGTERM', resolve);
-    process.once('SIGINT', resolve);
+    const onSignal = (signal: string): void => {
+      for (const each of STOP_SIGNALS) process.off(each, onSignal);
+      resolve(signal);
+    };
+    for (const each of STOP_SIGNALS) process.on(each, onSignal);
   });
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 const complain = (problems: readonly string[]): number => {
   process.stderr.write(`${problems.join('\n')}\n`);

@@ -155,6 +155,18 @@ describe('vmcp serve', () => {
     assert.deepEqual(await exited, [0, null]);
   });
 
+  test('ends at once on a second signal, of whichever kind', async () => {
+    const path = join(directory, 'stop.yaml');
+    await writeFile(path, textOf({ a: a.url }));
+    const { child, logged } = serve(path);
+    await logged('serving');
+    const exited = once(child, 'exit');
+    child.kill('SIGINT');
+    await logged('stopping');
+    child.kill('SIGTERM');
+    assert.deepEqual(await exited, [null, 'SIGTERM']);
+  });
+
   test('says every problem of a wrong file and exits with 1', async () => {
     const path = join(directory, 'wrong.yaml');
     await writeFile(
