@@ -99,9 +99,10 @@ const effectful: readonly RegExp[] = [
 
 const effects: readonly (readonly [string, RegExp])[] = [
   ['process.env', /\bprocess\.env\b/],
-  ['the clock', /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/],
+  ['the clock', /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bhrtime\b/],
+  ['a timer', /\bset(?:Timeout|Interval)\(|\bAbortSignal\.timeout\(|from '(?:node:)?timers(?:\/promises)?'/],
   ['randomness', /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(|\bgetRandomValues\(/],
-  ['the file system', /from 'node:fs(?:\/promises)?'/],
+  ['the file system', /['"](?:node:)?fs(?:\/promises)?['"]/],
 ];
 
 for (const [name, pattern] of effects) {
