@@ -46,7 +46,7 @@ const headerForwardSchema = z.strictObject({
 });
 
 /** The same in the file. */
-export const fileBackendSchema = withRules(
+const fileBackendSchema = withRules(
   z.strictObject({
     ...backendShape,
     headerForward: notYet(

@@ -5,7 +5,9 @@ import { workloadNameSchema } from './scalars.ts';
 
 const timeoutsSchema = z
   .strictObject({
-    default: durationOr('30s', { positive: true }).describe('Longest silence of a backend during a request.'),
+    default: durationOr('30s', { positive: true }).describe(
+      'Longest silence of a backend during a request; less than 1ms counts as 1ms.',
+    ),
     perWorkload: z
       .record(workloadNameSchema, duration({ positive: true }))
       .default({})
@@ -45,7 +47,7 @@ const failureHandlingSchema = z
       .default('fail')
       .describe('With a backend down: fail the whole list request, or serve the rest.'),
     statusReportingInterval: durationOr('30s', { positive: true }).describe(
-      'How often backend health and phase changes are reported.',
+      'How often backend health and phase changes are reported; less than 1s counts as 1s.',
     ),
     circuitBreaker: circuitBreakerSchema,
   })
