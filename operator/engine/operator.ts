@@ -1,6 +1,6 @@
 import { elect } from './leader.ts';
-import { managementKey } from './management-key.ts';
-import type { ManagementKey } from './management-key.ts';
+import { followKeys, managementKeys } from './management-keys.ts';
+import type { ManagementKeys } from './management-keys.ts';
 import { watchCluster } from './watching.ts';
 import type { Watching } from './watching.ts';
 import { reconcileIn } from './world.ts';
@@ -9,6 +9,7 @@ import { sleep } from '../../runtime/clock.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { StatusReport } from '../../runtime/status-report.ts';
 import type { ReconciledKind } from '../kinds/kind.ts';
+import { keyText } from '../object.ts';
 import { errorText } from '../observe/log.ts';
 import type { Log } from '../observe/log.ts';
 import type { Settings } from '../plan/settings.ts';
@@ -71,9 +72,19 @@ const act = async (
 ): Promise<void> => {
   await untilAborted(term, async () => {
     await orAborted(watching.synced, term);
-    const key = await keyWithPatience(options.settings.operatorNamespace, deps, term);
-    watching.puller.start(key.token, term);
-    await watching.queue.run(reconcileIn(watching, options, deps, key), term);
+    const keys = await keysWithPatience(options.settings.operatorNamespace, deps, term);
+    watching.puller.start(keys.token, term);
+    const onFailure = (error: unknown): void =>
+      deps.log.error(
+        { error: errorText(error) },
+        'the keys for the management ports cannot be read; the known ones stay',
+      );
+    // Their public halves are part of what is rendered.
+    const onChange = (): void => watching.puller.followed().forEach((server) => watching.queue.touch(keyText(server)));
+    await Promise.all([
+      followKeys(keys, { clock: deps.clock, onChange, onFailure }, term),
+      watching.queue.run(reconcileIn(watching, options, deps, keys), term),
+    ]);
   });
 };
 
@@ -96,17 +107,17 @@ const orAborted = async (promise: Promise<void>, signal: AbortSignal): Promise<v
   await Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', onAbort));
 };
 
-const keyWithPatience = async (
+const keysWithPatience = async (
   namespace: string,
   { api, clock, log }: OperatorDeps,
   signal: AbortSignal,
-): Promise<ManagementKey> => {
+): Promise<ManagementKeys> => {
   for (;;) {
     try {
-      return await managementKey(namespace, { api, now: clock.now }, signal);
+      return await managementKeys(namespace, { api, now: clock.now }, signal);
     } catch (error) {
       signal.throwIfAborted();
-      log.error({ error: errorText(error) }, 'the key for the management ports cannot be had; trying again');
+      log.error({ error: errorText(error) }, 'the keys for the management ports cannot be had; trying again');
       await sleep(clock, 5000, signal);
     }
   }

@@ -53,6 +53,11 @@ export class StatusPuller {
     return this.#subjects.get(keyText(owner))?.reports ?? new Map();
   }
 
+  /** Every server whose pods are asked. */
+  followed(): readonly ObjectKey[] {
+    return [...this.#subjects.values()].map(({ key }) => key);
+  }
+
   /** Pulls until `signal` is aborted. Before that, servers are only noted. */
   start(token: Shift['token'], signal: AbortSignal): void {
     this.#shift = { token, signal };

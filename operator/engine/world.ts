@@ -1,5 +1,5 @@
 import { recordEvents } from './events.ts';
-import type { ManagementKey } from './management-key.ts';
+import type { ManagementKeys } from './management-keys.ts';
 import type { OperatorDeps, OperatorOptions } from './operator.ts';
 import type { Work } from './queue.ts';
 import type { Watching } from './watching.ts';
@@ -8,14 +8,14 @@ import { errorText } from '../observe/log.ts';
 import { reconcile } from '../reconcile.ts';
 import type { World } from '../reconcile.ts';
 
-/** Reconciling a key in this cluster, with this key for the management ports. */
+/** Reconciling a key in this cluster, with these keys for the management ports. */
 export const reconcileIn = (
   watching: Watching,
   options: OperatorOptions,
   deps: OperatorDeps,
-  key: ManagementKey,
+  keys: ManagementKeys,
 ): Work => {
-  const world = worldOf(watching, options, deps, key);
+  const world = worldOf(watching, options, deps, keys);
   const kinds = new Map(deps.kinds.map((kind) => [kind.kind, kind]));
   return async (text, signal) => {
     const subject = keyFromText(text);
@@ -24,7 +24,7 @@ export const reconcileIn = (
   };
 };
 
-const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDeps, key: ManagementKey): World => {
+const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDeps, keys: ManagementKeys): World => {
   const { cache, source, podsOf, puller, rewrites } = watching;
   const { api, clock, unique, log } = deps;
   const events = {
@@ -36,7 +36,9 @@ const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDep
   };
   return {
     source,
-    settings: { ...options.settings, operatorKeys: key.publicKeys },
+    get settings() {
+      return { ...options.settings, operatorKeys: keys.publicKeys() };
+    },
     api,
     cache,
     rewrites,
