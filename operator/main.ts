@@ -50,6 +50,8 @@ const run: Command = async (args, deps) => {
   const running = await runOperator(options, { env: deps.env, kinds: reconciledKinds(), resources });
   await new Promise<void>((resolve) => {
     deps.signal.addEventListener('abort', () => resolve(), { once: true });
+    // Told while it was starting.
+    if (deps.signal.aborted) resolve();
   });
   await running.stop();
   return 0;

@@ -46,7 +46,7 @@ export interface Running {
   /** Port of `/healthz` and `/readyz`. */
   readonly healthPort: number;
   readonly synced: Promise<void>;
-  /** Gives up the lease, lets reconciles in flight end, closes all connections. */
+  /** Cuts off the requests of reconciles in flight, waits for these to end, gives up the lease, closes all connections. */
   stop(): Promise<void>;
 }
 

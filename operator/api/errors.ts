@@ -52,5 +52,3 @@ export const isConflict = (error: unknown): error is ApiError => hasStatus(error
 
 /** The resource version asked for is too old; only a new list helps. */
 export const isExpired = (error: unknown): error is ApiError => hasStatus(error, 410);
-
-export const isTooManyRequests = (error: unknown): error is ApiError => hasStatus(error, 429);

@@ -41,7 +41,7 @@ export const managementKeys = async (
       const successor = held[index - 1];
       return successor === undefined || deps.now() < successor.madeAtMs + acceptedAfterMs;
     });
-  const publicKeys = (): readonly JWK[] => accepted().map(({ jwk: { d: _, ...publicKey } }) => publicKey);
+  const publicKeys = (): readonly JWK[] => accepted().map(publicKeyOf);
   let told = publicKeys();
   return {
     publicKeys,
@@ -53,6 +53,11 @@ export const managementKeys = async (
       return isChanged;
     },
   };
+};
+
+const publicKeyOf = ({ jwk }: Key): JWK => {
+  const { d: _, ...publicKey } = jwk;
+  return publicKey;
 };
 
 /** Keeps the keys equal to the Secret, so that deleting it is all it takes to have a new one. */

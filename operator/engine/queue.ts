@@ -73,15 +73,6 @@ export class KeyedQueue {
     this.#schedule(key, entry, Math.min(now + quietMs, entry.touchedAt + quietAtMostMs));
   }
 
-  /** Take the key up after `delayMs`, or sooner when it is due sooner. */
-  addAfter(key: string, delayMs: number): void {
-    const entry = this.#entry(key);
-    const dueAt = this.#deps.clock.now() + delayMs;
-    if (entry.dueAt === undefined || dueAt < entry.dueAt) {
-      this.#schedule(key, entry, dueAt);
-    }
-  }
-
   /** Works until `signal` is aborted; resolves when the last worker has come back. */
   async run(work: Work, signal: AbortSignal): Promise<void> {
     this.#shift = { work, signal };

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { apiClient } from '../../../operator/api/client.ts';
 import type { ApiClient } from '../../../operator/api/client.ts';
-import { ApiError, isConflict, isRefusal, isTooManyRequests } from '../../../operator/api/errors.ts';
+import { ApiError, isConflict, isRefusal } from '../../../operator/api/errors.ts';
 import { connect } from '../../../operator/api/kubeconfig.ts';
 import type { Connection } from '../../../operator/api/kubeconfig.ts';
 import { resourceTable } from '../../../operator/api/resources.ts';
@@ -178,7 +178,7 @@ describe('an answer that is no success', () => {
   test('409 is a conflict, 429 says how long to wait', async () => {
     assert.equal(isConflict(await failed(json(409, {}))), true);
     const busy = await failed(json(429, {}, { 'retry-after': '7' }));
-    assert.deepEqual([isTooManyRequests(busy), busy.retryAfterMs], [true, 7000]);
+    assert.deepEqual([busy.status, busy.retryAfterMs], [429, 7000]);
     assert.equal((await failed(json(503, { details: { retryAfterSeconds: 2 } }))).retryAfterMs, 2000);
   });
 
