@@ -1,7 +1,6 @@
 import type { Store } from './store.ts';
-import { backoffMs } from './timing.ts';
 import { trim } from './trim.ts';
-import { sleep } from '../../runtime/clock.ts';
+import { backoffMs, sleep } from '../../runtime/clock.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ApiClient } from '../api/client.ts';
 import { ApiError, isExpired } from '../api/errors.ts';

@@ -1,4 +1,4 @@
-import { backoffMs } from './timing.ts';
+import { backoffMs } from '../../runtime/clock.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 
 export interface QueueOptions {

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../object.ts';
+import { compareText } from '../../runtime/compare-text.ts';
 
 /** What became of one object; `before` is absent for a new one, `after` for a deleted one. */
 export interface Change {
@@ -129,7 +130,7 @@ interface Namespace {
   sorted: readonly KubeObject[] | undefined;
 }
 
-const byName = (a: KubeObject, b: KubeObject): number => (a.metadata.name < b.metadata.name ? -1 : 1);
+const byName = (a: KubeObject, b: KubeObject): number => compareText(a.metadata.name, b.metadata.name);
 
 const placeOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name}`;
 

@@ -1,15 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts';
 
-/** Delay before attempt `attempt` (from 1): doubles from `baseMs` up to `maxMs`, of which a random half is taken off. */
-export const backoffMs = (
-  attempt: number,
-  range: { readonly baseMs: number; readonly maxMs: number },
-  random: () => number,
-): number => {
-  const full = Math.min(range.maxMs, range.baseMs * 2 ** Math.min(attempt - 1, 30));
-  return full * (0.5 + random() / 2);
-};
-
 /** Runs `work` for `ms` at most; rejects when the time is up or `signal` is aborted, even if the work heeds no signal. */
 export const within = async <T>(
   { clock, ms }: { readonly clock: Clock; readonly ms: number },
