@@ -2,13 +2,15 @@ import { join } from 'node:path';
 import { freePortPair } from '../fixtures/ports.ts';
 import { filesIn, isReady, prepareAccess, type ApiAccess } from './api-access.ts';
 import { apiServerArguments, controllerManagerArguments, etcdArguments } from './control-plane-arguments.ts';
-import { newCrew, type Crew } from './daemon.ts';
+import { newCrew, type Crew, type Daemon } from './daemon.ts';
 import { CONTROL_PLANE_PROGRAMS, ensurePrograms } from './programs.ts';
 import { scratchFolder } from './scratch.ts';
 import { until } from './until.ts';
 
 /** A Kubernetes API with its storage and its controllers, and no nodes: everything that the API server decides, is real. */
 export interface ControlPlane extends ApiAccess {
+  /** Kills kube-apiserver without a word and starts it again over the same storage; resolves when it answers. */
+  readonly restartApiServer: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -43,29 +45,37 @@ export async function startControlPlane(): Promise<ControlPlane> {
   }
 }
 
-async function bringUp(programs: Programs, folder: string, crew: Crew): Promise<ApiAccess> {
-  const start = (name: keyof Programs, args: readonly string[]): Promise<unknown> =>
+async function bringUp(programs: Programs, folder: string, crew: Crew): Promise<Omit<ControlPlane, 'stop'>> {
+  const start = (name: keyof Programs, args: readonly string[]): Promise<Daemon> =>
     crew.start({ name, program: programs[name], args, logFile: join(folder, `${name}.log`) });
   const files = filesIn(folder);
   const port = await freePortPair();
   const access = await prepareAccess(folder, `https://127.0.0.1:${port}`, programs.kubectl);
 
   await start('etcd', etcdArguments(files));
-  await start('kube-apiserver', [
-    // A /24 would hold 254 Services.
-    ...apiServerArguments(files, '10.0.0.0/16'),
-    `--secure-port=${port}`,
-    '--bind-address=127.0.0.1',
-    '--advertise-address=127.0.0.1',
-    // There is no `kubernetes` Service to keep: loopback addresses are not legal endpoints.
-    '--endpoint-reconciler-type=none',
-  ]);
-  await until('the API server', () => isReady(access));
+  const startApiServer = async (): Promise<Daemon> => {
+    const daemon = await start('kube-apiserver', [
+      // A /24 would hold 254 Services.
+      ...apiServerArguments(files, '10.0.0.0/16'),
+      `--secure-port=${port}`,
+      '--bind-address=127.0.0.1',
+      '--advertise-address=127.0.0.1',
+      // There is no `kubernetes` Service to keep: loopback addresses are not legal endpoints.
+      '--endpoint-reconciler-type=none',
+    ]);
+    await until('the API server', () => isReady(access));
+    return daemon;
+  };
+  let apiServer = await startApiServer();
   await start('kube-controller-manager', [
     ...controllerManagerArguments(files),
     `--controllers=${CONTROLLERS.join(',')}`,
   ]);
   // Pods are refused until their namespace has it.
   await until('the default service account', () => access.kubectl(['get', 'serviceaccount', 'default']));
-  return access;
+  const restartApiServer = async (): Promise<void> => {
+    await apiServer.stop();
+    apiServer = await startApiServer();
+  };
+  return { ...access, restartApiServer };
 }
