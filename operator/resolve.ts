@@ -15,7 +15,7 @@ export const resolveServer = (source: Source, key: ObjectKey): ServerBundle | un
   const server = source.get('VirtualMCPServer', key.namespace, key.name);
   if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
   const children = childrenOf(source, server);
-  const known = source.accepted?.(key) ?? acceptedIn(children.configMaps, children.deployment);
+  const known = source.accepted?.(key) ?? acceptedIn({ server, ...children });
   const accepted = known && { ...known, references: resolveReferences(source, { ...server, spec: known.spec }) };
   const names = [serverSpec(server).groupRef.name, accepted?.spec.groupRef.name].filter((name) => name !== undefined);
   const groups = new Map(names.map((name) => [name, resolveGroup(source, { ...key, kind: 'MCPGroup', name })]));
@@ -48,7 +48,7 @@ const childrenOf = (source: Source, server: KubeObject): ServerChildren => {
   const namespace = server.metadata.namespace ?? 'default';
   const owned = (kind: string): KubeObject | undefined => {
     const child = source.get(kind, namespace, childName(server));
-    return isOwned(child, server) ? child : undefined;
+    return child !== undefined && isControlledBy(child, server) ? child : undefined;
   };
   const controlled: Controlled = (kind, owner) =>
     source.list(kind, namespace).filter((each) => isControlledBy(each, owner));
@@ -56,14 +56,10 @@ const childrenOf = (source: Source, server: KubeObject): ServerChildren => {
   return {
     deployment,
     service: owned('Service'),
-    configMaps: source.list('ConfigMap', namespace).filter((each) => isOwned(each, server)),
+    configMaps: controlled('ConfigMap', server),
     replicaSets: deployment === undefined ? [] : controlled('ReplicaSet', deployment),
     pods: deployment === undefined ? [] : podsOfDeployment(deployment, controlled).filter(isStaying),
   };
 };
-
-const isOwned = (child: KubeObject | undefined, owner: KubeObject | undefined): boolean =>
-  owner?.metadata.uid !== undefined &&
-  child?.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
 
 const isStaying = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;

@@ -116,9 +116,11 @@ const isStartupKey = (key: string): boolean => (STARTUP_KEYS as readonly string[
 /** Version of the form that a rendered file is written in. */
 export const formatVersionOf = (files: ConfigFiles): unknown => valueOf(files['config.yaml'])['formatVersion'];
 
-/** What a rendered `backends.yaml` says. */
+/** What a rendered `backends.yaml` says; nothing if somebody edited it into what no runtime would read. */
 export const foundIn = (files: ConfigFiles): FoundBackends => {
-  const { backends = [], withheld = [] } = valueOf(files['backends.yaml']) as Partial<FoundBackends>;
+  const { formatVersion: _version, ...value } = valueOf(files['backends.yaml']);
+  if (!backendsFileSchema.safeParse(value).success) return { backends: [], withheld: [] };
+  const { backends = [], withheld = [] } = value as Partial<FoundBackends>;
   return { backends, withheld };
 };
 

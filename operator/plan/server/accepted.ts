@@ -1,6 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
+import { parseResource } from '../../../crds/index.ts';
+import { compareText } from '../../../runtime/compare-text.ts';
 import type { KubeObject } from '../../object.ts';
 import { canonicalJson } from '../canonical.ts';
 import type { ConfigFiles } from '../plan.ts';
+import { childName, labelsOf } from './names.ts';
 import { mountedConfigMap } from './pod-template.ts';
 import type { ServerSpec } from './spec.ts';
 
@@ -17,33 +21,56 @@ export const ACCEPTED_KEY = 'accepted.json';
 export const acceptedText = (spec: ServerSpec, generation: number | undefined): string =>
   `${canonicalJson({ ...(generation !== undefined && { generation }), spec })}\n`;
 
+/** Where the accepted spec of a server may lie. */
+export interface AcceptedPlaces {
+  readonly server: KubeObject;
+  readonly configMaps: readonly KubeObject[];
+  readonly deployment: KubeObject | undefined;
+  readonly replicaSets: readonly KubeObject[];
+}
+
 /**
  * Decisions "Last good spec": kept in the ConfigMap that the Deployment's template names; if that one is lost, in the
- * newest other one of the server.
+ * newest other one of the server, those that a ReplicaSet names first.
  */
-export const acceptedIn = (
-  configMaps: readonly KubeObject[],
-  deployment: KubeObject | undefined,
-): Accepted | undefined => {
+export const acceptedIn = ({ server, configMaps, deployment, replicaSets }: AcceptedPlaces): Accepted | undefined => {
   const current = deployment === undefined ? undefined : mountedConfigMap(deployment);
-  const newestFirst = [...configMaps].sort((a, b) => compare(createdAt(b), createdAt(a)));
-  const candidates = [...newestFirst.filter(({ metadata }) => metadata.name === current), ...newestFirst];
-  return candidates.map(acceptedOf).find((accepted) => accepted !== undefined);
+  const named = new Set(replicaSets.map(mountedConfigMap));
+  const rank = ({ metadata: { name } }: KubeObject): number => (name === current ? 0 : named.has(name) ? 1 : 2);
+  const candidates = configMaps
+    .filter((each) => isMadeFor(each, server))
+    .sort((a, b) => rank(a) - rank(b) || compareText(createdAt(b), createdAt(a)));
+  for (const candidate of candidates) {
+    const accepted = acceptedOf(candidate, server);
+    if (accepted !== undefined) return accepted;
+  }
+  return undefined;
 };
+
+/** An owner reference alone is written by anybody who may write ConfigMaps. */
+const isMadeFor = ({ metadata }: KubeObject, server: KubeObject): boolean =>
+  metadata.name.startsWith(`${childName(server)}-`) &&
+  /^[0-9a-f]{10}$/.test(metadata.name.slice(childName(server).length + 1)) &&
+  Object.entries(labelsOf(server)).every(([key, value]) => metadata.labels?.[key] === value);
 
 const createdAt = (object: KubeObject): string => object.metadata.creationTimestamp ?? '';
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+/** Undefined when somebody edited it: the next candidate counts. */
+const acceptedOf = (configMap: KubeObject, server: KubeObject): Accepted | undefined => {
+  const { [ACCEPTED_KEY]: text, ...files } = (configMap['data'] ?? {}) as ConfigFiles;
+  const { generation, spec } = parsed(text);
+  if (!isSpec(spec, server)) return undefined;
+  return { ...(typeof generation === 'number' && { generation }), spec, files };
+};
 
-const acceptedOf = (configMap: KubeObject): Accepted | undefined => {
-  const data = (configMap['data'] ?? {}) as ConfigFiles;
-  const { [ACCEPTED_KEY]: text, ...files } = data;
-  if (text === undefined) return undefined;
+const parsed = (text: string | undefined): { readonly generation?: unknown; readonly spec?: unknown } => {
   try {
-    const { generation, spec } = JSON.parse(text) as Pick<Accepted, 'generation' | 'spec'>;
-    return { ...(generation !== undefined && { generation }), spec, files };
+    return (JSON.parse(text ?? '') ?? {}) as object;
   } catch {
-    // Somebody edited it: the next candidate counts.
-    return undefined;
+    return {};
   }
 };
+
+/** What the API server would take; the spec that it has taken needs no second look. */
+const isSpec = (spec: unknown, server: KubeObject): spec is ServerSpec =>
+  isDeepStrictEqual(spec, server['spec']) || parseResource({ ...server, spec }).ok;

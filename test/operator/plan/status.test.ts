@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import type { KubeObject } from '../../../operator/object.ts';
 import type { BackendStatus } from '../../../runtime/status-report.ts';
 import { covers } from '../../requirements.ts';
-import { availableDeployment, condition, entry, group, planOf, report, server, statusOf } from './world.ts';
+import {
+  availableDeployment,
+  condition,
+  entry,
+  group,
+  ownedByServer,
+  planned,
+  planOf,
+  report,
+  server,
+  statusOf,
+} from './world.ts';
 
 const statusWith = (backends: Readonly<Record<string, BackendStatus>>) =>
   statusOf(
@@ -171,3 +183,16 @@ test('no config, however wrong, stops the plan: it is refused or served, and sta
     { numRuns: 200, examples: [[{ operational: { valueOf: {}, toString: false } }]] },
   );
 });
+
+for (const text of ['backends: 5', 'backends: [null]', 'backends: [{ name: a }]', 'withheld: {}', '[]', ': {']) {
+  test(`a kept backends.yaml that somebody edited into ${text} stops no plan`, () => {
+    const kept: KubeObject = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { ...planned(planOf({ objects: [server(), group()] }), 'ConfigMap').metadata, ...ownedByServer },
+      data: { 'accepted.json': JSON.stringify({ spec: server()['spec'] }), 'backends.yaml': text },
+    };
+    const plan = planOf({ objects: [server(), availableDeployment, kept] });
+    assert.deepEqual([statusOf(plan)['phase'], statusOf(plan)['discoveredBackends']], ['Degraded', []]);
+  });
+}

@@ -36,7 +36,9 @@ export const entry = (name: string, spec: object = {}): KubeObject => ({
 });
 
 export const ownedByServer = {
-  ownerReferences: [{ apiVersion: API_VERSION, kind: 'VirtualMCPServer', name: 'demo', uid: SERVER_UID }],
+  ownerReferences: [
+    { apiVersion: API_VERSION, kind: 'VirtualMCPServer', name: 'demo', uid: SERVER_UID, controller: true },
+  ],
 };
 
 /** A Deployment with a pod that serves. */

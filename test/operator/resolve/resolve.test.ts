@@ -12,19 +12,46 @@ const resolve = (...objects: readonly KubeObject[]): ServerBundle => {
   return bundle;
 };
 
-const configMap = (name: string, creationTimestamp: string, accepted: string): KubeObject => ({
+const labels = {
+  'app.kubernetes.io/name': 'vmcp',
+  'app.kubernetes.io/instance': 'demo',
+  'app.kubernetes.io/managed-by': 'vmcp-operator',
+  'app.kubernetes.io/component': 'virtualmcpserver',
+};
+
+const configMap = (hash: string, creationTimestamp: string, accepted: string, metadata: object = {}): KubeObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
-  metadata: { name, namespace: 'default', creationTimestamp, ...ownedByServer },
+  metadata: {
+    name: `vmcp-demo-${hash}`,
+    namespace: 'default',
+    creationTimestamp,
+    labels,
+    ...ownedByServer,
+    ...metadata,
+  },
   data: { 'accepted.json': accepted, 'config.yaml': '' },
 });
 
 const acceptedSpec = (name: string): string =>
   JSON.stringify({ generation: 1, spec: { groupRef: { name }, incomingAuth: { type: 'anonymous' } } });
 
-const deploymentNaming = (configMapName: string): KubeObject => ({
-  ...availableDeployment,
-  spec: { template: { spec: { volumes: [{ name: 'vmcp-config', configMap: { name: configMapName } }] } } },
+const naming = (hash: string): object => ({
+  spec: { template: { spec: { volumes: [{ name: 'vmcp-config', configMap: { name: `vmcp-demo-${hash}` } }] } } },
+});
+
+const deploymentNaming = (hash: string): KubeObject => ({ ...availableDeployment, ...naming(hash) });
+
+/** Made by the Deployment. */
+const replicaSetNaming = (hash: string): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'ReplicaSet',
+  metadata: {
+    name: `vmcp-demo-${hash}`,
+    namespace: 'default',
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'vmcp-demo', uid: 'd1', controller: true }],
+  },
+  ...naming(hash),
 });
 
 test('a server that is gone, or on its way out, has no bundle', () => {
@@ -60,25 +87,55 @@ test('an entry on its way out is no member any more', () => {
   assert.deepEqual(resolve(server(), group(), going).groups.get('tools')?.members, []);
 });
 
+const [FIRST, SECOND, THIRD, LOST] = ['0000000001', '0000000002', '0000000003', '00000000ff'];
+const [JANUARY, FEBRUARY, MARCH] = ['2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z', '2026-03-01T00:00:00Z'];
+
+const acceptedGroup = (...objects: readonly KubeObject[]): string | undefined =>
+  resolve(server(), ...objects).accepted?.spec.groupRef.name;
+
 test('the accepted spec is that of the ConfigMap which the Deployment names, not of the newest', () => {
   const bundle = resolve(
     server(),
-    deploymentNaming('old'),
-    configMap('old', '2026-01-01T00:00:00Z', acceptedSpec('first')),
-    configMap('new', '2026-01-02T00:00:00Z', acceptedSpec('second')),
+    deploymentNaming(FIRST),
+    configMap(FIRST, JANUARY, acceptedSpec('first')),
+    configMap(SECOND, FEBRUARY, acceptedSpec('second')),
   );
   assert.equal(bundle.accepted?.spec.groupRef.name, 'first');
   assert.deepEqual([...bundle.groups.keys()], ['tools', 'first']);
 });
 
-test('when that one is lost or broken, the newest other one of the server counts', () => {
+test('when that one is lost, the newest other one of the server counts', () => {
+  const others = [configMap(FIRST, JANUARY, acceptedSpec('older')), configMap(SECOND, FEBRUARY, acceptedSpec('newer'))];
+  assert.equal(acceptedGroup(deploymentNaming(LOST), ...others), 'newer');
+});
+
+test('one that a ReplicaSet of the Deployment names comes before any that nobody names', () => {
   const others = [
-    configMap('a', '2026-01-01T00:00:00Z', acceptedSpec('older')),
-    configMap('b', '2026-01-02T00:00:00Z', acceptedSpec('newer')),
-    configMap('broken', '2026-01-03T00:00:00Z', '{'),
+    configMap(FIRST, JANUARY, acceptedSpec('served')),
+    configMap(SECOND, FEBRUARY, acceptedSpec('unused')),
   ];
-  assert.equal(resolve(server(), deploymentNaming('lost'), ...others).accepted?.spec.groupRef.name, 'newer');
-  assert.equal(resolve(server(), deploymentNaming('broken'), ...others).accepted?.spec.groupRef.name, 'newer');
+  assert.equal(acceptedGroup(deploymentNaming(LOST), replicaSetNaming(FIRST), ...others), 'served');
+});
+
+const notSpecs = ['{', '{}', 'null', '[]', '"text"', '{"spec":null}', '{"spec":{"groupRef":{}}}', '{"spec":[]}'];
+for (const text of [
+  ...notSpecs,
+  JSON.stringify({ spec: { groupRef: { name: 'x' }, incomingAuth: { type: 'none' } } }),
+]) {
+  test(`an accepted.json that holds ${text} is none, and the next one counts`, () => {
+    const broken = configMap(THIRD, MARCH, text);
+    assert.equal(acceptedGroup(deploymentNaming(THIRD), broken), undefined);
+    assert.equal(acceptedGroup(deploymentNaming(THIRD), broken, configMap(FIRST, JANUARY, acceptedSpec('a'))), 'a');
+  });
+}
+
+test('what only looks like a ConfigMap of the server holds no accepted spec', () => {
+  const ownerReferences = ownedByServer.ownerReferences.map((each) => ({ ...each, controller: false }));
+  const strange = (metadata: object): KubeObject => configMap(SECOND, FEBRUARY, acceptedSpec('strange'), metadata);
+  for (const metadata of [{ ownerReferences }, { labels: {} }, { name: 'vmcp-demo-extra' }, { name: 'mine' }]) {
+    assert.equal(acceptedGroup(availableDeployment, strange(metadata)), undefined, JSON.stringify(metadata));
+  }
+  assert.equal(acceptedGroup(availableDeployment, strange({})), 'strange');
 });
 
 test('what bears the name of a child and belongs to somebody else is not taken for a child', () => {
@@ -90,12 +147,6 @@ test('what bears the name of a child and belongs to somebody else is not taken f
 });
 
 test('pods are those that the Deployment controls, not whatever carries the labels', () => {
-  const labels = {
-    'app.kubernetes.io/name': 'vmcp',
-    'app.kubernetes.io/instance': 'demo',
-    'app.kubernetes.io/managed-by': 'vmcp-operator',
-    'app.kubernetes.io/component': 'virtualmcpserver',
-  };
   const made = (kind: string, name: string, by: { readonly kind: string; readonly uid: string }): KubeObject => ({
     apiVersion: 'v1',
     kind,
