@@ -143,6 +143,25 @@ test('what a ready pod reports becomes the status, told to nobody without the ke
   await untilStatus('Ready again', ({ phase }) => phase === 'Ready');
 });
 
+test('the key of the management ports is rotated by deleting its Secret: no pod restarts and none is out of reach', async () => {
+  const keys = async (): Promise<readonly JWK[]> => {
+    const configMap = await get('configmap', (await names('configmap'))[0] ?? '');
+    const text = (configMap['data'] as Readonly<Record<string, string>>)['config.yaml'] ?? '';
+    return (parse(text) as { readonly management: { readonly operatorKeys: readonly JWK[] } }).management.operatorKeys;
+  };
+  const old = await keys();
+  const { generation } = (await get('deployment', 'vmcp-quickstart')).metadata;
+  await cluster.kubectl(['delete', 'secret', 'vmcp-operator-management', '-n', 'vmcp-system']);
+  const both = await until('a second key', async () => {
+    const now = await keys();
+    return now.length === 2 ? now : undefined;
+  });
+  assert.deepEqual(both.slice(1), old);
+  assert.equal((await get('deployment', 'vmcp-quickstart')).metadata.generation, generation);
+  await untilQuiet(cluster);
+  assert.equal((await statusOf()).phase, 'Ready');
+});
+
 covers('status.observed-generation');
 test('a changed spec is live in the same ConfigMap, without another pod template', async () => {
   const before = await get('deployment', 'vmcp-quickstart');
