@@ -1,4 +1,5 @@
 import type { BackendReport, BackendStatus, CollisionReport, StatusReport } from '../../../runtime/status-report.ts';
+import { statusReportSchema } from '../../../runtime/status-report-schema.ts';
 import type { PodReports } from '../../read/source.ts';
 
 /** What the pods of one server say together. */
@@ -21,11 +22,15 @@ export interface MergedReports {
  */
 export const mergeReports = (reports: PodReports): MergedReports => {
   const asked = [...reports].sort(([a], [b]) => (a < b ? -1 : 1));
-  const answered = asked.flatMap(([pod, report]) => (report === 'unreachable' ? [] : [{ pod, report }]));
+  const answered = asked.flatMap(([pod, said]) => {
+    const report = reportOf(said);
+    return report === undefined ? [] : [{ pod, report }];
+  });
+  const told = new Set(answered.map(({ pod }) => pod));
   const views = answered.map(({ report }) => report);
   return {
     reachable: answered.length,
-    unreachable: asked.filter(([, report]) => report === 'unreachable').map(([pod]) => pod),
+    unreachable: asked.map(([pod]) => pod).filter((pod) => !told.has(pod)),
     backends: mergeBackends(views),
     toolCount: Math.max(0, ...views.map(({ toolCount }) => toolCount)),
     collisions: mergeCollisions(views),
@@ -36,6 +41,10 @@ export const mergeReports = (reports: PodReports): MergedReports => {
     ),
   };
 };
+
+/** Whoever reads it from a pod has checked it; what is no report all the same must not end a plan. */
+const reportOf = (said: StatusReport | 'unreachable'): StatusReport | undefined =>
+  said === 'unreachable' ? undefined : statusReportSchema.safeParse(said).data;
 
 const mergeBackends = (views: readonly StatusReport[]): ReadonlyMap<string, BackendReport> => {
   const byName = new Map<string, BackendReport[]>();

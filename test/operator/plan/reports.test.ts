@@ -46,3 +46,30 @@ test('the order in which replicas are asked does not matter', () => {
   ];
   assert.deepEqual(mergeReports(new Map(views)), mergeReports(new Map(views.toReversed())));
 });
+
+const good = report({ a: 'ready' });
+const [backend] = good.backends;
+const odd: readonly unknown[] = [
+  null,
+  5,
+  'a text',
+  {},
+  { ...good, config: undefined },
+  { ...good, backends: null },
+  { ...good, backends: [null] },
+  { ...good, backends: [{ ...backend, status: 'weird' }] },
+  { ...good, backends: [{ ...backend, consecutiveFailures: 'many' }] },
+  { ...good, collisions: [null] },
+  { ...good, toolCount: Number.NaN },
+];
+
+for (const each of odd) {
+  test(`a pod that reports ${JSON.stringify(each)} counts as one that does not answer`, () => {
+    const reports = new Map([
+      ['odd', each as StatusReport],
+      ['pod', good],
+    ]);
+    const alone = mergeReports(new Map([['pod', good]]));
+    assert.deepEqual(mergeReports(reports), { ...alone, unreachable: ['odd'] });
+  });
+}
