@@ -3,7 +3,7 @@ import type { PlannedCondition } from '../plan.ts';
 import { referenceConditions } from '../references.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
-import { type Phase, refusalText } from './phase.ts';
+import { type Phase, notLoggedIn, refusalText, withoutLogin } from './phase.ts';
 import { overriddenKeys } from './precedence.ts';
 import { isRoutable } from './reports.ts';
 import type { Situation } from './situation.ts';
@@ -57,7 +57,11 @@ const backendsDiscovered: Fact = ({ newest, served }) => {
 const backendsRoutable: Fact = ({ backends }) => {
   if (backends.length === 0) return fact('BackendsRoutable', true, 'NoBackends', 'no backend that could fail');
   const down = backends.filter(({ status }) => !isRoutable(status));
-  if (down.length === 0) return fact('BackendsRoutable', true, 'AllRoutable', 'every backend can be used');
+  if (down.length === 0) {
+    const isUsable = withoutLogin(backends).length === 0;
+    const message = isUsable ? 'every backend can be used' : `every backend answers; ${notLoggedIn(backends)}`;
+    return fact('BackendsRoutable', true, 'AllRoutable', message);
+  }
   const unknown = down.filter(({ status }) => status === 'unknown');
   const names = down.map(({ name, status }) => `${name}: ${status}`).join(', ');
   return unknown.length === down.length

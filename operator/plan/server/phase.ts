@@ -1,6 +1,6 @@
 import type { Rendering } from './render.ts';
 import { isRoutable } from './reports.ts';
-import type { Situation } from './situation.ts';
+import type { BackendView, Situation } from './situation.ts';
 
 /** spec: status.phase, with what the condition `Ready` says about it. */
 export interface Phase {
@@ -64,7 +64,7 @@ const newestRefused: Rule = ({ newest, served }) => {
 const backendsNotRoutable: Rule = ({ backends }) => {
   const down = backends.filter(({ status }) => !isRoutable(status));
   if (down.length === 0) return undefined;
-  const names = down.map(({ name, status, message }) => `${name} (${message ?? status})`).join(', ');
+  const names = down.map(named).join(', ');
   const message = `${down.length} of ${backends.length} backends cannot be used: ${names}`;
   return { phase: 'Degraded', reason: 'BackendsNotRoutable', message };
 };
@@ -82,9 +82,24 @@ const RULES: readonly Rule[] = [
 const ready = ({ backends }: Situation): Phase => ({
   phase: 'Ready',
   reason: 'Serving',
-  message:
-    backends.length === 0 ? 'serving, without backends' : `serving, every backend can be used (${backends.length})`,
+  message: servingText(backends),
 });
+
+const servingText = (backends: readonly BackendView[]): string => {
+  if (backends.length === 0) return 'serving, without backends';
+  return withoutLogin(backends).length === 0
+    ? `serving, every backend can be used (${backends.length})`
+    : `serving, every backend answers (${backends.length}); ${notLoggedIn(backends)}`;
+};
+
+/** Reached, but only as far as one gets without credentials: their tools may be missing. */
+export const withoutLogin = (backends: readonly BackendView[]): readonly BackendView[] =>
+  backends.filter(({ status }) => status === 'unauthenticated');
+
+export const notLoggedIn = (backends: readonly BackendView[]): string =>
+  `not logged in to ${withoutLogin(backends).map(named).join(', ')}`;
+
+const named = ({ name, status, message }: BackendView): string => `${name} (${message ?? status})`;
 
 /** Why a spec may not be served. */
 const whyNot = ({ refusals, missing }: Rendering): string =>
