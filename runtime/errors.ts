@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'unknown_name'
   | 'lists_unavailable'
   | 'backend_unavailable'
+  | 'backend_unreachable'
   | 'backend_unauthenticated'
   | 'backend_timeout'
   | 'cancelled'

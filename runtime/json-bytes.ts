@@ -221,6 +221,8 @@ export const readString = (bytes: Buffer, span: Span): string => {
 
 export const isString = (bytes: Buffer, span: Span): boolean => bytes[span.start] === QUOTE;
 
+export const isNumber = (bytes: Buffer, { start }: Span): boolean => bytes[start] === 0x2d || isDigit(bytes[start]);
+
 export const isObject = (bytes: Buffer, at: number): boolean => bytes[at] === OPEN_BRACE;
 
 export const isArray = (bytes: Buffer, at: number): boolean => bytes[at] === OPEN_BRACKET;

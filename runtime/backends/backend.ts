@@ -1,16 +1,20 @@
-import type { Call, Reply } from '../call.ts';
+import type { Call, Caller, Reply } from '../call.ts';
 import { Share, type ByteBudget } from '../byte-budget.ts';
 import type { Clock } from '../clock.ts';
+import type { StrategyConfig } from '../config/index.ts';
 import { VmcpError } from '../errors.ts';
 import { splice } from '../json-bytes.ts';
-import { unauthenticated, type Fetch } from '../outgoing/index.ts';
+import { connectStrategy, type Fetch, type Prove } from '../outgoing/index.ts';
 import { Catalogue, type CatalogueState } from './catalogue.ts';
 import { openConnection, type Connection, type ConnectionLimits } from './connection.ts';
 import { BackendSession } from './session.ts';
 
+/** A backend that differs in any of these is another backend. */
 export interface BackendSettings {
   readonly name: string;
   readonly url: string;
+  /** How it is told who is calling. */
+  readonly strategy: StrategyConfig;
 }
 
 /** What may change while a backend keeps its connections. */
@@ -31,9 +35,13 @@ export interface BackendDeps {
   readonly onChange: () => void;
 }
 
+const PROBE: Caller = { kind: 'probe' };
+
 /** One backend: its connections, the sessions that use them and the catalogue connection that keeps its lists fresh. */
 export class Backend {
   readonly settings: BackendSettings;
+  /** Proves to the backend who is calling. */
+  readonly prove: Prove;
   readonly #deps: BackendDeps;
   readonly #connection: Connection;
   readonly #catalogue: Catalogue;
@@ -45,6 +53,7 @@ export class Backend {
 
   constructor(settings: BackendSettings, tuning: BackendTuning, deps: BackendDeps) {
     this.settings = settings;
+    this.prove = connectStrategy(settings.strategy);
     this.#tuning = tuning;
     this.#deps = deps;
     this.openedAt = deps.clock.now();
@@ -54,7 +63,7 @@ export class Backend {
       settings.name,
       {
         session: () => this.openSession(),
-        fetch: unauthenticated({ kind: 'probe' })(this.#connection.fetch),
+        fetch: this.prove(PROBE)(this.#connection.fetch),
         silenceMs: () => this.#tuning.silenceMs,
         hold: (bytes) => this.#listShare.resize(bytes),
       },
@@ -113,7 +122,8 @@ export class Backend {
       this.#catalogue.noteCall(true);
       return { kind: 'whole', status: 200, body };
     } catch (error) {
-      if (error instanceof VmcpError && error.code !== 'cancelled') this.#catalogue.noteCall(false);
+      // Any other failure may be the caller's doing, and says nothing about the backend.
+      if (error instanceof VmcpError && error.code === 'backend_unreachable') this.#catalogue.noteCall(false);
       throw error;
     }
   }

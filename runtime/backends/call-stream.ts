@@ -1,5 +1,5 @@
 import { VmcpError } from '../errors.ts';
-import { isString, type Span } from '../json-bytes.ts';
+import { isNumber, isString, type Span } from '../json-bytes.ts';
 import { isSameId, MAX_ID_BYTES, readServerMessage } from './server-message.ts';
 
 export interface CallStreamDeps {
@@ -59,8 +59,3 @@ export class CallStream {
     return new VmcpError('backend_unavailable', `backend "${this.#deps.backend}" ${what}`);
   }
 }
-
-const isNumber = (bytes: Buffer, { start }: Span): boolean => {
-  const byte = bytes[start] ?? 0;
-  return byte === 0x2d || (byte >= 0x30 && byte <= 0x39);
-};

@@ -211,5 +211,6 @@ const unusable = (backend: string, status: number): VmcpError => {
     });
   }
   const what = status < 300 ? 'gave an answer that is not MCP' : 'failed';
-  return new VmcpError('backend_unavailable', `backend "${backend}" ${what}`, { detail: `HTTP ${status}` });
+  const code = status >= 500 ? 'backend_unreachable' : 'backend_unavailable';
+  return new VmcpError(code, `backend "${backend}" ${what}`, { detail: `HTTP ${status}` });
 };

@@ -1,5 +1,5 @@
 import { ForbiddenAddressError } from '../addresses.ts';
-import { VmcpError } from '../errors.ts';
+import { VmcpError, type ErrorCode } from '../errors.ts';
 import { StreamEndedError } from './connection.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
 
@@ -14,17 +14,16 @@ export const cancelledNotification = (id: Buffer, reason: string): Buffer =>
 /** A failure of the exchange in words that name no address; the cause is kept for logs. */
 export const refusalOf = (backend: string, error: unknown): VmcpError => {
   if (error instanceof VmcpError) return error;
-  return new VmcpError('backend_unavailable', `backend "${backend}" ${whatHappened(error)}`, {
-    cause: error,
-    detail: detailOf(error),
-  });
+  const [code, what] = whatHappened(error);
+  return new VmcpError(code, `backend "${backend}" ${what}`, { cause: error, detail: detailOf(error) });
 };
 
-const whatHappened = (error: unknown): string => {
-  if (error instanceof ForbiddenAddressError) return 'lies at an address that is never contacted';
-  if (error instanceof ResponseTooLargeError) return 'sent more than an answer may hold';
-  if (error instanceof StreamEndedError) return 'ended its answer before it was complete';
-  return 'cannot be reached';
+const whatHappened = (error: unknown): readonly [ErrorCode, string] => {
+  if (error instanceof ForbiddenAddressError)
+    return ['backend_unavailable', 'lies at an address that is never contacted'];
+  if (error instanceof ResponseTooLargeError) return ['backend_unavailable', 'sent more than an answer may hold'];
+  if (error instanceof StreamEndedError) return ['backend_unavailable', 'ended its answer before it was complete'];
+  return ['backend_unreachable', 'cannot be reached'];
 };
 
 const detailOf = (error: unknown): string => {

@@ -2,6 +2,7 @@ import { VmcpError } from '../errors.ts';
 import {
   checkEncoding,
   isArray,
+  isNumber,
   isObject,
   isString,
   JsonSyntaxError,
@@ -26,6 +27,9 @@ export interface Envelope {
   /** Whether `params._meta` names a protocol revision, as every request of 2026-07-28 and later does. */
   readonly namesRevision: boolean;
 }
+
+/** Longest id, in bytes of JSON text. */
+const MAX_ID_BYTES = 256;
 
 const REVISION_KEY = 'io.modelcontextprotocol/protocolVersion';
 
@@ -56,7 +60,7 @@ const read = (body: Buffer): Envelope => {
   const start = skipSpace(body, 0);
   if (!isObject(body, start)) return refuseOther(body, start);
   const members: Members = {};
-  const seen: { name?: Span; namesRevision?: boolean } = {};
+  const seen: SeenParams = {};
   const end = readObject(body, start, (key, at) => {
     const span = {
       start: at,
@@ -65,7 +69,7 @@ const read = (body: Buffer): Envelope => {
     if (isEnvelopeKey(key)) {
       if (members[key]) throw notJsonRpc(`"${key}" is given twice`);
       members[key] = span;
-    }
+    } else refuseLookalike(key, ENVELOPE_KEYS);
     return span.end;
   });
   if (skipSpace(body, end) !== body.length) throw new JsonSyntaxError('more than one value');
@@ -80,33 +84,56 @@ const refuseOther = (body: Buffer, start: number): never => {
   );
 };
 
+const ENVELOPE_KEYS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const;
+
 const isEnvelopeKey = (key: string): key is keyof Members =>
   key === 'jsonrpc' || key === 'id' || key === 'method' || key === 'params' || key === 'result' || key === 'error';
 
-const readParams = (body: Buffer, at: number, seen: { name?: Span; namesRevision?: boolean }): number =>
+/** The members of params that policy, or a backend's choice of what to do, may rest on. */
+const PARAM_KEYS = ['name', 'arguments', '_meta', 'uri'] as const;
+type ParamKey = (typeof PARAM_KEYS)[number];
+
+type SeenParams = { [key in ParamKey]?: Span } & { namesRevision?: boolean };
+
+const isParamKey = (key: string): key is ParamKey =>
+  key === 'name' || key === 'arguments' || key === '_meta' || key === 'uri';
+
+const readParams = (body: Buffer, at: number, seen: SeenParams): number =>
   readObject(body, at, (key, start) => {
-    if (key === '_meta' && isObject(body, start)) {
-      return readObject(body, start, (metaKey, metaAt) => {
-        if (metaKey === REVISION_KEY) seen.namesRevision = true;
-        return skipValue(body, metaAt);
-      });
-    }
-    const span = { start, end: skipValue(body, start) };
-    if (key === 'name') {
-      if (seen.name) throw notJsonRpc('"params.name" is given twice');
-      seen.name = span;
-    }
-    return span.end;
+    const end = key === '_meta' && isObject(body, start) ? readMeta(body, start, seen) : skipValue(body, start);
+    if (!isParamKey(key)) refuseLookalike(key, PARAM_KEYS);
+    else if (seen[key]) throw notJsonRpc(`"params.${key}" is given twice`);
+    else seen[key] = { start, end };
+    return end;
   });
 
-const envelopeOf = (body: Buffer, members: Members, seen: { name?: Span; namesRevision?: boolean }): Envelope => {
+const readMeta = (body: Buffer, at: number, seen: SeenParams): number =>
+  readObject(body, at, (key, start) => {
+    if (key === REVISION_KEY) seen.namesRevision = true;
+    return skipValue(body, start);
+  });
+
+const LONGEST_KEY = 'arguments'.length;
+
+/**
+ * Some backends read members whatever the case of their letters (Go's encoding/json, by Unicode's simple folding): they would
+ * take `Name` where we have read `name`.
+ */
+const refuseLookalike = (key: string, known: readonly string[]): void => {
+  if (key.length > LONGEST_KEY) return;
+  // Upper case first: it is what makes `ſ` an S.
+  const folded = key.toUpperCase().toLowerCase();
+  if (known.includes(folded)) throw notJsonRpc(`"${folded}" is spelt in another case`);
+};
+
+const envelopeOf = (body: Buffer, members: Members, seen: SeenParams): Envelope => {
   const { jsonrpc, id, method, params } = members;
   if (!jsonrpc || body.toString('latin1', jsonrpc.start, jsonrpc.end) !== '"2.0"')
     throw notJsonRpc('"jsonrpc" is not "2.0"');
   if (!method && !(members.result ?? members.error)) throw notJsonRpc('"method" is missing');
   if (method && !isString(body, method)) throw notJsonRpc('"method" is not a string');
   if (params && !isObject(body, params.start)) throw notJsonRpc('"params" is not an object');
-  if (id && !isString(body, id) && !isNumber(body, id)) throw notJsonRpc('"id" is neither a string nor a number');
+  if (id) checkId(body, id);
   const kindOfMethod = id ? 'request' : 'notification';
   return {
     kind: method ? kindOfMethod : 'response',
@@ -119,9 +146,12 @@ const envelopeOf = (body: Buffer, members: Members, seen: { name?: Span; namesRe
   };
 };
 
-const isNumber = (body: Buffer, { start }: Span): boolean => {
-  const byte = body[start] ?? 0;
-  return byte === 0x2d || (byte >= 0x30 && byte <= 0x39);
+/** It is sent on and back as it is spelt, so it must be something that every peer reads back as the same. */
+const checkId = (body: Buffer, id: Span): void => {
+  if (id.end - id.start > MAX_ID_BYTES) throw notJsonRpc(`"id" is longer than ${MAX_ID_BYTES} bytes`);
+  if (isString(body, id)) return;
+  const isFinite = isNumber(body, id) && Number.isFinite(Number(body.toString('latin1', id.start, id.end)));
+  if (!isFinite) throw notJsonRpc('"id" is neither a string nor a number');
 };
 
 const notJsonRpc = (message: string): VmcpError => new VmcpError('not_json_rpc', message);

@@ -35,6 +35,8 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   unknown_name: { http: 200, rpc: -32_602, reason: 'unknown_name' },
   lists_unavailable: { http: 200, rpc: 503, reason: 'backend_unavailable' },
   backend_unavailable: { http: 200, rpc: 502, reason: 'backend_unavailable', asToolResult: true },
+  // The connection failed, or HTTP 5xx: not this call's doing. Told apart for the backend's status only.
+  backend_unreachable: { http: 200, rpc: 502, reason: 'backend_unavailable', asToolResult: true },
   backend_unauthenticated: { http: 200, rpc: 502, reason: 'backend_unavailable', asToolResult: true },
   backend_timeout: { http: 200, rpc: 504, reason: 'backend_timeout', asToolResult: true },
   // A cancelled request gets no response (MCP "Cancellation"): an event stream without events says just that.

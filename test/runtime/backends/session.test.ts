@@ -7,6 +7,7 @@ import {
   answerSse,
   answerStatus,
   type BackendOptions,
+  type Behaviour,
   count,
   type FixtureBackend,
   hang,
@@ -458,5 +459,41 @@ describe('cancellation', () => {
     assert.equal((await session.request('ping')).status, 200);
     release();
     assert.equal(count(backend, 'notifications/cancelled'), 0);
+  });
+});
+
+describe('the list of a backend', () => {
+  const lists = (): number => count(backend, 'tools/list');
+
+  const down: readonly (readonly [string, Behaviour])[] = [
+    ['HTTP 503', answerStatus(503)],
+    ['a broken connection', ({ response }) => void response.destroy()],
+  ];
+  for (const [what, answer] of down) {
+    test(`is asked for anew when a call shows that the backend is down: ${what}`, async () => {
+      clock.advance(1_000);
+      const before = lists();
+      onCall(() => answer);
+      await session.call('a_echo');
+      await backend.received(() => lists() > before);
+    });
+  }
+
+  test('is not asked for because of what a caller may have brought about', async () => {
+    clock.advance(1_000);
+    const before = lists();
+    const bad = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}';
+    for (const answer of [
+      answerStatus(400, '{}'),
+      answerStatus(400, bad),
+      answerStatus(413),
+      answerStatus(200, 'no'),
+    ]) {
+      onCall(() => answer);
+      await session.call('a_echo');
+    }
+    onCall(undefined);
+    await session.call('a_echo');
+    assert.equal(lists(), before);
   });
 });
