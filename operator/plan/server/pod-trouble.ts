@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../object.ts';
+import { mountedConfigMap } from './pod-template.ts';
 
 interface ContainerStatus {
   readonly image?: string;
@@ -62,3 +63,32 @@ const crash = ({ lastState }: ContainerStatus): string => {
   const { reason = 'Error', exitCode } = lastState?.terminated ?? {};
   return `the container keeps ending: ${reason}${exitCode === undefined ? '' : `, exit code ${exitCode}`}; its log says why`;
 };
+
+/**
+ * Quota, a missing service account, an admission webhook: no pod is even made. Only the ReplicaSet of the template as it is
+ * now counts (it mounts the same ConfigMap, whose name is made from the template): the condition of the Deployment repeats
+ * that of older ones, whose cause may be mended.
+ */
+export const whyNoPodIsMade = (
+  deployment: KubeObject | undefined,
+  replicaSets: readonly KubeObject[],
+): string | undefined => {
+  const current = deployment === undefined ? undefined : mountedConfigMap(deployment);
+  const message = replicaSets
+    .filter((each) => current !== undefined && mountedConfigMap(each) === current)
+    .flatMap(conditionsOf)
+    .find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message;
+  // The API server has no other word for it than this text.
+  return message?.includes('error looking up service account') === true
+    ? `${message}; create it, or leave spec.serviceAccount out`
+    : message;
+};
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly message?: string;
+}
+
+const conditionsOf = (replicaSet: KubeObject): readonly Condition[] =>
+  (replicaSet['status'] as { readonly conditions?: readonly Condition[] } | undefined)?.conditions ?? [];

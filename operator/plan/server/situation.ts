@@ -3,7 +3,7 @@ import type { KubeObject } from '../../object.ts';
 import type { PodReports } from '../../read/source.ts';
 import type { ServerBundle } from './bundle.ts';
 import type { Settings } from '../settings.ts';
-import { whyPodsCannotStart } from './pod-trouble.ts';
+import { whyNoPodIsMade, whyPodsCannotStart } from './pod-trouble.ts';
 import type { Rendering } from './render.ts';
 import { type MergedReports, mergeReports } from './reports.ts';
 
@@ -47,7 +47,9 @@ const heard = ({ reports, children: { pods } }: ServerBundle): PodReports => {
 };
 
 const isReady = (pod: KubeObject): boolean => {
-  const { status } = pod as { readonly status?: { readonly conditions?: DeploymentStatus['conditions'] } };
+  const { status } = pod as {
+    readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+  };
   return status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 };
 
@@ -55,24 +57,19 @@ const podsView = (bundle: ServerBundle, settings: Settings): PodsView => {
   if (settings.local !== undefined) {
     return { isServing: bundle.reports.size > 0, isScaledToZero: false, cannotStart: undefined };
   }
-  const { deployment, pods } = bundle.children;
+  const { deployment, pods, replicaSets } = bundle.children;
   const status = deployment?.['status'] as DeploymentStatus | undefined;
   const replicas = (deployment?.['spec'] as { readonly replicas?: number } | undefined)?.replicas;
   return {
     isServing: (status?.availableReplicas ?? 0) > 0,
     isScaledToZero: replicas === 0,
-    cannotStart: whyPodsCannotStart(pods) ?? replicaFailure(status),
+    cannotStart: whyPodsCannotStart(pods) ?? whyNoPodIsMade(deployment, replicaSets),
   };
 };
 
 interface DeploymentStatus {
   readonly availableReplicas?: number;
-  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
 }
-
-/** Quota, a missing service account, an admission webhook: no pod is even made. */
-const replicaFailure = (status: DeploymentStatus | undefined): string | undefined =>
-  status?.conditions?.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message;
 
 /** spec: status.discoveredBackends, one per backend, withheld ones included. */
 const backendViews = (
