@@ -42,10 +42,8 @@ const valid = ({ newest: { refusals } }: Situation): PlannedCondition => {
 };
 
 const backendsDiscovered: Fact = ({ newest, served }) => {
-  const { spec, backends, group } = served ?? newest;
-  if (served === undefined && group.group === undefined) {
-    return fact('BackendsDiscovered', false, 'GroupNotFound', 'no group to look into');
-  }
+  const { spec, backends } = served ?? newest;
+  if (hasNoGroup({ newest, served })) return undecided('BackendsDiscovered', 'GroupNotFound', NO_GROUP);
   if (backends.length === 0) {
     const message = `no member of MCPGroup ${spec.groupRef.name}; an MCPServerEntry joins it by spec.groupRef`;
     return fact('BackendsDiscovered', true, 'NoBackends', message);
@@ -54,7 +52,14 @@ const backendsDiscovered: Fact = ({ newest, served }) => {
   return fact('BackendsDiscovered', true, 'BackendsFound', [...names].join(', '));
 };
 
-const backendsRoutable: Fact = ({ backends }) => {
+/** The group is missing and nothing that came from it earlier is served: `GroupResolved` tells, and warns, once. */
+const hasNoGroup = ({ newest, served }: Pick<Situation, 'newest' | 'served'>): boolean =>
+  served === undefined && newest.group.group === undefined && newest.backends.length === 0;
+
+const NO_GROUP = 'no group to look into';
+
+const backendsRoutable: Fact = ({ backends, newest, served }) => {
+  if (hasNoGroup({ newest, served })) return undecided('BackendsRoutable', 'GroupNotFound', NO_GROUP);
   if (backends.length === 0) return fact('BackendsRoutable', true, 'NoBackends', 'no backend that could fail');
   const down = backends.filter(({ status }) => !isRoutable(status));
   if (down.length === 0) {

@@ -67,6 +67,16 @@ test('a group that is missing, or in another namespace only, is reported and not
   }
 });
 
+test('a missing group is one piece of bad news, and what its members can do is unknown', () => {
+  const plan = planOf({ objects: [server()] });
+  assert.deepEqual(
+    plan.events.map(({ type, reason }) => [type, reason]),
+    [['Warning', 'GroupNotFound']],
+  );
+  const unknown = ['BackendsDiscovered', 'BackendsRoutable'].map((type) => condition(plan, type)?.status);
+  assert.deepEqual(unknown, ['Unknown', 'Unknown']);
+});
+
 covers('status.message');
 test('every phase but Ready says why', () => {
   assert.match(String(statusOf(planOf({ objects: [server()] }))['message']), /MCPGroup tools/);
