@@ -44,10 +44,14 @@ const parseFile = ({ name, text }: ManifestFile): readonly ParsedDocument[] => {
   if (!Array.isArray(documents)) return [];
   return documents.flatMap((document) => {
     const at = (offset: number): number => lines.linePos(offset).line;
-    if (document.contents === null && document.errors.length === 0) return [];
+    if (isEmpty(document)) return [];
     return [parseDocument(name, document, at)];
   });
 };
+
+/** Nothing but comments, or what follows a last `---`: `kubectl` passes over it. */
+const isEmpty = ({ contents, errors }: Document.Parsed): boolean =>
+  errors.length === 0 && (contents === null || (isScalar(contents) && contents.value === null));
 
 type At = (offset: number) => number;
 

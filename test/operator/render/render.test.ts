@@ -73,6 +73,18 @@ test('local.yaml, names with a dot in front and other files are no manifests', a
   assert.equal((await rendered(t, files)).code, 0);
 });
 
+for (const [what, text] of [
+  ['a last separator', `${manifests({})}---\n`],
+  ['a document of comments', `---\n# nothing yet\n---\n${manifests({})}`],
+  ['a document that is null', `null\n---\n${manifests({})}`],
+] as const) {
+  test(`${what} is passed over, as kubectl does`, async (t) => {
+    const { code, stdout, stderr } = await rendered(t, { 'all.yaml': text });
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.equal(stdout, (await rendered(t, { 'all.yaml': manifests({}) })).stdout);
+  });
+}
+
 const broken: readonly (readonly [string, string, RegExp])[] = [
   ['not YAML', 'a: [', /^m\.yaml:\d+: not YAML: /],
   ['no object', '- a\n', /^m\.yaml:1: not a manifest; /],
