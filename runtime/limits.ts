@@ -4,6 +4,7 @@ const MIB = 1024 * KIB;
 /** What one process takes from strangers and holds for them at most; docs/limits.md tells operators. */
 export const LIMITS = Object.freeze({
   sessions: 10_000,
+  callsPerSession: 32,
   publicConnections: 4_096,
   managementConnections: 64,
   /** For a request to arrive, head and body. */
@@ -17,6 +18,7 @@ export const LIMITS = Object.freeze({
   /** For each backend. */
   backend: {
     connections: 128,
+    controlConnections: 8,
     maxResponseBytes: 32 * MIB,
     uncountedBytes: 16 * KIB,
     connectTimeoutMs: 10_000,

@@ -63,13 +63,15 @@ export class Backend {
       settings.name,
       {
         session: () => this.openSession(),
-        fetch: this.prove(PROBE)(this.#connection.fetch),
+        fetch: this.prove(PROBE)(this.#control),
         silenceMs: () => this.#tuning.silenceMs,
         hold: (bytes) => this.#listShare.resize(bytes),
       },
       { clock: deps.clock, random: deps.random, onChange: deps.onChange },
     );
   }
+
+  readonly #control: Fetch = (request) => this.#connection.fetch({ ...request, lane: 'control' });
 
   get name(): string {
     return this.settings.name;

@@ -6,6 +6,8 @@ export interface CallStreamDeps {
   readonly backend: string;
   /** JSON text of the call's id. */
   readonly id: Buffer;
+  /** The backend is at work on the call. */
+  readonly heard: () => void;
   /** Sends a response to the backend. Never throws. */
   readonly reply: (response: Buffer) => Promise<void>;
 }
@@ -36,6 +38,8 @@ export class CallStream {
     this.#messages += 1;
     this.#bytes += bytes.length;
     if (this.#messages > MAX_MESSAGES || this.#bytes > MAX_BYTES) throw this.#bad('said too much before its answer');
+    // Answers to nothing we asked are no sign of work (decisions: Timeouts).
+    if (message.kind === 'request' || message.kind === 'notification') this.#deps.heard();
     if (message.kind === 'request') this.#answer(bytes, message.id, message.method);
     return 'other';
   };

@@ -135,6 +135,7 @@ export class Catalogue {
         bytes,
         id,
         silenceMs: this.#source.silenceMs(),
+        isDeadline: true,
         signal: this.#stopped.signal,
         fetch: this.#source.fetch,
       });

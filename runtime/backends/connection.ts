@@ -18,8 +18,10 @@ export interface Connection {
 }
 
 export interface ConnectionLimits {
-  /** Sockets to the backend. */
+  /** Sockets to the backend, for calls. */
   readonly connections: number;
+  /** Sockets beside those, for lists, replies, cancellations and ends of sessions. */
+  readonly controlConnections: number;
   /** Bytes of one response body, or of one message of an event stream. */
   readonly maxResponseBytes: number;
   /** Of each response: so much needs no room in what all responses share. */
@@ -39,13 +41,17 @@ const DRAIN_MS = 1_000;
 /** Opens nothing yet: sockets come with the first request. Redirects are not followed. Timeouts are the caller's, by signal. */
 export const openConnection = (origin: string, limits: ConnectionLimits, deps: ConnectionDeps): Connection => {
   const host = new URL(origin).hostname.replace(/^\[|\]$/g, '');
-  const pool = new Pool(origin, {
-    connections: limits.connections,
-    connect: { lookup: guardedLookup, timeout: limits.connectTimeoutMs },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    allowH2: false,
-  });
+  const poolOf = (connections: number): Pool =>
+    new Pool(origin, {
+      connections,
+      connect: { lookup: guardedLookup, timeout: limits.connectTimeoutMs },
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      allowH2: false,
+    });
+  const calls = poolOf(limits.connections);
+  const control = poolOf(limits.controlConnections);
+  const both = [calls, control];
   // A literal address never reaches `lookup`.
   const isForbidden = isForbiddenAddress(host);
   return {
@@ -53,7 +59,7 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
       new Promise((resolve, reject) => {
         if (isForbidden) return reject(new ForbiddenAddressError('link-local or metadata address'));
         const exchange = new Exchange(request, limits, deps, { resolve, reject });
-        pool.dispatch(
+        (request.lane === 'control' ? control : calls).dispatch(
           {
             method: request.method,
             path: request.path,
@@ -63,8 +69,8 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
           exchange,
         );
       }),
-    close: () => pool.close().catch(() => undefined),
-    destroy: () => pool.destroy().catch(() => undefined),
+    close: async () => void (await Promise.allSettled(both.map((pool) => pool.close()))),
+    destroy: async () => void (await Promise.allSettled(both.map((pool) => pool.destroy()))),
   };
 };
 
@@ -128,6 +134,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 300 && isEventStream(headers['content-type'])) {
       this.#events = new EventReader(this.#limits.maxResponseBytes, (message) => this.#onMessage(message));
     } else {
+      // Once: the bytes of a body that drips in are no sign of work.
       this.#request.attention.heard();
     }
   }
@@ -143,7 +150,6 @@ class Exchange implements Dispatcher.DispatchHandler {
       return controller.abort(new ResponseTooLargeError('response too large'));
     this.#keep(chunk);
     this.#hold(controller, this.#bytes);
-    this.#request.attention.heard();
   }
 
   #keep(chunk: Buffer): void {
@@ -174,7 +180,6 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #onMessage(message: Buffer): void {
     if (this.#isSettled) return;
-    this.#request.attention.heard();
     if (this.#request.onMessage(message) === 'other') return;
     this.#succeed(message);
     const drain = this.#clock.after(DRAIN_MS, () => this.#controller?.abort(new Error('stream left open')));

@@ -22,6 +22,8 @@ export interface BackendCall {
   /** JSON text of its id. */
   readonly id: Buffer;
   readonly silenceMs: number;
+  /** `silenceMs` is all the time there is, whatever the backend says meanwhile. */
+  readonly isDeadline?: true;
   readonly signal: AbortSignal;
   /** The exchange with the caller's proof around it. */
   readonly fetch: Fetch;
@@ -56,7 +58,7 @@ export class BackendSession {
         backend: this.#settings.backend,
         silenceMs: call.silenceMs,
         signal: call.signal,
-        work: (attention) => this.#exchange(call, attention),
+        work: (attention) => this.#exchange(call, call.isDeadline ? deadline(attention) : attention),
         onGivenUp: (reason) => this.#tellCancelled(call, reason),
       });
     } catch (error) {
@@ -118,7 +120,7 @@ export class BackendSession {
 
   #post(open: OpenSession, call: BackendCall, attention: Attention): Promise<BackendResponse> {
     const reply = (response: Buffer): Promise<void> => this.#tell(open, call.fetch, response);
-    const stream = new CallStream({ backend: this.#settings.backend, id: call.id, reply });
+    const stream = new CallStream({ backend: this.#settings.backend, id: call.id, heard: attention.heard, reply });
     return call.fetch({
       method: 'POST',
       path: open.path,
@@ -162,7 +164,7 @@ export class BackendSession {
   async #delete({ path, headers }: OpenSession, fetch: Fetch): Promise<void> {
     const onMessage = (): 'other' => 'other';
     const work = (attention: Attention) =>
-      fetch({ method: 'DELETE', path, headers, body: undefined, attention, onMessage });
+      fetch({ method: 'DELETE', path, headers, body: undefined, attention, onMessage, lane: 'control' });
     await this.#bounded(TELL_MS, work).catch(() => undefined);
   }
 
@@ -177,15 +179,19 @@ export class BackendSession {
       message.id && isAnswerTo(bytes, message.id) ? 'answer' : 'other';
     const { path, headers } = open;
     const response = await this.#bounded(silenceMs, (attention) =>
-      fetch({ method: 'POST', path, headers, body: message.body, attention, onMessage }),
+      fetch({ method: 'POST', path, headers, body: message.body, attention, onMessage, lane: 'control' }),
     );
     return response.status;
   }
 
   #bounded<T>(silenceMs: number, work: (attention: Attention) => Promise<T>): Promise<T> {
-    return patiently(this.#clock, { backend: this.#settings.backend, silenceMs, work });
+    const { backend } = this.#settings;
+    return patiently(this.#clock, { backend, silenceMs, work: (attention) => work(deadline(attention)) });
   }
 }
+
+/** The same wait, which nothing that is heard makes longer. */
+const deadline = ({ onAbandoned }: Attention): Attention => ({ heard: () => {}, onAbandoned });
 
 /** How long a message without an answer may take. */
 const TELL_MS = 5_000;

@@ -2,6 +2,7 @@ import type { SessionLinks } from '../backends/index.ts';
 import { isSameCaller, type Caller } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
 import { requestKey } from './request-id.ts';
 
 /** One client's session, from `initialize` to DELETE or until it has been idle for too long. */
@@ -38,6 +39,8 @@ export class Session {
     const key = requestKey(id);
     // MCP "Requests": an id must not be used twice in a session. Answers and cancellations could not be told apart.
     if (this.#calls.has(key)) throw new VmcpError('not_json_rpc', '"id" is that of a request still under way');
+    if (this.#calls.size >= LIMITS.callsPerSession)
+      throw new VmcpError('busy', `this session has ${LIMITS.callsPerSession} calls under way; wait for one of them`);
     const controller = new AbortController();
     this.#calls.set(key, controller);
     return { signal: controller.signal, end: () => void this.#calls.delete(key) };

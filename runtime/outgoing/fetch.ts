@@ -12,6 +12,8 @@ export interface BackendRequest {
    */
   readonly onMessage: (message: Buffer) => 'answer' | 'other';
   readonly attention: Attention;
+  /** `control`: over connections of its own, which calls that hang cannot take away. */
+  readonly lane?: 'control';
 }
 
 /** Who waits for an exchange, and for how long: an AbortSignal that can also be told to wait on. */

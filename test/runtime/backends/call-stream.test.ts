@@ -6,9 +6,11 @@ import { VmcpError } from '../../../runtime/errors.ts';
 const make = () => {
   const replies: string[] = [];
   let taken: (() => void)[] = [];
+  let heard = 0;
   const stream = new CallStream({
     backend: 'a',
     id: Buffer.from('7'),
+    heard: () => (heard += 1),
     reply: (response) => {
       replies.push(response.toString());
       return new Promise((resolve) => taken.push(resolve));
@@ -21,7 +23,7 @@ const make = () => {
     taken = [];
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { replies, hear, take };
+  return { replies, hear, take, heard: () => heard };
 };
 
 const ping = (id: number | string): string => JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' });
@@ -34,6 +36,15 @@ describe('on the stream of a call', () => {
     assert.equal(hear(PROGRESS), 'other');
     assert.equal(hear('{"jsonrpc":"2.0","id":8,"result":{}}'), 'other');
     assert.equal(hear('{"jsonrpc":"2.0","id":7.0,"result":{}}'), 'answer');
+  });
+
+  test('notifications and requests are signs of work, foreign answers are not', () => {
+    const { hear, heard } = make();
+    hear('{"jsonrpc":"2.0","id":8,"result":{}}');
+    assert.equal(heard(), 0);
+    hear(PROGRESS);
+    hear(ping(1));
+    assert.equal(heard(), 2);
   });
 
   test('a ping is answered, anything else a backend asks for is refused', () => {

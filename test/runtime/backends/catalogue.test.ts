@@ -16,7 +16,13 @@ import {
 } from '../../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 
-const LIMITS = { connections: 4, maxResponseBytes: 1_000_000, uncountedBytes: 1_000, connectTimeoutMs: 1_000 };
+const LIMITS = {
+  connections: 4,
+  controlConnections: 2,
+  maxResponseBytes: 1_000_000,
+  uncountedBytes: 1_000,
+  connectTimeoutMs: 1_000,
+};
 
 let backend: FixtureBackend;
 let clock: FrozenClock;

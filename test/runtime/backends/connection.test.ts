@@ -5,10 +5,16 @@ import { ResponseTooLargeError } from '../../../runtime/backends/response-too-la
 import { ByteBudget } from '../../../runtime/byte-budget.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import type { BackendRequest } from '../../../runtime/outgoing/index.ts';
-import { type Behaviour, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { answerStatus, type Behaviour, type FixtureBackend, hang, startBackend } from '../../fixtures/backend.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
-const LIMITS = { connections: 8, maxResponseBytes: 10_000, uncountedBytes: 100, connectTimeoutMs: 1_000 };
+const LIMITS = {
+  connections: 8,
+  controlConnections: 2,
+  maxResponseBytes: 10_000,
+  uncountedBytes: 100,
+  connectTimeoutMs: 1_000,
+};
 const BODY = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}');
 
 let backend: FixtureBackend;
@@ -90,4 +96,30 @@ describe('the responses of all backends', () => {
     });
     assert.equal((await connection.fetch(request())).body.toString(), text);
   });
+});
+
+test('a body that drips in is heard of once', async () => {
+  let heard = 0;
+  backend.set({
+    on:
+      () =>
+      async ({ response }) => {
+        for (const letter of 'slowly') {
+          response.write(letter);
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        response.end();
+      },
+  });
+  await connection.fetch(request({ attention: { heard: () => (heard += 1), onAbandoned: () => {} } }));
+  assert.equal(heard, 1);
+});
+
+test('calls that hang leave the control lane free', async () => {
+  backend.set({ on: ({ recorded }) => (recorded.http === 'DELETE' ? answerStatus(204) : hang) });
+  const hanging = Array.from({ length: 20 }, () => connection.fetch(request()));
+  for (const each of hanging) each.catch(() => {});
+  await backend.received(() => backend.requests.length === LIMITS.connections);
+  const { status } = await connection.fetch(request({ method: 'DELETE', body: undefined, lane: 'control' }));
+  assert.equal(status, 204);
 });

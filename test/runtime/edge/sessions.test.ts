@@ -98,6 +98,15 @@ describe('sessions', () => {
     session.begin(Buffer.from('12345678901234567891'));
   });
 
+  test('have 32 calls under way, and one more when one of them has ended', () => {
+    const session = make().sessions.create(alice, '2025-11-25');
+    const calls = Array.from({ length: 32 }, (_, id) => session.begin(Buffer.from(String(id))));
+    const isBusy = (error: unknown): boolean => error instanceof VmcpError && error.code === 'busy';
+    assert.throws(() => session.begin(Buffer.from('33')), isBusy);
+    calls[0]?.end();
+    session.begin(Buffer.from('33'));
+  });
+
   test('cancel their calls when they end', () => {
     const { sessions } = make();
     const session = sessions.create(alice, '2025-11-25');
