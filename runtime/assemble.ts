@@ -32,7 +32,6 @@ import { authenticateAnonymous, permitAll, unlimited } from './gate/index.ts';
 import { LIMITS } from './limits.ts';
 import { liveConfig, type LiveConfig } from './live-config.ts';
 import { changeLog, type Log, noAudit, noTrace } from './observe/index.ts';
-import { unauthenticated } from './outgoing/index.ts';
 import { pipeline, type Stages } from './pipeline.ts';
 import { instructionsOf, statusReport } from './self-description.ts';
 import type { StatusReport } from './status-report.ts';
@@ -167,7 +166,7 @@ const stagesOf = (by: {
   lookUp: by.offer.lookUp,
   authorize: permitAll,
   limit: unlimited,
-  outgoingAuth: unauthenticated,
+  outgoingAuth: by.backends.prove,
   backend: by.backends.call,
   refuse: (thrown, message, request) => refused(by.log, asVmcpError(thrown), message, request),
 });

@@ -15,11 +15,18 @@ export const offerSettingsOf = ({ aggregation, operational }: Config): OfferSett
   waitForUnknownMs: operational.failureHandling.healthCheckTimeout,
 });
 
-export const wantedBackendsOf = ({ backends, operational: { timeouts } }: Config): WantedBackend[] =>
+export const wantedBackendsOf = ({ backends, outgoingAuth, operational: { timeouts } }: Config): WantedBackend[] =>
   backends.map(({ name, url }) => ({
-    settings: { name, url },
-    tuning: { silenceMs: timeouts.perWorkload[name] ?? timeouts.default },
+    settings: { name, url, strategy: own(outgoingAuth.backends, name) ?? outgoingAuth.default ?? NO_PROOF },
+    tuning: { silenceMs: own(timeouts.perWorkload, name) ?? timeouts.default },
   }));
+
+/** decisions: `default` against unlisted backends. */
+const NO_PROOF = { type: 'unauthenticated' } as const;
+
+/** A backend may be called `constructor`. */
+const own = <T>(record: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(record, name) ? record[name] : undefined;
 
 /** Backends that are named but not contacted (decisions: `partialFailureMode`). */
 export const withheldOf = ({ withheld }: Config): OfferedBackend[] =>

@@ -1,5 +1,6 @@
 import { ByteBudget } from '../byte-budget.ts';
-import type { Call, Reply, Target } from '../call.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Call, Caller, Reply, Target } from '../call.ts';
 import { sleep, type Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { Fetch } from '../outgoing/index.ts';
@@ -32,11 +33,11 @@ export class BackendSet {
   }
 
   /** Sends a call to the backend that its name leads to. */
-  readonly call = (call: Call, target: Target, prove: (next: Fetch) => Fetch): Promise<Reply> => {
-    const backend = this.#backends.get(target.backend);
-    if (!backend) throw new VmcpError('backend_unavailable', `backend "${target.backend}" is no longer served`);
-    return backend.call(call, target.ownName, prove);
-  };
+  readonly call = (call: Call, target: Target, prove: (next: Fetch) => Fetch): Promise<Reply> =>
+    this.#served(target).call(call, target.ownName, prove);
+
+  /** How the backend of a call is told who is calling. */
+  readonly prove = (caller: Caller, target: Target): ((next: Fetch) => Fetch) => this.#served(target).prove(caller);
 
   /** In the order they were wanted. */
   all(): readonly Backend[] {
@@ -45,7 +46,7 @@ export class BackendSet {
 
   /**
    * Makes everything that a set of exactly these needs, and returns how to change over to it. Whatever can go wrong does so before
-   * anything has changed. One whose address has not changed keeps its connections and sessions.
+   * anything has changed. One whose settings have not changed keeps its connections and sessions.
    */
   prepare(wanted: readonly WantedBackend[]): () => void {
     const before = this.#backends;
@@ -86,8 +87,14 @@ export class BackendSet {
     await Promise.all([...this.all(), ...this.#retiring].map((backend) => backend.destroy()));
   }
 
+  #served({ backend: name }: Target): Backend {
+    const backend = this.#backends.get(name);
+    if (!backend) throw new VmcpError('backend_unavailable', `backend "${name}" is no longer served`);
+    return backend;
+  }
+
   #keepOrOpen(known: Backend | undefined, { settings, tuning }: WantedBackend): Backend {
-    if (known?.settings.url === settings.url) return known;
+    if (known && isDeepStrictEqual(known.settings, settings)) return known;
     const { onChange } = this.#deps;
     return new Backend(settings, tuning, {
       ...this.#deps,

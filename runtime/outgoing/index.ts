@@ -1,2 +1,2 @@
-export { unauthenticated } from './unauthenticated.ts';
+export { connectStrategy } from './strategies.ts';
 export type { Attention, BackendRequest, BackendResponse, Fetch, Prove } from './fetch.ts';

@@ -1,0 +1,7 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connectStrategy } from '../../../runtime/outgoing/index.ts';
+
+test('a strategy that does not exist is never taken for none', () => {
+  assert.throws(() => connectStrategy({ type: 'obo' }), /obo/);
+});
