@@ -10,6 +10,7 @@ import { objectsSource } from '../read/objects-source.ts';
 import { joinDocuments, statusDocument } from '../write/stdout.ts';
 import type { InProcessRuntimes, WantedRuntime } from '../write/in-process.ts';
 import type { ReadLocalFile } from './local-file.ts';
+import { strangers } from './mappings.ts';
 import type { LocalOptions } from './options.ts';
 import { type Ports, assignPorts } from './ports.ts';
 import type { SecretFiles } from './secret-files.ts';
@@ -60,7 +61,7 @@ export class LocalSession {
     this.#deps.secrets.write(objects);
     this.#settings = this.#settingsFor(local.file.backends, await this.#ports(local.file.ports));
     const planned = this.#plan();
-    this.#complain([...strangers(this.#settings, planned), ...(await this.#serve(planned))]);
+    this.#complain([...strangers(this.#settings, objects, planned), ...(await this.#serve(planned))]);
     this.show();
     return true;
   }
@@ -165,15 +166,6 @@ const sameNames = (objects: readonly KubeObject[]): readonly string[] => {
   const names = objects.filter(({ kind }) => kind === 'VirtualMCPServer').map(({ metadata }) => metadata.name);
   const twice = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
   return twice.map((name) => `VirtualMCPServer ${name} is in several namespaces; here servers are told apart by name`);
-};
-
-/** A mapping that no backend has: most likely misspelt. */
-const strangers = ({ local }: Settings, planned: readonly Planned[]): readonly string[] => {
-  const backends = planned.flatMap(({ plan }) => (plan.status?.['discoveredBackends'] ?? []) as { name: string }[]);
-  const known = new Set(backends.map(({ name }) => name));
-  return Object.keys(local?.backends ?? {})
-    .filter((name) => !known.has(name))
-    .map((name) => `no backend is called ${name}, which is mapped; there are ${[...known].join(', ') || 'none'}`);
 };
 
 const reasonOf = (error: unknown): string => {

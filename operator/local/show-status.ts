@@ -1,5 +1,6 @@
 import type { Planned } from '../everything.ts';
 import type { PlannedCondition } from '../plan/plan.ts';
+import { servedNames } from './mappings.ts';
 
 interface ServerStatus {
   readonly phase: string;
@@ -18,10 +19,22 @@ interface ServerStatus {
 /** The status of every server as people read it in a terminal. */
 export const statusText = (planned: readonly Planned[]): string => {
   const servers = planned.filter(({ object }) => object.kind === 'VirtualMCPServer');
-  if (servers.length === 0) return 'No VirtualMCPServer in this directory.\n';
-  return servers
-    .map(({ object, plan }) => serverText(object.metadata.name, plan.status as unknown as ServerStatus))
-    .join('');
+  const texts = servers.map(({ object, plan }) =>
+    serverText(object.metadata.name, plan.status as unknown as ServerStatus),
+  );
+  const none = servers.length === 0 ? ['No VirtualMCPServer in this directory.\n'] : [];
+  return [...none, ...texts, ...lostEntries(planned)].join('');
+};
+
+/** Entries that no server lists, and why: nothing else in a terminal tells of them. */
+const lostEntries = (planned: readonly Planned[]): readonly string[] => {
+  const served = new Set(servedNames(planned));
+  return planned.flatMap(({ object, plan }) => {
+    if (object.kind !== 'MCPServerEntry' || served.has(object.metadata.name)) return [];
+    const { phase, conditions } = plan.status as unknown as Pick<ServerStatus, 'phase' | 'conditions'>;
+    const why = conditions.filter(({ status }) => status === 'False').map(({ message }) => message);
+    return why.length === 0 ? [] : [`! MCPServerEntry ${object.metadata.name}  ${phase}: ${why.join('; ')}\n`];
+  });
 };
 
 const serverText = (name: string, status: ServerStatus): string => {

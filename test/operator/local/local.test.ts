@@ -161,6 +161,16 @@ test('a mapping that no backend has is pointed at', async () => {
   await local.sees(/no backend is called alhpa, which is mapped; there are alpha/);
 });
 
+test('an entry whose group is misspelt is told, and a mapping of it says which group it was', async (t) => {
+  const backend = await backendWith(t, ['one']);
+  const extra = entryManifest('extra', NOWHERE).replace('name: tools', 'name: toolz');
+  const files = { 'all.yaml': `${manifests({ first: backend.url })}---\n${extra}` };
+  await using local = await startLocal(files, ['--backend', `extra=${NOWHERE}`]);
+  const told = await local.sees(/first +ready/);
+  assert.match(told, /^extra is mapped, but its MCPGroup toolz does not exist$/m);
+  assert.match(told, /^! MCPServerEntry extra {2}Pending: no MCPGroup toolz in this namespace; create it or change /m);
+});
+
 test('a port that is taken is told, and the server starts once it is free', async (t) => {
   const squatter = createServer();
   t.after(() => squatter.close());
