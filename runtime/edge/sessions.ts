@@ -59,7 +59,7 @@ export class Session {
 export interface SessionLimits {
   /** Idle time after which a session ends. */
   readonly ttlMs: number;
-  /** One more ends the session that has been idle longest. */
+  /** One more ends a session that nothing was sent on since it was opened, or is refused. */
   readonly count: number;
 }
 
@@ -72,10 +72,14 @@ export interface SessionDeps {
 }
 
 const SWEEP_MS = 60_000;
+/** Opening a session costs its client nothing; one that is not used ends soon. */
+const UNUSED_TTL_MS = 60_000;
 
 /** The sessions of this process, in the order of their last use. */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
+  /** Those that nothing was sent on yet, oldest first. */
+  readonly #unused = new Set<Session>();
   readonly #limits: SessionLimits;
   readonly #deps: SessionDeps;
   readonly #ending = new Set<Promise<void>>();
@@ -97,10 +101,11 @@ export class Sessions {
 
   create(caller: Caller, revision: string): Session {
     this.#endExpired();
-    if (this.#sessions.size >= this.#limits.count) this.#endIdlest();
+    if (this.#sessions.size >= this.#limits.count) this.#makeRoom();
     const { newId, newLinks, clock } = this.#deps;
     const session = new Session({ id: newId(), caller, revision, links: newLinks(), usedAt: clock.now() });
     this.#sessions.set(session.id, session);
+    this.#unused.add(session);
     return session;
   }
 
@@ -111,6 +116,7 @@ export class Sessions {
       throw new VmcpError('session_not_found', 'no such session; initialize a new one');
     }
     session.usedAt = this.#deps.clock.now();
+    this.#unused.delete(session);
     this.#sessions.delete(id);
     this.#sessions.set(id, session);
     return session;
@@ -118,6 +124,7 @@ export class Sessions {
 
   end(session: Session): void {
     this.#sessions.delete(session.id);
+    this.#unused.delete(session);
     session.cancelAll(new VmcpError('cancelled', 'the session has ended'));
     const closing = session.links.close().finally(() => this.#ending.delete(closing));
     this.#ending.add(closing);
@@ -142,20 +149,25 @@ export class Sessions {
   }
 
   #isExpired(session: Session): boolean {
-    return session.isIdle && this.#deps.clock.now() - session.usedAt >= this.#limits.ttlMs;
+    const ttlMs = this.#unused.has(session) ? Math.min(UNUSED_TTL_MS, this.#limits.ttlMs) : this.#limits.ttlMs;
+    return session.isIdle && this.#deps.clock.now() - session.usedAt >= ttlMs;
   }
 
   #endExpired(): void {
+    for (const session of this.#unused) {
+      if (!this.#isExpired(session)) break;
+      this.end(session);
+    }
     for (const session of this.#sessions.values()) {
       if (this.#deps.clock.now() - session.usedAt < this.#limits.ttlMs) return;
       if (session.isIdle) this.end(session);
     }
   }
 
-  #endIdlest(): void {
-    for (const session of this.#sessions.values()) {
-      if (session.isIdle) return this.end(session);
-    }
-    throw new VmcpError('stopping', 'too many sessions are busy');
+  /** Nobody loses a session that is in use because others open many. */
+  #makeRoom(): void {
+    const [oldest] = this.#unused;
+    if (!oldest) throw new VmcpError('overloaded', 'too many sessions are open; try again later');
+    this.end(oldest);
   }
 }
