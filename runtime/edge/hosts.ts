@@ -27,7 +27,8 @@ export const hostCheck = (rules: HostRules): HostCheck => {
   };
   const isOriginAllowed = (origin: string, host: string | undefined): boolean => {
     const from = URL.parse(origin);
-    if (!from || from.origin === 'null') return false;
+    // Only an origin as browsers write it is sent back as it came (RFC 6454 §6.2).
+    if (!from || from.origin === 'null' || from.origin !== origin) return false;
     return origins.has(from.origin) || (isLoopback(plainName(from.hostname)) && isLoopback(hostName(host)));
   };
   return { isHostAllowed: remembering(isHostAllowed), isOriginAllowed };

@@ -1,4 +1,6 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { LIMITS } from '../limits.ts';
+import { hostCheck } from './hosts.ts';
 import { operatorTokenCheck, type OperatorTokenSettings } from './operator-token.ts';
 import type { StatusReport } from '../status-report.ts';
 
@@ -12,7 +14,13 @@ export interface ManagementDeps {
 
 /** The management listener: probes are open, the rest is for the operator (decisions: Management port). */
 export const managementServer = (deps: ManagementDeps): FastifyInstance => {
-  const app = fastify({ forceCloseConnections: true });
+  const app = fastify({
+    forceCloseConnections: true,
+    requestTimeout: REQUEST_MS,
+    bodyLimit: BODY_BYTES,
+    http: { headersTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS },
+  });
+  app.server.maxConnections = LIMITS.managementConnections;
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', (_request, reply) =>
@@ -25,12 +33,24 @@ export const managementServer = (deps: ManagementDeps): FastifyInstance => {
   return app;
 };
 
+/** Nothing here takes long to ask, or has a body. */
+const REQUEST_MS = 10_000;
+const BODY_BYTES = 1024;
+const CHECK_MS = 2_000;
+
+/** On loopback without a token: rebinding needs a name, and a web page says where it comes from. */
+const loopbackOnly = hostCheck({ allowedHosts: [], allowedOrigins: [] });
+
 const guard =
   (deps: ManagementDeps) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const access = deps.access();
     if (access.operatorKeys.length === 0) {
+      const { host, origin } = request.headers;
       if (!isLoopback(request.socket.remoteAddress)) await reply.code(403).send({ error: 'loopback_only' });
+      else if (!loopbackOnly.isHostAllowed(host)) await reply.code(403).send({ error: 'host_not_allowed' });
+      else if (origin !== undefined && !loopbackOnly.isOriginAllowed(origin, host))
+        await reply.code(403).send({ error: 'origin_not_allowed' });
       return;
     }
     const isAllowed = await operatorTokenCheck(access, deps)(request.headers.authorization);

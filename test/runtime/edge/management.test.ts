@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { get } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { operatorTokenCheck } from '../../../runtime/edge/operator-token.ts';
@@ -56,6 +57,23 @@ describe('the management port', () => {
     guarded = await startRuntime(configFile({}, { management: { audience: 'uid-1', operatorKeys: [jwk] } }));
   });
   after(() => Promise.all([open.stop(), guarded.stop()]));
+
+  const rows: readonly (readonly [Record<string, string>, number])[] = [
+    [{ host: 'rebound.example.com' }, 403],
+    [{ host: 'localhost:4484' }, 200],
+    [{ host: '[::1]:4484' }, 200],
+    [{ host: 'localhost', origin: 'https://evil.example.com' }, 403],
+    [{ host: 'localhost', origin: 'http://localhost:3000' }, 200],
+  ];
+  for (const [headers, expected] of rows) {
+    test(`without keys answers ${JSON.stringify(headers)} with ${expected}: a web page must not read the status`, async () => {
+      const url = new URL('/status', open.managementUrl);
+      const status = await new Promise((resolve, reject) => {
+        get(url, { headers }, (response) => resolve(response.resume().statusCode)).on('error', reject);
+      });
+      assert.equal(status, expected);
+    });
+  }
 
   test('has open probes', async () => {
     for (const path of ['/healthz', '/readyz']) assert.equal((await fetch(guarded.managementUrl + path)).status, 200);
