@@ -27,6 +27,15 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   render: async () => (await import('./render.ts')).render,
   local: async () => (await import('./local.ts')).runLocal,
   version: () => Promise.resolve(version),
+  '--version': () => Promise.resolve(version),
+  help: () => Promise.resolve(help),
+  '--help': () => Promise.resolve(help),
+  '-h': () => Promise.resolve(help),
+};
+
+const help: Command = (_args, { stdout }) => {
+  stdout(usage);
+  return Promise.resolve(0);
 };
 
 const version: Command = (_args, { stdout }) => {
@@ -35,6 +44,7 @@ const version: Command = (_args, { stdout }) => {
 };
 
 const run: Command = async (args, deps) => {
+  if (args.includes('--help') || args.includes('-h')) return help(args, deps);
   const { runOptions } = await import('./run-options.ts');
   const options = runOptions(args, deps.env);
   if ('problem' in options) {
@@ -68,12 +78,20 @@ const main = async (): Promise<number> => {
     signal: stopping.signal,
   };
   const [name = '', ...args] = process.argv.slice(2);
-  const command = commands[name];
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) {
-    deps.stderr(usage);
+    deps.stderr(name === '' ? usage : `there is no command ${name}\n\n${usage}`);
     return 2;
   }
-  return (await command())(args, deps);
+  try {
+    return await (
+      await command()
+    )(args, deps);
+  } catch (error) {
+    // What reaches this point is the world's fault (a file, a port, a cluster), and the message names it.
+    deps.stderr(`vmcp-operator ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  }
 };
 
 process.exitCode = await main();

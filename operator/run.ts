@@ -57,6 +57,11 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
   const pods = new Agent({ connect: { timeout: 3000 }, keepAliveTimeout: 1000 });
   const stopping = new AbortController();
   const state = { isSynced: false };
+  // Before anything that would go on by itself if the port were taken.
+  const health = await serveHealth(options.healthPort, {
+    isHealthy: () => true,
+    isReady: () => state.isSynced && !stopping.signal.aborted,
+  });
   const operator = startOperator(
     {
       namespaces: options.namespaces,
@@ -83,10 +88,6 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
   const synced = operator.synced.then(() => {
     state.isSynced = true;
     log.info('every watched kind was listed');
-  });
-  const health = await serveHealth(options.healthPort, {
-    isHealthy: () => true,
-    isReady: () => state.isSynced && !stopping.signal.aborted,
   });
   return {
     healthPort: health.port,

@@ -59,7 +59,7 @@ const connectByKubeconfig = async (path: string | undefined): Promise<Connection
   if (path === undefined) {
     config.loadFromDefault();
   } else {
-    config.loadFromFile(path);
+    loadFile(config, path);
   }
   const cluster = config.getCurrentCluster();
   if (cluster === null) {
@@ -81,6 +81,19 @@ const connectByKubeconfig = async (path: string | undefined): Promise<Connection
         : `Basic ${Buffer.from(fresh.auth).toString('base64')}`;
     },
   };
+};
+
+const loadFile = (config: { loadFromFile(path: string): void }, path: string): void => {
+  try {
+    config.loadFromFile(path);
+  } catch (error) {
+    throw new Error(
+      `the kubeconfig ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
 };
 
 const endpoint = (server: string, tls: Tls): Pick<Connection, 'origin' | 'pathPrefix' | 'dispatcher' | 'close'> => {
