@@ -99,7 +99,9 @@ export class LocalSession {
       if (files === undefined || startupHash === undefined || port === undefined) continue;
       wanted.set(object.metadata.name, { files, port, startupHash });
     }
+    const stopped = this.#deps.runtimes.names().filter((name) => !wanted.has(name));
     const failures = await this.#deps.runtimes.apply(wanted);
+    for (const name of stopped) this.#deps.stdout(`${name} stopped\n`);
     this.#isIncomplete = failures.size > 0;
     for (const { object, plan } of planned) this.#remember(object, plan, failures.has(object.metadata.name));
     return [...failures].map(([name, error]) => `${name} cannot be served: ${reasonOf(error)}`);
@@ -153,10 +155,11 @@ export class LocalSession {
     };
   }
 
-  /** Once, until it changes. */
+  /** Once, until it changes; also that it is over. */
   #complain(problems: readonly string[]): void {
     const text = problems.map((problem) => `${problem}\n`).join('');
     if (text !== '' && text !== this.#complaint) this.#deps.stderr(text);
+    if (text === '' && this.#complaint !== '') this.#deps.stderr('problems solved\n');
     this.#complaint = text;
   }
 }

@@ -49,6 +49,11 @@ export class InProcessRuntimes {
     return failures;
   }
 
+  /** Servers that run now. */
+  names(): readonly string[] {
+    return [...this.#entries.keys()];
+  }
+
   /** In the form of pods: one replica called `local`. */
   reports(name: string): PodReports {
     const entry = this.#entries.get(name);

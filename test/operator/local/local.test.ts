@@ -77,6 +77,17 @@ test('a broken manifest is told with file and line, and what was served before g
   assert.deepEqual(await session.toolNames(), ['first_one', 'second_one']);
 });
 
+test('that a problem is over is told, and that a server is gone', async () => {
+  await using local = await startLocal({ 'all.yaml': manifests({}) });
+  await local.sees(/demo {2}Ready/);
+  await local.write('all.yaml', 'kind: [');
+  await local.sees(/not YAML/);
+  await local.write('all.yaml', manifests({}));
+  await local.sees(/^problems solved$/m);
+  await local.remove('all.yaml');
+  assert.match(await local.sees(/No VirtualMCPServer in this directory/), /^demo stopped$/m);
+});
+
 test('a spec that asks for what does not exist yet leaves the last good one serving', async (t) => {
   const backend = await backendWith(t, ['one']);
   await using local = await startLocal({ 'all.yaml': manifests({ first: backend.url }) });
