@@ -5,6 +5,8 @@ const MIB = 1024 * KIB;
 export const LIMITS = Object.freeze({
   sessions: 10_000,
   callsPerSession: 32,
+  /** In `/status` and in the log, with the number of all. */
+  reportedCollisions: 100,
   publicConnections: 4_096,
   managementConnections: 64,
   /** For a request to arrive, head and body. */

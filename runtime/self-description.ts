@@ -4,6 +4,7 @@ import type { Catalog } from './catalog/index.ts';
 import { compareText } from './compare-text.ts';
 import type { Config } from './config/index.ts';
 import type { BackendReport, StatusReport } from './status-report.ts';
+import { LIMITS } from './limits.ts';
 import type { LiveConfig } from './live-config.ts';
 import { VERSION } from './version.ts';
 
@@ -28,7 +29,8 @@ export const statusReport = (config: LiveConfig, backends: BackendSet, catalog: 
       ...backends.all().map((backend) => backendReport(backend, metadataOf.get(backend.name))),
       ...withheld.map(withheldReport),
     ].toSorted((a, b) => compareText(a.name, b.name)),
-    collisions: catalog.collisions,
+    collisions: catalog.collisions.slice(0, LIMITS.reportedCollisions),
+    collisionCount: catalog.collisions.length,
   };
 };
 

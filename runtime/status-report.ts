@@ -15,6 +15,8 @@ export interface StatusReport {
   readonly backends: readonly BackendReport[];
   /** Tools, prompts or resources that lost their name to an earlier backend. */
   readonly collisions: readonly CollisionReport[];
+  /** How many there are; `collisions` names the first 100. */
+  readonly collisionCount?: number;
 }
 
 export interface BackendReport {

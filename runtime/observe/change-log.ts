@@ -1,3 +1,4 @@
+import { LIMITS } from '../limits.ts';
 import type { Log } from './log.ts';
 
 export interface SeenBackend {
@@ -28,6 +29,9 @@ export const changeLog = (
       if (status === 'ready') log.info({ backend }, 'backend ready');
       else log.warn({ backend, status, reason: message, detail }, 'backend not ready');
     }
-    for (const collision of newlyLost) log.warn({ ...collision }, 'tool withheld, its name is taken');
+    for (const collision of newlyLost.slice(0, LIMITS.reportedCollisions))
+      log.warn({ ...collision }, 'tool withheld, its name is taken');
+    const unsaid = newlyLost.length - LIMITS.reportedCollisions;
+    if (unsaid > 0) log.warn({ count: unsaid }, 'more tools withheld, their names are taken');
   };
 };
