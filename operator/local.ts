@@ -59,8 +59,9 @@ const newSession = (options: LocalOptions, { deps, secrets, runtimes }: Parts): 
 
 const serve = async (session: LocalSession, directory: string, deps: CommandDeps): Promise<number> => {
   // One pass after the other; a change during a pass is seen by the next.
-  let passes = session.follow();
-  if (!(await passes)) return 1;
+  const exitCode = await session.begin();
+  if (exitCode !== undefined) return exitCode;
+  let passes = Promise.resolve(true);
   const follow = (): void => {
     passes = passes
       .then(() => session.follow())

@@ -10,7 +10,7 @@ import { objectsSource } from '../read/objects-source.ts';
 import { joinDocuments, statusDocument } from '../write/stdout.ts';
 import type { InProcessRuntimes, WantedRuntime } from '../write/in-process.ts';
 import type { ReadLocalFile } from './local-file.ts';
-import { strangers } from './mappings.ts';
+import { backendNames, strangers, unknownBackend } from './mappings.ts';
 import type { LocalOptions } from './options.ts';
 import { type Ports, assignPorts } from './ports.ts';
 import type { SecretFiles } from './secret-files.ts';
@@ -48,6 +48,18 @@ export class LocalSession {
     this.#settings = this.#settingsFor({}, {});
   }
 
+  /** The first pass. Answers the exit code if there is nothing to go on with. */
+  async begin(): Promise<1 | 2 | undefined> {
+    const { objects, problems } = this.#deps.readManifests();
+    const names = backendNames(objects);
+    const unknown = Object.keys(this.#options.backends).filter((name) => !names.includes(name));
+    if (problems.length === 0 && unknown.length > 0) {
+      for (const name of unknown) this.#deps.stderr(`--backend ${name}: ${unknownBackend(name, objects)}\n`);
+      return 2;
+    }
+    return (await this.follow()) ? undefined : 1;
+  }
+
   /** Reads the directory and makes the runtimes what it says. False, and nothing changes, when something in it is wrong. */
   async follow(): Promise<boolean> {
     const local = this.#deps.readLocalFile();
@@ -61,7 +73,11 @@ export class LocalSession {
     this.#deps.secrets.write(objects);
     this.#settings = this.#settingsFor(local.file.backends, await this.#ports(local.file.ports));
     const planned = this.#plan();
-    this.#complain([...strangers(this.#settings, objects, planned), ...(await this.#serve(planned))]);
+    this.#complain([
+      ...strangers(this.#settings, objects, planned),
+      ...unknownServers(local.file.ports, objects),
+      ...(await this.#serve(planned)),
+    ]);
     this.show();
     return true;
   }
@@ -115,10 +131,9 @@ export class LocalSession {
 
   async #ports(wanted: Ports): Promise<Ports> {
     const kept = this.#deps.state.readPorts();
-    const servers = this.#objects
-      .filter(({ kind }) => kind === 'VirtualMCPServer')
-      .map(({ metadata }) => metadata.name);
-    const ports = await assignPorts({ servers: servers.sort(), kept, wanted }, this.#deps.isFree);
+    const servers = serverNames(this.#objects);
+    const known = Object.fromEntries(Object.entries(wanted).filter(([name]) => servers.includes(name)));
+    const ports = await assignPorts({ servers: servers.toSorted(), kept, wanted: known }, this.#deps.isFree);
     this.#writeState(() => this.#deps.state.writePorts(ports));
     return ports;
   }
@@ -164,9 +179,22 @@ export class LocalSession {
   }
 }
 
+const serverNames = (objects: readonly KubeObject[]): readonly string[] =>
+  objects.filter(({ kind }) => kind === 'VirtualMCPServer').map(({ metadata }) => metadata.name);
+
+const unknownServers = (ports: Ports, objects: readonly KubeObject[]): readonly string[] => {
+  const names = serverNames(objects);
+  return Object.keys(ports)
+    .filter((name) => !names.includes(name))
+    .map(
+      (name) =>
+        `local.yaml: ports.${name}: no VirtualMCPServer is called that; there are ${names.join(', ') || 'none'}`,
+    );
+};
+
 /** Ports and mappings go by name alone. */
 const sameNames = (objects: readonly KubeObject[]): readonly string[] => {
-  const names = objects.filter(({ kind }) => kind === 'VirtualMCPServer').map(({ metadata }) => metadata.name);
+  const names = serverNames(objects);
   const twice = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
   return twice.map((name) => `VirtualMCPServer ${name} is in several namespaces; here servers are told apart by name`);
 };

@@ -27,7 +27,7 @@ export const strangers = (
 };
 
 export const unknownBackend = (name: string, objects: readonly KubeObject[]): string =>
-  `no backend is called ${name}, which is mapped; there are ${backendNames(objects).join(', ') || 'none'}`;
+  `no backend is called ${name}; there are ${backendNames(objects).join(', ') || 'none'}`;
 
 /** Names of the backends that the status of some server lists. */
 export const servedNames = (planned: readonly Planned[]): readonly string[] =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -164,12 +165,19 @@ test('a backend that is withheld for its configuration fails lists, unless the r
   assert.deepEqual(await session.toolNames(), ['first_one']);
 });
 
-test('a mapping that no backend has is pointed at', async () => {
-  await using local = await startLocal({ 'all.yaml': manifests({ alpha: NOWHERE }) }, [
-    '--backend',
-    `alhpa=${NOWHERE}`,
-  ]);
-  await local.sees(/no backend is called alhpa, which is mapped; there are alpha/);
+test('a flag that maps what is no backend is a typing error, in local.yaml it is pointed at', async () => {
+  const files = { 'all.yaml': manifests({ alpha: NOWHERE }) };
+  await using flag = await startLocal(files, ['--backend', `alhpa=${NOWHERE}`]);
+  assert.equal(await flag.ended, 2);
+  await flag.sees(/^--backend alhpa: no backend is called alhpa; there are alpha$/m);
+  await using local = await startLocal({ ...files, 'local.yaml': `backends: { alhpa: "${NOWHERE}" }` });
+  await local.sees(/^no backend is called alhpa; there are alpha$/m);
+});
+
+test('a port of what is no server is told, and not kept', async () => {
+  await using local = await startLocal({ 'all.yaml': manifests({}), 'local.yaml': 'ports: { dmeo: 4999 }' });
+  await local.sees(/^local\.yaml: ports\.dmeo: no VirtualMCPServer is called that; there are demo$/m);
+  assert.doesNotMatch(await readFile(join(local.directory, '.vmcp', 'ports.yaml'), 'utf8'), /dmeo/);
 });
 
 test('an entry whose group is misspelt is told, and a mapping of it says which group it was', async (t) => {
