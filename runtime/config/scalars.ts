@@ -19,8 +19,8 @@ export const workloadNameSchema = z
     error: 'not a workload name; use letters, digits and inner hyphens or underscores',
   });
 
-/** What the API server sees of an address: no credentials, a host of characters that hosts have, a port of digits. */
-const AFTER_SCHEME = /(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?([/?#].*)?$/.source;
+/** What the API server sees of an address: no credentials, no fragment, a host of characters that hosts have, a port of digits. */
+const AFTER_SCHEME = /(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?([/?][^#]*)?$/.source;
 
 /**
  * Whatever passes here must be parsed by every `new URL` further on: ports above 65535, broken IPv4 and IPv6 addresses are
@@ -36,16 +36,16 @@ const address = (scheme: string, error: string) =>
 /** One problem per address, not two. */
 const hasNoProblemYet = (payload: z.core.ParsePayload): boolean => payload.issues.length === 0;
 
-/** An address that starts with `http://` or `https://`, without credentials. */
+/** An address that starts with `http://` or `https://`, without credentials and fragment. */
 export const httpUrlSchema = address(
   'https?://',
-  'not an HTTP address; write http:// or https:// and a host, maybe with a port, without user and password',
+  'not an HTTP address; write http:// or https:// and a host, maybe with a port, without user, password and fragment',
 );
 
-/** An address that starts with `https://`, without credentials. */
+/** An address that starts with `https://`, without credentials and fragment. */
 export const httpsUrlSchema = address(
   'https://',
-  'not an HTTPS address; write https:// and a host, maybe with a port, without user and password',
+  'not an HTTPS address; write https:// and a host, maybe with a port, without user, password and fragment',
 );
 
 /** `host:port`. */
