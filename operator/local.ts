@@ -25,7 +25,7 @@ export const runLocal = async (args: readonly string[], deps: CommandDeps): Prom
     deps.stderr(`${parsed.problem}\n\n${LOCAL_USAGE}`);
     return 2;
   }
-  if (statSync(parsed.options.directory, { throwIfNoEntry: false })?.isDirectory() !== true) {
+  if (identityOf(parsed.options.directory) === undefined) {
     deps.stderr(`${parsed.options.directory} is no directory\n`);
     return 2;
   }
@@ -57,8 +57,15 @@ const newSession = (options: LocalOptions, { deps, secrets, runtimes }: Parts): 
     stderr: deps.stderr,
   });
 
+/** Tells a directory from another one that took its name; undefined when there is none. */
+const identityOf = (directory: string): string | undefined => {
+  const stat = statSync(directory, { throwIfNoEntry: false });
+  return stat?.isDirectory() === true ? `${stat.dev}/${stat.ino}` : undefined;
+};
+
 const serve = async (session: LocalSession, directory: string, deps: CommandDeps): Promise<number> => {
   // One pass after the other; a change during a pass is seen by the next.
+  const identity = identityOf(directory);
   const exitCode = await session.begin();
   if (exitCode !== undefined) return exitCode;
   let passes = Promise.resolve(true);
@@ -76,6 +83,10 @@ const serve = async (session: LocalSession, directory: string, deps: CommandDeps
   try {
     for await (const _ of setInterval(SHOW_EVERY_MS, undefined, { signal: deps.signal })) {
       await passes;
+      if (identityOf(directory) !== identity) {
+        deps.stderr(`${directory} is gone or another one has taken its name; start again to serve it\n`);
+        return 1;
+      }
       if (session.isIncomplete) follow();
       else session.show();
     }

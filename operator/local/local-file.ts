@@ -20,6 +20,8 @@ export type ReadLocalFile =
 /** `<dir>/local.yaml`; without one everything is at its default. */
 export const readLocalFile = (directory: string): ReadLocalFile => {
   const text = readIfThere(join(directory, LOCAL_FILE));
+  if (typeof text !== 'string')
+    return { ok: false, problems: [`${LOCAL_FILE}: cannot be read: ${text.message}; make it readable, or remove it`] };
   const value = parseText(text);
   if (!value.ok) return { ok: false, problems: [`${LOCAL_FILE}: not YAML: ${value.problem}`] };
   const { data, error } = schema.safeParse(value.value ?? {});
@@ -28,12 +30,11 @@ export const readLocalFile = (directory: string): ReadLocalFile => {
   return { ok: false, problems };
 };
 
-const readIfThere = (path: string): string => {
+const readIfThere = (path: string): string | Error => {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : (error as Error);
   }
 };
 

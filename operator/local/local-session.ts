@@ -150,9 +150,12 @@ export class LocalSession {
       this.#unwritable = '';
       return true;
     } catch (error) {
-      const text = `.vmcp cannot be written: ${reasonOf(error)}; ports and status are not kept there\n`;
-      if (text !== this.#unwritable) this.#deps.stderr(text);
-      this.#unwritable = text;
+      const { code = '' } = error as NodeJS.ErrnoException;
+      // Of its files, which have the same trouble, one is enough.
+      if (code !== this.#unwritable) {
+        this.#deps.stderr(`.vmcp cannot be written: ${reasonOf(error)}; ports and status are not kept there\n`);
+      }
+      this.#unwritable = code;
       return false;
     }
   }

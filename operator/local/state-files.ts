@@ -33,8 +33,17 @@ const readYaml = (path: string): unknown => {
 
 /** By rename, so that a reader never sees half of it. */
 const replaceFile = (home: string, name: string, text: string): void => {
-  mkdirSync(home, { recursive: true });
+  makeHome(home);
   const fresh = join(home, `.${name}.new`);
   writeFileSync(fresh, text);
   renameSync(fresh, join(home, name));
+};
+
+/** Not with its parents: a directory that somebody moved away is not to come back empty. */
+const makeHome = (home: string): void => {
+  try {
+    mkdirSync(home);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 };

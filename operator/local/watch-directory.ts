@@ -1,4 +1,4 @@
-import { watch } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import type { Clock } from '../../runtime/clock.ts';
 import { LOCAL_FILE, isManifest } from '../read/directory.ts';
 
@@ -18,17 +18,30 @@ export const watchDirectory = (
   { onChange, onError }: DirectoryListener,
 ): { close(): void } => {
   let cancel = (): void => {};
-  const watcher = watch(directory, (_event, name) => {
+  const watcher = watching(directory, onError, (name) => {
     // Some platforms do not say which file it was.
     if (name !== null && name !== LOCAL_FILE && !isManifest(name)) return;
     cancel();
     cancel = clock.after(QUIET_MS, onChange).cancel;
   });
-  watcher.on('error', onError);
   return {
     close: () => {
       cancel();
-      watcher.close();
+      watcher?.close();
     },
   };
+};
+
+const watching = (
+  directory: string,
+  onError: DirectoryListener['onError'],
+  heard: (name: string | null) => void,
+): FSWatcher | undefined => {
+  try {
+    return watch(directory, (_event, name) => heard(name)).on('error', onError);
+  } catch (error) {
+    // The machine gives no more watches, or the directory has just gone.
+    onError(error as Error);
+    return undefined;
+  }
 };

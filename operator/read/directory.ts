@@ -22,20 +22,48 @@ export const readManifests = (directory: string): Manifests => {
 export const isManifest = (name: string): boolean =>
   /\.ya?ml$/.test(name) && !name.startsWith('.') && name !== LOCAL_FILE;
 
-const readFiles = (directory: string): { files: readonly ManifestFile[]; problems: readonly ManifestProblem[] } => {
+interface Read {
+  readonly files: readonly ManifestFile[];
+  readonly problems: readonly ManifestProblem[];
+}
+
+const readFiles = (directory: string): Read => {
   const files: ManifestFile[] = [];
   const problems: ManifestProblem[] = [];
+  const listed = attempt(directory, () => readdirSync(directory));
+  if ('problem' in listed) return { files, problems: [listed.problem] };
   let total = 0;
-  for (const name of readdirSync(directory).filter(isManifest).sort()) {
-    const path = join(directory, name);
-    const stat = statSync(path, { throwIfNoEntry: false });
-    // Gone since it was listed (an editor renames when it saves), or a directory.
-    if (stat === undefined || !stat.isFile()) continue;
-    total += stat.size;
-    if (stat.size > MAX_FILE_BYTES || total > MAX_TOTAL_BYTES) {
-      const message = 'too large: at most 1 MiB a file and 16 MiB a directory; split it, or move it elsewhere';
-      problems.push({ file: name, message });
-    } else files.push({ name, text: readFileSync(path, 'utf8') });
+  for (const name of (listed.value ?? []).filter(isManifest).sort()) {
+    const read = attempt(name, () => {
+      const bytes = sizeOf(join(directory, name));
+      total += bytes ?? 0;
+      if (bytes === undefined || bytes > MAX_FILE_BYTES || total > MAX_TOTAL_BYTES) return { bytes };
+      return { bytes, text: readFileSync(join(directory, name), 'utf8') };
+    });
+    if ('problem' in read) problems.push(read.problem);
+    else if (read.value?.text !== undefined) files.push({ name, text: read.value.text });
+    else if (read.value?.bytes !== undefined) problems.push({ file: name, message: TOO_LARGE });
   }
   return { files, problems };
+};
+
+const TOO_LARGE = 'too large: at most 1 MiB a file and 16 MiB a directory; split it, or move it elsewhere';
+
+/** Undefined for what is no file. */
+const sizeOf = (path: string): number | undefined => {
+  const stat = statSync(path);
+  return stat.isFile() ? stat.size : undefined;
+};
+
+type Attempt<T> = { readonly value: T | undefined } | { readonly problem: ManifestProblem };
+
+/** No value: gone since it was listed (an editor renames when it saves). */
+const attempt = <T>(file: string, read: () => T): Attempt<T> => {
+  try {
+    return { value: read() };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && isManifest(file)) return { value: undefined };
+    return { problem: { file, message: `cannot be read: ${message}; make it readable, or move it elsewhere` } };
+  }
 };

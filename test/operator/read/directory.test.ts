@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { readManifests } from '../../../operator/read/directory.ts';
+
+const directoryOf = async (t: TestContext): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), 'vmcp-read-'));
+  t.after(() => rm(directory, { recursive: true }));
+  return directory;
+};
+
+test('a directory that cannot be read is one problem', async (t) => {
+  const missing = join(await directoryOf(t), 'missing');
+  const { objects, problems } = readManifests(missing);
+  assert.deepEqual([objects.length, problems.map(({ file }) => file)], [0, [missing]]);
+  assert.match(problems[0]?.message ?? '', /^cannot be read: ENOENT.*; /);
+});
+
+test('a file that cannot be read is a problem of its own, and the others are read', async (t) => {
+  const directory = await directoryOf(t);
+  await symlink('loop.yaml', join(directory, 'loop.yaml'));
+  await writeFile(join(directory, 'good.yaml'), 'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\n');
+  const { objects, problems } = readManifests(directory);
+  assert.deepEqual([objects.map(({ kind }) => kind), problems.map(({ file }) => file)], [['Secret'], ['loop.yaml']]);
+  assert.match(problems[0]?.message ?? '', /^cannot be read: ELOOP.*; make it readable, or move it elsewhere$/);
+});
+
+test('a file that has just gone, and a directory, are passed over', async (t) => {
+  const directory = await directoryOf(t);
+  await symlink('nowhere', join(directory, 'gone.yaml'));
+  await mkdir(join(directory, 'sub.yaml'));
+  assert.deepEqual(readManifests(directory), { objects: [], problems: [] });
+});
