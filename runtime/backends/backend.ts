@@ -46,6 +46,7 @@ export class Backend {
   readonly #connection: Connection;
   readonly #catalogue: Catalogue;
   readonly #listShare: Share;
+  #isRetired = false;
   readonly #sessions = new Set<BackendSession>();
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
@@ -65,7 +66,8 @@ export class Backend {
         session: () => this.openSession(),
         fetch: this.prove(PROBE)(this.#control),
         silenceMs: () => this.#tuning.silenceMs,
-        hold: (bytes) => this.#listShare.resize(bytes),
+        // A list that arrives after the end is kept by nobody.
+        hold: (bytes) => this.#isRetired || this.#listShare.resize(bytes),
       },
       { clock: deps.clock, random: deps.random, onChange: deps.onChange },
     );
@@ -133,6 +135,7 @@ export class Backend {
   /** Ends every session after its calls, then the connections. */
   async retire(): Promise<void> {
     this.#catalogue.stop();
+    this.#isRetired = true;
     this.#listShare.release();
     await Promise.allSettled([...this.#sessions].map((session) => session.close()));
     await this.#connection.close();
