@@ -6,6 +6,7 @@ import { systemClock } from '../runtime/system-clock.ts';
 import type { CommandDeps } from './command.ts';
 import { readLocalFile } from './local/local-file.ts';
 import { LocalSession } from './local/local-session.ts';
+import { takeLock } from './local/lock.ts';
 import { LOCAL_USAGE, type LocalOptions, localOptions } from './local/options.ts';
 import { isFreeOnLoopback } from './local/ports.ts';
 import { type SecretFiles, secretFiles } from './local/secret-files.ts';
@@ -29,10 +30,25 @@ export const runLocal = async (args: readonly string[], deps: CommandDeps): Prom
     deps.stderr(`${parsed.options.directory} is no directory\n`);
     return 2;
   }
+  const lock = takeLock(parsed.options.directory);
+  if ('heldBy' in lock) {
+    deps.stderr(
+      `${parsed.options.directory} is already served by process ${lock.heldBy}; stop that first, or remove .vmcp/lock if it is something else\n`,
+    );
+    return 1;
+  }
+  try {
+    return await serveDirectory(parsed.options, deps);
+  } finally {
+    lock.release();
+  }
+};
+
+const serveDirectory = async (options: LocalOptions, deps: CommandDeps): Promise<number> => {
   const secrets = secretFiles(tmpdir());
   const runtimes = new InProcessRuntimes(startOnLoopback(deps.stderr));
   try {
-    return await serve(newSession(parsed.options, { deps, secrets, runtimes }), parsed.options.directory, deps);
+    return await serve(newSession(options, { deps, secrets, runtimes }), options.directory, deps);
   } finally {
     await runtimes.stop();
     secrets.remove();

@@ -150,7 +150,7 @@ export class LocalSession {
       this.#unwritable = '';
       return true;
     } catch (error) {
-      const { code = '' } = error as NodeJS.ErrnoException;
+      const { code = 'unknown' } = error as NodeJS.ErrnoException;
       // Of its files, which have the same trouble, one is enough.
       if (code !== this.#unwritable) {
         this.#deps.stderr(`.vmcp cannot be written: ${reasonOf(error)}; ports and status are not kept there\n`);
