@@ -19,8 +19,8 @@ Prints what the operator would apply for the manifests of <dir>, and the status 
  */
 export const render = async (args: readonly string[], deps: CommandDeps): Promise<number> => {
   const options = renderOptions(args, deps.env);
-  if (options === undefined) {
-    deps.stderr(USAGE);
+  if ('problem' in options) {
+    deps.stderr(`${options.problem}\n\n${USAGE}`);
     return 2;
   }
   const { objects, problems } = readManifests(options.directory);
@@ -31,6 +31,13 @@ export const render = async (args: readonly string[], deps: CommandDeps): Promis
     { source: objectsSource(objects), namespaces: namespacesOf(objects) },
     options.settings,
   );
+  if (planned.length === 0) {
+    const kinds = reconciledKinds().map(({ kind }) => kind);
+    deps.stderr(
+      `${options.directory}: no manifests of ${kinds.join(', ')} in *.yaml or *.yml; name another directory\n`,
+    );
+    return 1;
+  }
   deps.stdout(joinDocuments(planned.flatMap(({ object, plan }) => planDocuments(object, plan))));
   return 0;
 };
@@ -40,25 +47,32 @@ interface RenderOptions {
   readonly settings: Settings;
 }
 
-const renderOptions = (args: readonly string[], env: CommandDeps['env']): RenderOptions | undefined => {
+const renderOptions = (
+  args: readonly string[],
+  env: CommandDeps['env'],
+): RenderOptions | { readonly problem: string } => {
+  const parsed = parse(args);
+  if (typeof parsed === 'string') return { problem: parsed };
+  const { values, positionals } = parsed;
+  const [directory, ...rest] = positionals;
+  if (directory === undefined) return { problem: 'name the directory with the manifests' };
+  if (rest.length > 0) return { problem: `one directory only, not also ${rest.join(' ')}` };
+  return {
+    directory,
+    settings: {
+      clusterDomain: values['cluster-domain'] ?? env['VMCP_CLUSTER_DOMAIN'] ?? 'cluster.local',
+      runtimeImage: values.image ?? env['VMCP_IMAGE'] ?? 'vmcp',
+      operatorNamespace: 'vmcp-system',
+      operatorKeys: [],
+    },
+  };
+};
+
+const parse = (args: readonly string[]) => {
   try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { 'cluster-domain': { type: 'string' }, image: { type: 'string' } },
-    });
-    const [directory, ...rest] = positionals;
-    if (directory === undefined || rest.length > 0) return undefined;
-    return {
-      directory,
-      settings: {
-        clusterDomain: values['cluster-domain'] ?? env['VMCP_CLUSTER_DOMAIN'] ?? 'cluster.local',
-        runtimeImage: values.image ?? env['VMCP_IMAGE'] ?? 'vmcp',
-        operatorNamespace: 'vmcp-system',
-        operatorKeys: [],
-      },
-    };
-  } catch {
-    return undefined;
+    const options = { 'cluster-domain': { type: 'string' }, image: { type: 'string' } } as const;
+    return parseArgs({ args: [...args], allowPositionals: true, options });
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
   }
 };

@@ -142,10 +142,35 @@ test('aliases that would swell are refused', async (t) => {
   assert.equal(code, 1);
 });
 
-test('a wrong command line gets the usage and exit code 2', async () => {
-  for (const args of [[], ['a', 'b'], ['--nonsense', 'a']]) {
+test('a wrong command line is told with the usage and exit code 2', async () => {
+  const rows: readonly (readonly [readonly string[], RegExp])[] = [
+    [[], /^name the directory/],
+    [['a', 'b'], /^one directory only, not also b$/m],
+    [['--nonsense', 'a'], /^Unknown option '--nonsense'/],
+    [['a', '--backend', 'x=http://y'], /^Unknown option '--backend'/],
+  ];
+  for (const [args, problem] of rows) {
     const { code, stderr } = await run(args);
-    assert.match(stderr, /^usage: vmcp-operator render/);
+    assert.match(stderr, problem);
+    assert.match(stderr, /^usage: vmcp-operator render/m);
     assert.equal(code, 2);
   }
+});
+
+test('a directory with nothing to render says so', async (t) => {
+  for (const files of [
+    {},
+    { 'a.yaml': '# nothing\n' },
+    { 'a.yaml': 'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\n' },
+  ]) {
+    const { code, stdout, stderr } = await rendered(t, files);
+    assert.match(stderr, /: no manifests of MCPGroup, MCPServerEntry, VirtualMCPServer in /);
+    assert.deepEqual([code, stdout], [1, '']);
+  }
+});
+
+test('a directory that is not there is told in a line', async () => {
+  const { code, stderr } = await run(['/nowhere/at/all']);
+  assert.match(stderr, /^\/nowhere\/at\/all: cannot be read: ENOENT.*\n$/);
+  assert.equal(code, 1);
 });
