@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
+import { type Document, LineCounter, parseDocument } from 'yaml';
 import * as z from 'zod';
 import { httpUrlSchema, workloadNameSchema } from '../../runtime/config/index.ts';
 import { LOCAL_FILE } from '../read/directory.ts';
+import { type ManifestProblem, lineOfSteps } from '../read/manifests.ts';
 
 /** Decisions "Local mode": where backends really run, and which ports servers get. */
 const schema = z.strictObject({
@@ -15,19 +16,16 @@ export type LocalFile = Readonly<z.output<typeof schema>>;
 
 export type ReadLocalFile =
   | { readonly ok: true; readonly file: LocalFile }
-  | { readonly ok: false; readonly problems: readonly string[] };
+  | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
 
 /** `<dir>/local.yaml`; without one everything is at its default. */
 export const readLocalFile = (directory: string): ReadLocalFile => {
   const text = readIfThere(join(directory, LOCAL_FILE));
-  if (typeof text !== 'string')
-    return { ok: false, problems: [`${LOCAL_FILE}: cannot be read: ${text.message}; make it readable, or remove it`] };
-  const value = parseText(text);
-  if (!value.ok) return { ok: false, problems: [`${LOCAL_FILE}: not YAML: ${value.problem}`] };
-  const { data, error } = schema.safeParse(value.value ?? {});
-  if (data !== undefined) return { ok: true, file: data };
-  const problems = error.issues.map(({ path, message }) => `${LOCAL_FILE}: ${path.join('.')}: ${message}`);
-  return { ok: false, problems };
+  if (typeof text !== 'string') {
+    const message = `cannot be read: ${text.message}; make it readable, or remove it`;
+    return { ok: false, problems: [{ file: LOCAL_FILE, message }] };
+  }
+  return parseLocalFile(text);
 };
 
 const readIfThere = (path: string): string | Error => {
@@ -38,10 +36,59 @@ const readIfThere = (path: string): string | Error => {
   }
 };
 
-const parseText = (text: string): { ok: true; value: unknown } | { ok: false; problem: string } => {
-  try {
-    return { ok: true, value: parse(text) as unknown };
-  } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+const parseLocalFile = (text: string): ReadLocalFile => {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const at = (offset: number): number => lines.linePos(offset).line;
+  const refuse = (line: number, message: string): ReadLocalFile => ({
+    ok: false,
+    problems: [{ file: LOCAL_FILE, line, message }],
+  });
+  const [syntax] = document.errors;
+  if (syntax !== undefined) {
+    return refuse(
+      at(syntax.pos[0]),
+      `not YAML: ${syntax.message}; write backends: {NAME: URL} and ports: {SERVER: PORT}`,
+    );
   }
+  const value = valueOf(document);
+  if (value === undefined) return refuse(1, 'too many aliases; write the values out');
+  const { data, error } = schema.safeParse(value ?? {});
+  if (data !== undefined) return { ok: true, file: data };
+  const problems = error.issues.flatMap(wrongPlaces).map(({ steps, message }) => ({
+    file: LOCAL_FILE,
+    line: lineOfSteps(document, steps, at) ?? 1,
+    message: steps.length === 0 ? message : `${steps.join('.')}: ${message}`,
+  }));
+  return { ok: false, problems };
+};
+
+/** The library stops at 100 expansions of an alias by throwing. */
+const valueOf = (document: Document.Parsed): unknown => {
+  try {
+    return document.toJS() as unknown;
+  } catch {
+    return undefined;
+  }
+};
+
+interface WrongPlace {
+  readonly steps: readonly string[];
+  readonly message: string;
+}
+
+/** Every message says reason and remedy. */
+const wrongPlaces = (issue: z.core.$ZodIssue): readonly WrongPlace[] => {
+  const steps = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ steps: [...steps, key], message: 'unknown key; use backends and ports' }));
+  }
+  const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+  return [{ steps, message: message.includes(';') ? message : `${message}; ${remedyFor(steps)}` }];
+};
+
+const remedyFor = ([section, name]: readonly string[]): string => {
+  if (section === 'backends') return name === undefined ? 'write NAME: URL' : 'write an http(s) URL';
+  if (section === 'ports') return name === undefined ? 'write SERVER: PORT' : 'write a port from 1 to 65534';
+  return 'write backends: {NAME: URL} and ports: {SERVER: PORT}';
 };

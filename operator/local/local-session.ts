@@ -64,7 +64,7 @@ export class LocalSession {
   async follow(): Promise<boolean> {
     const local = this.#deps.readLocalFile();
     const { objects, problems } = this.#deps.readManifests();
-    const wrong = [...(local.ok ? [] : local.problems), ...problems.map(problemText), ...sameNames(objects)];
+    const wrong = [...[...(local.ok ? [] : local.problems), ...problems].map(problemText), ...sameNames(objects)];
     if (!local.ok || wrong.length > 0) {
       this.#complain(wrong);
       return false;

@@ -108,6 +108,15 @@ const lineOf = (document: Document.Parsed, path: string, at: At): number | undef
   const steps = [...path.matchAll(/\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.[\]]+)/g)].map(([, quoted, index, key]) =>
     index === undefined ? (quoted ?? key ?? '') : Number(index),
   );
+  return lineOfSteps(document, steps, at);
+};
+
+/** The same of a path in steps; exported for files that are no manifests. */
+export const lineOfSteps = (
+  document: Document.Parsed,
+  steps: readonly (string | number)[],
+  at: At,
+): number | undefined => {
   for (let length = steps.length; length > 0; length--) {
     const offset = offsetOf(document, steps.slice(0, length));
     if (offset !== undefined) return at(offset);

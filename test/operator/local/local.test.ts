@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { readFile, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { readLocalFile } from '../../../operator/local/local-file.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { freePortPair } from '../../fixtures/ports.ts';
 import { openSession } from '../../fixtures/raw-client.ts';
@@ -88,15 +87,6 @@ test('a directory that is moved away ends it, and does not come back', async (t)
   assert.equal(await local.ended, 1);
   await local.sees(/ is gone or another one has taken its name; start again to serve it$/m);
   assert.equal(existsSync(local.directory), false);
-});
-
-test('a local.yaml that cannot be read is a problem like any other', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'vmcp-local-file-'));
-  t.after(() => rm(directory, { recursive: true }));
-  await mkdir(join(directory, 'local.yaml'));
-  const read = readLocalFile(directory);
-  assert.ok(!read.ok);
-  assert.match(read.problems.join(), /^local\.yaml: cannot be read: EISDIR.*; make it readable, or remove it$/);
 });
 
 test('that a problem is over is told, and that a server is gone', async () => {
