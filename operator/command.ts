@@ -6,3 +6,5 @@ export interface CommandDeps {
   /** Aborted by SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
 }
+
+export const asksForHelp = (args: readonly string[]): boolean => args.includes('--help') || args.includes('-h');

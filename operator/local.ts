@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { setInterval } from 'node:timers/promises';
 import { start } from '../runtime/start.ts';
 import { systemClock } from '../runtime/system-clock.ts';
-import type { CommandDeps } from './command.ts';
+import { type CommandDeps, asksForHelp } from './command.ts';
 import { readLocalFile } from './local/local-file.ts';
 import { LocalSession } from './local/local-session.ts';
 import { takeLock } from './local/lock.ts';
@@ -21,6 +21,10 @@ const SHOW_EVERY_MS = 500;
 
 /** `vmcp-operator local <dir>`: serves until `deps.signal` aborts. The answer is the exit code. */
 export const runLocal = async (args: readonly string[], deps: CommandDeps): Promise<number> => {
+  if (asksForHelp(args)) {
+    deps.stdout(LOCAL_USAGE);
+    return 0;
+  }
   const parsed = localOptions(args);
   if (!parsed.ok) {
     deps.stderr(`${parsed.problem}\n\n${LOCAL_USAGE}`);

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { CommandDeps } from './command.ts';
+import { type CommandDeps, asksForHelp } from './command.ts';
 import { namespacesOf, planEverything } from './everything.ts';
 import { reconciledKinds } from './kinds/index.ts';
 import type { Settings } from './plan/settings.ts';
@@ -18,6 +18,10 @@ Prints what the operator would apply for the manifests of <dir>, and the status 
  * answer is the exit code: 1 when a manifest would be refused by the API server, and then nothing is printed.
  */
 export const render = async (args: readonly string[], deps: CommandDeps): Promise<number> => {
+  if (asksForHelp(args)) {
+    deps.stdout(USAGE);
+    return 0;
+  }
   const options = renderOptions(args, deps.env);
   if ('problem' in options) {
     deps.stderr(`${options.problem}\n\n${USAGE}`);

@@ -246,6 +246,12 @@ test('manifests that are wrong from the start end it with exit code 1', async ()
   assert.match(await local.sees(/all\.yaml/), /all\.yaml:1: apiVersion: is required/);
 });
 
+test('--help prints the usage and succeeds', async () => {
+  await using local = await startLocal({}, ['--help']);
+  assert.equal(await local.ended, 0);
+  await local.sees(/^usage: vmcp-operator local/);
+});
+
 test('a command line that is wrong ends it with exit code 2 and the usage', async () => {
   for (const args of [
     ['--backend', 'nonsense'],

@@ -157,6 +157,14 @@ test('a wrong command line is told with the usage and exit code 2', async () => 
   }
 });
 
+test('--help prints the usage and succeeds', async () => {
+  for (const args of [['--help'], ['-h'], ['some-directory', '--help']]) {
+    const { code, stdout, stderr } = await run(args);
+    assert.match(stdout, /^usage: vmcp-operator render/);
+    assert.deepEqual([code, stderr], [0, '']);
+  }
+});
+
 test('a directory with nothing to render says so', async (t) => {
   for (const files of [
     {},
