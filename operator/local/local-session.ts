@@ -134,7 +134,9 @@ export class LocalSession {
     const servers = serverNames(this.#objects);
     const known = Object.fromEntries(Object.entries(wanted).filter(([name]) => servers.includes(name)));
     const ports = await assignPorts({ servers: servers.toSorted(), kept, wanted: known }, this.#deps.isFree);
-    this.#writeState(() => this.#deps.state.writePorts(ports));
+    // What local.yaml says is its own memory: without it the server is free to have another port.
+    const found = Object.fromEntries(Object.entries(ports).filter(([name]) => known[name] === undefined));
+    this.#writeState(() => this.#deps.state.writePorts(found));
     return ports;
   }
 

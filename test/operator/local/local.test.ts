@@ -223,6 +223,18 @@ test('a server keeps its port over restarts, a new one gets the next pair', asyn
   assert.equal(existsSync(join(local.directory, '.vmcp', 'ports.yaml')), true);
 });
 
+test('a port that local.yaml sets is not kept once local.yaml no longer sets it', async () => {
+  await using local = await startLocal({ 'all.yaml': manifests({}) });
+  await local.sees(/demo {2}Ready/);
+  const kept = (): Promise<string> => readFile(join(local.directory, '.vmcp', 'ports.yaml'), 'utf8');
+  assert.doesNotMatch(await kept(), /demo/);
+  const forced = new URL(local.url).port;
+  await local.remove('local.yaml');
+  const [, port] = /127\.0\.0\.1:(\d+)/.exec(await local.sees(/demo {2}Ready/)) ?? [];
+  assert.notEqual(port, forced);
+  assert.match(await kept(), new RegExp(`^demo: ${port}$`, 'm'));
+});
+
 test('secrets of the directory lie in a private directory that goes with the process', async () => {
   const secret = '---\napiVersion: v1\nkind: Secret\nmetadata: { name: s }\nstringData: { token: hunter2 }\n';
   const before = new Set(privateDirectories());
