@@ -8,10 +8,12 @@ import type { Plan, PlannedEvent } from './plan/plan.ts';
 import type { Settings } from './plan/settings.ts';
 import type { Source } from './read/source.ts';
 import { applyChildren } from './write/apply.ts';
-import type { ChildProblem, Rewrites } from './write/apply.ts';
+import type { ChildProblem } from './write/apply.ts';
 import { markPods, podsToMark } from './write/mark-pods.ts';
 import { prune } from './write/prune.ts';
-import { reportStatus, withProblem } from './write/status.ts';
+import { retryAfterMs, slowRetryMs } from './write/retry.ts';
+import type { Rewrites } from './write/rewrites.ts';
+import { problemConditions, reportStatus, withProblems } from './write/status.ts';
 
 /** The cluster as a reconcile sees and changes it. */
 export interface World {
@@ -31,9 +33,6 @@ export interface World {
   readonly forget: (key: ObjectKey) => void;
 }
 
-/** What a user must mend is looked at again now and then, in case no event tells that it was mended. */
-const slowRetryMs = 60_000;
-
 /** read → resolve → plan → apply → report. Throws what another attempt may overcome. */
 export const reconcile = async (
   kind: ReconciledKind,
@@ -51,8 +50,8 @@ export const reconcile = async (
     return {};
   }
   const plan = kind.plan(bundle, world.settings);
-  const problem = await apply(kind, owner, plan, { world, signal });
-  return report(kind, owner, { plan, problem }, { world, signal });
+  const problems = await apply(kind, owner, plan, { world, signal });
+  return report(kind, owner, { plan, problems }, { world, signal });
 };
 
 interface Effects {
@@ -65,22 +64,22 @@ const apply = async (
   owner: KubeObject,
   plan: Plan,
   { world, signal }: Effects,
-): Promise<ChildProblem | undefined> => {
+): Promise<readonly ChildProblem[]> => {
   if (plan.pullStatusEveryMs === undefined) {
     world.forget(keyOf(owner));
   } else {
     world.followPods(keyOf(owner), owner.metadata.uid ?? '', plan.pullStatusEveryMs);
   }
   if (plan.objects === undefined) {
-    return undefined;
+    return [];
   }
-  const problem = await applyChildren(owner, plan.objects, world, signal);
-  if (problem !== undefined) {
-    return problem;
+  const { problems, missing } = await applyChildren(owner, plan.objects, world, signal);
+  // A Deployment that is not as planned may still name what is no longer planned.
+  if (!missing.some((child) => child.kind === 'Deployment')) {
+    await prune(owner, { kinds: kind.owns, objects: plan.objects }, world, signal);
   }
-  await prune(owner, { kinds: kind.owns, objects: plan.objects }, world, signal);
   await refreshMounts(kind, owner, { world, signal });
-  return undefined;
+  return problems;
 };
 
 /** Only servers have pods that mount what is rendered for them. */
@@ -96,25 +95,28 @@ const refreshMounts = async (kind: ReconciledKind, owner: KubeObject, { world, s
 const report = async (
   kind: ReconciledKind,
   owner: KubeObject,
-  done: { readonly plan: Plan; readonly problem: ChildProblem | undefined },
+  done: { readonly plan: Plan; readonly problems: readonly ChildProblem[] },
   { world, signal }: Effects,
 ): Promise<{ readonly againAfterMs?: number }> => {
-  const { plan, problem } = done;
+  const { plan, problems } = done;
   if (plan.status === undefined) {
     return {};
   }
-  const status = withProblem(plan.status, problem);
+  const status = withProblems(plan.status, problems);
   const planned = { status, volatile: kind.volatileStatus ?? [] };
-  const deps = { api: world.api, cache: world.cache, nowMs: world.now() };
-  const reported = await reportStatus(owner, planned, deps, signal);
+  const nowMs = world.now();
+  const reported = await reportStatus(owner, planned, { api: world.api, cache: world.cache, nowMs }, signal);
   if (reported.written) {
-    const events = [...plan.events, ...(problem === undefined ? [] : [{ ...problem, type: 'Warning' as const }])];
-    await world.record(owner, transitions(events, owner['status'], status), signal);
+    const warnings = problemConditions(problems).map((condition) => ({ ...condition, type: 'Warning' as const }));
+    await world.record(owner, transitions([...plan.events, ...warnings], owner['status'], status), signal);
   }
   if (reported.refused !== undefined) {
     world.onStatusRefused(keyOf(owner), reported.refused);
   }
-  const isStuck = problem !== undefined || reported.refused !== undefined;
-  const delays = [reported.againAfterMs, isStuck ? slowRetryMs : undefined].filter((ms) => ms !== undefined);
+  const delays = [
+    reported.againAfterMs,
+    reported.refused === undefined ? undefined : slowRetryMs,
+    problems.length === 0 || reported.refused !== undefined ? undefined : retryAfterMs(owner['status'], nowMs),
+  ].filter((ms) => ms !== undefined);
   return delays.length === 0 ? {} : { againAfterMs: Math.min(...delays) };
 };

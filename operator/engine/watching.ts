@@ -13,7 +13,7 @@ import { errorText } from '../observe/log.ts';
 import { clusterSource } from '../read/cluster.ts';
 import { podsOfDeployment } from '../read/controlled.ts';
 import type { Source } from '../read/source.ts';
-import { Rewrites } from '../write/apply.ts';
+import { Rewrites } from '../write/rewrites.ts';
 
 /** What every replica does, leading or not: it knows the cluster, and which keys need a look. */
 export interface Watching {

@@ -1,11 +1,13 @@
-import { agrees } from './diff.ts';
 import { handOverReplicas } from './hand-over.ts';
-import { isRefusal } from '../api/errors.ts';
+import { mountsOf } from './mounts.ts';
+import { isAsPlanned } from './rewrites.ts';
+import type { Rewrites } from './rewrites.ts';
+import { repairOf } from './service-diff.ts';
+import { ApiError, isRefusal } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../engine/cache.ts';
 import { keyOf, keyText } from '../object.ts';
-import type { KubeObject } from '../object.ts';
-import { hashOf } from '../plan/canonical.ts';
+import type { KubeObject, ObjectKey } from '../object.ts';
 
 /** Why a child is not as planned although trying again at once would not help; a value, because it belongs into the status. */
 export interface ChildProblem {
@@ -13,32 +15,101 @@ export interface ChildProblem {
   /** CamelCase. */
   readonly reason: string;
   readonly message: string;
+  readonly child: ObjectKey;
+}
+
+export interface Applied {
+  readonly problems: readonly ChildProblem[];
+  /** Children that are not as planned: those of the problems, and the Deployment that waits for one of them. */
+  readonly missing: readonly ObjectKey[];
 }
 
 export interface ApplyDeps {
-  readonly api: Pick<ApiClient, 'get' | 'apply'>;
+  readonly api: Pick<ApiClient, 'get' | 'apply' | 'mergePatch'>;
   readonly cache: Pick<Cache, 'get' | 'put'>;
   /** Remembers what the server stores in another form than we send it. */
   readonly rewrites: Rewrites;
 }
 
 /**
- * Makes the children what the plan says, in its order, and stops at the first that cannot be: later ones may lean on it.
- * Sends nothing for a child that already agrees. Throws what may pass by itself.
+ * Makes the children what the plan says, in its order. One that cannot be is told and holds up no other, but for a
+ * Deployment whose pods need it: a removed backend must go also while a Service is refused. Sends nothing for a child that
+ * already agrees. Throws what may pass by itself, after the other children when it is an answer of the server.
  */
 export const applyChildren = async (
   owner: KubeObject,
   children: readonly KubeObject[],
   deps: ApplyDeps,
   signal: AbortSignal,
-): Promise<ChildProblem | undefined> => {
+): Promise<Applied> => {
+  const problems: ChildProblem[] = [];
+  const faults: ApiError[] = [];
+  const missing: ObjectKey[] = [];
   for (const child of children) {
-    const problem = await applyChild(owner, child, deps, signal);
-    if (problem !== undefined) {
-      return problem;
+    const awaited = missing.filter((key) => isNeededBy(child, key));
+    if (awaited.length > 0) {
+      missing.push(keyOf(child));
+      awaited.forEach((key) => nameWaiting(problems, key, child));
+      continue;
+    }
+    const outcome = await attempt(owner, child, deps, signal);
+    if (outcome === undefined) {
+      continue;
+    }
+    missing.push(keyOf(child));
+    if (outcome instanceof ApiError) {
+      faults.push(outcome);
+    } else {
+      problems.push(outcome);
     }
   }
-  return undefined;
+  if (faults[0] !== undefined) {
+    throw faults[0];
+  }
+  return { problems, missing };
+};
+
+/** A pod never starts before what it mounts, nor without its account. */
+const isNeededBy = (child: KubeObject, key: ObjectKey): boolean => {
+  const pod = (child['spec'] as { readonly template?: { readonly spec?: PodSpec } } | undefined)?.template?.spec;
+  return (
+    pod !== undefined &&
+    ((key.kind === 'ServiceAccount' && pod.serviceAccountName === key.name) ||
+      (key.kind === 'ConfigMap' && mountsOf(pod).some(({ name }) => name === key.name)))
+  );
+};
+
+interface PodSpec {
+  readonly serviceAccountName?: string;
+}
+
+const nameWaiting = (problems: ChildProblem[], key: ObjectKey, { kind, metadata: { name } }: KubeObject): void => {
+  const at = problems.findIndex(({ child }) => child.kind === key.kind && child.name === key.name);
+  const problem = problems[at];
+  if (problem !== undefined) {
+    problems[at] = { ...problem, message: `${problem.message}; ${kind} ${name} waits for it` };
+  }
+};
+
+/** Undefined when the child is as planned. */
+const attempt = async (
+  owner: KubeObject,
+  child: KubeObject,
+  deps: ApplyDeps,
+  signal: AbortSignal,
+): Promise<ChildProblem | ApiError | undefined> => {
+  try {
+    return await applyChild(owner, child, deps, signal);
+  } catch (error) {
+    if (isRefusal(error)) {
+      const key = keyOf(child);
+      return { type: 'ChildRefused', reason: error.reason, message: `${keyText(key)}: ${error.message}`, child: key };
+    }
+    if (error instanceof ApiError) {
+      return error;
+    }
+    throw error;
+  }
 };
 
 const applyChild = async (
@@ -52,31 +123,33 @@ const applyChild = async (
   // decisions: ownership. What the cache lacks may exist all the same: watched are only objects with our label.
   const existing = cached ?? (await deps.api.get(key, signal));
   if (existing !== undefined && !isOwnedBy(existing, owner)) {
-    return foreign(existing);
+    return foreign(existing, key);
   }
   if (existing?.metadata.deletionTimestamp !== undefined) {
     // Its removal is an event, and then it is made anew.
     return undefined;
   }
-  if (cached !== undefined && (agrees(child, cached) || deps.rewrites.areKnown(child, cached))) {
+  if (cached !== undefined && (isAsPlanned(child, cached) || deps.rewrites.areKnown(child, cached))) {
     return undefined;
   }
-  try {
-    if (cached !== undefined) {
-      await handOverReplicas(child, cached, deps.api, signal);
-    }
-    const applied = await deps.api.apply(pinned(child, existing), signal);
-    deps.cache.put(applied);
-    // Deleted meanwhile, it is not held; nothing would ever forget what is noted of it.
-    if (deps.cache.get(key)?.metadata.uid === applied.metadata.uid) {
-      deps.rewrites.note(child, applied);
-    }
-    return undefined;
-  } catch (error) {
-    if (isRefusal(error)) {
-      return { type: 'ChildRefused', reason: error.reason, message: `${keyText(key)}: ${error.message}` };
-    }
-    throw error;
+  if (existing !== undefined) {
+    await prepare(child, existing, deps, signal);
+  }
+  const applied = await deps.api.apply(pinned(child, existing), signal);
+  deps.cache.put(applied);
+  // Deleted meanwhile, it is not held; nothing would ever forget what is noted of it.
+  if (deps.cache.get(key)?.metadata.uid === applied.metadata.uid) {
+    deps.rewrites.note(child, applied);
+  }
+  return undefined;
+};
+
+/** What an apply alone would do wrong, or could not do. */
+const prepare = async (child: KubeObject, live: KubeObject, { api }: ApplyDeps, signal: AbortSignal): Promise<void> => {
+  await handOverReplicas(child, live, api, signal);
+  const repair = repairOf(child, live);
+  if (repair !== undefined) {
+    await api.mergePatch(keyOf(child), repair, signal);
   }
 };
 
@@ -89,44 +162,13 @@ const pinned = (child: KubeObject, existing: KubeObject | undefined): KubeObject
 const isOwnedBy = (object: KubeObject, owner: KubeObject): boolean =>
   object.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
 
-const foreign = (existing: KubeObject): ChildProblem => {
+const foreign = (existing: KubeObject, child: ObjectKey): ChildProblem => {
   const owner = existing.metadata.ownerReferences?.find(({ controller }) => controller === true);
   const belongs = owner === undefined ? 'is not owned by this resource' : `belongs to ${owner.kind} ${owner.name}`;
   return {
     type: 'ChildConflict',
     reason: 'ChildConflict',
     message: `${existing.kind} ${existing.metadata.name} exists already and ${belongs}; delete it, or give this resource another name`,
+    child,
   };
-};
-
-/**
- * What the server (or a webhook in it) makes of an object can differ for good from what was sent. Each such answer is
- * remembered for the object's uid, so that it is sent once and not at every look.
- */
-export class Rewrites {
-  readonly #known = new Map<string, string>();
-
-  note(sent: KubeObject, stored: KubeObject): void {
-    const uid = stored.metadata.uid ?? '';
-    if (agrees(sent, stored)) {
-      this.#known.delete(uid);
-    } else {
-      this.#known.set(uid, fingerprint(sent, stored));
-    }
-  }
-
-  areKnown(sent: KubeObject, stored: KubeObject): boolean {
-    return this.#known.get(stored.metadata.uid ?? '') === fingerprint(sent, stored);
-  }
-
-  /** The object is gone. */
-  forget(uid: string): void {
-    this.#known.delete(uid);
-  }
-}
-
-/** Status and annotations are left out: others write there all the time. */
-const fingerprint = (sent: KubeObject, stored: KubeObject): string => {
-  const { metadata, status: _, ...content } = stored;
-  return hashOf([sent, content, metadata.labels, metadata.ownerReferences]);
 };

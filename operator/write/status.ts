@@ -22,21 +22,45 @@ export const conditionsOf = (status: unknown): readonly PlannedCondition[] =>
     (condition) => typeof condition === 'object',
   );
 
-/** The status with what went wrong while applying the children: a condition, and a phase that is not better than that. */
-export const withProblem = (status: Status, problem: ChildProblem | undefined): Status => {
-  if (problem === undefined) {
+/** One condition for each type of problem, naming all of it. */
+export const problemConditions = (problems: readonly ChildProblem[]): readonly PlannedCondition[] =>
+  [...Map.groupBy(problems, ({ type }) => type)].map(([type, alike]) => ({
+    type,
+    status: 'True',
+    reason: alike[0]?.reason ?? type,
+    message: textOf(alike),
+  }));
+
+const textOf = (problems: readonly ChildProblem[]): string => problems.map(({ message }) => message).join('; ');
+
+/**
+ * The status with what went wrong while applying the children: conditions, and a phase and a `Ready` that are not better
+ * than that. Without a Service of ours there is no URL either: it would lead to whoever has that name.
+ */
+export const withProblems = (status: Status, problems: readonly ChildProblem[]): Status => {
+  if (problems.length === 0) {
     return status;
   }
-  const condition: PlannedCondition = { ...problem, status: 'True' };
-  const others = conditionsOf(status).filter(({ type }) => type !== problem.type);
-  const { phase } = status;
+  const { phase, message: saidBefore, url, ...rest } = status;
+  const added = problemConditions(problems);
+  // What a phase says that was bad already stays true beside it.
+  const isBadAlready = (phase === 'Degraded' || phase === 'Failed') && typeof saidBefore === 'string';
+  const message = isBadAlready ? `${textOf(problems)}; ${saidBefore}` : textOf(problems);
+  const conditions = conditionsOf(status)
+    .filter(({ type }) => !added.some((condition) => condition.type === type))
+    // Its `status` holds: `Degraded` serves as `Ready` does, and neither `Pending` nor `Failed` does.
+    .map((known) => (known.type === 'Ready' ? { ...known, reason: added[0]?.type ?? known.reason, message } : known));
+  const isOurs = !problems.some(({ type, child }) => type === 'ChildConflict' && child.kind === 'Service');
   return {
-    ...status,
-    conditions: [...others, condition],
-    ...(phase === 'Ready' ? { phase: 'Degraded', message: problem.message } : {}),
-    ...(phase === 'Pending' ? { phase: 'Failed', message: problem.message } : {}),
+    ...rest,
+    ...(typeof phase === 'string' ? { phase: worse[phase] ?? phase, message } : {}),
+    ...(url === undefined || !isOurs ? {} : { url }),
+    conditions: [...conditions, ...added],
   };
 };
+
+/** What has not been made yet cannot come; what serves goes on. */
+const worse: Readonly<Record<string, string>> = { Ready: 'Degraded', Pending: 'Failed' };
 
 /** A condition keeps the time of its last transition while its `status` stays what it was. */
 export const stamped = (status: Status, owner: KubeObject, nowMs: number): Status => {

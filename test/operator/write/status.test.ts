@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../../operator/api/errors.ts';
 import type { KubeObject } from '../../../operator/object.ts';
-import { reportStatus, stamped, withProblem } from '../../../operator/write/status.ts';
+import { retryAfterMs } from '../../../operator/write/retry.ts';
+import { reportStatus, stamped, withProblems } from '../../../operator/write/status.ts';
 import type { Reported } from '../../../operator/write/status.ts';
 import { covers } from '../../requirements.ts';
 
@@ -147,14 +148,68 @@ test('a newer timestamp is sent along as soon as something else changed', async 
   assert.match(JSON.stringify(outcome.sent?.['status']), /"lastHealthCheck":"T2"/);
 });
 
-test('a child that cannot be applied lowers the phase and is named in a condition', () => {
-  const problem = { type: 'ChildRefused', reason: 'Invalid', message: 'Service x: port is wrong' } as const;
-  const before = { phase: 'Ready', conditions: [condition('A', 'True')] };
-  const status = withProblem(before, problem);
+const service = { kind: 'Service', namespace: 'here', name: 'x' };
+const refused = {
+  type: 'ChildRefused',
+  reason: 'Invalid',
+  message: 'Service x: port is wrong',
+  child: service,
+} as const;
+const conflict = (kind: string) =>
+  ({
+    type: 'ChildConflict',
+    reason: 'ChildConflict',
+    message: `${kind} x exists already`,
+    child: { ...service, kind },
+  }) as const;
+
+test('a child that cannot be applied lowers the phase, is named in a condition, and is why Ready is as it is', () => {
+  const before = {
+    phase: 'Ready',
+    message: 'serving',
+    conditions: [condition('A', 'True'), condition('Ready', 'True', 'Serving')],
+  };
+  const status = withProblems(before, [refused]);
   assert.equal(status['phase'], 'Degraded');
-  assert.equal(status['message'], problem.message);
-  assert.deepEqual(status['conditions'], [condition('A', 'True'), { ...problem, status: 'True' }]);
-  assert.equal(withProblem({ phase: 'Pending' }, problem)['phase'], 'Failed');
-  assert.equal(withProblem({ phase: 'Failed' }, problem)['phase'], 'Failed');
-  assert.equal(withProblem(before, undefined), before);
+  assert.equal(status['message'], refused.message);
+  assert.deepEqual(status['conditions'], [
+    condition('A', 'True'),
+    { type: 'Ready', status: 'True', reason: 'ChildRefused', message: refused.message },
+    { type: 'ChildRefused', status: 'True', reason: 'Invalid', message: refused.message },
+  ]);
+  assert.equal(withProblems({ phase: 'Pending' }, [refused])['phase'], 'Failed');
+  assert.equal(withProblems(before, []), before);
+});
+
+test('what was bad already is told beside it', () => {
+  const status = withProblems({ phase: 'Failed', message: 'pods cannot start' }, [refused]);
+  assert.deepEqual([status['phase'], status['message']], ['Failed', 'Service x: port is wrong; pods cannot start']);
+});
+
+test('all conflicts are told at once, in one condition', () => {
+  const status = withProblems({ phase: 'Ready' }, [conflict('ServiceAccount'), refused, conflict('Deployment')]);
+  const conditions = status['conditions'] as readonly { readonly type: string; readonly message: string }[];
+  assert.deepEqual(
+    conditions.map(({ type, message }) => [type, message]),
+    [
+      ['ChildConflict', 'ServiceAccount x exists already; Deployment x exists already'],
+      ['ChildRefused', 'Service x: port is wrong'],
+    ],
+  );
+});
+
+test('there is no URL while its Service belongs to somebody else', () => {
+  const before = { phase: 'Ready', url: 'http://x' };
+  assert.equal(withProblems(before, [conflict('Service')])['url'], undefined);
+  assert.equal(withProblems(before, [refused])['url'], 'http://x');
+});
+
+test('what a user must mend is looked at after 5, 10, 20, 40 s and then every minute', () => {
+  const after = (seconds: number): number => {
+    const status = stamped({ conditions: [condition('ChildConflict', 'True')] }, reportedAs({}, now), now);
+    return retryAfterMs(status, now + seconds * 1000) / 1000;
+  };
+  assert.deepEqual([0, 5, 15, 35, 75, 1000].map(after), [5, 10, 20, 40, 60, 60]);
+  assert.equal(after(7), 8, 'a look in between changes nothing');
+  assert.equal(retryAfterMs({}, now), 5000);
 });

@@ -1,0 +1,28 @@
+import { conditionsOf } from './status.ts';
+
+/** Pauses between looks at what a user must mend: soon at first, for somebody may be mending it now. */
+const pausesMs = [5_000, 10_000, 20_000, 40_000];
+
+/** From then on, and where nothing tells since when it lasts. */
+export const slowRetryMs = 60_000;
+
+const problemTypes: readonly string[] = ['ChildConflict', 'ChildRefused'];
+
+/**
+ * When to look again at children that could not be made, in case no event tells that they can be now. Since when that lasts
+ * is read from the conditions, so that neither a look in between nor a restart begins anew.
+ */
+export const retryAfterMs = (status: unknown, nowMs: number): number => {
+  const since = conditionsOf(status)
+    .filter((condition) => problemTypes.includes(condition.type))
+    .map((condition) => Date.parse((condition as { readonly lastTransitionTime?: string }).lastTransitionTime ?? ''));
+  const elapsedMs = since.length === 0 ? 0 : Math.max(0, nowMs - Math.max(...since));
+  let dueMs = 0;
+  for (const pauseMs of pausesMs) {
+    dueMs += pauseMs;
+    if (dueMs > elapsedMs) {
+      return dueMs - elapsedMs;
+    }
+  }
+  return slowRetryMs;
+};

@@ -1,0 +1,40 @@
+import { agrees } from './diff.ts';
+import { isSameService } from './service-diff.ts';
+import type { KubeObject } from '../object.ts';
+import { hashOf } from '../plan/canonical.ts';
+
+/** Is there nothing to send for this child? */
+export const isAsPlanned = (child: KubeObject, live: KubeObject): boolean =>
+  agrees(child, live) && isSameService(child, live);
+
+/**
+ * What the server (or a webhook in it) makes of an object can differ for good from what was sent. Each such answer is
+ * remembered for the object's uid, so that it is sent once and not at every look.
+ */
+export class Rewrites {
+  readonly #known = new Map<string, string>();
+
+  note(sent: KubeObject, stored: KubeObject): void {
+    const uid = stored.metadata.uid ?? '';
+    if (isAsPlanned(sent, stored)) {
+      this.#known.delete(uid);
+    } else {
+      this.#known.set(uid, fingerprint(sent, stored));
+    }
+  }
+
+  areKnown(sent: KubeObject, stored: KubeObject): boolean {
+    return this.#known.get(stored.metadata.uid ?? '') === fingerprint(sent, stored);
+  }
+
+  /** The object is gone. */
+  forget(uid: string): void {
+    this.#known.delete(uid);
+  }
+}
+
+/** Status and annotations are left out: others write there all the time. */
+const fingerprint = (sent: KubeObject, stored: KubeObject): string => {
+  const { metadata, status: _, ...content } = stored;
+  return hashOf([sent, content, metadata.labels, metadata.ownerReferences]);
+};
