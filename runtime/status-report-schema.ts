@@ -38,4 +38,5 @@ export const statusReportSchema: z.ZodType<StatusReport> = z.object({
   collisions: z
     .array(z.object({ name: text(1024), keptBy: name, lostBy: name }))
     .transform((collisions) => collisions.slice(0, 100)),
+  collisionCount: count.exactOptional(),
 });

@@ -1,6 +1,7 @@
 import { VmcpError } from '../errors.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import { isAnswerTo, readServerMessage } from './server-message.ts';
+import { unauthenticatedBy } from './small-messages.ts';
 import type { SessionSettings } from './session.ts';
 
 /** A session as the backend opened it. */
@@ -91,11 +92,7 @@ const redirected = (from: URL, response: BackendResponse): URL | undefined => {
 
 const readResult = (backend: string, response: BackendResponse): { protocolVersion: string; hasTools: boolean } => {
   const message = readServerMessage(response.body);
-  if (response.status === 401 || response.status === 403) {
-    throw new VmcpError('backend_unauthenticated', `backend "${backend}" refused the credentials`, {
-      detail: `HTTP ${response.status}`,
-    });
-  }
+  if (response.status === 401 || response.status === 403) throw unauthenticatedBy(backend, response.status);
   if (message?.kind !== 'response') {
     throw new VmcpError('backend_unavailable', `backend "${backend}" does not answer like an MCP server`, {
       detail: `HTTP ${response.status}`,

@@ -5,7 +5,7 @@ import { CallStream } from './call-stream.ts';
 import { handshake, type OpenSession } from './handshake.ts';
 import { patiently } from './patience.ts';
 import { isAnswerTo, isSameId, readServerMessage } from './server-message.ts';
-import { cancelledNotification, refusalOf } from './small-messages.ts';
+import { cancelledNotification, refusalOf, unauthenticatedBy } from './small-messages.ts';
 import { splice } from '../json-bytes.ts';
 
 export interface SessionSettings {
@@ -211,11 +211,7 @@ const withId = (bytes: Buffer, idSpan: { start: number; end: number } | undefine
 };
 
 const unusable = (backend: string, status: number): VmcpError => {
-  if (status === 401 || status === 403) {
-    return new VmcpError('backend_unauthenticated', `backend "${backend}" refused the credentials`, {
-      detail: `HTTP ${status}`,
-    });
-  }
+  if (status === 401 || status === 403) return unauthenticatedBy(backend, status);
   const what = status < 300 ? 'gave an answer that is not MCP' : 'failed';
   const code = status >= 500 ? 'backend_unreachable' : 'backend_unavailable';
   return new VmcpError(code, `backend "${backend}" ${what}`, { detail: `HTTP ${status}` });

@@ -30,3 +30,11 @@ const detailOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown';
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 };
+
+/** HTTP 401 or 403: told as what it is, since a server that checks the Host answers 403 too. */
+export const unauthenticatedBy = (backend: string, status: number): VmcpError =>
+  new VmcpError(
+    'backend_unauthenticated',
+    `backend "${backend}" answered ${status} to a request without credentials: it wants a login, or does not accept this Host`,
+    { detail: `HTTP ${status}` },
+  );

@@ -136,9 +136,10 @@ const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings }) => 
   return problem('SessionsNotDurable', 'MemoryStorage', message);
 };
 
-const namesCollide: Problem = ({ reports: { collisions } }) => {
+const namesCollide: Problem = ({ reports: { collisions, collisionCount } }) => {
   if (collisions.length === 0) return undefined;
   const lost = collisions.map(({ name, keptBy, lostBy }) => `${name}: kept by ${keptBy}, lost by ${lostBy}`);
+  if (collisionCount > lost.length) lost.push(`and ${collisionCount - lost.length} more`);
   return problem(
     'NamesCollide',
     'NameTaken',

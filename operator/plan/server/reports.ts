@@ -12,6 +12,8 @@ export interface MergedReports {
   /** The largest count: a replica that is still connecting knows fewer. */
   readonly toolCount: number;
   readonly collisions: readonly CollisionReport[];
+  /** Collisions of the replica that has most, those that are not named included. */
+  readonly collisionCount: number;
   /** Why pods do not serve the newest config, by pod name. */
   readonly refused: ReadonlyMap<string, readonly string[]>;
 }
@@ -34,6 +36,7 @@ export const mergeReports = (reports: PodReports): MergedReports => {
     backends: mergeBackends(views),
     toolCount: Math.max(0, ...views.map(({ toolCount }) => toolCount)),
     collisions: mergeCollisions(views),
+    collisionCount: Math.max(0, ...views.map(({ collisions, collisionCount }) => collisionCount ?? collisions.length)),
     refused: new Map(
       answered.flatMap(({ pod, report }) =>
         report.config.refused === undefined ? [] : [[pod, report.config.refused]],

@@ -63,6 +63,18 @@ const odd: readonly unknown[] = [
   { ...good, toolCount: Number.NaN },
 ];
 
+test('collisions that a replica counts but does not name are told as a number', () => {
+  const named = { name: 'a_x', keptBy: 'a', lostBy: 'b' };
+  const of = (collisionCount: number): StatusReport => ({ ...good, collisions: [named], collisionCount });
+  const merged = mergeReports(
+    new Map([
+      ['one', of(1)],
+      ['two', of(250)],
+    ]),
+  );
+  assert.deepEqual([merged.collisions, merged.collisionCount], [[named], 250]);
+});
+
 for (const each of odd) {
   test(`a pod that reports ${JSON.stringify(each)} counts as one that does not answer`, () => {
     const reports = new Map([
