@@ -1,6 +1,8 @@
+const nothing = Buffer.alloc(0);
+
 /** Bytes that come in pieces, kept as one: many small pieces cost no more than their bytes. */
 export class GrowingText {
-  #bytes = Buffer.alloc(0);
+  #bytes: Buffer = nothing;
   #length = 0;
 
   get length(): number {
@@ -20,8 +22,9 @@ export class GrowingText {
 
   /** Everything so far; begins anew. */
   take(): Buffer {
+    if (this.#length === 0) return nothing;
     const all = this.#bytes.subarray(0, this.#length);
-    this.#bytes = Buffer.alloc(0);
+    this.#bytes = nothing;
     this.#length = 0;
     return all;
   }

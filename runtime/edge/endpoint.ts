@@ -191,5 +191,10 @@ const write = (response: ServerResponse, { status, headers = [], body }: Reply, 
   if (extra.length > 0) head.push(...extra);
   if (status === 204) head.splice(head.indexOf('content-length'), 2);
   response.writeHead(status, head);
-  response.end(body);
+  // Node sends a head and a text as one piece, a head and a buffer as two; latin1 keeps every byte as it is.
+  if (body && body.length <= ONE_PIECE_BYTES) response.end(body.toString('latin1'), 'latin1');
+  else response.end(body);
 };
+
+/** What the event loop writes from its stack, without an allocation. */
+const ONE_PIECE_BYTES = 12 * 1024;
