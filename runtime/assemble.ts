@@ -133,6 +133,7 @@ type EndpointParts = Pick<EndpointDeps, 'hosts' | 'handle' | 'answers'> & Pick<P
 const endpointOf = ({ sessions, log, phase, ...parts }: EndpointParts, deps: AssembleDeps): Endpoint =>
   mcpEndpoint({
     ...parts,
+    clock: deps.clock,
     newCorrelationId: deps.newCorrelationId,
     onFailure: (error, correlationId) => logFailure(log, error, correlationId),
     isClosing: () => phase.isStopping,

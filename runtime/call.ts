@@ -13,47 +13,91 @@ export type Caller =
 export const isSameCaller = (a: Caller, b: Caller): boolean =>
   a.kind === 'user' && b.kind === 'user' ? a.issuer === b.issuer && a.subject === b.subject : a.kind === b.kind;
 
-/** One HTTP request that has passed the checks of HTTP itself. */
+/** One HTTP request that has passed the checks of HTTP itself, and the way back to its client. */
 export interface Inbound {
-  /** DELETE ends a session and has no body. */
-  readonly http: 'POST' | 'DELETE';
+  /** GET opens a stream, DELETE ends a session; neither has a body. */
+  readonly http: 'POST' | 'GET' | 'DELETE';
+  /** Which of our endpoints: Streamable HTTP, or the two of HTTP+SSE (2024-11-05). */
+  readonly endpoint: 'mcp' | 'sse' | 'messages';
+  /** The part of the URL after `?`, empty without one. */
+  readonly query: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** Names this request in answers and logs; made when first asked for. */
   readonly correlationId: () => string;
+  /**
+   * Sends one whole JSON-RPC message before the answer; the first one makes the answer an event stream. False when nobody takes it
+   * any more: the client has gone, or takes so slowly that it was cut off.
+   */
+  readonly send: (message: Buffer) => boolean;
+  /** Runs once when the client goes away before it has its answer. In 2026-07-28 that is a cancellation, before it is not. */
+  readonly onGone: (run: () => void) => void;
 }
 
 /** What a request turns out to be once its envelope is read. */
 export type Message =
   /** Goes to a backend; `end` is called when it is over, however it went. */
   | { readonly kind: 'call'; readonly id: Buffer; readonly call: Call; readonly end: () => void }
-  /** Answered here: the handshake, lists, notifications. */
+  /** Answered here: the handshake, lists, notifications, streams. */
   | { readonly kind: 'local'; readonly id: Buffer | undefined; readonly answer: () => Reply | Promise<Reply> };
 
 /** Methods that go to the backend that owns what they name. */
-export type RoutedMethod = 'tools/call';
+export type RoutedMethod =
+  | 'tools/call'
+  | 'prompts/get'
+  | 'resources/read'
+  | 'resources/subscribe'
+  | 'resources/unsubscribe'
+  | 'completion/complete';
 
 /** One request on its way to the backend that owns what it names. */
 export interface Call {
   readonly caller: Caller;
   readonly method: RoutedMethod;
-  /** The name the caller used. */
+  /** What it names, as the client wrote it: a tool, a prompt, or the URI (template) of a resource. */
   readonly name: string;
+  /** Which table the name is looked up in. */
+  readonly names: 'tool' | 'prompt' | 'resource';
   readonly request: RelayedRequest;
   /** Warm backend sessions of the client session the call belongs to. */
   readonly links: SessionLinks;
   /** Aborted when the client cancels the call or the runtime stops; the reason is a VmcpError. */
   readonly signal: AbortSignal;
+  readonly client: CallClient;
 }
 
-/** A JSON-RPC request as the client wrote it; only the name is ever replaced. */
+/** A JSON-RPC request as the client wrote it. */
 export interface RelayedRequest {
   readonly bytes: Buffer;
   /** JSON text of the id. */
   readonly id: Buffer;
-  /** Where the value lies that names the target: `params.name` of `tools/call`. */
+  /** Where the value lies that names the target: `params.name`, `params.uri`, or that of `params.ref`. */
   readonly target: Span;
+  /** Where `params` and `params._meta` lie, when they are there. */
+  readonly params: Span | undefined;
+  readonly meta: Span | undefined;
 }
+
+/** The client of a call while the call is under way: what it can do, and the way to it before its answer. */
+export interface CallClient {
+  readonly era: 'legacy' | 'modern';
+  /** JSON text of the capabilities it declared; `{}` when it declared none. */
+  readonly capabilities: Buffer;
+  /** Least severe log message it wants; absent: all (legacy) or none (modern). */
+  readonly logLevel: string | undefined;
+  /** Relays a whole JSON-RPC notification on the stream of the call. Never throws; a client that has gone hears nothing. */
+  readonly notify: (notification: Buffer) => void;
+  /**
+   * Asks the client (`elicitation/create`, `sampling/createMessage`, `roots/list`); `params` is JSON text. Throws VmcpError
+   * `client_cannot_answer` when it has not declared that it can, or is of an era that takes no requests.
+   */
+  readonly ask: (method: string, params: Buffer | undefined, signal: AbortSignal) => Promise<ClientAnswer>;
+}
+
+/** What the client answered, as JSON text. */
+export type ClientAnswer =
+  | { readonly kind: 'result'; readonly result: Buffer }
+  | { readonly kind: 'error'; readonly error: Buffer };
 
 /** Where a name leads. */
 export interface Target {
@@ -62,8 +106,11 @@ export interface Target {
   readonly ownName: Buffer;
 }
 
-/** The answer to one HTTP request, tagged by how it is sent: `whole` in one piece. */
-export interface Reply {
+/** The answer to one HTTP request, tagged by how it is sent. */
+export type Reply = WholeReply | StreamReply;
+
+/** In one piece; after messages that came before it, as the last event of their stream. */
+export interface WholeReply {
   readonly kind: 'whole';
   readonly status: number;
   /** A complete JSON-RPC message; absent for 202 and for a cancelled request. */
@@ -72,4 +119,20 @@ export interface Reply {
   readonly headers?: readonly string[];
   /** Why the request was refused or failed, for logs and audit. */
   readonly refusal?: VmcpError;
+}
+
+/** An event stream that stays open until either side ends it. */
+export interface StreamReply {
+  readonly kind: 'stream';
+  readonly headers?: readonly string[];
+  readonly open: (stream: OpenStream) => void;
+}
+
+export interface OpenStream {
+  /** One event of type `message`, or of another. False when nobody takes it any more. */
+  readonly send: (data: Buffer, event?: string) => boolean;
+  /** Ends the stream. */
+  readonly end: () => void;
+  /** Runs once the stream has ended, whoever ended it. */
+  readonly onClosed: (run: () => void) => void;
 }

@@ -23,6 +23,7 @@ export type ErrorCode =
   | 'backend_timeout'
   | 'cancelled'
   | 'stopping'
+  | 'client_cannot_answer'
   | 'internal';
 
 /** The one error type. `message` may be shown to strangers; `detail` and `cause` are for logs only. */

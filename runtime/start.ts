@@ -93,6 +93,7 @@ const stopperOf = (
     },
     refuseNew: () => {
       phase.isStopping = true;
+      endpoint.endStreams();
     },
     idle: endpoint.idle,
     cancelCalls: (reason) => sessions.cancelAllCalls(reason),

@@ -121,6 +121,7 @@ export class Backend {
         id: request.id,
         silenceMs: this.#tuning.silenceMs,
         signal: call.signal,
+        notify: call.client.notify,
         fetch: prove(this.#connection.fetch),
       });
       this.#catalogue.noteCall(true);

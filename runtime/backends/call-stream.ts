@@ -8,6 +8,8 @@ export interface CallStreamDeps {
   readonly id: Buffer;
   /** The backend is at work on the call. */
   readonly heard: () => void;
+  /** Takes whole notifications. Never throws. */
+  readonly notify: (notification: Buffer) => void;
   /** Sends a response to the backend. Never throws. */
   readonly reply: (response: Buffer) => Promise<void>;
 }
@@ -16,6 +18,9 @@ export interface CallStreamDeps {
 const MAX_REPLIES_UNDER_WAY = 4;
 const MAX_MESSAGES = 100_000;
 const MAX_BYTES = 128 * 1024 * 1024;
+
+/** What is about the call, and so for its client. Changed lists and resources concern more than one. */
+const RELAYED: ReadonlySet<string> = new Set(['notifications/progress', 'notifications/message']);
 
 /** The messages on the event stream of one call: its answer, and whatever the backend says meanwhile. */
 export class CallStream {
@@ -40,6 +45,7 @@ export class CallStream {
     if (this.#messages > MAX_MESSAGES || this.#bytes > MAX_BYTES) throw this.#bad('said too much before its answer');
     // Answers to nothing we asked are no sign of work (decisions: Timeouts).
     if (message.kind === 'request' || message.kind === 'notification') this.#deps.heard();
+    if (message.kind === 'notification' && RELAYED.has(message.method)) this.#deps.notify(bytes);
     if (message.kind === 'request') this.#answer(bytes, message.id, message.method);
     return 'other';
   };

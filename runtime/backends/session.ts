@@ -25,6 +25,8 @@ export interface BackendCall {
   /** `silenceMs` is all the time there is, whatever the backend says meanwhile. */
   readonly isDeadline?: true;
   readonly signal: AbortSignal;
+  /** Takes whole notifications that come before the answer. */
+  readonly notify?: (notification: Buffer) => void;
   /** The exchange with the caller's proof around it. */
   readonly fetch: Fetch;
 }
@@ -120,7 +122,9 @@ export class BackendSession {
 
   #post(open: OpenSession, call: BackendCall, attention: Attention): Promise<BackendResponse> {
     const reply = (response: Buffer): Promise<void> => this.#tell(open, call.fetch, response);
-    const stream = new CallStream({ backend: this.#settings.backend, id: call.id, heard: attention.heard, reply });
+    const { backend } = this.#settings;
+    const { id, notify = unheard } = call;
+    const stream = new CallStream({ backend, id, heard: attention.heard, notify, reply });
     return call.fetch({
       method: 'POST',
       path: open.path,
@@ -189,6 +193,8 @@ export class BackendSession {
     return patiently(this.#clock, { backend, silenceMs, work: (attention) => work(deadline(attention)) });
   }
 }
+
+const unheard = (): void => {};
 
 /** The same wait, which nothing that is heard makes longer. */
 const deadline = ({ onAbandoned }: Attention): Attention => ({ heard: () => {}, onAbandoned });

@@ -1,15 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Share, type ByteBudget } from '../byte-budget.ts';
-import type { Inbound, Reply } from '../call.ts';
+import type { Inbound, OpenStream, Reply, StreamReply, WholeReply } from '../call.ts';
+import type { Clock } from '../clock.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
 import { readBody, type BodyBounds } from './body.ts';
 import type { HostCheck } from './hosts.ts';
+import { HttpExchange } from './http-exchange.ts';
 import { failureOnWire } from './wire.ts';
 
 export interface EndpointDeps {
   /** The rules of the moment. */
   readonly hosts: () => HostCheck;
   readonly handle: (request: Inbound) => Promise<Reply>;
+  readonly clock: Clock;
   readonly newCorrelationId: () => string;
   /** Something went wrong that the client is told only by its correlation id. */
   readonly onFailure: (error: VmcpError, correlationId: string) => void;
@@ -39,34 +42,41 @@ interface Held {
 
 export interface Endpoint {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Requests that have no answer yet. */
+  /** Requests that have no answer yet; streams that are answers by themselves do not count. */
   readonly active: () => number;
   /** Resolves as soon as no request is without an answer. */
   readonly idle: () => Promise<void>;
+  /** Ends the streams that are answers by themselves. */
+  readonly endStreams: () => void;
 }
 
-/** HTTP in front of the pipeline: everything that can be judged without reading the body, then the body, then one write. */
+/** HTTP in front of the pipeline: everything that can be judged without reading the body, then the body, then the answer. */
 export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   let active = 0;
   let waiting: (() => void)[] = [];
+  const streams = new Set<OpenStream>();
   const leave = (): void => {
     active -= 1;
-    if (active > 0) return;
+    if (active > streams.size) return;
     for (const resume of waiting) resume();
     waiting = [];
   };
-  const answer = async (request: IncomingMessage, response: ServerResponse, held: Held): Promise<void> => {
-    const correlationId = lazily(deps.newCorrelationId);
-    const extra: string[] = deps.isClosing() ? ['connection', 'close'] : [];
+  const answer = async (request: IncomingMessage, exchange: HttpExchange, held: Held): Promise<void> => {
+    if (deps.isClosing()) exchange.extra.push('connection', 'close');
     try {
-      const reply = await route(deps, { request, correlationId, extra, body: held.body });
+      const reply = await route(deps, { request, exchange, body: held.body });
+      if (reply.kind === 'stream') return openStream(exchange, reply);
       holdAnswer(deps, reply, held.answer);
-      write(response, reply, extra);
+      exchange.answer(reply);
     } catch (thrown) {
       const error = asVmcpError(thrown);
-      if (error.code === 'internal') deps.onFailure(error, correlationId());
-      write(response, failureOnWire(error, { id: undefined, correlationId: correlationId() }), extra);
+      if (error.code === 'internal') deps.onFailure(error, exchange.correlationId());
+      exchange.answer(failureOnWire(error, { id: undefined, correlationId: exchange.correlationId() }));
     }
+  };
+  const openStream = (exchange: HttpExchange, reply: StreamReply): void => {
+    const stream = exchange.stream(reply, () => streams.delete(stream));
+    streams.add(stream);
   };
   return {
     listener: (request, response) => {
@@ -81,47 +91,44 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
         held.answer.release();
         leave();
       };
+      const { clock, newCorrelationId } = deps;
+      const exchange = new HttpExchange({ request, response, clock, newCorrelationId });
       response.on('close', part);
-      void answer(request, response, held).finally(part);
+      void answer(request, exchange, held).finally(part);
     },
-    active: () => active,
-    idle: () => (active === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    active: () => active - streams.size,
+    idle: () => (active === streams.size ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    endStreams: () => {
+      for (const stream of streams) stream.end();
+    },
   };
-};
-
-const lazily = (make: () => string): (() => string) => {
-  let made: string | undefined;
-  return () => (made ??= make());
 };
 
 interface Arrived {
   readonly request: IncomingMessage;
-  readonly correlationId: () => string;
-  /** Headers that every answer to this request gets. */
-  readonly extra: string[];
+  readonly exchange: HttpExchange;
   readonly body: Share;
 }
 
-const route = (deps: EndpointDeps, { request, correlationId, extra, body }: Arrived): Reply | Promise<Reply> => {
+const route = (deps: EndpointDeps, { request, exchange, body }: Arrived): Reply | Promise<Reply> => {
   const { headers } = request;
-  checkHost(deps.hosts(), headers.host, headers.origin, extra);
+  checkHost(deps.hosts(), headers.host, headers.origin, exchange.extra);
   switch (request.method) {
     case 'POST': {
       checkMediaTypes(headers['content-type'], headers.accept);
-      return readBody(request, boundsOf(deps, headers['mcp-session-id'], body)).then((bytes) =>
-        deps.handle({ http: 'POST', headers, body: bytes, correlationId }),
-      );
+      return readBody(request, boundsOf(deps, headers['mcp-session-id'], body)).then((bytes) => {
+        exchange.body = bytes;
+        return deps.handle(exchange);
+      });
     }
     case 'DELETE':
-      return deps.handle({ http: 'DELETE', headers, body: noBody, correlationId });
+      return deps.handle(exchange);
     case 'OPTIONS':
       return { kind: 'whole', status: 204, ...(headers.origin !== undefined && { headers: PREFLIGHT }) };
     default:
       throw new VmcpError('http_method_not_allowed', 'use POST or DELETE');
   }
 };
-
-const noBody = Buffer.alloc(0);
 
 const boundsOf = ({ bounds, isSessionKnown }: EndpointDeps, session: unknown, share: Share): BodyBounds => {
   const { bodyBytes, bodyBytesWithoutSession, uncountedBytes } = bounds;
@@ -136,7 +143,7 @@ const tooLarge = (): VmcpError => new VmcpError('body_too_large', 'the request b
 const noSuchSession = (): VmcpError => new VmcpError('session_not_found', 'no such session; initialize a new one');
 
 /** A client that takes its answers slowly, or not at all, makes us hold them. */
-const holdAnswer = ({ bounds }: EndpointDeps, { body }: Reply, share: Share): void => {
+const holdAnswer = ({ bounds }: EndpointDeps, { body }: WholeReply, share: Share): void => {
   if (body && body.length > bounds.uncountedBytes && !share.resize(body.length))
     throw new VmcpError('overloaded', 'too many large answers are under way; try again');
 };
@@ -181,20 +188,3 @@ const checkMediaTypes = (contentType: string | undefined, accept: string | undef
     throw new VmcpError('not_acceptable', 'Accept must list application/json and text/event-stream');
   }
 };
-
-/** One head and one write. A client that has gone away is nobody's fault. */
-const write = (response: ServerResponse, { status, headers = [], body }: Reply, extra: readonly string[]): void => {
-  if (response.destroyed || response.headersSent) return;
-  const head = body
-    ? [...headers, 'content-type', 'application/json', 'content-length', String(body.length)]
-    : [...headers, 'content-length', '0'];
-  if (extra.length > 0) head.push(...extra);
-  if (status === 204) head.splice(head.indexOf('content-length'), 2);
-  response.writeHead(status, head);
-  // Node sends a head and a text as one piece, a head and a buffer as two; latin1 keeps every byte as it is.
-  if (body && body.length <= ONE_PIECE_BYTES) response.end(body.toString('latin1'), 'latin1');
-  else response.end(body);
-};
-
-/** What the event loop writes from its stack, without an allocation. */
-const ONE_PIECE_BYTES = 12 * 1024;

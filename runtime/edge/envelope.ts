@@ -24,6 +24,10 @@ export interface Envelope {
   readonly params: Span | undefined;
   /** `params.name`, when it is a string. */
   readonly name: Span | undefined;
+  /** `params.uri`, when it is a string. */
+  readonly uri: Span | undefined;
+  /** `params._meta`, when it is an object. */
+  readonly meta: Span | undefined;
   /** Whether `params._meta` names a protocol revision, as every request of 2026-07-28 and later does. */
   readonly namesRevision: boolean;
 }
@@ -142,6 +146,8 @@ const envelopeOf = (body: Buffer, members: Members, seen: SeenParams): Envelope 
     method: method ? readString(body, method) : '',
     params,
     name: seen.name && isString(body, seen.name) ? seen.name : undefined,
+    uri: seen.uri && isString(body, seen.uri) ? seen.uri : undefined,
+    meta: seen._meta && isObject(body, seen._meta.start) ? seen._meta : undefined,
     namesRevision: seen.namesRevision ?? false,
   };
 };

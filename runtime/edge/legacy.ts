@@ -1,4 +1,4 @@
-import type { Call, Caller, Inbound, Message, Reply } from '../call.ts';
+import type { Call, CallClient, Caller, Inbound, Message, Reply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import { paramsOf, paramText, type Envelope } from './envelope.ts';
 import type { EraWithSessions } from './era.ts';
@@ -37,7 +37,7 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
     if (envelope.method === 'initialize') return local(envelope, () => initialize(deps, envelope, caller));
     checkRevision(request);
     const session = sessionOf(deps, request, caller);
-    const messageOf = (found: Session): Message => messageIn(deps, found, envelope, caller);
+    const messageOf = (found: Session): Message => messageIn(deps, found, { envelope, request, caller });
     return session instanceof Promise ? session.then(messageOf) : messageOf(session);
   },
   end: (request, caller) => ({
@@ -51,8 +51,16 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
   }),
 });
 
-const messageIn = (deps: LegacyDeps, session: Session, envelope: Envelope, caller: Caller): Message => {
-  if (envelope.kind === 'request') return requestIn(deps, session, envelope, caller);
+/** One message of a session. */
+interface Arrival {
+  readonly envelope: Envelope;
+  readonly request: Inbound;
+  readonly caller: Caller;
+}
+
+const messageIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message => {
+  const { envelope } = arrival;
+  if (envelope.kind === 'request') return requestIn(deps, session, arrival);
   if (envelope.method === 'notifications/cancelled') cancel(session, envelope);
   return local(envelope, () => accepted);
 };
@@ -90,11 +98,12 @@ const initialize = async (deps: LegacyDeps, envelope: Envelope, caller: Caller):
   return { ...answer(envelope.id, Buffer.from(JSON.stringify(result))), headers: ['mcp-session-id', session.id] };
 };
 
-const requestIn = (deps: LegacyDeps, session: Session, envelope: Envelope, caller: Caller): Message => {
+const requestIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message => {
+  const { envelope, caller } = arrival;
   const id = envelope.id ?? Buffer.from('null');
   switch (envelope.method) {
     case 'tools/call':
-      return callIn(session, envelope, id, caller);
+      return callIn(session, arrival, id);
     case 'tools/list':
       return local(envelope, async () => answer(id, await deps.listTools(cursorOf(envelope), caller)));
     case 'ping':
@@ -104,19 +113,30 @@ const requestIn = (deps: LegacyDeps, session: Session, envelope: Envelope, calle
   }
 };
 
-const callIn = (session: Session, { body, name }: Envelope, id: Buffer, caller: Caller): Message => {
+const callIn = (session: Session, { envelope, request, caller }: Arrival, id: Buffer): Message => {
+  const { body, name, params, meta } = envelope;
   if (!name) throw new VmcpError('invalid_params', 'params.name is missing or not a string');
   const { signal, end } = session.begin(id);
   const call: Call = {
     caller,
     method: 'tools/call',
     name: readString(body, name),
-    request: { bytes: body, id, target: name },
+    names: 'tool',
+    request: { bytes: body, id, target: name, params, meta },
     links: session.links,
     signal,
+    client: clientOf(request),
   };
   return { kind: 'call', id, call, end };
 };
+
+const clientOf = (request: Inbound): CallClient => ({
+  era: 'legacy',
+  capabilities: emptyResult,
+  logLevel: undefined,
+  notify: (notification) => void request.send(notification),
+  ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'the client takes no requests')),
+});
 
 const cursorOf = (envelope: Envelope): string | undefined => {
   const { cursor } = paramsOf(envelope);

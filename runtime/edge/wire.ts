@@ -1,4 +1,4 @@
-import type { Reply, RoutedMethod } from '../call.ts';
+import type { RoutedMethod, WholeReply } from '../call.ts';
 import type { ErrorCode, VmcpError } from '../errors.ts';
 
 /** How one kind of failure looks on the wire. */
@@ -42,6 +42,7 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   // A cancelled request gets no response (MCP "Cancellation"): an event stream without events says just that.
   cancelled: { http: 200, headers: ['content-type', 'text/event-stream'] },
   stopping: { http: 503, rpc: 503, reason: 'stopping' },
+  client_cannot_answer: { http: 200, rpc: -32_603, reason: 'client_cannot_answer' },
   internal: { http: 500, rpc: -32_603, reason: 'internal' },
 };
 
@@ -54,7 +55,7 @@ export interface FailedRequest {
 }
 
 /** What a failed request is answered with. */
-export const failureOnWire = (error: VmcpError, request: FailedRequest): Reply => {
+export const failureOnWire = (error: VmcpError, request: FailedRequest): WholeReply => {
   const row = rows[error.code];
   const answer = { kind: 'whole', status: row.http, headers: row.headers ?? [] } as const;
   if (error.code === 'cancelled') return answer;

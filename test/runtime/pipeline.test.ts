@@ -50,8 +50,20 @@ const make = () => {
       failureOnWire(asVmcpError(error), { id, correlationId: request.correlationId() }),
   };
   const handle = pipeline(stages);
-  const ask = (http: Inbound['http'], body: string, headers: Inbound['headers'] = {}) =>
-    handle({ http, body: Buffer.from(body), headers, correlationId: () => 'c' });
+  const ask = async (http: Inbound['http'], body: string, headers: Inbound['headers'] = {}) => {
+    const reply = await handle({
+      http,
+      endpoint: 'mcp',
+      query: '',
+      body: Buffer.from(body),
+      headers,
+      correlationId: () => 'c',
+      send: () => false,
+      onGone: () => {},
+    });
+    if (reply.kind !== 'whole') throw new Error('a stream');
+    return reply;
+  };
   return { ask, steps, sessions };
 };
 

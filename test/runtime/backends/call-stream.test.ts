@@ -11,6 +11,7 @@ const make = () => {
     backend: 'a',
     id: Buffer.from('7'),
     heard: () => (heard += 1),
+    notify: () => {},
     reply: (response) => {
       replies.push(response.toString());
       return new Promise((resolve) => taken.push(resolve));

@@ -181,10 +181,12 @@ describe('the session of a client at a backend', () => {
 });
 
 describe('an event stream', () => {
-  test('is read up to the answer; progress and log messages on it are no answer', async () => {
+  test('is read up to the answer; progress on it reaches the client before the answer', async () => {
     const progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}';
     onCall(() => answerSse(textResult('done'), [progress, progress]));
-    assert.equal(resultText(await session.call('a_echo')), 'done');
+    const answer = await session.call('a_echo');
+    assert.equal(resultText(answer), 'done');
+    assert.deepEqual(answer.messages.slice(0, 2), [JSON.parse(progress), JSON.parse(progress)]);
   });
 
   test('may be cut into pieces anywhere', async () => {

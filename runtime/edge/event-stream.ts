@@ -1,0 +1,38 @@
+const LF = 0x0a;
+const CR = 0x0d;
+
+const beforeData = Buffer.from('data: ');
+const betweenLines = Buffer.from('\ndata: ');
+const afterEvent = Buffer.from('\n\n');
+
+/** Opens every event stream: no proxy may hold its events back. */
+export const EVENT_STREAM_HEADERS = [
+  'content-type',
+  'text/event-stream',
+  'cache-control',
+  'no-cache, no-transform',
+  'x-accel-buffering',
+  'no',
+] as const;
+
+/** A comment, which readers ignore (HTML, "9.2.6 Interpreting an event stream"). */
+export const KEEP_ALIVE = Buffer.from(': \n\n');
+
+/** One server-sent event; a JSON text of several lines becomes as many data lines. */
+export const eventOf = (data: Buffer, event?: string): Buffer => {
+  const lines = data.includes(LF) || data.includes(CR) ? linesOf(data) : [data];
+  const pieces = lines.flatMap((line, index) => [index === 0 ? beforeData : betweenLines, line]);
+  const name = event === undefined ? [] : [Buffer.from(`event: ${event}\n`)];
+  return Buffer.concat([...name, ...pieces, afterEvent]);
+};
+
+const linesOf = (data: Buffer): Buffer[] => {
+  const lines: Buffer[] = [];
+  let from = 0;
+  for (let at = 0; at < data.length; at += 1) {
+    if (data[at] !== LF && data[at] !== CR) continue;
+    lines.push(data.subarray(from, at));
+    from = at + 1;
+  }
+  return [...lines, data.subarray(from)];
+};

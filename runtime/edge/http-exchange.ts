@@ -1,0 +1,140 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Inbound, OpenStream, StreamReply, WholeReply } from '../call.ts';
+import type { Clock, Timer } from '../clock.ts';
+import { EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
+
+/** What a client may leave untaken of a stream, before it is cut off. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+/** decisions, "initialize": proxies close streams that say nothing. */
+const KEEP_ALIVE_MS = 15_000;
+
+/** What the event loop writes from its stack, without an allocation. */
+const ONE_PIECE_BYTES = 12 * 1024;
+
+export interface HttpExchangeParts {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly clock: Clock;
+  readonly newCorrelationId: () => string;
+}
+
+/** One HTTP request and its response: whole, or an event stream that may begin before the answer is known. */
+export class HttpExchange implements Inbound {
+  readonly http: Inbound['http'];
+  readonly endpoint: Inbound['endpoint'];
+  readonly query: string;
+  readonly headers: Inbound['headers'];
+  body: Buffer = noBody;
+  /** Headers that the answer gets whatever it is: names and values in turn. */
+  readonly extra: string[] = [];
+  readonly #response: ServerResponse;
+  readonly #clock: Clock;
+  readonly #newCorrelationId: () => string;
+  #correlationId: string | undefined;
+  #keepAlive: Timer | undefined;
+  #isAnswered = false;
+
+  constructor({ request, response, clock, newCorrelationId }: HttpExchangeParts) {
+    const url = request.url ?? '/';
+    const question = url.indexOf('?');
+    const path = question < 0 ? url : url.slice(0, question);
+    this.http = request.method as Inbound['http'];
+    this.endpoint = ENDPOINTS.get(path) ?? 'mcp';
+    this.query = question < 0 ? '' : url.slice(question + 1);
+    this.headers = request.headers;
+    this.#response = response;
+    this.#clock = clock;
+    this.#newCorrelationId = newCorrelationId;
+  }
+
+  readonly correlationId = (): string => (this.#correlationId ??= this.#newCorrelationId());
+
+  readonly send = (message: Buffer): boolean => {
+    if (this.#isAnswered || this.#response.destroyed) return false;
+    if (!this.#response.headersSent) this.#startStream([]);
+    return this.#writeEvent(message);
+  };
+
+  readonly onGone = (run: () => void): void => {
+    this.#response.on('close', () => {
+      if (!this.#isAnswered) run();
+    });
+  };
+
+  /** Sends the answer. A client that has gone away is nobody's fault. */
+  answer(reply: WholeReply): void {
+    if (this.#response.destroyed || this.#isAnswered) return;
+    this.#isAnswered = true;
+    if (this.#response.headersSent) this.#endStream(reply.body);
+    else this.#write(reply);
+  }
+
+  /** Begins a stream that is an answer by itself; `onClosed` runs once it has ended. */
+  stream({ headers = [], open }: StreamReply, onClosed: () => void): OpenStream {
+    this.#startStream(headers);
+    const response = this.#response;
+    response.on('close', onClosed);
+    const stream: OpenStream = {
+      send: (data, event) => !this.#isAnswered && this.#writeEvent(data, event),
+      end: () => {
+        if (this.#isAnswered) return;
+        this.#isAnswered = true;
+        this.#endStream(undefined);
+      },
+      onClosed: (run) => void response.on('close', run),
+    };
+    open(stream);
+    return stream;
+  }
+
+  #startStream(headers: readonly string[]): void {
+    this.#response.writeHead(200, [...headers, ...EVENT_STREAM_HEADERS, ...this.extra]);
+    // Many clients wait for the head before they read.
+    this.#response.flushHeaders();
+    this.#keepAlive = this.#clock.after(KEEP_ALIVE_MS, this.#comment);
+    this.#response.on('close', () => this.#keepAlive?.cancel());
+  }
+
+  readonly #comment = (): void => {
+    this.#response.write(KEEP_ALIVE);
+    this.#keepAlive = this.#clock.after(KEEP_ALIVE_MS, this.#comment);
+  };
+
+  #writeEvent(data: Buffer, event?: string): boolean {
+    const response = this.#response;
+    if (response.destroyed) return false;
+    if (response.writableLength + data.length > MAX_WAITING_BYTES && response.writableLength > 0) {
+      response.destroy();
+      return false;
+    }
+    response.write(eventOf(data, event));
+    return true;
+  }
+
+  #endStream(last: Buffer | undefined): void {
+    this.#keepAlive?.cancel();
+    if (last) this.#response.end(eventOf(last));
+    else this.#response.end();
+  }
+
+  /** One head and one write. */
+  #write({ status, headers = [], body }: WholeReply): void {
+    const head = body
+      ? [...headers, 'content-type', 'application/json', 'content-length', String(body.length)]
+      : [...headers, 'content-length', '0'];
+    if (this.extra.length > 0) head.push(...this.extra);
+    if (status === 204) head.splice(head.indexOf('content-length'), 2);
+    this.#response.writeHead(status, head);
+    // Node sends a head and a text as one piece, a head and a buffer as two; latin1 keeps every byte as it is.
+    if (body && body.length <= ONE_PIECE_BYTES) this.#response.end(body.toString('latin1'), 'latin1');
+    else this.#response.end(body);
+  }
+}
+
+const ENDPOINTS: ReadonlyMap<string, Inbound['endpoint']> = new Map([
+  ['/sse', 'sse'],
+  ['/messages', 'messages'],
+]);
+
+const noBody = Buffer.alloc(0);
