@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'cancelled'
   | 'stopping'
   | 'client_cannot_answer'
+  | 'store_unavailable'
   | 'internal';
 
 /** The one error type. `message` may be shown to strangers; `detail` and `cause` are for logs only. */

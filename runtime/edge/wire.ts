@@ -43,6 +43,8 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   cancelled: { http: 200, headers: ['content-type', 'text/event-stream'] },
   stopping: { http: 503, rpc: 503, reason: 'stopping' },
   client_cannot_answer: { http: 200, rpc: -32_603, reason: 'client_cannot_answer' },
+  // The session may well exist, so it is no 404: its client tries again instead of beginning anew.
+  store_unavailable: { http: 503, rpc: 503, reason: 'store_unavailable', headers: ['retry-after', '1'] },
   internal: { http: 500, rpc: -32_603, reason: 'internal' },
 };
 
