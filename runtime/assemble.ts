@@ -1,4 +1,4 @@
-import { BackendSet, SessionLinks } from './backends/index.ts';
+import { BackendSet, type CatalogueState, SessionLinks } from './backends/index.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { Inbound, Message, Reply } from './call.ts';
 import { makeOffer, type Offer, type OfferedBackend } from './catalog/index.ts';
@@ -30,6 +30,7 @@ import {
 import { asVmcpError, type VmcpError } from './errors.ts';
 import { authenticateAnonymous, permitAll, unlimited } from './gate/index.ts';
 import { LIMITS } from './limits.ts';
+import type { Lists } from './listed.ts';
 import { liveConfig, type LiveConfig } from './live-config.ts';
 import { changeLog, type Log, noAudit, noTrace } from './observe/index.ts';
 import { pipeline, type Stages } from './pipeline.ts';
@@ -86,7 +87,9 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const answers = new ByteBudget(LIMITS.responseBytesTogether);
   const backends = new BackendSet({ clock, random, clientInfo, limits: LIMITS.backend, answers, onChange });
   const seen = (): readonly OfferedBackend[] => [
-    ...backends.all().map(({ name, state }) => ({ name, ...state })),
+    ...backends
+      .all()
+      .map(({ name, state: { tools, ...state } }) => ({ name, ...state, ...(tools && { lists: listsOf(tools) }) })),
     ...withheldOf(config.current()),
   ];
   const settings = () => offerSettingsOf(config.current());
@@ -127,6 +130,14 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     phase,
   };
 };
+
+/** What backends list so far. */
+const listsOf = (tools: NonNullable<CatalogueState['tools']>): Lists => ({
+  tools: tools.map(({ name, bytes, nameSpan }) => ({ key: name, bytes, keySpan: nameSpan })),
+  prompts: [],
+  resources: [],
+  resourceTemplates: [],
+});
 
 type EndpointParts = Pick<EndpointDeps, 'hosts' | 'handle' | 'answers'> & Pick<Parts, 'sessions' | 'log' | 'phase'>;
 

@@ -1,5 +1,5 @@
 import type { WantedBackend } from './backends/index.ts';
-import type { OfferedBackend, OfferSettings } from './catalog/index.ts';
+import type { OfferedBackend, OfferSettings, WorkloadTools } from './catalog/index.ts';
 import type { Config } from './config/index.ts';
 import type { HostRules, OperatorTokenSettings } from './edge/index.ts';
 import type { LogFields, LogLevel } from './observe/index.ts';
@@ -10,9 +10,20 @@ export const offerSettingsOf = ({ aggregation, operational }: Config): OfferSett
   naming: {
     conflictResolution: aggregation.conflictResolution,
     prefixFormat: aggregation.conflictResolutionConfig.prefixFormat,
+    priorityOrder: aggregation.conflictResolutionConfig.priorityOrder ?? [],
   },
+  excludeAllTools: aggregation.excludeAllTools ?? false,
+  tools: new Map((aggregation.tools ?? []).map((each) => [each.workload, workloadToolsOf(each)])),
   partialFailureMode: operational.failureHandling.partialFailureMode,
   waitForUnknownMs: operational.failureHandling.healthCheckTimeout,
+});
+
+type ConfiguredTools = NonNullable<Config['aggregation']['tools']>[number];
+
+const workloadToolsOf = ({ excludeAll, filter, overrides }: ConfiguredTools): WorkloadTools => ({
+  excludeAll: excludeAll ?? false,
+  ...(filter && { filter }),
+  overrides: new Map(Object.entries(overrides ?? {})),
 });
 
 export const wantedBackendsOf = ({ backends, outgoingAuth, operational: { timeouts } }: Config): WantedBackend[] =>

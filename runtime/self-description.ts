@@ -10,10 +10,17 @@ import { VERSION } from './version.ts';
 
 /** What `initialize` tells a model: the backends, and how names are built (decisions: initialize). */
 export const instructionsOf = ({ backends, aggregation }: Config): string => {
-  const { prefixFormat } = aggregation.conflictResolutionConfig;
   const names = backends.map(({ name }) => name).join(', ');
-  return `This server joins the tools of: ${names || 'no backends yet'}. A tool's name is "${prefixFormat.replaceAll('{workload}', '<backend>')}" followed by the name its backend gives it.`;
+  return `This server joins the tools of: ${names || 'no backends yet'}. ${namingText(aggregation)}`;
 };
+
+const namingText = ({
+  conflictResolution,
+  conflictResolutionConfig: { prefixFormat },
+}: Config['aggregation']): string =>
+  conflictResolution === 'prefix'
+    ? `A tool's name is "${prefixFormat.replaceAll('{workload}', '<backend>')}" followed by the name its backend gives it.`
+    : 'A tool has the name its backend gives it.';
 
 /** Body of `GET /status`. */
 export const statusReport = (config: LiveConfig, backends: BackendSet, catalog: Catalog): StatusReport => {
@@ -24,7 +31,7 @@ export const statusReport = (config: LiveConfig, backends: BackendSet, catalog: 
     version: VERSION,
     config: { hash: config.hash(), ...(refused && { refused }) },
     ...(metadata && { metadata }),
-    toolCount: catalog.tools.size,
+    toolCount: catalog.lists.tools.size,
     backends: [
       ...backends.all().map((backend) => backendReport(backend, metadataOf.get(backend.name))),
       ...withheld.map(withheldReport),

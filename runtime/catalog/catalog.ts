@@ -1,74 +1,177 @@
-import type { Target } from '../call.ts';
 import { compareText } from '../compare-text.ts';
-import { splice, type Span } from '../json-bytes.ts';
-import type { ConflictRule } from './conflict-rules.ts';
+import { splice } from '../json-bytes.ts';
+import type { ListKind, Lists } from '../listed.ts';
+import { filtered, unmatchedOverrides } from './advertised.ts';
+import type { Candidate, Named } from './candidate.ts';
+import type { UnresolvedName } from './conflict-rules/rule.ts';
+import { conflictRule } from './conflict-rules.ts';
+import { nameTable, resourceFinder, targetsOf, type NameTable } from './name-table.ts';
 import { listPages, type ListPages } from './pages.ts';
-
-/** A tool as its backend listed it. */
-export interface SourceTool {
-  readonly name: string;
-  /** JSON text of the whole tool. */
-  readonly bytes: Buffer;
-  readonly nameSpan: Span;
-}
+import type { AggregationSettings } from './settings.ts';
+import { editTool } from './tool-edits.ts';
 
 export interface SourceBackend {
   readonly name: string;
-  /** Whether its tools are offered in lists. A backend that is down keeps its names: a call gets a clear error, and its recovery moves no name. */
+  /** Whether its entries are offered in lists. A backend that is down keeps its names: a call gets a clear error, and its recovery moves no name. */
   readonly isListed: boolean;
-  readonly tools: readonly SourceTool[];
+  readonly lists: Lists;
 }
 
 /** What is offered at one moment: frozen, and replaced as a whole when anything in it changes. */
 export interface Catalog {
-  /** Names a client may call. */
-  readonly offered: ReadonlyMap<string, Target>;
-  /** Names a step of a workflow may call: the offered ones and the hidden ones. */
-  readonly routable: ReadonlyMap<string, Target>;
-  readonly tools: ListPages;
+  /** Names a client may use. */
+  readonly offered: NameTable;
+  /** Names a step of a workflow may use: the offered ones and the hidden ones. */
+  readonly routable: NameTable;
+  readonly lists: Readonly<Record<ListKind, ListPages>>;
   readonly collisions: readonly Collision[];
+  /** Tools that nobody has under rule `manual`. */
+  readonly unresolved: readonly UnresolvedName[];
+  readonly unmatched: readonly UnmatchedSetting[];
 }
 
-/** A tool that lost its name to an earlier backend. */
+/** An entry that lost its name to an earlier backend. */
 export interface Collision {
+  readonly kind: ListKind;
   readonly name: string;
   readonly keptBy: string;
   readonly lostBy: string;
 }
 
-interface NamedTool {
-  readonly name: string;
-  readonly backend: string;
-  readonly isListed: boolean;
-  readonly tool: SourceTool;
+/** A setting of `config.aggregation.tools` that has no effect: its backend is up and lists no such tool. */
+export interface UnmatchedSetting {
+  readonly workload: string;
+  readonly setting: 'filter' | 'overrides';
+  readonly tool: string;
 }
 
-/** Filters nothing yet; names by `rule`, in the order of the backends' names, where the earlier one keeps a contested name. */
-export const buildCatalog = (backends: readonly SourceBackend[], rule: ConflictRule): Catalog => {
-  const kept = new Map<string, NamedTool>();
-  const collisions: Collision[] = [];
-  for (const named of inNameOrder(backends).flatMap((backend) => nameTools(backend, rule))) {
-    const holder = kept.get(named.name);
-    if (holder) collisions.push({ name: named.name, keptBy: holder.backend, lostBy: named.backend });
-    else kept.set(named.name, named);
-  }
-  const inOrder = [...kept.values()].sort((a, b) => compareText(a.name, b.name));
-  const targets = new Map(inOrder.map(({ name, backend, tool }) => [name, { backend, ownName: ownName(tool) }]));
-  const listed = inOrder.filter(({ isListed }) => isListed);
-  const tools = listPages(
-    'tools',
-    listed.map((named) => ({ name: named.name, bytes: renamed(named) })),
-  );
-  return Object.freeze({ offered: targets, routable: targets, tools, collisions });
+/** Overrides, then conflicts, then filters (decisions), with the backends in the order of their names throughout. */
+export const buildCatalog = (sources: readonly SourceBackend[], settings: AggregationSettings): Catalog => {
+  const backends = [...sources].sort((a, b) => compareText(a.name, b.name));
+  const rule = conflictRule(settings.naming);
+  const candidates = toolCandidates(backends, settings);
+  const resolved = rule.tools(candidates);
+  const tools = keepFirst('tools', resolved.named);
+  const { isHidden, unmatched } = hiding(backends, settings, { candidates, named: tools.kept });
+  const prompts = keepFirst('prompts', rule.prompts(candidatesOf(backends, 'prompts')).named);
+  const [resources, templates] = (['resources', 'resourceTemplates'] as const).map((kind) =>
+    keepFirst(kind, candidatesOf(backends, kind).map(underOwnName)),
+  ) as [Kept, Kept];
+  const shown = tools.kept.filter((tool) => !isHidden(tool));
+  const [offered, routable] = tablesOf({ shown, tools, prompts, resources, templates, backends });
+  return Object.freeze({
+    offered,
+    routable,
+    lists: Object.freeze({
+      tools: pagesOf('tools', shown, (tool) => editTool(tool, tool.advertised)),
+      prompts: pagesOf('prompts', prompts.kept, renamed),
+      resources: pagesOf('resources', resources.kept, asItIs),
+      resourceTemplates: pagesOf('resourceTemplates', templates.kept, asItIs),
+    }),
+    collisions: [tools, prompts, resources, templates].flatMap(({ collisions }) => collisions),
+    unresolved: resolved.unresolved.toSorted((a, b) => compareText(a.name, b.name)),
+    unmatched,
+  });
 };
 
-const inNameOrder = (backends: readonly SourceBackend[]): SourceBackend[] =>
-  [...backends].sort((a, b) => compareText(a.name, b.name));
+const candidatesOf = (backends: readonly SourceBackend[], kind: ListKind): readonly Candidate[] =>
+  backends.flatMap(({ name: backend, isListed, lists }) =>
+    lists[kind].map((item) => ({ backend, isListed, item, name: item.key })),
+  );
 
-const nameTools = ({ name: backend, isListed, tools }: SourceBackend, rule: ConflictRule): NamedTool[] =>
-  tools.map((tool) => ({ name: rule.nameOf(backend, tool.name), backend, isListed, tool }));
+const toolCandidates = (backends: readonly SourceBackend[], { tools }: AggregationSettings): readonly Candidate[] =>
+  candidatesOf(backends, 'tools').map((candidate) => {
+    const override = tools.get(candidate.backend)?.overrides.get(candidate.item.key);
+    return override ? { ...candidate, override, name: override.name ?? candidate.name } : candidate;
+  });
 
-const ownName = (tool: SourceTool): Buffer => tool.bytes.subarray(tool.nameSpan.start, tool.nameSpan.end);
+/** decisions: resources are never renamed. */
+const underOwnName = (candidate: Candidate): Named => ({ ...candidate, advertised: candidate.item.key });
 
-const renamed = ({ name, tool }: NamedTool): Buffer =>
-  splice(tool.bytes, tool.nameSpan, Buffer.from(JSON.stringify(name)));
+interface Kept {
+  /** Sorted by name, and no name twice. */
+  readonly kept: readonly Named[];
+  readonly collisions: readonly Collision[];
+}
+
+/** Of equal names the earlier backend keeps it, whatever the order in which backends list (decisions: Determinism). */
+const keepFirst = (kind: ListKind, named: readonly Named[]): Kept => {
+  const holders = new Map<string, Named>();
+  const collisions: Collision[] = [];
+  for (const each of named.toSorted(
+    (a, b) => compareText(a.backend, b.backend) || compareText(a.item.key, b.item.key),
+  )) {
+    const holder = holders.get(each.advertised);
+    if (holder) collisions.push({ kind, name: each.advertised, keptBy: holder.backend, lostBy: each.backend });
+    else holders.set(each.advertised, each);
+  }
+  return { kept: [...holders.values()].sort((a, b) => compareText(a.advertised, b.advertised)), collisions };
+};
+
+interface Hiding {
+  readonly isHidden: (tool: Named) => boolean;
+  readonly unmatched: readonly UnmatchedSetting[];
+}
+
+/** Which tools are out of lists and out of reach of clients, but not of workflows. */
+const hiding = (
+  backends: readonly SourceBackend[],
+  { excludeAllTools, tools }: AggregationSettings,
+  all: { readonly candidates: readonly Candidate[]; readonly named: readonly Named[] },
+): Hiding => {
+  const candidatesOf = Map.groupBy(all.candidates, ({ backend }) => backend);
+  const namedOf = Map.groupBy(all.named, ({ backend }) => backend);
+  const keptOf = new Map<string, ReadonlySet<string>>();
+  const unmatched: UnmatchedSetting[] = [];
+  for (const { name: workload, isListed } of backends) {
+    const settings = tools.get(workload);
+    if (!settings) continue;
+    const own = { candidates: candidatesOf.get(workload) ?? [], named: namedOf.get(workload) ?? [] };
+    const filter = settings.filter && filtered(settings.filter, own);
+    if (filter) keptOf.set(workload, filter.kept);
+    if (settings.excludeAll) keptOf.set(workload, new Set());
+    // Of a backend that is down nobody knows what it has.
+    if (!isListed) continue;
+    const missing = unmatchedOverrides(settings, own);
+    unmatched.push(...missing.map((tool) => ({ workload, setting: 'overrides' as const, tool })));
+    unmatched.push(...(filter?.unmatched ?? []).map((tool) => ({ workload, setting: 'filter' as const, tool })));
+  }
+  const isHidden = ({ backend, item }: Named): boolean =>
+    excludeAllTools || keptOf.get(backend)?.has(item.key) === false;
+  return { isHidden, unmatched };
+};
+
+const tablesOf = (of: {
+  readonly shown: readonly Named[];
+  readonly tools: Kept;
+  readonly prompts: Kept;
+  readonly resources: Kept;
+  readonly templates: Kept;
+  readonly backends: readonly SourceBackend[];
+}): readonly [offered: NameTable, routable: NameTable] => {
+  const prompts = targetsOf(of.prompts.kept);
+  const resource = resourceFinder({
+    resources: of.resources.kept,
+    templates: of.templates.kept,
+    owners: new Set(of.backends.filter(hasResources).map(({ name }) => name)),
+  });
+  const offered = nameTable(targetsOf(of.shown), prompts, resource);
+  const routable = nameTable(targetsOf(of.tools.kept), prompts, resource);
+  return [offered, routable];
+};
+
+const hasResources = ({ isListed, lists }: SourceBackend): boolean =>
+  isListed && lists.resources.length + lists.resourceTemplates.length > 0;
+
+const pagesOf = (kind: ListKind, named: readonly Named[], bytesOf: (named: Named) => Buffer): ListPages =>
+  listPages(
+    kind,
+    named
+      .filter(({ isListed }) => isListed)
+      .map((each) => ({ name: each.advertised, backend: each.backend, bytes: bytesOf(each) })),
+  );
+
+const asItIs = ({ item }: Named): Buffer => item.bytes;
+
+const renamed = ({ item, advertised }: Named): Buffer =>
+  advertised === item.key ? item.bytes : splice(item.bytes, item.keySpan, Buffer.from(JSON.stringify(advertised)));

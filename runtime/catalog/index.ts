@@ -1,4 +1,16 @@
-export { buildCatalog, type Catalog, type Collision, type SourceBackend, type SourceTool } from './catalog.ts';
+export { buildCatalog, type Catalog, type Collision, type SourceBackend, type UnmatchedSetting } from './catalog.ts';
+export type { UnresolvedName } from './conflict-rules/rule.ts';
 export { conflictRule } from './conflict-rules.ts';
-export { makeOffer, type Offer, type OfferDeps, type OfferedBackend, type OfferSettings } from './offer.ts';
-export type { ListPages } from './pages.ts';
+export { type NameTable } from './name-table.ts';
+export {
+  makeOffer,
+  type ListsListener,
+  type Offer,
+  type OfferDeps,
+  type OfferedBackend,
+  type OfferSettings,
+} from './offer.ts';
+export { overlays, type Overlay, type OverlayDeps } from './overlay.ts';
+export type { ListEntry, ListPages } from './pages.ts';
+export type { AggregationSettings, NamingSettings, ToolOverride, WorkloadTools } from './settings.ts';
+export type { Visibility } from './visible.ts';

@@ -10,7 +10,7 @@ export const prefixedName = (prefixFormat: string, workload: string, tool: strin
   cutName(prefixFormat.replaceAll('{workload}', () => workload) + tool);
 
 /** Longer names end in `_` and eight hex digits of the whole name's SHA-256, so that they stay distinct and the same on every replica. */
-const cutName = (name: string): string => {
+export const cutName = (name: string): string => {
   const characters = Array.from(name);
   if (characters.length <= MAX_NAME_LENGTH) return name;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, HASH_DIGITS);

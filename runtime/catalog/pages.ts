@@ -1,10 +1,14 @@
 import { VmcpError } from '../errors.ts';
+import type { ListKind } from '../listed.ts';
 
 /** Entries of one page of a list (decisions: initialize). */
 export const PAGE_SIZE = 1_000;
 
+/** An entry of a list as it goes out. */
 export interface ListEntry {
+  /** What it is called here: a name, a URI or a URI template. */
   readonly name: string;
+  readonly backend: string;
   /** JSON text. */
   readonly bytes: Buffer;
 }
@@ -13,27 +17,46 @@ export interface ListPages {
   readonly size: number;
   /** JSON text of the result of a list request. Throws `invalid_params` for a cursor that is not ours. */
   readonly page: (cursor: string | undefined) => Buffer;
+  /** The pages of a list of its own that holds only what `isVisible` says. */
+  readonly only: (isVisible: (entry: ListEntry, kind: ListKind) => boolean) => ListPages;
+  /** Whether a client would see the same. */
+  readonly isSameAs: (other: ListPages) => boolean;
+  readonly entries: readonly ListEntry[];
 }
 
 /**
  * Pages of a list sorted by name, as the bytes that go out. A cursor tells the last name of the page before, so it means the same on
  * every replica and after the list has changed.
  */
-export const listPages = (key: string, entries: readonly ListEntry[]): ListPages => {
+export const listPages = (kind: ListKind, entries: readonly ListEntry[]): ListPages => {
   const whole = new Map<number, Buffer>();
   const pageFrom = (start: number): Buffer => {
     const known = whole.get(start);
     if (known) return known;
-    const bytes = serialise(key, entries, start);
+    const bytes = serialise(kind, entries, start);
     // Only regular pages are kept: a cursor from another snapshot may begin anywhere.
     if (start % PAGE_SIZE === 0) whole.set(start, bytes);
     return bytes;
   };
   return {
     size: entries.length,
+    entries,
     page: (cursor) => pageFrom(cursor === undefined ? 0 : firstAfter(entries, readCursor(cursor))),
+    only: (isVisible) =>
+      listPages(
+        kind,
+        entries.filter((entry) => isVisible(entry, kind)),
+      ),
+    isSameAs: (other) => entries.length === other.entries.length && entries.every(isLike(other.entries)),
   };
 };
+
+const isLike =
+  (others: readonly ListEntry[]) =>
+  ({ name, bytes }: ListEntry, index: number): boolean => {
+    const other = others[index];
+    return other !== undefined && name === other.name && (bytes === other.bytes || bytes.equals(other.bytes));
+  };
 
 const serialise = (key: string, entries: readonly ListEntry[], start: number): Buffer => {
   const page = entries.slice(start, start + PAGE_SIZE);

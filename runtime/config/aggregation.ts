@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { keyedList } from './keyed-list.ts';
-import { notYet } from './not-yet.ts';
 import { workloadNameSchema } from './scalars.ts';
 
 /** spec: config.aggregation.tools[].toolConfigRef; a resource only, the operator renders it inline. */
@@ -46,16 +45,16 @@ const workloadToolsShape = {
     ),
 };
 
+/** Of rule `prefix`, and of names that rule `priority` leaves open. */
+export const DEFAULT_PREFIX_FORMAT = '{workload}_';
+
 const aggregationShape = {
-  conflictResolution: notYet(
-    z
-      .enum(['prefix', 'priority', 'manual'])
-      .default('prefix')
-      .describe(
-        'How equal tool names are told apart. prefix: each name gets the workload in front. priority: the first workload of the order wins. manual: overrides must settle every conflict.',
-      ),
-    'resolving name conflicts by priority or by hand',
-  ),
+  conflictResolution: z
+    .enum(['prefix', 'priority', 'manual'])
+    .default('prefix')
+    .describe(
+      'How equal tool names are told apart. prefix: each name gets the workload in front. priority: the first workload of the order wins. manual: overrides must settle every conflict.',
+    ),
   conflictResolutionConfig: z
     .strictObject({
       prefixFormat: z
@@ -64,26 +63,20 @@ const aggregationShape = {
         .regex(/^([A-Za-z0-9_.-]|\{workload\})*$/, {
           error: 'gives illegal tool names; use letters, digits, _, - and . around {workload}',
         })
-        .default('{workload}_')
+        .default(DEFAULT_PREFIX_FORMAT)
         .describe('Prefix of tool names under prefix; {workload} stands for the name of the workload.'),
-      priorityOrder: notYet(
-        z.array(workloadNameSchema).optional().describe('Workloads in order of precedence, for priority.'),
-        'resolving name conflicts by priority',
-      ),
+      priorityOrder: z.array(workloadNameSchema).optional().describe('Workloads in order of precedence, for priority.'),
     })
     .prefault({})
     .describe('Settings of the conflict resolution.'),
-  excludeAllTools: notYet(
-    z.boolean().optional().describe('Hides all backend tools from tools/list; composite tools may still use them.'),
-    'hiding tools',
-  ),
+  excludeAllTools: z
+    .boolean()
+    .optional()
+    .describe('Hides all backend tools from tools/list; composite tools may still use them.'),
 };
 
 const toolsOf = <S extends z.ZodObject>(item: S) =>
-  notYet(
-    keyedList(item, 'workload').optional().describe('Filtering and overrides per workload.'),
-    'filtering and overriding tools',
-  );
+  keyedList(item, 'workload').optional().describe('Filtering and overrides per workload.');
 
 /** spec: config.aggregation, as a resource spells it. */
 export const aggregationSchema = z

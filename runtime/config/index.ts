@@ -1,4 +1,10 @@
-export { aggregationSchema, toolAnnotationsSchema, toolConfigRefSchema, toolOverrideSchema } from './aggregation.ts';
+export {
+  aggregationSchema,
+  DEFAULT_PREFIX_FORMAT,
+  toolAnnotationsSchema,
+  toolConfigRefSchema,
+  toolOverrideSchema,
+} from './aggregation.ts';
 export { auditSchema } from './audit.ts';
 export { embeddedAuthServerSchema } from './auth-server.ts';
 export { backendSchema, backendsSchema } from './backends.ts';

@@ -9,14 +9,6 @@ const failureHandling = (more: object) => ({ operational: { failureHandling: mor
 
 /** What today's runtime refuses, with the place it is refused at. The work that builds a feature deletes its lines. */
 const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, unknown>>])[] = [
-  ['aggregation.conflictResolution', { aggregation: { conflictResolution: 'priority' } }],
-  ['aggregation.conflictResolution', { aggregation: { conflictResolution: 'manual' } }],
-  [
-    'aggregation.conflictResolutionConfig.priorityOrder',
-    { aggregation: { conflictResolutionConfig: { priorityOrder: ['a'] } } },
-  ],
-  ['aggregation.excludeAllTools', { aggregation: { excludeAllTools: true } }],
-  ['aggregation.tools', { aggregation: { tools: [{ workload: 'a' }] } }],
   ['audit', { audit: { enabled: true } }],
   ['audit', { audit: { detectApplicationErrors: false } }],
   ['authServer', { authServer: { issuer: 'https://as.example' } }],

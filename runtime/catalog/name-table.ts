@@ -1,0 +1,67 @@
+import type { Call, Target } from '../call.ts';
+import { type Named, ownKey } from './candidate.ts';
+import { MAX_URI_LENGTH, uriTemplate } from './uri-template.ts';
+
+/** Leads names to their backends. */
+export interface NameTable {
+  readonly find: (names: Call['names'], name: string) => Target | undefined;
+}
+
+export type Names = ReadonlyMap<string, Target>;
+
+export type FindResource = (uri: string) => Target | undefined;
+
+export const nameTable = (tools: Names, prompts: Names, resource: FindResource): NameTable => ({
+  find: (names, name) => {
+    if (names === 'tool') return tools.get(name);
+    return names === 'prompt' ? prompts.get(name) : resource(name);
+  },
+});
+
+export const targetsOf = (named: readonly Named[]): Names =>
+  new Map(named.map(({ advertised, backend, item }) => [advertised, { backend, ownName: ownKey(item) }]));
+
+/** All that backends say about their resources. */
+export interface KnownResources {
+  readonly resources: readonly Named[];
+  readonly templates: readonly Named[];
+  /** Backends that are up and have resources or templates. */
+  readonly owners: ReadonlySet<string>;
+}
+
+/** For one URI: bounds what a client and a backend can make us do together. */
+const MAX_STEPS = 4_000_000;
+
+/**
+ * A URI leads to the backend that lists it, or a template it can be made from; where only one backend has resources at all, any other
+ * leads there too, since servers may have more than they list.
+ */
+export const resourceFinder = ({ resources, templates, owners }: KnownResources): FindResource => {
+  const byUri = targetsOf(resources);
+  const byTemplate = targetsOf(templates);
+  const patterns = templates
+    .flatMap(({ backend, item }) => {
+      const pattern = uriTemplate(item.key);
+      return pattern ? [{ backend, pattern }] : [];
+    })
+    // Stable: of equals the earlier backend.
+    .sort((a, b) => b.pattern.literalLength - a.pattern.literalLength);
+  const ownerByPattern = (uri: string): string | undefined => {
+    let steps = 0;
+    for (const { backend, pattern } of patterns) {
+      if (!uri.startsWith(pattern.beginning)) continue;
+      steps += pattern.cost(uri.length);
+      if (steps > MAX_STEPS) return undefined;
+      if (pattern.matches(uri)) return backend;
+    }
+    return undefined;
+  };
+  const [first] = owners;
+  const onlyOwner = owners.size === 1 ? first : undefined;
+  return (uri) => {
+    const known = byUri.get(uri) ?? byTemplate.get(uri);
+    if (known) return known;
+    const backend = (uri.length <= MAX_URI_LENGTH ? ownerByPattern(uri) : undefined) ?? onlyOwner;
+    return backend === undefined ? undefined : { backend, ownName: Buffer.from(JSON.stringify(uri)) };
+  };
+};
