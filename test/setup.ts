@@ -14,6 +14,7 @@ const DEBIAN_PACKAGES: Readonly<Record<string, () => Promise<boolean>>> = {
   'containernetworking-plugins': async () => (await cniFolder()) !== undefined,
   iproute2: () => isThere('ip', ['-V']),
   iptables: () => isThere('iptables'),
+  openssl: () => isThere('openssl', ['version']),
   'redis-server': () => isThere('redis-server'),
   runc: () => isThere('runc'),
 };

@@ -1,0 +1,70 @@
+import type { Clock } from '../clock.ts';
+import { localMessages } from './local-messages.ts';
+import { Shelf, type ShelfLimits } from './shelf.ts';
+import { STORE_LIMITS, type Store, tooManyFields } from './store.ts';
+
+const LIMITS: ShelfLimits = { entries: 100_000, bytes: 256 * 1024 * 1024 };
+
+/** Everything in this process: gone with it, and seen by no other replica. Values are copied, as over a socket. */
+export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: ShelfLimits = LIMITS): Store => {
+  const shelf = new Shelf(clock, limits);
+  const messages = localMessages();
+  return {
+    ...valuesOn(shelf),
+    ...mapsOn(shelf),
+    ...messages,
+    state: () => 'up',
+    onState: () => () => {},
+    firstAnswer: Promise.resolve(),
+    close: async () => {
+      messages.endAll();
+      shelf.close();
+    },
+  };
+};
+
+const valuesOn = (shelf: Shelf): Pick<Store, 'get' | 'set' | 'setIfAbsent' | 'take' | 'delete' | 'touch'> => ({
+  get: async (key) => copyOf(shelf.value(key)),
+  set: async (key, value, ttlMs) => shelf.put(key, copyOf(value), ttlMs),
+  setIfAbsent: async (key, value, ttlMs) => {
+    if (shelf.entry(key)) return false;
+    shelf.put(key, copyOf(value), ttlMs);
+    return true;
+  },
+  take: async (key) => {
+    const value = shelf.value(key);
+    if (value) shelf.remove(key);
+    return value;
+  },
+  delete: async (key) => shelf.remove(key),
+  touch: async (key, ttlMs) => shelf.touch(key, ttlMs),
+});
+
+const mapsOn = (
+  shelf: Shelf,
+): Pick<Store, 'createMap' | 'readMap' | 'setField' | 'setFieldIfAbsent' | 'deleteField'> => ({
+  createMap: async (key, fields, ttlMs) => {
+    if (shelf.entry(key)) return false;
+    if (fields.size > STORE_LIMITS.fields) throw tooManyFields();
+    shelf.put(key, new Map([...fields].map(([field, value]) => [field, copyOf(value)])), ttlMs);
+    return true;
+  },
+  readMap: async (key, ttlMs) => {
+    const map = shelf.map(key);
+    if (map && ttlMs !== undefined) shelf.touch(key, ttlMs);
+    return map && new Map([...map].map(([field, value]) => [field, copyOf(value)]));
+  },
+  setField: async (key, field, value) => shelf.setField(key, field, copyOf(value)),
+  setFieldIfAbsent: async (key, field, value) => {
+    const kept = shelf.map(key)?.get(field);
+    if (kept) return copyOf(kept);
+    return shelf.setField(key, field, copyOf(value)) ? copyOf(value) : undefined;
+  },
+  deleteField: async (key, field, only) => shelf.deleteField(key, field, only),
+});
+
+function copyOf(value: Buffer): Buffer;
+function copyOf(value: Buffer | undefined): Buffer | undefined;
+function copyOf(value: Buffer | undefined): Buffer | undefined {
+  return value && Buffer.from(value);
+}

@@ -1,0 +1,168 @@
+import { abortAfter, backoffMs, type Clock, jittered, sleep } from '../clock.ts';
+import type { RedisClient } from './redis-client.ts';
+import { storeUnavailable } from './store.ts';
+
+export interface LinkDeps {
+  readonly connect: (signal: AbortSignal) => Promise<RedisClient>;
+  readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  /** Readies a new connection, before anybody else gets it. */
+  readonly prepare?: (client: RedisClient) => Promise<void>;
+  /** `reason` names no host and no secret. */
+  readonly onChange: (isUp: boolean, reason: string) => void;
+}
+
+export interface LinkTimes {
+  /** To connect and to be ready. */
+  readonly connectMs: number;
+  /** For each command. */
+  readonly commandMs: number;
+  /** Between looks whether an idle connection still answers. */
+  readonly pingMs: number;
+}
+
+/** Heals within 2 s of the store's return, and a thousand replicas do not all come at once. */
+const BACKOFF = { baseMs: 50, maxMs: 1_000 };
+/** A connection that ends sooner counts as an attempt that failed. */
+const LASTING_MS = 5_000;
+
+/** A connection that is made again, for ever, whenever it is lost. Whoever asks meanwhile is refused at once. */
+export class RedisLink {
+  readonly #deps: LinkDeps;
+  readonly #times: LinkTimes;
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+  #client: RedisClient | undefined;
+  #reason = 'not connected yet';
+  #drop: (reason: string) => void = () => {};
+
+  constructor(times: LinkTimes, deps: LinkDeps) {
+    this.#times = times;
+    this.#deps = deps;
+    this.#running = this.#run();
+  }
+
+  get isUp(): boolean {
+    return this.#client !== undefined;
+  }
+
+  /** Runs one command within the deadline. Throws VmcpError `store_unavailable`. */
+  async run<T>(command: (client: RedisClient) => Promise<T>): Promise<T> {
+    const client = this.#client;
+    if (!client) throw storeUnavailable(this.#reason);
+    try {
+      return await this.#withinDeadline(command(client));
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (CONNECTION_IS_USELESS.has(reason)) this.#dropIfStill(client, reason);
+      throw storeUnavailable(reason);
+    }
+  }
+
+  /** For what a new connection is told anyway: one that cannot be told is dropped. Never throws. */
+  async tell(command: (client: RedisClient) => Promise<unknown>): Promise<boolean> {
+    const client = this.#client;
+    if (!client) return false;
+    try {
+      await this.#withinDeadline(command(client));
+      return true;
+    } catch (error) {
+      this.#dropIfStill(client, reasonOf(error));
+      return false;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#drop('closed');
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, random } = this.#deps;
+    const { signal } = this.#closing;
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      const startedAt = clock.now();
+      this.#reason = await this.#connectAndServe();
+      if (signal.aborted) return;
+      this.#deps.onChange(false, this.#reason);
+      if (clock.now() - startedAt >= LASTING_MS + this.#times.connectMs) attempt = 0;
+      await sleep(clock, backoffMs(Math.max(1, attempt), BACKOFF, random), signal);
+    }
+  }
+
+  /** Resolves with the reason when the connection has ended, or was not to be had. */
+  async #connectAndServe(): Promise<string> {
+    const { clock, connect, prepare, onChange } = this.#deps;
+    let client: RedisClient | undefined;
+    try {
+      const deadline = AbortSignal.any([this.#closing.signal, abortAfter(clock, this.#times.connectMs)]);
+      client = await connect(deadline);
+      if (this.#closing.signal.aborted) return 'closed';
+      const ended = this.#endOf(client);
+      await this.#withinDeadline(prepare?.(client) ?? Promise.resolve());
+      this.#client = client;
+      onChange(true, '');
+      return await ended;
+    } catch (error) {
+      return reasonOf(error);
+    } finally {
+      this.#client = undefined;
+      this.#drop = () => {};
+      client?.disconnect();
+    }
+  }
+
+  #endOf(client: RedisClient): Promise<string> {
+    return new Promise((resolve) => {
+      client.once('close', () => resolve('connection closed'));
+      client.once('end', () => resolve('connection closed'));
+      this.#drop = resolve;
+      this.#watch(client);
+    });
+  }
+
+  /** A connection that went silent looks open for hours. */
+  #watch(client: RedisClient): void {
+    const { clock, random } = this.#deps;
+    clock.after(jittered(this.#times.pingMs, random, 0.2), () => {
+      if (this.#closing.signal.aborted) return;
+      this.#withinDeadline(client.ping()).then(
+        () => this.#watch(client),
+        (error: unknown) => this.#dropIfStill(client, reasonOf(error)),
+      );
+    });
+  }
+
+  #dropIfStill(client: RedisClient, reason: string): void {
+    if (this.#client === client) this.#drop(reason);
+  }
+
+  #withinDeadline<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = this.#deps.clock.after(this.#times.commandMs, () => reject(new Late()));
+      work.then(resolve, reject).finally(() => timer.cancel());
+    });
+  }
+}
+
+class Late extends Error {}
+
+const NO_ANSWER = 'no answer in time';
+
+/**
+ * After these a new connection is needed: a server that went silent, one that is no longer the master (Sentinel names the new one),
+ * or a login that was taken away.
+ */
+const CONNECTION_IS_USELESS: ReadonlySet<string> = new Set([NO_ANSWER, 'READONLY', 'MASTERDOWN', 'NOAUTH', 'LOADING']);
+
+/** A word for the log: Redis's own error words and the system's codes hold neither hosts nor values. */
+const reasonOf = (error: unknown): string => {
+  if (error instanceof Late) return NO_ANSWER;
+  if (!(error instanceof Error)) return 'failed';
+  if (error.name === 'TimeoutError' || error.name === 'AbortError') return NO_ANSWER;
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  const word = /\b(?:ERR|[A-Z]{5,})\b/.exec(error.message)?.[0];
+  return word ?? 'connection closed';
+};

@@ -1,0 +1,155 @@
+import type { Clock } from '../clock.ts';
+import { connectRedis } from './redis-client.ts';
+import { type LinkTimes, RedisLink } from './redis-link.ts';
+import { RedisMessages } from './redis-messages.ts';
+import * as scripts from './redis-scripts.ts';
+import type { RedisSettings } from './redis-settings.ts';
+import { checkBounds, type Fields, STORE_LIMITS, type Store, type StoreState, tooManyFields } from './store.ts';
+
+export interface RedisStoreDeps {
+  readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  /** Called when the state changes, and once when the first attempt fails. `reason` names no host. */
+  readonly onTransition: (state: StoreState, reason: string) => void;
+}
+
+export interface RedisStoreSettings extends RedisSettings {
+  /** Before all keys and channels (spec: sessionStorage.keyPrefix). */
+  readonly keyPrefix: string;
+  readonly times: LinkTimes;
+}
+
+/** In a Redis, or what speaks its protocol: any replica sees what another wrote. Two connections, one of them for messages. */
+export const redisStore = (settings: RedisStoreSettings, deps: RedisStoreDeps): Store => {
+  const messages = new RedisMessages();
+  const availability = availabilityOf(deps.onTransition);
+  const linkOf = (part: 'commands' | 'messages'): RedisLink =>
+    new RedisLink(settings.times, {
+      connect: (signal) => connectRedis(settings, signal),
+      clock: deps.clock,
+      random: deps.random,
+      onChange: (isUp, reason) => availability.note(part, isUp, reason),
+      ...(part === 'messages' && { prepare: (client) => messages.prepare(client) }),
+    });
+  const commands = linkOf('commands');
+  const listening = linkOf('messages');
+  const keyOf = (name: string): string => settings.keyPrefix + name;
+  return {
+    ...valuesIn(commands, keyOf),
+    ...mapsIn(commands, keyOf),
+    publish: async (name, message) => {
+      const channel = keyOf(name);
+      checkBounds({ key: channel, message });
+      const inOrder = scripts.PUBLISH_IN_ORDER.text;
+      await commands.run((client) =>
+        settings.isCluster ? client.callBuffer('EVAL', inOrder, 1, channel, message) : client.publish(channel, message),
+      );
+    },
+    subscribe: (channel, listener) => messages.listen(listening, keyOf(channel), listener),
+    state: availability.state,
+    onState: availability.onState,
+    firstAnswer: availability.firstAnswer,
+    close: async () => {
+      messages.clear();
+      await Promise.all([commands.close(), listening.close()]);
+    },
+  };
+};
+
+type KeyOf = (name: string) => string;
+
+const valuesIn = (
+  link: RedisLink,
+  keyOf: KeyOf,
+): Pick<Store, 'get' | 'set' | 'setIfAbsent' | 'take' | 'delete' | 'touch'> => ({
+  get: async (name) => (await link.run((client) => client.getBuffer(keyOf(name)))) ?? undefined,
+  set: async (name, value, ttlMs) => {
+    checkBounds({ key: keyOf(name), value, ttlMs });
+    await link.run((client) => client.set(keyOf(name), value, 'PX', Math.ceil(ttlMs)));
+  },
+  setIfAbsent: async (name, value, ttlMs) => {
+    checkBounds({ key: keyOf(name), value, ttlMs });
+    return (await link.run((client) => client.set(keyOf(name), value, 'PX', Math.ceil(ttlMs), 'NX'))) === 'OK';
+  },
+  take: async (name) => (await link.run((client) => client.getdelBuffer(keyOf(name)))) ?? undefined,
+  delete: async (name) => (await link.run((client) => client.del(keyOf(name)))) === 1,
+  touch: async (name, ttlMs) => {
+    checkBounds({ key: keyOf(name), ttlMs });
+    return (await link.run((client) => client.pexpire(keyOf(name), Math.ceil(ttlMs)))) === 1;
+  },
+});
+
+const mapsIn = (
+  link: RedisLink,
+  keyOf: KeyOf,
+): Pick<Store, 'createMap' | 'readMap' | 'setField' | 'setFieldIfAbsent' | 'deleteField'> => {
+  const run = (script: scripts.Script, name: string, args: readonly scripts.Argument[]): Promise<unknown> =>
+    link.run((client) => scripts.runScript(client, script, keyOf(name), args));
+  return {
+    createMap: async (name, fields, ttlMs) => {
+      if (fields.size > STORE_LIMITS.fields) throw tooManyFields();
+      for (const value of fields.values()) checkBounds({ key: keyOf(name), value, ttlMs });
+      return (await run(scripts.CREATE_MAP, name, [Math.ceil(ttlMs), ...[...fields].flat()])) === 1;
+    },
+    readMap: async (name, ttlMs = 0) => {
+      if (ttlMs > 0) checkBounds({ key: keyOf(name), ttlMs });
+      return fieldsOf(await run(scripts.READ_MAP, name, [Math.ceil(ttlMs)]));
+    },
+    setField: async (name, field, value) => {
+      checkBounds({ key: keyOf(name), value });
+      const answer = await run(scripts.SET_FIELD, name, [field, value, STORE_LIMITS.fields]);
+      if (answer === -1) throw tooManyFields();
+      return answer === 1;
+    },
+    setFieldIfAbsent: async (name, field, value) => {
+      checkBounds({ key: keyOf(name), value });
+      const answer = await run(scripts.SET_FIELD_IF_ABSENT, name, [field, value, STORE_LIMITS.fields]);
+      if (answer === -1) throw tooManyFields();
+      return Buffer.isBuffer(answer) ? answer : undefined;
+    },
+    deleteField: async (name, field, only) =>
+      (await run(scripts.DELETE_FIELD, name, only ? [field, only] : [field])) === 1,
+  };
+};
+
+/** Names and values in turn, as Redis sends a hash. */
+const fieldsOf = (answer: unknown): Fields | undefined => {
+  if (!Array.isArray(answer) || answer.length === 0) return undefined;
+  const fields = new Map<string, Buffer>();
+  for (let at = 0; at + 1 < answer.length; at += 2) {
+    const [name, value]: readonly unknown[] = answer.slice(at, at + 2);
+    if (Buffer.isBuffer(name) && Buffer.isBuffer(value)) fields.set(name.toString(), value);
+  }
+  return fields;
+};
+
+/** Up while both connections are. */
+const availabilityOf = (onTransition: RedisStoreDeps['onTransition']) => {
+  const up = { commands: false, messages: false };
+  const listeners = new Set<(state: StoreState) => void>();
+  const first = Promise.withResolvers<void>();
+  let told: StoreState | undefined;
+  const state = (): StoreState => (up.commands && up.messages ? 'up' : 'down');
+  const tell = (reason: string): void => {
+    if (state() === told) return;
+    // Nothing is told until the first attempt has gone one way or the other.
+    if (told === undefined && reason === '' && state() === 'down') return;
+    told = state();
+    if (told === 'up') first.resolve();
+    onTransition(told, reason);
+    for (const listener of listeners) listener(told);
+  };
+  return {
+    state,
+    firstAnswer: first.promise,
+    note: (part: keyof typeof up, isUp: boolean, reason: string): void => {
+      up[part] = isUp;
+      tell(reason);
+    },
+    onState: (listener: (state: StoreState) => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+};

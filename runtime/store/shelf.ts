@@ -1,0 +1,132 @@
+import type { Clock, Timer } from '../clock.ts';
+import { VmcpError } from '../errors.ts';
+import { checkBounds, type Fields, STORE_LIMITS, tooManyFields } from './store.ts';
+
+export interface ShelfLimits {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+const SWEEP_MS = 60_000;
+/** What an entry costs beside its bytes, roughly. */
+const ENTRY_BYTES = 200;
+
+interface Entry {
+  value: Buffer | Map<string, Buffer>;
+  bytes: number;
+  endsAt: number;
+}
+
+/** Entries that end by themselves, within bounds. */
+export class Shelf {
+  readonly #entries = new Map<string, Entry>();
+  readonly #clock: Clock;
+  readonly #limits: ShelfLimits;
+  #bytes = 0;
+  #sweep: Timer;
+
+  constructor(clock: Clock, limits: ShelfLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#sweep = this.#sweepLater();
+  }
+
+  entry(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry || entry.endsAt > this.#clock.now()) return entry;
+    this.remove(key);
+    return undefined;
+  }
+
+  value(key: string): Buffer | undefined {
+    const value = this.entry(key)?.value;
+    return value instanceof Map ? undefined : value;
+  }
+
+  map(key: string): Map<string, Buffer> | undefined {
+    const value = this.entry(key)?.value;
+    return value instanceof Map ? value : undefined;
+  }
+
+  put(key: string, value: Buffer | Map<string, Buffer>, ttlMs: number): void {
+    const bytes = ENTRY_BYTES + key.length + (value instanceof Map ? sizeOf(value) : value.length);
+    for (const each of value instanceof Map ? value.values() : [value]) checkBounds({ key, value: each, ttlMs });
+    this.#makeRoom(bytes - (this.entry(key)?.bytes ?? 0), this.#entries.has(key) ? 0 : 1);
+    this.remove(key);
+    this.#entries.set(key, { value, bytes, endsAt: this.#clock.now() + ttlMs });
+    this.#bytes += bytes;
+  }
+
+  remove(key: string): boolean {
+    const entry = this.#entries.get(key);
+    if (!entry) return false;
+    this.#entries.delete(key);
+    this.#bytes -= entry.bytes;
+    return entry.endsAt > this.#clock.now();
+  }
+
+  touch(key: string, ttlMs: number): boolean {
+    checkBounds({ key, ttlMs });
+    const entry = this.entry(key);
+    if (entry) entry.endsAt = this.#clock.now() + ttlMs;
+    return entry !== undefined;
+  }
+
+  setField(key: string, field: string, value: Buffer): boolean {
+    checkBounds({ key, value });
+    const map = this.map(key);
+    if (!map) return false;
+    if (!map.has(field) && map.size >= STORE_LIMITS.fields) throw tooManyFields();
+    const before = map.get(field);
+    this.#grow(key, value.length - (before ? before.length : -field.length));
+    map.set(field, value);
+    return true;
+  }
+
+  deleteField(key: string, field: string, only: Buffer | undefined): boolean {
+    const map = this.map(key);
+    const value = map?.get(field);
+    if (!map || !value || (only && !only.equals(value))) return false;
+    this.#grow(key, -value.length - field.length);
+    map.delete(field);
+    return true;
+  }
+
+  close(): void {
+    this.#sweep.cancel();
+    this.#entries.clear();
+    this.#bytes = 0;
+  }
+
+  #grow(key: string, bytes: number): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    if (bytes > 0) this.#makeRoom(bytes, 0);
+    entry.bytes += bytes;
+    this.#bytes += bytes;
+  }
+
+  #makeRoom(bytes: number, entries: number): void {
+    if (this.#hasRoom(bytes, entries)) return;
+    this.#endExpired();
+    if (!this.#hasRoom(bytes, entries)) throw new VmcpError('overloaded', 'too much is kept; try again later');
+  }
+
+  #hasRoom(bytes: number, entries: number): boolean {
+    return this.#bytes + bytes <= this.#limits.bytes && this.#entries.size + entries <= this.#limits.entries;
+  }
+
+  #endExpired(): void {
+    for (const key of this.#entries.keys()) this.entry(key);
+  }
+
+  #sweepLater(): Timer {
+    return this.#clock.after(SWEEP_MS, () => {
+      this.#endExpired();
+      this.#sweep = this.#sweepLater();
+    });
+  }
+}
+
+const sizeOf = (fields: Fields): number =>
+  [...fields].reduce((sum, [field, value]) => sum + field.length + value.length, 0);
