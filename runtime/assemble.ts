@@ -82,7 +82,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const tell = changeLog(log);
   const onChange = (): void => {
     offer.rebuild();
-    tell(seen(), offer.catalog().collisions);
+    tell(seen(), offer.catalog());
   };
   const answers = new ByteBudget(LIMITS.responseBytesTogether);
   const backends = new BackendSet({ clock, random, clientInfo, limits: LIMITS.backend, answers, onChange });

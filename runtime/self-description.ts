@@ -38,6 +38,8 @@ export const statusReport = (config: LiveConfig, backends: BackendSet, catalog: 
     ].toSorted((a, b) => compareText(a.name, b.name)),
     collisions: catalog.collisions.slice(0, LIMITS.reportedCollisions),
     collisionCount: catalog.collisions.length,
+    ...(catalog.unresolved.length > 0 && { unresolved: catalog.unresolved.slice(0, LIMITS.reportedCollisions) }),
+    ...(catalog.unmatched.length > 0 && { unmatched: catalog.unmatched.slice(0, LIMITS.reportedCollisions) }),
   };
 };
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LIST_KINDS } from './listed.ts';
 import type { StatusReport } from './status-report.ts';
 
 /** Free text of a process that is not trusted to be short. */
@@ -36,7 +37,15 @@ export const statusReportSchema: z.ZodType<StatusReport> = z.object({
     )
     .max(5000),
   collisions: z
-    .array(z.object({ name: text(1024), keptBy: name, lostBy: name }))
+    .array(z.object({ kind: z.enum(LIST_KINDS).exactOptional(), name: text(1024), keptBy: name, lostBy: name }))
     .transform((collisions) => collisions.slice(0, 100)),
   collisionCount: count.exactOptional(),
+  unresolved: z
+    .array(z.object({ name: text(1024), backends: z.array(name).transform((names) => names.slice(0, 100)) }))
+    .transform((unresolved) => unresolved.slice(0, 100))
+    .exactOptional(),
+  unmatched: z
+    .array(z.object({ workload: name, setting: z.enum(['filter', 'overrides']), tool: text(1024) }))
+    .transform((unmatched) => unmatched.slice(0, 100))
+    .exactOptional(),
 });

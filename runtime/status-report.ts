@@ -1,3 +1,5 @@
+import type { ListKind } from './listed.ts';
+
 /** Body of `GET /status` on the management port: what one process knows of itself. The operator merges those of all replicas. */
 export interface StatusReport {
   /** Version of the runtime. */
@@ -17,6 +19,10 @@ export interface StatusReport {
   readonly collisions: readonly CollisionReport[];
   /** How many there are; `collisions` names the first 100. */
   readonly collisionCount?: number;
+  /** Tool names that several backends have and that `conflictResolution: manual` leaves to nobody; the first 100. */
+  readonly unresolved?: readonly UnresolvedReport[];
+  /** Entries of `aggregation.tools[]` that no tool of a backend in use answers to; the first 100. */
+  readonly unmatched?: readonly UnmatchedReport[];
 }
 
 export interface BackendReport {
@@ -39,7 +45,20 @@ type Metadata = Readonly<Record<string, string>>;
 export type BackendStatus = 'ready' | 'degraded' | 'unavailable' | 'unauthenticated' | 'unknown';
 
 export interface CollisionReport {
+  /** Absent: tools. */
+  readonly kind?: ListKind;
   readonly name: string;
   readonly keptBy: string;
   readonly lostBy: string;
+}
+
+export interface UnresolvedReport {
+  readonly name: string;
+  readonly backends: readonly string[];
+}
+
+export interface UnmatchedReport {
+  readonly workload: string;
+  readonly setting: 'filter' | 'overrides';
+  readonly tool: string;
 }

@@ -30,11 +30,13 @@ const PROBLEM_TYPES: ReadonlySet<string> = new Set([
   'ConfigOverridden',
   'ConfigRefused',
   'NamesCollide',
+  'NamesUnresolved',
   'NeedsCluster',
   'OidcConfigIgnored',
   'PoliciesNotEnforced',
   'SessionsNotDurable',
   'StaticBackendsIgnored',
+  'ToolsUnmatched',
   'UnknownStaticBackend',
 ]);
 

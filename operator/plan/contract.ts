@@ -4,6 +4,7 @@ import {
   type BackendsInput,
   type ConfigInput,
   STARTUP_KEYS,
+  aggregationSchema,
   backendsFileSchema,
   formatProblem,
   loadConfig,
@@ -123,6 +124,19 @@ export const foundIn = (files: ConfigFiles): FoundBackends => {
   const { backends = [], withheld = [] } = value as Partial<FoundBackends>;
   return { backends, withheld };
 };
+
+/** What a rendered `config.yaml` says about the tools of a backend; undefined if it says nothing, or somebody edited it. */
+export const foundToolsIn = (files: ConfigFiles, workload: string): FoundTools | undefined => {
+  const { aggregation } = valueOf(files['config.yaml']) as { readonly aggregation?: unknown };
+  const { data } = aggregationSchema.safeParse(aggregation);
+  return data?.tools?.find((each) => each.workload === workload);
+};
+
+export interface FoundTools {
+  readonly excludeAll?: boolean | undefined;
+  readonly filter?: readonly string[] | undefined;
+  readonly overrides?: Readonly<Record<string, unknown>> | undefined;
+}
 
 /** Files we rendered; one that somebody else broke counts as empty. */
 const valueOf = (text: string | undefined): Value => {

@@ -14,6 +14,7 @@ export interface ResolvedReference extends Reference {
  */
 const SUBJECTS: Readonly<Record<string, string>> = {
   MCPGroup: 'Group',
+  MCPToolConfig: 'ToolConfig',
 };
 
 const isLookedUp = (kind: string): boolean => Object.hasOwn(SUBJECTS, kind);

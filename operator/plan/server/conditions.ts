@@ -6,7 +6,7 @@ import { hasStaticBackends } from './backends.ts';
 import { type Phase, notLoggedIn, refusalText, withoutLogin } from './phase.ts';
 import { overriddenKeys } from './precedence.ts';
 import { isRoutable } from './reports.ts';
-import type { Situation } from './situation.ts';
+import { type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
 import { sourceOf } from './spec.ts';
 
 /** `docs/status.md` lists types and reasons. Facts are always there, problems only while they exist (decisions "Conditions"). */
@@ -20,16 +20,7 @@ export const serverConditions = (situation: Situation, phase: Phase): readonly P
     : []),
 ];
 
-/** Pods serve, and this process has not asked one yet: what status said of them stays, so that a restart causes no write. */
-const isAwaitingReports = ({ pods, reports: { reachable, unreachable } }: Situation): boolean =>
-  pods.isServing && reachable === 0 && unreachable.length === 0;
-
-const REPORTED_PROBLEMS: readonly string[] = ['NamesCollide', 'ConfigRefused'];
-
-const conditionsBefore = ({ bundle: { server } }: Situation): readonly PlannedCondition[] => {
-  const status = server['status'] as { readonly conditions?: readonly PlannedCondition[] } | undefined;
-  return (status?.conditions ?? []).map(({ type, status, reason, message }) => ({ type, status, reason, message }));
-};
+const REPORTED_PROBLEMS: readonly string[] = ['NamesCollide', 'NamesUnresolved', 'ToolsUnmatched', 'ConfigRefused'];
 
 type Fact = (situation: Situation, phase: Phase) => PlannedCondition;
 type Problem = (situation: Situation) => PlannedCondition | undefined;
@@ -138,13 +129,38 @@ const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings }) => 
 
 const namesCollide: Problem = ({ reports: { collisions, collisionCount } }) => {
   if (collisions.length === 0) return undefined;
-  const lost = collisions.map(({ name, keptBy, lostBy }) => `${name}: kept by ${keptBy}, lost by ${lostBy}`);
-  if (collisionCount > lost.length) lost.push(`and ${collisionCount - lost.length} more`);
-  return problem(
-    'NamesCollide',
-    'NameTaken',
-    `${lost.join('; ')}; rename one with config.aggregation.tools[].overrides`,
+  const lost = collisions.map(
+    ({ kind = 'tools', name, keptBy, lostBy }) => `${KIND_WORDS[kind]}${name}: kept by ${keptBy}, lost by ${lostBy}`,
   );
+  if (collisionCount > lost.length) lost.push(`and ${collisionCount - lost.length} more`);
+  const isAboutTools = collisions.some(({ kind = 'tools' }) => kind === 'tools');
+  const remedy = isAboutTools
+    ? 'rename one with config.aggregation.tools[].overrides'
+    : 'rename one where its server defines it';
+  return problem('NamesCollide', 'NameTaken', `${lost.join('; ')}; ${remedy}`);
+};
+
+const KIND_WORDS = {
+  tools: '',
+  prompts: 'prompt ',
+  resources: 'resource ',
+  resourceTemplates: 'resource template ',
+} as const;
+
+/** Decisions: of what `manual` leaves open nobody has the name. */
+const namesUnresolved: Problem = ({ reports: { unresolved } }) => {
+  if (unresolved.length === 0) return undefined;
+  const each = unresolved.map(({ name, backends }) => `${name}: withheld from ${backends.join(', ')}`);
+  const message = `${each.join('; ')}; rename all but one with config.aggregation.tools[].overrides`;
+  return problem('NamesUnresolved', 'OverrideMissing', message);
+};
+
+/** A name may be misspelt, or its tool may have gone. */
+const toolsUnmatched: Problem = ({ reports: { unmatched } }) => {
+  if (unmatched.length === 0) return undefined;
+  const each = unmatched.map(({ workload, setting, tool }) => `${workload}: ${setting} names ${tool}`);
+  const message = `the backend has no such tool: ${each.join('; ')}; correct the name, or remove it`;
+  return problem('ToolsUnmatched', 'NoSuchTool', message);
 };
 
 /** Decisions "Where the spec can be read two ways": accepted, ignored, told. */
@@ -184,5 +200,7 @@ const PROBLEMS: readonly Problem[] = [
   policiesNotEnforced,
   sessionsNotDurable,
   namesCollide,
+  namesUnresolved,
+  toolsUnmatched,
   configRefused,
 ];

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../object.ts';
 import type { FilesInput } from '../contract.ts';
 import type { Settings } from '../settings.ts';
+import { type AggregationInput, aggregation } from './aggregation.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
 import { serviceHosts } from './names.ts';
@@ -8,9 +9,8 @@ import { type BackendConfigEntry, type FoundBackends, type ServerSpec, sourceOf,
 
 type Value = Readonly<Record<string, unknown>>;
 
-export interface ConfigInput {
+export interface ConfigInput extends AggregationInput {
   readonly server: KubeObject;
-  readonly spec: ServerSpec;
   readonly settings: Settings;
   readonly backends: readonly PlannedBackend[];
   /** The Service as the cluster knows it: its load balancer may have names. */
@@ -25,6 +25,7 @@ const configValue = (input: ConfigInput): Value => {
     ...passedOn,
     name: spec.config?.name ?? server.metadata.name,
     groupRef: spec.groupRef.name,
+    aggregation: aggregation(input),
     incomingAuth: incomingAuth(spec),
     outgoingAuth: outgoingAuth(spec),
     backends: hasStaticBackends(spec) ? rendered(input.backends) : undefined,

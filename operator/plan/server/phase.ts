@@ -1,6 +1,6 @@
 import type { Rendering } from './render.ts';
 import { isRoutable } from './reports.ts';
-import type { BackendView, Situation } from './situation.ts';
+import { type BackendView, type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
 
 /** spec: status.phase, with what the condition `Ready` says about it. */
 export interface Phase {
@@ -69,6 +69,16 @@ const backendsNotRoutable: Rule = ({ backends }) => {
   return { phase: 'Degraded', reason: 'BackendsNotRoutable', message };
 };
 
+/** Decisions "`manual`, a conflict left over". */
+const namesUnresolved: Rule = (situation) => {
+  const { unresolved } = situation.reports;
+  const wasSo =
+    isAwaitingReports(situation) && conditionsBefore(situation).some(({ type }) => type === 'NamesUnresolved');
+  if (unresolved.length === 0 && !wasSo) return undefined;
+  const message = 'tools are withheld because several backends have their names: see the condition NamesUnresolved';
+  return { phase: 'Degraded', reason: 'NamesUnresolved', message };
+};
+
 const RULES: readonly Rule[] = [
   nothingAccepted,
   scaledToZero,
@@ -77,6 +87,7 @@ const RULES: readonly Rule[] = [
   nothingReported,
   newestRefused,
   backendsNotRoutable,
+  namesUnresolved,
 ];
 
 const ready = ({ backends }: Situation): Phase => ({

@@ -41,7 +41,7 @@ export const render = (bundle: ServerBundle, input: SpecInput, { settings, contr
   const group = bundle.groups.get(spec.groupRef.name) ?? { group: undefined, members: [] };
   const backends = backendsOf(input, group, { settings, contract });
   const { server, children } = bundle;
-  const rendered = contract.filesOf(filesInput({ server, spec, settings, backends, service: children.service }));
+  const rendered = contract.filesOf(filesInput({ ...input, server, settings, backends, service: children.service }));
   // Fields first: they say what the user wrote, the files only what became of it.
   const written = [...contract.unsupportedFields('VirtualMCPServer', spec), ...staticRefusals(spec, settings)];
   const refusals: readonly Refusal[] = written.length > 0 ? written : rendered.refusals;

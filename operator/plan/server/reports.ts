@@ -1,4 +1,11 @@
-import type { BackendReport, BackendStatus, CollisionReport, StatusReport } from '../../../runtime/status-report.ts';
+import type {
+  BackendReport,
+  BackendStatus,
+  CollisionReport,
+  StatusReport,
+  UnmatchedReport,
+  UnresolvedReport,
+} from '../../../runtime/status-report.ts';
 import { statusReportSchema } from '../../../runtime/status-report-schema.ts';
 import type { PodReports } from '../../read/source.ts';
 
@@ -14,6 +21,8 @@ export interface MergedReports {
   readonly collisions: readonly CollisionReport[];
   /** Collisions of the replica that has most, those that are not named included. */
   readonly collisionCount: number;
+  readonly unresolved: readonly UnresolvedReport[];
+  readonly unmatched: readonly UnmatchedReport[];
   /** Why pods do not serve the newest config, by pod name. */
   readonly refused: ReadonlyMap<string, readonly string[]>;
 }
@@ -35,8 +44,10 @@ export const mergeReports = (reports: PodReports): MergedReports => {
     unreachable: asked.map(([pod]) => pod).filter((pod) => !told.has(pod)),
     backends: mergeBackends(views),
     toolCount: Math.max(0, ...views.map(({ toolCount }) => toolCount)),
-    collisions: mergeCollisions(views),
+    collisions: merged(views, ({ collisions }) => collisions),
     collisionCount: Math.max(0, ...views.map(({ collisions, collisionCount }) => collisionCount ?? collisions.length)),
+    unresolved: merged(views, ({ unresolved }) => unresolved ?? []),
+    unmatched: unmatchedEverywhere(views),
     refused: new Map(
       answered.flatMap(({ pod, report }) =>
         report.config.refused === undefined ? [] : [[pod, report.config.refused]],
@@ -91,7 +102,16 @@ const mergeBackend = (views: readonly BackendReport[]): BackendReport => {
 
 const NOBODY: BackendReport = { name: '', status: 'unknown', consecutiveFailures: 0, toolCount: 0 };
 
-const mergeCollisions = (views: readonly StatusReport[]): readonly CollisionReport[] => {
-  const byText = new Map(views.flatMap(({ collisions }) => collisions).map((each) => [JSON.stringify(each), each]));
-  return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, collision]) => collision);
+/** What any of them says, each once. */
+const merged = <T>(views: readonly StatusReport[], listOf: (view: StatusReport) => readonly T[]): readonly T[] => {
+  const byText = new Map(views.flatMap(listOf).map((each) => [JSON.stringify(each), each]));
+  return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
+};
+
+/** A replica that is behind may miss a tool that the others have seen: only what all of them miss is missing. */
+const unmatchedEverywhere = (views: readonly StatusReport[]): readonly UnmatchedReport[] => {
+  const texts = views.map((view) => new Set((view.unmatched ?? []).map((each) => JSON.stringify(each))));
+  return merged(views, ({ unmatched }) => unmatched ?? []).filter((each) =>
+    texts.every((known) => known.has(JSON.stringify(each))),
+  );
 };

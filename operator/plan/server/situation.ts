@@ -1,5 +1,6 @@
 import type { BackendReport } from '../../../runtime/status-report.ts';
 import type { KubeObject } from '../../object.ts';
+import type { PlannedCondition } from '../plan.ts';
 import type { PodReports } from '../../read/source.ts';
 import type { ServerBundle } from './bundle.ts';
 import type { Settings } from '../settings.ts';
@@ -94,4 +95,13 @@ const lastReported = (server: KubeObject): ReadonlyMap<string, BackendReport> | 
   const status = server['status'] as { readonly discoveredBackends?: readonly BackendReport[] } | undefined;
   const known = status?.discoveredBackends;
   return known === undefined ? undefined : new Map(known.map((each) => [each.name, { ...each, toolCount: 0 }]));
+};
+
+/** Pods serve, and this process has not asked one yet: what status said of them stays, so that a restart causes no write. */
+export const isAwaitingReports = ({ pods, reports: { reachable, unreachable } }: Situation): boolean =>
+  pods.isServing && reachable === 0 && unreachable.length === 0;
+
+export const conditionsBefore = ({ bundle: { server } }: Situation): readonly PlannedCondition[] => {
+  const status = server['status'] as { readonly conditions?: readonly PlannedCondition[] } | undefined;
+  return (status?.conditions ?? []).map(({ type, status, reason, message }) => ({ type, status, reason, message }));
 };

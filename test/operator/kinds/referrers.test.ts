@@ -42,6 +42,7 @@ test('what a kind reads of others follows from the references of its schema', ()
   assert.deepEqual(mcpServerEntry().reads, ['MCPGroup']);
   assert.deepEqual(virtualMcpServer().reads, [
     'MCPGroup',
+    'MCPToolConfig',
     'MCPServer',
     'MCPRemoteProxy',
     'MCPServerEntry',

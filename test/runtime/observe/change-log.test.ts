@@ -5,16 +5,38 @@ import { startBackend } from '../../fixtures/backend.ts';
 import { openSession } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
+const NOTHING = { collisions: [], unresolved: [], unmatched: [] };
+
 test('of many lost names the log tells 100 and how many more there are, once', () => {
   const lines: [object, string][] = [];
   const keep = (fields: object, text: string) => void lines.push([fields, text]);
   const log: Log = { debug: keep, info: keep, warn: keep, error: keep, setLevel: () => {}, setFields: () => {} };
   const tell = changeLog(log);
   const lost = Array.from({ length: 250 }, (_, index) => ({ name: `t${index}`, keptBy: 'a', lostBy: 'b' }));
-  tell([], lost);
-  tell([], lost);
+  tell([], { ...NOTHING, collisions: lost });
+  tell([], { ...NOTHING, collisions: lost });
   assert.equal(lines.length, 101);
-  assert.deepEqual(lines.at(-1), [{ count: 150 }, 'more tools withheld, their names are taken']);
+  assert.deepEqual(lines.at(-1), [{ count: 150 }, 'more withheld, their names are taken']);
+});
+
+test('what names nothing, and what nobody may have, is told once, and again when it comes back', () => {
+  const lines: [object, string][] = [];
+  const keep = (fields: object, text: string) => void lines.push([fields, text]);
+  const tell = changeLog({ debug: keep, info: keep, warn: keep, error: keep, setLevel: () => {}, setFields: () => {} });
+  const unresolved = [{ name: 't', backends: ['a', 'b'] }];
+  const unmatched = [{ workload: 'a', setting: 'filter', tool: 'x' }];
+  tell([], { collisions: [{ kind: 'resources', name: 'x:1', keptBy: 'a', lostBy: 'b' }], unresolved, unmatched });
+  tell([], { ...NOTHING, unresolved });
+  tell([], { ...NOTHING, unmatched });
+  assert.deepEqual(
+    lines.map(([, text]) => text),
+    [
+      'resource withheld, its URI is taken',
+      'tools withheld, no override decides who has the name',
+      'setting without effect, the backend has no such tool',
+      'setting without effect, the backend has no such tool',
+    ],
+  );
 });
 
 test('of many lost names the status tells 100 and the number of all', async () => {
