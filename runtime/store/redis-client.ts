@@ -22,6 +22,7 @@ export const connectRedis = async (settings: RedisSettings, signal: AbortSignal)
   try {
     if (signal.aborted) throw signal.reason;
     await client.connect();
+    await client.ping();
     // By hand: left to the library, a number that the server does not have would mean database 0.
     if (settings.db > 0 && !settings.isCluster) await client.select(settings.db);
     return client;
@@ -46,6 +47,8 @@ const clientFor = async (settings: RedisSettings): Promise<RedisClient> => {
     maxRetriesPerRequest: null,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
+    // Tells a master from a replica, and needs the right to INFO. Elsewhere a PING says what there is to say.
+    enableReadyCheck: settings.sentinel !== undefined,
   };
   if (settings.isCluster) return clusterOf(settings, options);
   const once = { ...options, lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null };

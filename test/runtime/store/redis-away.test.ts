@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import type { Store } from '../../../runtime/store/store.ts';
+import { until } from '../../cluster/until.ts';
+import {
+  noRedis,
+  startRedis,
+  startRedisCluster,
+  startSentinel,
+  type TestCertificates,
+  testCertificates,
+  type TestRedis,
+} from '../../fixtures/redis.ts';
+import { hasCode } from './has-code.ts';
+import { onRedis, tlsWith } from './stores.ts';
+
+const soon = { timeoutMs: 10_000, intervalMs: 10 };
+const isAway = hasCode('store_unavailable');
+const toClose: { readonly close?: () => Promise<void>; readonly stop?: () => Promise<void> }[] = [];
+const kept = <T extends (typeof toClose)[number]>(each: T): T => {
+  toClose.unshift(each);
+  return each;
+};
+const closeAll = async (): Promise<void> => {
+  for (const each of toClose.splice(0)) await (each.close ?? each.stop)?.();
+};
+const untilState = (store: Store, state: string): Promise<true> =>
+  until(state, async () => (store.state() === state ? true : undefined), soon);
+const took = async (work: () => Promise<unknown>): Promise<number> => {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+};
+
+describe('a Redis that goes away', { skip: noRedis }, () => {
+  afterEach(closeAll);
+
+  test('is missed at once, and is used again within 2 s of its return', async () => {
+    const redis = kept(await startRedis());
+    const { store, transitions } = onRedis([redis.address]);
+    kept(store);
+    await store.firstAnswer;
+    const heard: string[] = [];
+    await store.subscribe('news', (message) => void heard.push(message.toString())).isLive;
+    await store.set('key', Buffer.from('x'), 60_000);
+
+    await redis.kill();
+    const refusedMs = await took(() => assert.rejects(store.get('key'), isAway));
+    assert.ok(refusedMs < 200, `${refusedMs} ms`);
+    await untilState(store, 'down');
+    await assert.rejects(store.publish('news', Buffer.from('lost')), isAway);
+
+    await redis.start();
+    const healedMs = await took(() => untilState(store, 'up'));
+    assert.ok(healedMs < 2_000, `${healedMs} ms`);
+    assert.equal(await store.get('key'), undefined);
+    await store.publish('news', Buffer.from('again'));
+    await until('the message', async () => (heard.length > 0 ? true : undefined), soon);
+    assert.deepEqual(heard, ['again']);
+    assert.deepEqual(
+      transitions.map(({ state }) => state),
+      ['up', 'down', 'up'],
+    );
+  });
+
+  test('fails the calls that wait for it', async () => {
+    const redis = kept(await startRedis());
+    const store = kept(onRedis([redis.address], { times: { connectMs: 500, commandMs: 5_000, pingMs: 60_000 } }).store);
+    await store.firstAnswer;
+    redis.freeze();
+    const waiting = [store.get('a'), store.take('b'), store.publish('c', Buffer.from('x'))];
+    const refused = Promise.all(waiting.map((each) => assert.rejects(each, isAway)));
+    await redis.kill();
+    assert.ok((await took(() => refused)) < 1_000);
+  });
+
+  test('that keeps its connections and says nothing is missed within the deadline of a call', async () => {
+    const redis = kept(await startRedis());
+    const { store, transitions } = onRedis([redis.address], {
+      times: { connectMs: 300, commandMs: 200, pingMs: 60_000 },
+    });
+    kept(store);
+    await store.firstAnswer;
+    redis.freeze();
+    assert.ok((await took(() => assert.rejects(store.get('a'), isAway))) < 1_000);
+    assert.equal(store.state(), 'down');
+    assert.ok((await took(() => assert.rejects(store.get('a'), isAway))) < 50);
+    redis.thaw();
+    await untilState(store, 'up');
+    assert.deepEqual(
+      transitions.map(({ reason }) => reason),
+      ['', 'no answer in time', ''],
+    );
+  });
+
+  test('that falls silent is missed without any call', async () => {
+    const redis = kept(await startRedis());
+    const store = kept(onRedis([redis.address], { times: { connectMs: 300, commandMs: 100, pingMs: 50 } }).store);
+    await store.firstAnswer;
+    redis.freeze();
+    await untilState(store, 'down');
+    redis.thaw();
+    await untilState(store, 'up');
+  });
+
+  test('was not there at the start: one line in the log, and it is used as soon as it comes', async () => {
+    const redis = kept(await startRedis());
+    await redis.kill();
+    const { store, transitions } = onRedis([redis.address]);
+    kept(store);
+    await assert.rejects(store.get('key'), isAway);
+    const subscription = store.subscribe('news', () => {});
+    await until('the line', async () => (transitions.length > 0 ? true : undefined), soon);
+    await redis.start();
+    await store.firstAnswer;
+    await subscription.isLive;
+    assert.deepEqual(transitions, [
+      { state: 'down', reason: 'ECONNREFUSED' },
+      { state: 'up', reason: '' },
+    ]);
+  });
+});
+
+describe('how one gets into a Redis', { skip: noRedis }, () => {
+  afterEach(closeAll);
+
+  test('the password is read at every connect', async () => {
+    const redis = kept(await startRedis({ password: 'right' }));
+    let password = 'wrong';
+    const { store, transitions } = onRedis([redis.address], { password: async () => password });
+    kept(store);
+    await until('the refusal', async () => (transitions.length > 0 ? true : undefined), soon);
+    assert.deepEqual(transitions, [{ state: 'down', reason: 'WRONGPASS' }]);
+    await assert.rejects(store.get('key'), isAway);
+    password = 'right';
+    await store.firstAnswer;
+    await store.set('key', Buffer.from('x'), 60_000);
+  });
+
+  test('without its password it is away, and the reason says so', async () => {
+    const redis = kept(await startRedis({ password: 'right' }));
+    const { store, transitions } = onRedis([redis.address]);
+    kept(store);
+    await until('the refusal', async () => (transitions.length > 0 ? true : undefined), soon);
+    assert.equal(transitions[0]?.reason, 'NOAUTH');
+  });
+
+  test('a user with rights on its prefix alone is enough', async () => {
+    const redis = kept(
+      await startRedis({
+        lines: [
+          'user default off',
+          'user vmcp on >secret ~test:* &test:* +@read +@write +@pubsub +@scripting +@connection',
+        ],
+      }),
+    );
+    const store = kept(onRedis([redis.address], { username: 'vmcp', password: async () => 'secret' }).store);
+    await store.firstAnswer;
+    await store.createMap('map', new Map([['a', Buffer.from('1')]]), 60_000);
+    assert.equal((await store.readMap('map', 1_000))?.size, 1);
+    await store.subscribe('news', () => {}).isLive;
+    await store.publish('news', Buffer.from('x'));
+  });
+
+  test('keys lie in the database that is named, and in no other', async () => {
+    const redis = kept(await startRedis());
+    const store = kept(onRedis([redis.address], { db: 5 }).store);
+    await store.firstAnswer;
+    await store.set('key', Buffer.from('x'), 60_000);
+    assert.equal(await redis.command('-n', '5', 'KEYS', '*'), 'test:key');
+    assert.equal(await redis.command('-n', '0', 'KEYS', '*'), '');
+  });
+
+  test('a database that the server does not have is not taken for another', async () => {
+    const redis = kept(await startRedis());
+    const { store, transitions } = onRedis([redis.address], { db: 4_711 });
+    kept(store);
+    await until('the refusal', async () => (transitions.length > 0 ? true : undefined), soon);
+    assert.deepEqual(transitions, [{ state: 'down', reason: 'ERR' }]);
+  });
+});
+
+describe('a Redis behind TLS', { skip: noRedis }, () => {
+  let certificates: TestCertificates;
+  let redis: TestRedis;
+  before(async () => {
+    certificates = await testCertificates();
+    redis = await startRedis({ tls: certificates });
+  });
+  afterEach(closeAll);
+  after(async () => {
+    await redis.stop();
+    await certificates.remove();
+  });
+
+  test('is trusted when the given authority signed it', async () => {
+    const store = kept(onRedis([redis.address], { tls: tlsWith(certificates.caFile) }).store);
+    await store.firstAnswer;
+    await store.set('key', Buffer.from('x'), 60_000);
+    const byName = redis.address.replace('127.0.0.1', 'localhost');
+    await kept(onRedis([byName], { tls: tlsWith(certificates.caFile) }).store).firstAnswer;
+  });
+
+  test('is not trusted otherwise, unless told to', async () => {
+    const { store, transitions } = onRedis([redis.address], { tls: tlsWith(undefined) });
+    kept(store);
+    await until('the refusal', async () => (transitions.length > 0 ? true : undefined), soon);
+    assert.match(transitions[0]?.reason ?? '', /CERT|SIGNATURE/);
+    await kept(onRedis([redis.address], { tls: tlsWith(undefined, true) }).store).firstAnswer;
+  });
+
+  test('an authority that cannot be read keeps it away', async () => {
+    const { store, transitions } = onRedis([redis.address], { tls: tlsWith('/nowhere/ca.crt') });
+    kept(store);
+    await until('the refusal', async () => (transitions.length > 0 ? true : undefined), soon);
+    assert.deepEqual(transitions, [{ state: 'down', reason: 'ENOENT' }]);
+  });
+});
+
+describe('several Redis servers', { skip: noRedis }, () => {
+  afterEach(closeAll);
+
+  test('a store found through Sentinel follows the master', async () => {
+    const set = kept(await startSentinel());
+    const { store, transitions } = onRedis([set.sentinel.address], {
+      sentinel: { masterName: 'main', username: undefined, password: async () => undefined, tls: undefined },
+    });
+    kept(store);
+    await store.firstAnswer;
+    await store.set('key', Buffer.from('x'), 60_000);
+    await until(
+      'the copy',
+      async () => ((await set.replica.command('KEYS', '*')) === 'test:key' ? true : undefined),
+      soon,
+    );
+    await set.master.kill();
+    await untilState(store, 'down');
+    await until('the new master', async () => ((await store.get('key')) ? true : undefined), { timeoutMs: 20_000 });
+    await untilState(store, 'up');
+    await store.set('key', Buffer.from('y'), 60_000);
+    assert.equal(await set.replica.command('GET', 'test:key'), 'y');
+    assert.deepEqual(
+      transitions.map(({ state }) => state),
+      ['up', 'down', 'up'],
+    );
+  });
+
+  test('a node of a cluster that goes away takes only its own keys with it', async () => {
+    const cluster = kept(await startRedisCluster());
+    const [first] = cluster.nodes;
+    for (const node of cluster.nodes) await node.command('CONFIG', 'SET', 'cluster-require-full-coverage', 'no');
+    const store = kept(onRedis(cluster.addresses, { isCluster: true }).store);
+    await store.firstAnswer;
+    const keys = Array.from({ length: 30 }, (_, at) => `key:${at}`);
+    await Promise.all(keys.map((key) => store.set(key, Buffer.from('x'), 60_000)));
+    const lost = (await first?.command('KEYS', '*'))?.split('\n') ?? [];
+    assert.ok(lost.length > 0 && lost.length < 30);
+    await first?.kill();
+    const stays = keys.filter((key) => !lost.includes(`test:${key}`));
+    await until(
+      'the rest',
+      async () => (await Promise.all(stays.map((key) => store.get(key)))).every(Boolean) || undefined,
+      soon,
+    );
+    for (const gone of lost.slice(0, 1)) await assert.rejects(store.get(gone.slice('test:'.length)), isAway);
+  });
+});
