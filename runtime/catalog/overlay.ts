@@ -1,7 +1,7 @@
 import type { Caller } from '../call.ts';
 import type { OfferedBackend } from './offer.ts';
 
-/** What backends that list only with a caller's credential offer to that caller. The same value as long as it is the same. */
+/** What backends that list only with a caller's credential offer to that caller: the same value until it is listed again. */
 export type Overlay = readonly OfferedBackend[];
 
 export interface OverlayDeps {
@@ -35,9 +35,9 @@ export const overlays = (
 ): ((caller: Caller) => Overlay | Promise<Overlay> | undefined) => {
   // Maps keep the order of insertion: the first key is the caller who has not asked for longest.
   const known = new Map<string, Remembered>();
-  const refresh = (key: string, entry: Remembered, listing: Promise<Overlay>): Promise<Overlay> => {
-    const refreshing = listing
-      .then((overlay) => {
+  const refresh = (key: string, entry: Remembered, caller: Caller): Promise<Overlay> | undefined => {
+    const refreshing = list(caller)
+      ?.then((overlay) => {
         Object.assign(entry, { overlay, listedAt: now() });
         return overlay;
       })
@@ -46,9 +46,9 @@ export const overlays = (
         throw error;
       })
       .finally(() => delete entry.refreshing);
-    entry.refreshing = refreshing;
-    // Whoever waits hears of a failure; while the last good one is served, nobody does, and the next one to ask tries again.
-    refreshing.catch(() => {});
+    if (refreshing) entry.refreshing = refreshing;
+    // Whoever waits hears of a failure; while the last good one is served nobody does, and the next one to ask tries again.
+    refreshing?.catch(() => {});
     return refreshing;
   };
   return (caller) => {
@@ -56,25 +56,12 @@ export const overlays = (
     const key = JSON.stringify([caller.issuer, caller.subject]);
     const entry = known.get(key) ?? { listedAt: 0 };
     const ageMs = now() - entry.listedAt;
-    const lastGood = ageMs < 2 * bounds.ttlMs ? entry.overlay : undefined;
-    if (!lastGood || ageMs >= bounds.ttlMs) {
-      const listing = entry.refreshing ?? start(list, caller, (listed) => refresh(key, entry, listed));
-      if (!listing) return undefined;
-      remember(known, key, entry, bounds.callers);
-      return lastGood ?? listing;
-    }
+    const isFresh = entry.overlay !== undefined && ageMs < bounds.ttlMs;
+    const refreshing = isFresh ? undefined : (entry.refreshing ?? refresh(key, entry, caller));
+    if (!isFresh && !refreshing) return undefined;
     remember(known, key, entry, bounds.callers);
-    return lastGood;
+    return ageMs < 2 * bounds.ttlMs ? (entry.overlay ?? refreshing) : refreshing;
   };
-};
-
-const start = (
-  list: OverlayDeps['list'],
-  caller: Caller,
-  begun: (listing: Promise<Overlay>) => Promise<Overlay>,
-): Promise<Overlay> | undefined => {
-  const listing = list(caller);
-  return listing && begun(listing);
 };
 
 const remember = (known: Map<string, Remembered>, key: string, entry: Remembered, atMost: number): void => {
