@@ -54,7 +54,7 @@ const mapsOn = (
     if (map && ttlMs !== undefined) shelf.touch(key, ttlMs);
     return map && new Map([...map].map(([field, value]) => [field, copyOf(value)]));
   },
-  setField: async (key, field, value) => shelf.setField(key, field, copyOf(value)),
+  setField: async (key, field, value, maxFields) => shelf.setField(key, field, copyOf(value), maxFields),
   setFieldIfAbsent: async (key, field, value) => {
     const kept = shelf.map(key)?.get(field);
     if (kept) return copyOf(kept);

@@ -96,9 +96,9 @@ const mapsIn = (
       if (ttlMs > 0) checkBounds({ key: keyOf(name), ttlMs });
       return fieldsOf(await run(scripts.READ_MAP, name, [Math.ceil(ttlMs)]));
     },
-    setField: async (name, field, value) => {
+    setField: async (name, field, value, maxFields = STORE_LIMITS.fields) => {
       checkBounds({ key: keyOf(name), value });
-      const answer = await run(scripts.SET_FIELD, name, [field, value, STORE_LIMITS.fields]);
+      const answer = await run(scripts.SET_FIELD, name, [field, value, Math.min(maxFields, STORE_LIMITS.fields)]);
       if (answer === -1) throw tooManyFields();
       return answer === 1;
     },

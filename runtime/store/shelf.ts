@@ -72,11 +72,11 @@ export class Shelf {
     return entry !== undefined;
   }
 
-  setField(key: string, field: string, value: Buffer): boolean {
+  setField(key: string, field: string, value: Buffer, maxFields: number = STORE_LIMITS.fields): boolean {
     checkBounds({ key, value });
     const map = this.map(key);
     if (!map) return false;
-    if (!map.has(field) && map.size >= STORE_LIMITS.fields) throw tooManyFields();
+    if (!map.has(field) && map.size >= Math.min(maxFields, STORE_LIMITS.fields)) throw tooManyFields();
     const before = map.get(field);
     this.#grow(key, value.length - (before ? before.length : -field.length));
     map.set(field, value);

@@ -33,8 +33,8 @@ export interface Store extends StoreMessages {
   readonly createMap: (key: string, fields: Fields, ttlMs: number) => Promise<boolean>;
   /** All fields; with `ttlMs` its life begins anew. Undefined: it is gone. */
   readonly readMap: (key: string, ttlMs?: number) => Promise<Fields | undefined>;
-  /** False: the map is gone, and is not made anew. */
-  readonly setField: (key: string, field: string, value: Buffer) => Promise<boolean>;
+  /** False: the map is gone, and is not made anew. Throws `overloaded` when a new field would make it more than `maxFields`. */
+  readonly setField: (key: string, field: string, value: Buffer, maxFields?: number) => Promise<boolean>;
   /** What the field holds afterwards: of many that set at once, the first wins. Undefined: the map is gone. */
   readonly setFieldIfAbsent: (key: string, field: string, value: Buffer) => Promise<Buffer | undefined>;
   /** With `only`, not when the field holds something else by now. False: nothing was deleted. */
@@ -86,5 +86,4 @@ const outOfBounds = (what: string): VmcpError =>
 export const storeUnavailable = (detail: string): VmcpError =>
   new VmcpError('store_unavailable', 'the session store does not answer; try again', { detail });
 
-export const tooManyFields = (): VmcpError =>
-  new VmcpError('overloaded', `more than ${STORE_LIMITS.fields} things are kept for one session`);
+export const tooManyFields = (): VmcpError => new VmcpError('overloaded', 'too much is kept for one session');

@@ -1,0 +1,100 @@
+import { VmcpError } from '../errors.ts';
+import { decodeMessage, encodeMessage, MAX_PAYLOAD_BYTES, type ReplicaMessage } from './replica-message.ts';
+import type { Store, Subscription } from './store.ts';
+
+type Heard<K extends ReplicaMessage['kind']> = Extract<ReplicaMessage, { readonly kind: K }>;
+
+/** What the edge does on hearing of each. All are called for messages of this replica too, and must not throw. */
+export interface ReplicaListeners {
+  /** The receiver checks that it asked this in this session. */
+  readonly answered: (answer: Heard<'answer'>) => void;
+  readonly sessionEnded: (session: string) => void;
+  /** `requestId` is JSON text. */
+  readonly requestCancelled: (session: string, requestId: Buffer) => void;
+}
+
+/** Between replicas. What is sent may throw VmcpError `store_unavailable`; what is lost in an outage stays lost. */
+export interface ReplicaMessages {
+  /** Resolves when this replica hears what others tell it. */
+  readonly isLive: Promise<void>;
+  /** An id for a request to the client, that tells any replica who waits for its answer. */
+  readonly newAskId: () => string;
+  /** Whether this replica gave out the id; then there is nothing to send. */
+  readonly isOwnAskId: (askId: string) => boolean;
+  /** Takes the client's answer to the replica that asked. False: the id is none that a replica gave out. */
+  readonly sendAnswer: (answer: Omit<Heard<'answer'>, 'kind'>) => Promise<boolean>;
+  readonly announceEnd: (session: string) => Promise<void>;
+  readonly announceCancel: (session: string, requestId: Buffer) => Promise<void>;
+  /** To the replica that holds the client's open stream, if any does. */
+  readonly sendToStream: (session: string, message: Buffer) => Promise<void>;
+  /** This replica holds the client's open stream. */
+  readonly listenForStream: (session: string, listener: (message: Buffer) => void) => Subscription;
+  readonly close: () => void;
+}
+
+const ALL = 'replicas';
+const replicaChannel = (replica: string): string => `replica:${replica}`;
+const streamChannel = (session: string): string => `stream:{${session}}`;
+
+/** `<replica>-<number>`: what a client sends back becomes a channel name, so nothing else is taken. */
+const ASK_ID = /^(?<replica>[a-z0-9]{16,32})-[0-9]{1,15}$/;
+
+export const replicaMessages = (
+  store: Store,
+  listeners: ReplicaListeners,
+  /** 16 to 32 lower-case letters and digits, at random. */
+  replica: string,
+): ReplicaMessages => {
+  let asked = 0;
+  const hear = (bytes: Buffer): void => {
+    const message = decodeMessage(bytes);
+    if (message) dispatch(message, listeners);
+  };
+  const subscriptions = [ALL, replicaChannel(replica)].map((channel) => store.subscribe(channel, hear));
+  const send = async (channel: string, message: ReplicaMessage): Promise<void> => {
+    if ('payload' in message && message.payload.length > MAX_PAYLOAD_BYTES) {
+      throw new VmcpError('body_too_large', `more than ${MAX_PAYLOAD_BYTES} bytes cannot be sent to another replica`);
+    }
+    await store.publish(channel, encodeMessage(message));
+  };
+  return {
+    isLive: Promise.all(subscriptions.map(({ isLive }) => isLive)).then(() => undefined),
+    newAskId: () => `${replica}-${(asked += 1)}`,
+    isOwnAskId: (askId) => replicaOf(askId) === replica,
+    sendAnswer: async (answer) => {
+      const waiting = replicaOf(answer.ask);
+      if (waiting === undefined) return false;
+      await send(replicaChannel(waiting), { kind: 'answer', ...answer });
+      return true;
+    },
+    announceEnd: (session) => send(ALL, { kind: 'ended', session }),
+    announceCancel: (session, requestId) => send(ALL, { kind: 'cancelled', session, payload: requestId }),
+    sendToStream: (session, message) => send(streamChannel(session), { kind: 'stream', session, payload: message }),
+    listenForStream: (session, listener) =>
+      store.subscribe(streamChannel(session), (bytes) => {
+        const message = decodeMessage(bytes);
+        if (message?.kind === 'stream' && message.session === session) listener(message.payload);
+      }),
+    close: () => {
+      for (const { end } of subscriptions) end();
+    },
+  };
+};
+
+const replicaOf = (askId: string): string | undefined => ASK_ID.exec(askId)?.groups?.['replica'];
+
+const dispatch = (message: ReplicaMessage, listeners: ReplicaListeners): void => {
+  switch (message.kind) {
+    case 'answer':
+      return listeners.answered(message);
+    case 'ended':
+      return listeners.sessionEnded(message.session);
+    case 'cancelled':
+      return listeners.requestCancelled(message.session, message.payload);
+    // Streams have channels of their own.
+    case 'stream':
+      return undefined;
+    default:
+      return message satisfies never;
+  }
+};

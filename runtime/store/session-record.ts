@@ -1,0 +1,128 @@
+import type { Fields } from './store.ts';
+
+/** What replicas know of a session. No secret of the caller is in it; backend session ids are. */
+export interface SessionRecord extends SessionStart {
+  /** Least severe log message that the client wants; undefined: it has not said. */
+  readonly logLevel: string | undefined;
+  /** URIs, as the client wrote them. */
+  readonly subscriptions: ReadonlySet<string>;
+  /** By the backend's name. */
+  readonly backendSessions: ReadonlyMap<string, SavedBackendSession>;
+}
+
+/** What is known once the client has initialized. */
+export interface SessionStart {
+  /** The protocol revision agreed on. */
+  readonly revision: string;
+  /** JSON text, as the client wrote it. */
+  readonly capabilities: Buffer;
+  /** JSON text, as the client wrote it. */
+  readonly clientInfo: Buffer | undefined;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+/** How any replica goes on with a backend's session. */
+export interface BackendSession {
+  /** Undefined: the backend named none. */
+  readonly sessionId: string | undefined;
+  readonly revision: string;
+  /** Path and query that the backend was reached at; undefined: those of its URL. */
+  readonly path: string | undefined;
+}
+
+export interface SavedBackendSession extends BackendSession {
+  /** As the store holds it: tells it from one that was saved later. */
+  readonly stored: Buffer;
+}
+
+/** Bytes of each part; beyond that it is not kept. */
+export const RECORD_LIMITS = Object.freeze({
+  capabilitiesBytes: 64 * 1024,
+  clientInfoBytes: 64 * 1024,
+  backendSessionBytes: 8 * 1024,
+  uriBytes: 2 * 1024,
+  /** Subscriptions and backend sessions together, and the few other parts. */
+  fields: 1_024,
+});
+
+/** A change that older replicas cannot read gets a new number. Fields they do not know they leave alone. */
+const FORM = '1';
+
+export const LOG_LEVEL = 'logLevel';
+export const backendField = (name: string): string => `backend:${name}`;
+export const subscriptionField = (digest: string): string => `subscription:${digest}`;
+
+export const encodeStart = ({ revision, capabilities, clientInfo, createdAt }: SessionStart): Fields =>
+  new Map([
+    ['form', Buffer.from(FORM)],
+    ['revision', Buffer.from(revision)],
+    ['createdAt', Buffer.from(`${createdAt}`)],
+    ['capabilities', capabilities],
+    ...(clientInfo ? [['clientInfo', clientInfo] as const] : []),
+  ]);
+
+export const encodeBackendSession = ({ sessionId, revision, path }: BackendSession): Buffer =>
+  Buffer.from(JSON.stringify({ sessionId, revision, path }));
+
+/** Undefined: nothing that we wrote, or what a newer version wrote in another form. */
+export const decodeRecord = (fields: Fields): SessionRecord | undefined => {
+  const revision = fields.get('revision')?.toString();
+  const capabilities = fields.get('capabilities');
+  const createdAt = Number(fields.get('createdAt')?.toString());
+  if (fields.get('form')?.toString() !== FORM) return undefined;
+  if (revision === undefined || !isObjectText(capabilities) || !Number.isFinite(createdAt)) return undefined;
+  const clientInfo = fields.get('clientInfo');
+  if (clientInfo !== undefined && !isObjectText(clientInfo)) return undefined;
+  const backendSessions = backendSessionsIn(fields);
+  if (!backendSessions) return undefined;
+  const subscriptions = withPrefix(fields, subscriptionField('')).map(([, uri]) => uri.toString());
+  return {
+    revision,
+    capabilities,
+    clientInfo,
+    createdAt,
+    logLevel: fields.get(LOG_LEVEL)?.toString(),
+    subscriptions: new Set(subscriptions),
+    backendSessions,
+  };
+};
+
+const backendSessionsIn = (fields: Fields): ReadonlyMap<string, SavedBackendSession> | undefined => {
+  const sessions = new Map<string, SavedBackendSession>();
+  for (const [name, stored] of withPrefix(fields, backendField(''))) {
+    const session = decodeBackendSession(stored);
+    if (!session) return undefined;
+    sessions.set(name, session);
+  }
+  return sessions;
+};
+
+export const decodeBackendSession = (stored: Buffer): SavedBackendSession | undefined => {
+  const value = parsed(stored);
+  if (!value) return undefined;
+  const { sessionId, revision, path } = value;
+  if (!isOptionalText(sessionId) || !isOptionalText(path) || typeof revision !== 'string') return undefined;
+  return { sessionId, revision, path, stored };
+};
+
+const isOptionalText = (value: unknown): value is string | undefined =>
+  value === undefined || typeof value === 'string';
+
+const isObjectText = (text: Buffer | undefined): text is Buffer => text !== undefined && parsed(text) !== undefined;
+
+const parsed = (text: Buffer): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    const value: unknown = JSON.parse(text.toString());
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const withPrefix = (fields: Fields, prefix: string): (readonly [string, Buffer])[] =>
+  [...fields].flatMap(([name, value]) =>
+    name.startsWith(prefix) ? [[name.slice(prefix.length), value] as const] : [],
+  );

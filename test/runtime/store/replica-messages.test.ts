@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { memoryStore } from '../../../runtime/store/memory-store.ts';
+import { decodeMessage, encodeMessage, MAX_PAYLOAD_BYTES } from '../../../runtime/store/replica-message.ts';
+import { type ReplicaMessages, replicaMessages } from '../../../runtime/store/replica-messages.ts';
+import type { Store } from '../../../runtime/store/store.ts';
+import { systemClock } from '../../../runtime/system-clock.ts';
+import { until } from '../../cluster/until.ts';
+import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
+import { hasCode } from './has-code.ts';
+import { onRedis } from './stores.ts';
+
+const SESSION = 'abc_-123';
+const soon = { timeoutMs: 5_000, intervalMs: 5 };
+
+interface Replica extends ReplicaMessages {
+  readonly heard: string[];
+}
+
+const behaviour = (stores: () => readonly [Store, Store]): void => {
+  let count = 0;
+  const open: Replica[] = [];
+  const replicas = async (): Promise<readonly [Replica, Replica]> => {
+    const both = stores().map((store) => {
+      const heard: string[] = [];
+      count += 1;
+      const messages = replicaMessages(
+        store,
+        {
+          answered: ({ session, ask, outcome, payload }) => void heard.push([session, ask, outcome, payload].join(' ')),
+          sessionEnded: (session) => void heard.push(`ended ${session}`),
+          requestCancelled: (session, id) => void heard.push(`cancelled ${session} ${id.toString()}`),
+        },
+        `replica000000000${count}`,
+      );
+      return { ...messages, heard };
+    });
+    open.push(...both);
+    await Promise.all(both.map(({ isLive }) => isLive));
+    return both as unknown as readonly [Replica, Replica];
+  };
+  const hears = (replica: Replica, what: string): Promise<true> =>
+    until(what, async () => (replica.heard.includes(what) ? true : undefined), soon);
+  afterEach(() => {
+    for (const each of open.splice(0)) each.close();
+  });
+
+  test('an answer reaches the replica that asked, and no other', async () => {
+    const [one, two] = await replicas();
+    const ask = one.newAskId();
+    assert.equal(one.isOwnAskId(ask), true);
+    assert.equal(two.isOwnAskId(ask), false);
+    const payload = Buffer.from('{"action":"accept", "n": 1.50}');
+    assert.equal(await two.sendAnswer({ session: SESSION, ask, outcome: 'result', payload }), true);
+    await hears(one, `${SESSION} ${ask} result ${payload.toString()}`);
+    assert.deepEqual(two.heard, []);
+  });
+
+  test('an id that no replica gave out leads nowhere', async () => {
+    const [one] = await replicas();
+    for (const ask of ['1', 'replicas', '../x-1', `${'a'.repeat(33)}-1`, 'replica0000000001\n-1']) {
+      assert.equal(
+        await one.sendAnswer({ session: SESSION, ask, outcome: 'error', payload: Buffer.from('{}') }),
+        false,
+      );
+    }
+  });
+
+  test('that a session has ended, or a request was cancelled, is heard everywhere', async () => {
+    const [one, two] = await replicas();
+    await one.announceEnd(SESSION);
+    await one.announceCancel(SESSION, Buffer.from('"x-7"'));
+    for (const each of [one, two]) {
+      await hears(each, `ended ${SESSION}`);
+      await hears(each, `cancelled ${SESSION} "x-7"`);
+    }
+  });
+
+  test('a message finds the stream of its session', async () => {
+    const [one, two] = await replicas();
+    const got: string[] = [];
+    const subscription = two.listenForStream(SESSION, (message) => void got.push(message.toString()));
+    await subscription.isLive;
+    await one.sendToStream('another', Buffer.from('{"no":1}'));
+    await one.sendToStream(SESSION, Buffer.from('{"yes":1}'));
+    await until('the message', async () => (got.length > 0 ? true : undefined), soon);
+    assert.deepEqual(got, ['{"yes":1}']);
+    subscription.end();
+  });
+
+  test('what is not ours is not heard', async () => {
+    const [one, two] = await replicas();
+    const [store] = stores();
+    const strange = ['', 'garbage', '{"kind":"unknown","session":"a"}\n', '{"kind":"ended","session":"a b"}\n'];
+    for (const each of strange) await store.publish('replicas', Buffer.from(each));
+    await store.publish('replicas', Buffer.from('{"kind":"cancelled","session":"a"}\nnot json'));
+    await two.announceEnd(SESSION);
+    await hears(one, `ended ${SESSION}`);
+    assert.deepEqual(one.heard, [`ended ${SESSION}`]);
+  });
+
+  test('what is too large is refused before it is sent', async () => {
+    const [one] = await replicas();
+    const huge = Buffer.alloc(MAX_PAYLOAD_BYTES + 1, ' ');
+    await assert.rejects(one.sendToStream(SESSION, huge), hasCode('body_too_large'));
+  });
+};
+
+describe('messages of replicas in one process', () => {
+  const store = memoryStore({ clock: systemClock });
+  after(() => store.close());
+  behaviour(() => [store, store]);
+});
+
+describe('messages of replicas through Redis', { skip: noRedis }, () => {
+  let redis: TestRedis;
+  let stores: readonly [Store, Store];
+  before(async () => {
+    redis = await startRedis();
+    stores = [onRedis([redis.address]).store, onRedis([redis.address]).store];
+    await Promise.all(stores.map(({ firstAnswer }) => firstAnswer));
+  });
+  after(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await redis.stop();
+  });
+  behaviour(() => stores);
+});
+
+test('a message is read as it was written, and what a newer version adds is dropped', () => {
+  const payload = Buffer.from('{"big":12345678901234567890}\n');
+  const message = { kind: 'stream', session: SESSION, payload } as const;
+  assert.deepEqual(decodeMessage(encodeMessage(message)), message);
+  const newer = Buffer.from('{"kind":"ended","session":"a","why":"?"}\n');
+  assert.deepEqual(decodeMessage(newer), { kind: 'ended', session: 'a' });
+});

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Caller } from '../../../runtime/call.ts';
+import { memoryStore } from '../../../runtime/store/memory-store.ts';
+import { RECORD_LIMITS } from '../../../runtime/store/session-record.ts';
+import { sessionName, type SessionRef, sessionRecords } from '../../../runtime/store/session-records.ts';
+import type { Store } from '../../../runtime/store/store.ts';
+import { systemClock } from '../../../runtime/system-clock.ts';
+import { frozenClock } from '../../fixtures/frozen-clock.ts';
+import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
+import { hasCode } from './has-code.ts';
+import { onRedis } from './stores.ts';
+
+const START = {
+  revision: '2025-11-25',
+  capabilities: Buffer.from('{ "elicitation": {"form": {}} , "big": 12345678901234567890}'),
+  clientInfo: Buffer.from('{"name":"client","version":"1"}'),
+  createdAt: 1_700_000_000_000,
+};
+const TIMES = { ttlMs: 30_000, unusedTtlMs: 10_000 };
+const alice: Caller = { kind: 'user', issuer: 'https://idp.example', subject: 'alice' };
+const bob: Caller = { kind: 'user', issuer: 'https://idp.example', subject: 'bob' };
+const opened = (sessionId: string) => ({ sessionId, revision: '2025-06-18', path: undefined });
+
+/** Two replicas on one store, and what happened. */
+const replicas = (store: Store) => {
+  const corrupt: string[] = [];
+  const ended: string[] = [];
+  const replica = () =>
+    sessionRecords(store, TIMES, {
+      onCorrupt: (name) => void corrupt.push(name),
+      announceEnd: async (name) => void ended.push(name),
+    });
+  return { one: replica(), two: replica(), corrupt, ended };
+};
+
+const behaviour = (given: () => Store): void => {
+  let count = 0;
+  const newSession = (caller: Caller = alice): SessionRef => ({ id: `session-${(count += 1)}`, caller });
+
+  test('another replica finds what one has created, byte by byte', async () => {
+    const { one, two } = replicas(given());
+    const session = newSession();
+    await one.create(session, START);
+    const found = await two.find(session);
+    assert.deepEqual(found, {
+      ...START,
+      logLevel: undefined,
+      subscriptions: new Set(),
+      backendSessions: new Map(),
+    });
+    await assert.rejects(two.create(session, START), hasCode('internal'));
+  });
+
+  test('a session is unknown to everybody but its caller', async () => {
+    const { one, two } = replicas(given());
+    const session = newSession();
+    await one.create(session, START);
+    const others: Caller[] = [bob, { kind: 'anonymous' }, { ...alice, issuer: 'https://other.example' }];
+    for (const caller of others) {
+      assert.equal(await two.find({ ...session, caller }), undefined);
+      assert.equal(await two.end({ ...session, caller }), false);
+      assert.equal(await two.setLogLevel({ ...session, caller }, 'debug'), false);
+    }
+    assert.equal((await two.find(session))?.logLevel, undefined);
+  });
+
+  test('of two replicas that open a backend session at once, the first wins for both', async () => {
+    const { one, two } = replicas(given());
+    const session = newSession();
+    await one.create(session, START);
+    const [a, b] = await Promise.all([
+      one.saveBackendSession(session, 'github', opened('a')),
+      two.saveBackendSession(session, 'github', opened('b')),
+    ]);
+    assert.equal(a?.sessionId, 'a');
+    assert.deepEqual(a, b);
+    assert.deepEqual((await two.find(session))?.backendSessions.get('github'), a);
+  });
+
+  test('a backend session is forgotten only while it is the one that was meant', async () => {
+    const { one, two } = replicas(given());
+    const session = newSession();
+    await one.create(session, START);
+    const first = await one.saveBackendSession(session, 'github', opened('a'));
+    assert.ok(first);
+    assert.equal(await one.forgetBackendSession(session, 'github', first), true);
+    await two.saveBackendSession(session, 'github', opened('b'));
+    assert.equal(await one.forgetBackendSession(session, 'github', first), false);
+    assert.equal((await one.find(session))?.backendSessions.get('github')?.sessionId, 'b');
+  });
+
+  test('log level and subscriptions are seen by every replica', async () => {
+    const { one, two } = replicas(given());
+    const session = newSession();
+    await one.create(session, START);
+    await one.setLogLevel(session, 'warning');
+    for (const uri of ['file:///ü', 'x:y']) await one.addSubscription(session, uri);
+    await two.removeSubscription(session, 'x:y');
+    const found = await two.find(session);
+    assert.equal(found?.logLevel, 'warning');
+    assert.deepEqual([...(found?.subscriptions ?? [])], ['file:///ü']);
+  });
+
+  test('one that has ended stays so, whatever comes late', async () => {
+    const { one, two, ended } = replicas(given());
+    const session = newSession();
+    await one.create(session, START);
+    assert.equal(await one.end(session), true);
+    assert.deepEqual(ended, [sessionName(session)]);
+    assert.equal(await two.saveBackendSession(session, 'github', opened('a')), undefined);
+    assert.equal(await two.addSubscription(session, 'x:y'), false);
+    assert.equal(await two.keepAlive(session), false);
+    assert.equal(await two.find(session), undefined);
+    assert.equal(await two.end(session), false);
+  });
+
+  test('what is too large is refused', async () => {
+    const { one } = replicas(given());
+    const session = newSession();
+    const capabilities = Buffer.from(JSON.stringify({ a: 'x'.repeat(RECORD_LIMITS.capabilitiesBytes) }));
+    await assert.rejects(one.create(session, { ...START, capabilities }), hasCode('invalid_params'));
+    await one.create(session, START);
+    const long = 'x'.repeat(RECORD_LIMITS.backendSessionBytes);
+    await assert.rejects(one.addSubscription(session, long), hasCode('invalid_params'));
+    await assert.rejects(one.saveBackendSession(session, 'github', opened(long)), hasCode('backend_unavailable'));
+  });
+
+  test('a record that nobody can read is an unknown session, and told', async () => {
+    const store = given();
+    const { one, corrupt } = replicas(store);
+    const broken: Record<string, string>[] = [
+      { form: '2' },
+      { form: '1', revision: '2025-11-25', createdAt: '1', capabilities: 'garbage' },
+      { form: '1', revision: '2025-11-25', createdAt: '1', capabilities: '{}', 'backend:a': '{"sessionId":7}' },
+    ];
+    for (const fields of broken) {
+      const session = newSession();
+      const record = new Map(Object.entries(fields).map(([name, value]) => [name, Buffer.from(value)]));
+      await store.createMap(`session:{${sessionName(session)}}`, record, 60_000);
+      assert.equal(await one.find(session), undefined);
+      assert.equal(corrupt.at(-1), sessionName(session));
+    }
+  });
+
+  test('what a newer version adds is left alone', async () => {
+    const store = given();
+    const { one } = replicas(store);
+    const session = newSession();
+    await one.create(session, START);
+    await store.setField(`session:{${sessionName(session)}}`, 'fromTheFuture', Buffer.from('?'));
+    await one.setLogLevel(session, 'info');
+    assert.equal((await one.find(session))?.logLevel, 'info');
+    const fields = await store.readMap(`session:{${sessionName(session)}}`);
+    assert.equal(fields?.get('fromTheFuture')?.toString(), '?');
+  });
+};
+
+describe('session records in memory', () => {
+  const store = memoryStore({ clock: systemClock });
+  after(() => store.close());
+  behaviour(() => store);
+});
+
+describe('session records in Redis', { skip: noRedis }, () => {
+  let redis: TestRedis;
+  let store: Store;
+  before(async () => {
+    redis = await startRedis();
+    store = onRedis([redis.address]).store;
+    await store.firstAnswer;
+  });
+  after(async () => {
+    await store.close();
+    await redis.stop();
+  });
+  behaviour(() => store);
+
+  test('no key names the session id, the caller or another secret', async () => {
+    const { one } = replicas(store);
+    await one.create({ id: 'very-secret-session-id', caller: alice }, START);
+    const keys = await redis.command('KEYS', '*');
+    assert.doesNotMatch(keys, /very-secret|alice|idp\.example/);
+    for (const key of keys.split('\n')) {
+      assert.doesNotMatch(await redis.command('HGETALL', key), /very-secret|alice|idp\.example/);
+    }
+  });
+});
+
+test('a session ends when it is idle, sooner when it was never used', async () => {
+  const clock = frozenClock();
+  const store = memoryStore({ clock });
+  const { one } = replicas(store);
+  const [unused, used] = [
+    { id: 'unused', caller: alice },
+    { id: 'used', caller: alice },
+  ];
+  for (const session of [unused, used]) await one.create(session, START);
+  await one.find(used);
+  clock.advance(TIMES.unusedTtlMs);
+  assert.equal(await one.find(unused), undefined);
+  clock.advance(TIMES.ttlMs - TIMES.unusedTtlMs - 1);
+  assert.ok(await one.find(used), 'its idle time began anew');
+  clock.advance(TIMES.ttlMs - 1);
+  assert.ok(await one.keepAlive(used));
+  clock.advance(TIMES.ttlMs);
+  assert.equal(await one.find(used), undefined);
+  await store.close();
+});
