@@ -26,7 +26,7 @@ export const hasStaticBackends = (spec: ServerSpec): boolean =>
 
 export const staticBackends = (spec: ServerSpec, settings: Settings): readonly PlannedBackend[] =>
   (spec.config?.backends ?? []).map((backend) => {
-    const entry = located(backend, settings);
+    const entry = inGroup(located(backend, settings), spec);
     // A URL that is refused may hold credentials: it is not repeated.
     return urlProblem(entry.url) === undefined ? { name: entry.name, url: entry.url, entry } : { name: entry.name };
   });
@@ -41,6 +41,12 @@ export const staticRefusals = (spec: ServerSpec, settings: Settings): readonly R
     const path = `spec.config.backends[${index}].url`;
     return wrong === undefined ? [] : [{ reason: 'Invalid', message: `${path} (${backend.name}): ${wrong}` }];
   });
+
+/** spec: config.backends[].metadata; the key `group` is set by the service, whatever was given. */
+const inGroup = (backend: BackendConfigEntry, { groupRef }: ServerSpec): BackendConfigEntry => ({
+  ...backend,
+  metadata: { ...backend.metadata, group: groupRef.name },
+});
 
 const located = (backend: BackendConfigEntry, { local }: Settings): BackendConfigEntry => ({
   ...backend,
