@@ -1,4 +1,4 @@
-import { later } from './rule.ts';
+import { later, proven } from './rule.ts';
 
 export const errors = {
   'errors.primary-upstream-unknown.rejected': later('operator', 'A VirtualMCPServer whose `authzConfig.inline.primaryUpstreamProvider` names no entry of `authServerConfig.upstreamProviders` is rejected.'),
@@ -7,5 +7,5 @@ export const errors = {
   'errors.primary-upstream-ignored.mcpremoteproxy': later('operator', '`primaryUpstreamProvider` set on an MCPRemoteProxy gives the advisory condition `AuthzPrimaryUpstreamProviderIgnored`.'),
   'errors.reference-missing.oidc-config': later('operator', 'A missing MCPOIDCConfig makes the reference unresolvable, which is reported as an error.'),
   'errors.reference-missing.telemetry-config': later('operator', 'A missing MCPTelemetryConfig makes the reference unresolvable, which is reported as an error.'),
-  'errors.reference-missing.tool-config': later('operator', 'A missing MCPToolConfig named by `toolConfigRef` makes the reference unresolvable, which is reported as an error.'),
+  'errors.reference-missing.tool-config': proven('A missing MCPToolConfig named by `toolConfigRef` makes the reference unresolvable, which is reported as an error.'),
 };

@@ -7,7 +7,7 @@ export const operator = {
   'operator.ref.oidc-config.same-namespace': later('operator', '`oidcConfigRef` resolves only inside the namespace of the referring resource.'),
   'operator.ref.telemetry-config.same-namespace': later('operator', '`telemetryConfigRef` resolves only inside the namespace of the referring resource.'),
   'operator.ref.embedding-server.same-namespace': later('operator', '`embeddingServerRef` resolves only inside the namespace of the referring resource.'),
-  'operator.ref.tool-config.same-namespace': later('operator', '`toolConfigRef` resolves only inside the namespace of the referring resource.'),
+  'operator.ref.tool-config.same-namespace': proven('`toolConfigRef` resolves only inside the namespace of the referring resource.'),
   'operator.ref.external-auth-config.same-namespace': later('operator', '`externalAuthConfigRef` resolves only inside the namespace of the referring resource.'),
   'operator.process.single': proven('Incoming token validation, policy evaluation and forwarding run in the one virtual-server process, with no separate proxy in front.'),
   'operator.extauth.referrer.mcpserver': later('operator', 'An `MCPServer` may refer to an MCPExternalAuthConfig.'),
