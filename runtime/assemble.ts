@@ -1,4 +1,4 @@
-import { BackendSet, type CatalogueState, SessionLinks } from './backends/index.ts';
+import { BackendSet, SessionLinks } from './backends/index.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { Inbound, Message, Reply } from './call.ts';
 import { makeOffer, type Offer, type OfferedBackend } from './catalog/index.ts';
@@ -30,7 +30,6 @@ import {
 import { asVmcpError, type VmcpError } from './errors.ts';
 import { authenticateAnonymous, permitAll, unlimited } from './gate/index.ts';
 import { LIMITS } from './limits.ts';
-import type { Lists } from './listed.ts';
 import { liveConfig, type LiveConfig } from './live-config.ts';
 import { changeLog, type Log, noAudit, noTrace } from './observe/index.ts';
 import { pipeline, type Stages } from './pipeline.ts';
@@ -87,9 +86,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const answers = new ByteBudget(LIMITS.responseBytesTogether);
   const backends = new BackendSet({ clock, random, clientInfo, limits: LIMITS.backend, answers, onChange });
   const seen = (): readonly OfferedBackend[] => [
-    ...backends
-      .all()
-      .map(({ name, state: { tools, ...state } }) => ({ name, ...state, ...(tools && { lists: listsOf(tools) }) })),
+    ...backends.all().map(({ name, state }) => ({ name, ...state })),
     ...withheldOf(config.current()),
   ];
   const settings = () => offerSettingsOf(config.current());
@@ -131,14 +128,6 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   };
 };
 
-/** What backends list so far. */
-const listsOf = (tools: NonNullable<CatalogueState['tools']>): Lists => ({
-  tools: tools.map(({ name, bytes, nameSpan }) => ({ key: name, bytes, keySpan: nameSpan })),
-  prompts: [],
-  resources: [],
-  resourceTemplates: [],
-});
-
 type EndpointParts = Pick<EndpointDeps, 'hosts' | 'handle' | 'answers'> & Pick<Parts, 'sessions' | 'log' | 'phase'>;
 
 const endpointOf = ({ sessions, log, phase, ...parts }: EndpointParts, deps: AssembleDeps): Endpoint =>
@@ -160,7 +149,7 @@ const legacyOf = (config: LiveConfig, sessions: Sessions, offer: Offer, phase: P
       serverInfo: { name: config.current().name, version: VERSION },
       instructions: instructionsOf(config.current()),
     }),
-    listTools: offer.listTools,
+    list: offer.list,
     isStopping: () => phase.isStopping,
   });
 

@@ -49,7 +49,7 @@ const backendReport = ({ name, state }: Backend, metadata: BackendReport['metada
   ...(state.message !== undefined && { message: state.message }),
   ...(state.checkedAt !== undefined && { lastHealthCheck: new Date(state.checkedAt).toISOString() }),
   consecutiveFailures: state.consecutiveFailures,
-  toolCount: state.tools?.length ?? 0,
+  toolCount: state.lists?.tools.length ?? 0,
   ...(metadata && { metadata }),
 });
 

@@ -2,7 +2,9 @@ import type { BackendStatus } from '../status-report.ts';
 import { backoffMs, jittered, type Clock, type Timer } from '../clock.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
 import type { Fetch } from '../outgoing/index.ts';
-import { listTools, type Ask, type ListedTool } from './list-tools.ts';
+import { LIST_KINDS, type ListedItem, type ListKind, type Lists } from '../listed.ts';
+import { ListRefusedError, readList, type Ask } from './read-list.ts';
+import type { BackendCapabilities } from './handshake.ts';
 import type { BackendSession } from './session.ts';
 
 export interface CatalogueState {
@@ -14,8 +16,8 @@ export interface CatalogueState {
   readonly consecutiveFailures: number;
   /** Milliseconds since the epoch; when the last attempt ended. */
   readonly checkedAt?: number;
-  /** The last list that could be had; absent until there was one. */
-  readonly tools?: readonly ListedTool[];
+  /** The last lists that could be had; absent until there were some. */
+  readonly lists?: Lists;
 }
 
 export interface CatalogueSource {
@@ -52,6 +54,7 @@ export class Catalogue {
   /** The next attempt has been brought forward. */
   #isHurried = false;
   readonly #stopped = new AbortController();
+  #sequence = 0;
 
   constructor(backend: string, source: CatalogueSource, deps: CatalogueDeps) {
     this.#backend = backend;
@@ -112,22 +115,55 @@ export class Catalogue {
 
   async #attempt(): Promise<CatalogueState> {
     try {
-      const tools = this.#reuse(await this.#list());
-      if (!this.#source.hold(tools.reduce((bytes, tool) => bytes + tool.bytes.length, 0)))
+      const lists = this.#reuse(await this.#list());
+      if (!this.#source.hold(bytesOf(lists)))
         throw new VmcpError('backend_unavailable', 'the lists of all backends together are too large');
-      return { status: 'ready', consecutiveFailures: 0, checkedAt: this.#deps.clock.now(), tools };
+      return { status: 'ready', consecutiveFailures: 0, checkedAt: this.#deps.clock.now(), lists };
     } catch (error) {
       return this.#failed(asVmcpError(error));
     }
   }
 
-  async #list(): Promise<readonly ListedTool[]> {
+  /** Tools first, and what the backend says it has besides. */
+  async #list(): Promise<Lists> {
     this.#session ??= this.#source.session();
     const session = this.#session;
-    let sequence = 0;
-    const ask: Ask = (method, params) => {
-      sequence += 1;
-      const id = Buffer.from(`"vmcp-${sequence}"`);
+    const tools = await this.#listTools(session);
+    const { capabilities } = session.opened ?? {};
+    const [prompts, resources, resourceTemplates] = await Promise.all(
+      (['prompts', 'resources', 'resourceTemplates'] as const).map((kind) =>
+        capabilities?.[CAPABILITY[kind]] ? this.#listKind(session, kind) : [],
+      ),
+    );
+    return { tools, prompts: prompts ?? [], resources: resources ?? [], resourceTemplates: resourceTemplates ?? [] };
+  }
+
+  async #listTools(session: BackendSession): Promise<readonly ListedItem[]> {
+    const ask = this.#askOver(session);
+    try {
+      return await readList({ backend: this.#backend, kind: 'tools' }, ask);
+    } catch (error) {
+      if (session.opened?.capabilities.tools !== false) throw error;
+      // A server without the tools capability may refuse the question, and simply has none; whether it lives, a ping tells.
+      await ask('ping', '{}');
+      return [];
+    }
+  }
+
+  /** A backend that refuses one of its lists keeps the others, and what it last listed of this one. */
+  async #listKind(session: BackendSession, kind: ListKind): Promise<readonly ListedItem[]> {
+    try {
+      return await readList({ backend: this.#backend, kind }, this.#askOver(session));
+    } catch (error) {
+      if (error instanceof ListRefusedError) return this.#state.lists?.[kind] ?? [];
+      throw error;
+    }
+  }
+
+  #askOver(session: BackendSession): Ask {
+    return (method, params) => {
+      this.#sequence += 1;
+      const id = Buffer.from(`"vmcp-${this.#sequence}"`);
       const bytes = Buffer.from(
         `{"jsonrpc":"2.0","id":${id.toString('latin1')},"method":"${method}","params":${params}}`,
       );
@@ -140,18 +176,10 @@ export class Catalogue {
         fetch: this.#source.fetch,
       });
     };
-    try {
-      return await listTools(this.#backend, ask);
-    } catch (error) {
-      if (session.opened?.hasTools !== false) throw error;
-      // A server without the tools capability may refuse the question, and simply has none; whether it lives, a ping tells.
-      await ask('ping', '{}');
-      return [];
-    }
   }
 
   #failed(error: VmcpError): CatalogueState {
-    const { consecutiveFailures, tools } = this.#state;
+    const { consecutiveFailures, lists } = this.#state;
     // A fault of ours has no detail; the log must still name it.
     const detail =
       error.detail ?? (error.cause instanceof Error ? `${error.cause.name}: ${error.cause.message}` : undefined);
@@ -161,17 +189,16 @@ export class Catalogue {
       ...(detail !== undefined && { detail }),
       consecutiveFailures: consecutiveFailures + 1,
       checkedAt: this.#deps.clock.now(),
-      ...(tools && { tools }),
+      ...(lists && { lists }),
     };
   }
 
-  /** An unchanged list stays the very same value, so that nothing built from it has to be built again. */
-  #reuse(tools: readonly ListedTool[]): readonly ListedTool[] {
-    const known = this.#state.tools;
-    const isSame =
-      known?.length === tools.length &&
-      known.every((tool, index) => tool.bytes.equals(tools[index]?.bytes ?? Buffer.alloc(0)));
-    return known && isSame ? known : tools;
+  /** What is unchanged stays the very same value, so that nothing built from it has to be built again. */
+  #reuse(lists: Lists): Lists {
+    const known = this.#state.lists;
+    if (!known) return lists;
+    const reused = Object.fromEntries(LIST_KINDS.map((kind) => [kind, unchanged(known[kind], lists[kind])])) as Lists;
+    return LIST_KINDS.every((kind) => reused[kind] === known[kind]) ? known : reused;
   }
 
   #delayMs(): number {
@@ -183,4 +210,22 @@ export class Catalogue {
 }
 
 const isSameOffer = (a: CatalogueState, b: CatalogueState): boolean =>
-  a.status === b.status && a.message === b.message && a.tools === b.tools;
+  a.status === b.status && a.message === b.message && a.lists === b.lists;
+
+const unchanged = (known: readonly ListedItem[], listed: readonly ListedItem[]): readonly ListedItem[] => {
+  const isSame =
+    known.length === listed.length &&
+    known.every((item, index) => listed[index] !== undefined && item.bytes.equals(listed[index].bytes));
+  return isSame ? known : listed;
+};
+
+const bytesOf = (lists: Lists): number =>
+  LIST_KINDS.flatMap((kind) => lists[kind]).reduce((bytes, item) => bytes + item.bytes.length, 0);
+
+/** What a backend must advertise to be asked for a list. */
+const CAPABILITY = {
+  tools: 'tools',
+  prompts: 'prompts',
+  resources: 'resources',
+  resourceTemplates: 'resources',
+} as const satisfies Readonly<Record<ListKind, keyof BackendCapabilities>>;

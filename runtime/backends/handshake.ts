@@ -11,7 +11,17 @@ export interface OpenSession {
   readonly headers: readonly string[];
   /** Whether the backend gave the session an id; without one it keeps none. */
   readonly hasId: boolean;
-  readonly hasTools: boolean;
+  readonly capabilities: BackendCapabilities;
+}
+
+/** What matters here of the capabilities a backend answered with. */
+export interface BackendCapabilities {
+  readonly tools: boolean;
+  readonly prompts: boolean;
+  readonly resources: boolean;
+  readonly logging: boolean;
+  /** It tells when a list has changed. */
+  readonly listChanged: boolean;
 }
 
 const ASKED_REVISION = '2025-11-25';
@@ -38,7 +48,7 @@ export const handshake = async (
   const id = response.headers['mcp-session-id'];
   const headers = [...BASE_HEADERS, 'mcp-protocol-version', result.protocolVersion];
   if (typeof id === 'string' && id !== '') headers.push('mcp-session-id', id);
-  const open = { path, headers, hasId: headers.includes('mcp-session-id'), hasTools: result.hasTools };
+  const open = { path, headers, hasId: headers.includes('mcp-session-id'), capabilities: result.capabilities };
   await confirm(settings.backend, open, fetch, attention);
   return open;
 };
@@ -90,7 +100,10 @@ const redirected = (from: URL, response: BackendResponse): URL | undefined => {
   return to && to.origin === from.origin ? to : undefined;
 };
 
-const readResult = (backend: string, response: BackendResponse): { protocolVersion: string; hasTools: boolean } => {
+const readResult = (
+  backend: string,
+  response: BackendResponse,
+): { readonly protocolVersion: string; readonly capabilities: BackendCapabilities } => {
   const message = readServerMessage(response.body);
   if (response.status === 401 || response.status === 403) throw unauthenticatedBy(backend, response.status);
   if (message?.kind !== 'response') {
@@ -99,9 +112,23 @@ const readResult = (backend: string, response: BackendResponse): { protocolVersi
     });
   }
   const result: unknown = JSON.parse(response.body.toString('utf8', message.result.start, message.result.end));
-  const { protocolVersion, capabilities } = result as { protocolVersion?: unknown; capabilities?: { tools?: unknown } };
+  const { protocolVersion, capabilities } = result as { protocolVersion?: unknown; capabilities?: unknown };
   return {
     protocolVersion: typeof protocolVersion === 'string' ? protocolVersion : '',
-    hasTools: capabilities?.tools !== undefined,
+    capabilities: capabilitiesOf(capabilities),
+  };
+};
+
+/** `capabilities` of an `initialize` or `server/discover` result, as the backend wrote it. */
+export const capabilitiesOf = (value: unknown): BackendCapabilities => {
+  const given = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+  const has = (name: string): boolean => typeof given[name] === 'object' && given[name] !== null;
+  const tells = (name: string): boolean => has(name) && (given[name] as { listChanged?: unknown }).listChanged === true;
+  return {
+    tools: has('tools'),
+    prompts: has('prompts'),
+    resources: has('resources'),
+    logging: has('logging'),
+    listChanged: tells('tools') || tells('prompts') || tells('resources'),
   };
 };

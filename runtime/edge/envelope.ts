@@ -26,6 +26,8 @@ export interface Envelope {
   readonly name: Span | undefined;
   /** `params.uri`, when it is a string. */
   readonly uri: Span | undefined;
+  /** `params.ref`, whatever it is. */
+  readonly ref: Span | undefined;
   /** `params._meta`, when it is an object. */
   readonly meta: Span | undefined;
   /** Whether `params._meta` names a protocol revision, as every request of 2026-07-28 and later does. */
@@ -94,13 +96,13 @@ const isEnvelopeKey = (key: string): key is keyof Members =>
   key === 'jsonrpc' || key === 'id' || key === 'method' || key === 'params' || key === 'result' || key === 'error';
 
 /** The members of params that policy, or a backend's choice of what to do, may rest on. */
-const PARAM_KEYS = ['name', 'arguments', '_meta', 'uri'] as const;
+const PARAM_KEYS = ['name', 'arguments', '_meta', 'uri', 'ref'] as const;
 type ParamKey = (typeof PARAM_KEYS)[number];
 
 type SeenParams = { [key in ParamKey]?: Span } & { namesRevision?: boolean };
 
 const isParamKey = (key: string): key is ParamKey =>
-  key === 'name' || key === 'arguments' || key === '_meta' || key === 'uri';
+  key === 'name' || key === 'arguments' || key === '_meta' || key === 'uri' || key === 'ref';
 
 const readParams = (body: Buffer, at: number, seen: SeenParams): number =>
   readObject(body, at, (key, start) => {
@@ -147,6 +149,7 @@ const envelopeOf = (body: Buffer, members: Members, seen: SeenParams): Envelope 
     params,
     name: seen.name && isString(body, seen.name) ? seen.name : undefined,
     uri: seen.uri && isString(body, seen.uri) ? seen.uri : undefined,
+    ref: seen.ref,
     meta: seen._meta && isObject(body, seen._meta.start) ? seen._meta : undefined,
     namesRevision: seen.namesRevision ?? false,
   };

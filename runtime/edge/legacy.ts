@@ -3,7 +3,8 @@ import { VmcpError } from '../errors.ts';
 import { paramsOf, paramText, type Envelope } from './envelope.ts';
 import type { EraWithSessions } from './era.ts';
 import type { Session } from './sessions.ts';
-import { readString } from '../json-bytes.ts';
+import type { ListKind } from '../listed.ts';
+import { routed, type Routed } from './routed.ts';
 
 /** Revisions served here, oldest first. */
 export const LEGACY_REVISIONS = ['2025-03-26', '2025-06-18', '2025-11-25'] as const;
@@ -25,8 +26,8 @@ export interface LegacyDeps {
     readonly serverInfo: { readonly name: string; readonly version: string };
     readonly instructions: string;
   };
-  /** JSON text of the result of `tools/list`. */
-  readonly listTools: (cursor: string | undefined, caller: Caller) => Promise<Buffer>;
+  /** JSON text of the result of a list request. */
+  readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
   /** New sessions are refused while the process is stopping. */
   readonly isStopping: () => boolean;
 }
@@ -98,31 +99,38 @@ const initialize = async (deps: LegacyDeps, envelope: Envelope, caller: Caller):
   return { ...answer(envelope.id, Buffer.from(JSON.stringify(result))), headers: ['mcp-session-id', session.id] };
 };
 
+const LISTS: Readonly<Record<string, ListKind>> = {
+  'tools/list': 'tools',
+  'prompts/list': 'prompts',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resourceTemplates',
+};
+
 const requestIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message => {
   const { envelope, caller } = arrival;
   const id = envelope.id ?? Buffer.from('null');
-  switch (envelope.method) {
-    case 'tools/call':
-      return callIn(session, arrival, id);
-    case 'tools/list':
-      return local(envelope, async () => answer(id, await deps.listTools(cursorOf(envelope), caller)));
-    case 'ping':
-      return local(envelope, () => answer(id, emptyResult));
-    default:
-      throw new VmcpError('method_not_found', 'method not found');
-  }
+  const named = routed(envelope);
+  if (named) return callIn(session, arrival, { ...named, id });
+  const { method } = envelope;
+  const kind = Object.hasOwn(LISTS, method) ? LISTS[method] : undefined;
+  if (kind) return local(envelope, async () => answer(id, await deps.list(kind, cursorOf(envelope), caller)));
+  if (method === 'ping') return local(envelope, () => answer(id, emptyResult));
+  throw new VmcpError('method_not_found', 'method not found');
 };
 
-const callIn = (session: Session, { envelope, request, caller }: Arrival, id: Buffer): Message => {
-  const { body, name, params, meta } = envelope;
-  if (!name) throw new VmcpError('invalid_params', 'params.name is missing or not a string');
+const callIn = (
+  session: Session,
+  { envelope, request, caller }: Arrival,
+  { id, method, names, name, target }: Routed & { readonly id: Buffer },
+): Message => {
+  const { body, params, meta } = envelope;
   const { signal, end } = session.begin(id);
   const call: Call = {
     caller,
-    method: 'tools/call',
-    name: readString(body, name),
-    names: 'tool',
-    request: { bytes: body, id, target: name, params, meta },
+    method,
+    name,
+    names,
+    request: { bytes: body, id, target, params, meta },
     links: session.links,
     signal,
     client: clientOf(request),

@@ -24,7 +24,7 @@ const make = () => {
       end: async (session) => sessions.end(session),
     },
     introduce: () => ({ serverInfo: { name: 'x', version: '1' }, instructions: '' }),
-    listTools: async (_cursor, caller) => Buffer.from(JSON.stringify({ tools: [], caller: caller.kind })),
+    list: async (_kind, _cursor, caller) => Buffer.from(JSON.stringify({ tools: [], caller: caller.kind })),
     isStopping: () => false,
   });
   const whole = (body: string): Reply => ({ kind: 'whole', status: 200, body: Buffer.from(body) });

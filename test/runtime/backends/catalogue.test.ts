@@ -62,7 +62,7 @@ afterEach(async () => {
 });
 
 const changed = (): Promise<void> => new Promise((resolve) => changes.push(resolve));
-const names = (): string[] => (catalogue.state.tools ?? []).map(({ name }) => name);
+const names = (): string[] => (catalogue.state.lists?.tools ?? []).map(({ key }) => key);
 
 /** Waits for the attempt that is under way, which shows by the timer of the next one. */
 const attempted = async (failures: number): Promise<void> => {
@@ -78,7 +78,7 @@ describe('a catalogue', () => {
     catalogue.start();
     await catalogue.firstListed;
     assert.deepEqual(names(), ['a', 'odd', 'b', 'c', 'd']);
-    assert.equal(catalogue.state.tools?.[1]?.bytes.toString(), odd);
+    assert.equal(catalogue.state.lists?.tools?.[1]?.bytes.toString(), odd);
     assert.equal(count(backend, 'tools/list'), 3);
     assert.equal(catalogue.state.status, 'ready');
   });
@@ -151,7 +151,7 @@ describe('a catalogue', () => {
       catalogue.start();
       await catalogue.firstListed;
       assert.equal(catalogue.state.status, 'unavailable');
-      assert.equal(catalogue.state.tools, undefined);
+      assert.equal(catalogue.state.lists?.tools, undefined);
     });
   }
 

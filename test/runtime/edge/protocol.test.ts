@@ -239,7 +239,7 @@ describe('messages', () => {
   });
 
   test('an unknown method is refused with -32601', async () => {
-    const answer = await session.request('resources/list');
+    const answer = await session.request('tools/unlist');
     assert.equal(answer.status, 200);
     assert.equal(errorOf(answer).code, -32601);
   });

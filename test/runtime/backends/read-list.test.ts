@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Ask, listTools } from '../../../runtime/backends/list-tools.ts';
+import { type Ask, type ListBounds, readList } from '../../../runtime/backends/read-list.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 
-const BOUNDS = { pages: 4, tools: 3, bytes: 1_000, toolBytes: 200 };
+const listTools = (backend: string, ask: Ask, bounds?: ListBounds) => readList({ backend, kind: 'tools' }, ask, bounds);
+
+const BOUNDS = { pages: 4, entries: 3, bytes: 1_000, entryBytes: 200 };
 
 const toolsOf = (names: readonly string[]): string => names.map((name) => `{"name":"${name}"}`).join(',');
 
@@ -30,7 +32,7 @@ describe('a list of tools', () => {
       BOUNDS,
     );
     assert.deepEqual(
-      tools.map(({ name }) => name),
+      tools.map(({ key }) => key),
       ['x', 'y', 'z'],
     );
   });

@@ -1,0 +1,80 @@
+import type { Call, RoutedMethod } from '../call.ts';
+import { VmcpError } from '../errors.ts';
+import { isObject, isString, readObject, readString, skipValue, type Span } from '../json-bytes.ts';
+import type { Envelope } from './envelope.ts';
+
+/** What a request that goes to a backend names, and where the name lies. */
+export interface Routed {
+  readonly method: RoutedMethod;
+  readonly names: Call['names'];
+  readonly name: string;
+  readonly target: Span;
+}
+
+type Naming = (envelope: Envelope) => Pick<Routed, 'names' | 'target'>;
+
+const byName =
+  (names: Call['names']): Naming =>
+  ({ name }) => {
+    if (!name) throw new VmcpError('invalid_params', 'params.name is missing or not a string');
+    return { names, target: name };
+  };
+
+const byUri: Naming = ({ uri }) => {
+  if (!uri) throw new VmcpError('invalid_params', 'params.uri is missing or not a string');
+  return { names: 'resource', target: uri };
+};
+
+/** MCP "Completion": `ref` is a prompt's name or the URI (template) of a resource. */
+const byReference: Naming = ({ body, ref }) => {
+  const { type, name, uri } = ref ? readReference(body, ref) : {};
+  if (type === 'ref/prompt' && name) return { names: 'prompt', target: name };
+  if (type === 'ref/resource' && uri) return { names: 'resource', target: uri };
+  throw new VmcpError('invalid_params', 'params.ref is neither a ref/prompt with a name nor a ref/resource with a uri');
+};
+
+const NAMINGS: Readonly<Record<RoutedMethod, Naming>> = {
+  'tools/call': byName('tool'),
+  'prompts/get': byName('prompt'),
+  'resources/read': byUri,
+  'resources/subscribe': byUri,
+  'resources/unsubscribe': byUri,
+  'completion/complete': byReference,
+};
+
+const isRouted = (method: string): method is RoutedMethod => Object.hasOwn(NAMINGS, method);
+
+/** Undefined for methods that are answered here. Throws `invalid_params` when a name is missing. */
+export const routed = (envelope: Envelope): Routed | undefined => {
+  const { method, body } = envelope;
+  if (!isRouted(method)) return undefined;
+  const { names, target } = NAMINGS[method](envelope);
+  return { method, names, target, name: readString(body, target) };
+};
+
+interface Reference {
+  type?: string;
+  name?: Span;
+  uri?: Span;
+}
+
+/** Keys in another case, or given twice, are refused: a backend might read the other one. */
+const readReference = (body: Buffer, ref: Span): Reference => {
+  const read: Reference = {};
+  const seen = new Set<string>();
+  if (!isObject(body, ref.start)) return read;
+  readObject(body, ref.start, (key, start) => {
+    const span = { start, end: skipValue(body, start) };
+    const folded = key.toUpperCase().toLowerCase();
+    if (folded !== 'type' && folded !== 'name' && folded !== 'uri') return span.end;
+    if (key !== folded || seen.has(key))
+      throw new VmcpError('not_json_rpc', `"params.ref.${folded}" is given twice or spelt in another case`);
+    seen.add(key);
+    if (!isString(body, span)) return span.end;
+    if (key === 'type') read.type = readString(body, span);
+    else if (key === 'name') read.name = span;
+    else read.uri = span;
+    return span.end;
+  });
+  return read;
+};
