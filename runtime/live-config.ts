@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
-import { formatProblem, loadConfig, STARTUP_KEYS, type Config, type ConfigFile } from './config/index.ts';
+import { formatProblem, loadConfig, startupChanges, type Config, type ConfigFile } from './config/index.ts';
 
 export type ReloadResult =
   | { readonly ok: true }
@@ -48,7 +47,7 @@ export const liveConfig = (files: readonly ConfigFile[], prepare: (config: Confi
     reload: (newer) => {
       const loaded = loadConfig(newer);
       if (!loaded.ok) return refuse(loaded.problems.map(formatProblem));
-      const fixed = STARTUP_KEYS.filter((key) => !isDeepStrictEqual(loaded.config[key], current[key]));
+      const fixed = startupChanges(loaded.config, current);
       if (fixed.length > 0) return refuse(fixed.map((key) => `${key} cannot change while the server runs: restart it`));
       const changeOver = attempt(() => prepare(loaded.config));
       if (!changeOver.ok) return refuse([`it cannot be served: ${changeOver.reason}`]);

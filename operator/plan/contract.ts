@@ -3,7 +3,6 @@ import { unsupported } from '../../crds/index.ts';
 import {
   type BackendsInput,
   type ConfigInput,
-  STARTUP_KEYS,
   aggregationSchema,
   backendsFileSchema,
   formatProblem,
@@ -12,6 +11,7 @@ import {
   renderBackends,
   renderConfig,
   startupKeysOf,
+  withStartupKeys,
   unsupportedIn,
 } from '../../runtime/config/index.ts';
 import { hashOf } from './canonical.ts';
@@ -107,12 +107,9 @@ const intervalMs = (operational: unknown): number => {
 
 /** `files` with the start-up keys of `old`: what a pod that started with `old` can take live. */
 export const withStartupKeysOf = (files: ConfigFiles, old: ConfigFiles): ConfigFiles => {
-  const live = Object.entries(valueOf(files['config.yaml'])).filter(([key]) => !isStartupKey(key));
-  const kept = Object.entries(valueOf(old['config.yaml'])).filter(([key]) => isStartupKey(key));
-  return { ...files, 'config.yaml': renderMain(Object.fromEntries([...live, ...kept])) };
+  const [newer, older] = [files, old].map((each) => valueOf(each['config.yaml'])) as [Value, Value];
+  return { ...files, 'config.yaml': renderMain(withStartupKeys(newer, older)) };
 };
-
-const isStartupKey = (key: string): boolean => (STARTUP_KEYS as readonly string[]).includes(key);
 
 /** Version of the form that a rendered file is written in. */
 export const formatVersionOf = (files: ConfigFiles): unknown => valueOf(files['config.yaml'])['formatVersion'];

@@ -8,7 +8,7 @@ import { isRecord } from './schema-walk.ts';
  */
 export function crossChecks(file: unknown, main: unknown): readonly Finding[] {
   if (!isRecord(file)) return [];
-  return [...perUserNeedsUsers(file), ...providersExist(file, main)];
+  return [...perUserNeedsUsers(file), ...providersExist(file, main), ...storeFitsStorage(file)];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -27,6 +27,27 @@ function* perUserNeedsUsers(file: Fields): Generator<Finding> {
   const tools = field(limits, 'tools');
   for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
     if (field(tool, 'perUser') !== undefined) yield { path: ['rateLimiting', 'tools', index, 'perUser'], ...words };
+  }
+}
+
+/** What says how the store is reached needs a store, and a Redis Cluster has one database. */
+function* storeFitsStorage(file: Fields): Generator<Finding> {
+  const [storage, store] = [file['sessionStorage'], field(file['extensions'], 'sessionStore')];
+  if (store === undefined) return;
+  if (field(storage, 'provider') !== 'kvstore') {
+    yield {
+      path: ['extensions', 'sessionStore'],
+      reason: 'sessionStore says how a key-value store is reached, and sessionStorage names none',
+      remedy: 'set sessionStorage.provider to kvstore, or remove sessionStore',
+    };
+  }
+  const db = field(storage, 'db');
+  if (field(store, 'cluster') !== undefined && db !== undefined && db !== 0) {
+    yield {
+      path: ['sessionStorage', 'db'],
+      reason: 'a cluster has database 0 only',
+      remedy: 'remove db; keyPrefix keeps servers apart',
+    };
   }
 }
 

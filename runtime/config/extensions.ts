@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { notYet } from './not-yet.ts';
+import { sessionStoreSchema } from './session-store.ts';
 
 const allowedHostSchema = z
   .string()
@@ -33,5 +34,6 @@ export const extensionsSchema = z
         .describe('Addresses or CIDR blocks of proxies whose Forwarded and X-Forwarded-* headers count.'),
       'trusting proxies',
     ),
+    sessionStore: notYet(sessionStoreSchema.optional(), 'sessions in a key-value store', { presence: true }),
   })
   .describe('Settings beyond the common specification.');

@@ -55,6 +55,7 @@ export {
   type ConfigInput,
   renderBackends,
   renderConfig,
-  STARTUP_KEYS,
+  startupChanges,
   startupKeysOf,
+  withStartupKeys,
 } from './render.ts';

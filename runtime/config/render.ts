@@ -10,7 +10,9 @@ export type ConfigInput = z.input<typeof fileSchema>;
 export type BackendsInput = z.input<typeof backendsFileSchema>;
 
 /** The keys that cannot change while the runtime runs. */
-export const STARTUP_KEYS = ['sessionStorage', 'telemetry'] as const;
+const STARTUP_KEYS = ['sessionStorage', 'telemetry'] as const;
+/** The same under `extensions`. */
+const STARTUP_EXTENSIONS = ['sessionStore'] as const;
 
 /** Text of `config.yaml`: only what differs from its default, in the order of the schema, maps by key. Does not validate. */
 export function renderConfig(value: ConfigInput): string {
@@ -25,8 +27,52 @@ export function renderBackends(value: BackendsInput): string {
 /** The part of a configuration that cannot change live, without what is at its default: equal parts need no restart. */
 export function startupKeysOf(value: ConfigInput): Readonly<Record<string, unknown>> {
   const kept = prune(fileSchema, value);
-  if (!isRecord(kept)) return {};
-  return Object.fromEntries(STARTUP_KEYS.flatMap((key) => (kept[key] === undefined ? [] : [[key, kept[key]]])));
+  return isRecord(kept) ? splitStartup(kept).startup : {};
+}
+
+/** Names of the start-up keys that two loaded configurations say different things under. */
+export function startupChanges(a: StartupPart, b: StartupPart): readonly string[] {
+  return [
+    ...STARTUP_KEYS.filter((key) => !isDeepStrictEqual(a[key], b[key])),
+    ...STARTUP_EXTENSIONS.filter((key) => !isDeepStrictEqual(a.extensions[key], b.extensions[key])).map(
+      (key) => `extensions.${key}`,
+    ),
+  ];
+}
+
+type StartupPart = { readonly [K in (typeof STARTUP_KEYS)[number]]?: unknown } & {
+  readonly extensions: { readonly [K in (typeof STARTUP_EXTENSIONS)[number]]?: unknown };
+};
+
+/** `value` with the start-up keys of `old` in place of its own. */
+export function withStartupKeys(value: Shape, old: Shape): Shape {
+  return joined(splitStartup(value).live, splitStartup(old).startup);
+}
+
+type Shape = Readonly<Record<string, unknown>>;
+
+function splitStartup(value: Shape): { readonly startup: Shape; readonly live: Shape } {
+  const { extensions, ...rest } = value;
+  const outer = split(rest, STARTUP_KEYS);
+  const inner = split(isRecord(extensions) ? extensions : {}, STARTUP_EXTENSIONS);
+  return { startup: joined(outer.in, withExtensions(inner.in)), live: joined(outer.out, withExtensions(inner.out)) };
+}
+
+function withExtensions(extensions: Shape): Shape {
+  return Object.keys(extensions).length === 0 ? {} : { extensions };
+}
+
+function split(value: Shape, keys: readonly string[]): { readonly in: Shape; readonly out: Shape } {
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  return {
+    in: Object.fromEntries(entries.filter(([key]) => keys.includes(key))),
+    out: Object.fromEntries(entries.filter(([key]) => !keys.includes(key))),
+  };
+}
+
+function joined(a: Shape, b: Shape): Shape {
+  const extensions = { ...(a['extensions'] as Shape | undefined), ...(b['extensions'] as Shape | undefined) };
+  return { ...a, ...b, ...withExtensions(extensions) };
 }
 
 function render(schema: z.ZodType, value: Readonly<Record<string, unknown>>): string {

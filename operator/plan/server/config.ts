@@ -5,7 +5,8 @@ import { type AggregationInput, aggregation } from './aggregation.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
 import { serviceHosts } from './names.ts';
-import { type BackendConfigEntry, type FoundBackends, type ServerSpec, sourceOf, withoutPassword } from './spec.ts';
+import { sessionStorage, sessionStore } from './session-store.ts';
+import { type BackendConfigEntry, type FoundBackends, type ServerSpec, sourceOf } from './spec.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 
@@ -29,7 +30,7 @@ const configValue = (input: ConfigInput): Value => {
     incomingAuth: incomingAuth(spec),
     outgoingAuth: outgoingAuth(spec),
     backends: hasStaticBackends(spec) ? rendered(input.backends) : undefined,
-    sessionStorage: sessionStorage(spec),
+    sessionStorage: sessionStorage(server, spec),
     management: management(input),
     extensions: extensions(input),
   });
@@ -69,10 +70,6 @@ const outgoingAuth = (spec: ServerSpec): unknown => {
   return sourceOf(spec) === 'inline' ? { source: 'inline' } : undefined;
 };
 
-/** Decisions: `spec.sessionStorage` over `config.sessionStorage`. */
-const sessionStorage = ({ sessionStorage, config }: ServerSpec): unknown =>
-  sessionStorage === undefined ? config?.sessionStorage : withoutPassword(sessionStorage);
-
 /** Decisions "Management port": without keys in the file it answers on loopback only, which is what a laptop wants. */
 const management = ({ server, settings }: ConfigInput): Value | undefined =>
   settings.local !== undefined || server.metadata.uid === undefined || settings.operatorKeys.length === 0
@@ -80,8 +77,13 @@ const management = ({ server, settings }: ConfigInput): Value | undefined =>
     : { audience: server.metadata.uid, operatorKeys: settings.operatorKeys };
 
 const extensions = (input: ConfigInput): Value | undefined => {
+  const { spec, settings } = input;
   const allowedHosts = hosts(input);
-  return allowedHosts.length === 0 ? input.spec.config?.extensions : { ...input.spec.config?.extensions, allowedHosts };
+  const ours = present({
+    allowedHosts: allowedHosts.length === 0 ? undefined : allowedHosts,
+    sessionStore: sessionStore(spec, settings),
+  });
+  return Object.keys(ours).length === 0 ? spec.config?.extensions : { ...spec.config?.extensions, ...ours };
 };
 
 /** Decisions "Hosts and origins"; IP literals and localhost are the runtime's own knowledge. */

@@ -2,6 +2,7 @@ import type { KubeObject } from '../../object.ts';
 import { hashOf } from '../canonical.ts';
 import type { Settings } from '../settings.ts';
 import { MANAGEMENT_PORT, MCP_PORT, childName, labelsOf } from './names.ts';
+import { passwordEnv, passwordMounts, passwordVolumes } from './session-store.ts';
 import type { ServerSpec } from './spec.ts';
 
 const CONFIG_DIRECTORY = '/etc/vmcp/config';
@@ -35,13 +36,14 @@ export const podTemplate = (input: PodTemplateInput, configMapName = ''): Readon
     terminationGracePeriodSeconds: 45,
     securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
     ...imagePullSecrets(input.spec),
-    containers: [container(input.settings)],
+    containers: [container(input)],
     volumes: [
       {
         name: CONFIG_VOLUME,
         configMap: { name: configMapName, items: MOUNTED_KEYS.map((key) => ({ key, path: key })) },
       },
       { name: TEMPORARY_VOLUME, emptyDir: {} },
+      ...passwordVolumes(input.spec),
     ],
   },
 });
@@ -50,7 +52,7 @@ export const podTemplate = (input: PodTemplateInput, configMapName = ''): Readon
 export const configMapName = (input: PodTemplateInput): string =>
   `${childName(input.server)}-${hashOf(podTemplate(input), 10)}`;
 
-const container = (settings: Settings): Readonly<Record<string, unknown>> => ({
+const container = ({ settings, spec }: PodTemplateInput): Readonly<Record<string, unknown>> => ({
   name: 'vmcp',
   image: settings.runtimeImage,
   args: ['serve', '-c', `${CONFIG_DIRECTORY}/config.yaml`],
@@ -58,6 +60,7 @@ const container = (settings: Settings): Readonly<Record<string, unknown>> => ({
     { name: 'http', containerPort: MCP_PORT, protocol: 'TCP' },
     { name: 'management', containerPort: MANAGEMENT_PORT, protocol: 'TCP' },
   ],
+  ...(passwordEnv(spec).length > 0 && { env: passwordEnv(spec) }),
   resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
   // Every second until it is up, so that a first call need not wait; then at rest.
   startupProbe: { ...probe('/healthz'), periodSeconds: 1, failureThreshold: 60 },
@@ -73,6 +76,7 @@ const container = (settings: Settings): Readonly<Record<string, unknown>> => ({
   volumeMounts: [
     { name: CONFIG_VOLUME, mountPath: CONFIG_DIRECTORY, readOnly: true },
     { name: TEMPORARY_VOLUME, mountPath: '/tmp' },
+    ...passwordMounts(spec),
   ],
 });
 

@@ -23,7 +23,13 @@ export interface ServerSpec {
 
 export interface SessionStorage {
   readonly provider: 'memory' | 'kvstore';
-  readonly passwordRef?: unknown;
+  readonly keyPrefix?: string;
+  readonly passwordRef?: SecretRef;
+}
+
+export interface SecretRef {
+  readonly name: string;
+  readonly key: string;
 }
 
 /** `spec.config`; keys that `plan` only passes on are not named. */
@@ -32,7 +38,10 @@ export interface ServerConfig {
   readonly backends?: readonly BackendConfigEntry[];
   readonly outgoingAuth?: { readonly source?: 'discovered' | 'inline' };
   readonly sessionStorage?: SessionStorage;
-  readonly extensions?: { readonly allowedHosts?: readonly string[] };
+  readonly extensions?: {
+    readonly allowedHosts?: readonly string[];
+    readonly sessionStore?: Readonly<Record<string, unknown>>;
+  };
   readonly [key: string]: unknown;
 }
 

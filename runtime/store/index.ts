@@ -1,0 +1,17 @@
+export { openStore, type OpenStoreDeps, type StoreConfig } from './open-store.ts';
+export { type ReplicaListeners, type ReplicaMessages, replicaMessages } from './replica-messages.ts';
+export {
+  type BackendSession,
+  RECORD_LIMITS,
+  type SavedBackendSession,
+  type SessionRecord,
+  type SessionStart,
+} from './session-record.ts';
+export {
+  sessionName,
+  type SessionRecords,
+  sessionRecords,
+  type SessionRef,
+  type SessionTimes,
+} from './session-records.ts';
+export { type Fields, STORE_LIMITS, type Store, type StoreState, type Subscription } from './store.ts';
