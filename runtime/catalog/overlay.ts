@@ -1,22 +1,26 @@
 import type { Caller } from '../call.ts';
+import { LIST_KINDS } from '../listed.ts';
 import type { OfferedBackend } from './offer.ts';
+import { recent, type RecentBounds } from './recent.ts';
 
 /** What backends that list only with a caller's credential offer to that caller: the same value until it is listed again. */
 export type Overlay = readonly OfferedBackend[];
 
 export interface OverlayDeps {
-  /** Lists those backends with the caller's credential; undefined where none depends on this caller. Bounded in time by who gives it. */
+  /**
+   * Lists those backends with the caller's credential; undefined where none depends on this caller. It takes a bounded time, and tells a
+   * backend that fails by its status, so that one of them fails no other's list.
+   */
   readonly list: (caller: Caller) => Promise<Overlay> | undefined;
   readonly now: () => number;
 }
 
-export interface OverlayBounds {
-  /** Callers remembered. */
-  readonly callers: number;
+export interface OverlayBounds extends RecentBounds {
   readonly ttlMs: number;
 }
 
-export const OVERLAY_BOUNDS: OverlayBounds = { callers: 1_000, ttlMs: 60_000 };
+/** `count` callers, whose lists have `bytes` together as their backends wrote them; they are held two or three times over. */
+export const OVERLAY_BOUNDS: OverlayBounds = { count: 1_000, bytes: 32 * 1024 * 1024, ttlMs: 60_000 };
 
 interface Remembered {
   overlay?: Overlay;
@@ -33,12 +37,12 @@ export const overlays = (
   { list, now }: OverlayDeps,
   bounds = OVERLAY_BOUNDS,
 ): ((caller: Caller) => Overlay | Promise<Overlay> | undefined) => {
-  // Maps keep the order of insertion: the first key is the caller who has not asked for longest.
-  const known = new Map<string, Remembered>();
+  const known = recent<Remembered>(bounds);
   const refresh = (key: string, entry: Remembered, caller: Caller): Promise<Overlay> | undefined => {
     const refreshing = list(caller)
       ?.then((overlay) => {
         Object.assign(entry, { overlay, listedAt: now() });
+        if (known.get(key) === entry) known.set(key, entry, bytesOf(overlay));
         return overlay;
       })
       .catch((error: unknown) => {
@@ -59,14 +63,12 @@ export const overlays = (
     const isFresh = entry.overlay !== undefined && ageMs < bounds.ttlMs;
     const refreshing = isFresh ? undefined : (entry.refreshing ?? refresh(key, entry, caller));
     if (!isFresh && !refreshing) return undefined;
-    remember(known, key, entry, bounds.callers);
+    if (!entry.overlay) known.set(key, entry, 0);
     return ageMs < 2 * bounds.ttlMs ? (entry.overlay ?? refreshing) : refreshing;
   };
 };
 
-const remember = (known: Map<string, Remembered>, key: string, entry: Remembered, atMost: number): void => {
-  known.delete(key);
-  known.set(key, entry);
-  const [oldest] = known.keys();
-  if (known.size > atMost && oldest !== undefined) known.delete(oldest);
-};
+const bytesOf = (overlay: Overlay): number =>
+  overlay
+    .flatMap(({ lists }) => (lists ? LIST_KINDS.flatMap((kind) => lists[kind]) : []))
+    .reduce((sum, { bytes }) => sum + bytes.length, 0);

@@ -1,5 +1,6 @@
 import { LIST_KINDS, type ListKind } from '../listed.ts';
 import type { ListEntry, ListPages } from './pages.ts';
+import { recent, type RecentBounds } from './recent.ts';
 
 /** What some callers may see of the lists. */
 export interface Visibility {
@@ -8,26 +9,35 @@ export interface Visibility {
   readonly isVisible: (entry: ListEntry, kind: ListKind) => boolean;
 }
 
-type ListsOf = Readonly<Record<ListKind, ListPages>>;
+type AllPages = Readonly<Record<ListKind, ListPages>>;
 
-/** Classes kept of one set of lists; the oldest go. */
-const MAX_CLASSES = 100;
+const MIB = 1024 * 1024;
+
+/** Classes of callers whose lists are kept, and the bytes of all of them. */
+const BOUNDS: RecentBounds = { count: 1_000, bytes: 32 * MIB };
 
 /** The lists of each class of callers, as bytes that are made once. */
-export const visibleLists = (): ((lists: ListsOf, visibility: Visibility | undefined) => ListsOf) => {
-  const known = new WeakMap<ListsOf, Map<string, ListsOf>>();
+export const visibleLists = (bounds = BOUNDS): ((lists: AllPages, visibility: Visibility | undefined) => AllPages) => {
+  const known = recent<AllPages>(bounds);
+  const numbers = new WeakMap<AllPages, number>();
+  let last = 0;
+  const numberOf = (lists: AllPages): number => {
+    const number = numbers.get(lists) ?? (last += 1);
+    numbers.set(lists, number);
+    return number;
+  };
   return (lists, visibility) => {
     if (!visibility) return lists;
-    const classes = known.get(lists) ?? new Map<string, ListsOf>();
-    known.set(lists, classes);
-    const before = classes.get(visibility.key);
+    const key = `${numberOf(lists)} ${visibility.key}`;
+    const before = known.get(key);
     if (before) return before;
     const made = Object.fromEntries(
       LIST_KINDS.map((kind) => [kind, lists[kind].only(visibility.isVisible)]),
-    ) as ListsOf;
-    classes.set(visibility.key, made);
-    const [oldest] = classes.keys();
-    if (classes.size > MAX_CLASSES && oldest !== undefined) classes.delete(oldest);
+    ) as AllPages;
+    known.set(key, made, bytesOf(made));
     return made;
   };
 };
+
+const bytesOf = (lists: AllPages): number =>
+  LIST_KINDS.flatMap((kind) => lists[kind].entries).reduce((sum, { bytes }) => sum + bytes.length, 0);

@@ -190,7 +190,7 @@ describe('what a caller’s own credential adds', () => {
   });
 
   describe('is remembered', () => {
-    const remembering = (bounds = { callers: 2, ttlMs: 60_000 }) => {
+    const remembering = (bounds = { count: 2, bytes: 1_000, ttlMs: 60_000 }) => {
       let time = 1_000_000;
       const asked: { readonly subject: string; readonly answer: PromiseWithResolvers<Overlay> }[] = [];
       const overlayOf = overlays(
@@ -273,8 +273,21 @@ describe('what a caller’s own credential adds', () => {
       assert.ok(overlayOf(user('x')) instanceof Promise);
     });
 
+    test('as far as the bytes of all allow', async () => {
+      const { overlayOf, asked, settle } = remembering({ count: 10, bytes: 30, ttlMs: 60_000 });
+      for (const subject of ['x', 'y', 'z']) {
+        void overlayOf(user(subject));
+        // {"name":"x"} has 12 bytes.
+        asked.at(-1)?.answer.resolve(own(subject));
+        await settle();
+      }
+      assert.ok(!(overlayOf(user('y')) instanceof Promise));
+      assert.ok(!(overlayOf(user('z')) instanceof Promise));
+      assert.ok(overlayOf(user('x')) instanceof Promise);
+    });
+
     test('for each issuer and subject by itself, and never for who is nobody', () => {
-      const { overlayOf, asked } = remembering({ callers: 10, ttlMs: 60_000 });
+      const { overlayOf, asked } = remembering({ count: 10, bytes: 1_000, ttlMs: 60_000 });
       void overlayOf({ kind: 'user', issuer: 'a', subject: 'b","c' });
       void overlayOf({ kind: 'user', issuer: 'a","b', subject: 'c' });
       assert.equal(asked.length, 2);
