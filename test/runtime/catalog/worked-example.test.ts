@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { buildCatalog } from '../../../runtime/catalog/index.ts';
+import { offerSettingsOf } from '../../../runtime/config-slices.ts';
+import { accepted } from '../config/files.ts';
+import { backend, names } from './sources.ts';
+
+const page = readFileSync(join(import.meta.dirname, '../../../docs/aggregation.md'), 'utf8');
+
+test('the worked example of docs/aggregation.md does what it says', () => {
+  const [, text = ''] = /```yaml\n(.*?)```/s.exec(page) ?? [];
+  const { config } = parse(text) as { readonly config: { readonly aggregation: object } };
+  const backends = [
+    backend('crm', ['search_everything_v2', 'export', 'delete_all']),
+    backend('wiki', ['search', 'export']),
+  ];
+  const catalog = buildCatalog(backends, offerSettingsOf(accepted(config)));
+  assert.deepEqual(names(catalog), ['export', 'find', 'search']);
+  const owner = (table: 'offered' | 'routable', name: string) => catalog[table].find('tool', name)?.backend;
+  assert.deepEqual([owner('offered', 'export'), owner('offered', 'find')], ['wiki', 'crm']);
+  assert.deepEqual([owner('offered', 'delete_all'), owner('routable', 'delete_all')], [undefined, 'crm']);
+  assert.deepEqual(catalog.unmatched, []);
+
+  const prefixed = accepted({ aggregation: { ...config.aggregation, conflictResolution: 'prefix' } });
+  assert.deepEqual(names(buildCatalog(backends, offerSettingsOf(prefixed))), [
+    'crm_export',
+    'crm_find',
+    'wiki_export',
+    'wiki_search',
+  ]);
+});
