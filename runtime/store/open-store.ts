@@ -24,7 +24,7 @@ export const openStore = (config: StoreConfig, deps: OpenStoreDeps): Store =>
 
 const openMemory = (_config: StoreConfig, deps: OpenStoreDeps): Store => memoryStore(deps);
 
-/** decisions "Errors" has no row for a client that waits: calls fail well before clients give up. */
+/** A call fails well before its client gives up. */
 const TIMES = { connectMs: 3_000, commandMs: 2_000, pingMs: 10_000 };
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
