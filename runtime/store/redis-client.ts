@@ -17,31 +17,46 @@ export const connectRedis = async (settings: RedisSettings, signal: AbortSignal)
   };
   client.on('error', noteReason);
   client.on('node error', noteReason);
-  const giveUp = (): void => client.disconnect();
-  signal.addEventListener('abort', giveUp, { once: true });
   try {
-    if (signal.aborted) throw signal.reason;
-    await client.connect();
-    await client.ping();
-    // By hand: left to the library, a number that the server does not have would mean database 0.
-    if (settings.db > 0 && !settings.isCluster) await client.select(settings.db);
+    await Promise.race([ready(client, settings), abortion(signal)]);
     return client;
   } catch (error) {
     client.disconnect();
-    throw signal.aborted ? signal.reason : (reason ?? error);
+    throw signal.aborted ? error : (reason ?? error);
   } finally {
-    signal.removeEventListener('abort', giveUp);
     client.off('error', noteReason);
     // Without a listener the library writes to the console.
     client.on('error', () => {});
   }
 };
 
+const ready = async (client: RedisClient, { db, isCluster }: RedisSettings): Promise<void> => {
+  await client.connect();
+  // A node of a cluster that does not answer is no reason to do without the others.
+  if (isCluster) return;
+  await client.ping();
+  // By hand: left to the library, a number that the server does not have would mean database 0.
+  if (db > 0) await client.select(db);
+};
+
+/** Rejects when the signal aborts; the library has deadlines of its own for many steps, and none for all of them. */
+const abortion = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    const fail = (): void => reject(signal.reason as Error);
+    if (signal.aborted) return fail();
+    signal.addEventListener('abort', fail, { once: true });
+  });
+
+const CONNECT_MS = 3_000;
+/** After so long a node that owes an answer is left, and the others are asked for the one that has taken over. */
+const NODE_SILENCE_MS = 2_000;
+
 const clientFor = async (settings: RedisSettings): Promise<RedisClient> => {
   const options: RedisOptions = {
     ...given('username', settings.username),
     ...given('password', await settings.password()),
     keepAlive: 10_000,
+    connectTimeout: CONNECT_MS,
     connectionName: 'vmcp',
     disableClientInfo: true,
     maxRetriesPerRequest: null,
@@ -65,7 +80,7 @@ const throughSentinels = async ({ addresses, sentinel, tls }: RedisSettings): Pr
   ...given('sentinelTLS', await tlsOf(sentinel?.tls, undefined)),
   ...(tls && { tls: await tlsOf(tls, undefined), enableTLSForSentinelMode: true }),
   sentinelRetryStrategy: () => null,
-  sentinelCommandTimeout: 2_000,
+  sentinelCommandTimeout: 1_000,
   updateSentinels: false,
 });
 
@@ -76,7 +91,7 @@ const clusterOf = async ({ addresses, tls }: RedisSettings, options: RedisOption
     enableOfflineQueue: false,
     clusterRetryStrategy: () => null,
     slotsRefreshTimeout: 2_000,
-    redisOptions: { ...options, autoResubscribe: true, ...given('tls', secure) },
+    redisOptions: { ...options, autoResubscribe: true, socketTimeout: NODE_SILENCE_MS, ...given('tls', secure) },
     // Certificates name hosts, so names stay names.
     ...(secure && { dnsLookup: (host: string, found: (error: null, address: string) => void) => found(null, host) }),
   });

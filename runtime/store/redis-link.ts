@@ -9,6 +9,8 @@ export interface LinkDeps {
   readonly random: () => number;
   /** Readies a new connection, before anybody else gets it. */
   readonly prepare?: (client: RedisClient) => Promise<void>;
+  /** Many servers behind one client, which mends its connections itself: that one is silent says nothing about the others. */
+  readonly isCluster: boolean;
   /** `reason` names no host and no secret. */
   readonly onChange: (isUp: boolean, reason: string) => void;
 }
@@ -55,7 +57,7 @@ export class RedisLink {
       return await this.#withinDeadline(command(client));
     } catch (error) {
       const reason = reasonOf(error);
-      if (CONNECTION_IS_USELESS.has(reason)) this.#dropIfStill(client, reason);
+      if (!this.#deps.isCluster && CONNECTION_IS_USELESS.has(reason)) this.#dropIfStill(client, reason);
       throw storeUnavailable(reason);
     }
   }
@@ -119,7 +121,7 @@ export class RedisLink {
       client.once('close', () => resolve('connection closed'));
       client.once('end', () => resolve('connection closed'));
       this.#drop = resolve;
-      this.#watch(client);
+      if (!this.#deps.isCluster) this.#watch(client);
     });
   }
 

@@ -29,6 +29,7 @@ export const redisStore = (settings: RedisStoreSettings, deps: RedisStoreDeps): 
       connect: (signal) => connectRedis(settings, signal),
       clock: deps.clock,
       random: deps.random,
+      isCluster: settings.isCluster,
       onChange: (isUp, reason) => availability.note(part, isUp, reason),
       ...(part === 'messages' && { prepare: (client) => messages.prepare(client) }),
     });

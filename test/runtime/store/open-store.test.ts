@@ -6,7 +6,7 @@ import { openStore, type OpenStoreDeps, type Store, type StoreConfig } from '../
 import { systemClock } from '../../../runtime/system-clock.ts';
 import { scratchFolder } from '../../cluster/scratch.ts';
 import { until } from '../../cluster/until.ts';
-import { noRedis, startRedis, startSentinel, startRedisCluster, testCertificates } from '../../fixtures/redis.ts';
+import { noRedis, startRedis, startSentinel, testCertificates } from '../../fixtures/redis.ts';
 import { hasCode } from './has-code.ts';
 
 const clean: (() => Promise<void>)[] = [];
@@ -157,14 +157,5 @@ describe('a store in Redis is opened as configured', { skip: noRedis }, () => {
     await store.firstAnswer;
     await keep(store);
     assert.equal(await set.master.command('KEYS', '*'), 'vmcp:key');
-  });
-
-  test('in a cluster', async () => {
-    const cluster = later(await startRedisCluster());
-    const { store } = opened({ address: cluster.addresses[0] ?? '' }, { cluster: { addresses: [] } });
-    await store.firstAnswer;
-    await keep(store);
-    const keys = await Promise.all(cluster.nodes.map((node) => node.command('KEYS', '*')));
-    assert.deepEqual(keys.filter(Boolean), ['vmcp:key']);
   });
 });
