@@ -39,6 +39,7 @@ export const statusReport = (config: LiveConfig, backends: BackendSet, catalog: 
     collisions: catalog.collisions.slice(0, LIMITS.reportedCollisions),
     collisionCount: catalog.collisions.length,
     ...(catalog.unresolved.length > 0 && { unresolved: catalog.unresolved.slice(0, LIMITS.reportedCollisions) }),
+    ...(catalog.unusual.length > 0 && { unusual: catalog.unusual.slice(0, LIMITS.reportedCollisions) }),
     ...(catalog.unmatched.length > 0 && { unmatched: catalog.unmatched.slice(0, LIMITS.reportedCollisions) }),
   };
 };

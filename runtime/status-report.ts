@@ -23,6 +23,8 @@ export interface StatusReport {
   readonly unresolved?: readonly UnresolvedReport[];
   /** Entries of `aggregation.tools[]` that no tool of a backend in use answers to; the first 100. */
   readonly unmatched?: readonly UnmatchedReport[];
+  /** Tools under names that common clients refuse; the first 100. */
+  readonly unusual?: readonly UnusualReport[];
 }
 
 export interface BackendReport {
@@ -61,4 +63,9 @@ export interface UnmatchedReport {
   readonly workload: string;
   readonly setting: 'filter' | 'overrides';
   readonly tool: string;
+}
+
+export interface UnusualReport {
+  readonly name: string;
+  readonly backend: string;
 }

@@ -31,6 +31,7 @@ const PROBLEM_TYPES: ReadonlySet<string> = new Set([
   'ConfigRefused',
   'NamesCollide',
   'NamesUnresolved',
+  'NamesUnusual',
   'NeedsCluster',
   'OidcConfigIgnored',
   'PoliciesNotEnforced',
@@ -38,6 +39,7 @@ const PROBLEM_TYPES: ReadonlySet<string> = new Set([
   'StaticBackendsIgnored',
   'ToolsUnmatched',
   'UnknownStaticBackend',
+  'UnknownWorkload',
 ]);
 
 const isBadNews = ({ type, status }: PlannedCondition): boolean =>

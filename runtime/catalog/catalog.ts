@@ -28,6 +28,14 @@ export interface Catalog {
   /** Tools that nobody has under rule `manual`. */
   readonly unresolved: readonly UnresolvedName[];
   readonly unmatched: readonly UnmatchedSetting[];
+  /** Listed tools whose names common clients refuse. */
+  readonly unusual: readonly UnusualName[];
+}
+
+/** A backend's own part of a name is never rewritten (decisions: Names). */
+export interface UnusualName {
+  readonly name: string;
+  readonly backend: string;
 }
 
 /** An entry that lost its name to an earlier backend. */
@@ -71,8 +79,14 @@ export const buildCatalog = (sources: readonly SourceBackend[], settings: Aggreg
     collisions: [tools, prompts, resources, templates].flatMap(({ collisions }) => collisions),
     unresolved: resolved.unresolved.toSorted((a, b) => compareText(a.name, b.name)),
     unmatched,
+    unusual: shown
+      .filter(({ advertised, isListed }) => isListed && !USUAL_NAME.test(advertised))
+      .map(({ advertised: name, backend }) => ({ name, backend })),
   });
 };
+
+/** What all clients take: those of model providers are the narrowest. */
+const USUAL_NAME = /^[A-Za-z0-9_-]+$/;
 
 const candidatesOf = (backends: readonly SourceBackend[], kind: ListKind): readonly Candidate[] =>
   backends.flatMap(({ name: backend, isListed, lists }) =>

@@ -1,4 +1,11 @@
-export { buildCatalog, type Catalog, type Collision, type SourceBackend, type UnmatchedSetting } from './catalog.ts';
+export {
+  buildCatalog,
+  type Catalog,
+  type Collision,
+  type SourceBackend,
+  type UnmatchedSetting,
+  type UnusualName,
+} from './catalog.ts';
 export type { UnresolvedName } from './conflict-rules/rule.ts';
 export { conflictRule } from './conflict-rules.ts';
 export { type NameTable } from './name-table.ts';

@@ -48,8 +48,6 @@ export interface Offer {
    * `partialFailureMode: fail`.
    */
   readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
-  /** `list` of tools. */
-  readonly listTools: (cursor: string | undefined, caller: Caller) => Promise<Buffer>;
   /** Throws `unknown_name`, or `backend_unavailable` where the name tells that it belongs to a backend that is withheld. */
   readonly lookUp: (call: Pick<Call, 'names' | 'name' | 'caller'>) => Target | Promise<Target>;
   /** Hears which of the shared lists read differently than before, and nothing otherwise. Returns how to hear no more. */
@@ -105,7 +103,6 @@ export const makeOffer = (deps: OfferDeps): Offer => {
     catalog: () => shared,
     rebuild,
     list,
-    listTools: (cursor, caller) => list('tools', cursor, caller),
     lookUp,
     onListsChanged: (listener) => {
       listeners.add(listener);

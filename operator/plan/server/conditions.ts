@@ -20,7 +20,13 @@ export const serverConditions = (situation: Situation, phase: Phase): readonly P
     : []),
 ];
 
-const REPORTED_PROBLEMS: readonly string[] = ['NamesCollide', 'NamesUnresolved', 'ToolsUnmatched', 'ConfigRefused'];
+const REPORTED_PROBLEMS: readonly string[] = [
+  'NamesCollide',
+  'NamesUnresolved',
+  'NamesUnusual',
+  'ToolsUnmatched',
+  'ConfigRefused',
+];
 
 type Fact = (situation: Situation, phase: Phase) => PlannedCondition;
 type Problem = (situation: Situation) => PlannedCondition | undefined;
@@ -163,6 +169,34 @@ const toolsUnmatched: Problem = ({ reports: { unmatched } }) => {
   return problem('ToolsUnmatched', 'NoSuchTool', message);
 };
 
+/** Decisions "Names": a backend's own part of a name is not rewritten. */
+const namesUnusual: Problem = ({ reports: { unusual } }) => {
+  if (unusual.length === 0) return undefined;
+  const each = unusual.map(({ name, backend }) => `${name} (${backend})`);
+  const message = `many clients refuse names with other characters than letters, digits, _ and -: ${each.join(', ')}; rename them with config.aggregation.tools[].overrides, or change prefixFormat`;
+  return problem('NamesUnusual', 'UnusualCharacters', message);
+};
+
+/** A backend that is named and not there may be misspelt, or its server not made yet. */
+const unknownWorkload: Problem = ({ newest: { spec, group, backends } }) => {
+  if (group.group === undefined && backends.length === 0) return undefined;
+  const aggregation = spec.config?.['aggregation'] as AggregationNames | undefined;
+  const known = new Set(backends.map(({ name }) => name));
+  const named = [
+    ...(aggregation?.tools ?? []).map(({ workload }) => workload),
+    ...(aggregation?.conflictResolutionConfig?.priorityOrder ?? []),
+  ];
+  const strangers = [...new Set(named.filter((name) => !known.has(name)))];
+  if (strangers.length === 0) return undefined;
+  const message = `config.aggregation names ${strangers.join(', ')}, which is no backend of this server; correct the name, or let the backend join the group`;
+  return problem('UnknownWorkload', 'NoSuchBackend', message);
+};
+
+interface AggregationNames {
+  readonly tools?: readonly { readonly workload: string }[];
+  readonly conflictResolutionConfig?: { readonly priorityOrder?: readonly string[] };
+}
+
 /** Decisions "Where the spec can be read two ways": accepted, ignored, told. */
 const oidcConfigIgnored: Problem = ({ newest: { spec } }) =>
   spec.incomingAuth.type === 'anonymous' && spec.incomingAuth.oidcConfigRef !== undefined
@@ -202,5 +236,7 @@ const PROBLEMS: readonly Problem[] = [
   namesCollide,
   namesUnresolved,
   toolsUnmatched,
+  namesUnusual,
+  unknownWorkload,
   configRefused,
 ];

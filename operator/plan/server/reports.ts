@@ -5,6 +5,7 @@ import type {
   StatusReport,
   UnmatchedReport,
   UnresolvedReport,
+  UnusualReport,
 } from '../../../runtime/status-report.ts';
 import { statusReportSchema } from '../../../runtime/status-report-schema.ts';
 import type { PodReports } from '../../read/source.ts';
@@ -23,6 +24,7 @@ export interface MergedReports {
   readonly collisionCount: number;
   readonly unresolved: readonly UnresolvedReport[];
   readonly unmatched: readonly UnmatchedReport[];
+  readonly unusual: readonly UnusualReport[];
   /** Why pods do not serve the newest config, by pod name. */
   readonly refused: ReadonlyMap<string, readonly string[]>;
 }
@@ -47,7 +49,8 @@ export const mergeReports = (reports: PodReports): MergedReports => {
     collisions: merged(views, ({ collisions }) => collisions),
     collisionCount: Math.max(0, ...views.map(({ collisions, collisionCount }) => collisionCount ?? collisions.length)),
     unresolved: merged(views, ({ unresolved }) => unresolved ?? []),
-    unmatched: unmatchedEverywhere(views),
+    unmatched: merged(views, ({ unmatched }) => unmatched ?? []),
+    unusual: merged(views, ({ unusual }) => unusual ?? []),
     refused: new Map(
       answered.flatMap(({ pod, report }) =>
         report.config.refused === undefined ? [] : [[pod, report.config.refused]],
@@ -106,12 +109,4 @@ const NOBODY: BackendReport = { name: '', status: 'unknown', consecutiveFailures
 const merged = <T>(views: readonly StatusReport[], listOf: (view: StatusReport) => readonly T[]): readonly T[] => {
   const byText = new Map(views.flatMap(listOf).map((each) => [JSON.stringify(each), each]));
   return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
-};
-
-/** A replica that is behind may miss a tool that the others have seen: only what all of them miss is missing. */
-const unmatchedEverywhere = (views: readonly StatusReport[]): readonly UnmatchedReport[] => {
-  const texts = views.map((view) => new Set((view.unmatched ?? []).map((each) => JSON.stringify(each))));
-  return merged(views, ({ unmatched }) => unmatched ?? []).filter((each) =>
-    texts.every((known) => known.has(JSON.stringify(each))),
-  );
 };

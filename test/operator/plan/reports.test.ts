@@ -47,6 +47,18 @@ test('the order in which replicas are asked does not matter', () => {
   assert.deepEqual(mergeReports(new Map(views)), mergeReports(new Map(views.toReversed())));
 });
 
+test('what any replica says about names is told once', () => {
+  const unresolved = [{ name: 't', backends: ['a', 'b'] }];
+  const unmatched = [{ workload: 'a', setting: 'filter', tool: 'x' }] as const;
+  const unusual = [{ name: 'a.b', backend: 'a' }];
+  const views: readonly (readonly [string, StatusReport])[] = [
+    ['p', { ...report({ a: 'ready' }), unresolved, unmatched }],
+    ['q', { ...report({ a: 'ready' }), unresolved, unusual }],
+  ];
+  const all = mergeReports(new Map(views));
+  assert.deepEqual([all.unresolved, all.unmatched, all.unusual], [unresolved, unmatched, unusual]);
+});
+
 const good = report({ a: 'ready' });
 const [backend] = good.backends;
 const odd: readonly unknown[] = [
