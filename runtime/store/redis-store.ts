@@ -107,7 +107,7 @@ const mapsIn = (
       checkBounds({ key: keyOf(name), value });
       const answer = await run(scripts.SET_FIELD_IF_ABSENT, name, [field, value, STORE_LIMITS.fields]);
       if (answer === -1) throw tooManyFields();
-      return Buffer.isBuffer(answer) ? answer : undefined;
+      return Buffer.isBuffer(answer) ? ownCopy(answer) : undefined;
     },
     deleteField: async (name, field, only) =>
       (await run(scripts.DELETE_FIELD, name, only ? [field, only] : [field])) === 1,
@@ -120,9 +120,16 @@ const fieldsOf = (answer: unknown): Fields | undefined => {
   const fields = new Map<string, Buffer>();
   for (let at = 0; at + 1 < answer.length; at += 2) {
     const [name, value]: readonly unknown[] = answer.slice(at, at + 2);
-    if (Buffer.isBuffer(name) && Buffer.isBuffer(value)) fields.set(name.toString(), value);
+    if (Buffer.isBuffer(name) && Buffer.isBuffer(value)) fields.set(name.toString(), ownCopy(value));
   }
   return fields;
+};
+
+/** What the socket gave is a window into 64 KiB, which a few bytes that are kept for a session would keep too. */
+const ownCopy = (value: Buffer): Buffer => {
+  const copy = Buffer.allocUnsafeSlow(value.length);
+  value.copy(copy);
+  return copy;
 };
 
 /** Up while both connections are. */
