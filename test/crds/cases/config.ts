@@ -81,6 +81,12 @@ export const generalConfigCases = [
   accepts({
     set: set('extensions', { allowedOrigins: ['https://app.example.com'], allowedHosts: ['tools.example.com'] }),
   }),
+  accepts({ set: set('extensions', { sessionStore: { tls: {}, sentinel: { masterName: 'main' } } }) }),
+  refuses(
+    { set: set('extensions', { sessionStore: { cluster: {}, sentinel: { masterName: 'main' } } }) },
+    'spec.config.extensions.sessionStore',
+    'sentinel and cluster exclude each other',
+  ),
   refuses({ set: set('extensions', { unheardOf: true }) }, 'spec.config.extensions.unheardOf', 'unknown field'),
 ];
 
