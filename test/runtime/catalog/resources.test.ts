@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { array, assert as check, constantFrom, oneof, property, string } from 'fast-check';
 import { buildCatalog } from '../../../runtime/catalog/index.ts';
 import { uriTemplate } from '../../../runtime/catalog/uri-template.ts';
 import { settings, source } from './sources.ts';
@@ -85,6 +86,35 @@ describe('a URI template', () => {
     `{a}${'x'.repeat(3_000)}`,
   ])
     test(`${text.slice(0, 20)} matches only itself`, () => assert.equal(uriTemplate(text), undefined));
+
+  test('matches every URI that it makes of any values', () => {
+    const part = oneof(
+      constantFrom('x:', '/', '/data/', '?q=').map((text) => ({ template: text, made: text })),
+      string({ unit: 'grapheme', minLength: 1, maxLength: 8 }).map((value) => ({
+        template: '{a}',
+        made: encodeURIComponent(value),
+      })),
+      string({ unit: 'grapheme', minLength: 1, maxLength: 8 }).map((value) => ({
+        template: '{+a}',
+        made: encodeURI(value),
+      })),
+      array(string({ unit: 'grapheme', maxLength: 4 }), { minLength: 1, maxLength: 3 }).map((values) => ({
+        template: '{/a,b,c}',
+        made: values.map((value) => `/${encodeURIComponent(value)}`).join(''),
+      })),
+      array(string({ unit: 'grapheme', maxLength: 4 }), { maxLength: 3 }).map((values) => ({
+        template: '{?a,b,c}',
+        made: values.map((value, index) => `${index === 0 ? '?' : '&'}a=${encodeURIComponent(value)}`).join(''),
+      })),
+    );
+    check(
+      property(array(part, { maxLength: 8 }), (parts) => {
+        const pattern = uriTemplate(`{z}${parts.map(({ template }) => template).join('')}`);
+        const uri = `z${parts.map(({ made }) => made).join('')}`;
+        assert.equal(pattern?.matches(uri), true, uri);
+      }),
+    );
+  });
 
   test('that invites backtracking costs no more than its length times the URI’s', () => {
     const template = '{a}b{+c}b{d}b{+e}b{f}b{+g}b{h}b{+i}!';
