@@ -20,6 +20,7 @@ import {
   failureOnWire,
   hostCheck,
   legacyEra,
+  listChangedNotifications,
   managementServer,
   mcpEndpoint,
   modernRefused,
@@ -92,7 +93,12 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const settings = () => offerSettingsOf(config.current());
   const offer: Offer = makeOffer({ settings, backends: seen, settled: (timeoutMs) => backends.settled(timeoutMs) });
   const limits = { ttlMs: options.sessionTtlMs, count: LIMITS.sessions };
-  const sessions = new Sessions(limits, { clock, newId: deps.newSessionId, newLinks: () => new SessionLinks() });
+  const sessions = new Sessions(limits, {
+    clock,
+    newId: deps.newSessionId,
+    newLinks: (client) => new SessionLinks(client),
+  });
+  tellOfLists(offer, sessions);
   let hosts = hostCheck(hostRulesOf(config.current()));
   const handle = pipeline(stagesOf({ legacy: legacyOf(config, sessions, offer, phase), backends, offer, log }));
   const endpoint = endpointOf({ hosts: () => hosts, handle, sessions, answers, log, phase }, deps);
@@ -127,6 +133,11 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     phase,
   };
 };
+
+const tellOfLists = (offer: Offer, sessions: Sessions): void =>
+  void offer.onListsChanged((kinds) => {
+    for (const notification of listChangedNotifications(kinds)) sessions.notifyAll(notification);
+  });
 
 type EndpointParts = Pick<EndpointDeps, 'hosts' | 'handle' | 'answers'> & Pick<Parts, 'sessions' | 'log' | 'phase'>;
 

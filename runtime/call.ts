@@ -94,6 +94,18 @@ export interface CallClient {
   readonly ask: (method: string, params: Buffer | undefined, signal: AbortSignal) => Promise<ClientAnswer>;
 }
 
+/** The client of a session, as the backend sessions of that session see it: between calls, too. */
+export interface SessionClient {
+  readonly capabilities: Buffer;
+  readonly logLevel: string | undefined;
+  /** Whether it has a stream of its own open, beside those of its calls. */
+  readonly isListening: boolean;
+  /** As `CallClient.notify`, on whatever stream is open. */
+  readonly notify: (notification: Buffer) => void;
+  /** As `CallClient.ask`, on whatever stream is open. */
+  readonly ask: CallClient['ask'];
+}
+
 /** What the client answered, as JSON text. */
 export type ClientAnswer =
   | { readonly kind: 'result'; readonly result: Buffer }

@@ -5,6 +5,12 @@ const MIB = 1024 * KIB;
 export const LIMITS = Object.freeze({
   sessions: 10_000,
   callsPerSession: 32,
+  /** Streams that one session opens with GET. */
+  streamsPerSession: 4,
+  /** Questions to one client that wait for its answer. */
+  asksPerSession: 32,
+  /** JSON text of what a client says of itself. */
+  clientCapabilitiesBytes: 16 * KIB,
   /** In `/status` and in the log, with the number of all. */
   reportedCollisions: 100,
   publicConnections: 4_096,
@@ -21,6 +27,7 @@ export const LIMITS = Object.freeze({
   backend: {
     connections: 128,
     controlConnections: 8,
+    streamConnections: 4_096,
     maxResponseBytes: 32 * MIB,
     uncountedBytes: 16 * KIB,
     connectTimeoutMs: 10_000,

@@ -1,4 +1,4 @@
-import type { Call, Caller, Reply } from '../call.ts';
+import type { Call, Caller, Reply, SessionClient } from '../call.ts';
 import { Share, type ByteBudget } from '../byte-budget.ts';
 import type { Clock } from '../clock.ts';
 import type { StrategyConfig } from '../config/index.ts';
@@ -35,6 +35,14 @@ export interface BackendDeps {
   readonly onChange: () => void;
 }
 
+interface SessionOptions {
+  /** Whom the session is for. */
+  readonly client?: SessionClient | undefined;
+  readonly onClosed?: () => void;
+  /** It is there to hear of changed lists. */
+  readonly hearsOfLists?: true;
+}
+
 const PROBE: Caller = { kind: 'probe' };
 
 /** One backend: its connections, the sessions that use them and the catalogue connection that keeps its lists fresh. */
@@ -63,7 +71,7 @@ export class Backend {
     this.#catalogue = new Catalogue(
       settings.name,
       {
-        session: () => this.openSession(),
+        session: () => this.openSession({ hearsOfLists: true }),
         fetch: this.prove(PROBE)(this.#control),
         silenceMs: () => this.#tuning.silenceMs,
         // A list that arrives after the end is kept by nobody.
@@ -98,14 +106,22 @@ export class Backend {
   }
 
   /** A session that nothing has been sent on yet. */
-  openSession(onClosed: () => void = () => {}): BackendSession {
-    const { clock, clientInfo } = this.#deps;
+  openSession({ client, onClosed, hearsOfLists }: SessionOptions = {}): BackendSession {
+    const { clock, clientInfo, random } = this.#deps;
     const session: BackendSession = new BackendSession(
-      { backend: this.name, url: this.settings.url, clientInfo },
+      {
+        backend: this.name,
+        url: this.settings.url,
+        clientInfo,
+        random,
+        onListChanged: () => this.#catalogue.noteChange(),
+        ...(client && { client }),
+        ...(hearsOfLists && { hearsOfLists }),
+      },
       clock,
       () => {
         this.#sessions.delete(session);
-        onClosed();
+        onClosed?.();
       },
     );
     this.#sessions.add(session);
@@ -121,7 +137,7 @@ export class Backend {
         id: request.id,
         silenceMs: this.#tuning.silenceMs,
         signal: call.signal,
-        notify: call.client.notify,
+        client: call.client,
         fetch: prove(this.#connection.fetch),
       });
       this.#catalogue.noteCall(true);

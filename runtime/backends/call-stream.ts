@@ -1,31 +1,35 @@
+import type { CallClient } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { isNumber, isString, type Span } from '../json-bytes.ts';
-import { isSameId, MAX_ID_BYTES, readServerMessage } from './server-message.ts';
+import type { Attention } from '../outgoing/index.ts';
+import { isSameId, readServerMessage, type ServerMessage } from './server-message.ts';
+import { ServerRequests } from './server-requests.ts';
+import { isWantedLog } from './small-messages.ts';
 
 export interface CallStreamDeps {
   readonly backend: string;
   /** JSON text of the call's id. */
   readonly id: Buffer;
-  /** The backend is at work on the call. */
-  readonly heard: () => void;
-  /** Takes whole notifications. Never throws. */
-  readonly notify: (notification: Buffer) => void;
+  readonly attention: Pick<Attention, 'heard' | 'pause'>;
+  readonly client: Pick<CallClient, 'notify' | 'ask' | 'logLevel'>;
   /** Sends a response to the backend. Never throws. */
   readonly reply: (response: Buffer) => Promise<void>;
 }
 
 /** What a backend may say besides its answer, so that a flood ends its own call and nothing else. */
-const MAX_REPLIES_UNDER_WAY = 4;
 const MAX_MESSAGES = 100_000;
 const MAX_BYTES = 128 * 1024 * 1024;
 
 /** What is about the call, and so for its client. Changed lists and resources concern more than one. */
-const RELAYED: ReadonlySet<string> = new Set(['notifications/progress', 'notifications/message']);
+const RELAYED: ReadonlySet<string> = new Set([
+  'notifications/progress',
+  'notifications/message',
+  'notifications/elicitation/complete',
+]);
 
 /** The messages on the event stream of one call: its answer, and whatever the backend says meanwhile. */
 export class CallStream {
   readonly #deps: CallStreamDeps;
-  #replies = 0;
+  #requests: ServerRequests | undefined;
   #messages = 0;
   #bytes = 0;
 
@@ -44,25 +48,25 @@ export class CallStream {
     this.#bytes += bytes.length;
     if (this.#messages > MAX_MESSAGES || this.#bytes > MAX_BYTES) throw this.#bad('said too much before its answer');
     // Answers to nothing we asked are no sign of work (decisions: Timeouts).
-    if (message.kind === 'request' || message.kind === 'notification') this.#deps.heard();
-    if (message.kind === 'notification' && RELAYED.has(message.method)) this.#deps.notify(bytes);
-    if (message.kind === 'request') this.#answer(bytes, message.id, message.method);
+    if (message.kind === 'request' || message.kind === 'notification') this.#deps.attention.heard();
+    if (message.kind === 'request') this.#asked(bytes, message);
+    if (message.kind === 'notification') this.#told(bytes, message);
     return 'other';
   };
 
-  /** We advertise no client capabilities, so a backend may ask for nothing but a ping. */
-  #answer(bytes: Buffer, span: Span, method: string): void {
-    if (span.end - span.start > MAX_ID_BYTES || !(isString(bytes, span) || isNumber(bytes, span)))
-      throw this.#bad('sent what is not JSON-RPC');
-    if (this.#replies === MAX_REPLIES_UNDER_WAY) throw this.#bad('asks without taking answers');
-    const outcome = method === 'ping' ? '"result":{}' : '"error":{"code":-32601,"message":"not supported"}';
-    const id = bytes.subarray(span.start, span.end);
-    this.#replies += 1;
-    void this.#deps
-      .reply(Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":'), id, Buffer.from(`,${outcome}}`)]))
-      .finally(() => {
-        this.#replies -= 1;
-      });
+  /** Nobody waits for the call any more, nor for what the backend has asked meanwhile. */
+  readonly end = (): void => this.#requests?.end();
+
+  #told(bytes: Buffer, message: Extract<ServerMessage, { kind: 'notification' }>): void {
+    if (message.method === 'notifications/cancelled') this.#requests?.cancel(bytes, message.params);
+    if (!RELAYED.has(message.method) || !isWantedLog(bytes, message, this.#deps.client.logLevel)) return;
+    this.#deps.client.notify(bytes);
+  }
+
+  #asked(bytes: Buffer, message: Extract<ServerMessage, { kind: 'request' }>): void {
+    const { backend, attention, client, reply } = this.#deps;
+    this.#requests ??= new ServerRequests({ backend, attention, ask: client.ask, reply });
+    this.#requests.take(bytes, message);
   }
 
   #bad(what: string): VmcpError {

@@ -39,6 +39,8 @@ export interface CatalogueDeps {
 const REFRESH_MS = 30_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
+/** Changes often come in bursts. */
+const COALESCE_MS = 100;
 const JITTER = 0.2;
 
 /** Keeps one backend's list fresh over a session of its own, and its status with it. */
@@ -51,6 +53,8 @@ export class Catalogue {
   #session: BackendSession | undefined;
   #timer: Timer | undefined;
   #isRunning = false;
+  /** A list has changed since the attempt began. */
+  #isStale = false;
   /** The next attempt has been brought forward. */
   #isHurried = false;
   readonly #stopped = new AbortController();
@@ -92,6 +96,15 @@ export class Catalogue {
     this.#refreshAfter(waitMs);
   }
 
+  /** The backend says that a list has changed: it is asked for again at once, and a second after the last time in a flood. */
+  noteChange(): void {
+    this.#isStale = true;
+    if (this.#isHurried || this.#isRunning || this.#stopped.signal.aborted) return;
+    this.#isHurried = true;
+    const waitMs = (this.#state.checkedAt ?? 0) + FIRST_RETRY_MS - this.#deps.clock.now();
+    this.#refreshAfter(Math.max(COALESCE_MS, waitMs));
+  }
+
   #refreshAfter(ms: number): void {
     this.#timer?.cancel();
     this.#timer = this.#deps.clock.after(ms, () => void this.#refresh());
@@ -101,6 +114,7 @@ export class Catalogue {
     if (this.#isRunning || this.#stopped.signal.aborted) return;
     this.#isRunning = true;
     this.#isHurried = false;
+    this.#isStale = false;
     this.#timer?.cancel();
     this.#timer = undefined;
     const next = await this.#attempt();
@@ -109,6 +123,8 @@ export class Catalogue {
     const isChanged = !isSameOffer(this.#state, next);
     this.#state = next;
     this.#refreshAfter(this.#delayMs());
+    // It changed again while it was being read.
+    if (this.#isStale) this.noteChange();
     if (isChanged) this.#deps.onChange();
     this.#firstListed.resolve();
   }
@@ -131,7 +147,7 @@ export class Catalogue {
     const tools = await this.#listTools(session);
     const { capabilities } = session.opened ?? {};
     const [prompts, resources, resourceTemplates] = await Promise.all(
-      (['prompts', 'resources', 'resourceTemplates'] as const).map((kind) =>
+      (['prompts', 'resources', 'resourceTemplates'] as const).map(async (kind) =>
         capabilities?.[CAPABILITY[kind]] ? this.#listKind(session, kind) : [],
       ),
     );

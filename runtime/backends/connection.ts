@@ -22,6 +22,8 @@ export interface ConnectionLimits {
   readonly connections: number;
   /** Sockets beside those, for lists, replies, cancellations and ends of sessions. */
   readonly controlConnections: number;
+  /** Sockets beside those, for streams that stay open. */
+  readonly streamConnections: number;
   /** Bytes of one response body, or of one message of an event stream. */
   readonly maxResponseBytes: number;
   /** Of each response: so much needs no room in what all responses share. */
@@ -51,7 +53,9 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
     });
   const calls = poolOf(limits.connections);
   const control = poolOf(limits.controlConnections);
-  const both = [calls, control];
+  const streams = poolOf(limits.streamConnections);
+  const pools = { calls, control, stream: streams };
+  const all = Object.values(pools);
   // A literal address never reaches `lookup`.
   const isForbidden = isForbiddenAddress(host);
   return {
@@ -59,7 +63,7 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
       new Promise((resolve, reject) => {
         if (isForbidden) return reject(new ForbiddenAddressError('link-local or metadata address'));
         const exchange = new Exchange(request, limits, deps, { resolve, reject });
-        (request.lane === 'control' ? control : calls).dispatch(
+        pools[request.lane ?? 'calls'].dispatch(
           {
             method: request.method,
             path: request.path,
@@ -69,8 +73,8 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
           exchange,
         );
       }),
-    close: async () => void (await Promise.allSettled(both.map((pool) => pool.close()))),
-    destroy: async () => void (await Promise.allSettled(both.map((pool) => pool.destroy()))),
+    close: async () => void (await Promise.allSettled(all.map((pool) => pool.close()))),
+    destroy: async () => void (await Promise.allSettled(all.map((pool) => pool.destroy()))),
   };
 };
 

@@ -1,4 +1,6 @@
+import type { SessionClient } from '../call.ts';
 import { VmcpError } from '../errors.ts';
+import { readObject, skipValue } from '../json-bytes.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import { isAnswerTo, readServerMessage } from './server-message.ts';
 import { unauthenticatedBy } from './small-messages.ts';
@@ -69,9 +71,8 @@ const confirm = async (backend: string, open: OpenSession, fetch: Fetch, attenti
 };
 
 const initialize = async (settings: SessionSettings, fetch: Fetch, attention: Attention) => {
-  const params = { protocolVersion: ASKED_REVISION, capabilities: {}, clientInfo: settings.clientInfo };
   const body = Buffer.from(
-    `{"jsonrpc":"2.0","id":${ID.toString('latin1')},"method":"initialize","params":${JSON.stringify(params)}}`,
+    `{"jsonrpc":"2.0","id":${ID.toString('latin1')},"method":"initialize","params":{"protocolVersion":"${ASKED_REVISION}","capabilities":${mirrored(settings.client)},"clientInfo":${JSON.stringify(settings.clientInfo)}}}`,
   );
   let url = new URL(settings.url);
   for (let redirects = 0; ; redirects += 1) {
@@ -89,6 +90,23 @@ const initialize = async (settings: SessionSettings, fetch: Fetch, attention: At
     url = next;
   }
 };
+
+/** What a client can be asked, as it declared it: the only capabilities that matter to a backend. */
+const ASKABLE: ReadonlySet<string> = new Set(['elicitation', 'sampling', 'roots']);
+
+const mirrored = (client: Pick<SessionClient, 'capabilities'> | undefined): string => {
+  if (!client) return '{}';
+  const { capabilities: bytes } = client;
+  const members: string[] = [];
+  readObject(bytes, 0, (key, start) => {
+    const end = skipValue(bytes, start);
+    if (ASKABLE.has(key)) members.push(`${JSON.stringify(key)}:${bytes.toString('utf8', start, end)}`);
+    return end;
+  });
+  return `{${members.join(',')}}`;
+};
+
+export const canBeAsked = (client: Pick<SessionClient, 'capabilities'>): boolean => mirrored(client) !== '{}';
 
 const isOurs = (bytes: Buffer): 'answer' | 'other' => (isAnswerTo(bytes, ID) ? 'answer' : 'other');
 

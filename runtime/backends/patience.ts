@@ -31,6 +31,7 @@ class Patience<T> implements Attention {
   /** So little is left until the ceiling that nothing heard moves the end any more. */
   #isLast = false;
   #isSettled = false;
+  #pauses = 0;
   /** Once set, nobody waits and nothing may go on. */
   #abandoned: VmcpError | undefined;
   #abort: ((reason: Error) => void) | undefined;
@@ -60,13 +61,30 @@ class Patience<T> implements Attention {
   }
 
   readonly heard = (): void => {
-    if (this.#isSettled || this.#isLast) return;
-    const leftMs = this.#startedAt + CEILING_MS - this.#clock.now();
+    if (this.#isSettled || this.#isLast || this.#pauses > 0) return;
+    const leftMs = this.#leftMs();
     if (leftMs >= this.#asked.silenceMs) return this.#timer.restart();
     this.#isLast = true;
-    this.#timer.cancel();
-    this.#timer = this.#clock.after(leftMs, this.#tooLong);
+    this.#waitFor(leftMs);
   };
+
+  readonly pause = (): (() => void) => {
+    this.#pauses += 1;
+    if (this.#pauses === 1 && !this.#isSettled) this.#waitFor(this.#leftMs());
+    return () => {
+      this.#pauses -= 1;
+      if (this.#pauses === 0 && !this.#isSettled) this.#waitFor(Math.min(this.#asked.silenceMs, this.#leftMs()));
+    };
+  };
+
+  #leftMs(): number {
+    return Math.max(0, this.#startedAt + CEILING_MS - this.#clock.now());
+  }
+
+  #waitFor(ms: number): void {
+    this.#timer.cancel();
+    this.#timer = this.#clock.after(ms, this.#tooLong);
+  }
 
   readonly onAbandoned = (abort: (reason: Error) => void): void => {
     if (this.#abandoned) abort(this.#abandoned);

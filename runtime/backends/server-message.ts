@@ -4,12 +4,13 @@ import { checkEncoding, isObject, readObject, readString, skipSpace, skipValue, 
 export type ServerMessage =
   | { readonly kind: 'response'; readonly id: Span; readonly result: Span }
   | { readonly kind: 'error'; readonly id: Span | undefined; readonly error: Span }
-  | { readonly kind: 'request'; readonly id: Span; readonly method: string }
-  | { readonly kind: 'notification'; readonly method: string };
+  | { readonly kind: 'request'; readonly id: Span; readonly method: string; readonly params: Span | undefined }
+  | { readonly kind: 'notification'; readonly method: string; readonly params: Span | undefined };
 
 interface Members {
   id?: Span;
   method?: Span;
+  params?: Span;
   result?: Span;
   error?: Span;
 }
@@ -28,17 +29,20 @@ const readMembers = (bytes: Buffer): Members => {
   const members: Members = {};
   const end = readObject(bytes, skipSpace(bytes, 0), (key, start) => {
     const span = { start, end: skipValue(bytes, start) };
-    if (key === 'id' || key === 'method' || key === 'result' || key === 'error') members[key] = span;
+    if (isMember(key)) members[key] = span;
     return span.end;
   });
   if (skipSpace(bytes, end) !== bytes.length) throw new SyntaxError('more than one value');
   return members;
 };
 
-const classify = (bytes: Buffer, { id, method, result, error }: Members): ServerMessage | undefined => {
+const isMember = (key: string): key is keyof Members =>
+  key === 'id' || key === 'method' || key === 'params' || key === 'result' || key === 'error';
+
+const classify = (bytes: Buffer, { id, method, params, result, error }: Members): ServerMessage | undefined => {
   if (method) {
     const name = readString(bytes, method);
-    return id ? { kind: 'request', id, method: name } : { kind: 'notification', method: name };
+    return id ? { kind: 'request', id, method: name, params } : { kind: 'notification', method: name, params };
   }
   if (result && id && !error) return isObject(bytes, result.start) ? { kind: 'response', id, result } : undefined;
   return error && isObject(bytes, error.start) ? { kind: 'error', id, error } : undefined;

@@ -1,11 +1,13 @@
+import type { CallClient, SessionClient } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import { CallStream } from './call-stream.ts';
-import { handshake, type OpenSession } from './handshake.ts';
+import { canBeAsked, handshake, type OpenSession } from './handshake.ts';
 import { patiently } from './patience.ts';
 import { isAnswerTo, isSameId, readServerMessage } from './server-message.ts';
-import { cancelledNotification, refusalOf, unauthenticatedBy } from './small-messages.ts';
+import { ServerStream } from './server-stream.ts';
+import { cancelledNotification, refusalOf, setLevelRequest, unauthenticatedBy } from './small-messages.ts';
 import { splice } from '../json-bytes.ts';
 
 export interface SessionSettings {
@@ -14,6 +16,14 @@ export interface SessionSettings {
   readonly url: string;
   /** Shown to the backend as `clientInfo`. */
   readonly clientInfo: { readonly name: string; readonly version: string };
+  /** Whom the session is for; absent: nobody whom a backend could ask or tell something. */
+  readonly client?: SessionClient;
+  /** A list of the backend has changed, or may have. */
+  readonly onListChanged: () => void;
+  /** The session is there to hear of changed lists. */
+  readonly hearsOfLists?: true;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
 }
 
 export interface BackendCall {
@@ -25,8 +35,8 @@ export interface BackendCall {
   /** `silenceMs` is all the time there is, whatever the backend says meanwhile. */
   readonly isDeadline?: true;
   readonly signal: AbortSignal;
-  /** Takes whole notifications that come before the answer. */
-  readonly notify?: (notification: Buffer) => void;
+  /** Hears and answers what the backend says before its answer. */
+  readonly client?: Pick<CallClient, 'notify' | 'ask' | 'logLevel'>;
   /** The exchange with the caller's proof around it. */
   readonly fetch: Fetch;
 }
@@ -44,6 +54,7 @@ export class BackendSession {
   #fetch: Fetch | undefined;
   #active = 0;
   #isClosing = false;
+  #stream: ServerStream | undefined;
   readonly #idle = Promise.withResolvers<void>();
 
   constructor(settings: SessionSettings, clock: Clock, onClosed: () => void = () => {}) {
@@ -82,6 +93,7 @@ export class BackendSession {
       this.#onClosed();
       if (this.#active === 0) this.#idle.resolve();
     }
+    this.#stream?.close();
     await this.#idle.promise;
     const open = this.#open;
     this.#open = undefined;
@@ -117,15 +129,50 @@ export class BackendSession {
     const open = await this.#bounded(silenceMs, (attention) => handshake(this.#settings, fetch, attention));
     this.#open = open;
     this.#fetch = fetch;
+    this.#stream?.close();
+    this.#stream = undefined;
+    const { client } = this.#settings;
+    if (client?.logLevel !== undefined) this.setLogLevel(client.logLevel);
+    this.listen();
     return open;
+  }
+
+  /** Opens the stream that the backend tells and asks things on, when somebody is there to hear them. */
+  listen(): void {
+    const open = this.#open;
+    const fetch = this.#fetch;
+    const { backend, client, hearsOfLists, random, onListChanged } = this.#settings;
+    const isHeard =
+      (hearsOfLists && open?.capabilities.listChanged) ?? (client && (client.isListening || canBeAsked(client)));
+    if (!open || !fetch || this.#stream || this.#isClosing || !isHeard) return;
+    this.#stream = new ServerStream({
+      backend,
+      clock: this.#clock,
+      random,
+      open,
+      fetch,
+      onListChanged,
+      client: client ?? nobody,
+      reply: (response) => this.#tell(open, fetch, response),
+    });
+    this.#stream.start();
+  }
+
+  /** Nothing happens while the session is not open: it is told when it opens. */
+  setLogLevel(level: string): void {
+    if (this.#open?.capabilities.logging) this.tell(setLevelRequest(level));
+  }
+
+  /** Sends a message whose answer nobody waits for; nothing happens while the session is not open. */
+  tell(message: Buffer): void {
+    if (this.#open && this.#fetch) void this.#tell(this.#open, this.#fetch, message);
   }
 
   #post(open: OpenSession, call: BackendCall, attention: Attention): Promise<BackendResponse> {
     const reply = (response: Buffer): Promise<void> => this.#tell(open, call.fetch, response);
     const { backend } = this.#settings;
-    const { id, notify = unheard } = call;
-    const stream = new CallStream({ backend, id, heard: attention.heard, notify, reply });
-    return call.fetch({
+    const stream = new CallStream({ backend, id: call.id, attention, client: call.client ?? nobody, reply });
+    const response = call.fetch({
       method: 'POST',
       path: open.path,
       headers: open.headers,
@@ -133,6 +180,7 @@ export class BackendSession {
       attention,
       onMessage: stream.hear,
     });
+    return response.finally(stream.end);
   }
 
   /**
@@ -194,10 +242,15 @@ export class BackendSession {
   }
 }
 
-const unheard = (): void => {};
+/** Hears nothing and answers nothing. */
+const nobody: Pick<CallClient, 'notify' | 'ask' | 'logLevel'> = {
+  logLevel: undefined,
+  notify: () => {},
+  ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'nobody is asked')),
+};
 
 /** The same wait, which nothing that is heard makes longer. */
-const deadline = ({ onAbandoned }: Attention): Attention => ({ heard: () => {}, onAbandoned });
+const deadline = ({ onAbandoned }: Attention): Attention => ({ heard: () => {}, pause: () => () => {}, onAbandoned });
 
 /** How long a message without an answer may take. */
 const TELL_MS = 5_000;

@@ -1,5 +1,7 @@
 import { ForbiddenAddressError } from '../addresses.ts';
 import { VmcpError, type ErrorCode } from '../errors.ts';
+import type { Span } from '../json-bytes.ts';
+import { isSevereEnough } from '../log-levels.ts';
 import { StreamEndedError } from './connection.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
 
@@ -10,6 +12,12 @@ export const cancelledNotification = (id: Buffer, reason: string): Buffer =>
     id,
     Buffer.from(`,"reason":${JSON.stringify(reason)}}}`),
   ]);
+
+/** `logging/setLevel`; its answer is of no interest. */
+export const setLevelRequest = (level: string): Buffer =>
+  Buffer.from(
+    `{"jsonrpc":"2.0","id":"vmcp-level","method":"logging/setLevel","params":{"level":${JSON.stringify(level)}}}`,
+  );
 
 /** A failure of the exchange in words that name no address; the cause is kept for logs. */
 export const refusalOf = (backend: string, error: unknown): VmcpError => {
@@ -38,3 +46,14 @@ export const unauthenticatedBy = (backend: string, status: number): VmcpError =>
     `backend "${backend}" answered ${status} to a request without credentials: it wants a login, or does not accept this Host`,
     { detail: `HTTP ${status}` },
   );
+
+/** Whether a notification is no log message, or one that is severe enough for whom `wanted` is the least severity. */
+export const isWantedLog = (
+  bytes: Buffer,
+  { method, params }: { readonly method: string; readonly params: Span | undefined },
+  wanted: string | undefined,
+): boolean => {
+  if (wanted === undefined || method !== 'notifications/message' || !params) return true;
+  const { level } = JSON.parse(bytes.toString('utf8', params.start, params.end)) as { level?: unknown };
+  return typeof level !== 'string' || isSevereEnough(level, wanted);
+};

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
 import { readBody, type BodyBounds } from './body.ts';
 import type { HostCheck } from './hosts.ts';
+import { acceptsEvents } from './event-stream.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { failureOnWire } from './wire.ts';
 
@@ -121,12 +122,15 @@ const route = (deps: EndpointDeps, { request, exchange, body }: Arrived): Reply 
         return deps.handle(exchange);
       });
     }
+    case 'GET':
+      checkEventStream(headers.accept);
+      return deps.handle(exchange);
     case 'DELETE':
       return deps.handle(exchange);
     case 'OPTIONS':
       return { kind: 'whole', status: 204, ...(headers.origin !== undefined && { headers: PREFLIGHT }) };
     default:
-      throw new VmcpError('http_method_not_allowed', 'use POST or DELETE');
+      throw new VmcpError('http_method_not_allowed', 'use POST, GET or DELETE');
   }
 };
 
@@ -170,12 +174,18 @@ const checkHost = (check: HostCheck, host: string | undefined, origin: string | 
 /** Fetch standard, "CORS-preflight": what a web page may send. */
 const PREFLIGHT = [
   'access-control-allow-methods',
-  'POST, DELETE',
+  'POST, GET, DELETE',
   'access-control-allow-headers',
   'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id',
   'access-control-max-age',
   '86400',
 ];
+
+/** A browser that is pointed here gets a word, not a stream that never ends. */
+const checkEventStream = (accept: string | undefined): void => {
+  if (accept === undefined || !acceptsEvents(accept))
+    throw new VmcpError('not_acceptable', 'Accept must list text/event-stream');
+};
 
 const USUAL_ACCEPT = 'application/json, text/event-stream';
 

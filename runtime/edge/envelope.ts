@@ -22,6 +22,9 @@ export interface Envelope {
   /** Empty for responses. */
   readonly method: string;
   readonly params: Span | undefined;
+  /** Of a response, where one of the two lies. */
+  readonly result: Span | undefined;
+  readonly error: Span | undefined;
   /** `params.name`, when it is a string. */
   readonly name: Span | undefined;
   /** `params.uri`, when it is a string. */
@@ -147,6 +150,8 @@ const envelopeOf = (body: Buffer, members: Members, seen: SeenParams): Envelope 
     id: id && body.subarray(id.start, id.end),
     method: method ? readString(body, method) : '',
     params,
+    result: members.result,
+    error: members.error,
     name: seen.name && isString(body, seen.name) ? seen.name : undefined,
     uri: seen.uri && isString(body, seen.uri) ? seen.uri : undefined,
     ref: seen.ref,

@@ -10,8 +10,9 @@ export interface Era {
   readonly parse: (envelope: Envelope, request: Inbound, caller: Caller) => Message | Promise<Message>;
 }
 
-/** The era that has sessions, which DELETE ends. */
+/** The era that has sessions, which DELETE ends, and streams of their own, which GET opens. */
 export interface EraWithSessions extends Era {
+  readonly listen: (request: Inbound, caller: Caller) => Message;
   readonly end: (request: Inbound, caller: Caller) => Message;
 }
 
@@ -24,6 +25,7 @@ export interface Eras {
 export const parseByEra =
   (eras: Eras) =>
   (request: Inbound, caller: Caller): Message | Promise<Message> => {
+    if (request.http === 'GET') return eras.legacy.listen(request, caller);
     if (request.http === 'DELETE') return eras.legacy.end(request, caller);
     const envelope = readEnvelope(request.body);
     const refusal = (error: unknown): Message => ({

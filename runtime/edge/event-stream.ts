@@ -36,3 +36,5 @@ const linesOf = (data: Buffer): Buffer[] => {
   }
   return [...lines, data.subarray(from)];
 };
+
+export const acceptsEvents = (accept: string): boolean => /text\/event-stream|text\/\*|\*\/\*/i.test(accept);

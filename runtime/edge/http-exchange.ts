@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Inbound, OpenStream, StreamReply, WholeReply } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
+import { acceptsEvents, EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
 
 /** What a client may leave untaken of a stream, before it is cut off. */
 const MAX_WAITING_BYTES = 1024 * 1024;
@@ -52,7 +52,11 @@ export class HttpExchange implements Inbound {
 
   readonly send = (message: Buffer): boolean => {
     if (this.#isAnswered || this.#response.destroyed) return false;
-    if (!this.#response.headersSent) this.#startStream([]);
+    if (!this.#response.headersSent) {
+      const { accept } = this.headers;
+      if (accept !== undefined && !acceptsEvents(accept)) return false;
+      this.#startStream([]);
+    }
     return this.#writeEvent(message);
   };
 

@@ -2,6 +2,7 @@ export { type Endpoint, type EndpointDeps, mcpEndpoint } from './endpoint.ts';
 export { type EraWithSessions, parseByEra } from './era.ts';
 export { hostCheck, type HostCheck, type HostRules } from './hosts.ts';
 export { legacyEra } from './legacy.ts';
+export { listChangedNotifications } from './list-changed.ts';
 export { managementServer } from './management-server.ts';
 export { modernRefused } from './modern.ts';
 export type { OperatorTokenSettings } from './operator-token.ts';

@@ -2,18 +2,21 @@ import type { Call, CallClient, Caller, Inbound, Message, Reply } from '../call.
 import { VmcpError } from '../errors.ts';
 import { paramsOf, paramText, type Envelope } from './envelope.ts';
 import type { EraWithSessions } from './era.ts';
-import type { Session } from './sessions.ts';
+import type { InitializedClient, Session } from './session.ts';
+import { isObject } from '../json-bytes.ts';
+import { LIMITS } from '../limits.ts';
+import { isLogLevel, LOG_LEVELS } from '../log-levels.ts';
 import type { ListKind } from '../listed.ts';
 import { routed, type Routed } from './routed.ts';
 
 /** Revisions served here, oldest first. */
-export const LEGACY_REVISIONS = ['2025-03-26', '2025-06-18', '2025-11-25'] as const;
+export const LEGACY_REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
 
 const LATEST_REVISION = '2025-11-25';
 
 /** Where sessions are kept; a promise where they are kept outside the process. */
 export interface SessionKeeper {
-  readonly create: (caller: Caller, revision: string) => Session | Promise<Session>;
+  readonly create: (caller: Caller, client: InitializedClient) => Session | Promise<Session>;
   /** The caller's session. Throws `session_not_found`. */
   readonly use: (id: string, caller: Caller) => Session | Promise<Session>;
   readonly end: (session: Session) => void | Promise<void>;
@@ -41,6 +44,16 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
     const messageOf = (found: Session): Message => messageIn(deps, found, { envelope, request, caller });
     return session instanceof Promise ? session.then(messageOf) : messageOf(session);
   },
+  listen: (request, caller) => ({
+    kind: 'local',
+    id: undefined,
+    answer: async () => {
+      checkRevision(request);
+      const session = await sessionOf(deps, request, caller);
+      if (!session.mayListen) throw new VmcpError('busy', 'this session has too many streams open');
+      return { kind: 'stream', open: (stream) => session.listen(stream) };
+    },
+  }),
   end: (request, caller) => ({
     kind: 'local',
     id: undefined,
@@ -62,7 +75,9 @@ interface Arrival {
 const messageIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message => {
   const { envelope } = arrival;
   if (envelope.kind === 'request') return requestIn(deps, session, arrival);
+  if (envelope.kind === 'response') settle(session, envelope);
   if (envelope.method === 'notifications/cancelled') cancel(session, envelope);
+  if (envelope.method === 'notifications/roots/list_changed') session.links.tell(envelope.body);
   return local(envelope, () => accepted);
 };
 
@@ -93,10 +108,27 @@ const initialize = async (deps: LegacyDeps, envelope: Envelope, caller: Caller):
   const { protocolVersion } = paramsOf(envelope);
   if (typeof protocolVersion !== 'string') throw new VmcpError('invalid_params', 'params.protocolVersion is missing');
   const revision = LEGACY_REVISIONS.find((served) => served === protocolVersion) ?? LATEST_REVISION;
-  const session = await deps.sessions.create(caller, revision);
-  // Only what is built is advertised.
-  const result = { protocolVersion: revision, capabilities: { tools: {} }, ...deps.introduce() };
+  const session = await deps.sessions.create(caller, { revision, capabilities: declaredBy(envelope) });
+  const result = { protocolVersion: revision, capabilities: CAPABILITIES, ...deps.introduce() };
   return { ...answer(envelope.id, Buffer.from(JSON.stringify(result))), headers: ['mcp-session-id', session.id] };
+};
+
+/** decisions, "initialize": whatever the backends have today, since they come and go. */
+const CAPABILITIES = {
+  tools: { listChanged: true },
+  resources: { subscribe: true, listChanged: true },
+  prompts: { listChanged: true },
+  completions: {},
+  logging: {},
+};
+
+const declaredBy = (envelope: Envelope): Buffer => {
+  const declared = paramText(envelope, 'capabilities') ?? emptyResult;
+  if (!isObject(declared, 0)) throw new VmcpError('invalid_params', 'params.capabilities is not an object');
+  if (declared.length > LIMITS.clientCapabilitiesBytes)
+    throw new VmcpError('invalid_params', `params.capabilities is longer than ${LIMITS.clientCapabilitiesBytes} bytes`);
+  // A copy, so that the session does not keep the whole request.
+  return Buffer.from(declared);
 };
 
 const LISTS: Readonly<Record<string, ListKind>> = {
@@ -115,6 +147,7 @@ const requestIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Messag
   const kind = Object.hasOwn(LISTS, method) ? LISTS[method] : undefined;
   if (kind) return local(envelope, async () => answer(id, await deps.list(kind, cursorOf(envelope), caller)));
   if (method === 'ping') return local(envelope, () => answer(id, emptyResult));
+  if (method === 'logging/setLevel') return local(envelope, () => setLevel(session, envelope, id));
   throw new VmcpError('method_not_found', 'method not found');
 };
 
@@ -124,7 +157,7 @@ const callIn = (
   { id, method, names, name, target }: Routed & { readonly id: Buffer },
 ): Message => {
   const { body, params, meta } = envelope;
-  const { signal, end } = session.begin(id);
+  const { signal, end } = session.begin(id, request);
   const call: Call = {
     caller,
     method,
@@ -133,18 +166,35 @@ const callIn = (
     request: { bytes: body, id, target, params, meta },
     links: session.links,
     signal,
-    client: clientOf(request),
+    client: clientOf(session, request),
   };
   return { kind: 'call', id, call, end };
 };
 
-const clientOf = (request: Inbound): CallClient => ({
+/** The client of one call: on the stream of the call, and where that is closed on one of its session. */
+const clientOf = (session: Session, request: Inbound): CallClient => ({
   era: 'legacy',
-  capabilities: emptyResult,
-  logLevel: undefined,
-  notify: (notification) => void request.send(notification),
-  ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'the client takes no requests')),
+  capabilities: session.capabilities,
+  logLevel: session.logLevel,
+  notify: (notification) => {
+    if (!request.send(notification)) session.tell(notification);
+  },
+  ask: (method, params, signal) => session.askOn(request.send, { method, params, signal }),
 });
+
+const setLevel = (session: Session, envelope: Envelope, id: Buffer): Reply => {
+  const { level } = paramsOf(envelope);
+  if (!isLogLevel(level)) throw new VmcpError('invalid_params', `params.level is none of ${LOG_LEVELS.join(', ')}`);
+  session.logLevel = level;
+  session.links.setLogLevel(level);
+  return answer(id, emptyResult);
+};
+
+const settle = (session: Session, { body, id, result, error }: Envelope): void => {
+  if (!id) return;
+  if (result) session.settle(id, { kind: 'result', result: body.subarray(result.start, result.end) });
+  else if (error) session.settle(id, { kind: 'error', error: body.subarray(error.start, error.end) });
+};
 
 const cursorOf = (envelope: Envelope): string | undefined => {
   const { cursor } = paramsOf(envelope);

@@ -1,60 +1,8 @@
 import type { SessionLinks } from '../backends/index.ts';
-import { isSameCaller, type Caller } from '../call.ts';
+import { isSameCaller, type Caller, type SessionClient } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
-import { LIMITS } from '../limits.ts';
-import { requestKey } from './request-id.ts';
-
-/** One client's session, from `initialize` to DELETE or until it has been idle for too long. */
-export class Session {
-  readonly id: string;
-  readonly caller: Caller;
-  /** The protocol revision agreed on. */
-  readonly revision: string;
-  readonly links: SessionLinks;
-  /** Calls under way, by their request key. */
-  readonly #calls = new Map<string, AbortController>();
-  usedAt: number;
-
-  constructor({
-    id,
-    caller,
-    revision,
-    links,
-    usedAt,
-  }: Pick<Session, 'id' | 'caller' | 'revision' | 'links' | 'usedAt'>) {
-    this.id = id;
-    this.caller = caller;
-    this.revision = revision;
-    this.links = links;
-    this.usedAt = usedAt;
-  }
-
-  get isIdle(): boolean {
-    return this.#calls.size === 0;
-  }
-
-  /** A call begins; `end` must be called when it is over. Throws when one with the same id (JSON text) is still under way. */
-  begin(id: Buffer): { readonly signal: AbortSignal; readonly end: () => void } {
-    const key = requestKey(id);
-    // MCP "Requests": an id must not be used twice in a session. Answers and cancellations could not be told apart.
-    if (this.#calls.has(key)) throw new VmcpError('not_json_rpc', '"id" is that of a request still under way');
-    if (this.#calls.size >= LIMITS.callsPerSession)
-      throw new VmcpError('busy', `this session has ${LIMITS.callsPerSession} calls under way; wait for one of them`);
-    const controller = new AbortController();
-    this.#calls.set(key, controller);
-    return { signal: controller.signal, end: () => void this.#calls.delete(key) };
-  }
-
-  /** Ends the call with this id (JSON text); nothing happens when it is already over. */
-  cancel(id: Buffer, reason: VmcpError): void {
-    this.#calls.get(requestKey(id))?.abort(reason);
-  }
-
-  cancelAll(reason: VmcpError): void {
-    for (const controller of this.#calls.values()) controller.abort(reason);
-  }
-}
+import { Session, type InitializedClient } from './session.ts';
 
 export interface SessionLimits {
   /** Idle time after which a session ends. */
@@ -68,7 +16,7 @@ export interface SessionDeps {
   /** An id of at least 128 random bits. */
   readonly newId: () => string;
   /** Where the session's backend sessions will be kept. */
-  readonly newLinks: () => SessionLinks;
+  readonly newLinks: (client: SessionClient) => SessionLinks;
 }
 
 const SWEEP_MS = 60_000;
@@ -99,11 +47,11 @@ export class Sessions {
     return this.#sessions.has(id);
   }
 
-  create(caller: Caller, revision: string): Session {
+  create(caller: Caller, client: InitializedClient): Session {
     this.#endExpired();
     if (this.#sessions.size >= this.#limits.count) this.#makeRoom();
     const { newId, newLinks, clock } = this.#deps;
-    const session = new Session({ id: newId(), caller, revision, links: newLinks(), usedAt: clock.now() });
+    const session = new Session({ id: newId(), caller, client, newLinks, usedAt: clock.now() });
     this.#sessions.set(session.id, session);
     this.#unused.add(session);
     return session;
@@ -125,9 +73,14 @@ export class Sessions {
   end(session: Session): void {
     this.#sessions.delete(session.id);
     this.#unused.delete(session);
-    session.cancelAll(new VmcpError('cancelled', 'the session has ended'));
+    session.end(new VmcpError('cancelled', 'the session has ended'));
     const closing = session.links.close().finally(() => this.#ending.delete(closing));
     this.#ending.add(closing);
+  }
+
+  /** Tells every client that listens. */
+  notifyAll(notification: Buffer): void {
+    for (const session of this.#sessions.values()) session.tell(notification);
   }
 
   cancelAllCalls(reason: VmcpError): void {

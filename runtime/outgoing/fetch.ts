@@ -2,7 +2,7 @@ import type { Caller } from '../call.ts';
 
 /** One HTTP exchange with a backend. Header names and values in turn; the path is below the backend's origin. */
 export interface BackendRequest {
-  readonly method: 'POST' | 'DELETE';
+  readonly method: 'POST' | 'GET' | 'DELETE';
   readonly path: string;
   readonly headers: readonly string[];
   readonly body: Buffer | undefined;
@@ -12,14 +12,19 @@ export interface BackendRequest {
    */
   readonly onMessage: (message: Buffer) => 'answer' | 'other';
   readonly attention: Attention;
-  /** `control`: over connections of its own, which calls that hang cannot take away. */
-  readonly lane?: 'control';
+  /**
+   * `control`: over connections of its own, which calls that hang cannot take away. `stream`: over others again, since it keeps its
+   * connection for long.
+   */
+  readonly lane?: 'control' | 'stream';
 }
 
 /** Who waits for an exchange, and for how long: an AbortSignal that can also be told to wait on. */
 export interface Attention {
   /** The backend has shown that it is at work. */
   readonly heard: () => void;
+  /** Somebody else has the word, until the returned function is called: silence is not the backend's. */
+  readonly pause: () => () => void;
   /** Sets what breaks the exchange off; called at once when nobody waits any more. One at a time. */
   readonly onAbandoned: (abort: (reason: Error) => void) => void;
 }

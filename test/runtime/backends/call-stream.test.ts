@@ -3,6 +3,9 @@ import { describe, test } from 'node:test';
 import { CallStream } from '../../../runtime/backends/call-stream.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 
+const noAnswer = () => Promise.reject(new VmcpError('client_cannot_answer', 'no'));
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 const make = () => {
   const replies: string[] = [];
   let taken: (() => void)[] = [];
@@ -10,8 +13,8 @@ const make = () => {
   const stream = new CallStream({
     backend: 'a',
     id: Buffer.from('7'),
-    heard: () => (heard += 1),
-    notify: () => {},
+    attention: { heard: () => (heard += 1), pause: () => () => {} },
+    client: { logLevel: undefined, notify: () => {}, ask: noAnswer },
     reply: (response) => {
       replies.push(response.toString());
       return new Promise((resolve) => taken.push(resolve));
@@ -22,7 +25,7 @@ const make = () => {
   const take = async (): Promise<void> => {
     for (const each of taken) each();
     taken = [];
-    await new Promise((resolve) => setImmediate(resolve));
+    await settled();
   };
   return { replies, hear, take, heard: () => heard };
 };
@@ -48,23 +51,28 @@ describe('on the stream of a call', () => {
     assert.equal(heard(), 2);
   });
 
-  test('a ping is answered, anything else a backend asks for is refused', () => {
+  test('a ping is answered, what a client cannot answer or nobody may ask is refused', async () => {
     const { hear, replies } = make();
     hear(ping('p'));
     hear('{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}');
-    assert.deepEqual(replies, [
+    hear('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}');
+    await settled();
+    assert.deepEqual(replies.toSorted(), [
       '{"jsonrpc":"2.0","id":"p","result":{}}',
       '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"not supported"}}',
+      '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"not supported"}}',
     ]);
   });
 
   test('a backend that asks on without taking answers ends its call', async () => {
     const { hear, replies, take } = make();
-    for (let id = 0; id < 4; id += 1) hear(ping(id));
+    for (let id = 0; id < 32; id += 1) hear(ping(id));
+    await settled();
     await take();
-    for (let id = 4; id < 8; id += 1) hear(ping(id));
-    assert.throws(() => hear(ping(8)), isRefusal(/without taking answers/));
-    assert.equal(replies.length, 8);
+    for (let id = 32; id < 64; id += 1) hear(ping(id));
+    assert.throws(() => hear(ping(64)), isRefusal(/without taking answers/));
+    await settled();
+    assert.equal(replies.length, 64);
   });
 
   test('more messages than any real call has end it', () => {

@@ -19,6 +19,7 @@ import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 const LIMITS = {
   connections: 4,
   controlConnections: 2,
+  streamConnections: 8,
   maxResponseBytes: 1_000_000,
   uncountedBytes: 1_000,
   connectTimeoutMs: 1_000,
@@ -42,7 +43,17 @@ beforeEach(async () => {
   });
   destroy = connection.destroy;
   const session = () =>
-    new BackendSession({ backend: 'a', url: backend.url, clientInfo: { name: 'vmcp', version: '0' } }, clock);
+    new BackendSession(
+      {
+        backend: 'a',
+        url: backend.url,
+        clientInfo: { name: 'vmcp', version: '0' },
+        random: () => 1,
+        hearsOfLists: true,
+        onListChanged: () => catalogue.noteChange(),
+      },
+      clock,
+    );
   catalogue = new Catalogue(
     'a',
     { session, fetch: connection.fetch, silenceMs: () => 30_000, hold: () => hasRoom },

@@ -11,6 +11,7 @@ import { frozenClock } from '../../fixtures/frozen-clock.ts';
 const LIMITS = {
   connections: 8,
   controlConnections: 2,
+  streamConnections: 8,
   maxResponseBytes: 10_000,
   uncountedBytes: 100,
   connectTimeoutMs: 1_000,
@@ -37,7 +38,7 @@ const request = (more: Partial<BackendRequest> = {}): BackendRequest => ({
   headers: ['content-type', 'application/json'],
   body: BODY,
   onMessage: () => 'other',
-  attention: { heard: () => {}, onAbandoned: () => {} },
+  attention: { heard: () => {}, pause: () => () => {}, onAbandoned: () => {} },
   ...more,
 });
 
@@ -111,7 +112,9 @@ test('a body that drips in is heard of once', async () => {
         response.end();
       },
   });
-  await connection.fetch(request({ attention: { heard: () => (heard += 1), onAbandoned: () => {} } }));
+  await connection.fetch(
+    request({ attention: { heard: () => (heard += 1), pause: () => () => {}, onAbandoned: () => {} } }),
+  );
   assert.equal(heard, 1);
 });
 

@@ -47,7 +47,7 @@ const listAs = async (caller: Caller): Promise<Overlay> => {
     headers: [],
     body: Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/list"}'),
     onMessage: () => 'answer',
-    attention: { heard: () => {}, onAbandoned: () => {} },
+    attention: { heard: () => {}, pause: () => () => {}, onAbandoned: () => {} },
   });
   if (status !== 200) return [{ name: 'own', status: 'unauthenticated' }];
   const { result } = JSON.parse(body.toString()) as { readonly result: { readonly tools: readonly object[] } };

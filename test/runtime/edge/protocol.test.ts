@@ -32,14 +32,14 @@ const initializeAs = (protocolVersion: string) =>
   post(running.url, { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion } });
 
 describe('initialize', () => {
-  for (const revision of ['2025-03-26', '2025-06-18', '2025-11-25']) {
+  for (const revision of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
     test(`echoes ${revision}`, async () => {
       const { json } = await initializeAs(revision);
       assert.equal((json as { result: { protocolVersion: string } }).result.protocolVersion, revision);
     });
   }
 
-  for (const revision of ['2024-11-05', '2026-07-28', 'never']) {
+  for (const revision of ['2026-07-28', 'never']) {
     test(`answers 2025-11-25 to ${revision}`, async () => {
       const { json } = await initializeAs(revision);
       assert.equal((json as { result: { protocolVersion: string } }).result.protocolVersion, '2025-11-25');
@@ -47,7 +47,7 @@ describe('initialize', () => {
   }
 
   covers('endpoints.mcp.one-server-identity', 'endpoints.mcp.streamable-http');
-  test('tells one identity, only what is built, the backends and how names are made', () => {
+  test('tells one identity, what there may be, the backends and how names are made', () => {
     const { status, json } = session.initialize;
     assert.equal(status, 200);
     assert.deepEqual(json, {
@@ -55,7 +55,13 @@ describe('initialize', () => {
       id: 0,
       result: {
         protocolVersion: '2025-11-25',
-        capabilities: { tools: {} },
+        capabilities: {
+          tools: { listChanged: true },
+          resources: { subscribe: true, listChanged: true },
+          prompts: { listChanged: true },
+          completions: {},
+          logging: {},
+        },
         serverInfo: { name: 'test', version: VERSION },
         instructions:
           'This server joins the tools of: a. A tool\'s name is "<backend>_" followed by the name its backend gives it.',
@@ -267,10 +273,24 @@ describe('messages', () => {
 });
 
 describe('HTTP', () => {
-  test('GET is 405 and tells what is allowed', async () => {
-    const answer = await answerOf(await fetch(running.url, { headers: { accept: 'text/event-stream' } }));
+  test('PUT is 405 and tells what is allowed', async () => {
+    const answer = await answerOf(await fetch(running.url, { method: 'PUT', body: '{}' }));
     assert.equal(answer.status, 405);
-    assert.equal(answer.headers.get('allow'), 'POST, DELETE, OPTIONS');
+    assert.equal(answer.headers.get('allow'), 'POST, GET, DELETE, OPTIONS');
+  });
+
+  test('GET opens a stream of a session, and nothing else', async () => {
+    const open = (headers: Record<string, string>) => fetch(running.url, { headers });
+    assert.equal((await open({ accept: 'text/html', 'mcp-session-id': session.id })).status, 406);
+    assert.equal((await open({ accept: 'text/event-stream' })).status, 400);
+    assert.equal((await open({ accept: 'text/event-stream', 'mcp-session-id': 'nobody' })).status, 404);
+    const streams = await Promise.all(
+      Array.from({ length: 4 }, () => open({ accept: 'text/event-stream', 'mcp-session-id': session.id })),
+    );
+    for (const stream of streams) assert.equal(stream.headers.get('content-type'), 'text/event-stream');
+    const fifth = await answerOf(await open({ accept: 'text/event-stream', 'mcp-session-id': session.id }));
+    assert.equal(errorOf(fifth).data.reason, 'busy');
+    for (const stream of streams) await stream.body?.cancel();
   });
 
   test('the endpoint answers at / too', async () => {

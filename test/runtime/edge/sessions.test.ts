@@ -8,6 +8,8 @@ import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
 const alice: Caller = { kind: 'user', issuer: 'https://idp', subject: 'alice' };
 const MINUTE = 60_000;
+const CLIENT = { revision: '2025-11-25', capabilities: Buffer.from('{}') };
+const request = { send: () => false };
 
 const make = (count = 3) => {
   const clock = frozenClock();
@@ -22,7 +24,7 @@ const isUnknown = (error: unknown): boolean => error instanceof VmcpError && err
 describe('sessions', () => {
   test('of another caller are unknown, and left alone', () => {
     const { sessions } = make();
-    const { id } = sessions.create(alice, '2025-11-25');
+    const { id } = sessions.create(alice, CLIENT);
     const strangers: Caller[] = [
       { kind: 'anonymous' },
       { ...alice, subject: 'bob' },
@@ -34,7 +36,7 @@ describe('sessions', () => {
 
   test('end after 30 idle minutes, counted from their last use', () => {
     const { clock, sessions } = make();
-    const { id } = sessions.create(alice, '2025-11-25');
+    const { id } = sessions.create(alice, CLIENT);
     sessions.use(id, alice);
     clock.advance(29 * MINUTE);
     sessions.use(id, alice);
@@ -47,9 +49,9 @@ describe('sessions', () => {
 
   test('do not end while a call runs', () => {
     const { clock, sessions } = make();
-    const session = sessions.create(alice, '2025-11-25');
+    const session = sessions.create(alice, CLIENT);
     sessions.use(session.id, alice);
-    const { end } = session.begin(Buffer.from('1'));
+    const { end } = session.begin(Buffer.from('1'), request);
     clock.advance(31 * MINUTE);
     assert.equal(sessions.use(session.id, alice), session);
     end();
@@ -59,9 +61,9 @@ describe('sessions', () => {
 
   test('are bounded: one too many ends the oldest that was never used', () => {
     const { sessions } = make(3);
-    const [first, second, third] = [1, 2, 3].map(() => sessions.create(alice, '2025-11-25').id);
+    const [first, second, third] = [1, 2, 3].map(() => sessions.create(alice, CLIENT).id);
     sessions.use(first ?? '', alice);
-    const fourth = sessions.create(alice, '2025-11-25').id;
+    const fourth = sessions.create(alice, CLIENT).id;
     assert.throws(() => sessions.use(second ?? '', alice), isUnknown);
     for (const id of [first, third, fourth]) assert.equal(sessions.use(id ?? '', alice).id, id);
     assert.equal(sessions.size, 3);
@@ -69,34 +71,34 @@ describe('sessions', () => {
 
   test('that are used are never ended for a new one, which is refused', () => {
     const { sessions } = make(1);
-    const { id } = sessions.create(alice, '2025-11-25');
+    const { id } = sessions.create(alice, CLIENT);
     sessions.use(id, alice);
     const isRefusal = (error: unknown): boolean => error instanceof VmcpError && error.code === 'overloaded';
-    assert.throws(() => sessions.create(alice, '2025-11-25'), isRefusal);
+    assert.throws(() => sessions.create(alice, CLIENT), isRefusal);
     assert.equal(sessions.use(id, alice).id, id);
   });
 
   test('that are never used end after a minute', () => {
     const { clock, sessions } = make();
-    const { id } = sessions.create(alice, '2025-11-25');
+    const { id } = sessions.create(alice, CLIENT);
     clock.advance(MINUTE);
     assert.throws(() => sessions.use(id, alice), isUnknown);
     assert.equal(sessions.size, 0);
   });
 
   test('have 32 calls under way, and one more when one of them has ended', () => {
-    const session = make().sessions.create(alice, '2025-11-25');
-    const calls = Array.from({ length: 32 }, (_, id) => session.begin(Buffer.from(String(id))));
+    const session = make().sessions.create(alice, CLIENT);
+    const calls = Array.from({ length: 32 }, (_, id) => session.begin(Buffer.from(String(id)), request));
     const isBusy = (error: unknown): boolean => error instanceof VmcpError && error.code === 'busy';
-    assert.throws(() => session.begin(Buffer.from('33')), isBusy);
+    assert.throws(() => session.begin(Buffer.from('33'), request), isBusy);
     calls[0]?.end();
-    session.begin(Buffer.from('33'));
+    session.begin(Buffer.from('33'), request);
   });
 
   test('cancel their calls when they end', () => {
     const { sessions } = make();
-    const session = sessions.create(alice, '2025-11-25');
-    const { signal } = session.begin(Buffer.from('1'));
+    const session = sessions.create(alice, CLIENT);
+    const { signal } = session.begin(Buffer.from('1'), request);
     sessions.end(session);
     assert.ok(signal.aborted);
   });

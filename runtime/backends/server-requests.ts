@@ -1,0 +1,108 @@
+import type { CallClient, ClientAnswer } from '../call.ts';
+import { VmcpError } from '../errors.ts';
+import { isNumber, isString, readObject, skipValue, type Span } from '../json-bytes.ts';
+import type { Attention } from '../outgoing/index.ts';
+import { isSameId, MAX_ID_BYTES, type ServerMessage } from './server-message.ts';
+
+export interface ServerRequestsDeps {
+  readonly backend: string;
+  /** While the client has the word, the backend's silence is its own. */
+  readonly attention: Pick<Attention, 'pause'>;
+  readonly ask: CallClient['ask'];
+  /** Sends a response to the backend. Never throws. */
+  readonly reply: (response: Buffer) => Promise<void>;
+}
+
+type ServerRequest = Extract<ServerMessage, { kind: 'request' }>;
+
+/** Requests of one stream that have no answer yet; one more ends what the stream is for. */
+const MAX_UNDER_WAY = 32;
+
+/** What backends may ask clients; everything else we refuse ourselves. */
+const RELAYED: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list']);
+
+/** The requests a backend makes over one stream: relayed to the client, and answered under the backend's own ids. */
+export class ServerRequests {
+  readonly #deps: ServerRequestsDeps;
+  readonly #open = new Map<Buffer, AbortController>();
+
+  constructor(deps: ServerRequestsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws when the backend breaks the protocol or its bounds. */
+  take(bytes: Buffer, { id: span, method, params }: ServerRequest): void {
+    if (span.end - span.start > MAX_ID_BYTES || !(isString(bytes, span) || isNumber(bytes, span)))
+      throw this.#bad('sent what is not JSON-RPC');
+    if (this.#open.size === MAX_UNDER_WAY) throw this.#bad('asks without taking answers');
+    const id = Buffer.from(bytes.subarray(span.start, span.end));
+    const controller = new AbortController();
+    this.#open.set(id, controller);
+    void this.#answer({ id, method, params: params && bytes.subarray(params.start, params.end) }, controller.signal)
+      .then((outcome) => outcome && this.#deps.reply(responseTo(id, outcome)))
+      .finally(() => this.#open.delete(id));
+  }
+
+  /** `notifications/cancelled`: the backend no longer wants an answer. */
+  cancel(bytes: Buffer, params: Span | undefined): void {
+    const span = params && memberOf(bytes, params, 'requestId');
+    if (!span) return;
+    for (const [id, controller] of this.#open) if (isSameId(bytes, span, id)) controller.abort(noLongerWanted());
+  }
+
+  /** Nobody waits for the backend any more, and so nobody for what it has asked. */
+  end(): void {
+    for (const controller of this.#open.values()) controller.abort(noLongerWanted());
+  }
+
+  /** Undefined when the backend no longer waits for it. */
+  async #answer(
+    { method, params }: { readonly id: Buffer; readonly method: string; readonly params: Buffer | undefined },
+    signal: AbortSignal,
+  ): Promise<ClientAnswer | undefined> {
+    if (method === 'ping') return { kind: 'result', result: Buffer.from('{}') };
+    if (!RELAYED.has(method)) return UNSUPPORTED;
+    const goOn = this.#deps.attention.pause();
+    try {
+      return await this.#deps.ask(method, params, signal);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      return error instanceof VmcpError && error.code === 'client_cannot_answer' ? UNSUPPORTED : FAILED;
+    } finally {
+      goOn();
+    }
+  }
+
+  #bad(what: string): VmcpError {
+    return new VmcpError('backend_unavailable', `backend "${this.#deps.backend}" ${what}`);
+  }
+}
+
+const UNSUPPORTED: ClientAnswer = { kind: 'error', error: Buffer.from('{"code":-32601,"message":"not supported"}') };
+const FAILED: ClientAnswer = {
+  kind: 'error',
+  error: Buffer.from('{"code":-32603,"message":"the client gave no answer"}'),
+};
+
+const noLongerWanted = (): VmcpError => new VmcpError('cancelled', 'no longer wanted');
+
+const responseTo = (id: Buffer, answer: ClientAnswer): Buffer => {
+  const [name, value] = answer.kind === 'result' ? ['result', answer.result] : ['error', answer.error];
+  return Buffer.concat([
+    Buffer.from('{"jsonrpc":"2.0","id":'),
+    id,
+    Buffer.from(`,"${name}":`),
+    value,
+    Buffer.from('}'),
+  ]);
+};
+
+const memberOf = (bytes: Buffer, object: Span, name: string): Span | undefined => {
+  let found: Span | undefined;
+  readObject(bytes, object.start, (key, start) => {
+    const end = skipValue(bytes, start);
+    if (key === name) found = { start, end };
+    return end;
+  });
+  return found;
+};

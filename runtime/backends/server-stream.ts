@@ -1,0 +1,122 @@
+import type { SessionClient } from '../call.ts';
+import { backoffMs, sleep, type Clock } from '../clock.ts';
+import type { Attention, Fetch } from '../outgoing/index.ts';
+import { StreamEndedError } from './connection.ts';
+import type { OpenSession } from './handshake.ts';
+import { readServerMessage, type ServerMessage } from './server-message.ts';
+import { ServerRequests } from './server-requests.ts';
+import { isWantedLog } from './small-messages.ts';
+
+export interface ServerStreamDeps {
+  readonly backend: string;
+  readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly open: OpenSession;
+  readonly fetch: Fetch;
+  /** Whom the session is for. */
+  readonly client: Pick<SessionClient, 'notify' | 'ask' | 'logLevel'>;
+  /** Sends a response to the backend. Never throws. */
+  readonly reply: (response: Buffer) => Promise<void>;
+  /** One of the backend's lists has changed, or may have while nobody listened. */
+  readonly onListChanged: () => void;
+}
+
+/** What concerns the client of the session, on whatever stream it comes. */
+const RELAYED: ReadonlySet<string> = new Set([
+  'notifications/progress',
+  'notifications/message',
+  'notifications/resources/updated',
+  'notifications/elicitation/complete',
+]);
+
+const LIST_CHANGED: ReadonlySet<string> = new Set([
+  'notifications/tools/list_changed',
+  'notifications/prompts/list_changed',
+  'notifications/resources/list_changed',
+]);
+
+const RETRY = { baseMs: 1_000, maxMs: 30_000 };
+
+/**
+ * The stream that a backend tells and asks things on between calls (MCP "Listening for Messages from the Server"), reconnected for as
+ * long as its session lasts. A backend that has none answers 405, and is not asked again.
+ */
+export class ServerStream {
+  readonly #deps: ServerStreamDeps;
+  readonly #requests: ServerRequests;
+  readonly #closed = new AbortController();
+  #abort: ((reason: Error) => void) | undefined;
+
+  constructor(deps: ServerStreamDeps) {
+    this.#deps = deps;
+    const { backend, client, reply } = deps;
+    this.#requests = new ServerRequests({ backend, ask: client.ask, reply, attention: { pause: () => () => {} } });
+  }
+
+  start(): void {
+    void this.#run();
+  }
+
+  close(): void {
+    this.#closed.abort();
+    this.#requests.end();
+    this.#abort?.(new Error('no longer wanted'));
+  }
+
+  async #run(): Promise<void> {
+    const { clock, random, onListChanged } = this.#deps;
+    let failures = 0;
+    while (!this.#closed.signal.aborted) {
+      const end = await this.#connect();
+      if (end === 'refused') return;
+      failures = end === 'ended' ? 1 : failures + 1;
+      await sleep(clock, backoffMs(failures, RETRY, random), this.#closed.signal);
+      // What happened meanwhile was told to nobody.
+      if (!this.#closed.signal.aborted) onListChanged();
+    }
+  }
+
+  async #connect(): Promise<'refused' | 'ended' | 'failed'> {
+    const { open, fetch } = this.#deps;
+    const attention: Attention = {
+      heard: () => {},
+      pause: () => () => {},
+      onAbandoned: (abort) => {
+        this.#abort = abort;
+      },
+    };
+    try {
+      const { status } = await fetch({
+        method: 'GET',
+        path: open.path,
+        headers: [...open.headers.slice(GET_FROM), ...GET_HEADERS],
+        body: undefined,
+        attention,
+        onMessage: this.#hear,
+        lane: 'stream',
+      });
+      return status < 500 ? 'refused' : 'failed';
+    } catch (error) {
+      return error instanceof StreamEndedError ? 'ended' : 'failed';
+    }
+  }
+
+  readonly #hear = (bytes: Buffer): 'other' => {
+    const message = readServerMessage(bytes);
+    if (message?.kind === 'request') this.#requests.take(bytes, message);
+    if (message?.kind === 'notification') this.#told(bytes, message);
+    return 'other';
+  };
+
+  #told(bytes: Buffer, message: Extract<ServerMessage, { kind: 'notification' }>): void {
+    const { client, onListChanged } = this.#deps;
+    if (LIST_CHANGED.has(message.method)) return onListChanged();
+    if (message.method === 'notifications/cancelled') return this.#requests.cancel(bytes, message.params);
+    if (RELAYED.has(message.method) && isWantedLog(bytes, message, client.logLevel)) client.notify(bytes);
+  }
+}
+
+/** The headers of a session begin with `content-type` and `accept`, which are a POST's. */
+const GET_FROM = 4;
+const GET_HEADERS = ['accept', 'text/event-stream'];

@@ -1,0 +1,24 @@
+/** What a client must have declared to be asked something (MCP "Capability Negotiation"). */
+const NEEDS: ReadonlyMap<string, string> = new Map([
+  ['elicitation/create', 'elicitation'],
+  ['sampling/createMessage', 'sampling'],
+  ['roots/list', 'roots'],
+]);
+
+/** `capabilities` and `params` are JSON texts. */
+export const canAnswer = (capabilities: Buffer, method: string, params: Buffer | undefined): boolean => {
+  const need = NEEDS.get(method);
+  if (need === undefined) return false;
+  const declared = (JSON.parse(capabilities.toString()) as Record<string, unknown>)[need];
+  if (typeof declared !== 'object' || declared === null) return false;
+  return method !== 'elicitation/create' || takesMode(declared, modeOf(params));
+};
+
+const modeOf = (params: Buffer | undefined): unknown => {
+  const { mode } = (params ? JSON.parse(params.toString()) : {}) as { mode?: unknown };
+  return mode ?? 'form';
+};
+
+/** MCP 2025-11-25, "Elicitation": an empty object means forms only. */
+const takesMode = (declared: object, mode: unknown): boolean =>
+  mode === 'url' ? 'url' in declared : 'form' in declared || !('url' in declared);
