@@ -27,6 +27,7 @@ import {
   parseByEra,
   publicServer,
   Sessions,
+  SseConnections,
 } from './edge/index.ts';
 import { asVmcpError, type VmcpError } from './errors.ts';
 import { authenticateAnonymous, permitAll, unlimited } from './gate/index.ts';
@@ -92,16 +93,13 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   ];
   const settings = () => offerSettingsOf(config.current());
   const offer: Offer = makeOffer({ settings, backends: seen, settled: (timeoutMs) => backends.settled(timeoutMs) });
-  const limits = { ttlMs: options.sessionTtlMs, count: LIMITS.sessions };
-  const sessions = new Sessions(limits, {
-    clock,
-    newId: deps.newSessionId,
-    newLinks: (client) => new SessionLinks(client),
-  });
+  const { sessions, connections } = clientsOf(options, deps);
   tellOfLists(offer, sessions);
   let hosts = hostCheck(hostRulesOf(config.current()));
-  const handle = pipeline(stagesOf({ legacy: legacyOf(config, sessions, offer, phase), backends, offer, log }));
-  const endpoint = endpointOf({ hosts: () => hosts, handle, sessions, answers, log, phase }, deps);
+  const handle = pipeline(
+    stagesOf({ legacy: legacyOf(config, { sessions, connections, offer, phase }), backends, offer, log }),
+  );
+  const endpoint = endpointOf({ hosts: () => hosts, handle, sessions, connections, answers, log, phase }, deps);
   const prepare = (newer: Config): (() => void) => {
     const newerHosts = hostCheck(hostRulesOf(newer));
     const changeBackends = backends.prepare(wantedBackendsOf(newer));
@@ -134,12 +132,20 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   };
 };
 
+const clientsOf = ({ sessionTtlMs }: AssembleOptions, { clock, newSessionId: newId }: AssembleDeps) => {
+  const limits = { ttlMs: sessionTtlMs, count: LIMITS.sessions };
+  const sessions = new Sessions(limits, { clock, newId, newLinks: (client) => new SessionLinks(client) });
+  const endSession = (id: string): void => sessions.endById(id);
+  return { sessions, connections: new SseConnections({ newId, endSession, limit: LIMITS.sseConnections }) };
+};
+
 const tellOfLists = (offer: Offer, sessions: Sessions): void =>
   void offer.onListsChanged((kinds) => {
     for (const notification of listChangedNotifications(kinds)) sessions.notifyAll(notification);
   });
 
-type EndpointParts = Pick<EndpointDeps, 'hosts' | 'handle' | 'answers'> & Pick<Parts, 'sessions' | 'log' | 'phase'>;
+type EndpointParts = Pick<EndpointDeps, 'hosts' | 'handle' | 'answers' | 'connections'> &
+  Pick<Parts, 'sessions' | 'log' | 'phase'>;
 
 const endpointOf = ({ sessions, log, phase, ...parts }: EndpointParts, deps: AssembleDeps): Endpoint =>
   mcpEndpoint({
@@ -153,9 +159,17 @@ const endpointOf = ({ sessions, log, phase, ...parts }: EndpointParts, deps: Ass
     bodies: new ByteBudget(LIMITS.bodyBytesTogether),
   });
 
-const legacyOf = (config: LiveConfig, sessions: Sessions, offer: Offer, phase: Phase): EraWithSessions =>
+interface LegacyParts {
+  readonly sessions: Sessions;
+  readonly connections: SseConnections;
+  readonly offer: Offer;
+  readonly phase: Phase;
+}
+
+const legacyOf = (config: LiveConfig, { sessions, connections, offer, phase }: LegacyParts): EraWithSessions =>
   legacyEra({
     sessions,
+    connections,
     introduce: () => ({
       serverInfo: { name: config.current().name, version: VERSION },
       instructions: instructionsOf(config.current()),

@@ -5,6 +5,8 @@ const MIB = 1024 * KIB;
 export const LIMITS = Object.freeze({
   sessions: 10_000,
   callsPerSession: 32,
+  /** Streams of clients of 2024-11-05. */
+  sseConnections: 1_024,
   /** Streams that one session opens with GET. */
   streamsPerSession: 4,
   /** Questions to one client that wait for its answer. */

@@ -7,6 +7,7 @@ import { readBody, type BodyBounds } from './body.ts';
 import type { HostCheck } from './hosts.ts';
 import { acceptsEvents } from './event-stream.ts';
 import { HttpExchange } from './http-exchange.ts';
+import type { SseConnections } from './sse-connections.ts';
 import { failureOnWire } from './wire.ts';
 
 export interface EndpointDeps {
@@ -20,6 +21,8 @@ export interface EndpointDeps {
   /** While stopping, every answer asks the client to come back on a new connection, to another replica. */
   readonly isClosing: () => boolean;
   readonly bounds: EndpointBounds;
+  /** Clients of 2024-11-05. */
+  readonly connections: Pick<SseConnections, 'sessionOf' | 'streamed' | 'answer'>;
   /** Only somebody with a session may send a large body. */
   readonly isSessionKnown: (id: string) => boolean;
   /** Shared by the request bodies under way. */
@@ -117,9 +120,11 @@ const route = (deps: EndpointDeps, { request, exchange, body }: Arrived): Reply 
   switch (request.method) {
     case 'POST': {
       checkMediaTypes(headers['content-type'], headers.accept);
-      return readBody(request, boundsOf(deps, headers['mcp-session-id'], body)).then((bytes) => {
+      const isStreamed = exchange.endpoint === 'messages';
+      const session = isStreamed ? deps.connections.sessionOf(exchange.query) : headers['mcp-session-id'];
+      return readBody(request, boundsOf(deps, session, body)).then((bytes) => {
         exchange.body = bytes;
-        return deps.handle(exchange);
+        return isStreamed ? handleStreamed(deps, exchange) : deps.handle(exchange);
       });
     }
     case 'GET':
@@ -132,6 +137,15 @@ const route = (deps: EndpointDeps, { request, exchange, body }: Arrived): Reply 
     default:
       throw new VmcpError('http_method_not_allowed', 'use POST, GET or DELETE');
   }
+};
+
+/** The answer goes to another stream than that of the request (2024-11-05). */
+const handleStreamed = async (deps: EndpointDeps, exchange: HttpExchange): Promise<Reply> => {
+  const request = deps.connections.streamed(exchange);
+  exchange.answer({ kind: 'whole', status: 202 });
+  const reply = await deps.handle(request);
+  deps.connections.answer(exchange, reply);
+  return reply;
 };
 
 const boundsOf = ({ bounds, isSessionKnown }: EndpointDeps, session: unknown, share: Share): BodyBounds => {

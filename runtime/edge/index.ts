@@ -8,4 +8,5 @@ export { modernRefused } from './modern.ts';
 export type { OperatorTokenSettings } from './operator-token.ts';
 export { publicServer } from './public-server.ts';
 export { Sessions } from './sessions.ts';
+export { SseConnections } from './sse-connections.ts';
 export { failureOnWire } from './wire.ts';

@@ -8,6 +8,7 @@ import { LIMITS } from '../limits.ts';
 import { isLogLevel, LOG_LEVELS } from '../log-levels.ts';
 import type { ListKind } from '../listed.ts';
 import { routed, type Routed } from './routed.ts';
+import type { SseConnections } from './sse-connections.ts';
 
 /** Revisions served here, oldest first. */
 export const LEGACY_REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
@@ -23,6 +24,8 @@ export interface SessionKeeper {
 }
 
 export interface LegacyDeps {
+  /** Clients of 2024-11-05. */
+  readonly connections: Pick<SseConnections, 'open' | 'check' | 'streamOf'>;
   readonly sessions: SessionKeeper;
   /** What `initialize` tells about us, at this moment. */
   readonly introduce: () => {
@@ -38,7 +41,8 @@ export interface LegacyDeps {
 /** Streamable HTTP with `initialize` and sessions. */
 export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
   parse: (envelope, request, caller) => {
-    if (envelope.method === 'initialize') return local(envelope, () => initialize(deps, envelope, caller));
+    if (request.endpoint === 'messages') deps.connections.check(request, caller);
+    if (envelope.method === 'initialize') return local(envelope, () => initialize(deps, envelope, { request, caller }));
     checkRevision(request);
     const session = sessionOf(deps, request, caller);
     const messageOf = (found: Session): Message => messageIn(deps, found, { envelope, request, caller });
@@ -49,6 +53,7 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
     id: undefined,
     answer: async () => {
       checkRevision(request);
+      if (request.endpoint === 'sse') return deps.connections.open(caller);
       const session = await sessionOf(deps, request, caller);
       if (!session.mayListen) throw new VmcpError('busy', 'this session has too many streams open');
       return { kind: 'stream', open: (stream) => session.listen(stream) };
@@ -102,13 +107,18 @@ const sessionOf = ({ sessions }: LegacyDeps, { headers }: Inbound, caller: Calle
   return sessions.use(id, caller);
 };
 
-const initialize = async (deps: LegacyDeps, envelope: Envelope, caller: Caller): Promise<Reply> => {
+const initialize = async (
+  deps: LegacyDeps,
+  envelope: Envelope,
+  { request, caller }: Pick<Arrival, 'request' | 'caller'>,
+): Promise<Reply> => {
   if (!envelope.id) throw new VmcpError('not_json_rpc', 'initialize needs an id');
   if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
   const { protocolVersion } = paramsOf(envelope);
   if (typeof protocolVersion !== 'string') throw new VmcpError('invalid_params', 'params.protocolVersion is missing');
   const revision = LEGACY_REVISIONS.find((served) => served === protocolVersion) ?? LATEST_REVISION;
   const session = await deps.sessions.create(caller, { revision, capabilities: declaredBy(envelope) });
+  if (request.endpoint === 'messages') session.listen(deps.connections.streamOf(request));
   const result = { protocolVersion: revision, capabilities: CAPABILITIES, ...deps.introduce() };
   return { ...answer(envelope.id, Buffer.from(JSON.stringify(result))), headers: ['mcp-session-id', session.id] };
 };

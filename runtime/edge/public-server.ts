@@ -48,8 +48,11 @@ const CHECK_MS = 5_000;
 /** Longer than the idle timeouts of usual load balancers, so that they and not we close a connection. */
 const KEEP_ALIVE_MS = 75_000;
 
+/** Streamable HTTP, and the two addresses of HTTP+SSE (2024-11-05). */
+const MCP_PATHS: ReadonlySet<string> = new Set(['/mcp', '/', '/sse', '/messages']);
+
 const isMcpPath = (url: string): boolean => {
-  if (url === '/mcp' || url === '/') return true;
+  if (MCP_PATHS.has(url)) return true;
   const query = url.indexOf('?');
   return query > 0 && isMcpPath(url.slice(0, query));
 };

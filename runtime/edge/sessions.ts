@@ -70,6 +70,12 @@ export class Sessions {
     return session;
   }
 
+  /** Ends the session with this id, when there is one. */
+  endById(id: string): void {
+    const session = this.#sessions.get(id);
+    if (session) this.end(session);
+  }
+
   end(session: Session): void {
     this.#sessions.delete(session.id);
     this.#unused.delete(session);

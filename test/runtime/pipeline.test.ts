@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SessionLinks } from '../../runtime/backends/index.ts';
 import type { Caller, Inbound, Reply } from '../../runtime/call.ts';
-import { failureOnWire, legacyEra, modernRefused, parseByEra, Sessions } from '../../runtime/edge/index.ts';
+import {
+  failureOnWire,
+  legacyEra,
+  modernRefused,
+  parseByEra,
+  Sessions,
+  SseConnections,
+} from '../../runtime/edge/index.ts';
 import { asVmcpError, VmcpError } from '../../runtime/errors.ts';
 import { pipeline, type Stages } from '../../runtime/pipeline.ts';
 import { frozenClock } from '../fixtures/frozen-clock.ts';
@@ -18,6 +25,7 @@ const make = () => {
   const sessions = new Sessions(limits, { clock: frozenClock(), newId, newLinks: () => new SessionLinks() });
   const steps: string[] = [];
   const legacy = legacyEra({
+    connections: new SseConnections({ newId, endSession: () => {}, limit: 1 }),
     sessions: {
       create: async (caller, revision) => sessions.create(caller, revision),
       use: async (id, caller) => sessions.use(id, caller),

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { Running } from '../../../runtime/start.ts';
+import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { INITIALIZE, post } from '../../fixtures/raw-client.ts';
+import { configFile, startRuntime } from '../../fixtures/runtime.ts';
+
+let backend: FixtureBackend;
+let running: Running;
+let client: Client;
+let url: URL;
+beforeEach(async () => {
+  backend = await startBackend({ tools: ['echo'] });
+  running = await startRuntime(configFile({ a: backend.url }));
+  url = new URL('/sse', running.url);
+  client = new Client({ name: 'old', version: '1' });
+});
+afterEach(async () => {
+  await client.close();
+  await running.stop();
+  await backend.close();
+});
+
+describe('a client of HTTP+SSE', () => {
+  test('lists and calls tools', async () => {
+    await client.connect(new SSEClientTransport(url));
+    assert.deepEqual(
+      (await client.listTools()).tools.map(({ name }) => name),
+      ['a_echo'],
+    );
+    const { content } = await client.callTool({ name: 'a_echo', arguments: { x: 1 } });
+    assert.deepEqual(content, [{ type: 'text', text: 'echo {"x":1}' }]);
+    await assert.rejects(client.callTool({ name: 'nothing' }), /unknown/);
+  });
+
+  test('hears of changed lists on the same stream', async () => {
+    await client.connect(new SSEClientTransport(url));
+    await client.listTools();
+    const changed = new Promise<void>((resolve) =>
+      client.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve()),
+    );
+    running.reload(configFile({ b: backend.url }));
+    await changed;
+  });
+
+  test('ends its session, and those at the backends, with its stream', async () => {
+    await client.connect(new SSEClientTransport(url));
+    await client.callTool({ name: 'a_echo' });
+    assert.equal(backend.sessions.size, 2);
+    await client.close();
+    await backend.received(({ http }) => http === 'DELETE');
+    assert.equal(backend.sessions.size, 1);
+  });
+});
+
+describe('HTTP+SSE', () => {
+  const opened = async () => {
+    const response = await fetch(url, { headers: { accept: 'text/event-stream' } });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const { value = '' } = (await reader?.read()) ?? {};
+    return { first: value, reader, close: () => reader?.cancel() };
+  };
+
+  test('begins with the address to POST to, relative to that of the stream', async () => {
+    const { first, close } = await opened();
+    assert.match(first, /^event: endpoint\ndata: messages\?sessionId=[\w-]{43}\n\n$/);
+    await close();
+  });
+
+  test('takes a message with 202 and answers on the stream', async () => {
+    const { first, reader, close } = await opened();
+    const address = new URL(/data: (\S+)/.exec(first)?.[1] ?? '', url).href;
+    const taken = await post(address, INITIALIZE);
+    assert.deepEqual([taken.status, taken.text], [202, '']);
+    const { value } = (await reader?.read()) ?? {};
+    assert.match(value ?? '', /^data: \{"jsonrpc":"2\.0","id":0,"result":\{"protocolVersion":"2025-11-25"/);
+    await close();
+  });
+
+  test('knows no other addresses', async () => {
+    for (const path of ['/messages', '/messages?sessionId=', '/messages?sessionId=x'])
+      assert.equal((await post(new URL(path, running.url).href, INITIALIZE)).status, 404);
+  });
+});
