@@ -45,7 +45,7 @@ describe('a Redis that goes away', { skip: noRedis }, () => {
 
     await redis.kill();
     const refusedMs = await took(() => assert.rejects(store.get('key'), isAway));
-    assert.ok(refusedMs < 200, `${refusedMs} ms`);
+    assert.ok(refusedMs < 400, `${refusedMs} ms`);
     await untilState(store, 'down');
     await assert.rejects(store.publish('news', Buffer.from('lost')), isAway);
 
@@ -83,7 +83,7 @@ describe('a Redis that goes away', { skip: noRedis }, () => {
     redis.freeze();
     assert.ok((await took(() => assert.rejects(store.get('a'), isAway))) < 1_000);
     assert.equal(store.state(), 'down');
-    assert.ok((await took(() => assert.rejects(store.get('a'), isAway))) < 50);
+    assert.ok((await took(() => assert.rejects(store.get('a'), isAway))) < 150);
     redis.thaw();
     await untilState(store, 'up');
     assert.deepEqual(
