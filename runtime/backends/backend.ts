@@ -8,6 +8,7 @@ import { connectStrategy, type Fetch, type Prove } from '../outgoing/index.ts';
 import { Catalogue, type CatalogueState } from './catalogue.ts';
 import { openConnection, type Connection, type ConnectionLimits } from './connection.ts';
 import { BackendSession } from './session.ts';
+import type { LinkMemory } from './session-memory.ts';
 
 /** A backend that differs in any of these is another backend. */
 export interface BackendSettings {
@@ -38,6 +39,7 @@ export interface BackendDeps {
 interface SessionOptions {
   /** Whom the session is for. */
   readonly client?: SessionClient | undefined;
+  readonly memory?: LinkMemory | undefined;
   readonly onClosed?: () => void;
   /** It is there to hear of changed lists. */
   readonly hearsOfLists?: true;
@@ -106,7 +108,7 @@ export class Backend {
   }
 
   /** A session that nothing has been sent on yet. */
-  openSession({ client, onClosed, hearsOfLists }: SessionOptions = {}): BackendSession {
+  openSession({ client, memory, onClosed, hearsOfLists }: SessionOptions = {}): BackendSession {
     const { clock, clientInfo, random } = this.#deps;
     const session: BackendSession = new BackendSession(
       {
@@ -116,6 +118,7 @@ export class Backend {
         random,
         onListChanged: () => this.#catalogue.noteChange(),
         ...(client && { client }),
+        ...(memory && { memory }),
         ...(hearsOfLists && { hearsOfLists }),
       },
       clock,
@@ -126,6 +129,11 @@ export class Backend {
     );
     this.#sessions.add(session);
     return session;
+  }
+
+  /** What speaks for the caller outside its calls. */
+  fetchFor(caller: Caller): Fetch {
+    return this.prove(caller)(this.#connection.fetch);
   }
 
   /** Sends the call over the caller's own session under the tool's own name; exactly one request when the session is warm. */

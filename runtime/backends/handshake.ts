@@ -2,6 +2,7 @@ import type { SessionClient } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import { readObject, skipValue } from '../json-bytes.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
+import type { SavedBackendSession } from '../store/index.ts';
 import { isAnswerTo, readServerMessage } from './server-message.ts';
 import { unauthenticatedBy } from './small-messages.ts';
 import type { SessionSettings } from './session.ts';
@@ -13,7 +14,11 @@ export interface OpenSession {
   readonly headers: readonly string[];
   /** Whether the backend gave the session an id; without one it keeps none. */
   readonly hasId: boolean;
+  /** The protocol revision agreed on. */
+  readonly revision: string;
   readonly capabilities: BackendCapabilities;
+  /** As other replicas know it; absent when none does. */
+  readonly saved?: SavedBackendSession;
 }
 
 /** What matters here of the capabilities a backend answered with. */
@@ -32,7 +37,7 @@ const REDIRECTS = 3;
 
 const ID = Buffer.from('"vmcp-initialize"');
 const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
-const BASE_HEADERS = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream'];
+export const BASE_HEADERS = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream'];
 
 /** `initialize` and `notifications/initialized`. Follows redirects that keep method and origin, as servers send for a missing slash. */
 export const handshake = async (
@@ -50,7 +55,8 @@ export const handshake = async (
   const id = response.headers['mcp-session-id'];
   const headers = [...BASE_HEADERS, 'mcp-protocol-version', result.protocolVersion];
   if (typeof id === 'string' && id !== '') headers.push('mcp-session-id', id);
-  const open = { path, headers, hasId: headers.includes('mcp-session-id'), capabilities: result.capabilities };
+  const { protocolVersion: revision, capabilities } = result;
+  const open = { path, headers, hasId: headers.includes('mcp-session-id'), revision, capabilities };
   await confirm(settings.backend, open, fetch, attention);
   return open;
 };

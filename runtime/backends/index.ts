@@ -2,3 +2,4 @@ export { BackendSet, type WantedBackend } from './backend-set.ts';
 export type { Backend } from './backend.ts';
 export type { CatalogueState } from './catalogue.ts';
 export { SessionLinks } from './session-links.ts';
+export type { LinkMemory } from './session-memory.ts';

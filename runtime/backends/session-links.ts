@@ -1,26 +1,37 @@
-import type { SessionClient } from '../call.ts';
+import type { Caller, SessionClient } from '../call.ts';
+import type { SavedBackendSession } from '../store/index.ts';
 import type { Backend } from './backend.ts';
-import type { BackendSession } from './session.ts';
+import type { BackendSession, Parting } from './session.ts';
+import type { LinkMemory } from './session-memory.ts';
 
 /** The warm backend sessions of one client session: at most one per backend, opened when first needed. */
 export class SessionLinks {
   readonly #sessions = new Map<Backend, BackendSession>();
   readonly #client: SessionClient | undefined;
-  #isClosed = false;
+  readonly #memory: LinkMemory | undefined;
+  #parting: Parting | undefined;
 
-  /** Without a client there is nobody whom a backend could ask or tell something. */
-  constructor(client?: SessionClient) {
+  /** Without a client there is nobody whom a backend could ask or tell something; without a memory no replica but this one. */
+  constructor(client?: SessionClient, memory?: LinkMemory) {
     this.#client = client;
+    this.#memory = memory;
   }
 
   to(backend: Backend): BackendSession {
     const known = this.#sessions.get(backend);
     if (known) return known;
-    const session = backend.openSession({ client: this.#client, onClosed: () => this.#sessions.delete(backend) });
+    const onClosed = (): void => void this.#sessions.delete(backend);
+    const session = backend.openSession({ client: this.#client, memory: this.#memory, onClosed });
     this.#sessions.set(backend, session);
     // A call may still be on its way when its client session has just ended: its backend session lives for that call only.
-    if (this.#isClosed) queueMicrotask(() => void session.close());
+    const parting = this.#parting;
+    if (parting) queueMicrotask(() => void session.close(parting));
     return session;
+  }
+
+  /** Goes on with what another replica has opened for the caller. */
+  adopt(backend: Backend, saved: SavedBackendSession, caller: Caller): void {
+    this.to(backend).adopt(saved, backend.fetchFor(caller));
   }
 
   /** The client has opened a stream of its own. */
@@ -37,9 +48,9 @@ export class SessionLinks {
     for (const session of this.#sessions.values()) session.tell(notification);
   }
 
-  /** Ends the backend sessions after their calls. Never throws. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.all([...this.#sessions.values()].map((session) => session.close()));
+  /** Ends the backend sessions after their calls, or leaves them to other replicas. Never throws. */
+  async close(parting: Parting = 'end'): Promise<void> {
+    this.#parting ??= parting;
+    await Promise.all([...this.#sessions.values()].map((session) => session.close(parting)));
   }
 }

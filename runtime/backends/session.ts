@@ -2,13 +2,15 @@ import type { CallClient, SessionClient } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
+import type { SavedBackendSession } from '../store/index.ts';
+import { answerIn } from './session-answer.ts';
 import { CallStream } from './call-stream.ts';
 import { canBeAsked, handshake, type OpenSession } from './handshake.ts';
 import { patiently } from './patience.ts';
-import { isAnswerTo, isSameId, readServerMessage } from './server-message.ts';
+import { keptOf, type LinkMemory, resumed } from './session-memory.ts';
+import { isAnswerTo } from './server-message.ts';
 import { ServerStream } from './server-stream.ts';
-import { cancelledNotification, refusalOf, setLevelRequest, unauthenticatedBy } from './small-messages.ts';
-import { splice } from '../json-bytes.ts';
+import { cancelledNotification, refusalOf, setLevelRequest } from './small-messages.ts';
 
 export interface SessionSettings {
   readonly backend: string;
@@ -22,9 +24,14 @@ export interface SessionSettings {
   readonly onListChanged: () => void;
   /** The session is there to hear of changed lists. */
   readonly hearsOfLists?: true;
+  /** Keeps the session for other replicas. */
+  readonly memory?: LinkMemory;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
 }
+
+/** `leave`: other replicas go on with it. */
+export type Parting = 'end' | 'leave';
 
 export interface BackendCall {
   /** A whole JSON-RPC request. */
@@ -53,7 +60,7 @@ export class BackendSession {
   #opening: Promise<OpenSession> | undefined;
   #fetch: Fetch | undefined;
   #active = 0;
-  #isClosing = false;
+  #parting: Parting | undefined;
   #stream: ServerStream | undefined;
   readonly #idle = Promise.withResolvers<void>();
 
@@ -86,10 +93,10 @@ export class BackendSession {
     return this.#open;
   }
 
-  /** Lets calls that are under way finish, then tells the backend that the session is over. Never throws. */
-  async close(): Promise<void> {
-    if (!this.#isClosing) {
-      this.#isClosing = true;
+  /** Lets calls that are under way finish, then tells the backend that the session is over, unless others go on with it. Never throws. */
+  async close(parting: Parting = 'end'): Promise<void> {
+    if (!this.#parting) {
+      this.#parting = parting;
       this.#onClosed();
       if (this.#active === 0) this.#idle.resolve();
     }
@@ -97,21 +104,29 @@ export class BackendSession {
     await this.#idle.promise;
     const open = this.#open;
     this.#open = undefined;
-    if (open?.hasId && this.#fetch) await this.#delete(open, this.#fetch);
+    if (!open?.hasId || !this.#fetch || (this.#parting === 'leave' && open.saved)) return;
+    await Promise.all([this.#delete(open, this.#fetch), this.#forget(open).catch(() => {})]);
+  }
+
+  /** Goes on with what another replica has opened. Nothing happens when the session is open. */
+  adopt(saved: SavedBackendSession, fetch: Fetch): void {
+    if (!this.#open && !this.#opening && !this.#parting) this.#begin(resumed(this.#settings.url, saved), fetch);
   }
 
   #leave(): void {
     this.#active -= 1;
-    if (this.#isClosing && this.#active === 0) this.#idle.resolve();
+    if (this.#parting && this.#active === 0) this.#idle.resolve();
   }
 
   async #exchange(call: BackendCall, attention: Attention): Promise<Buffer> {
     const open = this.#open ?? (await this.#openFor(call, attention));
     const response = await this.#post(open, call, attention);
-    if (response.status < 400 || !(await this.#isGone(open, response, call))) return this.#answer(response, call);
+    if (response.status < 400 || !(await this.#isGone(open, response, call)))
+      return answerIn(this.#settings.backend, response, call.id);
     if (this.#open === open) this.#open = undefined;
+    await this.#forget(open);
     const renewed = this.#open ?? (await this.#openFor(call, attention));
-    return this.#answer(await this.#post(renewed, call, attention), call);
+    return answerIn(this.#settings.backend, await this.#post(renewed, call, attention), call.id);
   }
 
   /** One handshake at a time; everybody who needs it waits for the same one. */
@@ -126,7 +141,35 @@ export class BackendSession {
 
   /** Waits by a patience of its own: others may want the session although the call that began it has been given up. */
   async #handshake({ fetch, silenceMs }: BackendCall): Promise<OpenSession> {
-    const open = await this.#bounded(silenceMs, (attention) => handshake(this.#settings, fetch, attention));
+    const { backend, memory, url } = this.#settings;
+    const known = await memory?.recall(backend);
+    const open = known
+      ? resumed(url, known)
+      : await this.#share(
+          await this.#bounded(silenceMs, (attention) => handshake(this.#settings, fetch, attention)),
+          fetch,
+        );
+    this.#begin(open, fetch);
+    return open;
+  }
+
+  /** Of replicas that open a session at once, all go on with the first one's. */
+  async #share(open: OpenSession, fetch: Fetch): Promise<OpenSession> {
+    const { backend, memory, url } = this.#settings;
+    if (!memory || !open.hasId) return open;
+    const opened = keptOf(url, open);
+    const saved = await memory.save(backend, opened);
+    if (!saved) return open;
+    if (saved.sessionId === opened.sessionId) return { ...open, saved };
+    void this.#delete(open, fetch);
+    return resumed(url, saved);
+  }
+
+  async #forget({ saved }: OpenSession): Promise<void> {
+    if (saved) await this.#settings.memory?.forget(this.#settings.backend, saved);
+  }
+
+  #begin(open: OpenSession, fetch: Fetch): void {
     this.#open = open;
     this.#fetch = fetch;
     this.#stream?.close();
@@ -134,7 +177,6 @@ export class BackendSession {
     const { client } = this.#settings;
     if (client?.logLevel !== undefined) this.setLogLevel(client.logLevel);
     this.listen();
-    return open;
   }
 
   /** Opens the stream that the backend tells and asks things on, when somebody is there to hear them. */
@@ -144,7 +186,7 @@ export class BackendSession {
     const { backend, client, hearsOfLists, random, onListChanged } = this.#settings;
     const isHeard =
       (hearsOfLists && open?.capabilities.listChanged) ?? (client && (client.isListening || canBeAsked(client)));
-    if (!open || !fetch || this.#stream || this.#isClosing || !isHeard) return;
+    if (!open || !fetch || this.#stream || this.#parting || !isHeard) return;
     this.#stream = new ServerStream({
       backend,
       clock: this.#clock,
@@ -192,16 +234,6 @@ export class BackendSession {
     if (response.status !== 400) return response.status === 404;
     const probe = await this.#send(open, call.fetch, PING, call.silenceMs);
     return probe === 400 || probe === 404;
-  }
-
-  #answer(response: BackendResponse, call: BackendCall): Buffer {
-    const message = readServerMessage(response.body);
-    const isAnswer = message?.kind === 'response' || message?.kind === 'error';
-    if (isAnswer && message.id && isSameId(response.body, message.id, call.id)) return response.body;
-    // An error may carry no id when the backend could not read ours (JSON-RPC 2.0 §5); the client still needs its own.
-    if (message?.kind === 'error' && isNull(response.body, message.id) && response.status < 500)
-      return withId(response.body, message.id, call.id);
-    throw unusable(this.#settings.backend, response.status);
   }
 
   async #tellCancelled(call: BackendCall, reason: VmcpError): Promise<void> {
@@ -258,20 +290,4 @@ const TELL_MS = 5_000;
 const PING = {
   body: Buffer.from('{"jsonrpc":"2.0","id":"vmcp-ping","method":"ping"}'),
   id: Buffer.from('"vmcp-ping"'),
-};
-
-const isNull = (bytes: Buffer, id: { start: number; end: number } | undefined): boolean =>
-  id === undefined || bytes.toString('latin1', id.start, id.end) === 'null';
-
-const withId = (bytes: Buffer, idSpan: { start: number; end: number } | undefined, id: Buffer): Buffer => {
-  if (idSpan) return splice(bytes, idSpan, id);
-  const brace = bytes.indexOf(0x7b);
-  return splice(bytes, { start: brace, end: brace + 1 }, Buffer.concat([Buffer.from('{"id":'), id, Buffer.from(',')]));
-};
-
-const unusable = (backend: string, status: number): VmcpError => {
-  if (status === 401 || status === 403) return unauthenticatedBy(backend, status);
-  const what = status < 300 ? 'gave an answer that is not MCP' : 'failed';
-  const code = status >= 500 ? 'backend_unreachable' : 'backend_unavailable';
-  return new VmcpError(code, `backend "${backend}" ${what}`, { detail: `HTTP ${status}` });
 };
