@@ -16,14 +16,15 @@ import {
 import {
   type Endpoint,
   type EndpointDeps,
-  type EraWithSessions,
+  type Eras,
   failureOnWire,
   hostCheck,
   legacyEra,
   listChangedNotifications,
   managementServer,
   mcpEndpoint,
-  modernRefused,
+  modernEra,
+  type ModernDeps,
   parseByEra,
   publicServer,
   Sessions,
@@ -97,7 +98,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   tellOfLists(offer, sessions);
   let hosts = hostCheck(hostRulesOf(config.current()));
   const handle = pipeline(
-    stagesOf({ legacy: legacyOf(config, { sessions, connections, offer, phase }), backends, offer, log }),
+    stagesOf({ eras: erasOf(config, { sessions, connections, offer, phase }), backends, offer, log }),
   );
   const endpoint = endpointOf({ hosts: () => hosts, handle, sessions, connections, answers, log, phase }, deps);
   const prepare = (newer: Config): (() => void) => {
@@ -159,28 +160,38 @@ const endpointOf = ({ sessions, log, phase, ...parts }: EndpointParts, deps: Ass
     bodies: new ByteBudget(LIMITS.bodyBytesTogether),
   });
 
-interface LegacyParts {
+interface EraParts {
   readonly sessions: Sessions;
   readonly connections: SseConnections;
   readonly offer: Offer;
   readonly phase: Phase;
 }
 
-const legacyOf = (config: LiveConfig, { sessions, connections, offer, phase }: LegacyParts): EraWithSessions =>
-  legacyEra({
-    sessions,
-    connections,
+const erasOf = (config: LiveConfig, { sessions, connections, offer, phase }: EraParts): Eras => {
+  const common = {
     introduce: () => ({
       serverInfo: { name: config.current().name, version: VERSION },
       instructions: instructionsOf(config.current()),
     }),
     list: offer.list,
     isStopping: () => phase.isStopping,
-  });
+    toleratesHeaders: () => !config.current().extensions.strictHeaders,
+  };
+  return {
+    legacy: legacyEra({ ...common, sessions, connections }),
+    modern: modernEra({ ...common, areListsShared: () => true, borrowLinks }),
+  };
+};
+
+/** Nobody knows two anonymous requests to come from the same client, so nothing is kept from one for another. */
+const borrowLinks: ModernDeps['borrowLinks'] = () => {
+  const links = new SessionLinks();
+  return { links, giveBack: () => void links.close() };
+};
 
 /** Who does what in the one sentence; a stage without a feature yet lets everything through. */
 const stagesOf = (by: {
-  readonly legacy: EraWithSessions;
+  readonly eras: Eras;
   readonly backends: BackendSet;
   readonly offer: Offer;
   readonly log: Log;
@@ -188,7 +199,7 @@ const stagesOf = (by: {
   audit: noAudit,
   trace: noTrace,
   authenticate: authenticateAnonymous,
-  parse: parseByEra({ legacy: by.legacy, modern: modernRefused }),
+  parse: parseByEra(by.eras),
   lookUp: by.offer.lookUp,
   authorize: permitAll,
   limit: unlimited,
@@ -199,7 +210,7 @@ const stagesOf = (by: {
 
 const refused = (log: Log, error: VmcpError, message: Message, request: Inbound): Reply => {
   const correlationId = request.correlationId();
-  const method = message.kind === 'call' ? { method: message.call.method } : {};
+  const method = message.kind === 'call' ? { method: message.call.method, era: message.call.client.era } : {};
   logFailure(log, error, correlationId);
   return { ...failureOnWire(error, { id: message.id, ...method, correlationId }), refusal: error };
 };

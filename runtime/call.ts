@@ -37,7 +37,14 @@ export interface Inbound {
 /** What a request turns out to be once its envelope is read. */
 export type Message =
   /** Goes to a backend; `end` is called when it is over, however it went. */
-  | { readonly kind: 'call'; readonly id: Buffer; readonly call: Call; readonly end: () => void }
+  | {
+      readonly kind: 'call';
+      readonly id: Buffer;
+      readonly call: Call;
+      readonly end: () => void;
+      /** What the backend's answer becomes for this client; absent: it is relayed as it is. */
+      readonly finish?: (reply: Reply) => Reply;
+    }
   /** Answered here: the handshake, lists, notifications, streams. */
   | { readonly kind: 'local'; readonly id: Buffer | undefined; readonly answer: () => Reply | Promise<Reply> };
 

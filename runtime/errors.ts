@@ -24,19 +24,33 @@ export type ErrorCode =
   | 'cancelled'
   | 'stopping'
   | 'client_cannot_answer'
+  | 'header_mismatch'
+  | 'missing_client_capability'
+  | 'unsupported_revision'
+  | 'invalid_request'
+  | 'no_such_method'
   | 'store_unavailable'
   | 'internal';
+
+export interface VmcpErrorMore {
+  readonly detail?: string;
+  readonly cause?: unknown;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
 
 /** The one error type. `message` may be shown to strangers; `detail` and `cause` are for logs only. */
 export class VmcpError extends Error {
   override readonly name = 'VmcpError';
   readonly code: ErrorCode;
   readonly detail: string | undefined;
+  /** More members of the JSON-RPC error's `data`, as the protocol wants them for this code. */
+  readonly data: Readonly<Record<string, unknown>> | undefined;
 
-  constructor(code: ErrorCode, message: string, more: { readonly detail?: string; readonly cause?: unknown } = {}) {
+  constructor(code: ErrorCode, message: string, more: VmcpErrorMore = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.code = code;
     this.detail = more.detail;
+    this.data = more.data;
   }
 }
 

@@ -31,7 +31,9 @@ export const pipeline =
         const parsed = stages.parse(request, caller);
         const message = parsed instanceof Promise ? await parsed : parsed;
         try {
-          return await (message.kind === 'call' ? dispatch(stages, message.call) : message.answer());
+          if (message.kind === 'local') return await message.answer();
+          const reply = await dispatch(stages, message.call);
+          return message.finish ? message.finish(reply) : reply;
         } catch (error) {
           return stages.refuse(error, message, request);
         } finally {

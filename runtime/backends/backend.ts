@@ -3,10 +3,10 @@ import { Share, type ByteBudget } from '../byte-budget.ts';
 import type { Clock } from '../clock.ts';
 import type { StrategyConfig } from '../config/index.ts';
 import { VmcpError } from '../errors.ts';
-import { splice } from '../json-bytes.ts';
 import { connectStrategy, type Fetch, type Prove } from '../outgoing/index.ts';
 import { Catalogue, type CatalogueState } from './catalogue.ts';
 import { openConnection, type Connection, type ConnectionLimits } from './connection.ts';
+import { legacyRequest } from './request-edits.ts';
 import { BackendSession } from './session.ts';
 import type { LinkMemory } from './session-memory.ts';
 
@@ -141,7 +141,7 @@ export class Backend {
     const { request } = call;
     try {
       const body = await call.links.to(this).request({
-        bytes: splice(request.bytes, request.target, ownName),
+        bytes: legacyRequest(call, ownName),
         id: request.id,
         silenceMs: this.#tuning.silenceMs,
         signal: call.signal,

@@ -5,12 +5,15 @@ import { isSameId, readServerMessage, type ServerMessage } from './server-messag
 import { ServerRequests } from './server-requests.ts';
 import { isWantedLog } from './small-messages.ts';
 
+/** The client, as far as a call's stream has to do with it. */
+export type HeardBy = Pick<CallClient, 'era' | 'notify' | 'ask' | 'logLevel'>;
+
 export interface CallStreamDeps {
   readonly backend: string;
   /** JSON text of the call's id. */
   readonly id: Buffer;
   readonly attention: Pick<Attention, 'heard' | 'pause'>;
-  readonly client: Pick<CallClient, 'notify' | 'ask' | 'logLevel'>;
+  readonly client: HeardBy;
   /** Sends a response to the backend. Never throws. */
   readonly reply: (response: Buffer) => Promise<void>;
 }
@@ -59,7 +62,10 @@ export class CallStream {
 
   #told(bytes: Buffer, message: Extract<ServerMessage, { kind: 'notification' }>): void {
     if (message.method === 'notifications/cancelled') this.#requests?.cancel(bytes, message.params);
-    if (!RELAYED.has(message.method) || !isWantedLog(bytes, message, this.#deps.client.logLevel)) return;
+    const { era, logLevel } = this.#deps.client;
+    if (!RELAYED.has(message.method) || !isWantedLog(bytes, message, logLevel)) return;
+    // MCP 2026-07-28, "Logging": only who asks for it hears it.
+    if (message.method === 'notifications/message' && era === 'modern' && logLevel === undefined) return;
     this.#deps.client.notify(bytes);
   }
 

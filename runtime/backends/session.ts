@@ -1,10 +1,10 @@
-import type { CallClient, SessionClient } from '../call.ts';
+import type { SessionClient } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { SavedBackendSession } from '../store/index.ts';
 import { answerIn } from './session-answer.ts';
-import { CallStream } from './call-stream.ts';
+import { CallStream, type HeardBy } from './call-stream.ts';
 import { canBeAsked, handshake, type OpenSession } from './handshake.ts';
 import { patiently } from './patience.ts';
 import { keptOf, type LinkMemory, resumed } from './session-memory.ts';
@@ -43,7 +43,7 @@ export interface BackendCall {
   readonly isDeadline?: true;
   readonly signal: AbortSignal;
   /** Hears and answers what the backend says before its answer. */
-  readonly client?: Pick<CallClient, 'notify' | 'ask' | 'logLevel'>;
+  readonly client?: HeardBy;
   /** The exchange with the caller's proof around it. */
   readonly fetch: Fetch;
 }
@@ -108,9 +108,12 @@ export class BackendSession {
     await Promise.all([this.#delete(open, this.#fetch), this.#forget(open).catch(() => {})]);
   }
 
-  /** Goes on with what another replica has opened. Nothing happens when the session is open. */
-  adopt(saved: SavedBackendSession, fetch: Fetch): void {
-    if (!this.#open && !this.#opening && !this.#parting) this.#begin(resumed(this.#settings.url, saved), fetch);
+  /** Goes on with what another replica has opened; `quietly`, to end it. Nothing happens when the session is open. */
+  adopt(saved: SavedBackendSession, fetch: Fetch, how?: 'quietly'): void {
+    if (this.#open || this.#opening || this.#parting) return;
+    const open = resumed(this.#settings.url, saved);
+    if (how === 'quietly') [this.#open, this.#fetch] = [open, fetch];
+    else this.#begin(open, fetch);
   }
 
   #leave(): void {
@@ -275,7 +278,8 @@ export class BackendSession {
 }
 
 /** Hears nothing and answers nothing. */
-const nobody: Pick<CallClient, 'notify' | 'ask' | 'logLevel'> = {
+const nobody: HeardBy = {
+  era: 'legacy',
   logLevel: undefined,
   notify: () => {},
   ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'nobody is asked')),

@@ -27,6 +27,12 @@ export const extensionsSchema = z
       .array(originSchema)
       .default([])
       .describe('Web origins that may call the endpoint, beside that of the public URL.'),
+    strictHeaders: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Refuses requests whose MCP-Protocol-Version header names another revision than their body or their session; some clients send such.',
+      ),
     trustedProxies: notYet(
       z
         .array(z.string().max(64))

@@ -33,14 +33,25 @@ export interface Envelope {
   readonly ref: Span | undefined;
   /** `params._meta`, when it is an object. */
   readonly meta: Span | undefined;
-  /** Whether `params._meta` names a protocol revision, as every request of 2026-07-28 and later does. */
-  readonly namesRevision: boolean;
+  /** What `params._meta` holds under names that MCP reserves, as requests of 2026-07-28 and later do; empty for most others. */
+  readonly reserved: ReservedMeta;
 }
 
 /** Longest id, in bytes of JSON text. */
 const MAX_ID_BYTES = 256;
 
-const REVISION_KEY = 'io.modelcontextprotocol/protocolVersion';
+/** Where the values lie. */
+export interface ReservedMeta {
+  readonly protocolVersion?: Span;
+  readonly clientCapabilities?: Span;
+  readonly clientInfo?: Span;
+  readonly logLevel?: Span;
+}
+
+/** MCP 2026-07-28, "_meta": names that begin so mean the same to everybody. */
+export const RESERVED_PREFIX = 'io.modelcontextprotocol/';
+
+const RESERVED_KEYS = ['protocolVersion', 'clientCapabilities', 'clientInfo', 'logLevel'] as const;
 
 interface Members {
   jsonrpc?: Span;
@@ -102,7 +113,9 @@ const isEnvelopeKey = (key: string): key is keyof Members =>
 const PARAM_KEYS = ['name', 'arguments', '_meta', 'uri', 'ref'] as const;
 type ParamKey = (typeof PARAM_KEYS)[number];
 
-type SeenParams = { [key in ParamKey]?: Span } & { namesRevision?: boolean };
+type SeenParams = { [key in ParamKey]?: Span } & {
+  reserved?: { -readonly [key in keyof ReservedMeta]: ReservedMeta[key] };
+};
 
 const isParamKey = (key: string): key is ParamKey =>
   key === 'name' || key === 'arguments' || key === '_meta' || key === 'uri' || key === 'ref';
@@ -118,9 +131,20 @@ const readParams = (body: Buffer, at: number, seen: SeenParams): number =>
 
 const readMeta = (body: Buffer, at: number, seen: SeenParams): number =>
   readObject(body, at, (key, start) => {
-    if (key === REVISION_KEY) seen.namesRevision = true;
-    return skipValue(body, start);
+    const end = skipValue(body, start);
+    if (key.startsWith(RESERVED_PREFIX)) readReserved(seen, key.slice(RESERVED_PREFIX.length), { start, end });
+    return end;
   });
+
+const readReserved = (seen: SeenParams, name: string, span: Span): void => {
+  const key = RESERVED_KEYS.find((known) => known === name);
+  if (!key) return;
+  seen.reserved ??= {};
+  if (seen.reserved[key]) throw notJsonRpc(`"params._meta.${RESERVED_PREFIX}${key}" is given twice`);
+  seen.reserved[key] = span;
+};
+
+const NO_RESERVED: ReservedMeta = {};
 
 const LONGEST_KEY = 'arguments'.length;
 
@@ -156,7 +180,7 @@ const envelopeOf = (body: Buffer, members: Members, seen: SeenParams): Envelope 
     uri: seen.uri && isString(body, seen.uri) ? seen.uri : undefined,
     ref: seen.ref,
     meta: seen._meta && isObject(body, seen._meta.start) ? seen._meta : undefined,
-    namesRevision: seen.namesRevision ?? false,
+    reserved: seen.reserved ?? NO_RESERVED,
   };
 };
 

@@ -1,5 +1,6 @@
 import type { Caller, Inbound, Message } from '../call.ts';
 import { readEnvelope, type Envelope } from './envelope.ts';
+import { MODERN_REVISION } from './revisions.ts';
 
 /**
  * One generation of the protocol. `legacy`: 2025-03-26 to 2025-11-25, with handshake and sessions. `modern`: 2026-07-28 and later,
@@ -36,13 +37,19 @@ export const parseByEra =
       },
     });
     try {
-      const message = eras[eraOf(envelope)].parse(envelope, request, caller);
+      const message = eras[eraOf(envelope, request)].parse(envelope, request, caller);
       return message instanceof Promise ? message.catch(refusal) : message;
     } catch (error) {
       return refusal(error);
     }
   };
 
-/** mcp-protocol §1.3: the body decides, since some clients send headers of another revision. */
-const eraOf = (envelope: Envelope): keyof Eras =>
-  envelope.namesRevision || envelope.method === 'server/discover' ? 'modern' : 'legacy';
+/**
+ * The body decides, since some clients send headers of another revision; only somebody without a session can mean the newer one by
+ * the header alone.
+ */
+const eraOf = ({ reserved, method }: Envelope, { headers }: Inbound): keyof Eras => {
+  if (reserved.protocolVersion || method === 'server/discover') return 'modern';
+  const hasSession = headers['mcp-session-id'] !== undefined || method === 'initialize';
+  return !hasSession && headers['mcp-protocol-version'] === MODERN_REVISION ? 'modern' : 'legacy';
+};

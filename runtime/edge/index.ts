@@ -1,10 +1,10 @@
 export { type Endpoint, type EndpointDeps, mcpEndpoint } from './endpoint.ts';
-export { type EraWithSessions, parseByEra } from './era.ts';
+export { type Eras, parseByEra } from './era.ts';
 export { hostCheck, type HostCheck, type HostRules } from './hosts.ts';
 export { legacyEra } from './legacy.ts';
 export { listChangedNotifications } from './list-changed.ts';
 export { managementServer } from './management-server.ts';
-export { modernRefused } from './modern.ts';
+export { modernEra, type ModernDeps } from './modern.ts';
 export type { OperatorTokenSettings } from './operator-token.ts';
 export { publicServer } from './public-server.ts';
 export { Sessions } from './sessions.ts';

@@ -7,13 +7,10 @@ import { isObject } from '../json-bytes.ts';
 import { LIMITS } from '../limits.ts';
 import { isLogLevel, LOG_LEVELS } from '../log-levels.ts';
 import type { ListKind } from '../listed.ts';
+import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS, MODERN_REVISION } from './revisions.ts';
 import { routed, type Routed } from './routed.ts';
+import { answer, CAPABILITIES, cursorOf, emptyResult, listAskedFor } from './shared-answers.ts';
 import type { SseConnections } from './sse-connections.ts';
-
-/** Revisions served here, oldest first. */
-export const LEGACY_REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
-
-const LATEST_REVISION = '2025-11-25';
 
 /** Where sessions are kept; a promise where they are kept outside the process. */
 export interface SessionKeeper {
@@ -34,6 +31,8 @@ export interface LegacyDeps {
   };
   /** JSON text of the result of a list request. */
   readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
+  /** Whether a client may send the header of a newer revision than that of its session. */
+  readonly toleratesHeaders: () => boolean;
   /** New sessions are refused while the process is stopping. */
   readonly isStopping: () => boolean;
 }
@@ -43,7 +42,7 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
   parse: (envelope, request, caller) => {
     if (request.endpoint === 'messages') deps.connections.check(request, caller);
     if (envelope.method === 'initialize') return local(envelope, () => initialize(deps, envelope, { request, caller }));
-    checkRevision(request);
+    checkRevision(deps, request);
     const session = sessionOf(deps, request, caller);
     const messageOf = (found: Session): Message => messageIn(deps, found, { envelope, request, caller });
     return session instanceof Promise ? session.then(messageOf) : messageOf(session);
@@ -52,7 +51,7 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
     kind: 'local',
     id: undefined,
     answer: async () => {
-      checkRevision(request);
+      checkRevision(deps, request);
       if (request.endpoint === 'sse') return deps.connections.open(caller);
       const session = await sessionOf(deps, request, caller);
       if (!session.mayListen) throw new VmcpError('busy', 'this session has too many streams open');
@@ -63,7 +62,7 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
     kind: 'local',
     id: undefined,
     answer: async () => {
-      checkRevision(request);
+      checkRevision(deps, request);
       await deps.sessions.end(await sessionOf(deps, request, caller));
       return { kind: 'whole', status: 204 };
     },
@@ -91,8 +90,10 @@ const accepted: Reply = { kind: 'whole', status: 202 };
 const local = ({ id }: Envelope, answer: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, answer });
 
 /** MCP "Protocol Version Header": an absent header means 2025-03-26, an unknown one is refused. */
-const checkRevision = ({ headers }: Inbound): void => {
+const checkRevision = ({ toleratesHeaders }: LegacyDeps, { headers }: Inbound): void => {
   const asked = headers['mcp-protocol-version'];
+  // Some clients go on to name the newest they know; what counts is what `initialize` agreed on.
+  if (asked === MODERN_REVISION && toleratesHeaders()) return;
   if (asked === undefined || LEGACY_REVISIONS.some((revision) => revision === asked)) return;
   throw new VmcpError(
     'unsupported_protocol_version',
@@ -116,20 +117,11 @@ const initialize = async (
   if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
   const { protocolVersion } = paramsOf(envelope);
   if (typeof protocolVersion !== 'string') throw new VmcpError('invalid_params', 'params.protocolVersion is missing');
-  const revision = LEGACY_REVISIONS.find((served) => served === protocolVersion) ?? LATEST_REVISION;
+  const revision = LEGACY_REVISIONS.find((served) => served === protocolVersion) ?? LATEST_LEGACY_REVISION;
   const session = await deps.sessions.create(caller, { revision, capabilities: declaredBy(envelope) });
   if (request.endpoint === 'messages') session.listen(deps.connections.streamOf(request));
   const result = { protocolVersion: revision, capabilities: CAPABILITIES, ...deps.introduce() };
   return { ...answer(envelope.id, Buffer.from(JSON.stringify(result))), headers: ['mcp-session-id', session.id] };
-};
-
-/** decisions, "initialize": whatever the backends have today, since they come and go. */
-const CAPABILITIES = {
-  tools: { listChanged: true },
-  resources: { subscribe: true, listChanged: true },
-  prompts: { listChanged: true },
-  completions: {},
-  logging: {},
 };
 
 const declaredBy = (envelope: Envelope): Buffer => {
@@ -141,20 +133,13 @@ const declaredBy = (envelope: Envelope): Buffer => {
   return Buffer.from(declared);
 };
 
-const LISTS: Readonly<Record<string, ListKind>> = {
-  'tools/list': 'tools',
-  'prompts/list': 'prompts',
-  'resources/list': 'resources',
-  'resources/templates/list': 'resourceTemplates',
-};
-
 const requestIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message => {
   const { envelope, caller } = arrival;
   const id = envelope.id ?? Buffer.from('null');
   const named = routed(envelope);
   if (named) return callIn(session, arrival, { ...named, id });
   const { method } = envelope;
-  const kind = Object.hasOwn(LISTS, method) ? LISTS[method] : undefined;
+  const kind = listAskedFor(method);
   if (kind) return local(envelope, async () => answer(id, await deps.list(kind, cursorOf(envelope), caller)));
   if (method === 'ping') return local(envelope, () => answer(id, emptyResult));
   if (method === 'logging/setLevel') return local(envelope, () => setLevel(session, envelope, id));
@@ -206,12 +191,6 @@ const settle = (session: Session, { body, id, result, error }: Envelope): void =
   else if (error) session.settle(id, { kind: 'error', error: body.subarray(error.start, error.end) });
 };
 
-const cursorOf = (envelope: Envelope): string | undefined => {
-  const { cursor } = paramsOf(envelope);
-  if (cursor === undefined || typeof cursor === 'string') return cursor;
-  throw new VmcpError('invalid_params', 'params.cursor is not a string');
-};
-
 /** Closing a connection cancels nothing in this era; only this notification does. */
 const cancel = (session: Session, envelope: Envelope): void => {
   const { reason } = paramsOf(envelope);
@@ -219,14 +198,3 @@ const cancel = (session: Session, envelope: Envelope): void => {
   const message = typeof reason === 'string' ? reason : 'cancelled by the client';
   if (requestId) session.cancel(requestId, new VmcpError('cancelled', message));
 };
-
-const emptyResult = Buffer.from('{}');
-const beforeId = Buffer.from('{"jsonrpc":"2.0","id":');
-const beforeResult = Buffer.from(',"result":');
-const afterResult = Buffer.from('}');
-
-const answer = (id: Buffer, result: Buffer): Reply => ({
-  kind: 'whole',
-  status: 200,
-  body: Buffer.concat([beforeId, id, beforeResult, result, afterResult]),
-});

@@ -1,16 +1,205 @@
+import type { SessionLinks } from '../backends/index.ts';
+import type { Call, CallClient, Caller, Inbound, Message, Reply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
+import { isObject, isString, readString, type Span } from '../json-bytes.ts';
+import { LIMITS } from '../limits.ts';
+import type { ListKind } from '../listed.ts';
+import { isLogLevel } from '../log-levels.ts';
+import { canAnswer } from './client-capabilities.ts';
+import type { Envelope } from './envelope.ts';
 import type { Era } from './era.ts';
-import { LEGACY_REVISIONS } from './legacy.ts';
+import { checkMcpHeaders } from './mcp-headers.ts';
+import { modernResponse, modernResult } from './modern-result.ts';
+import { LEGACY_REVISIONS, MODERN_REVISION } from './revisions.ts';
+import { routed, type Routed } from './routed.ts';
+import { answer, CAPABILITIES, cursorOf, listAskedFor } from './shared-answers.ts';
+
+export interface ModernDeps {
+  /** What is told about us, at this moment. */
+  readonly introduce: () => {
+    readonly serverInfo: { readonly name: string; readonly version: string };
+    readonly instructions: string;
+  };
+  /** JSON text of the result of a list request, as earlier revisions have it. */
+  readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
+  /** Whether every caller is given the same lists. */
+  readonly areListsShared: () => boolean;
+  /** Backend sessions for one call of this caller, who has no session of its own. */
+  readonly borrowLinks: (caller: Caller) => { readonly links: SessionLinks; readonly giveBack: () => void };
+  /** Whether a client may send the header of an older revision than its body names. */
+  readonly toleratesHeaders: () => boolean;
+  readonly isStopping: () => boolean;
+}
+
+/** How long a client may keep a list before it asks again, if it does not listen for changes. */
+const LIST_TTL_MS = 5_000;
+
+/** Revision 2026-07-28: no handshake and no session, each request speaks for itself. */
+export const modernEra = (deps: ModernDeps): Era => {
+  const pages = modernPages(deps);
+  return {
+    parse: (envelope, request, caller) => {
+      if (envelope.kind === 'response')
+        throw new VmcpError('not_json_rpc', 'a response to nothing: this revision has no requests to clients');
+      const client = declared(envelope);
+      const named = envelope.id && SERVED.has(envelope.method) ? routed(envelope) : undefined;
+      checkMcpHeaders(
+        request.headers,
+        {
+          revision: client.revision,
+          method: envelope.method,
+          name: WITH_NAME.has(envelope.method) ? nameIn(envelope, named) : undefined,
+        },
+        { olderRevision: deps.toleratesHeaders() },
+      );
+      const { id } = envelope;
+      if (!id) return { kind: 'local', id, answer: () => ({ kind: 'whole', status: 202 }) };
+      if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
+      const arrival: Arrival = { envelope, request, caller, client, id };
+      return named ? callIn(deps, arrival, named) : localIn(deps, pages, arrival);
+    },
+  };
+};
+
+/** Methods of this revision that go to a backend. Subscriptions are made by listening. */
+const SERVED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read', 'completion/complete']);
+const WITH_NAME: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+/** What a request says of its client. */
+interface DeclaredClient {
+  readonly revision: string;
+  /** JSON text. */
+  readonly capabilities: Buffer;
+  readonly logLevel: string | undefined;
+}
+
+interface Arrival {
+  readonly envelope: Envelope;
+  readonly request: Inbound;
+  readonly caller: Caller;
+  readonly client: DeclaredClient;
+  readonly id: Buffer;
+}
+
+/** Throws `invalid_request` and `unsupported_revision`. */
+const declared = ({ body, reserved }: Envelope): DeclaredClient => {
+  const { protocolVersion, clientCapabilities, logLevel } = reserved;
+  const revision = textAt(body, protocolVersion);
+  if (revision === undefined) throw missing('protocolVersion', 'a string');
+  if (revision !== MODERN_REVISION)
+    throw new VmcpError('unsupported_revision', `revision ${revision.slice(0, 32)} is not served in this form`, {
+      data: { supported: [MODERN_REVISION, ...LEGACY_REVISIONS.toReversed()], requested: revision.slice(0, 32) },
+    });
+  if (!clientCapabilities || !isObject(body, clientCapabilities.start))
+    throw missing('clientCapabilities', 'an object');
+  const capabilities = body.subarray(clientCapabilities.start, clientCapabilities.end);
+  if (capabilities.length > LIMITS.clientCapabilitiesBytes) throw missing('clientCapabilities', 'shorter');
+  const level = textAt(body, logLevel);
+  if (logLevel && !isLogLevel(level)) throw missing('logLevel', 'a severity');
+  return { revision, capabilities, logLevel: level };
+};
+
+const missing = (key: string, wanted: string): VmcpError =>
+  new VmcpError('invalid_request', `params._meta["io.modelcontextprotocol/${key}"] must be ${wanted}`);
+
+const textAt = (body: Buffer, span: Span | undefined): string | undefined =>
+  span && isString(body, span) ? readString(body, span) : undefined;
+
+const nameIn = ({ body, name, uri, method }: Envelope, named: Routed | undefined): string | undefined =>
+  named?.name ?? textAt(body, method === 'resources/read' ? uri : name);
+
+const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, caller, id }: Arrival): Message => {
+  const local = (make: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, answer: make });
+  if (envelope.method === 'server/discover') return local(() => answer(id, discover(deps)));
+  const kind = listAskedFor(envelope.method);
+  if (!kind) throw new VmcpError('no_such_method', 'method not found');
+  return local(async () => answer(id, pages(await deps.list(kind, cursorOf(envelope), caller))));
+};
+
+const discover = ({ introduce }: ModernDeps): Buffer => {
+  const { serverInfo, instructions } = introduce();
+  return Buffer.from(
+    JSON.stringify({
+      resultType: 'complete',
+      supportedVersions: [MODERN_REVISION, ...LEGACY_REVISIONS.toReversed()],
+      capabilities: CAPABILITIES,
+      instructions,
+      ttlMs: LIST_TTL_MS,
+      cacheScope: 'public',
+      _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo },
+    }),
+  );
+};
+
+/** A page of a list as this revision has it. */
+type ModernPages = (page: Buffer) => Buffer;
+
+/** Made once for each page that is kept: a list is asked for far more often than it changes. */
+const modernPages = ({ introduce, areListsShared }: ModernDeps): ModernPages => {
+  const known = new WeakMap<Buffer, { readonly of: string; readonly bytes: Buffer }>();
+  return (page) => {
+    const serverInfo = JSON.stringify(introduce().serverInfo);
+    const caching = `"ttlMs":${LIST_TTL_MS},"cacheScope":"${areListsShared() ? 'public' : 'private'}"`;
+    const of = caching + serverInfo;
+    const before = known.get(page);
+    if (before?.of === of) return before.bytes;
+    const bytes = modernResult(page, { serverInfo, caching });
+    known.set(page, { of, bytes });
+    return bytes;
+  };
+};
+
+const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arrival, named: Routed): Message => {
+  const { body, params, meta } = envelope;
+  const { links, giveBack } = deps.borrowLinks(caller);
+  const controller = new AbortController();
+  // MCP 2026-07-28, "Cancellation": whoever closes the stream of a request no longer wants its answer.
+  request.onGone(() => controller.abort(new VmcpError('cancelled', 'the client went away')));
+  const call: Call = {
+    caller,
+    ...named,
+    request: { bytes: body, id, target: named.target, params, meta },
+    links,
+    signal: controller.signal,
+    client: clientOf(request, client, controller),
+  };
+  const { serverInfo } = deps.introduce();
+  const members = {
+    serverInfo: JSON.stringify(serverInfo),
+    ...(named.method === 'resources/read' && { caching: '"ttlMs":0,"cacheScope":"private"' }),
+  };
+  return {
+    kind: 'call',
+    id,
+    call,
+    end: giveBack,
+    finish: (reply) =>
+      reply.kind === 'whole' && reply.body ? { ...reply, body: modernResponse(reply.body, members) } : reply,
+  };
+};
 
 /**
- * The 2026-07-28 era is not served yet. A probe (`server/discover`) must read the answer as "an older server" and fall back to
- * `initialize`: a 4xx whose code is none of the new revision's own (-32020 to -32099).
+ * This revision has no requests to clients: a backend of an earlier one that makes some cannot be served, and its call ends with the
+ * code that says why.
  */
-export const modernRefused: Era = {
-  parse: () => {
-    throw new VmcpError(
-      'unsupported_protocol_version',
-      `unsupported protocol version (supported: ${LEGACY_REVISIONS.join(', ')})`,
-    );
+const clientOf = (request: Inbound, client: DeclaredClient, call: AbortController): CallClient => ({
+  era: 'modern',
+  capabilities: client.capabilities,
+  logLevel: client.logLevel,
+  notify: (notification) => void request.send(notification),
+  ask: (method, params) => {
+    const reason = canAnswer(client.capabilities, method, params)
+      ? new VmcpError('client_cannot_answer', 'the backend asks in a way that this protocol revision does not know')
+      : new VmcpError('missing_client_capability', 'the client has not declared a capability that the backend needs', {
+          data: { requiredCapabilities: { [NEEDED[method] ?? method]: {} } },
+        });
+    call.abort(reason);
+    return Promise.reject(reason);
   },
+});
+
+const NEEDED: Readonly<Record<string, string>> = {
+  'elicitation/create': 'elicitation',
+  'sampling/createMessage': 'sampling',
+  'roots/list': 'roots',
 };

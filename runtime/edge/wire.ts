@@ -45,6 +45,12 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   client_cannot_answer: { http: 200, rpc: -32_603, reason: 'client_cannot_answer' },
   // The session may well exist, so it is no 404: its client tries again instead of beginning anew.
   store_unavailable: { http: 503, rpc: 503, reason: 'store_unavailable', headers: ['retry-after', '1'] },
+  // The next five are those of 2026-07-28, with the codes and statuses it gives them.
+  header_mismatch: { http: 400, rpc: -32_020 },
+  missing_client_capability: { http: 400, rpc: -32_021 },
+  unsupported_revision: { http: 400, rpc: -32_022 },
+  invalid_request: { http: 400, rpc: -32_602 },
+  no_such_method: { http: 404, rpc: -32_601 },
   internal: { http: 500, rpc: -32_603, reason: 'internal' },
 };
 
@@ -53,6 +59,8 @@ export interface FailedRequest {
   readonly id: Buffer | undefined;
   /** Picks the form of the backend's failures. Absent: the request is not one that goes to a backend. */
   readonly method?: RoutedMethod;
+  /** Of the client. Absent: before 2026-07-28. */
+  readonly era?: 'legacy' | 'modern';
   readonly correlationId: string;
 }
 
@@ -66,12 +74,13 @@ export const failureOnWire = (error: VmcpError, request: FailedRequest): WholeRe
 
 const failureBody = (error: VmcpError, row: Row, request: FailedRequest): string => {
   const { correlationId } = request;
-  const data = { ...(row.reason && { reason: row.reason }), correlationId };
+  const data = { ...(row.reason && { reason: row.reason }), ...error.data, correlationId };
   const id = request.id?.toString() ?? 'null';
   if (row.rpc === undefined)
     return JSON.stringify({ error: error.code, error_description: error.message, correlationId });
   if (row.asToolResult && request.method === 'tools/call') {
     const result = {
+      ...(request.era === 'modern' && { resultType: 'complete' }),
       content: [{ type: 'text', text: error.message }],
       isError: true,
       _meta: { 'vmcp.dev/error': data },

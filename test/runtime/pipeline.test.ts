@@ -2,14 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SessionLinks } from '../../runtime/backends/index.ts';
 import type { Caller, Inbound, Reply } from '../../runtime/call.ts';
-import {
-  failureOnWire,
-  legacyEra,
-  modernRefused,
-  parseByEra,
-  Sessions,
-  SseConnections,
-} from '../../runtime/edge/index.ts';
+import { failureOnWire, legacyEra, parseByEra, Sessions, SseConnections } from '../../runtime/edge/index.ts';
 import { asVmcpError, VmcpError } from '../../runtime/errors.ts';
 import { pipeline, type Stages } from '../../runtime/pipeline.ts';
 import { frozenClock } from '../fixtures/frozen-clock.ts';
@@ -34,6 +27,7 @@ const make = () => {
     introduce: () => ({ serverInfo: { name: 'x', version: '1' }, instructions: '' }),
     list: async (_kind, _cursor, caller) => Buffer.from(JSON.stringify({ tools: [], caller: caller.kind })),
     isStopping: () => false,
+    toleratesHeaders: () => true,
   });
   const whole = (body: string): Reply => ({ kind: 'whole', status: 200, body: Buffer.from(body) });
   const stages: Stages = {
@@ -47,7 +41,7 @@ const make = () => {
       if (headers.authorization === 'nobody') throw new VmcpError('internal', 'no');
       return headers.authorization === 'bob' ? bob : alice;
     },
-    parse: parseByEra({ legacy, modern: modernRefused }),
+    parse: parseByEra({ legacy, modern: { parse: () => assert.fail('not of that era') } }),
     lookUp: ({ name }) => ({ backend: 'a', ownName: Buffer.from(name) }),
     authorize: () => {},
     limit: () => {},

@@ -342,27 +342,6 @@ describe('Host and Origin', () => {
   });
 });
 
-describe('a client of 2026-07-28', () => {
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': {},
-  };
-  for (const method of ['server/discover', 'tools/list']) {
-    test(`gets an answer to ${method} that reads as an older server`, async () => {
-      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
-      const answer = await post(
-        running.url,
-        { jsonrpc: '2.0', id: 'probe-1', method, params: { _meta: meta } },
-        headers,
-      );
-      assert.equal(answer.status, 400);
-      assert.equal((answer.json as { id: string }).id, 'probe-1');
-      const { code } = errorOf(answer);
-      assert.ok(code < -32099 || code > -32020, `${code} belongs to the newer revision`);
-    });
-  }
-});
-
 /** fetch does not let one choose the Host. */
 const withHost = async (host: string): Promise<{ status: number; body: string }> => {
   const { request } = await import('node:http');

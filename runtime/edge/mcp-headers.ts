@@ -1,0 +1,39 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { VmcpError } from '../errors.ts';
+
+/** MCP 2026-07-28, "Standard Request Headers": what the headers must repeat of the body. */
+export interface NamedInBody {
+  readonly revision: string;
+  readonly method: string;
+  /** A tool, a prompt or a URI, for the methods that have a `Mcp-Name`. */
+  readonly name: string | undefined;
+}
+
+export interface HeaderTolerance {
+  /** A client of a newer revision may send `MCP-Protocol-Version` of an older one, as some do. */
+  readonly olderRevision: boolean;
+}
+
+/** Throws `header_mismatch`. We judge by the body alone; others on the way, who judge by the headers, must have seen the same. */
+export const checkMcpHeaders = (headers: IncomingHttpHeaders, body: NamedInBody, tolerance: HeaderTolerance): void => {
+  const revision = headers['mcp-protocol-version'];
+  const isTolerated = tolerance.olderRevision && typeof revision === 'string' && revision < body.revision;
+  if (!isTolerated) expect('MCP-Protocol-Version', revision, body.revision);
+  expect('Mcp-Method', headers['mcp-method'], body.method);
+  if (body.name !== undefined) expect('Mcp-Name', decoded(headers['mcp-name']), body.name);
+};
+
+const expect = (header: string, value: string | string[] | undefined, wanted: string): void => {
+  if (value === wanted) return;
+  const what = value === undefined ? 'is missing' : 'does not match the body';
+  throw new VmcpError('header_mismatch', `the header ${header} ${what}`);
+};
+
+const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
+
+/** What cannot stand in a header as it is comes in Base64, marked as such. */
+const decoded = (value: string | string[] | undefined): string | undefined => {
+  if (typeof value !== 'string') return undefined;
+  const text = ENCODED.exec(value)?.[1];
+  return text === undefined ? value.trim() : Buffer.from(text, 'base64').toString();
+};

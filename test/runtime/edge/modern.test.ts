@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Running } from '../../../runtime/start.ts';
+import { VERSION } from '../../../runtime/version.ts';
+import { answerSse, type FixtureBackend, hang, startBackend, textResult } from '../../fixtures/backend.ts';
+import { openSession, post, type RawAnswer } from '../../fixtures/raw-client.ts';
+import { configFile, startRuntime } from '../../fixtures/runtime.ts';
+
+let backend: FixtureBackend;
+let running: Running;
+before(async () => {
+  backend = await startBackend({
+    tools: ['echo'],
+    lists: { prompts: ['{"name":"hi"}'], resources: ['{"uri":"a://é","name":"1"}'] },
+  });
+  running = await startRuntime(configFile({ a: backend.url }));
+});
+after(async () => {
+  await running.stop();
+  await backend.close();
+});
+
+const REVISION = 'io.modelcontextprotocol/protocolVersion';
+const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+const META = { [REVISION]: '2026-07-28', [CAPABILITIES]: {} };
+const SERVER_INFO = { 'io.modelcontextprotocol/serverInfo': { name: 'test', version: VERSION } };
+
+const message = (method: string, params: object = {}) => ({
+  jsonrpc: '2.0',
+  id: 7,
+  method,
+  params: { _meta: META, ...params },
+});
+
+/** As a proper client sends it, except for what `headers` changes. */
+const send = (method: string, params: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
+  post(running.url, message(method, params), { ...headersFor(method, params), ...headers });
+
+const headersFor = (method: string, params: Record<string, unknown>): Record<string, string> => {
+  const name = params['name'] ?? params['uri'];
+  const isPlain = typeof name === 'string' && /^[\x21-\x7e]*$/.test(name);
+  const encoded = isPlain ? name : `=?base64?${Buffer.from(String(name)).toString('base64')}?=`;
+  return {
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': method,
+    ...(name !== undefined && { 'mcp-name': encoded }),
+  };
+};
+
+const resultOf = ({ json }: RawAnswer) => (json as { result: Record<string, unknown> }).result;
+const errorOf = ({ json }: RawAnswer) =>
+  (json as { error: { code: number; message: string; data: Record<string, unknown> } }).error;
+
+describe('a client of 2026-07-28', () => {
+  test('discovers what is served, without a handshake', async () => {
+    const { instructions, ...rest } = resultOf(await send('server/discover'));
+    assert.match(String(instructions), /joins the tools of: a/);
+    assert.deepEqual(rest, {
+      resultType: 'complete',
+      supportedVersions: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
+      capabilities: {
+        tools: { listChanged: true },
+        resources: { subscribe: true, listChanged: true },
+        prompts: { listChanged: true },
+        completions: {},
+        logging: {},
+      },
+      ttlMs: 5000,
+      cacheScope: 'public',
+      _meta: SERVER_INFO,
+    });
+  });
+
+  test('is given lists that say how long they may be kept', async () => {
+    assert.deepEqual(resultOf(await send('prompts/list')), {
+      resultType: 'complete',
+      ttlMs: 5000,
+      cacheScope: 'public',
+      _meta: SERVER_INFO,
+      prompts: [{ name: 'a_hi' }],
+    });
+  });
+
+  test('calls a tool of an older backend, which sees nothing of the newer revision', async () => {
+    const params = { name: 'a_echo', arguments: { x: 1 }, _meta: { ...META, traceparent: '00-1' } };
+    assert.deepEqual(resultOf(await send('tools/call', params)), {
+      resultType: 'complete',
+      _meta: SERVER_INFO,
+      content: [{ type: 'text', text: 'echo {"x":1}' }],
+    });
+    const seen = backend.requests.findLast(({ method }) => method === 'tools/call');
+    assert.deepEqual(seen?.params, { name: 'echo', arguments: { x: 1 }, _meta: { traceparent: '00-1' } });
+  });
+
+  test('leaves no session behind', async () => {
+    await send('tools/call', { name: 'a_echo' });
+    // That of the catalogue stays.
+    while (backend.sessions.size > 1) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  test('reads a resource whose name does not fit into a header as it is', async () => {
+    const { ttlMs, cacheScope, contents } = resultOf(await send('resources/read', { uri: 'a://é' }));
+    assert.deepEqual({ ttlMs, cacheScope }, { ttlMs: 0, cacheScope: 'private' });
+    assert.deepEqual(contents, [{ uri: 'a://é', text: 'the resource' }]);
+  });
+
+  test('hears of progress, and of log messages only when it asks for them', async () => {
+    const progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}';
+    const log = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"x"}}';
+    const on = ({ recorded }: { recorded: { method: string | undefined } }) =>
+      recorded.method === 'tools/call' ? answerSse(textResult('done'), [progress, log]) : undefined;
+    backend.set({ tools: ['echo'], on });
+    const quiet = await send('tools/call', { name: 'a_echo' });
+    assert.equal(quiet.messages.length, 2);
+    const loud = await send('tools/call', {
+      name: 'a_echo',
+      _meta: { ...META, 'io.modelcontextprotocol/logLevel': 'warning' },
+    });
+    assert.equal(loud.messages.length, 3);
+    backend.set({ tools: ['echo'] });
+  });
+
+  test('cancels by going away', async () => {
+    backend.set({ tools: ['echo'], on: ({ recorded }) => (recorded.method === 'tools/call' ? hang : undefined) });
+    const gone = new AbortController();
+    const answer = fetch(running.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headersFor('tools/call', { name: 'a_echo' }) },
+      body: JSON.stringify(message('tools/call', { name: 'a_echo' })),
+      signal: gone.signal,
+    });
+    const before = backend.requests.length;
+    await backend.received(
+      (recorded) => backend.requests.indexOf(recorded) >= before && recorded.method === 'tools/call',
+    );
+    gone.abort();
+    await assert.rejects(answer);
+    const told = await backend.received(({ method }) => method === 'notifications/cancelled');
+    assert.equal(told.params['requestId'], 7);
+    backend.set({ tools: ['echo'] });
+  });
+
+  test('that has failed is told in the form of its revision', async () => {
+    backend.set({
+      tools: ['echo'],
+      on: ({ recorded }) => (recorded.method === 'tools/call' ? ({ response }) => void response.destroy() : undefined),
+    });
+    const { isError, resultType } = resultOf(await send('tools/call', { name: 'a_echo' }));
+    assert.deepEqual({ isError, resultType }, { isError: true, resultType: 'complete' });
+    backend.set({ tools: ['echo'] });
+  });
+});
+
+describe('refused in 2026-07-28:', () => {
+  const call = { name: 'a_echo' };
+  const rows: readonly (readonly [string, () => Promise<RawAnswer>, number, number])[] = [
+    ['no protocol version header', () => send('tools/list', {}, { 'mcp-protocol-version': '' }), 400, -32020],
+    [
+      'another protocol version header',
+      () => send('tools/list', {}, { 'mcp-protocol-version': '2027-01-01' }),
+      400,
+      -32020,
+    ],
+    ['no method header', () => send('tools/list', {}, { 'mcp-method': '' }), 400, -32020],
+    ['another method header', () => send('tools/list', {}, { 'mcp-method': 'tools/call' }), 400, -32020],
+    ['no name header', () => send('tools/call', call, { 'mcp-name': '' }), 400, -32020],
+    ['another name header', () => send('tools/call', call, { 'mcp-name': 'b_echo' }), 400, -32020],
+    ['a header without _meta', () => send('tools/list', { _meta: {} }), 400, -32602],
+    ['no capabilities', () => send('tools/list', { _meta: { [REVISION]: '2026-07-28' } }), 400, -32602],
+    ['discovery without _meta', () => send('server/discover', { _meta: {} }), 400, -32602],
+    ['an unknown revision', () => send('tools/list', { _meta: { ...META, [REVISION]: '2027-01-01' } }), 400, -32022],
+    ['an unknown method', () => send('tools/unlist'), 404, -32601],
+    ['what only older revisions have: ping', () => send('ping'), 404, -32601],
+    ['… initialize', () => send('initialize'), 404, -32601],
+    ['… logging/setLevel', () => send('logging/setLevel', { level: 'info' }), 404, -32601],
+    ['… resources/subscribe', () => send('resources/subscribe', { uri: 'a://1' }, { 'mcp-name': '' }), 404, -32601],
+    ['an unknown tool', () => send('tools/call', { name: 'a_nothing' }), 200, -32602],
+    ['a tool without a name', () => send('tools/call', {}, { 'mcp-name': 'x' }), 200, -32602],
+  ];
+  for (const [what, ask, status, code] of rows)
+    test(what, async () => {
+      const answer = await ask();
+      assert.deepEqual([answer.status, errorOf(answer).code], [status, code]);
+      assert.equal((answer.json as { id: number }).id, 7);
+    });
+
+  test('an unknown revision is told what there is', async () => {
+    const { data } = errorOf(await send('tools/list', { _meta: { ...META, [REVISION]: '2027-01-01' } }));
+    assert.equal(data['requested'], '2027-01-01');
+    assert.deepEqual((data['supported'] as string[])[0], '2026-07-28');
+  });
+});
+
+describe('headers of another revision than the body', () => {
+  test('are taken from clients that are behind in their headers', async () => {
+    assert.equal((await send('tools/list', {}, { 'mcp-protocol-version': '2025-11-25' })).status, 200);
+  });
+
+  test('are taken in a session of an older revision', async () => {
+    const session = await openSession(running.url);
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    assert.equal((await session.send(list, { 'mcp-protocol-version': '2026-07-28' })).status, 200);
+  });
+
+  test('are refused where headers are to be strict', async () => {
+    const strict = await startRuntime(configFile({ a: backend.url }, { extensions: { strictHeaders: true } }));
+    const headers = { ...headersFor('tools/list', {}), 'mcp-protocol-version': '2025-11-25' };
+    assert.equal((await post(strict.url, message('tools/list'), headers)).status, 400);
+    const session = await openSession(strict.url);
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    assert.equal((await session.send(list, { 'mcp-protocol-version': '2026-07-28' })).status, 400);
+    await strict.stop();
+  });
+});
