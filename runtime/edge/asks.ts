@@ -19,11 +19,14 @@ interface Waiting {
 /** What a client has been asked and has not answered yet. */
 export class Asks {
   readonly #limit: number;
+  readonly #newId: (() => string) | undefined;
   readonly #waiting = new Map<string, Waiting>();
   #last = 0;
 
-  constructor(limit: number) {
+  /** `newId`: JSON text of an id that other replicas know whose it is; without it the ids count up. */
+  constructor(limit: number, newId?: () => string) {
     this.#limit = limit;
+    this.#newId = newId;
   }
 
   /** Throws `busy` when the client has too many open questions, `client_cannot_answer` when nothing reaches it. */
@@ -31,7 +34,7 @@ export class Asks {
     if (this.#waiting.size >= this.#limit) throw new VmcpError('busy', 'the client has too many open questions');
     signal.throwIfAborted();
     this.#last += 1;
-    const id = `"vmcp-${this.#last}"`;
+    const id = this.#newId?.() ?? `"vmcp-${this.#last}"`;
     if (!send(requestOf(id, method, params)))
       throw new VmcpError('client_cannot_answer', 'the client has no stream open to be asked on');
     return this.#answer(id, signal).catch((error: unknown) => {

@@ -6,6 +6,23 @@ import { Asks } from './asks.ts';
 import { canAnswer } from './client-capabilities.ts';
 import { requestKey } from './request-id.ts';
 
+/** The other replicas, as a session that they share sees them. Promises may reject with `store_unavailable`. */
+export interface Elsewhere {
+  /** JSON text of an id for a request to the client that leads its answer back here from any replica. */
+  readonly newAskId: () => string;
+  /** To a stream of the client's own that another replica holds, if any does. Never throws. */
+  readonly tell: (message: Buffer) => void;
+  /** The client has answered here what another replica may have asked; `ask` is JSON text. */
+  readonly settle: (ask: string, answer: ClientAnswer) => Promise<void>;
+  /** The client has given up a request that another replica may be about; `requestId` is JSON text. */
+  readonly cancel: (requestId: Buffer) => Promise<void>;
+  /** Resolves once messages of other replicas arrive here, or that takes too long. */
+  readonly listen: () => Promise<void>;
+  readonly setLogLevel: (level: string) => Promise<void>;
+  /** Opens here, too, what others have opened with backends. */
+  readonly gatherLinks: () => Promise<void>;
+}
+
 /** What `initialize` agreed on. */
 export interface InitializedClient {
   /** The protocol revision. */
@@ -20,6 +37,7 @@ export interface SessionParts {
   readonly client: InitializedClient;
   readonly newLinks: (client: SessionClient) => SessionLinks;
   readonly usedAt: number;
+  readonly elsewhere?: Elsewhere;
 }
 
 /** A call under way, and the way to its client. */
@@ -43,14 +61,16 @@ export class Session implements SessionClient {
   /** The streams that the client has opened with GET. */
   readonly #streams = new Set<OpenStream>();
   #asks: Asks | undefined;
+  readonly #elsewhere: Elsewhere | undefined;
   usedAt: number;
 
-  constructor({ id, caller, client, newLinks, usedAt }: SessionParts) {
+  constructor({ id, caller, client, newLinks, usedAt, elsewhere }: SessionParts) {
     this.id = id;
     this.caller = caller;
     this.revision = client.revision;
     this.capabilities = client.capabilities;
     this.usedAt = usedAt;
+    this.#elsewhere = elsewhere;
     this.links = newLinks(this);
   }
 
@@ -58,7 +78,12 @@ export class Session implements SessionClient {
     return this.#calls.size === 0 && this.#streams.size === 0;
   }
 
+  /** Where a session is shared, another replica may hold a stream. */
   get isListening(): boolean {
+    return this.#streams.size > 0 || this.#elsewhere !== undefined;
+  }
+
+  get hasStreams(): boolean {
     return this.#streams.size > 0;
   }
 
@@ -80,9 +105,16 @@ export class Session implements SessionClient {
     return { signal: controller.signal, end: () => void this.#calls.delete(key) };
   }
 
-  /** Ends the call with this id (JSON text); nothing happens when it is already over. */
-  cancel(id: Buffer, reason: VmcpError): void {
-    this.#calls.get(requestKey(id))?.controller.abort(reason);
+  /** Ends the call with this id (JSON text), at whatever replica; nothing happens when it is already over. */
+  cancel(id: Buffer, reason: VmcpError): void | Promise<void> {
+    if (!this.cancelHere(id, reason)) return this.#elsewhere?.cancel(id);
+  }
+
+  /** False when this replica has no such call. */
+  cancelHere(id: Buffer, reason: VmcpError): boolean {
+    const call = this.#calls.get(requestKey(id));
+    call?.controller.abort(reason);
+    return call !== undefined;
   }
 
   cancelAll(reason: VmcpError): void {
@@ -94,6 +126,12 @@ export class Session implements SessionClient {
     this.#streams.add(stream);
     stream.onClosed(() => this.#streams.delete(stream));
     this.links.listen();
+    void this.#elsewhere?.gatherLinks().catch(() => {});
+  }
+
+  /** To be waited for before a stream is promised to the client. */
+  prepareToListen(): void | Promise<void> {
+    return this.#elsewhere?.listen();
   }
 
   /** Whether one more stream may be opened. */
@@ -101,8 +139,13 @@ export class Session implements SessionClient {
     return this.#streams.size < LIMITS.streamsPerSession;
   }
 
+  /** On one of the client's own streams, at whatever replica. */
+  tell(message: Buffer): void {
+    if (!this.tellHere(message)) this.#elsewhere?.tell(message);
+  }
+
   /** On one of the client's own streams; MCP: each message goes to one stream only. */
-  readonly tell = (message: Buffer): boolean => {
+  readonly tellHere = (message: Buffer): boolean => {
     for (const stream of this.#streams) if (stream.send(message)) return true;
     return false;
   };
@@ -111,9 +154,11 @@ export class Session implements SessionClient {
 
   /** A message about no call: on a stream of its own if there is one, else beside whatever call is under way. */
   readonly #send = (message: Buffer): boolean => {
-    if (this.tell(message)) return true;
+    if (this.tellHere(message)) return true;
     for (const { request } of this.#calls.values()) if (request.send(message)) return true;
-    return false;
+    this.#elsewhere?.tell(message);
+    // Whether another replica holds a stream is not known here.
+    return this.#elsewhere !== undefined;
   };
 
   readonly ask: SessionClient['ask'] = (method, params, signal) => this.askOn(this.#send, { method, params, signal });
@@ -129,13 +174,36 @@ export class Session implements SessionClient {
   ): Promise<ClientAnswer> {
     if (!canAnswer(this.capabilities, method, params))
       throw new VmcpError('client_cannot_answer', 'the client has not declared that it answers such requests');
-    this.#asks ??= new Asks(LIMITS.asksPerSession);
+    this.#asks ??= new Asks(LIMITS.asksPerSession, this.#elsewhere?.newAskId);
     return this.#asks.ask({ method, params, signal, send: (message) => send(message) || this.#send(message) });
   }
 
-  /** The client's response to something it was asked; false when nobody waits for it. */
-  settle(id: Buffer, answer: ClientAnswer): boolean {
-    return this.#asks?.settle(requestKey(id), answer) ?? false;
+  /** The client's response to something it was asked, by whatever replica; nothing happens when nobody waits for it. */
+  settle(id: Buffer, answer: ClientAnswer): void | Promise<void> {
+    const ask = requestKey(id);
+    if (!this.settleHere(ask, answer)) return this.#elsewhere?.settle(ask, answer);
+  }
+
+  /** False when nobody waits for it at this replica. */
+  settleHere(ask: string, answer: ClientAnswer): boolean {
+    return this.#asks?.settle(ask, answer) ?? false;
+  }
+
+  setLogLevel(level: string): void | Promise<void> {
+    this.takeLogLevel(level);
+    return this.#elsewhere?.setLogLevel(level);
+  }
+
+  /** As another replica has been told. */
+  takeLogLevel(level: string): void {
+    this.logLevel = level;
+    this.links.setLogLevel(level);
+  }
+
+  /** A notification of the client for all its backends. */
+  tellBackends(notification: Buffer): void | Promise<void> {
+    if (!this.#elsewhere) return this.links.tell(notification);
+    return this.#elsewhere.gatherLinks().then(() => this.links.tell(notification));
   }
 
   end(reason: VmcpError): void {

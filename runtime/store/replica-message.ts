@@ -12,6 +12,8 @@ export type ReplicaMessage =
       readonly payload: Buffer;
     }
   | { readonly kind: 'ended'; readonly session: string }
+  /** Its record has changed in what replicas remember of it. */
+  | { readonly kind: 'changed'; readonly session: string }
   /** `payload`: JSON text of the id of the request that the client gave up. */
   | { readonly kind: 'cancelled'; readonly session: string; readonly payload: Buffer }
   /** A whole JSON-RPC message for the client's open stream. */
@@ -27,6 +29,7 @@ const name = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const headSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('answer'), session: name, ask: name, outcome: z.enum(['result', 'error']) }),
   z.object({ kind: z.literal('ended'), session: name }),
+  z.object({ kind: z.literal('changed'), session: name }),
   z.object({ kind: z.literal('cancelled'), session: name }),
   z.object({ kind: z.literal('stream'), session: name }),
 ]);
@@ -45,7 +48,7 @@ export const decodeMessage = (bytes: Buffer): ReplicaMessage | undefined => {
   if (end < 0 || bytes.length - end - 1 > MAX_PAYLOAD_BYTES) return undefined;
   const { data: head } = headSchema.safeParse(jsonOf(bytes.subarray(0, end)));
   if (!head) return undefined;
-  if (head.kind === 'ended') return head;
+  if (head.kind === 'ended' || head.kind === 'changed') return head;
   const payload = bytes.subarray(end + 1);
   return isJson(payload) ? { ...head, payload } : undefined;
 };

@@ -9,6 +9,7 @@ export interface ReplicaListeners {
   /** The receiver checks that it asked this in this session. */
   readonly answered: (answer: Heard<'answer'>) => void;
   readonly sessionEnded: (session: string) => void;
+  readonly sessionChanged: (session: string) => void;
   /** `requestId` is JSON text. */
   readonly requestCancelled: (session: string, requestId: Buffer) => void;
 }
@@ -24,6 +25,7 @@ export interface ReplicaMessages {
   /** Takes the client's answer to the replica that asked. False: the id is none that a replica gave out. */
   readonly sendAnswer: (answer: Omit<Heard<'answer'>, 'kind'>) => Promise<boolean>;
   readonly announceEnd: (session: string) => Promise<void>;
+  readonly announceChange: (session: string) => Promise<void>;
   readonly announceCancel: (session: string, requestId: Buffer) => Promise<void>;
   /** To the replica that holds the client's open stream, if any does. */
   readonly sendToStream: (session: string, message: Buffer) => Promise<void>;
@@ -68,6 +70,7 @@ export const replicaMessages = (
       return true;
     },
     announceEnd: (session) => send(ALL, { kind: 'ended', session }),
+    announceChange: (session) => send(ALL, { kind: 'changed', session }),
     announceCancel: (session, requestId) => send(ALL, { kind: 'cancelled', session, payload: requestId }),
     sendToStream: (session, message) => send(streamChannel(session), { kind: 'stream', session, payload: message }),
     listenForStream: (session, listener) =>
@@ -89,6 +92,8 @@ const dispatch = (message: ReplicaMessage, listeners: ReplicaListeners): void =>
       return listeners.answered(message);
     case 'ended':
       return listeners.sessionEnded(message.session);
+    case 'changed':
+      return listeners.sessionChanged(message.session);
     case 'cancelled':
       return listeners.requestCancelled(message.session, message.payload);
     // Streams have channels of their own.

@@ -29,6 +29,8 @@ export interface SessionRecords {
   readonly create: (session: SessionRef, start: SessionStart) => Promise<void>;
   /** Begins its idle time anew. Undefined: unknown, ended, or another caller's, whose idle time goes on. */
   readonly find: (session: SessionRef) => Promise<SessionRecord | undefined>;
+  /** Whether it is known still; its idle time goes on. */
+  readonly isThere: (session: SessionRef) => Promise<boolean>;
   /** Begins its idle time anew without reading it. False: it is unknown by now. */
   readonly keepAlive: (session: SessionRef) => Promise<boolean>;
   /** Every replica is told to drop it. False: it was unknown already. */
@@ -87,6 +89,7 @@ export const sessionRecords = (
     if (fields && !record) deps.onCorrupt(sessionName(session));
     return record;
   },
+  isThere: async (session) => (await store.readMap(keyOf(session))) !== undefined,
   keepAlive: (session) => store.touch(keyOf(session), times.ttlMs),
   end: async (session) => {
     const wasKnown = await store.delete(keyOf(session));

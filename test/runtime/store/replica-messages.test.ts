@@ -29,6 +29,7 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
         {
           answered: ({ session, ask, outcome, payload }) => void heard.push([session, ask, outcome, payload].join(' ')),
           sessionEnded: (session) => void heard.push(`ended ${session}`),
+          sessionChanged: (session) => void heard.push(`changed ${session}`),
           requestCancelled: (session, id) => void heard.push(`cancelled ${session} ${id.toString()}`),
         },
         `replica000000000${count}`,
@@ -69,8 +70,10 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
   test('that a session has ended, or a request was cancelled, is heard everywhere', async () => {
     const [one, two] = await replicas();
     await one.announceEnd(SESSION);
+    await one.announceChange(SESSION);
     await one.announceCancel(SESSION, Buffer.from('"x-7"'));
     for (const each of [one, two]) {
+      await hears(each, `changed ${SESSION}`);
       await hears(each, `ended ${SESSION}`);
       await hears(each, `cancelled ${SESSION} "x-7"`);
     }
