@@ -30,8 +30,12 @@ export class SessionLinks {
   }
 
   /** Goes on with what another replica has opened for the caller. */
-  adopt(backend: Backend, saved: SavedBackendSession, caller: Caller): void {
-    this.to(backend).adopt(saved, backend.fetchFor(caller));
+  adopt(
+    backend: Backend,
+    { saved, caller }: { readonly saved: SavedBackendSession; readonly caller: Caller },
+    how?: 'quietly',
+  ): void {
+    this.to(backend).adopt(saved, backend.fetchFor(caller), how);
   }
 
   /** The client has opened a stream of its own. */

@@ -1,0 +1,40 @@
+import type { LinkMemory } from '../backends/index.ts';
+import type { ReplicaMessages, SessionRecords, SessionRef } from '../store/index.ts';
+import type { Elsewhere } from './session.ts';
+
+/** What a session with a backend is kept in. */
+export const memoryOf = (ref: SessionRef, records: SessionRecords): LinkMemory => ({
+  recall: async (backend) => (await records.find(ref))?.backendSessions.get(backend),
+  save: (backend, opened) => records.saveBackendSession(ref, backend, opened),
+  forget: async (backend, gone) => void (await records.forgetBackendSession(ref, backend, gone)),
+});
+
+export interface ElsewhereParts {
+  readonly ref: SessionRef;
+  readonly name: string;
+  readonly records: SessionRecords;
+  readonly messages: ReplicaMessages;
+  readonly listen: Elsewhere['listen'];
+  readonly gather: Elsewhere['gatherLinks'];
+}
+
+/** The other replicas, as one session sees them. */
+export const elsewhereOf = ({ ref, name, records, messages, listen, gather }: ElsewhereParts): Elsewhere => ({
+  newAskId: () => JSON.stringify(messages.newAskId()),
+  // Nobody keeps messages: what is lost in an outage stays lost.
+  tell: (message) => void messages.sendToStream(name, message).catch(() => {}),
+  settle: async (ask, answer) => {
+    const id: unknown = JSON.parse(ask);
+    if (typeof id !== 'string' || messages.isOwnAskId(id)) return;
+    const payload = answer.kind === 'result' ? answer.result : answer.error;
+    await messages.sendAnswer({ session: name, ask: id, outcome: answer.kind, payload });
+  },
+  cancel: (requestId) => messages.announceCancel(name, requestId),
+  listen,
+  setLogLevel: async (level) => {
+    if (!(await records.setLogLevel(ref, level))) return;
+    await gather();
+    await messages.announceChange(name);
+  },
+  gatherLinks: gather,
+});

@@ -1,0 +1,322 @@
+import type { Backend } from '../backends/index.ts';
+import { SessionLinks } from '../backends/index.ts';
+import { isSameCaller, type Caller, type ClientAnswer } from '../call.ts';
+import { sleep, type Clock, type Timer } from '../clock.ts';
+import { VmcpError } from '../errors.ts';
+import {
+  type ReplicaListeners,
+  type ReplicaMessages,
+  sessionName,
+  type SessionRecord,
+  type SessionRecords,
+  type SessionRef,
+  type Store,
+  type Subscription,
+} from '../store/index.ts';
+import { elsewhereOf, memoryOf } from './elsewhere.ts';
+import { type InitializedClient, Session } from './session.ts';
+import type { SessionLimits } from './sessions.ts';
+
+export interface SharedSessionsDeps {
+  readonly clock: Clock;
+  /** An id of at least 128 random bits. */
+  readonly newId: () => string;
+  readonly store: Pick<Store, 'state' | 'onState' | 'close'>;
+  readonly records: SessionRecords;
+  readonly messagesFor: (listeners: ReplicaListeners) => ReplicaMessages;
+  /** Those that sessions may have been opened with. */
+  readonly backends: () => readonly Backend[];
+}
+
+/** A session that this replica knows. */
+interface Held {
+  readonly ref: SessionRef;
+  readonly name: string;
+  readonly session: Session;
+  /** When its record was last known to be there. */
+  confirmedAt: number;
+  /** What other replicas have for the client's own streams. */
+  subscription?: Subscription;
+  isEnding?: true;
+}
+
+/** How much later than its idle time a record may end: so much less often it is told of uses. */
+export const slackMs = (ttlMs: number): number => ttlMs / 10;
+
+const SWEEP_MS = 60_000;
+const LISTENING_MS = 1_000;
+/** Sessions looked at to find one that can make room. */
+const MAX_LOOKED_AT = 64;
+
+/**
+ * Sessions that all replicas serve. Each keeps those it has served lately; the record in the store tells whether they are still there,
+ * and lets any replica go on with them. What is dropped here goes on elsewhere.
+ */
+export class SharedSessions {
+  readonly #limits: SessionLimits;
+  readonly #deps: SharedSessionsDeps;
+  readonly #messages: ReplicaMessages;
+  /** In the order of their last use. */
+  readonly #held = new Map<string, Held>();
+  readonly #byName = new Map<string, Held>();
+  readonly #loading = new Map<string, { readonly session: Promise<Session>; isEnded?: true }>();
+  readonly #parting = new Set<Promise<void>>();
+  /** Messages may have been missed before. */
+  #hearsSince = 0;
+  #sweep: Timer;
+
+  constructor(limits: SessionLimits, deps: SharedSessionsDeps) {
+    this.#limits = limits;
+    this.#deps = deps;
+    this.#messages = deps.messagesFor({
+      answered: ({ session, ask, outcome, payload }) => {
+        const answer: ClientAnswer =
+          outcome === 'result' ? { kind: outcome, result: payload } : { kind: outcome, error: payload };
+        this.#byName.get(session)?.session.settleHere(JSON.stringify(ask), answer);
+      },
+      sessionEnded: (name) => this.#endedElsewhere(name),
+      sessionChanged: (name) => this.#changedElsewhere(name),
+      requestCancelled: (name, requestId) =>
+        void this.#byName
+          .get(name)
+          ?.session.cancelHere(requestId, new VmcpError('cancelled', 'cancelled by the client')),
+    });
+    deps.store.onState((state) => {
+      if (state === 'up') this.#hearsSince = deps.clock.now();
+    });
+    this.#sweep = this.#sweepLater();
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** Whether this replica has served the session lately. */
+  has(id: string): boolean {
+    return this.#held.has(id);
+  }
+
+  /** Whether it is the caller's session, wherever it was served until now. Throws `store_unavailable`. */
+  async isKnown(id: string, caller: Caller): Promise<boolean> {
+    try {
+      await this.use(id, caller);
+      return true;
+    } catch (error) {
+      if (error instanceof VmcpError && error.code === 'session_not_found') return false;
+      throw error;
+    }
+  }
+
+  async create(caller: Caller, client: InitializedClient): Promise<Session> {
+    this.#makeRoom();
+    const { newId, clock, records } = this.#deps;
+    const ref = { id: newId(), caller };
+    const { revision, capabilities } = client;
+    await records.create(ref, { revision, capabilities, clientInfo: undefined, createdAt: clock.now() });
+    // Its record ends soon unless it is used: the first use is told.
+    return this.#hold(ref, sessionName(ref), client, clock.now() - slackMs(this.#limits.ttlMs)).session;
+  }
+
+  /** The caller's session, its idle time begun anew. Unknown, expired and other callers' sessions are refused alike. */
+  use(id: string, caller: Caller): Session | Promise<Session> {
+    const held = this.#held.get(id);
+    if (!held) return this.#load({ id, caller });
+    if (!isSameCaller(held.ref.caller, caller)) throw notFound();
+    const now = this.#deps.clock.now();
+    held.session.usedAt = now;
+    this.#held.delete(id);
+    this.#held.set(id, held);
+    const isFresh = now - held.confirmedAt < slackMs(this.#limits.ttlMs);
+    if (isFresh && held.confirmedAt >= this.#hearsSince) return held.session;
+    // Away: sessions known here go on, and are confirmed when it is back.
+    if (this.#deps.store.state() === 'down') return held.session;
+    const confirmed = this.#confirm(held);
+    if (held.confirmedAt < this.#hearsSince) return confirmed.then(() => held.session);
+    held.confirmedAt = now;
+    void confirmed.catch(() => {});
+    return held.session;
+  }
+
+  /** For everybody. */
+  async end(session: Session): Promise<void> {
+    const held = this.#held.get(session.id);
+    if (!held) return;
+    held.isEnding = true;
+    try {
+      await this.#gather(held, 'quietly');
+      await this.#deps.records.end(held.ref);
+    } catch (error) {
+      delete held.isEnding;
+      throw error;
+    }
+    this.#drop(held, 'end');
+  }
+
+  endById(id: string): void {
+    const held = this.#held.get(id);
+    if (held) void this.end(held.session).catch(() => {});
+  }
+
+  /** Tells every client that listens here. */
+  notifyAll(notification: Buffer): void {
+    for (const { session } of this.#held.values()) session.tellHere(notification);
+  }
+
+  cancelAllCalls(reason: VmcpError): void {
+    for (const { session } of this.#held.values()) session.cancelAll(reason);
+  }
+
+  /** Leaves all sessions to the other replicas, and waits until that is done. */
+  async close(): Promise<void> {
+    this.#sweep.cancel();
+    for (const held of this.#held.values()) this.#drop(held, 'leave');
+    await Promise.all(this.#parting);
+    this.#messages.close();
+    await this.#deps.store.close();
+  }
+
+  #load(ref: SessionRef): Promise<Session> {
+    const name = sessionName(ref);
+    const loading = this.#loading.get(name);
+    if (loading) return loading.session;
+    const session = this.#read(ref, name).finally(() => this.#loading.delete(name));
+    this.#loading.set(name, { session });
+    return session;
+  }
+
+  async #read(ref: SessionRef, name: string): Promise<Session> {
+    const now = this.#deps.clock.now();
+    const record = await this.#deps.records.find(ref);
+    if (!record || this.#loading.get(name)?.isEnded) throw notFound();
+    this.#makeRoom();
+    const { session } = this.#hold(ref, name, record, now);
+    session.logLevel = record.logLevel;
+    return session;
+  }
+
+  #hold(ref: SessionRef, name: string, client: InitializedClient, confirmedAt: number): Held {
+    const { clock } = this.#deps;
+    const session: Session = new Session({
+      ...ref,
+      client,
+      usedAt: clock.now(),
+      elsewhere: elsewhereOf({
+        ref,
+        name,
+        records: this.#deps.records,
+        messages: this.#messages,
+        listen: () => this.#listen(name),
+        gather: async () => {
+          const known = this.#byName.get(name);
+          if (known) await this.#gather(known);
+        },
+      }),
+      newLinks: (of) => new SessionLinks(of, memoryOf(ref, this.#deps.records)),
+    });
+    const held: Held = { ref, name, session, confirmedAt };
+    this.#held.set(ref.id, held);
+    this.#byName.set(name, held);
+    return held;
+  }
+
+  async #confirm(held: Held): Promise<void> {
+    const before = held.confirmedAt;
+    const now = this.#deps.clock.now();
+    try {
+      const isThere = await this.#deps.records.keepAlive(held.ref);
+      held.confirmedAt = Math.max(held.confirmedAt, now);
+      if (isThere) return;
+    } catch (error) {
+      held.confirmedAt = before;
+      throw error;
+    }
+    this.#drop(held, 'end');
+    throw notFound();
+  }
+
+  /** Opens here what other replicas have opened with backends. */
+  async #gather({ ref, session }: Held, how?: 'quietly'): Promise<void> {
+    const record = await this.#deps.records.find(ref);
+    if (!record) return;
+    for (const backend of this.#deps.backends()) {
+      const saved = record.backendSessions.get(backend.name);
+      if (saved) session.links.adopt(backend, { saved, caller: ref.caller }, how);
+    }
+  }
+
+  async #listen(name: string): Promise<void> {
+    const held = this.#byName.get(name);
+    if (!held) return;
+    held.subscription ??= this.#messages.listenForStream(name, (message) => void held.session.tellHere(message));
+    const enough = new AbortController();
+    await Promise.race([held.subscription.isLive, sleep(this.#deps.clock, LISTENING_MS, enough.signal)]);
+    enough.abort();
+  }
+
+  #endedElsewhere(name: string): void {
+    const loading = this.#loading.get(name);
+    if (loading) loading.isEnded = true;
+    const held = this.#byName.get(name);
+    if (held && !held.isEnding) this.#drop(held, 'leave');
+  }
+
+  #changedElsewhere(name: string): void {
+    const held = this.#byName.get(name);
+    if (!held) return;
+    const take = (record: SessionRecord | undefined): void => {
+      const { logLevel } = record ?? {};
+      if (logLevel !== undefined && logLevel !== held.session.logLevel) held.session.takeLogLevel(logLevel);
+    };
+    void this.#deps.records.find(held.ref).then(take, () => {});
+  }
+
+  /** `leave`: others go on with it, or have ended it. */
+  #drop(held: Held, how: 'end' | 'leave'): void {
+    this.#held.delete(held.ref.id);
+    this.#byName.delete(held.name);
+    held.subscription?.end();
+    held.session.end(new VmcpError('cancelled', 'the session has ended'));
+    const parting = held.session.links.close(how).finally(() => this.#parting.delete(parting));
+    this.#parting.add(parting);
+  }
+
+  /** The record stays: whoever is asked next reads it again. */
+  #makeRoom(): void {
+    if (this.#held.size < this.#limits.count) return;
+    let looked = 0;
+    for (const held of this.#held.values()) {
+      if (held.session.isIdle) return this.#drop(held, 'leave');
+      if ((looked += 1) === MAX_LOOKED_AT) break;
+    }
+    throw new VmcpError('overloaded', 'too many sessions are open; try again later');
+  }
+
+  #sweepLater(): Timer {
+    return this.#deps.clock.after(Math.min(SWEEP_MS, slackMs(this.#limits.ttlMs)), () => {
+      for (const held of this.#held.values()) this.#look(held);
+      this.#sweep = this.#sweepLater();
+    });
+  }
+
+  /** A session with a stream or a call is not idle, though nothing is sent on it. */
+  #look(held: Held): void {
+    const { session } = held;
+    const now = this.#deps.clock.now();
+    const slack = slackMs(this.#limits.ttlMs);
+    if (held.subscription && !session.hasStreams) {
+      held.subscription.end();
+      delete held.subscription;
+    }
+    if (!session.isIdle && now - held.confirmedAt >= slack) void this.#confirm(held).catch(() => {});
+    if (session.isIdle && now - session.usedAt >= this.#limits.ttlMs + slack) void this.#expire(held);
+  }
+
+  async #expire(held: Held): Promise<void> {
+    const { usedAt } = held.session;
+    const isThere = await this.#deps.records.isThere(held.ref).catch(() => true);
+    if (!held.session.isIdle || held.session.usedAt !== usedAt || !this.#byName.has(held.name)) return;
+    this.#drop(held, isThere ? 'leave' : 'end');
+  }
+}
+
+const notFound = (): VmcpError => new VmcpError('session_not_found', 'no such session; initialize a new one');
