@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { startConformanceServer, type ConformanceServer } from '../fixtures/conformance/server.ts';
+import { type Outcome, type Requirements, runSuite, scenariosOf } from '../fixtures/conformance/suite.ts';
+import { configFile, startRuntime } from '../fixtures/runtime.ts';
+import type { Running } from '../../runtime/start.ts';
+
+export interface Cell {
+  /** What the clients of the suite speak. */
+  readonly client: Requirements;
+  /** What the server behind the gateway speaks. */
+  readonly backend: 'legacy' | 'modern' | 'both';
+  /** Scenario → why it does not pass. One that passes after all has to be taken off. */
+  readonly except: Readonly<Record<string, string>>;
+}
+
+/** One test per scenario of the conformance suite, run through a gateway in front of a server of ours. */
+export const describeCell = async ({ client, backend, except }: Cell): Promise<void> => {
+  const scenarios = await scenariosOf(client);
+  describe(`conformance to ${client} through the gateway, in front of a server of the era ${backend}`, () => {
+    let server: ConformanceServer;
+    let running: Running;
+    let outcome: Outcome;
+    before(async () => {
+      server = await startConformanceServer(backend);
+      // The suite calls everything by its own name.
+      const aggregation = { conflictResolution: 'prefix', conflictResolutionConfig: { prefixFormat: '' } };
+      running = await startRuntime(configFile({ fixture: server.url }, { aggregation }));
+      outcome = await runSuite(running.url, client);
+    });
+    after(async () => {
+      await running.stop();
+      await server.close();
+    });
+
+    for (const { name, isRequired } of scenarios) {
+      const reason = except[name];
+      test(`${name}${isRequired ? '' : ' (not scored)'}${reason === undefined ? '' : `, excepted: ${reason}`}`, () => {
+        const failed = outcome.get(name) ?? ['it was not run'];
+        if (reason === undefined) assert.deepEqual(failed, []);
+        else assert.notDeepEqual(failed, [], 'it passes: take it off the table');
+      });
+    }
+
+    test('every exception is a scenario of the suite', () => {
+      const names = new Set(scenarios.map(({ name }) => name));
+      assert.deepEqual(
+        Object.keys(except).filter((name) => !names.has(name)),
+        [],
+      );
+    });
+  });
+};
