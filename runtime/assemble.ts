@@ -27,7 +27,6 @@ import {
   type ModernDeps,
   parseByEra,
   publicServer,
-  Sessions,
   SseConnections,
 } from './edge/index.ts';
 import { asVmcpError, type VmcpError } from './errors.ts';
@@ -35,6 +34,7 @@ import { authenticateAnonymous, permitAll, unlimited } from './gate/index.ts';
 import { LIMITS } from './limits.ts';
 import { liveConfig, type LiveConfig } from './live-config.ts';
 import { changeLog, type Log, noAudit, noTrace } from './observe/index.ts';
+import { openSessions, type OpenedSessions } from './open-sessions.ts';
 import { pipeline, type Stages } from './pipeline.ts';
 import { instructionsOf, statusReport } from './self-description.ts';
 import type { StatusReport } from './status-report.ts';
@@ -50,7 +50,12 @@ export interface AssembleDeps {
   readonly random: () => number;
   /** An unguessable session id. */
   readonly newSessionId: () => string;
+  /** 16 to 32 lower-case letters and digits, at random. */
+  readonly newReplicaId: () => string;
   readonly newCorrelationId: () => string;
+  /** Value of VMCP_SESSION_KVSTORE_PASSWORD. */
+  readonly storePassword: string | undefined;
+  readonly readFile: (path: string) => Promise<string>;
   /** Made once the configuration is known, unless the caller has one. */
   readonly logFor: (config: Config) => Log;
 }
@@ -60,7 +65,7 @@ export interface Parts {
   readonly config: LiveConfig;
   readonly log: Log;
   readonly backends: BackendSet;
-  readonly sessions: Sessions;
+  readonly sessions: OpenedSessions['sessions'];
   readonly endpoint: Endpoint;
   readonly publicApp: ReturnType<typeof publicServer>;
   readonly managementApp: ReturnType<typeof managementServer>;
@@ -71,13 +76,15 @@ export interface Parts {
 
 interface Phase {
   isReady: boolean;
+  /** decisions "Management port": the store of the sessions has answered once. */
+  hasSessions: boolean;
   isStopping: boolean;
 }
 
 /** Joins the rooms. Throws InvalidConfigError. */
 export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts => {
   const { clock, random } = deps;
-  const phase: Phase = { isReady: false, isStopping: false };
+  const phase: Phase = { isReady: false, hasSessions: false, isStopping: false };
   const config = liveConfig(options.files, (newer) => prepare(newer));
   const log = deps.logFor(config.current());
   const clientInfo = { name: 'vmcp', version: VERSION };
@@ -94,7 +101,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   ];
   const settings = () => offerSettingsOf(config.current());
   const offer: Offer = makeOffer({ settings, backends: seen, settled: (timeoutMs) => backends.settled(timeoutMs) });
-  const { sessions, connections } = clientsOf(options, deps);
+  const { sessions, connections } = clientsOf({ config, backends, log, phase }, options, deps);
   tellOfLists(offer, sessions);
   let hosts = hostCheck(hostRulesOf(config.current()));
   const handle = pipeline(
@@ -115,7 +122,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   backends.prepare(wantedBackendsOf(config.current()))();
   const status = (): StatusReport => statusReport(config, backends, offer.catalog());
   const managementApp = managementServer({
-    isReady: () => phase.isReady,
+    isReady: () => phase.isReady && phase.hasSessions,
     status,
     access: () => accessOf(config.current()),
     now: clock.now,
@@ -133,14 +140,27 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   };
 };
 
-const clientsOf = ({ sessionTtlMs }: AssembleOptions, { clock, newSessionId: newId }: AssembleDeps) => {
-  const limits = { ttlMs: sessionTtlMs, count: LIMITS.sessions };
-  const sessions = new Sessions(limits, { clock, newId, newLinks: (client) => new SessionLinks(client) });
+const clientsOf = (
+  { config, backends, log, phase }: Pick<Parts, 'config' | 'backends' | 'log' | 'phase'>,
+  { sessionTtlMs }: AssembleOptions,
+  deps: AssembleDeps,
+) => {
+  const passwordFromEnvironment = deps.storePassword;
+  const { sessions, ready } = openSessions(config.current(), sessionTtlMs, {
+    ...deps,
+    log,
+    backends,
+    passwordFromEnvironment,
+  });
+  void ready.then(() => {
+    phase.hasSessions = true;
+  });
   const endSession = (id: string): void => sessions.endById(id);
-  return { sessions, connections: new SseConnections({ newId, endSession, limit: LIMITS.sseConnections }) };
+  const limit = LIMITS.sseConnections;
+  return { sessions, connections: new SseConnections({ newId: deps.newSessionId, endSession, limit }) };
 };
 
-const tellOfLists = (offer: Offer, sessions: Sessions): void =>
+const tellOfLists = (offer: Offer, sessions: Parts['sessions']): void =>
   void offer.onListsChanged((kinds) => {
     for (const notification of listChangedNotifications(kinds)) sessions.notifyAll(notification);
   });
@@ -156,12 +176,12 @@ const endpointOf = ({ sessions, log, phase, ...parts }: EndpointParts, deps: Ass
     onFailure: (error, correlationId) => logFailure(log, error, correlationId),
     isClosing: () => phase.isStopping,
     bounds: LIMITS,
-    isSessionKnown: (id) => sessions.has(id),
+    isSessionKnown: (id, request) => sessions.isKnown(id, () => authenticateAnonymous(request)),
     bodies: new ByteBudget(LIMITS.bodyBytesTogether),
   });
 
 interface EraParts {
-  readonly sessions: Sessions;
+  readonly sessions: Parts['sessions'];
   readonly connections: SseConnections;
   readonly offer: Offer;
   readonly phase: Phase;

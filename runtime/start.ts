@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { assemble, type Parts } from './assemble.ts';
@@ -21,6 +22,8 @@ export interface StartOptions {
   readonly managementPort: number;
   /** Idle time after which a session ends. Default 30 minutes. */
   readonly sessionTtlMs?: number;
+  /** Of the session store, where no file holds it. */
+  readonly storePassword?: string | undefined;
   /** Default: decisions, "Graceful stop". */
   readonly stopTimes?: StopTimes;
 }
@@ -45,6 +48,7 @@ export interface Running {
 
 const SESSION_TTL_MS = 30 * 60_000;
 const SESSION_ID_BYTES = 32;
+const REPLICA_ID_BYTES = 12;
 
 /** Starts one runtime; a process may hold several. Throws InvalidConfigError, and what `listen` throws. */
 export const start = async (options: StartOptions, given: Partial<StartDeps> = {}): Promise<Running> => {
@@ -55,7 +59,10 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
       clock,
       random,
       newSessionId: () => randomBytes(SESSION_ID_BYTES).toString('base64url'),
+      newReplicaId: () => randomBytes(REPLICA_ID_BYTES).toString('hex'),
       newCorrelationId: randomUUID,
+      storePassword: options.storePassword,
+      readFile: (path) => readFile(path, 'utf8'),
       logFor: (config) =>
         given.log ? asGiven(given.log) : createLog({ level: levelOf(config), fields: logFieldsOf(config) }),
     },

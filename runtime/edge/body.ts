@@ -40,6 +40,7 @@ export const readBody = (request: IncomingMessage, bounds: BodyBounds): Promise<
       if (more.length === 0) more.append(first);
       more.append(chunk);
     };
+    if (request.destroyed) return reject(new VmcpError('cancelled', 'the client went away'));
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) return refuse(tooLarge());
     request.on('data', take);
     request.on('end', () => resolve(more.length > 0 ? more.take() : (first ?? noBody)));

@@ -23,8 +23,8 @@ export interface EndpointDeps {
   readonly bounds: EndpointBounds;
   /** Clients of 2024-11-05. */
   readonly connections: Pick<SseConnections, 'sessionOf' | 'streamed' | 'answer'>;
-  /** Only somebody with a session may send a large body. */
-  readonly isSessionKnown: (id: string) => boolean;
+  /** Only somebody with a session may send a large body. A promise where others have to be asked. */
+  readonly isSessionKnown: (id: string, request: Inbound) => boolean | Promise<boolean>;
   /** Shared by the request bodies under way. */
   readonly bodies: ByteBudget;
   /** Shared by the answers that are made or wait for their clients to take them. */
@@ -79,6 +79,7 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
     }
   };
   const openStream = (exchange: HttpExchange, reply: StreamReply): void => {
+    if (exchange.isGone) return;
     const stream = exchange.stream(reply, () => streams.delete(stream));
     streams.add(stream);
   };
@@ -122,10 +123,14 @@ const route = (deps: EndpointDeps, { request, exchange, body }: Arrived): Reply 
       checkMediaTypes(headers['content-type'], headers.accept);
       const isStreamed = exchange.endpoint === 'messages';
       const session = isStreamed ? deps.connections.sessionOf(exchange.query) : headers['mcp-session-id'];
-      return readBody(request, boundsOf(deps, session, body)).then((bytes) => {
-        exchange.body = bytes;
-        return isStreamed ? handleStreamed(deps, exchange) : deps.handle(exchange);
-      });
+      const read = (bounds: BodyBounds): Promise<Reply> =>
+        readBody(request, bounds).then((bytes) => {
+          exchange.body = bytes;
+          return isStreamed ? handleStreamed(deps, exchange) : deps.handle(exchange);
+        });
+      const isKnown = typeof session === 'string' ? deps.isSessionKnown(session, exchange) : 'none';
+      if (!(isKnown instanceof Promise)) return read(boundsOf(deps.bounds, isKnown, body));
+      return isKnown.then((known) => read(boundsOf(deps.bounds, known, body)));
     }
     case 'GET':
       checkEventStream(headers.accept);
@@ -148,11 +153,10 @@ const handleStreamed = async (deps: EndpointDeps, exchange: HttpExchange): Promi
   return reply;
 };
 
-const boundsOf = ({ bounds, isSessionKnown }: EndpointDeps, session: unknown, share: Share): BodyBounds => {
+const boundsOf = (bounds: EndpointBounds, isSessionKnown: boolean | 'none', share: Share): BodyBounds => {
   const { bodyBytes, bodyBytesWithoutSession, uncountedBytes } = bounds;
-  if (typeof session === 'string' && isSessionKnown(session))
-    return { maxBytes: bodyBytes, tooLarge, uncountedBytes, share };
-  const refusal = typeof session === 'string' ? noSuchSession : tooLarge;
+  if (isSessionKnown === true) return { maxBytes: bodyBytes, tooLarge, uncountedBytes, share };
+  const refusal = isSessionKnown === 'none' ? tooLarge : noSuchSession;
   return { maxBytes: bodyBytesWithoutSession, tooLarge: refusal, uncountedBytes, share };
 };
 

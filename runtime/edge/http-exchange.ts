@@ -74,6 +74,11 @@ export class HttpExchange implements Inbound {
     else this.#write(reply);
   }
 
+  /** Whether the client has hung up. */
+  get isGone(): boolean {
+    return this.#response.destroyed;
+  }
+
   /** Begins a stream that is an answer by itself; `onClosed` runs once it has ended. */
   stream({ headers = [], open }: StreamReply, onClosed: () => void): OpenStream {
     this.#startStream(headers);

@@ -55,6 +55,7 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
       if (request.endpoint === 'sse') return deps.connections.open(caller);
       const session = await sessionOf(deps, request, caller);
       if (!session.mayListen) throw new VmcpError('busy', 'this session has too many streams open');
+      await session.prepareToListen();
       return { kind: 'stream', open: (stream) => session.listen(stream) };
     },
   }),
@@ -79,10 +80,17 @@ interface Arrival {
 const messageIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message => {
   const { envelope } = arrival;
   if (envelope.kind === 'request') return requestIn(deps, session, arrival);
-  if (envelope.kind === 'response') settle(session, envelope);
-  if (envelope.method === 'notifications/cancelled') cancel(session, envelope);
-  if (envelope.method === 'notifications/roots/list_changed') session.links.tell(envelope.body);
-  return local(envelope, () => accepted);
+  return local(envelope, () => {
+    const taken = take(session, envelope);
+    return taken ? taken.then(() => accepted) : accepted;
+  });
+};
+
+/** Responses and notifications; a promise where another replica must be told. */
+const take = (session: Session, envelope: Envelope): void | Promise<void> => {
+  if (envelope.kind === 'response') return settle(session, envelope);
+  if (envelope.method === 'notifications/cancelled') return cancel(session, envelope);
+  if (envelope.method === 'notifications/roots/list_changed') return session.tellBackends(envelope.body);
 };
 
 const accepted: Reply = { kind: 'whole', status: 202 };
@@ -177,24 +185,23 @@ const clientOf = (session: Session, request: Inbound): CallClient => ({
   ask: (method, params, signal) => session.askOn(request.send, { method, params, signal }),
 });
 
-const setLevel = (session: Session, envelope: Envelope, id: Buffer): Reply => {
+const setLevel = async (session: Session, envelope: Envelope, id: Buffer): Promise<Reply> => {
   const { level } = paramsOf(envelope);
   if (!isLogLevel(level)) throw new VmcpError('invalid_params', `params.level is none of ${LOG_LEVELS.join(', ')}`);
-  session.logLevel = level;
-  session.links.setLogLevel(level);
+  await session.setLogLevel(level);
   return answer(id, emptyResult);
 };
 
-const settle = (session: Session, { body, id, result, error }: Envelope): void => {
+const settle = (session: Session, { body, id, result, error }: Envelope): void | Promise<void> => {
   if (!id) return;
-  if (result) session.settle(id, { kind: 'result', result: body.subarray(result.start, result.end) });
-  else if (error) session.settle(id, { kind: 'error', error: body.subarray(error.start, error.end) });
+  if (result) return session.settle(id, { kind: 'result', result: body.subarray(result.start, result.end) });
+  if (error) return session.settle(id, { kind: 'error', error: body.subarray(error.start, error.end) });
 };
 
 /** Closing a connection cancels nothing in this era; only this notification does. */
-const cancel = (session: Session, envelope: Envelope): void => {
+const cancel = (session: Session, envelope: Envelope): void | Promise<void> => {
   const { reason } = paramsOf(envelope);
   const requestId = paramText(envelope, 'requestId');
   const message = typeof reason === 'string' ? reason : 'cancelled by the client';
-  if (requestId) session.cancel(requestId, new VmcpError('cancelled', message));
+  if (requestId) return session.cancel(requestId, new VmcpError('cancelled', message));
 };

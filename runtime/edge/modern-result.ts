@@ -1,4 +1,5 @@
-import { isObject, readObject, skipSpace, skipValue, type Span } from '../json-bytes.ts';
+import { isObject, skipSpace, type Span } from '../json-bytes.ts';
+import { memberAt, membersOf, objectOf } from '../json-members.ts';
 import { RESERVED_PREFIX } from './envelope.ts';
 
 export interface ModernMembers {
@@ -8,17 +9,12 @@ export interface ModernMembers {
   readonly caching?: string;
 }
 
-interface Member {
-  readonly key: string;
-  readonly value: Span;
-}
-
 /**
  * A JSON-RPC response as 2026-07-28 has it: the result says what kind it is and whose, and how long it may be kept. Everything else is
  * as the backend wrote it. Errors stay as they are.
  */
 export const modernResponse = (response: Buffer, members: ModernMembers): Buffer => {
-  const span = memberOf(response, skipSpace(response, 0), 'result');
+  const span = memberAt(response, skipSpace(response, 0), 'result');
   if (!span || !isObject(response, span.start)) return response;
   const result = modernResult(response.subarray(span.start, span.end), members);
   return Buffer.concat([response.subarray(0, span.start), result, response.subarray(span.end)]);
@@ -35,7 +31,7 @@ export const modernResult = (result: Buffer, { serverInfo, caching }: ModernMemb
     ...(caching === undefined ? [] : [caching]),
     `"_meta":${metaOf(result, meta?.value, serverInfo)}`,
   ];
-  return objectOf(result, texts, kept);
+  return objectOf(texts, result, kept);
 };
 
 const CACHING: ReadonlySet<string> = new Set(['ttlMs', 'cacheScope']);
@@ -45,29 +41,8 @@ const metaOf = (result: Buffer, meta: Span | undefined, serverInfo: string): str
   const own = `"${RESERVED_PREFIX}serverInfo":${serverInfo}`;
   if (!meta || !isObject(result, meta.start)) return `{${own}}`;
   const kept = membersOf(result, meta.start).filter(({ key }) => !isOurs(key));
-  return objectOf(result, [own], kept).toString();
+  return objectOf([own], result, kept).toString();
 };
 
 /** Only the server's identity is the gateway's to say; other reserved members mean the same on both hops. */
 const isOurs = (key: string): boolean => key === `${RESERVED_PREFIX}serverInfo`;
-
-const objectOf = (bytes: Buffer, texts: readonly string[], members: readonly Member[]): Buffer => {
-  const pieces: Buffer[] = [Buffer.from(`{${texts.join(',')}`)];
-  for (const { key, value } of members)
-    pieces.push(Buffer.from(`,${JSON.stringify(key)}:`), bytes.subarray(value.start, value.end));
-  pieces.push(Buffer.from('}'));
-  return Buffer.concat(pieces);
-};
-
-const membersOf = (bytes: Buffer, at: number): Member[] => {
-  const members: Member[] = [];
-  readObject(bytes, at, (key, start) => {
-    const end = skipValue(bytes, start);
-    members.push({ key, value: { start, end } });
-    return end;
-  });
-  return members;
-};
-
-const memberOf = (bytes: Buffer, at: number, name: string): Span | undefined =>
-  membersOf(bytes, at).findLast(({ key }) => key === name)?.value;

@@ -43,7 +43,8 @@ export class Sessions {
     return this.#sessions.size;
   }
 
-  has(id: string): boolean {
+  /** Without a promise where all sessions are kept in the process. */
+  isKnown(id: string): boolean | Promise<boolean> {
     return this.#sessions.has(id);
   }
 
@@ -86,7 +87,7 @@ export class Sessions {
 
   /** Tells every client that listens. */
   notifyAll(notification: Buffer): void {
-    for (const session of this.#sessions.values()) session.tell(notification);
+    for (const session of this.#sessions.values()) session.tellHere(notification);
   }
 
   cancelAllCalls(reason: VmcpError): void {

@@ -22,7 +22,7 @@ export interface SharedSessionsDeps {
   /** An id of at least 128 random bits. */
   readonly newId: () => string;
   readonly store: Pick<Store, 'state' | 'onState' | 'close'>;
-  readonly records: SessionRecords;
+  readonly recordsFor: (announceEnd: (session: string) => Promise<void>) => SessionRecords;
   readonly messagesFor: (listeners: ReplicaListeners) => ReplicaMessages;
   /** Those that sessions may have been opened with. */
   readonly backends: () => readonly Backend[];
@@ -56,6 +56,7 @@ export class SharedSessions {
   readonly #limits: SessionLimits;
   readonly #deps: SharedSessionsDeps;
   readonly #messages: ReplicaMessages;
+  readonly #records: SessionRecords;
   /** In the order of their last use. */
   readonly #held = new Map<string, Held>();
   readonly #byName = new Map<string, Held>();
@@ -81,38 +82,33 @@ export class SharedSessions {
           .get(name)
           ?.session.cancelHere(requestId, new VmcpError('cancelled', 'cancelled by the client')),
     });
+    this.#records = deps.recordsFor(this.#messages.announceEnd);
     deps.store.onState((state) => {
       if (state === 'up') this.#hearsSince = deps.clock.now();
     });
     this.#sweep = this.#sweepLater();
   }
 
+  /** Resolves when this replica hears the others. */
+  get isLive(): Promise<void> {
+    return this.#messages.isLive;
+  }
+
   get size(): number {
     return this.#held.size;
   }
 
-  /** Whether this replica has served the session lately. */
-  has(id: string): boolean {
-    return this.#held.has(id);
-  }
-
-  /** Whether it is the caller's session, wherever it was served until now. Throws `store_unavailable`. */
-  async isKnown(id: string, caller: Caller): Promise<boolean> {
-    try {
-      await this.use(id, caller);
-      return true;
-    } catch (error) {
-      if (error instanceof VmcpError && error.code === 'session_not_found') return false;
-      throw error;
-    }
+  /** Whether it is the caller's session; a promise when this replica has not served it lately. */
+  isKnown(id: string, callerOf: () => Caller | Promise<Caller>): boolean | Promise<boolean> {
+    return this.#held.has(id) || this.#isFound(id, callerOf);
   }
 
   async create(caller: Caller, client: InitializedClient): Promise<Session> {
     this.#makeRoom();
-    const { newId, clock, records } = this.#deps;
+    const { newId, clock } = this.#deps;
     const ref = { id: newId(), caller };
     const { revision, capabilities } = client;
-    await records.create(ref, { revision, capabilities, clientInfo: undefined, createdAt: clock.now() });
+    await this.#records.create(ref, { revision, capabilities, clientInfo: undefined, createdAt: clock.now() });
     // Its record ends soon unless it is used: the first use is told.
     return this.#hold(ref, sessionName(ref), client, clock.now() - slackMs(this.#limits.ttlMs)).session;
   }
@@ -144,7 +140,7 @@ export class SharedSessions {
     held.isEnding = true;
     try {
       await this.#gather(held, 'quietly');
-      await this.#deps.records.end(held.ref);
+      await this.#records.end(held.ref);
     } catch (error) {
       delete held.isEnding;
       throw error;
@@ -175,6 +171,16 @@ export class SharedSessions {
     await this.#deps.store.close();
   }
 
+  async #isFound(id: string, callerOf: () => Caller | Promise<Caller>): Promise<boolean> {
+    try {
+      await this.#load({ id, caller: await callerOf() });
+      return true;
+    } catch (error) {
+      if (error instanceof VmcpError && error.code === 'session_not_found') return false;
+      throw error;
+    }
+  }
+
   #load(ref: SessionRef): Promise<Session> {
     const name = sessionName(ref);
     const loading = this.#loading.get(name);
@@ -186,7 +192,7 @@ export class SharedSessions {
 
   async #read(ref: SessionRef, name: string): Promise<Session> {
     const now = this.#deps.clock.now();
-    const record = await this.#deps.records.find(ref);
+    const record = await this.#records.find(ref);
     if (!record || this.#loading.get(name)?.isEnded) throw notFound();
     this.#makeRoom();
     const { session } = this.#hold(ref, name, record, now);
@@ -203,7 +209,7 @@ export class SharedSessions {
       elsewhere: elsewhereOf({
         ref,
         name,
-        records: this.#deps.records,
+        records: this.#records,
         messages: this.#messages,
         listen: () => this.#listen(name),
         gather: async () => {
@@ -211,7 +217,7 @@ export class SharedSessions {
           if (known) await this.#gather(known);
         },
       }),
-      newLinks: (of) => new SessionLinks(of, memoryOf(ref, this.#deps.records)),
+      newLinks: (of) => new SessionLinks(of, memoryOf(ref, this.#records)),
     });
     const held: Held = { ref, name, session, confirmedAt };
     this.#held.set(ref.id, held);
@@ -223,7 +229,7 @@ export class SharedSessions {
     const before = held.confirmedAt;
     const now = this.#deps.clock.now();
     try {
-      const isThere = await this.#deps.records.keepAlive(held.ref);
+      const isThere = await this.#records.keepAlive(held.ref);
       held.confirmedAt = Math.max(held.confirmedAt, now);
       if (isThere) return;
     } catch (error) {
@@ -236,7 +242,7 @@ export class SharedSessions {
 
   /** Opens here what other replicas have opened with backends. */
   async #gather({ ref, session }: Held, how?: 'quietly'): Promise<void> {
-    const record = await this.#deps.records.find(ref);
+    const record = await this.#records.find(ref);
     if (!record) return;
     for (const backend of this.#deps.backends()) {
       const saved = record.backendSessions.get(backend.name);
@@ -267,7 +273,7 @@ export class SharedSessions {
       const { logLevel } = record ?? {};
       if (logLevel !== undefined && logLevel !== held.session.logLevel) held.session.takeLogLevel(logLevel);
     };
-    void this.#deps.records.find(held.ref).then(take, () => {});
+    void this.#records.find(held.ref).then(take, () => {});
   }
 
   /** `leave`: others go on with it, or have ended it. */
@@ -313,7 +319,7 @@ export class SharedSessions {
 
   async #expire(held: Held): Promise<void> {
     const { usedAt } = held.session;
-    const isThere = await this.#deps.records.isThere(held.ref).catch(() => true);
+    const isThere = await this.#records.isThere(held.ref).catch(() => true);
     if (!held.session.isIdle || held.session.usedAt !== usedAt || !this.#byName.has(held.name)) return;
     this.#drop(held, isThere ? 'leave' : 'end');
   }

@@ -1,0 +1,52 @@
+import { type BackendSet, SessionLinks } from './backends/index.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config/index.ts';
+import { SharedSessions, slackMs, Sessions } from './edge/index.ts';
+import { LIMITS } from './limits.ts';
+import type { Log } from './observe/index.ts';
+import { type OpenStoreDeps, openStore, replicaMessages, sessionRecords } from './store/index.ts';
+
+export interface OpenSessionsDeps extends Pick<OpenStoreDeps, 'passwordFromEnvironment' | 'readFile'> {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  /** An unguessable session id. */
+  readonly newSessionId: () => string;
+  /** 16 to 32 lower-case letters and digits, at random. */
+  readonly newReplicaId: () => string;
+  readonly backends: Pick<BackendSet, 'all'>;
+}
+
+export interface OpenedSessions {
+  readonly sessions: Sessions | SharedSessions;
+  /** Resolves once sessions can be served. */
+  readonly ready: Promise<void>;
+}
+
+/** Opening a session costs its client nothing; one that is not used ends soon. */
+const UNUSED_TTL_MS = 60_000;
+
+/** spec: config.sessionStorage. In the process, or in a store that all replicas share. */
+export const openSessions = (config: Config, ttlMs: number, deps: OpenSessionsDeps): OpenedSessions => {
+  const limits = { ttlMs, count: LIMITS.sessions };
+  const { clock, newSessionId: newId } = deps;
+  if (config.sessionStorage?.provider !== 'kvstore') {
+    const newLinks = (client: ConstructorParameters<typeof SessionLinks>[0]) => new SessionLinks(client);
+    return { sessions: new Sessions(limits, { clock, newId, newLinks }), ready: Promise.resolve() };
+  }
+  const store = openStore(config, deps);
+  const times = { ttlMs: ttlMs + slackMs(ttlMs), unusedTtlMs: UNUSED_TTL_MS };
+  const sessions: SharedSessions = new SharedSessions(limits, {
+    clock,
+    newId,
+    store,
+    recordsFor: (announceEnd) =>
+      sessionRecords(store, times, {
+        announceEnd,
+        onCorrupt: (session) => deps.log.warn({ session }, 'the record of a session cannot be read; it is unknown now'),
+      }),
+    messagesFor: (listeners) => replicaMessages(store, listeners, deps.newReplicaId()),
+    backends: () => deps.backends.all(),
+  });
+  return { sessions, ready: Promise.all([store.firstAnswer, sessions.isLive]).then(() => undefined) };
+};
