@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { notYet, sessionStorageRules, sessionStorageShape, withRules } from '../runtime/config/index.ts';
+import { sessionStorageRules, sessionStorageShape, withRules } from '../runtime/config/index.ts';
 import { secretRef } from './kit.ts';
 
 /** spec: spec.sessionStorage, the fields of the configuration plus the reference to the password. */
@@ -8,10 +8,7 @@ export const sessionStorage = () =>
   withRules(
     z.strictObject({
       ...sessionStorageShape,
-      passwordRef: notYet(
-        secretRef().optional().describe('Secret key that holds the password.'),
-        'sessions in a key-value store',
-      ),
+      passwordRef: secretRef().optional().describe('Secret key that holds the password.'),
     }),
     ...sessionStorageRules,
   );

@@ -40,6 +40,6 @@ export const extensionsSchema = z
         .describe('Addresses or CIDR blocks of proxies whose Forwarded and X-Forwarded-* headers count.'),
       'trusting proxies',
     ),
-    sessionStore: notYet(sessionStoreSchema.optional(), 'sessions in a key-value store', { presence: true }),
+    sessionStore: sessionStoreSchema.optional(),
   })
   .describe('Settings beyond the common specification.');

@@ -1,22 +1,12 @@
 import * as z from 'zod';
-import { notYet } from './not-yet.ts';
 import { requiredWhen, withRules } from './rules.ts';
-
-const feature = 'sessions in a key-value store';
 
 /** Fields of `spec.sessionStorage` and of `config.sessionStorage`; the former also has `passwordRef`. */
 export const sessionStorageShape = {
-  provider: notYet(
-    z.enum(['memory', 'kvstore']).describe('Where sessions are kept: in the process, or in a key-value store.'),
-    feature,
-    { except: ['memory'] },
-  ),
-  address: notYet(
-    z.string().min(1).max(262).optional().describe('Address of the store as host:port; for provider kvstore.'),
-    feature,
-  ),
-  db: notYet(z.int32().min(0).default(0).describe('Number of the database.'), feature),
-  keyPrefix: notYet(z.string().max(256).optional().describe('Prefix of all keys.'), feature),
+  provider: z.enum(['memory', 'kvstore']).describe('Where sessions are kept: in the process, or in a key-value store.'),
+  address: z.string().min(1).max(262).optional().describe('Address of the store as host:port; for provider kvstore.'),
+  db: z.int32().min(0).default(0).describe('Number of the database.'),
+  keyPrefix: z.string().max(256).optional().describe('Prefix of all keys.'),
 };
 
 /** The store needs to be found. */

@@ -21,7 +21,7 @@ suite('loading', () => {
           circuitBreaker: { enabled: false, failureThreshold: 5, timeout: 60_000 },
         },
       },
-      extensions: { allowedHosts: [], allowedOrigins: [], trustedProxies: [] },
+      extensions: { allowedHosts: [], allowedOrigins: [], strictHeaders: false, trustedProxies: [] },
       aggregation: { conflictResolution: 'prefix', conflictResolutionConfig: { prefixFormat: '{workload}_' } },
       backends: [],
       withheld: [],

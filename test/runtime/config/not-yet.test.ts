@@ -44,10 +44,6 @@ const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, u
     },
   ],
   ['rateLimiting', { rateLimiting: { shared: { maxTokens: 1, refillPeriod: '1s' } } }],
-  ['sessionStorage.provider', { sessionStorage: { provider: 'kvstore' } }],
-  ['sessionStorage.address', { sessionStorage: { provider: 'memory', address: 'kv:6379' } }],
-  ['sessionStorage.db', { sessionStorage: { provider: 'memory', db: 1 } }],
-  ['sessionStorage.keyPrefix', { sessionStorage: { provider: 'memory', keyPrefix: 'x' } }],
   ['telemetry', { telemetry: { tracingEnabled: true } }],
 ];
 
