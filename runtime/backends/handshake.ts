@@ -78,7 +78,7 @@ const confirm = async (backend: string, open: OpenSession, fetch: Fetch, attenti
 
 const initialize = async (settings: SessionSettings, fetch: Fetch, attention: Attention) => {
   const body = Buffer.from(
-    `{"jsonrpc":"2.0","id":${ID.toString('latin1')},"method":"initialize","params":{"protocolVersion":"${ASKED_REVISION}","capabilities":${mirrored(settings.client)},"clientInfo":${JSON.stringify(settings.clientInfo)}}}`,
+    `{"jsonrpc":"2.0","id":${ID.toString('latin1')},"method":"initialize","params":{"protocolVersion":"${ASKED_REVISION}","capabilities":${settings.hearsOfLists ? ALL_ASKABLE : mirrored(settings.client)},"clientInfo":${JSON.stringify(settings.clientInfo)}}}`,
   );
   let url = new URL(settings.url);
   for (let redirects = 0; ; redirects += 1) {
@@ -96,6 +96,12 @@ const initialize = async (settings: SessionSettings, fetch: Fetch, attention: At
     url = next;
   }
 };
+
+/**
+ * Of the session that reads lists: some servers offer tools that ask the client for something only to clients that can
+ * be asked. Nobody answers there; a call has a session with the capabilities of its own client.
+ */
+const ALL_ASKABLE = '{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}';
 
 /** What a client can be asked, as it declared it: the only capabilities that matter to a backend. */
 const ASKABLE: ReadonlySet<string> = new Set(['elicitation', 'sampling', 'roots']);
