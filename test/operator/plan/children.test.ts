@@ -59,6 +59,27 @@ test('serviceType is the type of the Service', () => {
   }
 });
 
+const configOf = (plan: ReturnType<typeof planOf>): string => JSON.stringify(planned(plan, 'ConfigMap')['data']);
+
+covers('session.absent.none-configured');
+test('without sessionStorage none is configured', () => {
+  assert.doesNotMatch(configOf(planOf(world())), /sessionStorage/);
+});
+
+covers('session.operator.password-env-from-secret');
+test('the password of the session store is a variable from its secret, and in no ConfigMap', () => {
+  const passwordRef = { name: 'redis', key: 'password' };
+  const sessionStorage = { provider: 'kvstore', address: 'redis:6379', passwordRef };
+  const plan = planOf(world({ sessionStorage }));
+  const [container] = podSpecOf(plan).containers as readonly { readonly env?: unknown }[];
+  assert.deepEqual(container?.env, [
+    { name: 'VMCP_SESSION_KVSTORE_PASSWORD', valueFrom: { secretKeyRef: { ...passwordRef, optional: true } } },
+  ]);
+  const { data } = planned(plan, 'ConfigMap') as unknown as { readonly data: Readonly<Record<string, string>> };
+  assert.match(data['config.yaml'] ?? '', /provider: kvstore/);
+  assert.doesNotMatch(data['config.yaml'] ?? '', /passwordRef|password:/);
+});
+
 covers('operator.session-affinity.client-ip', 'operator.session-affinity.none');
 test('sessionAffinity is that of the Service', () => {
   for (const sessionAffinity of ['ClientIP', 'None']) {

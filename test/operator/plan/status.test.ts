@@ -129,12 +129,6 @@ test('credentials in the url of an entry appear nowhere', () => {
   assert.equal(condition(plan, 'BackendsWithheld')?.reason, 'Invalid');
 });
 
-test('a password for a store that does not exist is refused, not ignored', () => {
-  const sessionStorage = { provider: 'memory', passwordRef: { name: 'store', key: 'password' } };
-  const plan = planOf({ objects: [server({ sessionStorage }), group()] });
-  assert.match(condition(plan, 'Valid')?.message ?? '', /^spec\.sessionStorage\.passwordRef: not supported yet/);
-});
-
 test('what spec overrides in spec.config is told, what says the same is not', () => {
   const told = (spec: object): string | undefined =>
     condition(planOf({ objects: [server(spec), group()] }), 'ConfigOverridden')?.message;
