@@ -155,20 +155,25 @@ const skipObject = (bytes: Buffer, at: number, depth: number): number => {
 };
 
 /**
- * Reads the object at `at`. `member` gets each decoded key and where its value begins, and returns where the value ends
+ * Reads the object at `at`. `member` gets each decoded key, where its value begins and where the key does, and returns where the value ends
  * (`skipValue`, or a reader of its own). Returns the position after the object.
  */
-export const readObject = (bytes: Buffer, at: number, member: (key: string, valueAt: number) => number): number => {
+export const readObject = (
+  bytes: Buffer,
+  at: number,
+  member: (key: string, valueAt: number, keyAt: number) => number,
+): number => {
   if (bytes[at] !== OPEN_BRACE) return fail(at);
   let i = skipSpace(bytes, at + 1);
   if (bytes[i] === CLOSE_BRACE) return i + 1;
   for (;;) {
     if (bytes[i] !== QUOTE) return fail(i);
+    const keyAt = i;
     const keyEnd = skipString(bytes, i);
     const key = knownText(bytes, i, keyEnd) ?? readString(bytes, { start: i, end: keyEnd });
     i = skipSpace(bytes, keyEnd);
     if (bytes[i] !== COLON) return fail(i);
-    i = skipSpace(bytes, member(key, skipSpace(bytes, i + 1)));
+    i = skipSpace(bytes, member(key, skipSpace(bytes, i + 1), keyAt));
     if (bytes[i] === CLOSE_BRACE) return i + 1;
     if (bytes[i] !== COMMA) return fail(i);
     i = skipSpace(bytes, i + 1);

@@ -4,8 +4,11 @@ import type { Clock } from '../clock.ts';
 import type { StrategyConfig } from '../config/index.ts';
 import { VmcpError } from '../errors.ts';
 import { connectStrategy, type Fetch, type Prove } from '../outgoing/index.ts';
-import { Catalogue, type CatalogueState } from './catalogue.ts';
+import { Catalogue, type CatalogueState, type ListLink } from './catalogue.ts';
 import { openConnection, type Connection, type ConnectionLimits } from './connection.ts';
+import { probeEra } from './era-probe.ts';
+import { callModern } from './modern-call.ts';
+import { modernListLink, ModernLink } from './modern-link.ts';
 import { legacyRequest } from './request-edits.ts';
 import { BackendSession } from './session.ts';
 import type { LinkMemory } from './session-memory.ts';
@@ -57,6 +60,10 @@ export class Backend {
   readonly #catalogue: Catalogue;
   readonly #listShare: Share;
   #isRetired = false;
+  /** It is known which revisions the backend speaks: while it is undefined, those before 2026-07-28. */
+  #isProbed = false;
+  #modern: ModernLink | undefined;
+  #listSession: BackendSession | undefined;
   readonly #sessions = new Set<BackendSession>();
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
@@ -73,7 +80,10 @@ export class Backend {
     this.#catalogue = new Catalogue(
       settings.name,
       {
-        session: () => this.openSession({ hearsOfLists: true }),
+        link: () => this.#listLink(),
+        doubt: () => {
+          this.#isProbed = false;
+        },
         fetch: this.prove(PROBE)(this.#control),
         silenceMs: () => this.#tuning.silenceMs,
         // A list that arrives after the end is kept by nobody.
@@ -136,18 +146,31 @@ export class Backend {
     return this.prove(caller)(this.#connection.fetch);
   }
 
+  /** What the lists are asked over, once it is known which revisions the backend speaks. */
+  async #listLink(): Promise<ListLink> {
+    if (!this.#isProbed) await this.#probe();
+    const { clientInfo } = this.#deps;
+    if (this.#modern) return modernListLink(this.#modern, clientInfo);
+    return (this.#listSession ??= this.openSession({ hearsOfLists: true }));
+  }
+
+  async #probe(): Promise<void> {
+    const { clientInfo, clock } = this.#deps;
+    const { pathname, search } = new URL(this.settings.url);
+    const settings = { backend: this.name, path: pathname + search, clientInfo };
+    const probed = await probeEra(settings, this.prove(PROBE)(this.#control), clock);
+    this.#isProbed = probed.era !== 'undecided';
+    if (probed.era === 'legacy') this.#modern = undefined;
+    if (probed.era === 'modern') this.#modern = new ModernLink({ ...settings, ...probed }, clock);
+  }
+
   /** Sends the call over the caller's own session under the tool's own name; exactly one request when the session is warm. */
   async call(call: Call, ownName: Buffer, prove: (next: Fetch) => Fetch): Promise<Reply> {
-    const { request } = call;
     try {
-      const body = await call.links.to(this).request({
-        bytes: legacyRequest(call, ownName),
-        id: request.id,
-        silenceMs: this.#tuning.silenceMs,
-        signal: call.signal,
-        client: call.client,
-        fetch: prove(this.#connection.fetch),
-      });
+      const fetch = prove(this.#connection.fetch);
+      const body = await (this.#modern
+        ? this.#callModern(this.#modern, call, { ownName, fetch })
+        : this.#callLegacy(call, { ownName, fetch }));
       this.#catalogue.noteCall(true);
       return { kind: 'whole', status: 200, body };
     } catch (error) {
@@ -155,6 +178,32 @@ export class Backend {
       if (error instanceof VmcpError && error.code === 'backend_unreachable') this.#catalogue.noteCall(false);
       throw error;
     }
+  }
+
+  #callLegacy(call: Call, { ownName, fetch }: { readonly ownName: Buffer; readonly fetch: Fetch }): Promise<Buffer> {
+    return call.links.to(this).request({
+      bytes: legacyRequest(call, ownName),
+      id: call.request.id,
+      silenceMs: this.#tuning.silenceMs,
+      signal: call.signal,
+      client: call.client,
+      fetch,
+    });
+  }
+
+  #callModern(
+    link: ModernLink,
+    call: Call,
+    { ownName, fetch }: { readonly ownName: Buffer; readonly fetch: Fetch },
+  ): Promise<Buffer> {
+    return callModern(call, ownName, {
+      backend: this.name,
+      link,
+      clientInfo: JSON.stringify(this.#deps.clientInfo),
+      silenceMs: this.#tuning.silenceMs,
+      fetch,
+      tool: (name) => this.state.lists?.tools.find(({ key }) => key === name),
+    });
   }
 
   /** Ends every session after its calls, then the connections. */

@@ -79,3 +79,11 @@ export class CallStream {
     return new VmcpError('backend_unavailable', `backend "${this.#deps.backend}" ${what}`);
   }
 }
+
+/** Hears nothing and answers nothing. */
+export const nobody: HeardBy = {
+  era: 'legacy',
+  logLevel: undefined,
+  notify: () => {},
+  ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'nobody is asked')),
+};

@@ -5,7 +5,7 @@ import type { Fetch } from '../outgoing/index.ts';
 import { LIST_KINDS, type ListedItem, type ListKind, type Lists } from '../listed.ts';
 import { ListRefusedError, readList, type Ask } from './read-list.ts';
 import type { BackendCapabilities } from './handshake.ts';
-import type { BackendSession } from './session.ts';
+import type { BackendCall } from './session.ts';
 
 export interface CatalogueState {
   readonly status: BackendStatus;
@@ -21,11 +21,20 @@ export interface CatalogueState {
 }
 
 export interface CatalogueSource {
-  readonly session: () => BackendSession;
+  /** What the lists are asked over. */
+  readonly link: () => Promise<ListLink>;
+  /** Something went wrong: the backend may be another than it was. */
+  readonly doubt: () => void;
   readonly fetch: Fetch;
   readonly silenceMs: () => number;
   /** Whether a list of this size may be kept, in place of the one before; all backends share what there is. */
   readonly hold: (bytes: number) => boolean;
+}
+
+export interface ListLink {
+  readonly request: (call: BackendCall & { readonly method: string }) => Promise<Buffer>;
+  /** Undefined before the first request. */
+  readonly opened: { readonly capabilities: BackendCapabilities } | undefined;
 }
 
 export interface CatalogueDeps {
@@ -50,7 +59,6 @@ export class Catalogue {
   readonly #deps: CatalogueDeps;
   readonly #firstListed = Promise.withResolvers<void>();
   #state: CatalogueState = { status: 'unknown', consecutiveFailures: 0 };
-  #session: BackendSession | undefined;
   #timer: Timer | undefined;
   #isRunning = false;
   /** A list has changed since the attempt began. */
@@ -142,24 +150,23 @@ export class Catalogue {
 
   /** Tools first, and what the backend says it has besides. */
   async #list(): Promise<Lists> {
-    this.#session ??= this.#source.session();
-    const session = this.#session;
-    const tools = await this.#listTools(session);
-    const { capabilities } = session.opened ?? {};
+    const link = await this.#source.link();
+    const tools = await this.#listTools(link);
+    const { capabilities } = link.opened ?? {};
     const [prompts, resources, resourceTemplates] = await Promise.all(
       (['prompts', 'resources', 'resourceTemplates'] as const).map(async (kind) =>
-        capabilities?.[CAPABILITY[kind]] ? this.#listKind(session, kind) : [],
+        capabilities?.[CAPABILITY[kind]] ? this.#listKind(link, kind) : [],
       ),
     );
     return { tools, prompts: prompts ?? [], resources: resources ?? [], resourceTemplates: resourceTemplates ?? [] };
   }
 
-  async #listTools(session: BackendSession): Promise<readonly ListedItem[]> {
-    const ask = this.#askOver(session);
+  async #listTools(link: ListLink): Promise<readonly ListedItem[]> {
+    const ask = this.#askOver(link);
     try {
       return await readList({ backend: this.#backend, kind: 'tools' }, ask);
     } catch (error) {
-      if (session.opened?.capabilities.tools !== false) throw error;
+      if (link.opened?.capabilities.tools !== false) throw error;
       // A server without the tools capability may refuse the question, and simply has none; whether it lives, a ping tells.
       await ask('ping', '{}');
       return [];
@@ -167,25 +174,26 @@ export class Catalogue {
   }
 
   /** A backend that refuses one of its lists keeps the others, and what it last listed of this one. */
-  async #listKind(session: BackendSession, kind: ListKind): Promise<readonly ListedItem[]> {
+  async #listKind(link: ListLink, kind: ListKind): Promise<readonly ListedItem[]> {
     try {
-      return await readList({ backend: this.#backend, kind }, this.#askOver(session));
+      return await readList({ backend: this.#backend, kind }, this.#askOver(link));
     } catch (error) {
       if (error instanceof ListRefusedError) return this.#state.lists?.[kind] ?? [];
       throw error;
     }
   }
 
-  #askOver(session: BackendSession): Ask {
+  #askOver(link: ListLink): Ask {
     return (method, params) => {
       this.#sequence += 1;
       const id = Buffer.from(`"vmcp-${this.#sequence}"`);
       const bytes = Buffer.from(
         `{"jsonrpc":"2.0","id":${id.toString('latin1')},"method":"${method}","params":${params}}`,
       );
-      return session.request({
+      return link.request({
         bytes,
         id,
+        method,
         silenceMs: this.#source.silenceMs(),
         isDeadline: true,
         signal: this.#stopped.signal,
@@ -195,6 +203,7 @@ export class Catalogue {
   }
 
   #failed(error: VmcpError): CatalogueState {
+    this.#source.doubt();
     const { consecutiveFailures, lists } = this.#state;
     // A fault of ours has no detail; the log must still name it.
     const detail =

@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
-import { isObject, readObject, skipValue, splice } from '../json-bytes.ts';
+import { isObject, splice, type Span } from '../json-bytes.ts';
+import { withMembers, withoutMembers } from '../json-members.ts';
 
 /**
  * The call's request as a backend of a revision before 2026-07-28 reads it: under the backend's own name, and without the members of
@@ -8,22 +9,68 @@ import { isObject, readObject, skipValue, splice } from '../json-bytes.ts';
 export const legacyRequest = ({ request, client }: Pick<Call, 'request' | 'client'>, ownName: Buffer): Buffer => {
   const { bytes, target, meta } = request;
   if (client.era === 'legacy' || !meta) return splice(bytes, target, ownName);
-  const edits = [
+  return edited(bytes, [
     { span: target, text: ownName },
-    { span: meta, text: withoutReserved(bytes, meta.start) },
-  ].sort((a, b) => b.span.start - a.span.start);
-  return edits.reduce((edited, { span, text }) => splice(edited, span, text), bytes);
+    { span: meta, text: unreserved(bytes, meta) },
+  ]);
 };
 
-const RESERVED = 'io.modelcontextprotocol/';
-
-const withoutReserved = (bytes: Buffer, at: number): Buffer => {
-  if (!isObject(bytes, at)) return Buffer.from('{}');
-  const kept: string[] = [];
-  readObject(bytes, at, (key, start) => {
-    const end = skipValue(bytes, start);
-    if (!key.startsWith(RESERVED)) kept.push(`${JSON.stringify(key)}:${bytes.toString('utf8', start, end)}`);
-    return end;
-  });
-  return Buffer.from(`{${kept.join(',')}}`);
+/** The same as a backend of 2026-07-28 reads it: `_meta` says who asks, and in which revision. */
+export const modernRequest = (call: Pick<Call, 'request' | 'client'>, ownName: Buffer, hop: Hop): Buffer => {
+  const { bytes, target, params, meta } = call.request;
+  const stamped = stampedMeta(call, hop);
+  const place = meta ?? insertion(bytes, params?.start ?? target.start);
+  const text = meta ? stamped : Buffer.concat([Buffer.from('"_meta":'), stamped, Buffer.from(',')]);
+  return edited(bytes, [
+    { span: target, text: ownName },
+    { span: place, text },
+  ]);
 };
+
+/** What is the hop's own to say, JSON texts. */
+export interface Hop {
+  readonly clientInfo: string;
+}
+
+const stampedMeta = ({ request: { bytes, meta }, client }: Pick<Call, 'request' | 'client'>, hop: Hop): Buffer =>
+  withMembers(
+    meta ? unreserved(bytes, meta) : Buffer.from('{}'),
+    reservedMembers({ ...hop, capabilities: client.capabilities.toString(), logLevel: client.logLevel }),
+  );
+
+/** The members of `_meta` that every request of 2026-07-28 carries. */
+export const reservedMembers = (of: {
+  readonly clientInfo: string;
+  readonly capabilities: string;
+  readonly logLevel: string | undefined;
+}): readonly string[] => [
+  `"${RESERVED}protocolVersion":"2026-07-28"`,
+  `"${RESERVED}clientCapabilities":${of.capabilities}`,
+  `"${RESERVED}clientInfo":${of.clientInfo}`,
+  ...(of.logLevel === undefined ? [] : [`"${RESERVED}logLevel":${JSON.stringify(of.logLevel)}`]),
+];
+
+/** Just behind the brace of an object that is not empty. */
+const insertion = (bytes: Buffer, brace: number): Span => {
+  const at = bytes[brace] === 0x7b ? brace + 1 : brace;
+  return { start: at, end: at };
+};
+
+interface Edit {
+  readonly span: Span;
+  readonly text: Buffer;
+}
+
+/** From the back, so that no edit moves another. */
+const edited = (bytes: Buffer, edits: readonly Edit[]): Buffer =>
+  edits
+    .toSorted((a, b) => b.span.start - a.span.start)
+    .reduce((result, { span, text }) => splice(result, span, text), bytes);
+
+/** MCP 2026-07-28, "_meta": names that begin so are about one hop. */
+export const RESERVED = 'io.modelcontextprotocol/';
+
+const unreserved = (bytes: Buffer, { start, end }: Span): Buffer =>
+  isObject(bytes, start)
+    ? withoutMembers(bytes.subarray(start, end), (key) => key.startsWith(RESERVED))
+    : Buffer.from('{}');

@@ -4,7 +4,7 @@ import { VmcpError } from '../errors.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { SavedBackendSession } from '../store/index.ts';
 import { answerIn } from './session-answer.ts';
-import { CallStream, type HeardBy } from './call-stream.ts';
+import { CallStream, nobody, type HeardBy } from './call-stream.ts';
 import { canBeAsked, handshake, type OpenSession } from './handshake.ts';
 import { patiently } from './patience.ts';
 import { keptOf, type LinkMemory, resumed } from './session-memory.ts';
@@ -38,6 +38,8 @@ export interface BackendCall {
   readonly bytes: Buffer;
   /** JSON text of its id. */
   readonly id: Buffer;
+  /** What the request asks, where that is not in `bytes` alone. */
+  readonly method?: string;
   readonly silenceMs: number;
   /** `silenceMs` is all the time there is, whatever the backend says meanwhile. */
   readonly isDeadline?: true;
@@ -276,14 +278,6 @@ export class BackendSession {
     return patiently(this.#clock, { backend, silenceMs, work: (attention) => work(deadline(attention)) });
   }
 }
-
-/** Hears nothing and answers nothing. */
-const nobody: HeardBy = {
-  era: 'legacy',
-  logLevel: undefined,
-  notify: () => {},
-  ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'nobody is asked')),
-};
 
 /** The same wait, which nothing that is heard makes longer. */
 const deadline = ({ onAbandoned }: Attention): Attention => ({ heard: () => {}, pause: () => () => {}, onAbandoned });

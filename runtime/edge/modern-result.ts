@@ -1,5 +1,5 @@
-import { isObject, skipSpace, type Span } from '../json-bytes.ts';
-import { memberAt, membersOf, objectOf } from '../json-members.ts';
+import { isObject, skipSpace } from '../json-bytes.ts';
+import { memberAt, membersOf, replacedMember, withMembers, withoutMembers } from '../json-members.ts';
 import { RESERVED_PREFIX } from './envelope.ts';
 
 export interface ModernMembers {
@@ -22,27 +22,27 @@ export const modernResponse = (response: Buffer, members: ModernMembers): Buffer
 
 /** The same for the JSON text of a result alone. */
 export const modernResult = (result: Buffer, { serverInfo, caching }: ModernMembers): Buffer => {
-  const members = membersOf(result, 0);
-  const resultType = members.find(({ key }) => key === 'resultType');
-  const meta = members.find(({ key }) => key === '_meta');
-  const kept = members.filter(({ key }) => key !== '_meta' && (caching === undefined || !CACHING.has(key)));
-  const texts = [
-    ...(resultType ? [] : ['"resultType":"complete"']),
+  const own = `"${RESERVED_PREFIX}serverInfo":${serverInfo}`;
+  const keys = membersOf(result, 0).map(({ key }) => key);
+  const added = [
+    ...(keys.includes('resultType') ? [] : ['"resultType":"complete"']),
     ...(caching === undefined ? [] : [caching]),
-    `"_meta":${metaOf(result, meta?.value, serverInfo)}`,
+    ...(keys.includes('_meta') ? [] : [`"_meta":{${own}}`]),
   ];
-  return objectOf(texts, result, kept);
+  const kept = caching === undefined ? result : withoutMembers(result, (key) => CACHING.has(key));
+  return withMembers(
+    replacedMember(kept, '_meta', (meta) => withOwn(meta, own)),
+    added,
+  );
 };
 
 const CACHING: ReadonlySet<string> = new Set(['ttlMs', 'cacheScope']);
 
-/** A backend's own reserved members are about the hop to it. */
-const metaOf = (result: Buffer, meta: Span | undefined, serverInfo: string): string => {
-  const own = `"${RESERVED_PREFIX}serverInfo":${serverInfo}`;
-  if (!meta || !isObject(result, meta.start)) return `{${own}}`;
-  const kept = membersOf(result, meta.start).filter(({ key }) => !isOurs(key));
-  return objectOf([own], result, kept).toString();
-};
-
 /** Only the server's identity is the gateway's to say; other reserved members mean the same on both hops. */
-const isOurs = (key: string): boolean => key === `${RESERVED_PREFIX}serverInfo`;
+const withOwn = (meta: Buffer, own: string): Buffer =>
+  isObject(meta, 0)
+    ? withMembers(
+        withoutMembers(meta, (key) => key === `${RESERVED_PREFIX}serverInfo`),
+        [own],
+      )
+    : Buffer.from(`{${own}}`);

@@ -1,7 +1,8 @@
 import type { SessionLinks } from '../backends/index.ts';
 import type { Call, CallClient, Caller, Inbound, Message, Reply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { isObject, isString, readString, type Span } from '../json-bytes.ts';
+import { isObject, isString, readString, skipSpace, type Span } from '../json-bytes.ts';
+import { memberAt } from '../json-members.ts';
 import { LIMITS } from '../limits.ts';
 import type { ListKind } from '../listed.ts';
 import { isLogLevel } from '../log-levels.ts';
@@ -173,9 +174,20 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
     id,
     call,
     end: giveBack,
-    finish: (reply) =>
-      reply.kind === 'whole' && reply.body ? { ...reply, body: modernResponse(reply.body, members) } : reply,
+    finish: (reply) => {
+      if (reply.kind !== 'whole' || !reply.body) return reply;
+      return { ...reply, status: statusOf(reply.body), body: modernResponse(reply.body, members) };
+    },
   };
+};
+
+/** The codes of this revision have an HTTP status of their own, whoever answers with them. */
+const statusOf = (response: Buffer): number => {
+  const start = skipSpace(response, 0);
+  const error = memberAt(response, start, 'error');
+  if (!error) return 200;
+  const { code } = JSON.parse(response.toString('utf8', error.start, error.end)) as { code?: unknown };
+  return typeof code === 'number' && code <= -32_020 && code >= -32_099 ? 400 : 200;
 };
 
 /**

@@ -141,7 +141,7 @@ describe('at start', () => {
   test('a list waits for backends that have not answered yet, up to healthCheckTimeout', async () => {
     down.set({ on: () => hang });
     const session = await begin('best_effort');
-    await down.received(({ method }) => method === 'initialize');
+    await down.received(({ method }) => method === 'server/discover');
     let isOver = false;
     const list = session.toolNames().finally(() => (isOver = true));
     await session.request('ping');

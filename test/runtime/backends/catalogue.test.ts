@@ -42,21 +42,26 @@ beforeEach(async () => {
     answers: new ByteBudget(10_000_000),
   });
   destroy = connection.destroy;
-  const session = () =>
-    new BackendSession(
-      {
-        backend: 'a',
-        url: backend.url,
-        clientInfo: { name: 'vmcp', version: '0' },
-        random: () => 1,
-        hearsOfLists: true,
-        onListChanged: () => catalogue.noteChange(),
-      },
-      clock,
-    );
+  const session = new BackendSession(
+    {
+      backend: 'a',
+      url: backend.url,
+      clientInfo: { name: 'vmcp', version: '0' },
+      random: () => 1,
+      hearsOfLists: true,
+      onListChanged: () => catalogue.noteChange(),
+    },
+    clock,
+  );
   catalogue = new Catalogue(
     'a',
-    { session, fetch: connection.fetch, silenceMs: () => 30_000, hold: () => hasRoom },
+    {
+      link: async () => session,
+      doubt: () => {},
+      fetch: connection.fetch,
+      silenceMs: () => 30_000,
+      hold: () => hasRoom,
+    },
     {
       clock,
       random: () => 1,
@@ -134,9 +139,8 @@ describe('a catalogue', () => {
     const broken = new Catalogue(
       'a',
       {
-        session: () => {
-          throw new RangeError('out of ids');
-        },
+        link: () => Promise.reject(new RangeError('out of ids')),
+        doubt: () => {},
         fetch: () => Promise.reject(new Error('not asked')),
         silenceMs: () => 1,
         hold: () => true,

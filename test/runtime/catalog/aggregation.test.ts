@@ -145,7 +145,7 @@ describe('while one backend is slow', () => {
     const session = await serve(configFile({ a: a.url }, only));
     assert.deepEqual(await session.toolNames(), ['a_t']);
     running?.reload(configFile({ a: a.url, b: b.url }, only));
-    await b.received(({ method }) => method === 'initialize');
+    await b.received(({ method }) => method === 'server/discover');
     assert.deepEqual(await session.toolNames(), ['a_t'], 'with the clock standing still');
   });
 });

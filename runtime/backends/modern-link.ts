@@ -1,0 +1,108 @@
+import type { Clock } from '../clock.ts';
+import type { Attention, BackendResponse } from '../outgoing/index.ts';
+import { CallStream, nobody } from './call-stream.ts';
+import { replacedMember, withMembers } from '../json-members.ts';
+import type { ListLink } from './catalogue.ts';
+import type { BackendCapabilities } from './handshake.ts';
+import { reservedMembers } from './request-edits.ts';
+import { encodedHeader } from './mcp-header-text.ts';
+import { patiently } from './patience.ts';
+import { answerIn } from './session-answer.ts';
+import type { BackendCall } from './session.ts';
+import { refusalOf } from './small-messages.ts';
+
+export interface ModernLinkSettings {
+  readonly backend: string;
+  /** The backend's endpoint: path and query. */
+  readonly path: string;
+  readonly capabilities: BackendCapabilities;
+}
+
+/** A request of 2026-07-28: `bytes` are already stamped. */
+export interface ModernCall extends BackendCall {
+  readonly method: string;
+  /** What it names, for the methods that have a `Mcp-Name`. */
+  readonly name?: string;
+  /** `Mcp-Param-*`: names and values in turn. */
+  readonly paramHeaders?: readonly string[];
+}
+
+export const MODERN_HEADERS = [
+  'content-type',
+  'application/json',
+  'accept',
+  'application/json, text/event-stream',
+  'mcp-protocol-version',
+  '2026-07-28',
+] as const;
+
+/** The way to a backend of 2026-07-28: no session, each request speaks for itself. Never repeats one. */
+export class ModernLink {
+  readonly #settings: ModernLinkSettings;
+  readonly #clock: Clock;
+
+  constructor(settings: ModernLinkSettings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  get opened(): { readonly capabilities: BackendCapabilities } {
+    return this.#settings;
+  }
+
+  get path(): string {
+    return this.#settings.path;
+  }
+
+  /** The backend's response, as it wrote it. Whoever gives up closes the connection, which is how this revision cancels. */
+  async request(call: ModernCall): Promise<Buffer> {
+    const { backend } = this.#settings;
+    try {
+      return await patiently(this.#clock, {
+        backend,
+        silenceMs: call.silenceMs,
+        signal: call.signal,
+        work: async (attention) => answerIn(backend, await this.#post(call, attention), call.id),
+      });
+    } catch (error) {
+      throw refusalOf(backend, error);
+    }
+  }
+
+  #post(call: ModernCall, attention: Attention): Promise<BackendResponse> {
+    const { backend, path } = this.#settings;
+    const { id, client = nobody, method, name, paramHeaders = [] } = call;
+    const heard = call.isDeadline ? { ...attention, heard: () => {} } : attention;
+    // This revision has no requests to clients, and so no answers to them.
+    const stream = new CallStream({
+      backend,
+      id,
+      attention: heard,
+      client: { ...client, ask: nobody.ask },
+      reply: () => Promise.resolve(),
+    });
+    const headers = [...MODERN_HEADERS, 'mcp-method', method, ...paramHeaders];
+    if (name !== undefined) headers.push('mcp-name', encodedHeader(name));
+    const { bytes: body, fetch } = call;
+    return fetch({ method: 'POST', path, headers, body, attention: heard, onMessage: stream.hear });
+  }
+}
+
+/** The way for the gateway's own requests, whose params are an object and which nobody could answer questions for. */
+export const modernListLink = (
+  link: ModernLink,
+  clientInfo: { readonly name: string; readonly version: string },
+): ListLink => {
+  const members = reservedMembers({
+    clientInfo: JSON.stringify(clientInfo),
+    capabilities: '{}',
+    logLevel: undefined,
+  }).join(',');
+  return {
+    opened: link.opened,
+    request: (call) => link.request({ ...call, bytes: stamped(call.bytes, members) }),
+  };
+};
+
+const stamped = (request: Buffer, members: string): Buffer =>
+  replacedMember(request, 'params', (params) => withMembers(params, [`"_meta":{${members}}`]));

@@ -1,0 +1,47 @@
+import type { ListedItem } from '../listed.ts';
+import { encodedHeader } from './mcp-header-text.ts';
+
+/** An argument that a tool wants repeated in a header: the way to it through the arguments, and the header. */
+interface ParamHeader {
+  readonly path: readonly string[];
+  readonly header: string;
+}
+
+/** Read once for each tool as it was listed. */
+const known = new WeakMap<ListedItem, readonly ParamHeader[]>();
+
+/** `Mcp-Param-*` for a call of this tool, names and values in turn (MCP 2026-07-28, "Custom Headers from Tool Parameters"). */
+export const paramHeaders = (tool: ListedItem, argumentsText: () => Buffer | undefined): readonly string[] => {
+  let wanted = known.get(tool);
+  if (!wanted) known.set(tool, (wanted = annotated(tool)));
+  if (wanted.length === 0) return [];
+  const text = argumentsText();
+  const values: unknown = text ? JSON.parse(text.toString()) : {};
+  return wanted.flatMap(({ path, header }) => {
+    const value = path.reduce<unknown>(
+      (at, key) => (isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined),
+      values,
+    );
+    const isPrimitive = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    return isPrimitive ? [`mcp-param-${header.toLowerCase()}`, encodedHeader(String(value))] : [];
+  });
+};
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
+const MAX_HEADERS = 32;
+
+const annotated = (tool: ListedItem): readonly ParamHeader[] => {
+  const found: ParamHeader[] = [];
+  const { inputSchema } = JSON.parse(tool.bytes.toString()) as { inputSchema?: unknown };
+  const visit = (schema: unknown, path: readonly string[]): void => {
+    if (!isRecord(schema) || found.length >= MAX_HEADERS || path.length > 8) return;
+    const header = schema['x-mcp-header'];
+    if (path.length > 0 && typeof header === 'string' && TOKEN.test(header)) found.push({ path, header });
+    const { properties } = schema;
+    if (isRecord(properties)) for (const [key, inner] of Object.entries(properties)) visit(inner, [...path, key]);
+  };
+  if (tool.bytes.includes('x-mcp-header')) visit(inputSchema, []);
+  return found;
+};
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
