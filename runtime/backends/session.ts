@@ -1,6 +1,6 @@
 import type { SessionClient } from '../call.ts';
 import type { Clock } from '../clock.ts';
-import { VmcpError } from '../errors.ts';
+import type { VmcpError } from '../errors.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { SavedBackendSession } from '../store/index.ts';
 import { answerIn } from './session-answer.ts';
