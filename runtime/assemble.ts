@@ -42,7 +42,6 @@ import { VERSION } from './version.ts';
 
 export interface AssembleOptions {
   readonly files: readonly ConfigFile[];
-  readonly sessionTtlMs: number;
 }
 
 export interface AssembleDeps {
@@ -101,7 +100,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   ];
   const settings = () => offerSettingsOf(config.current());
   const offer: Offer = makeOffer({ settings, backends: seen, settled: (timeoutMs) => backends.settled(timeoutMs) });
-  const { sessions, connections } = clientsOf({ config, backends, log, phase }, options, deps);
+  const { sessions, connections } = clientsOf({ config, backends, log, phase }, deps);
   tellOfLists(offer, sessions);
   let hosts = hostCheck(hostRulesOf(config.current()));
   const handle = pipeline(
@@ -142,11 +141,10 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
 
 const clientsOf = (
   { config, backends, log, phase }: Pick<Parts, 'config' | 'backends' | 'log' | 'phase'>,
-  { sessionTtlMs }: AssembleOptions,
   deps: AssembleDeps,
 ) => {
   const passwordFromEnvironment = deps.storePassword;
-  const { sessions, ready } = openSessions(config.current(), sessionTtlMs, {
+  const { sessions, ready } = openSessions(config.current, {
     ...deps,
     log,
     backends,

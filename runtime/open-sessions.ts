@@ -27,15 +27,27 @@ export interface OpenedSessions {
 const UNUSED_TTL_MS = 60_000;
 
 /** spec: config.sessionStorage. In the process, or in a store that all replicas share. */
-export const openSessions = (config: Config, ttlMs: number, deps: OpenSessionsDeps): OpenedSessions => {
-  const limits = { ttlMs, count: LIMITS.sessions };
+export const openSessions = (current: () => Config, deps: OpenSessionsDeps): OpenedSessions => {
+  const config = current();
+  // The idle time may change while the server runs, where sessions are kept may not.
+  const limits = {
+    count: LIMITS.sessions,
+    get ttlMs() {
+      return current().extensions.sessionTtl;
+    },
+  };
   const { clock, newSessionId: newId } = deps;
   if (config.sessionStorage?.provider !== 'kvstore') {
     const newLinks = (client: ConstructorParameters<typeof SessionLinks>[0]) => new SessionLinks(client);
     return { sessions: new Sessions(limits, { clock, newId, newLinks }), ready: Promise.resolve() };
   }
   const store = openStore(config, deps);
-  const times = { ttlMs: ttlMs + slackMs(ttlMs), unusedTtlMs: UNUSED_TTL_MS };
+  const times = {
+    unusedTtlMs: UNUSED_TTL_MS,
+    get ttlMs() {
+      return limits.ttlMs + slackMs(limits.ttlMs);
+    },
+  };
   const sessions: SharedSessions = new SharedSessions(limits, {
     clock,
     newId,

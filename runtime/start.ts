@@ -20,8 +20,6 @@ export interface StartOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly managementPort: number;
-  /** Idle time after which a session ends. Default 30 minutes. */
-  readonly sessionTtlMs?: number;
   /** Of the session store, where no file holds it. */
   readonly storePassword?: string | undefined;
   /** Default: decisions, "Graceful stop". */
@@ -46,7 +44,6 @@ export interface Running {
   readonly stop: () => Promise<void>;
 }
 
-const SESSION_TTL_MS = 30 * 60_000;
 const SESSION_ID_BYTES = 32;
 const REPLICA_ID_BYTES = 12;
 
@@ -54,7 +51,7 @@ const REPLICA_ID_BYTES = 12;
 export const start = async (options: StartOptions, given: Partial<StartDeps> = {}): Promise<Running> => {
   const { clock = systemClock, random = Math.random } = given;
   const parts = assemble(
-    { files: options.files, sessionTtlMs: options.sessionTtlMs ?? SESSION_TTL_MS },
+    { files: options.files },
     {
       clock,
       random,

@@ -46,6 +46,8 @@ export interface DurationOptions {
   readonly default?: string;
   /** Smallest value allowed, as text. */
   readonly min?: string;
+  /** Largest value allowed, as text. */
+  readonly max?: string;
   /** Zero is refused. */
   readonly positive?: boolean;
 }
@@ -80,7 +82,7 @@ export function durationOr(defaultText: string, options: DurationOptions = {}) {
   return duration(options).prefault(defaultText);
 }
 
-function rulesOfDuration({ min, positive = false }: DurationOptions): readonly Rule<string>[] {
+function rulesOfDuration({ min, max, positive = false }: DurationOptions): readonly Rule<string>[] {
   const rules: Rule<string>[] = [];
   if (min !== undefined) {
     rules.push(
@@ -89,6 +91,16 @@ function rulesOfDuration({ min, positive = false }: DurationOptions): readonly R
         holds: (value) => parseDuration(value) >= parseDuration(min),
         reason: `must be at least ${min}`,
         remedy: `write ${min} or more`,
+      }),
+    );
+  }
+  if (max !== undefined) {
+    rules.push(
+      rule({
+        cel: `duration(self) <= duration('${max}')`,
+        holds: (value) => parseDuration(value) <= parseDuration(max),
+        reason: `must be at most ${max}`,
+        remedy: `write ${max} or less`,
       }),
     );
   }

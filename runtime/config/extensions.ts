@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { durationOr } from './durations.ts';
 import { notYet } from './not-yet.ts';
 import { sessionStoreSchema } from './session-store.ts';
 
@@ -41,5 +42,8 @@ export const extensionsSchema = z
       'trusting proxies',
     ),
     sessionStore: sessionStoreSchema.optional(),
+    sessionTtl: durationOr('30m', { min: '1m', max: '24h' }).describe(
+      'Idle time after which a session ends. One with an open stream or a call under way is not idle.',
+    ),
   })
   .describe('Settings beyond the common specification.');

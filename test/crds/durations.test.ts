@@ -44,7 +44,7 @@ const durationsIn = (schema: Schema, path: string): readonly string[] => {
   ];
 };
 
-/** Every field that the spec calls a duration, by where it is in a VirtualMCPServer. */
+/** Every field that the spec calls a duration, and ours, by where it is in a VirtualMCPServer. */
 const fields = [
   'spec.authServerConfig.tokenLifespans.accessTokenLifespan',
   'spec.authServerConfig.tokenLifespans.refreshTokenLifespan',
@@ -57,6 +57,7 @@ const fields = [
   'spec.config.compositeTools[].steps[].step.timeout',
   'spec.config.compositeTools[].steps[].step.onError.retryDelay',
   'spec.config.compositeTools[].timeout',
+  'spec.config.extensions.sessionTtl',
   'spec.config.operational.timeouts.default',
   'spec.config.operational.timeouts.perWorkload.*',
   'spec.config.operational.failureHandling.healthCheckInterval',

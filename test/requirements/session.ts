@@ -1,4 +1,4 @@
-import { later, proven } from './rule.ts';
+import { proven } from './rule.ts';
 
 export const session = {
   'session.horizontal-scaling': proven('Shared session storage lets several replicas serve one client session.'),

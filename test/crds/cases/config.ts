@@ -87,6 +87,17 @@ export const generalConfigCases = [
     'spec.config.extensions.sessionStore',
     'sentinel and cluster exclude each other',
   ),
+  accepts({ set: set('extensions', { sessionTtl: '1h30m' }) }),
+  refuses(
+    { set: set('extensions', { sessionTtl: '59s' }) },
+    'spec.config.extensions.sessionTtl',
+    'must be at least 1m; write 1m or more',
+  ),
+  refuses(
+    { set: set('extensions', { sessionTtl: '25h' }) },
+    'spec.config.extensions.sessionTtl',
+    'must be at most 24h; write 24h or less',
+  ),
   refuses({ set: set('extensions', { unheardOf: true }) }, 'spec.config.extensions.unheardOf', 'unknown field'),
 ];
 

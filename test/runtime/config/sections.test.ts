@@ -480,7 +480,9 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       refuses: [
         [{ extensions: { allowedHosts: ['http://a'] } }, 'extensions.allowedHosts[0]: not a host name'],
         [{ extensions: { allowedOrigins: ['https://a/x'] } }, 'extensions.allowedOrigins[0]: not an origin'],
-        [{ extensions: { sessionTtl: '1h' } }, 'extensions.sessionTtl: unknown key'],
+        [{ extensions: { sessionTTL: '1h' } }, /extensions\.sessionTTL: unknown key/],
+        [{ extensions: { sessionTtl: '25h' } }, 'extensions.sessionTtl: must be at most 24h'],
+        [{ extensions: { sessionTtl: '59s' } }, 'extensions.sessionTtl: must be at least 1m'],
       ],
     },
     {
