@@ -193,7 +193,7 @@ const erasOf = (config: LiveConfig, { sessions, connections, offer, phase }: Era
     }),
     list: offer.list,
     isStopping: () => phase.isStopping,
-    toleratesHeaders: () => !config.current().extensions.strictHeaders,
+    toleratesHeaders: () => config.current().extensions.tolerateHeaders,
   };
   return {
     legacy: legacyEra({ ...common, sessions, connections }),

@@ -28,11 +28,11 @@ export const extensionsSchema = z
       .array(originSchema)
       .default([])
       .describe('Web origins that may call the endpoint, beside that of the public URL.'),
-    strictHeaders: z
+    tolerateHeaders: z
       .boolean()
       .default(false)
       .describe(
-        'Refuses requests whose MCP-Protocol-Version header names another revision than their body or their session; some clients send such.',
+        'Takes requests whose MCP-Protocol-Version header names another revision than their body (an older one) or their session (2026-07-28), as some clients send them; the protocol wants them refused.',
       ),
     trustedProxies: notYet(
       z
