@@ -1,85 +1,127 @@
 import { connect } from 'node:net';
+import { INITIALIZE, JSON_HEADERS, postOf, type Work, wireOf } from './requests.ts';
 
 /**
- * Clients that each keep one call under way on a connection of their own. Arguments: URL, tool name, clients, milliseconds, bytes
- * of the message. Prints one JSON line. Talks HTTP by hand, so that the generator costs less than what it measures.
+ * Clients that each keep one request under way on a connection of their own. Argument: JSON of `Load`. Says `warm` to its parent,
+ * begins when it is answered, and tells what it saw.
  */
-const [url = '', tool = '', clients = '1', milliseconds = '1000', bytes = '1000'] = process.argv.slice(2);
-const target = new URL(url);
-const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+export interface Load extends Work {
+  readonly clients: number;
+  readonly milliseconds: number;
+}
+
+export interface Seen {
+  readonly calls: number;
+  readonly seconds: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const load = JSON.parse(process.argv[2] ?? '{}') as Load;
+const target = new URL(load.url);
+const EXPECTED = load.kind === 'list' ? '"tools":[{' : '"content":[{"type":"text"';
 
 const openSession = async (): Promise<string | undefined> => {
-  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'load', version: '1' } };
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
-  const response = await fetch(url, { method: 'POST', headers: HEADERS, body });
+  if (load.era === 'modern') return undefined;
+  const response = await fetch(load.url, { method: 'POST', headers: JSON_HEADERS, body: INITIALIZE });
   await response.arrayBuffer();
   return response.headers.get('mcp-session-id') ?? undefined;
 };
 
-const requestOf = (session: string | undefined): Buffer => {
-  const params = { name: tool, arguments: { message: 'x'.repeat(Number(bytes)) } };
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params });
-  const head = [
-    `POST ${target.pathname} HTTP/1.1`,
-    `host: ${target.host}`,
-    ...Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`),
-    ...(session === undefined ? [] : [`mcp-session-id: ${session}`, 'mcp-protocol-version: 2025-11-25']),
-    `content-length: ${Buffer.byteLength(body)}`,
-  ];
-  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
+/** What a client sends in turn: a list of several pages page by page. */
+const requestsOf = async (session: string | undefined): Promise<readonly Buffer[]> => {
+  const requests: Buffer[] = [];
+  for (let work: Work | undefined = load; work;) {
+    requests.push(wireOf(work, session));
+    const response = await fetch(work.url, { method: 'POST', ...postOf(work, session) });
+    const cursor = /"nextCursor":("[^"]*")/.exec(await response.text())?.[1];
+    work = cursor === undefined ? undefined : { ...load, cursor: JSON.parse(cursor) as string };
+  }
+  return requests;
 };
 
-/** Length of the first whole response in `bytes`; 0 while it is incomplete. */
-const responseLength = (response: Buffer): number => {
-  const headEnd = response.indexOf('\r\n\r\n');
-  if (headEnd < 0) return 0;
-  const head = response.toString('latin1', 0, headEnd);
-  const length = /content-length: (\d+)/i.exec(head)?.[1];
-  if (!head.startsWith('HTTP/1.1 200')) throw new Error(`unexpected answer: ${response.toString()}`);
-  if (length !== undefined) return response.length >= headEnd + 4 + Number(length) ? headEnd + 4 + Number(length) : 0;
-  return response.subarray(-5).equals(Buffer.from('0\r\n\r\n')) ? response.length : 0;
-};
+/** One response at a time, as it arrives; the next request is sent only after it. */
+class Response {
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** Of the whole response; 0 while the head has not arrived, undefined when it comes in HTTP chunks. */
+  #length: number | undefined = 0;
+
+  /** The whole response, once it is there. */
+  push(chunk: Buffer): Buffer | undefined {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#length === 0) this.#readHead();
+    const isWhole =
+      this.#length === undefined
+        ? chunk.subarray(-5).equals(LAST_CHUNK)
+        : this.#length > 0 && this.#bytes >= this.#length;
+    if (!isWhole) return undefined;
+    const whole = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
+    [this.#chunks, this.#bytes, this.#length] = [[], 0, 0];
+    return whole;
+  }
+
+  #readHead(): void {
+    const start = Buffer.concat(this.#chunks);
+    const headEnd = start.indexOf('\r\n\r\n');
+    if (headEnd < 0) return;
+    const head = start.toString('latin1', 0, headEnd);
+    if (!head.startsWith('HTTP/1.1 200')) throw new Error(`unexpected answer: ${start.toString()}`);
+    const length = /content-length: (\d+)/i.exec(head)?.[1];
+    this.#length = length === undefined ? undefined : headEnd + 4 + Number(length);
+  }
+}
+
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+/** Where what is expected must begin; the rest of a large answer is not searched. */
+const START_BYTES = 1_024;
 
 let calls = 0;
 const latencies: number[] = [];
 
-const runClient = (request: Buffer, until: number): Promise<void> =>
+const runClient = (requests: readonly Buffer[], until: number): Promise<void> =>
   new Promise((resolve, reject) => {
     const socket = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
-    let pending = Buffer.alloc(0);
+    const response = new Response();
     let sentAt = performance.now();
-    socket.on('connect', () => socket.write(request));
+    let sent = 0;
+    const send = (): void => {
+      sent += 1;
+      sentAt = performance.now();
+      socket.write(requests[sent % requests.length] ?? '');
+    };
+    socket.on('connect', send);
     socket.on('error', reject);
     socket.on('data', (chunk) => {
-      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-      if (responseLength(pending) === 0) return;
-      if (!pending.includes('"content":[{"type":"text"') || pending.includes('"isError"'))
-        return reject(new Error(pending.toString()));
-      pending = Buffer.alloc(0);
+      const whole = response.push(chunk);
+      if (!whole) return undefined;
+      if (!whole.subarray(0, START_BYTES).includes(EXPECTED) || whole.subarray(-START_BYTES).includes('"isError"'))
+        return reject(new Error(whole.toString('utf8', 0, START_BYTES)));
       const now = performance.now();
       calls += 1;
       latencies.push(now - sentAt);
       if (now >= until) return socket.end(() => resolve());
-      sentAt = now;
-      socket.write(request);
+      return send();
     });
   });
 
-const requests = await Promise.all(Array.from({ length: Number(clients) }, async () => requestOf(await openSession())));
+const requests = await Promise.all(Array.from({ length: load.clients }, async () => requestsOf(await openSession())));
 // One call each before the clock starts: the backend sessions of a gateway open here.
-await Promise.all(requests.map((request) => runClient(request, 0)));
+await Promise.all(requests.map((each) => runClient(each, 0)));
 calls = 0;
 latencies.length = 0;
 process.send?.('warm');
 await new Promise((resolve) => process.once('message', resolve));
 const start = performance.now();
-await Promise.all(requests.map((request) => runClient(request, start + Number(milliseconds))));
+await Promise.all(requests.map((each) => runClient(each, start + load.milliseconds)));
 const seconds = (performance.now() - start) / 1_000;
 latencies.sort((a, b) => a - b);
-process.send?.({
+const seen: Seen = {
   calls,
   seconds,
-  p50: latencies[latencies.length >> 1],
-  p99: latencies[Math.floor(latencies.length * 0.99)],
-});
-process.disconnect?.();
+  p50: latencies[latencies.length >> 1] ?? NaN,
+  p99: latencies[Math.floor(latencies.length * 0.99)] ?? NaN,
+};
+process.send?.(seen);
+process.disconnect();

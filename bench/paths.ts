@@ -1,0 +1,132 @@
+import { cpuMicrosOf, type Processes, requestsAt, type Started } from './processes.ts';
+import { servesModern, type Work } from './requests.ts';
+
+/** One way to the backend. */
+export interface Path {
+  readonly name: 'direct' | 'byte proxy' | 'vmcp';
+  readonly url: string;
+  readonly prefix: string;
+  /** The process in between; none when the backend is called directly. */
+  readonly pid?: number;
+}
+
+export interface Scenario {
+  readonly name: string;
+  readonly clients: number;
+  readonly kind: Work['kind'];
+  readonly era: Work['era'];
+  readonly paths: readonly Path[];
+}
+
+export interface Sample {
+  readonly callsPerSecond: number;
+  readonly cpuMicros: number;
+  readonly backendPerCall: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export type Samples = ReadonlyMap<string, readonly Sample[]>;
+
+export const keyOf = (scenario: Scenario, path: Path): string =>
+  `${scenario.name} · ${scenario.clients} · ${path.name}`;
+
+/** All scenarios over one backend; those of 2026-07-28 only where it is served. */
+export const scenariosOf = async (processes: Processes, backend: Started): Promise<readonly Scenario[]> => {
+  const proxy = await processes.byteProxy(backend.url);
+  const over = async (path: string): Promise<readonly Path[]> => {
+    const vmcp = await processes.vmcp(`${backend.url}${path}`);
+    return [
+      { name: 'direct', url: `${backend.url}${path}`, prefix: '' },
+      { name: 'byte proxy', url: `${proxy.url}${path}`, prefix: '', pid: proxy.pid },
+      { name: 'vmcp', url: vmcp.url, prefix: 'bench_', pid: vmcp.pid },
+    ];
+  };
+  const [few, many, modern] = [await over('/mcp'), await over('/2000/mcp'), await over('/modern/mcp')];
+  const legacy = { era: 'legacy', paths: few } as const;
+  const vmcp = modern.find(({ name }) => name === 'vmcp');
+  const isModernServed = vmcp !== undefined && (await servesModern(vmcp.url));
+  const hops = (paths: readonly Path[]): readonly Path[] => paths.filter(({ name }) => name !== 'direct');
+  return [
+    ...[1, 50, 200].map((clients) => ({ ...legacy, name: '1 KB call', kind: 'echo', clients }) as const),
+    ...[1, 50, 200].map((clients) => ({ ...legacy, name: '100 KB call', kind: 'large', clients }) as const),
+    { ...legacy, name: 'list of 200 tools', kind: 'list', clients: 50 },
+    { name: 'page of 1,000 of 2,000 tools', kind: 'list', clients: 50, era: 'legacy', paths: hops(many) },
+    ...(isModernServed
+      ? [1, 50].map(
+          (clients) =>
+            ({ name: '1 KB call, 2026-07-28', kind: 'echo', clients, era: 'modern', paths: hops(modern) }) as const,
+        )
+      : []),
+  ];
+};
+
+export interface Length {
+  /** Rounds before those that count. */
+  readonly warmUps: number;
+  readonly rounds: number;
+  readonly milliseconds: number;
+}
+
+/** Round after round through all scenarios and paths, so that noise of the machine meets all of them. */
+export const measureAll = async (
+  processes: Processes,
+  backend: Started,
+  scenarios: readonly Scenario[],
+  { warmUps, rounds, milliseconds }: Length,
+): Promise<Samples> => {
+  const samples = new Map<string, Sample[]>();
+  for (let round = -warmUps; round < rounds; round += 1) {
+    for (const scenario of scenarios) {
+      // Every second round runs the other way, so that no path always follows the same one.
+      for (const path of round % 2 === 0 ? scenario.paths : scenario.paths.toReversed()) {
+        const sample = await measure(processes, backend, { scenario, path, milliseconds });
+        const key = keyOf(scenario, path);
+        if (round >= 0) samples.set(key, [...(samples.get(key) ?? []), sample]);
+      }
+    }
+  }
+  return samples;
+};
+
+interface Stretch {
+  readonly scenario: Scenario;
+  readonly path: Path;
+  readonly milliseconds: number;
+}
+
+const measure = async (
+  processes: Processes,
+  backend: Started,
+  { scenario: { kind, era, clients }, path: { url, prefix, pid }, milliseconds }: Stretch,
+): Promise<Sample> => {
+  const now = async () => ({
+    cpu: pid === undefined ? 0 : await cpuMicrosOf(pid),
+    requests: await requestsAt(backend),
+  });
+  let before = { cpu: 0, requests: 0 };
+  const { calls, seconds, p50, p99 } = await processes.load(
+    { url, era, kind, prefix, clients, milliseconds },
+    async () => {
+      before = await now();
+    },
+  );
+  const after = await now();
+  return {
+    callsPerSecond: calls / seconds,
+    cpuMicros: (after.cpu - before.cpu) / calls,
+    backendPerCall: (after.requests - before.requests) / calls,
+    p50,
+    p99,
+  };
+};
+
+const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? NaN;
+
+export const mediansOf = (samples: readonly Sample[]): Sample => ({
+  callsPerSecond: median(samples.map((sample) => sample.callsPerSecond)),
+  cpuMicros: median(samples.map((sample) => sample.cpuMicros)),
+  backendPerCall: median(samples.map((sample) => sample.backendPerCall)),
+  p50: median(samples.map((sample) => sample.p50)),
+  p99: median(samples.map((sample) => sample.p99)),
+});

@@ -1,0 +1,109 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Load, Seen } from './load.ts';
+
+export interface Started {
+  readonly url: string;
+  readonly pid: number;
+  readonly end: () => void;
+}
+
+/** The processes of one run. */
+export interface Processes {
+  readonly backend: () => Promise<Started>;
+  readonly byteProxy: (origin: string) => Promise<Started>;
+  readonly vmcp: (backendUrl: string) => Promise<Started>;
+  /** Runs a load; `atStart` when its clients are warm and wait for it. */
+  readonly load: (load: Load, atStart?: () => Promise<void>) => Promise<Seen>;
+  readonly endAll: () => Promise<void>;
+}
+
+const here = (name: string): string => join(import.meta.dirname, name);
+
+export const startProcesses = async (): Promise<Processes> => {
+  const directory = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
+  const children = new Set<ChildProcess>();
+  const run = (args: readonly string[]) => {
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.add(child);
+    return { child, started: { pid: child.pid ?? 0, end: () => void child.kill('SIGKILL') } };
+  };
+  const role = async (...args: readonly string[]): Promise<Started> => {
+    const { child, started } = run(args);
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    return { ...started, url: `http://127.0.0.1:${line.toString().trim()}` };
+  };
+  let configs = 0;
+  return {
+    backend: () => role(here('backend.ts')),
+    byteProxy: (origin) => role(here('byte-proxy.ts'), origin),
+    vmcp: async (backendUrl) => {
+      configs += 1;
+      const config = join(directory, `config-${configs}.yaml`);
+      await writeFile(config, configOver(backendUrl));
+      const args = ['serve', '-c', config, '--port', '0', '--management-port', '0'];
+      const { child, started } = run([here('../runtime/main.ts'), ...args]);
+      return { ...started, url: await urlFrom(child.stdout) };
+    },
+    load: async (load, atStart) => {
+      const child = fork(here('load.ts'), [JSON.stringify(load)], { stdio: 'inherit' });
+      children.add(child);
+      await heard(child);
+      await atStart?.();
+      child.send('go');
+      return (await heard(child)) as Seen;
+    },
+    endAll: async () => {
+      for (const child of children) child.kill('SIGKILL');
+      await rm(directory, { recursive: true });
+    },
+  };
+};
+
+const configOver = (backendUrl: string): string =>
+  `incomingAuth: {type: anonymous}\nbackends: [{name: bench, url: "${backendUrl}", transport: streamable-http}]\n`;
+
+const urlFrom = async (output: NodeJS.ReadableStream): Promise<string> => {
+  for await (const line of createInterface(output)) {
+    const { url } = JSON.parse(line) as { url?: string };
+    if (url !== undefined) return url;
+  }
+  throw new Error('vmcp did not start');
+};
+
+/** The next message of a child; one that dies without it fails. */
+const heard = async (child: ChildProcess): Promise<unknown> => {
+  const done = new AbortController();
+  const { signal } = done;
+  const died = once(child, 'exit', { signal }).then(() => Promise.reject(new Error('the load generator has ended')));
+  try {
+    const [message] = (await Promise.race([once(child, 'message', { signal }), died])) as [unknown];
+    return message;
+  } finally {
+    done.abort();
+    died.catch(() => {});
+  }
+};
+
+/** User and system time of a process in microseconds; Linux counts in hundredths of a second. */
+export const cpuMicrosOf = async (pid: number): Promise<number> => {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+};
+
+const statusLine = async (pid: number, name: string): Promise<number> => {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1_024;
+};
+
+/** Resident bytes: now, and at most so far. */
+export const residentOf = (pid: number): Promise<number> => statusLine(pid, 'VmRSS');
+export const peakResidentOf = (pid: number): Promise<number> => statusLine(pid, 'VmHWM');
+
+export const requestsAt = async (backend: Started): Promise<number> =>
+  Number(await (await fetch(`${backend.url}/count`)).text());

@@ -1,0 +1,112 @@
+import { keyOf, mediansOf, type Path, type Sample, type Samples, type Scenario } from './paths.ts';
+import type { Lives, Memory } from './sessions.ts';
+
+export interface Measured {
+  readonly scenarios: readonly Scenario[];
+  readonly samples: Samples;
+  readonly lives: Lives;
+  readonly idleKb: number;
+  readonly warmKb: number;
+  readonly idleSessions: number;
+  readonly memory: Memory;
+}
+
+interface Target {
+  readonly what: string;
+  readonly wanted: string;
+  readonly measured: number;
+  readonly digits: number;
+  readonly isMet: boolean;
+}
+
+/** Markdown: every path and scenario, then what was aimed at. */
+export const reportOf = (measured: Measured): string =>
+  [pathTable(measured), '', targetTable(targetsOf(measured))].join('\n');
+
+const pathTable = ({ scenarios, samples }: Measured): string => {
+  const row = (scenario: Scenario, path: Path): string => {
+    const own = mediansOf(samples.get(keyOf(scenario, path)) ?? []);
+    const floor = floorOf(scenario, samples);
+    const cells = [
+      scenario.name,
+      scenario.clients,
+      path.name,
+      own.callsPerSecond.toFixed(0),
+      (own.callsPerSecond / floor.callsPerSecond).toFixed(2),
+      path.pid === undefined ? '–' : own.cpuMicros.toFixed(0),
+      own.p50.toFixed(2),
+      own.p99.toFixed(2),
+      own.backendPerCall.toFixed(4),
+    ];
+    return `| ${cells.join(' | ')} |`;
+  };
+  return [
+    '| what | clients | path | per second | × byte proxy | CPU µs each, of the hop | p50 ms | p99 ms | backend requests each |',
+    '|---|---|---|---|---|---|---|---|---|',
+    ...scenarios.flatMap((scenario) => scenario.paths.map((path) => row(scenario, path))),
+  ].join('\n');
+};
+
+const sampleOf = (scenario: Scenario | undefined, samples: Samples, name: Path['name']): Sample => {
+  const path = scenario?.paths.find((path) => path.name === name);
+  return mediansOf((scenario && path && samples.get(keyOf(scenario, path))) ?? []);
+};
+
+const floorOf = (scenario: Scenario | undefined, samples: Samples): Sample => sampleOf(scenario, samples, 'byte proxy');
+
+const targetTable = (targets: readonly Target[]): string =>
+  [
+    '| target | wanted | measured | |',
+    '|---|---|---|---|',
+    ...targets.map(
+      ({ what, wanted, measured, digits, isMet }) =>
+        `| ${what} | ${wanted} | ${measured.toFixed(digits)} | ${isMet ? 'met' : '**not met**'} |`,
+    ),
+  ].join('\n');
+
+const atLeast = (what: string, wanted: number, measured: number): Target => ({
+  what,
+  wanted: `≥ ${wanted}`,
+  measured,
+  digits: 2,
+  isMet: measured >= wanted,
+});
+
+const atMost = (what: string, wanted: number, measured: number, digits = 2): Target => ({
+  what,
+  wanted: `≤ ${wanted}`,
+  measured,
+  digits,
+  isMet: measured <= wanted,
+});
+
+const targetsOf = ({
+  scenarios,
+  samples,
+  lives,
+  idleKb,
+  warmKb,
+  idleSessions,
+  memory,
+}: Measured): readonly Target[] => {
+  const find = (name: string, clients: number): Scenario | undefined =>
+    scenarios.find((scenario) => scenario.name === name && scenario.clients === clients);
+  const ratio = (name: string, clients: number, of: keyof Sample, floor = find(name, clients)): number =>
+    sampleOf(find(name, clients), samples, 'vmcp')[of] / floorOf(floor, samples)[of];
+  return [
+    atLeast('1 KB calls/s, 50 clients, × byte proxy', 1, ratio('1 KB call', 50, 'callsPerSecond')),
+    atMost('p50 of 1 KB calls, 1 client, × byte proxy', 1.15, ratio('1 KB call', 1, 'p50')),
+    atMost('CPU per 1 KB call, 50 clients, × byte proxy', 1.2, ratio('1 KB call', 50, 'cpuMicros')),
+    atLeast('100 KB calls/s, 50 clients, × byte proxy', 0.85, ratio('100 KB call', 50, 'callsPerSecond')),
+    atLeast(
+      'lists of 200 tools/s, 50 clients, × 1 KB calls/s of the byte proxy',
+      0.6,
+      ratio('list of 200 tools', 50, 'callsPerSecond', find('1 KB call', 50)),
+    ),
+    atMost('backend requests per session of one call', 4, lives.backendRequests),
+    atMost(`KB per idle session (${idleSessions})`, 50, idleKb, 1),
+    atMost(`KB per idle session with a warm backend session (${idleSessions})`, 50, warmKb, 1),
+    atMost('peak RSS in MB, 50 clients, 100 KB', 250, memory.peakMb, 0),
+    atMost(`RSS after ${memory.calls} calls, × that after a quarter of them`, 1.1, memory.endMb / memory.quarterMb),
+  ];
+};
