@@ -8,6 +8,8 @@ import { freePortPair } from '../fixtures/ports.ts';
 export interface Peer {
   readonly url: string;
   readonly stop: () => Promise<void>;
+  /** The revisions that requests have named so far; only of servers in this process. */
+  readonly revisions?: ReadonlySet<string>;
 }
 
 /** The path of a program that a package brings. */
@@ -56,10 +58,14 @@ const takesConnections = (port: number): Promise<boolean> =>
 
 /** Serves what answers web-standard requests. */
 export const serveFetch = async (respond: (request: Request) => Promise<Response | null>): Promise<Peer> => {
-  const server = createServer((request, response) => void relay(respond, request, response));
+  const revisions = new Set<string>();
+  const server = createServer((request, response) => {
+    revisions.add(String(request.headers['mcp-protocol-version'] ?? ''));
+    void relay(respond, request, response);
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/mcp`, stop: () => stopServer(server) };
+  return { url: `http://127.0.0.1:${port}/mcp`, stop: () => stopServer(server), revisions };
 };
 
 const stopServer = (server: Server): Promise<void> =>

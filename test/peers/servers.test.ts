@@ -13,6 +13,8 @@ interface Row {
   readonly tool: string;
   readonly args: Record<string, unknown>;
   readonly says: RegExp;
+  /** The revision that calls have to be made in. */
+  readonly revision?: string;
   /** Why it does not work yet; a row that works has to lose this. */
   readonly waits?: string;
 }
@@ -26,12 +28,19 @@ const SSE = 'waits for backends of HTTP+SSE';
 const servers: Readonly<Record<string, Row>> = {
   'server-everything over Streamable HTTP': { start: () => startEverything('streamableHttp'), ...echo },
   'server-everything over HTTP+SSE': { start: () => startEverything('sse'), transport: 'sse', ...echo, waits: SSE },
-  'tmcp, of 2026-07-28 and before': { start: startTmcp, tool: 'greet', args: {}, says: /hello of tmcp/ },
+  'tmcp, of 2026-07-28 and before': {
+    start: startTmcp,
+    tool: 'greet',
+    args: {},
+    says: /hello of tmcp/,
+    revision: '2026-07-28',
+  },
   'mcp-lite, of 2025-03-26 and 2025-06-18': {
     start: startLite,
     tool: 'greet',
     args: { who: 'you' },
     says: /hello you of mcp-lite/,
+    revision: '2025-03-26',
   },
   'a stdio server behind mcp-proxy, 2026-07-28': { start: () => startThroughProxy('modern'), ...graph },
   'a stdio server behind mcp-proxy, up to 2025-11-25': { start: () => startThroughProxy('legacy'), ...graph },
@@ -54,7 +63,7 @@ const servers: Readonly<Record<string, Row>> = {
 };
 
 /** Lists the tools through a gateway of its own, and calls one. */
-const tryOut = async (peer: Peer, { transport, tool, args, says }: Row): Promise<void> => {
+const tryOut = async (peer: Peer, { transport, tool, args, says, revision }: Row): Promise<void> => {
   const running = await startRuntime(
     configFile({}, { backends: [{ name: 'peer', url: peer.url, transport: transport ?? 'streamable-http' }] }),
   );
@@ -66,6 +75,7 @@ const tryOut = async (peer: Peer, { transport, tool, args, says }: Row): Promise
     const { content, isError } = await client.callTool({ name: `peer_${tool}`, arguments: args });
     assert.match(JSON.stringify(content), says);
     assert.ok(!isError);
+    if (revision !== undefined) assert.ok(peer.revisions?.has(revision), [...(peer.revisions ?? [])].join());
   } finally {
     await client.close();
     await running.stop();
