@@ -15,6 +15,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Running } from '../../runtime/start.ts';
 import { type ConformanceServer, startConformanceServer } from '../fixtures/conformance/server.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
+import { covers } from '../requirements.ts';
 import { programOf } from './processes.ts';
 
 const inspector = programOf('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
@@ -143,6 +144,7 @@ describe('clients of others are served as they are', { concurrency: 3 }, () => {
     if (resource !== undefined) assert.match(resource, /the static text resource/);
   };
 
+  covers('endpoints.mcp.sse', 'endpoints.mcp.streamable-http');
   for (const [name, row] of Object.entries(clients)) {
     test(row.waits === undefined ? name : `${name}: ${row.waits}`, async () => {
       if (row.waits === undefined) await tryOut(row);

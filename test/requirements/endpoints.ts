@@ -13,5 +13,5 @@ export const endpoints = {
   'endpoints.protected-resource.served': later('authorization server', 'GET on the RFC 9728 well-known path returns the protected-resource metadata.'),
   'endpoints.protected-resource.authorization-server': later('authorization server', 'The protected-resource metadata names the authorization server that applies.'),
   'endpoints.mcp.streamable-http': proven('The aggregated MCP endpoint is reachable over `streamable-http`.'),
-  'endpoints.mcp.sse': later('data plane', 'The aggregated MCP endpoint is reachable over `sse`.'),
+  'endpoints.mcp.sse': proven('The aggregated MCP endpoint is reachable over `sse`.'),
 };
