@@ -7,6 +7,7 @@ import type { Running } from '../../../runtime/start.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { INITIALIZE, post } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
+import { covers } from '../../requirements.ts';
 
 let backend: FixtureBackend;
 let running: Running;
@@ -24,6 +25,7 @@ afterEach(async () => {
   await backend.close();
 });
 
+covers('endpoints.mcp.sse');
 describe('a client of HTTP+SSE', () => {
   test('lists and calls tools', async () => {
     await client.connect(new SSEClientTransport(url));
