@@ -75,7 +75,9 @@ const run = promisify(execFile);
 const withInspector = async (url: string, home: string, era: 'legacy' | 'auto' | 'modern'): Promise<Seen> => {
   const ask = async (...args: readonly string[]): Promise<string> => {
     const all = ['--cli', '--transport', 'http', '--server-url', url, '--protocol-era', era, '--quiet', ...args];
-    return (await run(process.execPath, [inspector, ...all], { env: { ...process.env, HOME: home } })).stdout;
+    // Two of them at once must not share their files.
+    const env = { ...process.env, HOME: await mkdtemp(join(home, 'inspector-')) };
+    return (await run(process.execPath, [inspector, ...all], { env })).stdout;
   };
   const [tools, answer] = await Promise.all([
     ask('--method', 'tools/list'),
