@@ -20,6 +20,7 @@ import {
   failureOnWire,
   hostCheck,
   legacyEra,
+  Listeners,
   listChangedNotifications,
   managementServer,
   mcpEndpoint,
@@ -101,10 +102,11 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const settings = () => offerSettingsOf(config.current());
   const offer: Offer = makeOffer({ settings, backends: seen, settled: (timeoutMs) => backends.settled(timeoutMs) });
   const { sessions, connections } = clientsOf({ config, backends, log, phase }, deps);
-  tellOfLists(offer, sessions);
+  const listeners = listenersOf(offer, backends);
+  tellOfLists(offer, sessions, listeners);
   let hosts = hostCheck(hostRulesOf(config.current()));
   const handle = pipeline(
-    stagesOf({ eras: erasOf(config, { sessions, connections, offer, phase }), backends, offer, log }),
+    stagesOf({ eras: erasOf(config, { sessions, connections, listeners, offer, phase }), backends, offer, log }),
   );
   const endpoint = endpointOf({ hosts: () => hosts, handle, sessions, connections, answers, log, phase }, deps);
   const prepare = (newer: Config): (() => void) => {
@@ -158,8 +160,23 @@ const clientsOf = (
   return { sessions, connections: new SseConnections({ newId: deps.newSessionId, endSession, limit }) };
 };
 
-const tellOfLists = (offer: Offer, sessions: Parts['sessions']): void =>
+const listenersOf = (offer: Offer, backends: BackendSet): Listeners =>
+  new Listeners({
+    limit: LIMITS.listeners,
+    watchResource: async (uri, caller, onUpdated) => {
+      try {
+        const target = await offer.lookUp({ names: 'resource', name: uri, caller });
+        return backends.watch(target, { uri, caller }, onUpdated);
+      } catch {
+        // Nobody owns it, or not now: it is not acknowledged.
+        return undefined;
+      }
+    },
+  });
+
+const tellOfLists = (offer: Offer, sessions: Parts['sessions'], listeners: Listeners): void =>
   void offer.onListsChanged((kinds) => {
+    listeners.listsChanged(kinds);
     for (const notification of listChangedNotifications(kinds)) sessions.notifyAll(notification);
   });
 
@@ -181,11 +198,12 @@ const endpointOf = ({ sessions, log, phase, ...parts }: EndpointParts, deps: Ass
 interface EraParts {
   readonly sessions: Parts['sessions'];
   readonly connections: SseConnections;
+  readonly listeners: Listeners;
   readonly offer: Offer;
   readonly phase: Phase;
 }
 
-const erasOf = (config: LiveConfig, { sessions, connections, offer, phase }: EraParts): Eras => {
+const erasOf = (config: LiveConfig, { sessions, connections, listeners, offer, phase }: EraParts): Eras => {
   const common = {
     introduce: () => ({
       serverInfo: { name: config.current().name, version: VERSION },
@@ -197,7 +215,7 @@ const erasOf = (config: LiveConfig, { sessions, connections, offer, phase }: Era
   };
   return {
     legacy: legacyEra({ ...common, sessions, connections }),
-    modern: modernEra({ ...common, areListsShared: () => true, borrowLinks }),
+    modern: modernEra({ ...common, listeners, areListsShared: () => true, borrowLinks }),
   };
 };
 

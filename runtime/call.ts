@@ -144,6 +144,8 @@ export interface WholeReply {
 export interface StreamReply {
   readonly kind: 'stream';
   readonly headers?: readonly string[];
+  /** The last message, when it is we who end the stream. */
+  readonly farewell?: Buffer;
   readonly open: (stream: OpenStream) => void;
 }
 

@@ -7,6 +7,8 @@ export const LIMITS = Object.freeze({
   callsPerSession: 32,
   /** Streams of clients of 2024-11-05. */
   sseConnections: 1_024,
+  /** Streams of `subscriptions/listen`. */
+  listeners: 4_096,
   /** Streams that one session opens with GET. */
   streamsPerSession: 4,
   /** Questions to one client that wait for its answer. */

@@ -39,6 +39,13 @@ export class BackendSet {
   /** How the backend of a call is told who is calling. */
   readonly prove = (caller: Caller, target: Target): ((next: Fetch) => Fetch) => this.#served(target).prove(caller);
 
+  /** Hears of updates of a resource until the returned function is called. */
+  readonly watch = (
+    target: Target,
+    { uri, caller }: { uri: string; caller: Caller },
+    onUpdated: () => void,
+  ): (() => void) => this.#served(target).watch(uri, caller, onUpdated);
+
   /** In the order they were wanted. */
   all(): readonly Backend[] {
     return [...this.#backends.values()];

@@ -10,6 +10,8 @@ import { probeEra } from './era-probe.ts';
 import { callModern } from './modern-call.ts';
 import { modernListLink, ModernLink } from './modern-link.ts';
 import { legacyRequest } from './request-edits.ts';
+import { listenToModern, subscribe, updatedUri, watcher, type ModernListening } from './resource-watch.ts';
+import { emptyResponse } from './small-messages.ts';
 import { BackendSession } from './session.ts';
 import type { LinkMemory } from './session-memory.ts';
 
@@ -64,6 +66,7 @@ export class Backend {
   #isProbed = false;
   #modern: ModernLink | undefined;
   #listSession: BackendSession | undefined;
+  #stopListening: (() => void) | undefined;
   readonly #sessions = new Set<BackendSession>();
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
@@ -160,8 +163,35 @@ export class Backend {
     const settings = { backend: this.name, path: pathname + search, clientInfo };
     const probed = await probeEra(settings, this.prove(PROBE)(this.#control), clock);
     this.#isProbed = probed.era !== 'undecided';
-    if (probed.era === 'legacy') this.#modern = undefined;
-    if (probed.era === 'modern') this.#modern = new ModernLink({ ...settings, ...probed }, clock);
+    if (probed.era === 'undecided') return;
+    this.#stopListening?.();
+    this.#stopListening = undefined;
+    this.#modern = probed.era === 'modern' ? new ModernLink({ ...settings, ...probed }, clock) : undefined;
+    if (probed.era === 'modern' && probed.capabilities.listChanged && !this.#isRetired)
+      this.#stopListening = this.#listenToModern(PROBE, {
+        filter: '{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}',
+        onListChanged: () => this.#catalogue.noteChange(),
+      });
+  }
+
+  #listenToModern(caller: Caller, what: Pick<ModernListening, 'filter' | 'onListChanged' | 'notify'>): () => void {
+    const { clientInfo, clock, random } = this.#deps;
+    const { pathname, search } = new URL(this.settings.url);
+    const fetch = this.fetchFor(caller);
+    return listenToModern({ backend: this.name, path: pathname + search, clock, random, clientInfo, fetch, ...what });
+  }
+
+  /** Hears of updates of a resource until the returned function is called. */
+  watch(uri: string, caller: Caller, onUpdated: () => void): () => void {
+    if (this.#modern)
+      return this.#listenToModern(caller, {
+        filter: JSON.stringify({ resourceSubscriptions: [uri] }),
+        notify: (notification) => {
+          if (updatedUri(notification) === uri) onUpdated();
+        },
+      });
+    const session = this.openSession({ client: watcher(uri, onUpdated) });
+    return subscribe(session, { uri, fetch: this.fetchFor(caller), silenceMs: this.#tuning.silenceMs });
   }
 
   /** Sends the call over the caller's own session under the tool's own name; exactly one request when the session is warm. */
@@ -196,6 +226,11 @@ export class Backend {
     call: Call,
     { ownName, fetch }: { readonly ownName: Buffer; readonly fetch: Fetch },
   ): Promise<Buffer> {
+    // A client of an earlier revision subscribes; here one listens.
+    if (call.method === 'resources/subscribe' || call.method === 'resources/unsubscribe') {
+      call.links.watch(this, call);
+      return Promise.resolve(emptyResponse(call.request.id));
+    }
     return callModern(call, ownName, {
       backend: this.name,
       link,
@@ -210,6 +245,7 @@ export class Backend {
   async retire(): Promise<void> {
     this.#catalogue.stop();
     this.#isRetired = true;
+    this.#stopListening?.();
     this.#listShare.release();
     await Promise.allSettled([...this.#sessions].map((session) => session.close()));
     await this.#connection.close();
@@ -218,6 +254,7 @@ export class Backend {
   /** Breaks off whatever is still under way. */
   async destroy(): Promise<void> {
     this.#catalogue.stop();
+    this.#stopListening?.();
     await this.#connection.destroy();
   }
 }

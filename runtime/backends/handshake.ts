@@ -39,6 +39,13 @@ const ID = Buffer.from('"vmcp-initialize"');
 const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
 export const BASE_HEADERS = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream'];
 
+/** Of the GET that opens the session's stream. */
+export const streamHeaders = ({ headers }: OpenSession): readonly string[] => [
+  ...headers.slice(BASE_HEADERS.length),
+  'accept',
+  'text/event-stream',
+];
+
 /** `initialize` and `notifications/initialized`. Follows redirects that keep method and origin, as servers send for a missing slash. */
 export const handshake = async (
   settings: SessionSettings,

@@ -1,8 +1,7 @@
 import type { SessionClient } from '../call.ts';
 import { backoffMs, sleep, type Clock } from '../clock.ts';
-import type { Attention, Fetch } from '../outgoing/index.ts';
+import type { Attention, BackendRequest, Fetch } from '../outgoing/index.ts';
 import { StreamEndedError } from './connection.ts';
-import type { OpenSession } from './handshake.ts';
 import { readServerMessage, type ServerMessage } from './server-message.ts';
 import { ServerRequests } from './server-requests.ts';
 import { isWantedLog } from './small-messages.ts';
@@ -12,7 +11,8 @@ export interface ServerStreamDeps {
   readonly clock: Clock;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
-  readonly open: OpenSession;
+  /** What opens the stream. */
+  readonly request: Pick<BackendRequest, 'method' | 'path' | 'headers' | 'body'>;
   readonly fetch: Fetch;
   /** Whom the session is for. */
   readonly client: Pick<SessionClient, 'notify' | 'ask' | 'logLevel'>;
@@ -78,7 +78,7 @@ export class ServerStream {
   }
 
   async #connect(): Promise<'refused' | 'ended' | 'failed'> {
-    const { open, fetch } = this.#deps;
+    const { request, fetch } = this.#deps;
     const attention: Attention = {
       heard: () => {},
       pause: () => () => {},
@@ -88,10 +88,7 @@ export class ServerStream {
     };
     try {
       const { status } = await fetch({
-        method: 'GET',
-        path: open.path,
-        headers: [...open.headers.slice(GET_FROM), ...GET_HEADERS],
-        body: undefined,
+        ...request,
         attention,
         onMessage: this.#hear,
         lane: 'stream',
@@ -116,7 +113,3 @@ export class ServerStream {
     if (RELAYED.has(message.method) && isWantedLog(bytes, message, client.logLevel)) client.notify(bytes);
   }
 }
-
-/** The headers of a session begin with `content-type` and `accept`, which are a POST's. */
-const GET_FROM = 4;
-const GET_HEADERS = ['accept', 'text/event-stream'];

@@ -1,14 +1,21 @@
-import type { Caller, SessionClient } from '../call.ts';
+import type { Call, Caller, SessionClient } from '../call.ts';
+import { VmcpError } from '../errors.ts';
 import type { SavedBackendSession } from '../store/index.ts';
 import type { Backend } from './backend.ts';
 import type { BackendSession, Parting } from './session.ts';
 import type { LinkMemory } from './session-memory.ts';
+import { resourceUpdated } from './small-messages.ts';
+
+/** Subscriptions of one client session that the gateway keeps itself. */
+const MAX_WATCHES = 64;
 
 /** The warm backend sessions of one client session: at most one per backend, opened when first needed. */
 export class SessionLinks {
   readonly #sessions = new Map<Backend, BackendSession>();
   readonly #client: SessionClient | undefined;
   readonly #memory: LinkMemory | undefined;
+  /** How to end each subscription that is kept here. */
+  readonly #watches = new Map<string, () => void>();
   #parting: Parting | undefined;
 
   /** Without a client there is nobody whom a backend could ask or tell something; without a memory no replica but this one. */
@@ -38,6 +45,22 @@ export class SessionLinks {
     this.to(backend).adopt(saved, backend.fetchFor(caller), how);
   }
 
+  /** Subscribes to a resource of a backend that one listens to, or ends that (`resources/subscribe`, `resources/unsubscribe`). */
+  watch(backend: Backend, { method, name: uri, caller }: Pick<Call, 'method' | 'name' | 'caller'>): void {
+    const key = `${backend.name} ${uri}`;
+    const stop = this.#watches.get(key);
+    if (method === 'resources/unsubscribe') {
+      stop?.();
+      this.#watches.delete(key);
+    } else if (!stop && !this.#parting) {
+      if (this.#watches.size >= MAX_WATCHES) throw new VmcpError('busy', 'this session has too many subscriptions');
+      this.#watches.set(
+        key,
+        backend.watch(uri, caller, () => this.#client?.notify(resourceUpdated(uri))),
+      );
+    }
+  }
+
   /** The client has opened a stream of its own. */
   listen(): void {
     for (const session of this.#sessions.values()) session.listen();
@@ -55,6 +78,8 @@ export class SessionLinks {
   /** Ends the backend sessions after their calls, or leaves them to other replicas. Never throws. */
   async close(parting: Parting = 'end'): Promise<void> {
     this.#parting ??= parting;
+    for (const stop of this.#watches.values()) stop();
+    this.#watches.clear();
     await Promise.all([...this.#sessions.values()].map((session) => session.close(parting)));
   }
 }

@@ -5,7 +5,7 @@ import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { SavedBackendSession } from '../store/index.ts';
 import { answerIn } from './session-answer.ts';
 import { CallStream, nobody, type HeardBy } from './call-stream.ts';
-import { canBeAsked, handshake, type OpenSession } from './handshake.ts';
+import { canBeAsked, handshake, streamHeaders, type OpenSession } from './handshake.ts';
 import { patiently } from './patience.ts';
 import { keptOf, type LinkMemory, resumed } from './session-memory.ts';
 import { isAnswerTo } from './server-message.ts';
@@ -196,7 +196,7 @@ export class BackendSession {
       backend,
       clock: this.#clock,
       random,
-      open,
+      request: { method: 'GET', path: open.path, headers: streamHeaders(open), body: undefined },
       fetch,
       onListChanged,
       client: client ?? nobody,

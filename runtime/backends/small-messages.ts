@@ -13,6 +13,13 @@ export const cancelledNotification = (id: Buffer, reason: string): Buffer =>
     Buffer.from(`,"reason":${JSON.stringify(reason)}}}`),
   ]);
 
+export const emptyResponse = (id: Buffer): Buffer =>
+  Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":'), id, Buffer.from(',"result":{}}')]);
+
+/** `notifications/resources/updated` as revisions before 2026-07-28 have it. */
+export const resourceUpdated = (uri: string): Buffer =>
+  Buffer.from(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":${JSON.stringify(uri)}}}`);
+
 /** `logging/setLevel`; its answer is of no interest. */
 export const setLevelRequest = (level: string): Buffer =>
   Buffer.from(

@@ -80,7 +80,7 @@ export class HttpExchange implements Inbound {
   }
 
   /** Begins a stream that is an answer by itself; `onClosed` runs once it has ended. */
-  stream({ headers = [], open }: StreamReply, onClosed: () => void): OpenStream {
+  stream({ headers = [], open, farewell }: StreamReply, onClosed: () => void): OpenStream {
     this.#startStream(headers);
     const response = this.#response;
     response.on('close', onClosed);
@@ -89,7 +89,7 @@ export class HttpExchange implements Inbound {
       end: () => {
         if (this.#isAnswered) return;
         this.#isAnswered = true;
-        this.#endStream(undefined);
+        this.#endStream(farewell);
       },
       onClosed: (run) => void response.on('close', run),
     };

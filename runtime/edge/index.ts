@@ -2,6 +2,7 @@ export { type Endpoint, type EndpointDeps, mcpEndpoint } from './endpoint.ts';
 export { type Eras, parseByEra } from './era.ts';
 export { hostCheck, type HostCheck, type HostRules } from './hosts.ts';
 export { legacyEra } from './legacy.ts';
+export { Listeners } from './listen.ts';
 export { listChangedNotifications } from './list-changed.ts';
 export { managementServer } from './management-server.ts';
 export { modernEra, type ModernDeps } from './modern.ts';

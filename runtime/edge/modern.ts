@@ -9,6 +9,7 @@ import { isLogLevel } from '../log-levels.ts';
 import { canAnswer } from './client-capabilities.ts';
 import type { Envelope } from './envelope.ts';
 import type { Era } from './era.ts';
+import type { Listeners } from './listen.ts';
 import { checkMcpHeaders } from './mcp-headers.ts';
 import { modernResponse, modernResult } from './modern-result.ts';
 import { LEGACY_REVISIONS, MODERN_REVISION } from './revisions.ts';
@@ -25,6 +26,8 @@ export interface ModernDeps {
   readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
   /** Whether every caller is given the same lists. */
   readonly areListsShared: () => boolean;
+  /** Who listens. */
+  readonly listeners: Pick<Listeners, 'open'>;
   /** Backend sessions for one call of this caller, who has no session of its own. */
   readonly borrowLinks: (caller: Caller) => { readonly links: SessionLinks; readonly giveBack: () => void };
   /** Whether a client may send the header of an older revision than its body names. */
@@ -112,6 +115,10 @@ const nameIn = ({ body, name, uri, method }: Envelope, named: Routed | undefined
 const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, caller, id }: Arrival): Message => {
   const local = (make: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, answer: make });
   if (envelope.method === 'server/discover') return local(() => answer(id, discover(deps)));
+  if (envelope.method === 'subscriptions/listen') {
+    const serverInfo = JSON.stringify(deps.introduce().serverInfo);
+    return local(() => deps.listeners.open(envelope, id, { caller, serverInfo }));
+  }
   const kind = listAskedFor(envelope.method);
   if (!kind) throw new VmcpError('no_such_method', 'method not found');
   return local(async () => answer(id, pages(await deps.list(kind, cursorOf(envelope), caller))));
