@@ -37,6 +37,7 @@ test('a backend killed in the middle of a call fails that call, which nobody rep
   const second = await startMortal(port, 'answer');
   t.after(second.kill);
   assert.deepEqual(outcomeOf(await session.call('mortal_echo')), { text: 'echo {}' });
+  await until(() => second.executions() > 0, 2_000);
   // Only the newer call: that of before may have been executed.
   assert.deepEqual([first.executions(), second.executions()], [1, 1]);
 });

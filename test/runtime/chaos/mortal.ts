@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export interface Mortal {
   /** Resolves with the next call that reaches it; it was executed then. */
   readonly called: () => Promise<void>;
-  /** Calls that have reached it. */
+  /** Calls that it has begun to execute, as far as it is known here yet. */
   readonly executions: () => number;
   /** SIGKILL: nothing is answered, nothing is closed properly. */
   readonly kill: () => Promise<void>;
