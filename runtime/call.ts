@@ -32,6 +32,27 @@ export interface Inbound {
   readonly send: (message: Buffer) => boolean;
   /** Runs once when the client goes away before it has its answer. In 2026-07-28 that is a cancellation, before it is not. */
   readonly onGone: (run: () => void) => void;
+  /** From now on the stream outlives its connection. Absent where the answer is no stream of its own. */
+  readonly record?: (stream: StreamRecord) => void;
+}
+
+/** A stream that its client may go on with on another connection. */
+export interface StreamRecord {
+  /** Whether anything was sent on it. */
+  readonly isBegun: boolean;
+  /** The first connection. */
+  readonly begin: (sink: EventSink) => void;
+  /** The connection is lost, unless another one has taken its place. */
+  readonly lose: (sink: EventSink) => void;
+  readonly send: (data: Buffer) => boolean;
+  readonly finish: (last: Buffer | undefined) => void;
+}
+
+/** Where the events of a stream go as they come. */
+export interface EventSink {
+  /** False when nobody takes them any more. */
+  readonly send: (data: Buffer, id: string) => boolean;
+  readonly end: () => void;
 }
 
 /** What a request turns out to be once its envelope is read. */
@@ -71,6 +92,8 @@ export interface Call {
   /** Aborted when the client cancels the call or the runtime stops; the reason is a VmcpError. */
   readonly signal: AbortSignal;
   readonly client: CallClient;
+  /** Headers that may repeat arguments, to be compared with them; absent in revisions before 2026-07-28. */
+  readonly headers?: IncomingHttpHeaders;
 }
 
 /** A JSON-RPC request as the client wrote it. */
@@ -151,7 +174,7 @@ export interface StreamReply {
 
 export interface OpenStream {
   /** One event of type `message`, or of another. False when nobody takes it any more. */
-  readonly send: (data: Buffer, event?: string) => boolean;
+  readonly send: (data: Buffer, event?: string, id?: string) => boolean;
   /** Ends the stream. */
   readonly end: () => void;
   /** Runs once the stream has ended, whoever ended it. */

@@ -7,7 +7,10 @@ import { connectStrategy, type Fetch, type Prove } from '../outgoing/index.ts';
 import { Catalogue, type CatalogueState, type ListLink } from './catalogue.ts';
 import { openConnection, type Connection, type ConnectionLimits } from './connection.ts';
 import { probeEra } from './era-probe.ts';
-import { callModern } from './modern-call.ts';
+import { argumentsOf, callModern } from './modern-call.ts';
+import { checkParamHeaders } from './param-headers.ts';
+import { readString } from '../json-bytes.ts';
+import type { ListedItem } from '../listed.ts';
 import { modernListLink, ModernLink } from './modern-link.ts';
 import { legacyRequest } from './request-edits.ts';
 import { listenToModern, subscribe, updatedUri, watcher, type ModernListening } from './resource-watch.ts';
@@ -196,6 +199,7 @@ export class Backend {
 
   /** Sends the call over the caller's own session under the tool's own name; exactly one request when the session is warm. */
   async call(call: Call, ownName: Buffer, prove: (next: Fetch) => Fetch): Promise<Reply> {
+    this.#checkHeaders(call, ownName);
     try {
       const fetch = prove(this.#connection.fetch);
       const body = await (this.#modern
@@ -237,9 +241,19 @@ export class Backend {
       clientInfo: JSON.stringify(this.#deps.clientInfo),
       silenceMs: this.#tuning.silenceMs,
       fetch,
-      tool: (name) => this.state.lists?.tools.find(({ key }) => key === name),
+      tool: this.#listedTool,
     });
   }
+
+  /** Others on the way may have judged the call by headers that repeat its arguments. */
+  #checkHeaders(call: Call, ownName: Buffer): void {
+    if (!call.headers || call.method !== 'tools/call') return;
+    const tool = this.#listedTool(readString(ownName, { start: 0, end: ownName.length }));
+    if (tool) checkParamHeaders(tool, () => argumentsOf(call), call.headers);
+  }
+
+  readonly #listedTool = (name: string): ListedItem | undefined =>
+    this.state.lists?.tools.find(({ key }) => key === name);
 
   /** Ends every session after its calls, then the connections. */
   async retire(): Promise<void> {

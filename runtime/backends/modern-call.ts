@@ -52,7 +52,8 @@ const senderOf = (call: Call, ownName: Buffer, { link, silenceMs, fetch, tool }:
 /** Methods with a `Mcp-Name`. */
 const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
-const argumentsOf = ({ request: { bytes, params } }: Call): Buffer | undefined => {
+/** JSON text of `params.arguments`. */
+export const argumentsOf = ({ request: { bytes, params } }: Call): Buffer | undefined => {
   const span = params && memberAt(bytes, params.start, 'arguments');
   return span && bytes.subarray(span.start, span.end);
 };

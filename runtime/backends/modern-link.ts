@@ -5,7 +5,7 @@ import { replacedMember, withMembers } from '../json-members.ts';
 import type { ListLink } from './catalogue.ts';
 import type { BackendCapabilities } from './handshake.ts';
 import { reservedMembers } from './request-edits.ts';
-import { encodedHeader } from './mcp-header-text.ts';
+import { encodedHeader } from '../mcp-header-text.ts';
 import { patiently } from './patience.ts';
 import { answerIn } from './session-answer.ts';
 import type { BackendCall } from './session.ts';

@@ -1,5 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { VmcpError } from '../errors.ts';
 import type { ListedItem } from '../listed.ts';
-import { encodedHeader } from './mcp-header-text.ts';
+import { decodedHeader, encodedHeader } from '../mcp-header-text.ts';
 
 /** An argument that a tool wants repeated in a header: the way to it through the arguments, and the header. */
 interface ParamHeader {
@@ -10,20 +12,39 @@ interface ParamHeader {
 /** Read once for each tool as it was listed. */
 const known = new WeakMap<ListedItem, readonly ParamHeader[]>();
 
+type Arguments = () => Buffer | undefined;
+
 /** `Mcp-Param-*` for a call of this tool, names and values in turn (MCP 2026-07-28, "Custom Headers from Tool Parameters"). */
-export const paramHeaders = (tool: ListedItem, argumentsText: () => Buffer | undefined): readonly string[] => {
+export const paramHeaders = (tool: ListedItem, argumentsText: Arguments): readonly string[] =>
+  repeated(tool, argumentsText).flatMap(({ header, value }) =>
+    value === undefined ? [] : [header, encodedHeader(value)],
+  );
+
+/** Throws `header_mismatch` when a client's `Mcp-Param-*` are not what its arguments say. */
+export const checkParamHeaders = (tool: ListedItem, argumentsText: Arguments, headers: IncomingHttpHeaders): void => {
+  for (const { header, value } of repeated(tool, argumentsText)) {
+    if (decodedHeader(headers[header]) !== value)
+      throw new VmcpError('header_mismatch', `the header ${header} does not match the arguments`);
+  }
+};
+
+/** Each header that the tool wants, and the argument in it; undefined when the call has none. */
+const repeated = (
+  tool: ListedItem,
+  argumentsText: Arguments,
+): readonly { readonly header: string; readonly value: string | undefined }[] => {
   let wanted = known.get(tool);
   if (!wanted) known.set(tool, (wanted = annotated(tool)));
   if (wanted.length === 0) return [];
   const text = argumentsText();
   const values: unknown = text ? JSON.parse(text.toString()) : {};
-  return wanted.flatMap(({ path, header }) => {
+  return wanted.map(({ path, header }) => {
     const value = path.reduce<unknown>(
       (at, key) => (isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined),
       values,
     );
     const isPrimitive = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-    return isPrimitive ? [`mcp-param-${header.toLowerCase()}`, encodedHeader(String(value))] : [];
+    return { header: `mcp-param-${header.toLowerCase()}`, value: isPrimitive ? String(value) : undefined };
   });
 };
 

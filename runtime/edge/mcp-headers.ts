@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { VmcpError } from '../errors.ts';
+import { decodedHeader } from '../mcp-header-text.ts';
 
 /** MCP 2026-07-28, "Standard Request Headers": what the headers must repeat of the body. */
 export interface NamedInBody {
@@ -20,20 +21,11 @@ export const checkMcpHeaders = (headers: IncomingHttpHeaders, body: NamedInBody,
   const isTolerated = tolerance.olderRevision && typeof revision === 'string' && revision < body.revision;
   if (!isTolerated) expect('MCP-Protocol-Version', revision, body.revision);
   expect('Mcp-Method', headers['mcp-method'], body.method);
-  if (body.name !== undefined) expect('Mcp-Name', decoded(headers['mcp-name']), body.name);
+  if (body.name !== undefined) expect('Mcp-Name', decodedHeader(headers['mcp-name']), body.name);
 };
 
 const expect = (header: string, value: string | string[] | undefined, wanted: string): void => {
   if (value === wanted) return;
   const what = value === undefined ? 'is missing' : 'does not match the body';
   throw new VmcpError('header_mismatch', `the header ${header} ${what}`);
-};
-
-const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
-
-/** What cannot stand in a header as it is comes in Base64, marked as such. */
-const decoded = (value: string | string[] | undefined): string | undefined => {
-  if (typeof value !== 'string') return undefined;
-  const text = ENCODED.exec(value)?.[1];
-  return text === undefined ? value.trim() : Buffer.from(text, 'base64').toString();
 };

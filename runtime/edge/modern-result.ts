@@ -11,14 +11,27 @@ export interface ModernMembers {
 
 /**
  * A JSON-RPC response as 2026-07-28 has it: the result says what kind it is and whose, and how long it may be kept. Everything else is
- * as the backend wrote it. Errors stay as they are.
+ * as the backend wrote it.
  */
 export const modernResponse = (response: Buffer, members: ModernMembers): Buffer => {
   const span = memberAt(response, skipSpace(response, 0), 'result');
-  if (!span || !isObject(response, span.start)) return response;
+  if (!span || !isObject(response, span.start)) return modernError(response);
   const result = modernResult(response.subarray(span.start, span.end), members);
   return Buffer.concat([response.subarray(0, span.start), result, response.subarray(span.end)]);
 };
+
+/** Codes of earlier revisions that this one has others for (MCP 2026-07-28, "Error Codes"). */
+const REPLACED: ReadonlyMap<string, string> = new Map([
+  ['-32002', '-32602'],
+  ['-32042', '-32603'],
+]);
+
+const modernError = (response: Buffer): Buffer =>
+  replacedMember(response, 'error', (error) =>
+    isObject(error, 0)
+      ? replacedMember(error, 'code', (code) => Buffer.from(REPLACED.get(code.toString()) ?? code))
+      : error,
+  );
 
 /** The same for the JSON text of a result alone. */
 export const modernResult = (result: Buffer, { serverInfo, caching }: ModernMembers): Buffer => {

@@ -45,17 +45,12 @@ export const modernEra = (deps: ModernDeps): Era => {
     parse: (envelope, request, caller) => {
       if (envelope.kind === 'response')
         throw new VmcpError('not_json_rpc', 'a response to nothing: this revision has no requests to clients');
-      const client = declared(envelope);
+      const revision = revisionIn(envelope);
       const named = envelope.id && SERVED.has(envelope.method) ? routed(envelope) : undefined;
-      checkMcpHeaders(
-        request.headers,
-        {
-          revision: client.revision,
-          method: envelope.method,
-          name: WITH_NAME.has(envelope.method) ? nameIn(envelope, named) : undefined,
-        },
-        { olderRevision: deps.toleratesHeaders() },
-      );
+      const name = WITH_NAME.has(envelope.method) ? nameIn(envelope, named) : undefined;
+      const tolerance = { olderRevision: deps.toleratesHeaders() };
+      checkMcpHeaders(request.headers, { revision, method: envelope.method, name }, tolerance);
+      const client = declared(envelope, revision);
       const { id } = envelope;
       if (!id) return { kind: 'local', id, answer: () => ({ kind: 'whole', status: 202 }) };
       if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
@@ -71,7 +66,6 @@ const WITH_NAME: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 're
 
 /** What a request says of its client. */
 interface DeclaredClient {
-  readonly revision: string;
   /** JSON text. */
   readonly capabilities: Buffer;
   readonly logLevel: string | undefined;
@@ -85,11 +79,15 @@ interface Arrival {
   readonly id: Buffer;
 }
 
-/** Throws `invalid_request` and `unsupported_revision`. */
-const declared = ({ body, reserved }: Envelope): DeclaredClient => {
-  const { protocolVersion, clientCapabilities, logLevel } = reserved;
-  const revision = textAt(body, protocolVersion);
+const revisionIn = ({ body, reserved }: Envelope): string => {
+  const revision = textAt(body, reserved.protocolVersion);
   if (revision === undefined) throw missing('protocolVersion', 'a string');
+  return revision;
+};
+
+/** Throws `invalid_request` and `unsupported_revision`. */
+const declared = ({ body, reserved }: Envelope, revision: string): DeclaredClient => {
+  const { clientCapabilities, logLevel } = reserved;
   if (revision !== MODERN_REVISION)
     throw new VmcpError('unsupported_revision', `revision ${revision.slice(0, 32)} is not served in this form`, {
       data: { supported: [MODERN_REVISION, ...LEGACY_REVISIONS.toReversed()], requested: revision.slice(0, 32) },
@@ -100,7 +98,7 @@ const declared = ({ body, reserved }: Envelope): DeclaredClient => {
   if (capabilities.length > LIMITS.clientCapabilitiesBytes) throw missing('clientCapabilities', 'shorter');
   const level = textAt(body, logLevel);
   if (logLevel && !isLogLevel(level)) throw missing('logLevel', 'a severity');
-  return { revision, capabilities, logLevel: level };
+  return { capabilities, logLevel: level };
 };
 
 const missing = (key: string, wanted: string): VmcpError =>
@@ -169,6 +167,7 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
     request: { bytes: body, id, target: named.target, params, meta },
     links,
     signal: controller.signal,
+    headers: request.headers,
     client: clientOf(request, client, controller),
   };
   const { serverInfo } = deps.introduce();

@@ -1,8 +1,5 @@
 import { describeCell } from './cells.ts';
 
-const MODERN_EDGE = 'waits for the whole of 2026-07-28 at the endpoint';
-const LISTEN = 'waits for subscriptions/listen';
-
 /** Not ours: what such a server would have to do cannot be done in its place. */
 const ROUNDS =
   'a server up to 2025-11-25 asks in the middle of a call; only a server that can end the call and be called again could ask a client of 2026-07-28';
@@ -13,16 +10,9 @@ await describeCell({
   client: '2026-07-28',
   backend: 'legacy',
   except: {
-    'server-stateless:sep-2575-http-server-header-mismatch-400': MODERN_EDGE,
     'server-stateless:sep-2575-server-rejects-undeclared-capability': REFUSES,
     'server-stateless:sep-2575-missing-capability-http-400': REFUSES,
     'server-stateless:sep-2575-http-server-no-independent-requests-on-stream': REFUSES,
-    'server-stateless:sep-2575-server-sends-subscription-ack': LISTEN,
-    'server-stateless:sep-2575-server-tags-subscription-id': LISTEN,
-    'server-stateless:sep-2575-server-honors-notification-filter': LISTEN,
-    'server-stateless:sep-2575-server-sends-prompts-list-changed-on-subscription': LISTEN,
-    'server-stateless:sep-2575-server-sends-tools-list-changed-on-subscription': LISTEN,
-    'sep-2164-resource-not-found': MODERN_EDGE,
     'input-required-result-basic-elicitation': ROUNDS,
     'input-required-result-basic-sampling': ROUNDS,
     'input-required-result-basic-list-roots': ROUNDS,
@@ -44,6 +34,5 @@ await describeCell({
     'tasks-dispatch-and-envelope': TASKS,
     'tasks-required-task-error': TASKS,
     'tasks-mrtr-composition': TASKS,
-    'http-custom-header-server-validation': MODERN_EDGE,
   },
 });

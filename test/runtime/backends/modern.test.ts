@@ -47,7 +47,7 @@ const on = ({ recorded: { method } }: Exchange): Behaviour => {
     return answerJson('{"resultType":"complete","resources":[{"uri":"a://1","name":"1"}]}');
   if (method === 'tools/call') return (answers.length > 1 ? answers.shift() : answers[0]) ?? answerJson(DONE);
   if (method === 'subscriptions/listen')
-    return ({ response }) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    return ({ response }) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
   return method === 'resources/templates/list'
     ? answerJson('{"resourceTemplates":[]}')
     : answerError('{"code":-32601,"message":"no"}');

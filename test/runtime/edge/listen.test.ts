@@ -119,7 +119,7 @@ describe('a client of 2026-07-28 that listens', () => {
     await stream.next();
     const stopped = running.stop();
     const last = await stream.next();
-    assert.deepEqual((last?.result as Record<string, unknown>)['resultType'], 'complete');
+    assert.equal((last?.result as Record<string, unknown> | undefined)?.['resultType'], 'complete');
     assert.equal(await stream.next(), undefined);
     await stopped;
   });

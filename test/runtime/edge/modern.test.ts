@@ -153,6 +153,8 @@ describe('a client of 2026-07-28', () => {
 
 describe('refused in 2026-07-28:', () => {
   const call = { name: 'a_echo' };
+  const unknownRevision = () =>
+    send('tools/list', { _meta: { ...META, [REVISION]: '2027-01-01' } }, { 'mcp-protocol-version': '2027-01-01' });
   const rows: readonly (readonly [string, () => Promise<RawAnswer>, number, number])[] = [
     ['no protocol version header', () => send('tools/list', {}, { 'mcp-protocol-version': '' }), 400, -32020],
     [
@@ -168,7 +170,7 @@ describe('refused in 2026-07-28:', () => {
     ['a header without _meta', () => send('tools/list', { _meta: {} }), 400, -32602],
     ['no capabilities', () => send('tools/list', { _meta: { [REVISION]: '2026-07-28' } }), 400, -32602],
     ['discovery without _meta', () => send('server/discover', { _meta: {} }), 400, -32602],
-    ['an unknown revision', () => send('tools/list', { _meta: { ...META, [REVISION]: '2027-01-01' } }), 400, -32022],
+    ['an unknown revision', unknownRevision, 400, -32022],
     ['an unknown method', () => send('tools/unlist'), 404, -32601],
     ['what only older revisions have: ping', () => send('ping'), 404, -32601],
     ['… initialize', () => send('initialize'), 404, -32601],
@@ -185,7 +187,7 @@ describe('refused in 2026-07-28:', () => {
     });
 
   test('an unknown revision is told what there is', async () => {
-    const { data } = errorOf(await send('tools/list', { _meta: { ...META, [REVISION]: '2027-01-01' } }));
+    const { data } = errorOf(await unknownRevision());
     assert.equal(data['requested'], '2027-01-01');
     assert.deepEqual((data['supported'] as string[])[0], '2026-07-28');
   });
