@@ -55,6 +55,35 @@ describe('a result comes out byte for byte as the backend wrote it', () => {
   }
 });
 
+describe('what is no call of a tool comes out byte for byte, too', () => {
+  const requests = [
+    ['prompts/get', { name: 'a_p' }],
+    ['resources/read', { uri: 'odd:%zz' }],
+    ['completion/complete', { ref: { type: 'ref/prompt', name: 'a_p' }, argument: { name: 'x', value: '' } }],
+  ] as const;
+  for (const [method, params] of requests) {
+    test(method, async () => {
+      const options = {
+        lists: { prompts: ['{"name":"p"}'], resources: ['{"uri":"odd:%zz","name":""}'] },
+        capabilities: { completions: {} },
+      };
+      const backend = await startBackend(options);
+      const running = await startRuntime(configFile({ a: backend.url }));
+      const session = await openSession(running.url);
+      for (const [what, result] of Object.entries(results)) {
+        backend.set({
+          ...options,
+          on: ({ recorded }) => (recorded.method === method ? answerJson(result) : undefined),
+        });
+        const { text } = await session.send({ jsonrpc: '2.0', id: 'f', method, params });
+        assert.ok(text === `{"jsonrpc":"2.0","id":"f","result":${result}}`, what);
+      }
+      await running.stop();
+      await backend.close();
+    });
+  }
+});
+
 describe('a request reaches the backend as the client wrote it, but for the name', () => {
   const requests: readonly (readonly [string, string])[] = [
     [
