@@ -7,6 +7,7 @@ import { readBody, type BodyBounds } from './body.ts';
 import type { HostCheck } from './hosts.ts';
 import { acceptsEvents } from './event-stream.ts';
 import { HttpExchange } from './http-exchange.ts';
+import { MODERN_REVISION } from './revisions.ts';
 import type { SseConnections } from './sse-connections.ts';
 import { failureOnWire } from './wire.ts';
 
@@ -128,7 +129,9 @@ const route = (deps: EndpointDeps, { request, exchange, body }: Arrived): Reply 
           exchange.body = bytes;
           return isStreamed ? handleStreamed(deps, exchange) : deps.handle(exchange);
         });
-      const isKnown = typeof session === 'string' ? deps.isSessionKnown(session, exchange) : 'none';
+      // Nobody has a session in 2026-07-28: there, only what all bodies hold together bounds them.
+      const isModern = headers['mcp-protocol-version'] === MODERN_REVISION;
+      const isKnown = typeof session === 'string' ? deps.isSessionKnown(session, exchange) : isModern || 'none';
       if (!(isKnown instanceof Promise)) return read(boundsOf(deps.bounds, isKnown, body));
       return isKnown.then((known) => read(boundsOf(deps.bounds, known, body)));
     }

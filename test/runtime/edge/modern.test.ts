@@ -92,6 +92,12 @@ describe('a client of 2026-07-28', () => {
     assert.deepEqual(seen?.params, { name: 'echo', arguments: { x: 1 }, _meta: { traceparent: '00-1' } });
   });
 
+  test('sends as much as anybody with a session', async () => {
+    const text = 'x'.repeat(1_000_000);
+    const { content } = resultOf(await send('tools/call', { name: 'a_echo', arguments: { text } }));
+    assert.match(JSON.stringify(content), /x{1000000}/);
+  });
+
   test('leaves no session behind', async () => {
     await send('tools/call', { name: 'a_echo' });
     // That of the catalogue stays.
