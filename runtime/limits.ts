@@ -26,6 +26,8 @@ export const LIMITS = Object.freeze({
   /** Of bodies and of answers: so much of each is not counted into the sums below, so that small ones pass beside many large ones. */
   uncountedBytes: 16 * KIB,
   bodyBytesTogether: 64 * MIB,
+  /** Events kept for clients that lose their connection, where that is on. */
+  resumableBytesTogether: 64 * MIB,
   responseBytesTogether: 128 * MIB,
   /** For each backend. */
   backend: {

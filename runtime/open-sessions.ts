@@ -1,7 +1,8 @@
 import { type BackendSet, SessionLinks } from './backends/index.ts';
+import { ByteBudget } from './byte-budget.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config/index.ts';
-import { SharedSessions, slackMs, Sessions } from './edge/index.ts';
+import { EventLogs, SharedSessions, slackMs, Sessions } from './edge/index.ts';
 import { LIMITS } from './limits.ts';
 import type { Log } from './observe/index.ts';
 import { type OpenStoreDeps, openStore, replicaMessages, sessionRecords } from './store/index.ts';
@@ -26,6 +27,9 @@ export interface OpenedSessions {
 /** Opening a session costs its client nothing; one that is not used ends soon. */
 const UNUSED_TTL_MS = 60_000;
 
+/** Tells events of one replica from those of another. */
+const LOG_PREFIX_CHARACTERS = 12;
+
 /** spec: config.sessionStorage. In the process, or in a store that all replicas share. */
 export const openSessions = (current: () => Config, deps: OpenSessionsDeps): OpenedSessions => {
   const config = current();
@@ -37,9 +41,16 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     },
   };
   const { clock, newSessionId: newId } = deps;
+  const budget = new ByteBudget(LIMITS.resumableBytesTogether);
+  const newLogs = ({ revision }: { readonly revision: string }): EventLogs | undefined => {
+    const { streamResumption } = current().extensions;
+    const prefix = newId().slice(0, LOG_PREFIX_CHARACTERS);
+    const isPrimed = revision === '2025-11-25';
+    return streamResumption && new EventLogs({ prefix, budget, isPrimed, maxBytes: streamResumption.maxBytes });
+  };
   if (config.sessionStorage?.provider !== 'kvstore') {
     const newLinks = (client: ConstructorParameters<typeof SessionLinks>[0]) => new SessionLinks(client);
-    return { sessions: new Sessions(limits, { clock, newId, newLinks }), ready: Promise.resolve() };
+    return { sessions: new Sessions(limits, { clock, newId, newLinks, newLogs }), ready: Promise.resolve() };
   }
   const store = openStore(config, deps);
   const times = {
@@ -51,6 +62,7 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
   const sessions: SharedSessions = new SharedSessions(limits, {
     clock,
     newId,
+    newLogs,
     store,
     recordsFor: (announceEnd) =>
       sessionRecords(store, times, {

@@ -42,6 +42,17 @@ export const extensionsSchema = z
       'trusting proxies',
     ),
     sessionStore: sessionStoreSchema.optional(),
+    streamResumption: z
+      .strictObject({
+        maxBytes: z
+          .int32()
+          .min(4_096)
+          .max(8_388_608)
+          .default(262_144)
+          .describe('Bytes kept of the events of one session; the oldest go first.'),
+      })
+      .optional()
+      .describe('Presence lets clients up to 2025-11-25 go on with a stream whose connection broke (Last-Event-ID).'),
     sessionTtl: durationOr('30m', { min: '1m', max: '24h' }).describe(
       'Idle time after which a session ends. One with an open stream or a call under way is not idle.',
     ),

@@ -18,12 +18,16 @@ export const EVENT_STREAM_HEADERS = [
 /** A comment, which readers ignore (HTML, "9.2.6 Interpreting an event stream"). */
 export const KEEP_ALIVE = Buffer.from(': \n\n');
 
-/** One server-sent event; a JSON text of several lines becomes as many data lines. */
-export const eventOf = (data: Buffer, event?: string): Buffer => {
+/** MCP 2025-11-25, "Sending Messages to the Server": how soon a client that lost its connection comes back. */
+const RETRY = 'retry: 1000\n';
+
+/** One server-sent event; a JSON text of several lines becomes as many data lines. One without data tells its id, and when to come back. */
+export const eventOf = (data: Buffer, event?: string, id?: string): Buffer => {
   const lines = data.includes(LF) || data.includes(CR) ? linesOf(data) : [data];
   const pieces = lines.flatMap((line, index) => [index === 0 ? beforeData : betweenLines, line]);
   const name = event === undefined ? [] : [Buffer.from(`event: ${event}\n`)];
-  return Buffer.concat([...name, ...pieces, afterEvent]);
+  const number = id === undefined ? [] : [Buffer.from(`id: ${id}\n${data.length === 0 ? RETRY : ''}`)];
+  return Buffer.concat([...number, ...name, ...pieces, afterEvent]);
 };
 
 const linesOf = (data: Buffer): Buffer[] => {

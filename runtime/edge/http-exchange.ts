@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Inbound, OpenStream, StreamReply, WholeReply } from '../call.ts';
+import type { EventSink, Inbound, OpenStream, StreamRecord, StreamReply, WholeReply } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { acceptsEvents, EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
 
@@ -34,6 +34,7 @@ export class HttpExchange implements Inbound {
   #correlationId: string | undefined;
   #keepAlive: Timer | undefined;
   #isAnswered = false;
+  #record: StreamRecord | undefined;
 
   constructor({ request, response, clock, newCorrelationId }: HttpExchangeParts) {
     const url = request.url ?? '/';
@@ -50,15 +51,32 @@ export class HttpExchange implements Inbound {
 
   readonly correlationId = (): string => (this.#correlationId ??= this.#newCorrelationId());
 
+  readonly record = (stream: StreamRecord): void => {
+    this.#record = stream;
+  };
+
   readonly send = (message: Buffer): boolean => {
+    if (this.#record?.isBegun && !this.#isAnswered) return this.#record.send(message);
     if (this.#isAnswered || this.#response.destroyed) return false;
     if (!this.#response.headersSent) {
       const { accept } = this.headers;
       if (accept !== undefined && !acceptsEvents(accept)) return false;
       this.#startStream([]);
+      if (this.#record) this.#beginRecord(this.#record);
     }
-    return this.#writeEvent(message);
+    return this.#record ? this.#record.send(message) : this.#writeEvent(message);
   };
+
+  #beginRecord(record: StreamRecord): void {
+    const sink: EventSink = {
+      send: (data, id) => this.#writeEvent(data, undefined, id),
+      end: () => {
+        if (!this.#response.destroyed) this.#endStream(undefined);
+      },
+    };
+    record.begin(sink);
+    this.#response.on('close', () => record.lose(sink));
+  }
 
   readonly onGone = (run: () => void): void => {
     this.#response.on('close', () => {
@@ -68,6 +86,10 @@ export class HttpExchange implements Inbound {
 
   /** Sends the answer. A client that has gone away is nobody's fault. */
   answer(reply: WholeReply): void {
+    if (this.#record?.isBegun && !this.#isAnswered) {
+      this.#isAnswered = true;
+      return this.#record.finish(reply.body);
+    }
     if (this.#response.destroyed || this.#isAnswered) return;
     this.#isAnswered = true;
     if (this.#response.headersSent) this.#endStream(reply.body);
@@ -85,7 +107,7 @@ export class HttpExchange implements Inbound {
     const response = this.#response;
     response.on('close', onClosed);
     const stream: OpenStream = {
-      send: (data, event) => !this.#isAnswered && this.#writeEvent(data, event),
+      send: (data, event, id) => !this.#isAnswered && this.#writeEvent(data, event, id),
       end: () => {
         if (this.#isAnswered) return;
         this.#isAnswered = true;
@@ -110,14 +132,14 @@ export class HttpExchange implements Inbound {
     this.#keepAlive = this.#clock.after(KEEP_ALIVE_MS, this.#comment);
   };
 
-  #writeEvent(data: Buffer, event?: string): boolean {
+  #writeEvent(data: Buffer, event?: string, id?: string): boolean {
     const response = this.#response;
     if (response.destroyed) return false;
     if (response.writableLength + data.length > MAX_WAITING_BYTES && response.writableLength > 0) {
       response.destroy();
       return false;
     }
-    response.write(eventOf(data, event));
+    response.write(eventOf(data, event, id));
     return true;
   }
 

@@ -1,5 +1,6 @@
 export { type Endpoint, type EndpointDeps, mcpEndpoint } from './endpoint.ts';
 export { type Eras, parseByEra } from './era.ts';
+export { EventLogs } from './event-log.ts';
 export { hostCheck, type HostCheck, type HostRules } from './hosts.ts';
 export { legacyEra } from './legacy.ts';
 export { Listeners } from './listen.ts';

@@ -1,4 +1,4 @@
-import type { Call, CallClient, Caller, Inbound, Message, Reply } from '../call.ts';
+import type { Call, CallClient, Caller, Inbound, Message, OpenStream, Reply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import { paramsOf, paramText, type Envelope } from './envelope.ts';
 import type { EraWithSessions } from './era.ts';
@@ -56,7 +56,11 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
       const session = await sessionOf(deps, request, caller);
       if (!session.mayListen) throw new VmcpError('busy', 'this session has too many streams open');
       await session.prepareToListen();
-      return { kind: 'stream', open: (stream) => session.listen(stream) };
+      const last = request.headers['last-event-id'];
+      const open = (stream: OpenStream): void => {
+        if (typeof last !== 'string' || !session.resume(stream, last)) session.listen(stream);
+      };
+      return { kind: 'stream', open };
     },
   }),
   end: (request, caller) => ({
@@ -161,6 +165,7 @@ const callIn = (
 ): Message => {
   const { body, params, meta } = envelope;
   const { signal, end } = session.begin(id, request);
+  if (session.logs) request.record?.(session.logs.newStream('ofCall'));
   const call: Call = {
     caller,
     method,

@@ -1,8 +1,9 @@
 import type { SessionLinks } from '../backends/index.ts';
-import type { Caller, ClientAnswer, Inbound, OpenStream, SessionClient } from '../call.ts';
+import type { Caller, ClientAnswer, EventSink, Inbound, OpenStream, SessionClient } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { Asks } from './asks.ts';
+import type { EventLog, EventLogs } from './event-log.ts';
 import { canAnswer } from './client-capabilities.ts';
 import { requestKey } from './request-id.ts';
 
@@ -38,6 +39,8 @@ export interface SessionParts {
   readonly newLinks: (client: SessionClient) => SessionLinks;
   readonly usedAt: number;
   readonly elsewhere?: Elsewhere;
+  /** Present: streams can be resumed. */
+  readonly logs?: EventLogs | undefined;
 }
 
 /** A call under way, and the way to its client. */
@@ -62,15 +65,19 @@ export class Session implements SessionClient {
   readonly #streams = new Set<OpenStream>();
   #asks: Asks | undefined;
   readonly #elsewhere: Elsewhere | undefined;
+  readonly logs: EventLogs | undefined;
+  /** The last of the client's own streams that lost its connection. */
+  #lost: EventLog | undefined;
   usedAt: number;
 
-  constructor({ id, caller, client, newLinks, usedAt, elsewhere }: SessionParts) {
+  constructor({ id, caller, client, newLinks, usedAt, elsewhere, logs }: SessionParts) {
     this.id = id;
     this.caller = caller;
     this.revision = client.revision;
     this.capabilities = client.capabilities;
     this.usedAt = usedAt;
     this.#elsewhere = elsewhere;
+    this.logs = logs;
     this.links = newLinks(this);
   }
 
@@ -123,6 +130,34 @@ export class Session implements SessionClient {
 
   /** A stream that the client has opened. Throws `busy` when it has too many. */
   listen(stream: OpenStream): void {
+    if (this.logs) this.#listenOn(stream, this.logs.newStream());
+    else this.#add(stream);
+  }
+
+  /** Goes on with the stream that the event with this id was sent on. False: nothing is known of it. */
+  resume(stream: OpenStream, eventId: string): boolean {
+    const found = this.logs?.find(eventId);
+    if (!found) return false;
+    const { log, sequence } = found;
+    if (log.isOfCall) log.resume(sinkOf(stream), sequence);
+    else this.#listenOn(stream, log, sequence);
+    return true;
+  }
+
+  #listenOn(stream: OpenStream, log: EventLog, sequence?: number): void {
+    const sink = sinkOf(stream);
+    if (sequence === undefined) log.begin(sink);
+    else log.resume(sink, sequence);
+    if (this.#lost === log) this.#lost = undefined;
+    this.#add({ ...stream, send: (data) => log.send(data) });
+    stream.onClosed(() => {
+      log.lose(sink);
+      // Where others serve the session too, the client may have come back to one of them.
+      if (!this.#elsewhere) this.#lost = log;
+    });
+  }
+
+  #add(stream: OpenStream): void {
     this.#streams.add(stream);
     stream.onClosed(() => this.#streams.delete(stream));
     this.links.listen();
@@ -147,7 +182,7 @@ export class Session implements SessionClient {
   /** On one of the client's own streams; MCP: each message goes to one stream only. */
   readonly tellHere = (message: Buffer): boolean => {
     for (const stream of this.#streams) if (stream.send(message)) return true;
-    return false;
+    return this.#lost?.send(message) ?? false;
   };
 
   readonly notify = (notification: Buffer): void => void this.#send(notification);
@@ -210,5 +245,11 @@ export class Session implements SessionClient {
     this.cancelAll(reason);
     this.#asks?.refuseAll(reason);
     for (const stream of this.#streams) stream.end();
+    this.logs?.clear();
   }
 }
+
+const sinkOf = (stream: OpenStream): EventSink => ({
+  send: (data, id) => stream.send(data, undefined, id),
+  end: stream.end,
+});

@@ -2,6 +2,7 @@ import type { SessionLinks } from '../backends/index.ts';
 import { isSameCaller, type Caller, type SessionClient } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
+import type { EventLogs } from './event-log.ts';
 import { Session, type InitializedClient } from './session.ts';
 
 export interface SessionLimits {
@@ -17,6 +18,8 @@ export interface SessionDeps {
   readonly newId: () => string;
   /** Where the session's backend sessions will be kept. */
   readonly newLinks: (client: SessionClient) => SessionLinks;
+  /** What was sent to the session's client; undefined where streams are not resumed. */
+  readonly newLogs?: (client: InitializedClient) => EventLogs | undefined;
 }
 
 const SWEEP_MS = 60_000;
@@ -51,8 +54,15 @@ export class Sessions {
   create(caller: Caller, client: InitializedClient): Session {
     this.#endExpired();
     if (this.#sessions.size >= this.#limits.count) this.#makeRoom();
-    const { newId, newLinks, clock } = this.#deps;
-    const session = new Session({ id: newId(), caller, client, newLinks, usedAt: clock.now() });
+    const { newId, newLinks, newLogs, clock } = this.#deps;
+    const session = new Session({
+      id: newId(),
+      caller,
+      client,
+      newLinks,
+      logs: newLogs?.(client),
+      usedAt: clock.now(),
+    });
     this.#sessions.set(session.id, session);
     this.#unused.add(session);
     return session;

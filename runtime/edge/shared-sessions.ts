@@ -13,6 +13,7 @@ import {
   type Store,
   type Subscription,
 } from '../store/index.ts';
+import type { EventLogs } from './event-log.ts';
 import { elsewhereOf, memoryOf } from './elsewhere.ts';
 import { type InitializedClient, Session } from './session.ts';
 import type { SessionLimits } from './sessions.ts';
@@ -24,6 +25,8 @@ export interface SharedSessionsDeps {
   readonly store: Pick<Store, 'state' | 'onState' | 'close'>;
   readonly recordsFor: (announceEnd: (session: string) => Promise<void>) => SessionRecords;
   readonly messagesFor: (listeners: ReplicaListeners) => ReplicaMessages;
+  /** As in `SessionDeps`. */
+  readonly newLogs: (client: InitializedClient) => EventLogs | undefined;
   /** Those that sessions may have been opened with. */
   readonly backends: () => readonly Backend[];
 }
@@ -206,6 +209,7 @@ export class SharedSessions {
       ...ref,
       client,
       usedAt: clock.now(),
+      logs: this.#deps.newLogs(client),
       elsewhere: elsewhereOf({
         ref,
         name,

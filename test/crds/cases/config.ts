@@ -87,6 +87,10 @@ export const generalConfigCases = [
     'spec.config.extensions.sessionStore',
     'sentinel and cluster exclude each other',
   ),
+  accepts(
+    { set: set('extensions', { streamResumption: {} }) },
+    { 'config.extensions.streamResumption.maxBytes': 262_144 },
+  ),
   accepts({ set: set('extensions', { sessionTtl: '1h30m' }) }),
   refuses(
     { set: set('extensions', { sessionTtl: '59s' }) },

@@ -24,7 +24,7 @@ suite('loading', () => {
       extensions: {
         allowedHosts: [],
         allowedOrigins: [],
-        strictHeaders: false,
+        tolerateHeaders: false,
         trustedProxies: [],
         sessionTtl: 1_800_000,
       },

@@ -41,7 +41,7 @@ describe('what a client is told', () => {
     for (const failure of Object.keys(FAILURES) as (keyof typeof FAILURES)[])
       backends.set(failure, await startBackend(optionsOf(failure)));
     const urls = Object.fromEntries([...backends].map(([name, { url }]) => [name, url]));
-    const timeouts = { perWorkload: { silent: '100ms' } };
+    const timeouts = { perWorkload: { silent: '600ms' } };
     running = await startRuntime(configFile(urls, { operational: { timeouts } }));
     session = await openSession(running.url);
   });

@@ -1,0 +1,144 @@
+import { Share, type ByteBudget } from '../byte-budget.ts';
+import type { EventSink, StreamRecord } from '../call.ts';
+
+export interface EventLogsParts {
+  /** Tells the ids of this session at this replica from all others; letters and digits. */
+  readonly prefix: string;
+  /** Bytes kept of all streams of the session. */
+  readonly maxBytes: number;
+  /** Shared by all sessions. */
+  readonly budget: ByteBudget;
+  /** MCP 2025-11-25: a stream begins with an event that has an id and no data. */
+  readonly isPrimed: boolean;
+}
+
+/** Streams that are remembered, beside their events. */
+const MAX_STREAMS = 64;
+
+interface Kept {
+  readonly log: EventLog;
+  readonly sequence: number;
+  readonly data: Buffer;
+}
+
+/** What was sent on the streams of one session lately, for a client that lost its connection (MCP "Resumability and Redelivery"). */
+export class EventLogs {
+  readonly #parts: EventLogsParts;
+  readonly #share: Share;
+  readonly #streams = new Map<string, EventLog>();
+  /** Of all streams, oldest first. */
+  #kept: Kept[] = [];
+  #bytes = 0;
+  #last = 0;
+
+  constructor(parts: EventLogsParts) {
+    this.#parts = parts;
+    this.#share = new Share(parts.budget);
+  }
+
+  /** `ofCall`: it ends with the answer. */
+  newStream(ofCall?: 'ofCall'): EventLog {
+    this.#last += 1;
+    const key = `${this.#parts.prefix}-${this.#last}`;
+    const log: EventLog = new EventLog({
+      key,
+      isPrimed: this.#parts.isPrimed,
+      isOfCall: ofCall !== undefined,
+      keep: (sequence, data) => this.#keep({ log, sequence, data }),
+      after: (sequence) => this.#kept.filter((each) => each.log === log && each.sequence > sequence),
+    });
+    this.#streams.set(key, log);
+    const [oldest] = this.#streams.keys();
+    if (this.#streams.size > MAX_STREAMS && oldest !== undefined) this.#streams.delete(oldest);
+    return log;
+  }
+
+  /** The stream that the event with this id was sent on. Undefined: none here. */
+  find(eventId: string): { readonly log: EventLog; readonly sequence: number } | undefined {
+    const at = eventId.lastIndexOf('-');
+    const log = this.#streams.get(eventId.slice(0, at));
+    const sequence = Number(eventId.slice(at + 1));
+    return log && Number.isInteger(sequence) ? { log, sequence } : undefined;
+  }
+
+  clear(): void {
+    this.#kept = [];
+    this.#streams.clear();
+    this.#share.release();
+  }
+
+  #keep(event: Kept): void {
+    this.#kept.push(event);
+    this.#bytes += event.data.length;
+    while (this.#kept.length > 0 && (this.#bytes > this.#parts.maxBytes || !this.#share.resize(this.#bytes))) {
+      this.#bytes -= this.#kept.shift()?.data.length ?? 0;
+    }
+    this.#share.resize(this.#bytes);
+  }
+}
+
+interface EventLogParts {
+  readonly key: string;
+  readonly isPrimed: boolean;
+  readonly isOfCall: boolean;
+  readonly keep: (sequence: number, data: Buffer) => void;
+  readonly after: (sequence: number) => readonly Kept[];
+}
+
+/** One stream, over as many connections as it takes. */
+export class EventLog implements StreamRecord {
+  readonly #parts: EventLogParts;
+  #sink: EventSink | undefined;
+  #sequence = 0;
+  #isFinished = false;
+
+  constructor(parts: EventLogParts) {
+    this.#parts = parts;
+  }
+
+  /** It ends with the answer to a call. */
+  get isOfCall(): boolean {
+    return this.#parts.isOfCall;
+  }
+
+  get isBegun(): boolean {
+    return this.#sequence > 0;
+  }
+
+  begin(sink: EventSink): void {
+    this.#sink = sink;
+    this.#sequence = 1;
+    if (this.#parts.isPrimed) sink.send(NO_DATA, this.#idOf(1));
+  }
+
+  /** The client has come back, and has seen everything up to `sequence`. */
+  resume(sink: EventSink, sequence: number): void {
+    this.#sink = sink;
+    for (const each of this.#parts.after(sequence)) sink.send(each.data, this.#idOf(each.sequence));
+    if (this.#isFinished) sink.end();
+  }
+
+  lose(sink: EventSink): void {
+    if (this.#sink === sink) this.#sink = undefined;
+  }
+
+  /** True: it is kept, whether or not the client is there. */
+  send(data: Buffer): boolean {
+    this.#sequence += 1;
+    this.#parts.keep(this.#sequence, data);
+    if (this.#sink?.send(data, this.#idOf(this.#sequence)) === false) this.#sink = undefined;
+    return true;
+  }
+
+  finish(data: Buffer | undefined): void {
+    if (data) this.send(data);
+    this.#isFinished = true;
+    this.#sink?.end();
+  }
+
+  #idOf(sequence: number): string {
+    return `${this.#parts.key}-${sequence}`;
+  }
+}
+
+const NO_DATA = Buffer.alloc(0);
