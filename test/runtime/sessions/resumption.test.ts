@@ -98,11 +98,11 @@ describe('with extensions.streamResumption', () => {
     const session = await begin({ streamResumption: {} });
     const first = await listen(session);
     await sees(first, 'retry');
-    await running.reload(configFile({ b: backend.url }, { extensions: { streamResumption: {} } }));
+    running.reload(configFile({ b: backend.url }, { extensions: { streamResumption: {} } }));
     await sees(first, 'tools/list_changed');
     const last = idsIn(first).at(-1);
     first.abort();
-    await running.reload(configFile({ c: backend.url }, { extensions: { streamResumption: {} } }));
+    running.reload(configFile({ c: backend.url }, { extensions: { streamResumption: {} } }));
     const again = await listen(session, last);
     await sees(again, 'tools/list_changed');
     again.abort();
