@@ -131,7 +131,10 @@ const initialize = async (
   if (typeof protocolVersion !== 'string') throw new VmcpError('invalid_params', 'params.protocolVersion is missing');
   const revision = LEGACY_REVISIONS.find((served) => served === protocolVersion) ?? LATEST_LEGACY_REVISION;
   const session = await deps.sessions.create(caller, { revision, capabilities: declaredBy(envelope) });
-  if (request.endpoint === 'messages') session.listen(deps.connections.streamOf(request));
+  if (request.endpoint === 'messages') {
+    await session.prepareToListen();
+    session.listen(deps.connections.streamOf(request));
+  }
   const result = { protocolVersion: revision, capabilities: CAPABILITIES, ...deps.introduce() };
   return { ...answer(envelope.id, Buffer.from(JSON.stringify(result))), headers: ['mcp-session-id', session.id] };
 };
