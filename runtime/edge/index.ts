@@ -10,6 +10,7 @@ export { modernEra, type ModernDeps } from './modern.ts';
 export type { OperatorTokenSettings } from './operator-token.ts';
 export { publicServer } from './public-server.ts';
 export { Sessions } from './sessions.ts';
-export { SharedSessions, slackMs } from './shared-sessions.ts';
+export { slackMs } from './held-session.ts';
+export { SharedSessions } from './shared-sessions.ts';
 export { SseConnections } from './sse-connections.ts';
 export { failureOnWire } from './wire.ts';

@@ -1,20 +1,27 @@
 import type { Backend } from '../backends/index.ts';
 import { SessionLinks } from '../backends/index.ts';
 import { isSameCaller, type Caller, type ClientAnswer } from '../call.ts';
-import { sleep, type Clock, type Timer } from '../clock.ts';
+import type { Clock, Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import {
   type ReplicaListeners,
   type ReplicaMessages,
   sessionName,
-  type SessionRecord,
   type SessionRecords,
   type SessionRef,
   type Store,
-  type Subscription,
 } from '../store/index.ts';
 import type { EventLogs } from './event-log.ts';
 import { elsewhereOf, memoryOf } from './elsewhere.ts';
+import {
+  gather,
+  type Held,
+  listenElsewhere,
+  notFound,
+  type OpenedElsewhere,
+  slackMs,
+  takeLogLevel,
+} from './held-session.ts';
 import { type InitializedClient, Session } from './session.ts';
 import type { SessionLimits } from './sessions.ts';
 
@@ -31,23 +38,7 @@ export interface SharedSessionsDeps {
   readonly backends: () => readonly Backend[];
 }
 
-/** A session that this replica knows. */
-interface Held {
-  readonly ref: SessionRef;
-  readonly name: string;
-  readonly session: Session;
-  /** When its record was last known to be there. */
-  confirmedAt: number;
-  /** What other replicas have for the client's own streams. */
-  subscription?: Subscription;
-  isEnding?: true;
-}
-
-/** How much later than its idle time a record may end: so much less often it is told of uses. */
-export const slackMs = (ttlMs: number): number => ttlMs / 10;
-
 const SWEEP_MS = 60_000;
-const LISTENING_MS = 1_000;
 /** Sessions looked at to find one that can make room. */
 const MAX_LOOKED_AT = 64;
 
@@ -97,6 +88,10 @@ export class SharedSessions {
     return this.#messages.isLive;
   }
 
+  get #opened(): OpenedElsewhere {
+    return { records: this.#records, backends: this.#deps.backends() };
+  }
+
   get size(): number {
     return this.#held.size;
   }
@@ -142,7 +137,7 @@ export class SharedSessions {
     if (!held) return;
     held.isEnding = true;
     try {
-      await this.#gather(held, 'quietly');
+      await gather(held, this.#opened, 'quietly');
       await this.#records.end(held.ref);
     } catch (error) {
       delete held.isEnding;
@@ -218,7 +213,7 @@ export class SharedSessions {
         listen: () => this.#listen(name),
         gather: async () => {
           const known = this.#byName.get(name);
-          if (known) await this.#gather(known);
+          if (known) await gather(known, this.#opened);
         },
       }),
       newLinks: (of) => new SessionLinks(of, memoryOf(ref, this.#records)),
@@ -244,23 +239,9 @@ export class SharedSessions {
     throw notFound();
   }
 
-  /** Opens here what other replicas have opened with backends. */
-  async #gather({ ref, session }: Held, how?: 'quietly'): Promise<void> {
-    const record = await this.#records.find(ref);
-    if (!record) return;
-    for (const backend of this.#deps.backends()) {
-      const saved = record.backendSessions.get(backend.name);
-      if (saved) session.links.adopt(backend, { saved, caller: ref.caller }, how);
-    }
-  }
-
   async #listen(name: string): Promise<void> {
     const held = this.#byName.get(name);
-    if (!held) return;
-    held.subscription ??= this.#messages.listenForStream(name, (message) => void held.session.tellHere(message));
-    const enough = new AbortController();
-    await Promise.race([held.subscription.isLive, sleep(this.#deps.clock, LISTENING_MS, enough.signal)]);
-    enough.abort();
+    if (held) await listenElsewhere(held, this.#messages, this.#deps.clock);
   }
 
   #endedElsewhere(name: string): void {
@@ -273,11 +254,10 @@ export class SharedSessions {
   #changedElsewhere(name: string): void {
     const held = this.#byName.get(name);
     if (!held) return;
-    const take = (record: SessionRecord | undefined): void => {
-      const { logLevel } = record ?? {};
-      if (logLevel !== undefined && logLevel !== held.session.logLevel) held.session.takeLogLevel(logLevel);
-    };
-    void this.#records.find(held.ref).then(take, () => {});
+    void this.#records.find(held.ref).then(
+      (record) => takeLogLevel(held, record),
+      () => {},
+    );
   }
 
   /** `leave`: others go on with it, or have ended it. */
@@ -328,5 +308,3 @@ export class SharedSessions {
     this.#drop(held, isThere ? 'leave' : 'end');
   }
 }
-
-const notFound = (): VmcpError => new VmcpError('session_not_found', 'no such session; initialize a new one');
