@@ -1,8 +1,30 @@
 import type { Backend } from '../backends/index.ts';
 import { sleep, type Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
-import type { ReplicaMessages, SessionRecord, SessionRecords, SessionRef, Subscription } from '../store/index.ts';
-import type { Session } from './session.ts';
+import type {
+  ReplicaListeners,
+  ReplicaMessages,
+  SessionRecord,
+  SessionRecords,
+  SessionRef,
+  Store,
+  Subscription,
+} from '../store/index.ts';
+import type { EventLogs } from './event-log.ts';
+import type { InitializedClient, Session } from './session.ts';
+
+export interface SharedSessionsDeps {
+  readonly clock: Clock;
+  /** An id of at least 128 random bits. */
+  readonly newId: () => string;
+  readonly store: Pick<Store, 'state' | 'onState' | 'close'>;
+  readonly recordsFor: (announceEnd: (session: string) => Promise<void>) => SessionRecords;
+  readonly messagesFor: (listeners: ReplicaListeners) => ReplicaMessages;
+  /** As in `SessionDeps`. */
+  readonly newLogs: (client: InitializedClient) => EventLogs | undefined;
+  /** Those that sessions may have been opened with. */
+  readonly backends: () => readonly Backend[];
+}
 
 /** A session that this replica knows. */
 export interface Held {

@@ -1,17 +1,8 @@
-import type { Backend } from '../backends/index.ts';
 import { SessionLinks } from '../backends/index.ts';
 import { isSameCaller, type Caller, type ClientAnswer } from '../call.ts';
-import type { Clock, Timer } from '../clock.ts';
+import type { Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
-import {
-  type ReplicaListeners,
-  type ReplicaMessages,
-  sessionName,
-  type SessionRecords,
-  type SessionRef,
-  type Store,
-} from '../store/index.ts';
-import type { EventLogs } from './event-log.ts';
+import { type ReplicaMessages, sessionName, type SessionRecords, type SessionRef } from '../store/index.ts';
 import { elsewhereOf, memoryOf } from './elsewhere.ts';
 import {
   gather,
@@ -19,24 +10,12 @@ import {
   listenElsewhere,
   notFound,
   type OpenedElsewhere,
+  type SharedSessionsDeps,
   slackMs,
   takeLogLevel,
 } from './held-session.ts';
 import { type InitializedClient, Session } from './session.ts';
 import type { SessionLimits } from './sessions.ts';
-
-export interface SharedSessionsDeps {
-  readonly clock: Clock;
-  /** An id of at least 128 random bits. */
-  readonly newId: () => string;
-  readonly store: Pick<Store, 'state' | 'onState' | 'close'>;
-  readonly recordsFor: (announceEnd: (session: string) => Promise<void>) => SessionRecords;
-  readonly messagesFor: (listeners: ReplicaListeners) => ReplicaMessages;
-  /** As in `SessionDeps`. */
-  readonly newLogs: (client: InitializedClient) => EventLogs | undefined;
-  /** Those that sessions may have been opened with. */
-  readonly backends: () => readonly Backend[];
-}
 
 const SWEEP_MS = 60_000;
 /** Sessions looked at to find one that can make room. */
