@@ -185,18 +185,11 @@ describe('an operator that runs', () => {
     await until('a second ConfigMap', async () => ((await configMaps()) === 2 ? true : undefined));
     await untilQuiet(cluster);
     assert.equal(await configMaps(), 2);
-    const old = (
-      await cluster.kubectl([
-        'get',
-        'rs',
-        '-l',
-        'app.kubernetes.io/instance=rolls',
-        '--sort-by=.metadata.creationTimestamp',
-        '-o',
-        'name',
-      ])
-    ).split('\n');
-    await cluster.kubectl(['delete', old[0] ?? '']);
+    // Not by age: both may have been made in the same second.
+    const first = '{.items[?(@.metadata.annotations.deployment\\.kubernetes\\.io/revision=="1")].metadata.name}';
+    const selector = 'app.kubernetes.io/instance=rolls';
+    const old = await cluster.kubectl(['get', 'rs', '-l', selector, '-o', `jsonpath=${first}`]);
+    await cluster.kubectl(['delete', 'rs', old]);
     await until('the first ConfigMap to go', async () => ((await configMaps()) === 1 ? true : undefined));
   });
 
