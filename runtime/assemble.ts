@@ -205,10 +205,8 @@ interface EraParts {
 
 const erasOf = (config: LiveConfig, { sessions, connections, listeners, offer, phase }: EraParts): Eras => {
   const common = {
-    introduce: () => ({
-      serverInfo: { name: config.current().name, version: VERSION },
-      instructions: instructionsOf(config.current()),
-    }),
+    serverInfo: () => ({ name: config.current().name, version: VERSION }),
+    instructions: () => instructionsOf(config.current()),
     list: offer.list,
     isStopping: () => phase.isStopping,
     toleratesHeaders: () => config.current().extensions.tolerateHeaders,

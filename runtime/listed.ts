@@ -4,6 +4,14 @@ import type { Span } from './json-bytes.ts';
 export const LIST_KINDS = ['tools', 'prompts', 'resources', 'resourceTemplates'] as const;
 export type ListKind = (typeof LIST_KINDS)[number];
 
+/** What tells that a list has changed: MCP has one notification for resources and their templates. */
+export const LIST_CHANGED: Readonly<Record<ListKind, string>> = {
+  tools: 'notifications/tools/list_changed',
+  prompts: 'notifications/prompts/list_changed',
+  resources: 'notifications/resources/list_changed',
+  resourceTemplates: 'notifications/resources/list_changed',
+};
+
 /** One entry of a list as its backend wrote it. */
 export interface ListedItem {
   /** `name` of tools and prompts, `uri` of resources, `uriTemplate` of templates. */

@@ -10,7 +10,6 @@ import { probeEra } from './era-probe.ts';
 import { argumentsOf, callModern } from './modern-call.ts';
 import { checkParamHeaders } from './param-headers.ts';
 import { readString } from '../json-bytes.ts';
-import type { ListedItem } from '../listed.ts';
 import { modernListLink, ModernLink } from './modern-link.ts';
 import { legacyRequest } from './request-edits.ts';
 import { listenToModern, subscribe, updatedUri, watcher, type ModernListening } from './resource-watch.ts';
@@ -64,6 +63,10 @@ export class Backend {
   readonly #connection: Connection;
   readonly #catalogue: Catalogue;
   readonly #listShare: Share;
+  /** Of the endpoint, with its query. */
+  readonly #path: string;
+  /** JSON text. */
+  readonly #clientInfo: string;
   #isRetired = false;
   /** It is known which revisions the backend speaks: while it is undefined, those before 2026-07-28. */
   #isProbed = false;
@@ -82,7 +85,10 @@ export class Backend {
     this.#deps = deps;
     this.openedAt = deps.clock.now();
     this.#listShare = new Share(deps.lists);
-    this.#connection = openConnection(new URL(settings.url).origin, deps.limits, deps);
+    const { origin, pathname, search } = new URL(settings.url);
+    this.#path = pathname + search;
+    this.#clientInfo = JSON.stringify(deps.clientInfo);
+    this.#connection = openConnection(origin, deps.limits, deps);
     this.#catalogue = new Catalogue(
       settings.name,
       {
@@ -155,15 +161,13 @@ export class Backend {
   /** What the lists are asked over, once it is known which revisions the backend speaks. */
   async #listLink(): Promise<ListLink> {
     if (!this.#isProbed) await this.#probe();
-    const { clientInfo } = this.#deps;
-    if (this.#modern) return modernListLink(this.#modern, clientInfo);
+    if (this.#modern) return modernListLink(this.#modern, this.#clientInfo);
     return (this.#listSession ??= this.openSession({ hearsOfLists: true }));
   }
 
   async #probe(): Promise<void> {
-    const { clientInfo, clock } = this.#deps;
-    const { pathname, search } = new URL(this.settings.url);
-    const settings = { backend: this.name, path: pathname + search, clientInfo };
+    const { clock } = this.#deps;
+    const settings = { backend: this.name, path: this.#path, clientInfo: this.#clientInfo };
     const probed = await probeEra(settings, this.prove(PROBE)(this.#control), clock);
     this.#isProbed = probed.era !== 'undecided';
     if (probed.era === 'undecided') return;
@@ -178,10 +182,16 @@ export class Backend {
   }
 
   #listenToModern(caller: Caller, what: Pick<ModernListening, 'filter' | 'onListChanged' | 'notify'>): () => void {
-    const { clientInfo, clock, random } = this.#deps;
-    const { pathname, search } = new URL(this.settings.url);
-    const fetch = this.fetchFor(caller);
-    return listenToModern({ backend: this.name, path: pathname + search, clock, random, clientInfo, fetch, ...what });
+    const { clock, random } = this.#deps;
+    return listenToModern({
+      backend: this.name,
+      path: this.#path,
+      clock,
+      random,
+      clientInfo: this.#clientInfo,
+      fetch: this.fetchFor(caller),
+      ...what,
+    });
   }
 
   /** Hears of updates of a resource until the returned function is called. */
@@ -238,22 +248,19 @@ export class Backend {
     return callModern(call, ownName, {
       backend: this.name,
       link,
-      clientInfo: JSON.stringify(this.#deps.clientInfo),
+      clientInfo: this.#clientInfo,
       silenceMs: this.#tuning.silenceMs,
       fetch,
-      tool: this.#listedTool,
+      tool: this.#catalogue.tool,
     });
   }
 
   /** Others on the way may have judged the call by headers that repeat its arguments. */
   #checkHeaders(call: Call, ownName: Buffer): void {
     if (!call.headers || call.method !== 'tools/call') return;
-    const tool = this.#listedTool(readString(ownName, { start: 0, end: ownName.length }));
+    const tool = this.#catalogue.tool(readString(ownName, { start: 0, end: ownName.length }));
     if (tool) checkParamHeaders(tool, () => argumentsOf(call), call.headers);
   }
-
-  readonly #listedTool = (name: string): ListedItem | undefined =>
-    this.state.lists?.tools.find(({ key }) => key === name);
 
   /** Ends every session after its calls, then the connections. */
   async retire(): Promise<void> {

@@ -23,7 +23,7 @@ const MAX_MESSAGES = 100_000;
 const MAX_BYTES = 128 * 1024 * 1024;
 
 /** What is about the call, and so for its client. Changed lists and resources concern more than one. */
-const RELAYED: ReadonlySet<string> = new Set([
+export const ABOUT_CALLS: ReadonlySet<string> = new Set([
   'notifications/progress',
   'notifications/message',
   'notifications/elicitation/complete',
@@ -63,7 +63,7 @@ export class CallStream {
   #told(bytes: Buffer, message: Extract<ServerMessage, { kind: 'notification' }>): void {
     if (message.method === 'notifications/cancelled') this.#requests?.cancel(bytes, message.params);
     const { era, logLevel } = this.#deps.client;
-    if (!RELAYED.has(message.method) || !isWantedLog(bytes, message, logLevel)) return;
+    if (!ABOUT_CALLS.has(message.method) || !isWantedLog(bytes, message, logLevel)) return;
     // MCP 2026-07-28, "Logging": only who asks for it hears it.
     if (message.method === 'notifications/message' && era === 'modern' && logLevel === undefined) return;
     this.#deps.client.notify(bytes);

@@ -31,6 +31,8 @@ export interface CatalogueSource {
   readonly hold: (bytes: number) => boolean;
 }
 
+const NONE: readonly ListedItem[] = [];
+
 export interface ListLink {
   readonly request: (call: BackendCall & { readonly method: string }) => Promise<Buffer>;
   /** Undefined before the first request. */
@@ -67,6 +69,11 @@ export class Catalogue {
   #isHurried = false;
   readonly #stopped = new AbortController();
   #sequence = 0;
+  /** Made when first asked for, since most backends are never asked; of two tools with one name, the first. */
+  #tools: { readonly of: readonly ListedItem[]; readonly byName: ReadonlyMap<string, ListedItem> } = {
+    of: NONE,
+    byName: new Map(),
+  };
 
   constructor(backend: string, source: CatalogueSource, deps: CatalogueDeps) {
     this.#backend = backend;
@@ -77,6 +84,14 @@ export class Catalogue {
   get state(): CatalogueState {
     return this.#state;
   }
+
+  /** The tool of this name, as it was last listed. */
+  readonly tool = (name: string): ListedItem | undefined => {
+    const tools = this.#state.lists?.tools ?? NONE;
+    if (this.#tools.of !== tools)
+      this.#tools = { of: tools, byName: new Map(tools.toReversed().map((tool) => [tool.key, tool])) };
+    return this.#tools.byName.get(name);
+  };
 
   get firstListed(): Promise<void> {
     return this.#firstListed.promise;

@@ -1,10 +1,11 @@
 import { VmcpError } from '../errors.ts';
 import type { BackendResponse, Fetch } from '../outgoing/index.ts';
-import { patiently } from './patience.ts';
+import { isModernError, MODERN_REVISION } from '../revisions.ts';
+import { deadline, patiently } from './patience.ts';
 import type { Clock } from '../clock.ts';
 import { capabilitiesOf, type BackendCapabilities } from './handshake.ts';
 import { MODERN_HEADERS } from './modern-link.ts';
-import { reservedMembers } from './request-edits.ts';
+import { ownMeta } from './request-edits.ts';
 import { isAnswerTo, readServerMessage } from './server-message.ts';
 import { refusalOf } from './small-messages.ts';
 
@@ -17,7 +18,8 @@ export type ProbedEra =
 export interface ProbeSettings {
   readonly backend: string;
   readonly path: string;
-  readonly clientInfo: { readonly name: string; readonly version: string };
+  /** JSON text. */
+  readonly clientInfo: string;
 }
 
 const PROBE_MS = 5_000;
@@ -35,7 +37,7 @@ export const probeEra = async (settings: ProbeSettings, fetch: Fetch, clock: Clo
           path: settings.path,
           headers: [...MODERN_HEADERS, 'mcp-method', 'server/discover'],
           body: discover(settings),
-          attention: { ...attention, heard: () => {} },
+          attention: deadline(attention),
           onMessage: (bytes) => (isAnswerTo(bytes, ID) ? 'answer' : 'other'),
         }),
     });
@@ -47,23 +49,18 @@ export const probeEra = async (settings: ProbeSettings, fetch: Fetch, clock: Clo
   }
 };
 
-const discover = ({ clientInfo }: ProbeSettings): Buffer => {
-  const members = reservedMembers({
-    clientInfo: JSON.stringify(clientInfo),
-    capabilities: '{}',
-    logLevel: undefined,
-  });
-  return Buffer.from(
-    `{"jsonrpc":"2.0","id":${ID.toString()},"method":"server/discover","params":{"_meta":{${members.join(',')}}}}`,
+const discover = ({ clientInfo }: ProbeSettings): Buffer =>
+  Buffer.from(
+    `{"jsonrpc":"2.0","id":${ID.toString()},"method":"server/discover","params":{"_meta":${ownMeta(clientInfo)}}}`,
   );
-};
 
 /** Refusals that say nothing about the revision. */
 const UNDECIDED: ReadonlySet<number> = new Set([401, 403, 407, 408, 429]);
 
 const eraOf = ({ status, body }: BackendResponse): ProbedEra => {
   const message = readServerMessage(body);
-  if (message?.kind === 'error' && isModernCode(body, message.error)) return modernWith(undefined);
+  if (message?.kind === 'error' && isModernError(body.subarray(message.error.start, message.error.end)))
+    return modernWith(undefined);
   if (UNDECIDED.has(status) || status >= 500) return { era: 'undecided' };
   if (message?.kind !== 'response') return { era: 'legacy' };
   const result = JSON.parse(body.toString('utf8', message.result.start, message.result.end)) as {
@@ -71,16 +68,10 @@ const eraOf = ({ status, body }: BackendResponse): ProbedEra => {
     capabilities?: unknown;
   };
   const versions: readonly unknown[] = Array.isArray(result.supportedVersions) ? result.supportedVersions : [];
-  return versions.includes('2026-07-28') ? modernWith(result.capabilities) : { era: 'legacy' };
+  return versions.includes(MODERN_REVISION) ? modernWith(result.capabilities) : { era: 'legacy' };
 };
 
 const modernWith = (capabilities: unknown): ProbedEra => ({
   era: 'modern',
   capabilities: capabilitiesOf(capabilities),
 });
-
-/** Codes that only the newer revision knows, -32020 to -32099. */
-const isModernCode = (bytes: Buffer, error: { readonly start: number; readonly end: number }): boolean => {
-  const { code } = JSON.parse(bytes.toString('utf8', error.start, error.end)) as { code?: unknown };
-  return typeof code === 'number' && code <= -32_020 && code >= -32_099;
-};

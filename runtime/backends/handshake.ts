@@ -1,6 +1,7 @@
 import type { SessionClient } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { readObject, skipValue } from '../json-bytes.ts';
+import { membersOf } from '../json-members.ts';
+import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS } from '../revisions.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { SavedBackendSession } from '../store/index.ts';
 import { isAnswerTo, readServerMessage } from './server-message.ts';
@@ -31,8 +32,6 @@ export interface BackendCapabilities {
   readonly listChanged: boolean;
 }
 
-const ASKED_REVISION = '2025-11-25';
-const SPOKEN_REVISIONS: readonly string[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 const REDIRECTS = 3;
 
 const ID = Buffer.from('"vmcp-initialize"');
@@ -54,7 +53,7 @@ export const handshake = async (
 ): Promise<OpenSession> => {
   const { path, response } = await initialize(settings, fetch, attention);
   const result = readResult(settings.backend, response);
-  if (!SPOKEN_REVISIONS.includes(result.protocolVersion)) {
+  if (!LEGACY_REVISIONS.some((spoken) => spoken === result.protocolVersion)) {
     throw new VmcpError('backend_unavailable', `backend "${settings.backend}" speaks no protocol revision known here`, {
       detail: result.protocolVersion,
     });
@@ -85,7 +84,7 @@ const confirm = async (backend: string, open: OpenSession, fetch: Fetch, attenti
 
 const initialize = async (settings: SessionSettings, fetch: Fetch, attention: Attention) => {
   const body = Buffer.from(
-    `{"jsonrpc":"2.0","id":${ID.toString('latin1')},"method":"initialize","params":{"protocolVersion":"${ASKED_REVISION}","capabilities":${settings.hearsOfLists ? ALL_ASKABLE : mirrored(settings.client)},"clientInfo":${JSON.stringify(settings.clientInfo)}}}`,
+    `{"jsonrpc":"2.0","id":${ID.toString('latin1')},"method":"initialize","params":{"protocolVersion":"${LATEST_LEGACY_REVISION}","capabilities":${settings.hearsOfLists ? ALL_ASKABLE : mirrored(settings.client)},"clientInfo":${JSON.stringify(settings.clientInfo)}}}`,
   );
   let url = new URL(settings.url);
   for (let redirects = 0; ; redirects += 1) {
@@ -116,13 +115,11 @@ const ASKABLE: ReadonlySet<string> = new Set(['elicitation', 'sampling', 'roots'
 const mirrored = (client: Pick<SessionClient, 'capabilities'> | undefined): string => {
   if (!client) return '{}';
   const { capabilities: bytes } = client;
-  const members: string[] = [];
-  readObject(bytes, 0, (key, start) => {
-    const end = skipValue(bytes, start);
-    if (ASKABLE.has(key)) members.push(`${JSON.stringify(key)}:${bytes.toString('utf8', start, end)}`);
-    return end;
-  });
-  return `{${members.join(',')}}`;
+  const members = membersOf(bytes, 0).filter(({ key }) => ASKABLE.has(key));
+  const texts = members.map(
+    ({ key, value }) => `${JSON.stringify(key)}:${bytes.toString('utf8', value.start, value.end)}`,
+  );
+  return `{${texts.join(',')}}`;
 };
 
 export const canBeAsked = (client: Pick<SessionClient, 'capabilities'>): boolean => mirrored(client) !== '{}';

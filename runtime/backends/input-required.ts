@@ -2,7 +2,7 @@ import type { CallClient, ClientAnswer } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import { isObject, readString, skipSpace, type Span } from '../json-bytes.ts';
 import { memberAt, membersOf, replacedMember, withMembers, withoutMembers } from '../json-members.ts';
-import { RESERVED } from './request-edits.ts';
+import { RESERVED_PREFIX } from '../revisions.ts';
 
 /** What a result of 2026-07-28 is: final, or questions that must be answered first (MCP "Multi Round-Trip Requests"). */
 export type ModernOutcome =
@@ -88,10 +88,10 @@ const legacyResult = (result: Buffer): Buffer => {
   const isEmpty =
     meta !== undefined &&
     isObject(result, meta.start) &&
-    membersOf(result, meta.start).every(({ key }) => key.startsWith(RESERVED));
+    membersOf(result, meta.start).every(({ key }) => key.startsWith(RESERVED_PREFIX));
   const kept = withoutMembers(result, (key) => NEWER.has(key) || (isEmpty && key === '_meta'));
   return replacedMember(kept, '_meta', (value) =>
-    isObject(value, 0) ? withoutMembers(value, (key) => key.startsWith(RESERVED)) : value,
+    isObject(value, 0) ? withoutMembers(value, (key) => key.startsWith(RESERVED_PREFIX)) : value,
   );
 };
 

@@ -4,9 +4,10 @@ import { CallStream, nobody } from './call-stream.ts';
 import { replacedMember, withMembers } from '../json-members.ts';
 import type { ListLink } from './catalogue.ts';
 import type { BackendCapabilities } from './handshake.ts';
-import { reservedMembers } from './request-edits.ts';
+import { MODERN_REVISION } from '../revisions.ts';
+import { ownMeta } from './request-edits.ts';
 import { encodedHeader } from '../mcp-header-text.ts';
-import { patiently } from './patience.ts';
+import { deadline, patiently } from './patience.ts';
 import { answerIn } from './session-answer.ts';
 import type { BackendCall } from './session.ts';
 import { refusalOf } from './small-messages.ts';
@@ -33,7 +34,7 @@ export const MODERN_HEADERS = [
   'accept',
   'application/json, text/event-stream',
   'mcp-protocol-version',
-  '2026-07-28',
+  MODERN_REVISION,
 ] as const;
 
 /** The way to a backend of 2026-07-28: no session, each request speaks for itself. Never repeats one. */
@@ -48,10 +49,6 @@ export class ModernLink {
 
   get opened(): { readonly capabilities: BackendCapabilities } {
     return this.#settings;
-  }
-
-  get path(): string {
-    return this.#settings.path;
   }
 
   /** The backend's response, as it wrote it. Whoever gives up closes the connection, which is how this revision cancels. */
@@ -72,7 +69,7 @@ export class ModernLink {
   #post(call: ModernCall, attention: Attention): Promise<BackendResponse> {
     const { backend, path } = this.#settings;
     const { id, client = nobody, method, name, paramHeaders = [] } = call;
-    const heard = call.isDeadline ? { ...attention, heard: () => {} } : attention;
+    const heard = call.isDeadline ? deadline(attention) : attention;
     // This revision has no requests to clients, and so no answers to them.
     const stream = new CallStream({
       backend,
@@ -88,21 +85,12 @@ export class ModernLink {
   }
 }
 
-/** The way for the gateway's own requests, whose params are an object and which nobody could answer questions for. */
-export const modernListLink = (
-  link: ModernLink,
-  clientInfo: { readonly name: string; readonly version: string },
-): ListLink => {
-  const members = reservedMembers({
-    clientInfo: JSON.stringify(clientInfo),
-    capabilities: '{}',
-    logLevel: undefined,
-  }).join(',');
+/** The way for the gateway's own requests, whose params are an object. `clientInfo` is JSON text. */
+export const modernListLink = (link: ModernLink, clientInfo: string): ListLink => {
+  const meta = `"_meta":${ownMeta(clientInfo)}`;
   return {
     opened: link.opened,
-    request: (call) => link.request({ ...call, bytes: stamped(call.bytes, members) }),
+    request: (call) =>
+      link.request({ ...call, bytes: replacedMember(call.bytes, 'params', (params) => withMembers(params, [meta])) }),
   };
 };
-
-const stamped = (request: Buffer, members: string): Buffer =>
-  replacedMember(request, 'params', (params) => withMembers(params, [`"_meta":{${members}}`]));

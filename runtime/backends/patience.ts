@@ -116,3 +116,10 @@ class Patience<T> implements Attention {
     this.#asked.signal?.removeEventListener('abort', this.#unwanted);
   }
 }
+
+/** The same wait, which nothing that is heard makes longer. */
+export const deadline = ({ onAbandoned }: Attention): Attention => ({
+  heard: () => {},
+  pause: () => () => {},
+  onAbandoned,
+});

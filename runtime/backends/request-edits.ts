@@ -1,6 +1,7 @@
 import type { Call } from '../call.ts';
 import { isObject, splice, type Span } from '../json-bytes.ts';
 import { withMembers, withoutMembers } from '../json-members.ts';
+import { MODERN_REVISION, RESERVED_PREFIX } from '../revisions.ts';
 
 /**
  * The call's request as a backend of a revision before 2026-07-28 reads it: under the backend's own name, and without the members of
@@ -39,16 +40,20 @@ const stampedMeta = ({ request: { bytes, meta }, client }: Pick<Call, 'request' 
   );
 
 /** The members of `_meta` that every request of 2026-07-28 carries. */
-export const reservedMembers = (of: {
+const reservedMembers = (of: {
   readonly clientInfo: string;
   readonly capabilities: string;
   readonly logLevel: string | undefined;
 }): readonly string[] => [
-  `"${RESERVED}protocolVersion":"2026-07-28"`,
-  `"${RESERVED}clientCapabilities":${of.capabilities}`,
-  `"${RESERVED}clientInfo":${of.clientInfo}`,
-  ...(of.logLevel === undefined ? [] : [`"${RESERVED}logLevel":${JSON.stringify(of.logLevel)}`]),
+  `"${RESERVED_PREFIX}protocolVersion":"${MODERN_REVISION}"`,
+  `"${RESERVED_PREFIX}clientCapabilities":${of.capabilities}`,
+  `"${RESERVED_PREFIX}clientInfo":${of.clientInfo}`,
+  ...(of.logLevel === undefined ? [] : [`"${RESERVED_PREFIX}logLevel":${JSON.stringify(of.logLevel)}`]),
 ];
+
+/** JSON text of `_meta` for the gateway's own requests, whose questions nobody could answer. `clientInfo` is JSON text. */
+export const ownMeta = (clientInfo: string): string =>
+  `{${reservedMembers({ clientInfo, capabilities: '{}', logLevel: undefined }).join(',')}}`;
 
 /** Just behind the brace of an object that is not empty. */
 const insertion = (bytes: Buffer, brace: number): Span => {
@@ -67,10 +72,7 @@ const edited = (bytes: Buffer, edits: readonly Edit[]): Buffer =>
     .toSorted((a, b) => b.span.start - a.span.start)
     .reduce((result, { span, text }) => splice(result, span, text), bytes);
 
-/** MCP 2026-07-28, "_meta": names that begin so are about one hop. */
-export const RESERVED = 'io.modelcontextprotocol/';
-
 const unreserved = (bytes: Buffer, { start, end }: Span): Buffer =>
   isObject(bytes, start)
-    ? withoutMembers(bytes.subarray(start, end), (key) => key.startsWith(RESERVED))
+    ? withoutMembers(bytes.subarray(start, end), (key) => key.startsWith(RESERVED_PREFIX))
     : Buffer.from('{}');

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import { nobody } from './call-stream.ts';
 import { MODERN_HEADERS } from './modern-link.ts';
-import { reservedMembers } from './request-edits.ts';
+import { ownMeta } from './request-edits.ts';
 import { readServerMessage } from './server-message.ts';
 import { ServerStream } from './server-stream.ts';
 import type { BackendSession } from './session.ts';
@@ -13,7 +13,8 @@ export interface ModernListening {
   readonly path: string;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly clientInfo: { readonly name: string; readonly version: string };
+  /** JSON text. */
+  readonly clientInfo: string;
   readonly fetch: Fetch;
   /** JSON text of `params.notifications`. */
   readonly filter: string;
@@ -25,9 +26,8 @@ export interface ModernListening {
 /** `subscriptions/listen` at a backend of 2026-07-28, begun anew whenever it ends. Returns how to stop. */
 export const listenToModern = (listening: ModernListening): (() => void) => {
   const { backend, path, clock, random, clientInfo, fetch, filter, onListChanged, notify } = listening;
-  const meta = reservedMembers({ clientInfo: JSON.stringify(clientInfo), capabilities: '{}', logLevel: undefined });
   const body = Buffer.from(
-    `{"jsonrpc":"2.0","id":"vmcp-listen","method":"subscriptions/listen","params":{"_meta":{${meta.join(',')}},"notifications":${filter}}}`,
+    `{"jsonrpc":"2.0","id":"vmcp-listen","method":"subscriptions/listen","params":{"_meta":${ownMeta(clientInfo)},"notifications":${filter}}}`,
   );
   const stream = new ServerStream({
     backend,

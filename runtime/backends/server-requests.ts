@@ -1,6 +1,7 @@
 import type { CallClient, ClientAnswer } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { isNumber, isString, readObject, skipValue, type Span } from '../json-bytes.ts';
+import { isNumber, isString, type Span } from '../json-bytes.ts';
+import { memberAt } from '../json-members.ts';
 import type { Attention } from '../outgoing/index.ts';
 import { isSameId, MAX_ID_BYTES, type ServerMessage } from './server-message.ts';
 
@@ -45,7 +46,7 @@ export class ServerRequests {
 
   /** `notifications/cancelled`: the backend no longer wants an answer. */
   cancel(bytes: Buffer, params: Span | undefined): void {
-    const span = params && memberOf(bytes, params, 'requestId');
+    const span = params && memberAt(bytes, params.start, 'requestId');
     if (!span) return;
     for (const [id, controller] of this.#open) if (isSameId(bytes, span, id)) controller.abort(noLongerWanted());
   }
@@ -95,14 +96,4 @@ const responseTo = (id: Buffer, answer: ClientAnswer): Buffer => {
     value,
     Buffer.from('}'),
   ]);
-};
-
-const memberOf = (bytes: Buffer, object: Span, name: string): Span | undefined => {
-  let found: Span | undefined;
-  readObject(bytes, object.start, (key, start) => {
-    const end = skipValue(bytes, start);
-    if (key === name) found = { start, end };
-    return end;
-  });
-  return found;
 };

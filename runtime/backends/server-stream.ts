@@ -1,7 +1,9 @@
 import type { SessionClient } from '../call.ts';
 import { backoffMs, sleep, type Clock } from '../clock.ts';
+import { LIST_CHANGED } from '../listed.ts';
 import type { Attention, BackendRequest, Fetch } from '../outgoing/index.ts';
 import { StreamEndedError } from './connection.ts';
+import { ABOUT_CALLS } from './call-stream.ts';
 import { readServerMessage, type ServerMessage } from './server-message.ts';
 import { ServerRequests } from './server-requests.ts';
 import { isWantedLog } from './small-messages.ts';
@@ -23,18 +25,9 @@ export interface ServerStreamDeps {
 }
 
 /** What concerns the client of the session, on whatever stream it comes. */
-const RELAYED: ReadonlySet<string> = new Set([
-  'notifications/progress',
-  'notifications/message',
-  'notifications/resources/updated',
-  'notifications/elicitation/complete',
-]);
+const RELAYED: ReadonlySet<string> = new Set([...ABOUT_CALLS, 'notifications/resources/updated']);
 
-const LIST_CHANGED: ReadonlySet<string> = new Set([
-  'notifications/tools/list_changed',
-  'notifications/prompts/list_changed',
-  'notifications/resources/list_changed',
-]);
+const LIST_CHANGES: ReadonlySet<string> = new Set(Object.values(LIST_CHANGED));
 
 const RETRY = { baseMs: 1_000, maxMs: 30_000 };
 
@@ -108,7 +101,7 @@ export class ServerStream {
 
   #told(bytes: Buffer, message: Extract<ServerMessage, { kind: 'notification' }>): void {
     const { client, onListChanged } = this.#deps;
-    if (LIST_CHANGED.has(message.method)) return onListChanged();
+    if (LIST_CHANGES.has(message.method)) return onListChanged();
     if (message.method === 'notifications/cancelled') return this.#requests.cancel(bytes, message.params);
     if (RELAYED.has(message.method) && isWantedLog(bytes, message, client.logLevel)) client.notify(bytes);
   }

@@ -6,7 +6,7 @@ import type { SavedBackendSession } from '../store/index.ts';
 import { answerIn } from './session-answer.ts';
 import { CallStream, nobody, type HeardBy } from './call-stream.ts';
 import { canBeAsked, handshake, streamHeaders, type OpenSession } from './handshake.ts';
-import { patiently } from './patience.ts';
+import { deadline, patiently } from './patience.ts';
 import { keptOf, type LinkMemory, resumed } from './session-memory.ts';
 import { isAnswerTo } from './server-message.ts';
 import { ServerStream } from './server-stream.ts';
@@ -38,8 +38,6 @@ export interface BackendCall {
   readonly bytes: Buffer;
   /** JSON text of its id. */
   readonly id: Buffer;
-  /** What the request asks, where that is not in `bytes` alone. */
-  readonly method?: string;
   readonly silenceMs: number;
   /** `silenceMs` is all the time there is, whatever the backend says meanwhile. */
   readonly isDeadline?: true;
@@ -278,9 +276,6 @@ export class BackendSession {
     return patiently(this.#clock, { backend, silenceMs, work: (attention) => work(deadline(attention)) });
   }
 }
-
-/** The same wait, which nothing that is heard makes longer. */
-const deadline = ({ onAbandoned }: Attention): Attention => ({ heard: () => {}, pause: () => () => {}, onAbandoned });
 
 /** How long a message without an answer may take. */
 const TELL_MS = 5_000;

@@ -1,13 +1,16 @@
 /** What a client must have declared to be asked something (MCP "Capability Negotiation"). */
-const NEEDS: ReadonlyMap<string, string> = new Map([
+const NEEDED: ReadonlyMap<string, string> = new Map([
   ['elicitation/create', 'elicitation'],
   ['sampling/createMessage', 'sampling'],
   ['roots/list', 'roots'],
 ]);
 
+/** The capability that answers requests of this method; undefined when none does. */
+export const neededFor = (method: string): string | undefined => NEEDED.get(method);
+
 /** `capabilities` and `params` are JSON texts. */
 export const canAnswer = (capabilities: Buffer, method: string, params: Buffer | undefined): boolean => {
-  const need = NEEDS.get(method);
+  const need = neededFor(method);
   if (need === undefined) return false;
   const declared = (JSON.parse(capabilities.toString()) as Record<string, unknown>)[need];
   if (typeof declared !== 'object' || declared === null) return false;

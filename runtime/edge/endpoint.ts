@@ -7,7 +7,7 @@ import { readBody, type BodyBounds } from './body.ts';
 import type { HostCheck } from './hosts.ts';
 import { acceptsEvents } from './event-stream.ts';
 import { HttpExchange } from './http-exchange.ts';
-import { MODERN_REVISION } from './revisions.ts';
+import { MODERN_REVISION } from '../revisions.ts';
 import type { SseConnections } from './sse-connections.ts';
 import { failureOnWire } from './wire.ts';
 

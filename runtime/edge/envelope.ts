@@ -1,4 +1,6 @@
 import { VmcpError } from '../errors.ts';
+import { RESERVED_PREFIX } from '../revisions.ts';
+import { memberAt } from '../json-members.ts';
 import {
   checkEncoding,
   isArray,
@@ -47,9 +49,6 @@ export interface ReservedMeta {
   readonly clientInfo?: Span;
   readonly logLevel?: Span;
 }
-
-/** MCP 2026-07-28, "_meta": names that begin so mean the same to everybody. */
-export const RESERVED_PREFIX = 'io.modelcontextprotocol/';
 
 const RESERVED_KEYS = ['protocolVersion', 'clientCapabilities', 'clientInfo', 'logLevel'] as const;
 
@@ -205,12 +204,6 @@ export const paramsOf = (envelope: Envelope): Readonly<Record<string, unknown>> 
 
 /** JSON text of one member of the params; undefined when it is not there. */
 export const paramText = ({ body, params }: Envelope, name: string): Buffer | undefined => {
-  if (!params) return undefined;
-  let text: Buffer | undefined;
-  readObject(body, params.start, (key, start) => {
-    const end = skipValue(body, start);
-    if (key === name) text = body.subarray(start, end);
-    return end;
-  });
-  return text;
+  const span = params && memberAt(body, params.start, name);
+  return span && body.subarray(span.start, span.end);
 };

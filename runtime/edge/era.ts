@@ -1,6 +1,6 @@
 import type { Caller, Inbound, Message } from '../call.ts';
 import { readEnvelope, type Envelope } from './envelope.ts';
-import { MODERN_REVISION } from './revisions.ts';
+import { MODERN_REVISION } from '../revisions.ts';
 
 /**
  * One generation of the protocol. `legacy`: 2025-03-26 to 2025-11-25, with handshake and sessions. `modern`: 2026-07-28 and later,

@@ -7,9 +7,9 @@ import { isObject } from '../json-bytes.ts';
 import { LIMITS } from '../limits.ts';
 import { isLogLevel, LOG_LEVELS } from '../log-levels.ts';
 import type { ListKind } from '../listed.ts';
-import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS, MODERN_REVISION } from './revisions.ts';
+import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS, MODERN_REVISION } from '../revisions.ts';
 import { routed, type Routed } from './routed.ts';
-import { answer, CAPABILITIES, cursorOf, emptyResult, listAskedFor } from './shared-answers.ts';
+import { answer, CAPABILITIES, cursorOf, emptyResult, listAskedFor, type ServerInfo } from './shared-answers.ts';
 import type { SseConnections } from './sse-connections.ts';
 
 /** Where sessions are kept; a promise where they are kept outside the process. */
@@ -25,10 +25,8 @@ export interface LegacyDeps {
   readonly connections: Pick<SseConnections, 'open' | 'check' | 'streamOf'>;
   readonly sessions: SessionKeeper;
   /** What `initialize` tells about us, at this moment. */
-  readonly introduce: () => {
-    readonly serverInfo: { readonly name: string; readonly version: string };
-    readonly instructions: string;
-  };
+  readonly serverInfo: () => ServerInfo;
+  readonly instructions: () => string;
   /** JSON text of the result of a list request. */
   readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
   /** Whether a client may send the header of a newer revision than that of its session. */
@@ -135,7 +133,12 @@ const initialize = async (
     await session.prepareToListen();
     session.listen(deps.connections.streamOf(request));
   }
-  const result = { protocolVersion: revision, capabilities: CAPABILITIES, ...deps.introduce() };
+  const result = {
+    protocolVersion: revision,
+    capabilities: CAPABILITIES,
+    serverInfo: deps.serverInfo(),
+    instructions: deps.instructions(),
+  };
   return { ...answer(envelope.id, Buffer.from(JSON.stringify(result))), headers: ['mcp-session-id', session.id] };
 };
 

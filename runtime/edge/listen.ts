@@ -1,7 +1,8 @@
 import type { Caller, OpenStream, StreamReply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import type { ListKind } from '../listed.ts';
-import { paramsOf, RESERVED_PREFIX, type Envelope } from './envelope.ts';
+import { LIST_CHANGED, type ListKind } from '../listed.ts';
+import { RESERVED_PREFIX } from '../revisions.ts';
+import { paramsOf, type Envelope } from './envelope.ts';
 
 export interface ListenersDeps {
   /** Streams that may be open at one time. */
@@ -26,12 +27,11 @@ interface Listening {
 /** Resources that one stream may ask about. */
 const MAX_RESOURCES = 64;
 
-const CHANGED: Readonly<Record<ListKind, { readonly wanted: keyof Filter; readonly method: string }>> = {
-  tools: { wanted: 'toolsListChanged', method: 'notifications/tools/list_changed' },
-  prompts: { wanted: 'promptsListChanged', method: 'notifications/prompts/list_changed' },
-  resources: { wanted: 'resourcesListChanged', method: 'notifications/resources/list_changed' },
-  // MCP has one notification for resources and their templates.
-  resourceTemplates: { wanted: 'resourcesListChanged', method: 'notifications/resources/list_changed' },
+const WANTED: Readonly<Record<ListKind, keyof Filter>> = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+  resourceTemplates: 'resourcesListChanged',
 };
 
 /** The streams of `subscriptions/listen` (MCP 2026-07-28): all that a client hears outside of its requests. */
@@ -46,7 +46,7 @@ export class Listeners {
   /** Tells everybody who wants to hear it. */
   listsChanged(kinds: readonly ListKind[]): void {
     for (const { filter, tell } of this.#open) {
-      const methods = kinds.filter((kind) => filter[CHANGED[kind].wanted]).map((kind) => CHANGED[kind].method);
+      const methods = kinds.filter((kind) => filter[WANTED[kind]]).map((kind) => LIST_CHANGED[kind]);
       for (const method of new Set(methods)) tell(method);
     }
   }

@@ -1,6 +1,7 @@
+import type { WholeReply } from '../call.ts';
 import { isObject, skipSpace } from '../json-bytes.ts';
 import { memberAt, membersOf, replacedMember, withMembers, withoutMembers } from '../json-members.ts';
-import { RESERVED_PREFIX } from './envelope.ts';
+import { isModernError, RESERVED_PREFIX } from '../revisions.ts';
 
 export interface ModernMembers {
   /** JSON text of our `serverInfo`. */
@@ -13,11 +14,11 @@ export interface ModernMembers {
  * A JSON-RPC response as 2026-07-28 has it: the result says what kind it is and whose, and how long it may be kept. Everything else is
  * as the backend wrote it.
  */
-export const modernResponse = (response: Buffer, members: ModernMembers): Buffer => {
+export const modernResponse = (response: Buffer, members: ModernMembers): Pick<WholeReply, 'status' | 'body'> => {
   const span = memberAt(response, skipSpace(response, 0), 'result');
   if (!span || !isObject(response, span.start)) return modernError(response);
   const result = modernResult(response.subarray(span.start, span.end), members);
-  return Buffer.concat([response.subarray(0, span.start), result, response.subarray(span.end)]);
+  return { status: 200, body: Buffer.concat([response.subarray(0, span.start), result, response.subarray(span.end)]) };
 };
 
 /** Codes of earlier revisions that this one has others for (MCP 2026-07-28, "Error Codes"). */
@@ -26,12 +27,16 @@ const REPLACED: ReadonlyMap<string, string> = new Map([
   ['-32042', '-32603'],
 ]);
 
-const modernError = (response: Buffer): Buffer =>
-  replacedMember(response, 'error', (error) =>
-    isObject(error, 0)
-      ? replacedMember(error, 'code', (code) => Buffer.from(REPLACED.get(code.toString()) ?? code))
-      : error,
-  );
+/** The codes of this revision have an HTTP status of their own, whoever answers with them. */
+const modernError = (response: Buffer): Pick<WholeReply, 'status' | 'body'> => {
+  let status = 200;
+  const body = replacedMember(response, 'error', (error) => {
+    if (!isObject(error, 0)) return error;
+    if (isModernError(error)) status = 400;
+    return replacedMember(error, 'code', (code) => Buffer.from(REPLACED.get(code.toString()) ?? code));
+  });
+  return { status, body };
+};
 
 /** The same for the JSON text of a result alone. */
 export const modernResult = (result: Buffer, { serverInfo, caching }: ModernMembers): Buffer => {

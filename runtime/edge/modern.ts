@@ -1,27 +1,24 @@
 import type { SessionLinks } from '../backends/index.ts';
 import type { Call, CallClient, Caller, Inbound, Message, Reply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { isObject, isString, readString, skipSpace, type Span } from '../json-bytes.ts';
-import { memberAt } from '../json-members.ts';
+import { isObject, isString, readString, type Span } from '../json-bytes.ts';
 import { LIMITS } from '../limits.ts';
 import type { ListKind } from '../listed.ts';
 import { isLogLevel } from '../log-levels.ts';
-import { canAnswer } from './client-capabilities.ts';
+import { canAnswer, neededFor } from './client-capabilities.ts';
 import type { Envelope } from './envelope.ts';
 import type { Era } from './era.ts';
 import type { Listeners } from './listen.ts';
 import { checkMcpHeaders } from './mcp-headers.ts';
 import { modernResponse, modernResult } from './modern-result.ts';
-import { LEGACY_REVISIONS, MODERN_REVISION } from './revisions.ts';
+import { LEGACY_REVISIONS, MODERN_REVISION, RESERVED_PREFIX } from '../revisions.ts';
 import { routed, type Routed } from './routed.ts';
-import { answer, CAPABILITIES, cursorOf, listAskedFor } from './shared-answers.ts';
+import { answer, CAPABILITIES, cursorOf, listAskedFor, type ServerInfo } from './shared-answers.ts';
 
 export interface ModernDeps {
   /** What is told about us, at this moment. */
-  readonly introduce: () => {
-    readonly serverInfo: { readonly name: string; readonly version: string };
-    readonly instructions: string;
-  };
+  readonly serverInfo: () => ServerInfo;
+  readonly instructions: () => string;
   /** JSON text of the result of a list request, as earlier revisions have it. */
   readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
   /** Whether every caller is given the same lists. */
@@ -90,7 +87,7 @@ const declared = ({ body, reserved }: Envelope, revision: string): DeclaredClien
   const { clientCapabilities, logLevel } = reserved;
   if (revision !== MODERN_REVISION)
     throw new VmcpError('unsupported_revision', `revision ${revision.slice(0, 32)} is not served in this form`, {
-      data: { supported: [MODERN_REVISION, ...LEGACY_REVISIONS.toReversed()], requested: revision.slice(0, 32) },
+      data: { supported: SUPPORTED, requested: revision.slice(0, 32) },
     });
   if (!clientCapabilities || !isObject(body, clientCapabilities.start))
     throw missing('clientCapabilities', 'an object');
@@ -102,7 +99,7 @@ const declared = ({ body, reserved }: Envelope, revision: string): DeclaredClien
 };
 
 const missing = (key: string, wanted: string): VmcpError =>
-  new VmcpError('invalid_request', `params._meta["io.modelcontextprotocol/${key}"] must be ${wanted}`);
+  new VmcpError('invalid_request', `params._meta["${RESERVED_PREFIX}${key}"] must be ${wanted}`);
 
 const textAt = (body: Buffer, span: Span | undefined): string | undefined =>
   span && isString(body, span) ? readString(body, span) : undefined;
@@ -114,7 +111,7 @@ const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, caller, id }:
   const local = (make: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, answer: make });
   if (envelope.method === 'server/discover') return local(() => answer(id, discover(deps)));
   if (envelope.method === 'subscriptions/listen') {
-    const serverInfo = JSON.stringify(deps.introduce().serverInfo);
+    const serverInfo = JSON.stringify(deps.serverInfo());
     return local(() => deps.listeners.open(envelope, id, { caller, serverInfo }));
   }
   const kind = listAskedFor(envelope.method);
@@ -122,30 +119,31 @@ const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, caller, id }:
   return local(async () => answer(id, pages(await deps.list(kind, cursorOf(envelope), caller))));
 };
 
-const discover = ({ introduce }: ModernDeps): Buffer => {
-  const { serverInfo, instructions } = introduce();
-  return Buffer.from(
+/** Revisions served here, newest first. */
+const SUPPORTED = [MODERN_REVISION, ...LEGACY_REVISIONS.toReversed()];
+
+const discover = ({ serverInfo, instructions }: ModernDeps): Buffer =>
+  Buffer.from(
     JSON.stringify({
       resultType: 'complete',
-      supportedVersions: [MODERN_REVISION, ...LEGACY_REVISIONS.toReversed()],
+      supportedVersions: SUPPORTED,
       capabilities: CAPABILITIES,
-      instructions,
+      instructions: instructions(),
       ttlMs: LIST_TTL_MS,
       cacheScope: 'public',
-      _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo },
+      _meta: { [`${RESERVED_PREFIX}serverInfo`]: serverInfo() },
     }),
   );
-};
 
 /** A page of a list as this revision has it. */
 type ModernPages = (page: Buffer) => Buffer;
 
 /** Made once for each page that is kept: a list is asked for far more often than it changes. */
-const modernPages = ({ introduce, areListsShared }: ModernDeps): ModernPages => {
+const modernPages = (deps: ModernDeps): ModernPages => {
   const known = new WeakMap<Buffer, { readonly of: string; readonly bytes: Buffer }>();
   return (page) => {
-    const serverInfo = JSON.stringify(introduce().serverInfo);
-    const caching = `"ttlMs":${LIST_TTL_MS},"cacheScope":"${areListsShared() ? 'public' : 'private'}"`;
+    const serverInfo = JSON.stringify(deps.serverInfo());
+    const caching = `"ttlMs":${LIST_TTL_MS},"cacheScope":"${deps.areListsShared() ? 'public' : 'private'}"`;
     const of = caching + serverInfo;
     const before = known.get(page);
     if (before?.of === of) return before.bytes;
@@ -170,9 +168,8 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
     headers: request.headers,
     client: clientOf(request, client, controller),
   };
-  const { serverInfo } = deps.introduce();
   const members = {
-    serverInfo: JSON.stringify(serverInfo),
+    serverInfo: JSON.stringify(deps.serverInfo()),
     ...(named.method === 'resources/read' && { caching: '"ttlMs":0,"cacheScope":"private"' }),
   };
   return {
@@ -180,20 +177,9 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
     id,
     call,
     end: giveBack,
-    finish: (reply) => {
-      if (reply.kind !== 'whole' || !reply.body) return reply;
-      return { ...reply, status: statusOf(reply.body), body: modernResponse(reply.body, members) };
-    },
+    finish: (reply) =>
+      reply.kind === 'whole' && reply.body ? { ...reply, ...modernResponse(reply.body, members) } : reply,
   };
-};
-
-/** The codes of this revision have an HTTP status of their own, whoever answers with them. */
-const statusOf = (response: Buffer): number => {
-  const start = skipSpace(response, 0);
-  const error = memberAt(response, start, 'error');
-  if (!error) return 200;
-  const { code } = JSON.parse(response.toString('utf8', error.start, error.end)) as { code?: unknown };
-  return typeof code === 'number' && code <= -32_020 && code >= -32_099 ? 400 : 200;
 };
 
 /**
@@ -209,15 +195,9 @@ const clientOf = (request: Inbound, client: DeclaredClient, call: AbortControlle
     const reason = canAnswer(client.capabilities, method, params)
       ? new VmcpError('client_cannot_answer', 'the backend asks in a way that this protocol revision does not know')
       : new VmcpError('missing_client_capability', 'the client has not declared a capability that the backend needs', {
-          data: { requiredCapabilities: { [NEEDED[method] ?? method]: {} } },
+          data: { requiredCapabilities: { [neededFor(method) ?? method]: {} } },
         });
     call.abort(reason);
     return Promise.reject(reason);
   },
 });
-
-const NEEDED: Readonly<Record<string, string>> = {
-  'elicitation/create': 'elicitation',
-  'sampling/createMessage': 'sampling',
-  'roots/list': 'roots',
-};

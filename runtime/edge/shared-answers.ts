@@ -5,6 +5,11 @@ import { paramsOf, type Envelope } from './envelope.ts';
 
 /** What both eras answer alike. */
 
+export interface ServerInfo {
+  readonly name: string;
+  readonly version: string;
+}
+
 /** decisions, "initialize": whatever the backends have today, since they come and go. */
 export const CAPABILITIES = {
   tools: { listChanged: true },
