@@ -3,7 +3,7 @@ import { ByteBudget } from './byte-budget.ts';
 import type { Inbound, Message, Reply } from './call.ts';
 import { makeOffer, type Offer, type OfferedBackend } from './catalog/index.ts';
 import type { Clock } from './clock.ts';
-import type { Config, ConfigFile } from './config/index.ts';
+import { type Config, type ConfigFile, warningsOf } from './config/index.ts';
 import {
   accessOf,
   hostRulesOf,
@@ -87,6 +87,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const phase: Phase = { isReady: false, hasSessions: false, isStopping: false };
   const config = liveConfig(options.files, (newer) => prepare(newer));
   const log = deps.logFor(config.current());
+  warnOf(log, config.current());
   const clientInfo = { name: 'vmcp', version: VERSION };
   const tell = changeLog(log);
   const onChange = (): void => {
@@ -117,6 +118,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
       log.setLevel(levelOf(newer));
       log.setFields(logFieldsOf(newer));
       changeBackends();
+      warnOf(log, newer);
       log.info({ hash: config.hash() }, 'configuration reloaded');
     };
   };
@@ -139,6 +141,10 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     status,
     phase,
   };
+};
+
+const warnOf = (log: Log, config: Config): void => {
+  for (const problem of warningsOf(config)) log.warn({ problem }, 'questionable configuration');
 };
 
 const clientsOf = (

@@ -26,11 +26,21 @@ const workloadToolsOf = ({ excludeAll, filter, overrides }: ConfiguredTools): Wo
   overrides: new Map(Object.entries(overrides ?? {})),
 });
 
-export const wantedBackendsOf = ({ backends, outgoingAuth, operational: { timeouts } }: Config): WantedBackend[] =>
-  backends.map(({ name, url }) => ({
+/** Enough for any test, and no busy loop. */
+const SHORTEST_INTERVAL_MS = 10;
+
+export const wantedBackendsOf = ({ backends, outgoingAuth, operational }: Config): WantedBackend[] => {
+  const { timeouts, failureHandling } = operational;
+  const health = {
+    intervalMs: Math.max(SHORTEST_INTERVAL_MS, failureHandling.healthCheckInterval),
+    timeoutMs: failureHandling.healthCheckTimeout,
+    unhealthyThreshold: failureHandling.unhealthyThreshold,
+  };
+  return backends.map(({ name, url }) => ({
     settings: { name, url, strategy: own(outgoingAuth.backends, name) ?? outgoingAuth.default ?? NO_PROOF },
-    tuning: { silenceMs: own(timeouts.perWorkload, name) ?? timeouts.default },
+    tuning: { silenceMs: own(timeouts.perWorkload, name) ?? timeouts.default, health },
   }));
+};
 
 /** decisions: `default` against unlisted backends. */
 const NO_PROOF = { type: 'unauthenticated' } as const;

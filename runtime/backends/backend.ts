@@ -1,16 +1,19 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Call, Caller, Reply, SessionClient } from '../call.ts';
 import { Share, type ByteBudget } from '../byte-budget.ts';
 import type { Clock } from '../clock.ts';
 import type { StrategyConfig } from '../config/index.ts';
 import { VmcpError } from '../errors.ts';
 import { connectStrategy, type Fetch, type Prove } from '../outgoing/index.ts';
-import { Catalogue, type CatalogueState, type ListLink } from './catalogue.ts';
+import { Catalogue } from './catalogue.ts';
 import { openConnection, type Connection, type ConnectionLimits } from './connection.ts';
-import { probeEra } from './era-probe.ts';
+import { GatewayLink, PROBE } from './gateway-link.ts';
+import type { HealthSettings } from './health.ts';
 import { argumentsOf, callModern } from './modern-call.ts';
 import { checkParamHeaders } from './param-headers.ts';
 import { readString } from '../json-bytes.ts';
-import { modernListLink, ModernLink } from './modern-link.ts';
+import type { ModernLink } from './modern-link.ts';
+import { type BackendState, Monitor } from './monitor.ts';
 import { legacyRequest } from './request-edits.ts';
 import { listenToModern, subscribe, updatedUri, watcher, type ModernListening } from './resource-watch.ts';
 import { emptyResponse } from './small-messages.ts';
@@ -29,6 +32,7 @@ export interface BackendSettings {
 export interface BackendTuning {
   /** Longest silence of a call. */
   readonly silenceMs: number;
+  readonly health: HealthSettings;
 }
 
 export interface BackendDeps {
@@ -52,8 +56,6 @@ interface SessionOptions {
   readonly hearsOfLists?: true;
 }
 
-const PROBE: Caller = { kind: 'probe' };
-
 /** One backend: its connections, the sessions that use them and the catalogue connection that keeps its lists fresh. */
 export class Backend {
   readonly settings: BackendSettings;
@@ -62,17 +64,12 @@ export class Backend {
   readonly #deps: BackendDeps;
   readonly #connection: Connection;
   readonly #catalogue: Catalogue;
+  readonly #own: GatewayLink;
+  readonly #monitor: Monitor;
   readonly #listShare: Share;
-  /** Of the endpoint, with its query. */
-  readonly #path: string;
-  /** JSON text. */
-  readonly #clientInfo: string;
+  /** What everything that speaks to it needs. */
+  readonly #common: Pick<ModernListening, 'backend' | 'path' | 'clientInfo' | 'clock'>;
   #isRetired = false;
-  /** It is known which revisions the backend speaks: while it is undefined, those before 2026-07-28. */
-  #isProbed = false;
-  #modern: ModernLink | undefined;
-  #listSession: BackendSession | undefined;
-  #stopListening: (() => void) | undefined;
   readonly #sessions = new Set<BackendSession>();
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
@@ -86,23 +83,28 @@ export class Backend {
     this.openedAt = deps.clock.now();
     this.#listShare = new Share(deps.lists);
     const { origin, pathname, search } = new URL(settings.url);
-    this.#path = pathname + search;
-    this.#clientInfo = JSON.stringify(deps.clientInfo);
+    const clientInfo = JSON.stringify(deps.clientInfo);
+    this.#common = { backend: settings.name, path: pathname + search, clientInfo, clock: deps.clock };
     this.#connection = openConnection(origin, deps.limits, deps);
-    this.#catalogue = new Catalogue(
-      settings.name,
-      {
-        link: () => this.#listLink(),
-        doubt: () => {
-          this.#isProbed = false;
-        },
-        fetch: this.prove(PROBE)(this.#control),
-        silenceMs: () => this.#tuning.silenceMs,
-        // A list that arrives after the end is kept by nobody.
-        hold: (bytes) => this.#isRetired || this.#listShare.resize(bytes),
-      },
-      { clock: deps.clock, random: deps.random, onChange: deps.onChange },
-    );
+    this.#catalogue = new Catalogue(settings.name, {
+      fetch: this.prove(PROBE)(this.#control),
+      silenceMs: () => this.#tuning.silenceMs,
+      // A list that arrives after the end is kept by nobody.
+      hold: (bytes) => this.#isRetired || this.#listShare.resize(bytes),
+    });
+    this.#own = new GatewayLink({
+      ...this.#common,
+      fetch: this.prove(PROBE)(this.#control),
+      openSession: () => this.openSession({ hearsOfLists: true }),
+      listen: () => this.#listenToModern(PROBE, { filter: ALL_LISTS, onListChanged: () => this.#monitor.noteChange() }),
+    });
+    this.#monitor = new Monitor({
+      ...deps,
+      backend: settings.name,
+      check: (signal, health) => this.#own.check(signal, health),
+      catalogue: this.#catalogue,
+      settings: () => this.#tuning.health,
+    });
   }
 
   readonly #control: Fetch = (request) => this.#connection.fetch({ ...request, lane: 'control' });
@@ -112,21 +114,23 @@ export class Backend {
   }
 
   /** Status and last good list. */
-  get state(): CatalogueState {
-    return this.#catalogue.state;
+  get state(): BackendState {
+    return this.#monitor.state;
   }
 
-  /** Resolves once the first attempt to list has ended. */
+  /** Resolves once the first check has ended, and the first attempt to list with it. */
   get firstListed(): Promise<void> {
-    return this.#catalogue.firstListed;
+    return this.#monitor.firstRound;
   }
 
   start(): void {
-    this.#catalogue.start();
+    this.#monitor.start();
   }
 
   tune(tuning: BackendTuning): void {
+    const isMonitoredAnew = !isDeepStrictEqual(tuning.health, this.#tuning.health);
     this.#tuning = tuning;
+    if (isMonitoredAnew) this.#monitor.reschedule();
   }
 
   /** A session that nothing has been sent on yet. */
@@ -138,7 +142,7 @@ export class Backend {
         url: this.settings.url,
         clientInfo,
         random,
-        onListChanged: () => this.#catalogue.noteChange(),
+        onListChanged: () => this.#monitor.noteChange(),
         ...(client && { client }),
         ...(memory && { memory }),
         ...(hearsOfLists && { hearsOfLists }),
@@ -158,45 +162,14 @@ export class Backend {
     return this.prove(caller)(this.#connection.fetch);
   }
 
-  /** What the lists are asked over, once it is known which revisions the backend speaks. */
-  async #listLink(): Promise<ListLink> {
-    if (!this.#isProbed) await this.#probe();
-    if (this.#modern) return modernListLink(this.#modern, this.#clientInfo);
-    return (this.#listSession ??= this.openSession({ hearsOfLists: true }));
-  }
-
-  async #probe(): Promise<void> {
-    const { clock } = this.#deps;
-    const settings = { backend: this.name, path: this.#path, clientInfo: this.#clientInfo };
-    const probed = await probeEra(settings, this.prove(PROBE)(this.#control), clock);
-    this.#isProbed = probed.era !== 'undecided';
-    if (probed.era === 'undecided') return;
-    this.#stopListening?.();
-    this.#stopListening = undefined;
-    this.#modern = probed.era === 'modern' ? new ModernLink({ ...settings, ...probed }, clock) : undefined;
-    if (probed.era === 'modern' && probed.capabilities.listChanged && !this.#isRetired)
-      this.#stopListening = this.#listenToModern(PROBE, {
-        filter: '{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}',
-        onListChanged: () => this.#catalogue.noteChange(),
-      });
-  }
-
   #listenToModern(caller: Caller, what: Pick<ModernListening, 'filter' | 'onListChanged' | 'notify'>): () => void {
-    const { clock, random } = this.#deps;
-    return listenToModern({
-      backend: this.name,
-      path: this.#path,
-      clock,
-      random,
-      clientInfo: this.#clientInfo,
-      fetch: this.fetchFor(caller),
-      ...what,
-    });
+    const { random } = this.#deps;
+    return listenToModern({ ...this.#common, random, fetch: this.fetchFor(caller), ...what });
   }
 
   /** Hears of updates of a resource until the returned function is called. */
   watch(uri: string, caller: Caller, onUpdated: () => void): () => void {
-    if (this.#modern)
+    if (this.#own.modern)
       return this.#listenToModern(caller, {
         filter: JSON.stringify({ resourceSubscriptions: [uri] }),
         notify: (notification) => {
@@ -212,14 +185,15 @@ export class Backend {
     this.#checkHeaders(call, ownName);
     try {
       const fetch = prove(this.#connection.fetch);
-      const body = await (this.#modern
-        ? this.#callModern(this.#modern, call, { ownName, fetch })
+      const { modern } = this.#own;
+      const body = await (modern
+        ? this.#callModern(modern, call, { ownName, fetch })
         : this.#callLegacy(call, { ownName, fetch }));
-      this.#catalogue.noteCall(true);
+      this.#monitor.noteAnswer();
       return { kind: 'whole', status: 200, body };
     } catch (error) {
-      // Any other failure may be the caller's doing, and says nothing about the backend.
-      if (error instanceof VmcpError && error.code === 'backend_unreachable') this.#catalogue.noteCall(false);
+      // It may have become another; that it cannot be reached, its checks will tell.
+      if (error instanceof VmcpError && error.code === 'backend_unavailable') this.#monitor.noteOddity();
       throw error;
     }
   }
@@ -248,7 +222,7 @@ export class Backend {
     return callModern(call, ownName, {
       backend: this.name,
       link,
-      clientInfo: this.#clientInfo,
+      clientInfo: this.#common.clientInfo,
       silenceMs: this.#tuning.silenceMs,
       fetch,
       tool: this.#catalogue.tool,
@@ -264,9 +238,9 @@ export class Backend {
 
   /** Ends every session after its calls, then the connections. */
   async retire(): Promise<void> {
-    this.#catalogue.stop();
+    this.#monitor.stop();
     this.#isRetired = true;
-    this.#stopListening?.();
+    this.#own.stop();
     this.#listShare.release();
     await Promise.allSettled([...this.#sessions].map((session) => session.close()));
     await this.#connection.close();
@@ -274,8 +248,10 @@ export class Backend {
 
   /** Breaks off whatever is still under way. */
   async destroy(): Promise<void> {
-    this.#catalogue.stop();
-    this.#stopListening?.();
+    this.#monitor.stop();
+    this.#own.stop();
     await this.#connection.destroy();
   }
 }
+
+const ALL_LISTS = '{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}';

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts';
 import { capabilitiesOf, type BackendCapabilities } from './handshake.ts';
 import { MODERN_HEADERS } from './modern-link.ts';
 import { ownMeta } from './request-edits.ts';
+import { unusable } from './session-answer.ts';
 import { isAnswerTo, readServerMessage } from './server-message.ts';
 import { refusalOf } from './small-messages.ts';
 
@@ -22,32 +23,56 @@ export interface ProbeSettings {
   readonly clientInfo: string;
 }
 
-const PROBE_MS = 5_000;
+/** Who looks for the answer, and for how long. */
+export interface ProbeBounds {
+  readonly clock: Clock;
+  readonly fetch: Fetch;
+  readonly silenceMs: number;
+  /** Its abort reason becomes the error. */
+  readonly signal: AbortSignal;
+}
+
 const ID = Buffer.from('"vmcp-discover"');
 
 /** Asks `server/discover`, which every server of 2026-07-28 knows. Throws `backend_unreachable` when there is no connection. */
-export const probeEra = async (settings: ProbeSettings, fetch: Fetch, clock: Clock): Promise<ProbedEra> => {
+export const probeEra = async (settings: ProbeSettings, bounds: ProbeBounds): Promise<ProbedEra> => {
   try {
-    const response = await patiently(clock, {
-      backend: settings.backend,
-      silenceMs: PROBE_MS,
-      work: (attention) =>
-        fetch({
-          method: 'POST',
-          path: settings.path,
-          headers: [...MODERN_HEADERS, 'mcp-method', 'server/discover'],
-          body: discover(settings),
-          attention: deadline(attention),
-          onMessage: (bytes) => (isAnswerTo(bytes, ID) ? 'answer' : 'other'),
-        }),
-    });
-    return eraOf(response);
+    return eraOf(await ask(settings, bounds));
   } catch (error) {
     const refusal = refusalOf(settings.backend, error);
     if (refusal instanceof VmcpError && refusal.code === 'backend_unreachable') throw refusal;
     return { era: 'undecided' };
   }
 };
+
+/** What a backend that was found to be of 2026-07-28 says now. Throws VmcpError when it is not well. */
+export const checkModern = async (
+  settings: ProbeSettings,
+  bounds: ProbeBounds,
+): Promise<Exclude<ProbedEra, { era: 'undecided' }>> => {
+  const response = await ask(settings, bounds).catch((error: unknown) => {
+    throw refusalOf(settings.backend, error);
+  });
+  const probed = eraOf(response);
+  if (probed.era === 'undecided') throw unusable(settings.backend, response.status);
+  return probed;
+};
+
+const ask = (settings: ProbeSettings, { clock, fetch, silenceMs, signal }: ProbeBounds): Promise<BackendResponse> =>
+  patiently(clock, {
+    backend: settings.backend,
+    silenceMs,
+    signal,
+    work: (attention) =>
+      fetch({
+        method: 'POST',
+        path: settings.path,
+        headers: [...MODERN_HEADERS, 'mcp-method', 'server/discover'],
+        body: discover(settings),
+        attention: deadline(attention),
+        onMessage: (bytes) => (isAnswerTo(bytes, ID) ? 'answer' : 'other'),
+      }),
+  });
 
 const discover = ({ clientInfo }: ProbeSettings): Buffer =>
   Buffer.from(

@@ -1,5 +1,5 @@
 export { BackendSet, type WantedBackend } from './backend-set.ts';
 export type { Backend } from './backend.ts';
-export type { CatalogueState } from './catalogue.ts';
+export type { BackendState } from './monitor.ts';
 export { SessionLinks } from './session-links.ts';
 export type { LinkMemory } from './session-memory.ts';

@@ -23,7 +23,8 @@ const withId = (bytes: Buffer, idSpan: { start: number; end: number } | undefine
   return splice(bytes, { start: brace, end: brace + 1 }, Buffer.concat([Buffer.from('{"id":'), id, Buffer.from(',')]));
 };
 
-const unusable = (backend: string, status: number): VmcpError => {
+/** An answer that is none, as an error. */
+export const unusable = (backend: string, status: number): VmcpError => {
   if (status === 401 || status === 403) return unauthenticatedBy(backend, status);
   const what = status < 300 ? 'gave an answer that is not MCP' : 'failed';
   const code = status >= 500 ? 'backend_unreachable' : 'backend_unavailable';

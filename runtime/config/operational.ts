@@ -30,18 +30,17 @@ const circuitBreakerSchema = notYet(
 
 const failureHandlingSchema = z
   .strictObject({
-    healthCheckInterval: notYet(
-      durationOr('30s', { positive: true }).describe('Time between health checks of a backend.'),
-      'health checks',
+    healthCheckInterval: durationOr('30s', { positive: true }).describe(
+      'Time between health checks of a backend; less than 10ms counts as 10ms.',
     ),
-    healthCheckTimeout: notYet(
-      durationOr('10s', { positive: true }).describe('Longest time of one health check; should be below the interval.'),
-      'health checks',
+    healthCheckTimeout: durationOr('10s', { positive: true }).describe(
+      'Longest time of one health check; should be below the interval.',
     ),
-    unhealthyThreshold: notYet(
-      z.int32().min(1).default(3).describe('Failures in a row before a backend is marked unhealthy.'),
-      'health checks',
-    ),
+    unhealthyThreshold: z
+      .int32()
+      .min(1)
+      .default(3)
+      .describe('Failed checks in a row before a backend is marked unhealthy.'),
     partialFailureMode: z
       .enum(['fail', 'best_effort'])
       .default('fail')

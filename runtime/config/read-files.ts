@@ -2,6 +2,7 @@ import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { BACKENDS_FILE, loadConfig } from './load.ts';
 import { formatProblem, type Problem } from './problem.ts';
+import { warningsOf } from './warnings.ts';
 import { type ConfigFile, MAX_FILE_BYTES } from './yaml-text.ts';
 
 export type ReadFiles =
@@ -28,7 +29,10 @@ export async function readConfigFiles(path: string): Promise<ReadFiles> {
 export async function checkConfigFiles(path: string): Promise<{ readonly exitCode: 0 | 1; readonly output: string }> {
   const read = await readConfigFiles(path);
   const loaded = read.ok ? loadConfig(read.files) : read;
-  if (loaded.ok) return { exitCode: 0, output: `${path}: valid\n` };
+  if (loaded.ok) {
+    const warnings = warningsOf(loaded.config).map((warning) => `warning: ${warning}\n`);
+    return { exitCode: 0, output: `${warnings.join('')}${path}: valid\n` };
+  }
   const lines = loaded.problems.map(formatProblem);
   const count = lines.length === 1 ? '1 problem' : `${lines.length} problems`;
   return { exitCode: 1, output: `${lines.join('\n')}\n${count}\n` };

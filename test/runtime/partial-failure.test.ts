@@ -47,7 +47,7 @@ describe('with one backend down', () => {
       assert.doesNotMatch(error.message, /"up"/);
       const states = running?.status().backends.map(({ name, status }) => [name, status]);
       assert.deepEqual(states, [
-        ['down', 'unavailable'],
+        ['down', 'unknown'],
         ['up', 'ready'],
       ]);
     });
@@ -80,9 +80,13 @@ describe('with one backend down', () => {
     const session = await begin('best_effort');
     assert.deepEqual(await session.toolNames(), ['down_echo', 'up_echo']);
     down.set({ on: () => answerStatus(500) });
-    clock.advance(31_000);
-    while (running?.status().backends[0]?.status !== 'unavailable')
-      await new Promise((resolve) => setImmediate(resolve));
+    for (let failures = 1; failures <= 3; failures += 1) {
+      assert.deepEqual(await session.toolNames(), ['down_echo', 'up_echo']);
+      clock.advance(30_000);
+      while (running?.status().backends[0]?.consecutiveFailures !== failures)
+        await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(running?.status().backends[0]?.status, 'unavailable');
     assert.deepEqual(await session.toolNames(), ['up_echo']);
     const { json } = await session.call('down_echo');
     assert.equal(
@@ -144,7 +148,7 @@ describe('at start', () => {
     await down.received(({ method }) => method === 'server/discover');
     let isOver = false;
     const list = session.toolNames().finally(() => (isOver = true));
-    await session.request('ping');
+    while (running?.status().backends[1]?.status !== 'ready') await new Promise((resolve) => setImmediate(resolve));
     clock.advance(9_999);
     await session.request('ping');
     assert.equal(isOver, false);

@@ -7,7 +7,6 @@ import {
   answerSse,
   answerStatus,
   type BackendOptions,
-  type Behaviour,
   count,
   type FixtureBackend,
   hang,
@@ -398,19 +397,25 @@ describe('cancellation', () => {
 describe('the list of a backend', () => {
   const lists = (): number => count(backend, 'tools/list');
 
-  const down: readonly (readonly [string, Behaviour])[] = [
-    ['HTTP 503', answerStatus(503)],
-    ['a broken connection', ({ response }) => void response.destroy()],
-  ];
-  for (const [what, answer] of down) {
-    test(`is asked for anew when a call shows that the backend is down: ${what}`, async () => {
-      clock.advance(1_000);
-      const before = lists();
-      onCall(() => answer);
-      await session.call('a_echo');
-      await backend.received(() => lists() > before);
-    });
-  }
+  test('is not asked for since a call shows that the backend is down: its checks tell', async () => {
+    await session.call('a_echo');
+    clock.advance(1_000);
+    const before = backend.requests.length;
+    onCall(() => answerStatus(503));
+    await session.call('a_echo');
+    clock.advance(0);
+    await session.request('ping');
+    assert.equal(backend.requests.length, before + 1);
+  });
+
+  test('comes after a check when a call was answered by what is no MCP server', async () => {
+    clock.advance(1_000);
+    const before = count(backend, 'ping');
+    onCall(() => answerStatus(200, 'no'));
+    await session.call('a_echo');
+    clock.advance(0);
+    await backend.received(() => count(backend, 'ping') > before);
+  });
 
   test('is not asked for because of what a caller may have brought about', async () => {
     clock.advance(1_000);

@@ -133,7 +133,12 @@ describe('while one backend is slow', () => {
       on: ({ recorded }) => (recorded.params['cursor'] === '1200' ? hang : undefined),
     });
     b.set({ tools: ['t', 'u'] });
-    clock.advance(31_000);
+    for (const backend of [a, b]) {
+      const pings = backend.requests.filter(({ method }) => method === 'ping').length;
+      clock.advance(30_000);
+      await backend.received(() => backend.requests.filter(({ method }) => method === 'ping').length > pings);
+      await until(() => Promise.resolve(clock.pending().length === 2));
+    }
     await a.received(({ params, method }) => method === 'tools/list' && params['cursor'] === '1200');
     await until(async () => (await session.toolNames()).length > before.length);
     assert.deepEqual(await session.toolNames(), [...before, 'b_u']);

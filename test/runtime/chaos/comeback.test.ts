@@ -8,7 +8,11 @@ import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 import { startMortal } from './mortal.ts';
 import { outcomeOf } from './scene.ts';
 
-const BEST_EFFORT = { operational: { failureHandling: { partialFailureMode: 'best_effort' } } };
+const BEST_EFFORT = {
+  operational: {
+    failureHandling: { partialFailureMode: 'best_effort', healthCheckInterval: '1s', unhealthyThreshold: 1 },
+  },
+};
 const UNREACHABLE = { text: 'backend "mortal" cannot be reached', reason: 'backend_unavailable' };
 
 const begin = async (t: TestContext) => {
@@ -45,7 +49,6 @@ test('a backend killed in the middle of a call fails that call, which nobody rep
 test('a backend that is back is listed again within 2 s', { timeout: 20_000 }, async (t) => {
   const { port, first, running, session } = await begin(t);
   await first.kill();
-  // Seen by a call: otherwise the next refresh would.
   assert.deepEqual(outcomeOf(await session.call('mortal_echo')), UNREACHABLE);
   const status = (): string | undefined => running.status().backends.find(({ name }) => name === 'mortal')?.status;
   await until(() => status() === 'unavailable', 5_000);

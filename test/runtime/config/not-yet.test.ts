@@ -19,9 +19,6 @@ const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, u
   ['extensions.trustedProxies', { extensions: { trustedProxies: ['10.0.0.0/8'] } }],
   ['incomingAuth.type', { incomingAuth: { type: 'local' } }],
   ['incomingAuth.authz', { incomingAuth: { type: 'anonymous', authz: { type: 'none' } } }],
-  ['operational.failureHandling.healthCheckInterval', failureHandling({ healthCheckInterval: '31s' })],
-  ['operational.failureHandling.healthCheckTimeout', failureHandling({ healthCheckTimeout: '9s' })],
-  ['operational.failureHandling.unhealthyThreshold', failureHandling({ unhealthyThreshold: 2 })],
   ['operational.failureHandling.circuitBreaker', failureHandling({ circuitBreaker: { enabled: true } })],
   ['optimizer', { optimizer: {} }],
   [

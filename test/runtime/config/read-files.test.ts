@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, suite, test } from 'node:test';
+import { covers } from '../../requirements.ts';
 import { checkConfigFiles, readConfigFiles } from '../../../runtime/config/index.ts';
 import { MINIMAL, yaml } from './files.ts';
 
@@ -68,5 +69,22 @@ suite('reading the files', () => {
         '',
       ].join('\n'),
     });
+  });
+
+  covers('health.timeout.below-interval');
+  test('validate warns of a health check that may take longer than the time between two', async () => {
+    const path = join(directory, 'config.yaml');
+    const failureHandling = { healthCheckInterval: '10s', healthCheckTimeout: '10s' };
+    await write('config.yaml', yaml({ ...MINIMAL, operational: { failureHandling } }));
+    const { exitCode, output } = await checkConfigFiles(path);
+    assert.equal(exitCode, 0);
+    const [warning, verdict] = output.split('\n');
+    assert.match(warning ?? '', /^warning: operational\.failureHandling\.healthCheckTimeout: not below/);
+    assert.equal(verdict, `${path}: valid`);
+    await write(
+      'config.yaml',
+      yaml({ ...MINIMAL, operational: { failureHandling: { healthCheckInterval: '10001ms' } } }),
+    );
+    assert.equal((await checkConfigFiles(path)).output, `${path}: valid\n`);
   });
 });

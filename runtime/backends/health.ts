@@ -1,0 +1,62 @@
+import type { VmcpError } from '../errors.ts';
+import type { BackendStatus } from '../status-report.ts';
+
+/** spec: config.operational.failureHandling */
+export interface HealthSettings {
+  /** Between two checks of a backend. */
+  readonly intervalMs: number;
+  /** Longest time of one check. */
+  readonly timeoutMs: number;
+  /** Failed checks in a row before a backend is `unavailable`. */
+  readonly unhealthyThreshold: number;
+}
+
+/** What is known of how a backend does. */
+export interface Health {
+  readonly status: BackendStatus;
+  /** Why it is not ready; safe to show. */
+  readonly message?: string;
+  /** More for the log; may name addresses. */
+  readonly detail?: string;
+  /** Failed checks since the last one that did not fail. */
+  readonly consecutiveFailures: number;
+  /** Milliseconds since the epoch; when the last check ended. */
+  readonly checkedAt?: number;
+}
+
+/** What one round has found: the check first, and the lists when they were due. */
+export type Finding =
+  | { readonly kind: 'well' }
+  /** It answers, but its lists are not to be had; those from before are served. */
+  | { readonly kind: 'stale'; readonly error: VmcpError }
+  | { readonly kind: 'failed'; readonly error: VmcpError };
+
+export const UNKNOWN: Health = { status: 'unknown', consecutiveFailures: 0 };
+
+/**
+ * The next state. A failure changes the status only once there are `unhealthyThreshold` in a row, so that a blip moves nobody's lists;
+ * one success ends the row. A backend that wants a login has answered, and has not failed (decisions: Health).
+ */
+export const healthAfter = (
+  before: Health,
+  finding: Finding,
+  { unhealthyThreshold, now }: Pick<HealthSettings, 'unhealthyThreshold'> & { readonly now: number },
+): Health => {
+  if (finding.kind === 'well') return { status: 'ready', consecutiveFailures: 0, checkedAt: now };
+  const { error } = finding;
+  const answered = { consecutiveFailures: 0, checkedAt: now, ...reasonOf(error) };
+  if (error.code === 'backend_unauthenticated') return { status: 'unauthenticated', ...answered };
+  if (finding.kind === 'stale') return { status: 'degraded', ...answered };
+  const consecutiveFailures = before.consecutiveFailures + 1;
+  const failed = { consecutiveFailures, checkedAt: now };
+  if (consecutiveFailures >= unhealthyThreshold) return { status: 'unavailable', ...failed, ...reasonOf(error) };
+  // Of one that nobody has heard of yet it is of interest why.
+  return before.status === 'unknown' ? { ...before, ...failed, ...reasonOf(error) } : { ...before, ...failed };
+};
+
+const reasonOf = (error: VmcpError): Pick<Health, 'message' | 'detail'> => {
+  // A fault of ours has no detail; the log must still name it.
+  const detail =
+    error.detail ?? (error.cause instanceof Error ? `${error.cause.name}: ${error.cause.message}` : undefined);
+  return { message: error.message, ...(detail !== undefined && { detail }) };
+};
