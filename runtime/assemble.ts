@@ -1,4 +1,4 @@
-import { BackendSet, SessionLinks } from './backends/index.ts';
+import { BackendSet, CallerLinks } from './backends/index.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { Inbound, Message, Reply } from './call.ts';
 import { makeOffer, type Offer, type OfferedBackend } from './catalog/index.ts';
@@ -25,7 +25,6 @@ import {
   managementServer,
   mcpEndpoint,
   modernEra,
-  type ModernDeps,
   parseByEra,
   publicServer,
   SseConnections,
@@ -66,6 +65,7 @@ export interface Parts {
   readonly log: Log;
   readonly backends: BackendSet;
   readonly sessions: OpenedSessions['sessions'];
+  readonly callers: CallerLinks;
   readonly endpoint: Endpoint;
   readonly publicApp: ReturnType<typeof publicServer>;
   readonly managementApp: ReturnType<typeof managementServer>;
@@ -81,6 +81,9 @@ interface Phase {
   isStopping: boolean;
 }
 
+/** Who we are to backends. */
+const CLIENT = { name: 'vmcp', version: VERSION };
+
 /** Joins the rooms. Throws InvalidConfigError. */
 export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts => {
   const { clock, random } = deps;
@@ -88,28 +91,29 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const config = liveConfig(options.files, (newer) => prepare(newer));
   const log = deps.logFor(config.current());
   warnOf(log, config.current());
-  const clientInfo = { name: 'vmcp', version: VERSION };
   const tell = changeLog(log);
   const onChange = (): void => {
     offer.rebuild();
     tell(seen(), offer.catalog());
   };
   const answers = new ByteBudget(LIMITS.responseBytesTogether);
-  const backends = new BackendSet({ clock, random, clientInfo, limits: LIMITS.backend, answers, onChange });
+  const backends = new BackendSet({ clock, random, clientInfo: CLIENT, limits: LIMITS.backend, answers, onChange });
   const seen = (): readonly OfferedBackend[] => [
     ...backends.all().map(({ name, state }) => ({ name, ...state })),
     ...withheldOf(config.current()),
   ];
-  const settings = () => offerSettingsOf(config.current());
-  const offer: Offer = makeOffer({ settings, backends: seen, settled: (timeoutMs) => backends.settled(timeoutMs) });
-  const { sessions, connections } = clientsOf({ config, backends, log, phase }, deps);
+  const offer: Offer = makeOffer({
+    settings: () => offerSettingsOf(config.current()),
+    backends: seen,
+    settled: (timeoutMs) => backends.settled(timeoutMs),
+  });
+  const clients = clientsOf({ config, backends, log, phase }, deps);
   const listeners = listenersOf(offer, backends);
-  tellOfLists(offer, sessions, listeners);
+  tellOfLists(offer, clients.sessions, listeners);
   let hosts = hostCheck(hostRulesOf(config.current()));
-  const handle = pipeline(
-    stagesOf({ eras: erasOf(config, { sessions, connections, listeners, offer, phase }), backends, offer, log }),
-  );
-  const endpoint = endpointOf({ hosts: () => hosts, handle, sessions, connections, answers, log, phase }, deps);
+  const eras = erasOf(config, { ...clients, listeners, offer, phase });
+  const handle = pipeline(stagesOf({ eras, backends, offer, log }));
+  const endpoint = endpointOf({ hosts: () => hosts, handle, ...clients, answers, log, phase }, deps);
   const prepare = (newer: Config): (() => void) => {
     const newerHosts = hostCheck(hostRulesOf(newer));
     const changeBackends = backends.prepare(wantedBackendsOf(newer));
@@ -124,20 +128,19 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   };
   backends.prepare(wantedBackendsOf(config.current()))();
   const status = (): StatusReport => statusReport(config, backends, offer.catalog());
-  const managementApp = managementServer({
-    isReady: () => phase.isReady && phase.hasSessions,
-    status,
-    access: () => accessOf(config.current()),
-    now: clock.now,
-  });
   return {
     config,
     log,
     backends,
-    sessions,
+    ...clients,
     endpoint,
     publicApp: publicServer(endpoint, LIMITS),
-    managementApp,
+    managementApp: managementServer({
+      isReady: () => phase.isReady && phase.hasSessions,
+      status,
+      access: () => accessOf(config.current()),
+      now: clock.now,
+    }),
     status,
     phase,
   };
@@ -163,7 +166,15 @@ const clientsOf = (
   });
   const endSession = (id: string): void => sessions.endById(id);
   const limit = LIMITS.sseConnections;
-  return { sessions, connections: new SseConnections({ newId: deps.newSessionId, endSession, limit }) };
+  return {
+    sessions,
+    connections: new SseConnections({ newId: deps.newSessionId, endSession, limit }),
+    callers: new CallerLinks({
+      clock: deps.clock,
+      idleMs: () => config.current().extensions.sessionTtl,
+      users: LIMITS.sessions,
+    }),
+  };
 };
 
 const listenersOf = (offer: Offer, backends: BackendSet): Listeners =>
@@ -204,12 +215,13 @@ const endpointOf = ({ sessions, log, phase, ...parts }: EndpointParts, deps: Ass
 interface EraParts {
   readonly sessions: Parts['sessions'];
   readonly connections: SseConnections;
+  readonly callers: CallerLinks;
   readonly listeners: Listeners;
   readonly offer: Offer;
   readonly phase: Phase;
 }
 
-const erasOf = (config: LiveConfig, { sessions, connections, listeners, offer, phase }: EraParts): Eras => {
+const erasOf = (config: LiveConfig, { sessions, connections, callers, listeners, offer, phase }: EraParts): Eras => {
   const common = {
     serverInfo: () => ({ name: config.current().name, version: VERSION }),
     instructions: () => instructionsOf(config.current()),
@@ -219,14 +231,8 @@ const erasOf = (config: LiveConfig, { sessions, connections, listeners, offer, p
   };
   return {
     legacy: legacyEra({ ...common, sessions, connections }),
-    modern: modernEra({ ...common, listeners, areListsShared: () => true, borrowLinks }),
+    modern: modernEra({ ...common, listeners, areListsShared: () => true, callers }),
   };
-};
-
-/** Nobody knows two anonymous requests to come from the same client, so nothing is kept from one for another. */
-const borrowLinks: ModernDeps['borrowLinks'] = () => {
-  const links = new SessionLinks();
-  return { links, giveBack: () => void links.close() };
 };
 
 /** Who does what in the one sentence; a stage without a feature yet lets everything through. */

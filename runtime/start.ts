@@ -86,7 +86,7 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
 const asGiven = (log: Log): Log => ({ ...log, setLevel: () => {}, setFields: () => {} });
 
 const stopperOf = (
-  { phase, endpoint, sessions, backends, publicApp, managementApp }: Parts,
+  { phase, endpoint, sessions, callers, backends, publicApp, managementApp }: Parts,
   clock: Clock,
   times: StopTimes,
 ) =>
@@ -100,10 +100,13 @@ const stopperOf = (
       endpoint.endStreams();
     },
     idle: endpoint.idle,
-    cancelCalls: (reason) => sessions.cancelAllCalls(reason),
+    cancelCalls: (reason) => {
+      sessions.cancelAllCalls(reason);
+      callers.cancelAllCalls(reason);
+    },
     closeListeners: () => publicApp.close(),
     endSessions: async () => {
-      await sessions.close();
+      await Promise.all([sessions.close(), callers.close()]);
       await backends.close();
     },
     closeRest: async () => {

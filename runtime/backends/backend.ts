@@ -9,12 +9,12 @@ import { Catalogue } from './catalogue.ts';
 import { openConnection, type Connection, type ConnectionLimits } from './connection.ts';
 import { GatewayLink, PROBE } from './gateway-link.ts';
 import type { HealthSettings } from './health.ts';
+import { callLegacy } from './legacy-call.ts';
 import { argumentsOf, callModern } from './modern-call.ts';
 import { checkParamHeaders } from './param-headers.ts';
 import { readString } from '../json-bytes.ts';
 import type { ModernLink } from './modern-link.ts';
 import { type BackendState, Monitor } from './monitor.ts';
-import { legacyRequest } from './request-edits.ts';
 import { listenToModern, subscribe, updatedUri, watcher, type ModernListening } from './resource-watch.ts';
 import { emptyResponse } from './small-messages.ts';
 import { BackendSession } from './session.ts';
@@ -71,6 +71,8 @@ export class Backend {
   readonly #common: Pick<ModernListening, 'backend' | 'path' | 'clientInfo' | 'clock'>;
   #isRetired = false;
   readonly #sessions = new Set<BackendSession>();
+  #shared: BackendSession | undefined;
+  #sequence = 0;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
   #tuning: BackendTuning;
@@ -199,14 +201,30 @@ export class Backend {
   }
 
   #callLegacy(call: Call, { ownName, fetch }: { readonly ownName: Buffer; readonly fetch: Fetch }): Promise<Buffer> {
-    return call.links.to(this).request({
-      bytes: legacyRequest(call, ownName),
-      id: call.request.id,
+    return callLegacy(call, ownName, {
+      session: () => call.links.to(this),
+      onOver: () => {
+        this.#shared = undefined;
+      },
+      newId: () => {
+        this.#sequence += 1;
+        return Buffer.from(`"vmcp-call-${this.#sequence}"`);
+      },
       silenceMs: this.#tuning.silenceMs,
-      signal: call.signal,
-      client: call.client,
       fetch,
     });
+  }
+
+  /** The session that all callers without one use, where the backend keeps none. */
+  get shared(): BackendSession | undefined {
+    return this.#shared;
+  }
+
+  /** Takes over a session that its caller is done with. False when it is of no use to others. */
+  share(session: BackendSession): boolean {
+    if (this.#shared || this.#isRetired || !session.share()) return false;
+    this.#shared = session;
+    return true;
   }
 
   #callModern(

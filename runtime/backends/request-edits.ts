@@ -1,6 +1,6 @@
 import type { Call } from '../call.ts';
 import { isObject, splice, type Span } from '../json-bytes.ts';
-import { withMembers, withoutMembers } from '../json-members.ts';
+import { replacedMember, withMembers, withoutMembers } from '../json-members.ts';
 import { MODERN_REVISION, RESERVED_PREFIX } from '../revisions.ts';
 
 /**
@@ -15,6 +15,9 @@ export const legacyRequest = ({ request, client }: Pick<Call, 'request' | 'clien
     { span: meta, text: unreserved(bytes, meta) },
   ]);
 };
+
+/** The message under another id (JSON text). */
+export const underId = (message: Buffer, id: Buffer): Buffer => replacedMember(message, 'id', () => id);
 
 /** The same as a backend of 2026-07-28 reads it: `_meta` says who asks, and in which revision. */
 export const modernRequest = (call: Pick<Call, 'request' | 'client'>, ownName: Buffer, hop: Hop): Buffer => {

@@ -30,3 +30,10 @@ export const unusable = (backend: string, status: number): VmcpError => {
   const code = status >= 500 ? 'backend_unreachable' : 'backend_unavailable';
   return new VmcpError(code, `backend "${backend}" ${what}`, { detail: `HTTP ${status}` });
 };
+
+/** The backend has not taken the call: it may be sent again, on another session. */
+export class SessionOverError extends VmcpError {
+  constructor(backend: string) {
+    super('backend_unavailable', `backend "${backend}" no longer knows the session`);
+  }
+}

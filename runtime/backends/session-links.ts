@@ -25,7 +25,7 @@ export class SessionLinks {
   }
 
   to(backend: Backend): BackendSession {
-    const known = this.#sessions.get(backend);
+    const known = this.#sessions.get(backend) ?? (this.#client ? undefined : backend.shared);
     if (known) return known;
     const onClosed = (): void => void this.#sessions.delete(backend);
     const session = backend.openSession({ client: this.#client, memory: this.#memory, onClosed });
@@ -80,6 +80,7 @@ export class SessionLinks {
     this.#parting ??= parting;
     for (const stop of this.#watches.values()) stop();
     this.#watches.clear();
-    await Promise.all([...this.#sessions.values()].map((session) => session.close(parting)));
+    const own = [...this.#sessions].filter(([backend, session]) => this.#client || !backend.share(session));
+    await Promise.all(own.map(([, session]) => session.close(parting)));
   }
 }

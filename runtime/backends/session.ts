@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { VmcpError } from '../errors.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { SavedBackendSession } from '../store/index.ts';
-import { answerIn } from './session-answer.ts';
+import { answerIn, SessionOverError } from './session-answer.ts';
 import { CallStream, nobody, type HeardBy } from './call-stream.ts';
 import { canBeAsked, handshake, streamHeaders, type OpenSession } from './handshake.ts';
 import { deadline, patiently } from './patience.ts';
@@ -62,6 +62,7 @@ export class BackendSession {
   #active = 0;
   #parting: Parting | undefined;
   #stream: ServerStream | undefined;
+  #isShared = false;
   readonly #idle = Promise.withResolvers<void>();
 
   constructor(settings: SessionSettings, clock: Clock, onClosed: () => void = () => {}) {
@@ -91,6 +92,15 @@ export class BackendSession {
   /** Capabilities and revision the backend answered with; undefined before the first call. */
   get opened(): OpenSession | undefined {
     return this.#open;
+  }
+
+  /**
+   * From now on everybody uses it: a session that the backend gave no id holds nothing that is anybody's. Whoever finds that it is over
+   * gets a `SessionOverError`, since the next one may be one that does. False when the session has an id, or none is open.
+   */
+  share(): boolean {
+    this.#isShared = this.#open !== undefined && !this.#open.hasId;
+    return this.#isShared;
   }
 
   /** Lets calls that are under way finish, then tells the backend that the session is over, unless others go on with it. Never throws. */
@@ -126,6 +136,7 @@ export class BackendSession {
     const response = await this.#post(open, call, attention);
     if (response.status < 400 || !(await this.#isGone(open, response, call)))
       return answerIn(this.#settings.backend, response, call.id);
+    if (this.#isShared) throw new SessionOverError(this.#settings.backend);
     if (this.#open === open) this.#open = undefined;
     await this.#forget(open);
     const renewed = this.#open ?? (await this.#openFor(call, attention));
@@ -230,11 +241,11 @@ export class BackendSession {
 
   /**
    * Whether the backend refused the call because it does not know the session: 404 (MCP), or 400 as some servers answer after a
-   * restart. A 400 may as well be about the call, so a ping decides.
+   * restart, also when they have begun to want an id. A 400 may as well be about the call, so a ping decides.
    */
   async #isGone(open: OpenSession, response: BackendResponse, call: BackendCall): Promise<boolean> {
-    if (!open.hasId) return false;
-    if (response.status !== 400) return response.status === 404;
+    if (response.status === 404 && open.hasId) return true;
+    if (response.status !== 400 && response.status !== 404) return false;
     const probe = await this.#send(open, call.fetch, PING, call.silenceMs);
     return probe === 400 || probe === 404;
   }

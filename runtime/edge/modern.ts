@@ -1,4 +1,4 @@
-import type { SessionLinks } from '../backends/index.ts';
+import type { CallerLinks } from '../backends/index.ts';
 import type { Call, CallClient, Caller, Inbound, Message, Reply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import { isObject, isString, readString, type Span } from '../json-bytes.ts';
@@ -26,7 +26,7 @@ export interface ModernDeps {
   /** Who listens. */
   readonly listeners: Pick<Listeners, 'open'>;
   /** Backend sessions for one call of this caller, who has no session of its own. */
-  readonly borrowLinks: (caller: Caller) => { readonly links: SessionLinks; readonly giveBack: () => void };
+  readonly callers: Pick<CallerLinks, 'borrow'>;
   /** Whether a client may send the header of an older revision than its body names. */
   readonly toleratesHeaders: () => boolean;
   readonly isStopping: () => boolean;
@@ -155,8 +155,8 @@ const modernPages = (deps: ModernDeps): ModernPages => {
 
 const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arrival, named: Routed): Message => {
   const { body, params, meta } = envelope;
-  const { links, giveBack } = deps.borrowLinks(caller);
   const controller = new AbortController();
+  const { links, giveBack } = deps.callers.borrow(caller, (reason) => controller.abort(reason));
   // MCP 2026-07-28, "Cancellation": whoever closes the stream of a request no longer wants its answer.
   request.onGone(() => controller.abort(new VmcpError('cancelled', 'the client went away')));
   const call: Call = {

@@ -90,6 +90,23 @@ describe('a graceful stop', () => {
     await stopped;
   });
 
+  test('answers calls of clients without a session then, too', async () => {
+    backend.set({ on: ({ recorded }) => (recorded.method === 'tools/call' ? hang : undefined) });
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'a_echo' };
+    const call = post(running.url, { ...slowCall, params: { name: 'a_echo', _meta } }, headers);
+    await backend.received(({ method }) => method === 'tools/call');
+    const stopped = running.stop();
+    clock.advance(5_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(35_000);
+    assert.match((await call).text, /the server is stopping/);
+    await stopped;
+  });
+
   test('asked for twice is one stop', async () => {
     assert.equal(running.stop(), running.stop());
   });

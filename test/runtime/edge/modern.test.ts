@@ -136,13 +136,13 @@ describe('a client of 2026-07-28', () => {
       signal: gone.signal,
     });
     const before = backend.requests.length;
-    await backend.received(
+    const { body } = await backend.received(
       (recorded) => backend.requests.indexOf(recorded) >= before && recorded.method === 'tools/call',
     );
     gone.abort();
     await assert.rejects(answer);
     const told = await backend.received(({ method }) => method === 'notifications/cancelled');
-    assert.equal(told.params['requestId'], 7);
+    assert.equal(told.params['requestId'], (JSON.parse(body) as { id: unknown }).id);
     backend.set({ tools: ['echo'] });
   });
 

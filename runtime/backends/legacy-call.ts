@@ -1,0 +1,36 @@
+import type { Call } from '../call.ts';
+import type { Fetch } from '../outgoing/index.ts';
+import { legacyRequest, underId } from './request-edits.ts';
+import { SessionOverError } from './session-answer.ts';
+import type { BackendSession } from './session.ts';
+
+export interface LegacyCallDeps {
+  /** The session for this call. */
+  readonly session: () => BackendSession;
+  /** The session that all callers use is over. */
+  readonly onOver: () => void;
+  /** JSON text of an id that no other request to the backend has. */
+  readonly newId: () => Buffer;
+  readonly silenceMs: number;
+  readonly fetch: Fetch;
+}
+
+/** A client's call at a backend of a revision before 2026-07-28. */
+export const callLegacy = async (call: Call, ownName: Buffer, deps: LegacyCallDeps): Promise<Buffer> => {
+  const { signal, client, request } = call;
+  const { session, onOver, newId, silenceMs, fetch } = deps;
+  const bytes = legacyRequest(call, ownName);
+  const common = { silenceMs, signal, client, fetch };
+  if (client.era === 'legacy') return session().request({ ...common, bytes, id: request.id });
+  // Clients without a session may choose the same ids, and come together in one session of the backend.
+  const id = newId();
+  const own = { ...common, bytes: underId(bytes, id), id };
+  const answer = await session()
+    .request(own)
+    .catch((error: unknown) => {
+      if (!(error instanceof SessionOverError)) throw error;
+      onOver();
+      return session().request(own);
+    });
+  return underId(answer, request.id);
+};

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { BackendSet, CallerLinks } from '../../../runtime/backends/index.ts';
+import { ByteBudget } from '../../../runtime/byte-budget.ts';
+import type { Call, Caller, Reply } from '../../../runtime/call.ts';
+import { VmcpError } from '../../../runtime/errors.ts';
+import { LIMITS } from '../../../runtime/limits.ts';
+import { answerStatus, count, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
+
+const user = (subject: string, issuer = 'https://idp.example'): Caller => ({ kind: 'user', issuer, subject });
+const ANYBODY: Caller = { kind: 'anonymous' };
+
+let clock: FrozenClock;
+let backend: FixtureBackend;
+let backends: BackendSet;
+let callers: CallerLinks;
+
+beforeEach(async () => {
+  clock = frozenClock();
+  backend = await startBackend();
+  const budget = (): ByteBudget => new ByteBudget(10_000_000);
+  const clientInfo = { name: 'vmcp', version: '0' };
+  backends = new BackendSet({
+    clock,
+    random: () => 1,
+    clientInfo,
+    limits: LIMITS.backend,
+    answers: budget(),
+    onChange: () => {},
+  });
+  callers = new CallerLinks({ clock, idleMs: () => 60_000, users: 2 });
+  const health = { intervalMs: 1e9, timeoutMs: 10_000, unhealthyThreshold: 3 };
+  const settings = { name: 'a', url: backend.url, strategy: { type: 'unauthenticated' as const } };
+  backends.prepare([{ settings, tuning: { silenceMs: 30_000, health } }])();
+  await backends.all()[0]?.firstListed;
+});
+afterEach(async () => {
+  await callers.close();
+  await backends.destroy();
+  await backend.close();
+});
+
+/** As a client of 2026-07-28 sends it. */
+const call = async (caller: Caller, id = '1'): Promise<Reply> => {
+  const controller = new AbortController();
+  const { links, giveBack } = callers.borrow(caller, (reason) => controller.abort(reason));
+  const bytes = Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo"}}`);
+  const at = bytes.indexOf('"echo"');
+  const given: Call = {
+    caller,
+    method: 'tools/call',
+    name: 'echo',
+    names: 'tool',
+    request: {
+      bytes,
+      id: Buffer.from(id),
+      target: { start: at, end: at + 6 },
+      params: { start: bytes.indexOf('{"name"'), end: bytes.length - 1 },
+      meta: undefined,
+    },
+    links,
+    signal: controller.signal,
+    client: {
+      era: 'modern',
+      capabilities: Buffer.from('{}'),
+      logLevel: undefined,
+      notify: () => {},
+      ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'no')),
+    },
+  };
+  try {
+    const target = { backend: 'a', ownName: Buffer.from('"echo"') };
+    return await backends.call(given, target, backends.prove(caller, target));
+  } finally {
+    giveBack();
+  }
+};
+
+/** Sessions of the backend that calls were made in. */
+const sessionsOfCalls = (): readonly unknown[] =>
+  backend.requests.filter(({ method }) => method === 'tools/call').map(({ headers }) => headers['mcp-session-id']);
+const handshakes = (): number => count(backend, 'initialize') - 1;
+const ends = (): number => backend.requests.filter(({ http }) => http === 'DELETE').length;
+
+describe('callers without a session here, at a backend that keeps sessions', () => {
+  test('a user has one there, from call to call, and nobody else has it', async () => {
+    await call(user('a'));
+    await Promise.all([call(user('a')), call(user('a'))]);
+    await call(user('b'));
+    await call(user('a', 'https://other.example'));
+    const [first, ...others] = sessionsOfCalls();
+    assert.deepEqual(
+      others.map((session) => session === first),
+      [true, true, false, false],
+    );
+    assert.equal(new Set(sessionsOfCalls()).size, 3);
+  });
+
+  test('two anonymous calls never have the same', async () => {
+    await call(ANYBODY);
+    await call(ANYBODY);
+    assert.equal(new Set(sessionsOfCalls()).size, 2);
+    await backend.received(() => ends() === 2);
+  });
+
+  test('a user who asks nothing for long enough has none any more', async () => {
+    await call(user('a'));
+    clock.advance(59_999);
+    await call(user('a'));
+    clock.advance(59_999);
+    assert.equal(ends(), 0);
+    clock.advance(1);
+    await backend.received(() => ends() === 1);
+  });
+
+  test('where there is no room, the user who has not been here longest makes it', async () => {
+    for (const subject of ['a', 'b', 'a', 'c']) await call(user(subject));
+    await backend.received(() => ends() === 1);
+    await call(user('a'));
+    assert.equal(handshakes(), 3);
+    await call(user('b'));
+    assert.equal(handshakes(), 4);
+  });
+
+  test('equal ids that meet in one session stay apart, and each caller gets its own back', async () => {
+    const replies = await Promise.all([call(user('a'), '"x"'), call(user('a'), '"x"')]);
+    const ids = backend.requests
+      .filter(({ method }) => method === 'tools/call')
+      .map(({ body }) => JSON.parse(body) as { id: unknown });
+    assert.notEqual(ids[0]?.id, ids[1]?.id);
+    for (const reply of replies) {
+      assert.ok(reply.kind === 'whole');
+      assert.equal((JSON.parse(reply.body?.toString() ?? '') as { id: unknown }).id, 'x');
+    }
+  });
+
+  test('calls that run when the runtime stops are ended', async () => {
+    backend.set({ on: ({ recorded }) => (recorded.method === 'tools/call' ? () => {} : undefined) });
+    const running = call(user('a'));
+    await backend.received(({ method }) => method === 'tools/call');
+    callers.cancelAllCalls(new VmcpError('backend_unavailable', 'the server is stopping'));
+    await assert.rejects(running, /the server is stopping/);
+  });
+});
+
+describe('callers without a session here, at a backend that keeps none', () => {
+  test('all use one handshake', async () => {
+    backend.set({ isStateless: true });
+    for (const caller of [ANYBODY, ANYBODY, user('a'), ANYBODY]) await call(caller);
+    assert.equal(handshakes(), 1);
+    assert.equal(ends(), 0);
+  });
+
+  test('until it begins to keep some: then none of them is shared', async () => {
+    backend.set({ isStateless: true });
+    await call(ANYBODY);
+    backend.set({});
+    for (let calls = 0; calls < 2; calls += 1) {
+      const reply = await call(ANYBODY);
+      assert.ok(reply.kind === 'whole');
+      assert.match(reply.body?.toString() ?? '', /echo/);
+    }
+    const [, , ...later] = sessionsOfCalls();
+    assert.equal(new Set(later).size, 2);
+    assert.ok(later.every((session) => session !== undefined));
+  });
+
+  test('an answer of 400 that is about the call is the caller’s', async () => {
+    backend.set({ isStateless: true });
+    await call(ANYBODY);
+    const error = '{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad params"}}';
+    backend.set({
+      isStateless: true,
+      on: ({ recorded }) => (recorded.method === 'tools/call' ? answerStatus(400, error) : undefined),
+    });
+    const reply = await call(ANYBODY);
+    assert.ok(reply.kind === 'whole');
+    assert.match(reply.body?.toString() ?? '', /bad params/);
+    assert.equal(handshakes(), 1);
+  });
+});
