@@ -205,7 +205,7 @@ const endpointOf = ({ sessions, log, phase, ...parts }: EndpointParts, deps: Ass
     ...parts,
     clock: deps.clock,
     newCorrelationId: deps.newCorrelationId,
-    onFailure: (error, correlationId) => logFailure(log, error, correlationId),
+    onFailure: (error, request) => logFailure(log, error, request),
     isClosing: () => phase.isStopping,
     bounds: LIMITS,
     isSessionKnown: (id, request) => sessions.isKnown(id, () => authenticateAnonymous(request)),
@@ -257,13 +257,14 @@ const stagesOf = (by: {
 const refused = (log: Log, error: VmcpError, message: Message, request: Inbound): Reply => {
   const correlationId = request.correlationId();
   const method = message.kind === 'call' ? { method: message.call.method, era: message.call.client.era } : {};
-  logFailure(log, error, correlationId);
+  logFailure(log, error, request);
   return { ...failureOnWire(error, { id: message.id, ...method, correlationId }), refusal: error };
 };
 
 /** Our own faults need somebody; a backend's are seen in its status; a client's are its own. */
-const logFailure = (log: Log, error: VmcpError, correlationId: string): void => {
-  const fields = { code: error.code, detail: error.detail, correlationId };
+const logFailure = (log: Log, error: VmcpError, request: Inbound): void => {
+  const { clientAddress: client } = request;
+  const fields = { code: error.code, detail: error.detail, correlationId: request.correlationId(), client };
   if (error.code === 'internal') log.error({ ...fields, err: error.cause }, 'request failed');
   else log.debug({ ...fields, reason: error.message }, 'request refused');
 };

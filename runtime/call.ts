@@ -23,6 +23,8 @@ export interface Inbound {
   readonly query: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
+  /** Of the client, or of the proxy that is not trusted to name it; undefined when the connection is gone. */
+  readonly clientAddress: string | undefined;
   /** Names this request in answers and logs; made when first asked for. */
   readonly correlationId: () => string;
   /**

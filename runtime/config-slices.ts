@@ -56,6 +56,7 @@ export const withheldOf = ({ withheld }: Config): OfferedBackend[] =>
 export const hostRulesOf = ({ extensions, incomingAuth }: Config): HostRules => ({
   allowedHosts: extensions.allowedHosts ?? [],
   allowedOrigins: extensions.allowedOrigins ?? [],
+  trustedProxies: extensions.trustedProxies,
   ...(incomingAuth.oidc?.resource !== undefined && { resourceUrl: incomingAuth.oidc.resource }),
 });
 

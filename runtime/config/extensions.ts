@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { durationOr } from './durations.ts';
-import { notYet } from './not-yet.ts';
+import { networkSchema } from './scalars.ts';
 import { sessionStoreSchema } from './session-store.ts';
 
 const allowedHostSchema = z
@@ -34,13 +34,12 @@ export const extensionsSchema = z
       .describe(
         'Takes requests whose MCP-Protocol-Version header names another revision than their body (an older one) or their session (2026-07-28), as some clients send them; the protocol wants them refused.',
       ),
-    trustedProxies: notYet(
-      z
-        .array(z.string().max(64))
-        .default([])
-        .describe('Addresses or CIDR blocks of proxies whose Forwarded and X-Forwarded-* headers count.'),
-      'trusting proxies',
-    ),
+    trustedProxies: z
+      .array(networkSchema)
+      .default([])
+      .describe(
+        'Addresses or CIDR blocks of proxies whose Forwarded and X-Forwarded-* headers count: they tell the client and the host that it asked for.',
+      ),
     sessionStore: sessionStoreSchema.optional(),
     streamResumption: z
       .strictObject({

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isNetwork } from '../networks.ts';
 import { rule, withRules } from './rules.ts';
 
 /** Name of a provider of the embedded authorization server. spec: upstreamProviders[].name */
@@ -55,6 +56,15 @@ export const hostPortSchema = z
   .regex(/^(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@]+):[0-9]{1,5}$/, {
     error: 'not host:port; write, for instance, store.example.com:6379',
   });
+
+const NETWORK = 'not an address or a CIDR block; write, for instance, 10.0.0.0/8 or 2001:db8::1';
+
+/** An IP address, or a block of them (RFC 4632). */
+export const networkSchema = z
+  .string()
+  .max(64)
+  .regex(/^[0-9A-Fa-f:.]+(\/[0-9]{1,3})?$/, { error: NETWORK })
+  .refine(isNetwork, { error: NETWORK, when: hasNoProblemYet });
 
 /** Absolute path of a file the process can read. */
 export const filePathSchema = z.string().max(4096).regex(/^\//, { error: 'not an absolute path; start it with /' });

@@ -18,7 +18,7 @@ export interface EndpointDeps {
   readonly clock: Clock;
   readonly newCorrelationId: () => string;
   /** Something went wrong that the client is told only by its correlation id. */
-  readonly onFailure: (error: VmcpError, correlationId: string) => void;
+  readonly onFailure: (error: VmcpError, request: Inbound) => void;
   /** While stopping, every answer asks the client to come back on a new connection, to another replica. */
   readonly isClosing: () => boolean;
   readonly bounds: EndpointBounds;
@@ -75,7 +75,7 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
       exchange.answer(reply);
     } catch (thrown) {
       const error = asVmcpError(thrown);
-      if (error.code === 'internal') deps.onFailure(error, exchange.correlationId());
+      if (error.code === 'internal') deps.onFailure(error, exchange);
       exchange.answer(failureOnWire(error, { id: undefined, correlationId: exchange.correlationId() }));
     }
   };
@@ -118,7 +118,10 @@ interface Arrived {
 
 const route = (deps: EndpointDeps, { request, exchange, body }: Arrived): Reply | Promise<Reply> => {
   const { headers } = request;
-  checkHost(deps.hosts(), headers.host, headers.origin, exchange.extra);
+  const hosts = deps.hosts();
+  const { address, host } = hosts.senderOf(request.socket.remoteAddress, headers);
+  exchange.clientAddress = address;
+  checkHost(hosts, host, headers.origin, exchange.extra);
   switch (request.method) {
     case 'POST': {
       checkMediaTypes(headers['content-type'], headers.accept);

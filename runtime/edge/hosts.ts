@@ -1,15 +1,19 @@
 import { isIP } from 'node:net';
+import { senderBehind, type SenderOf } from './forwarded.ts';
 
 export interface HostRules {
   /** Host names beside IP literals and `localhost`, without port. */
   readonly allowedHosts: readonly string[];
   /** Origins beside loopback to loopback. */
   readonly allowedOrigins: readonly string[];
+  /** Addresses and CIDR blocks of proxies that are believed. */
+  readonly trustedProxies: readonly string[];
   /** The public URL; its host and its origin are allowed. */
   readonly resourceUrl?: string;
 }
 
 export interface HostCheck {
+  readonly senderOf: SenderOf;
   readonly isHostAllowed: (host: string | undefined) => boolean;
   /** A request without Origin does not come from a web page and needs no check. */
   readonly isOriginAllowed: (origin: string, host: string | undefined) => boolean;
@@ -31,7 +35,7 @@ export const hostCheck = (rules: HostRules): HostCheck => {
     if (!from || from.origin === 'null' || from.origin !== origin) return false;
     return origins.has(from.origin) || (isLoopback(plainName(from.hostname)) && isLoopback(hostName(host)));
   };
-  return { isHostAllowed: remembering(isHostAllowed), isOriginAllowed };
+  return { senderOf: senderBehind(rules.trustedProxies), isHostAllowed: remembering(isHostAllowed), isOriginAllowed };
 };
 
 /** Nearly every request names the same host. */

@@ -26,6 +26,7 @@ export class HttpExchange implements Inbound {
   readonly query: string;
   readonly headers: Inbound['headers'];
   body: Buffer = noBody;
+  clientAddress: string | undefined;
   /** Headers that the answer gets whatever it is: names and values in turn. */
   readonly extra: string[] = [];
   readonly #response: ServerResponse;

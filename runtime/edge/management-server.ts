@@ -39,7 +39,7 @@ const BODY_BYTES = 1024;
 const CHECK_MS = 2_000;
 
 /** On loopback without a token: rebinding needs a name, and a web page says where it comes from. */
-const loopbackOnly = hostCheck({ allowedHosts: [], allowedOrigins: [] });
+const loopbackOnly = hostCheck({ allowedHosts: [], allowedOrigins: [], trustedProxies: [] });
 
 const guard =
   (deps: ManagementDeps) =>

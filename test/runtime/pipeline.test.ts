@@ -60,6 +60,7 @@ const make = () => {
       query: '',
       body: Buffer.from(body),
       headers,
+      clientAddress: undefined,
       correlationId: () => 'c',
       send: () => false,
       onGone: () => {},

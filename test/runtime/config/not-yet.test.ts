@@ -16,7 +16,6 @@ const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, u
   ['backends[0].caBundlePath', { backends: [{ ...backend, type: 'entry', caBundlePath: '/ca.crt' }] }],
   ['backends[0].headerForward', { backends: [{ ...backend, headerForward: { plaintext: { 'X-A': 'b' } } }] }],
   ['compositeTools', { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] }],
-  ['extensions.trustedProxies', { extensions: { trustedProxies: ['10.0.0.0/8'] } }],
   ['incomingAuth.type', { incomingAuth: { type: 'local' } }],
   ['incomingAuth.authz', { incomingAuth: { type: 'anonymous', authz: { type: 'none' } } }],
   ['operational.failureHandling.circuitBreaker', failureHandling({ circuitBreaker: { enabled: true } })],
@@ -62,7 +61,6 @@ suite('what is not supported yet', () => {
       aggregation: { conflictResolution: 'prefix', excludeAllTools: false, tools: [] },
       audit: { enabled: false, maxDataSize: 1024, detectApplicationErrors: true },
       compositeTools: undefined,
-      extensions: { trustedProxies: [] },
       operational: {
         failureHandling: {
           healthCheckInterval: '0.5m',

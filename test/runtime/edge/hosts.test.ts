@@ -5,6 +5,7 @@ import { hostCheck } from '../../../runtime/edge/index.ts';
 const check = hostCheck({
   allowedHosts: ['vmcp-a.ns.svc', 'Tools.Example.com'],
   allowedOrigins: ['https://app.example.com', 'https://other.example.com:8443'],
+  trustedProxies: [],
   resourceUrl: 'https://mcp.example.org/mcp',
 });
 

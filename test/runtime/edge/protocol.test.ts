@@ -4,6 +4,7 @@ import type { Running } from '../../../runtime/start.ts';
 import { VERSION } from '../../../runtime/version.ts';
 import { covers } from '../../requirements.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { postAs } from '../../fixtures/post-as.ts';
 import { answerOf, INITIALIZE, openSession, post, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
@@ -309,13 +310,13 @@ describe('HTTP', () => {
 
 describe('Host and Origin', () => {
   test('a foreign Host is refused with 403 and the remedy', async () => {
-    const { status, body } = await withHost('evil.example.com');
+    const { status, body } = await postAs(running.url, INITIALIZE, { host: 'evil.example.com' });
     assert.equal(status, 403);
     assert.match(body, /extensions\.allowedHosts/);
   });
 
   test('a listed Host is served', async () => {
-    assert.equal((await withHost('tools.example.com')).status, 200);
+    assert.equal((await postAs(running.url, INITIALIZE, { host: 'tools.example.com' })).status, 200);
   });
 
   test('a foreign Origin is refused with 403, without CORS headers', async () => {
@@ -341,19 +342,3 @@ describe('Host and Origin', () => {
     assert.match(answer.headers.get('access-control-allow-methods') ?? '', /POST/);
   });
 });
-
-/** fetch does not let one choose the Host. */
-const withHost = async (host: string): Promise<{ status: number; body: string }> => {
-  const { request } = await import('node:http');
-  const { hostname, port, pathname } = new URL(running.url);
-  const headers = { host, 'content-type': 'application/json' };
-  return new Promise((resolve, reject) => {
-    const sent = request({ hostname, port, path: pathname, method: 'POST', headers }, (response) => {
-      let body = '';
-      response.on('data', (chunk: Buffer) => (body += String(chunk)));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
-    });
-    sent.on('error', reject);
-    sent.end(JSON.stringify(INITIALIZE));
-  });
-};

@@ -1,0 +1,87 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+import { networksOf } from '../networks.ts';
+
+/** Who sent a request, and to which host, as far as that can be believed. */
+export interface Sender {
+  readonly address: string | undefined;
+  /** As a Host header has it. */
+  readonly host: string | undefined;
+}
+
+export type SenderOf = (peer: string | undefined, headers: IncomingHttpHeaders) => Sender;
+
+/**
+ * Believes what trusted proxies forward (`Forwarded`, RFC 7239; else `X-Forwarded-For` and `-Host`), and nobody else: the client is the
+ * last address on the way that is no trusted proxy's. A proxy that writes one of the two families and lets the client's own headers of
+ * the other pass must not be fooled with: where both are given and differ, neither counts.
+ */
+export const senderBehind = (trusted: readonly string[]): SenderOf => {
+  if (trusted.length === 0) return (address, { host }) => ({ address, host });
+  const contains = networksOf(trusted);
+  const isTrusted = (address: string | undefined): boolean => address !== undefined && contains(address);
+  return (peer, headers) => {
+    const direct = { address: peer, host: headers.host };
+    if (!isTrusted(peer)) return direct;
+    const told = [standardHops(headers.forwarded), customaryHops(headers)].filter((hops) => hops.length > 0);
+    const [sender = direct, other = sender] = told.map((hops) => senderIn(hops, direct, isTrusted));
+    return sender.address === other.address && sender.host === other.host ? sender : direct;
+  };
+};
+
+/** What one proxy says of whom it had the request from. */
+interface Hop {
+  readonly address: string | undefined;
+  readonly host: string | undefined;
+}
+
+/** From the nearest proxy back to the first one that is not trusted; what strangers wrote before that is not looked at. */
+const senderIn = (
+  hops: readonly Hop[],
+  direct: Sender,
+  isTrusted: (address: string | undefined) => boolean,
+): Sender => {
+  let sender = direct;
+  for (const { address, host } of hops.toReversed()) {
+    sender = { address: address ?? sender.address, host: host ?? sender.host };
+    if (!isTrusted(address)) break;
+  }
+  return sender;
+};
+
+const MAX_HOPS = 32;
+
+/** RFC 7239 §4: elements by commas, pairs by semicolons, values maybe quoted. */
+const standardHops = (header: string | undefined): readonly Hop[] =>
+  (header?.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/g) ?? []).slice(-MAX_HOPS).map((element) => {
+    const pairs = new Map(
+      [...element.matchAll(/([A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]+))/g)].map(([, name = '', quoted, plain]) => [
+        name.toLowerCase(),
+        quoted?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '',
+      ]),
+    );
+    return { address: addressIn(pairs.get('for')), host: pairs.get('host') };
+  });
+
+/** The nearest proxy tells the host; each one adds whom it had the request from. */
+const customaryHops = (headers: IncomingHttpHeaders): readonly Hop[] => {
+  const host = listIn(headers['x-forwarded-host']).at(-1);
+  const addresses = listIn(headers['x-forwarded-for']).slice(-MAX_HOPS).map(addressIn);
+  if (addresses.length === 0) return host === undefined ? [] : [{ address: undefined, host }];
+  return addresses.map((address, index) => ({ address, host: index === addresses.length - 1 ? host : undefined }));
+};
+
+const listIn = (header: string | readonly string[] | undefined): readonly string[] =>
+  [header ?? []]
+    .flat()
+    .flatMap((line) => line.split(','))
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+/** Without brackets and port; undefined for `unknown` and for names that hide an address (RFC 7239 §6). */
+const addressIn = (node: string | undefined): string | undefined => {
+  if (node === undefined) return undefined;
+  const [, bracketed, plain] = /^(?:\[([^\]]+)\](?::\d+)?|([^:]+)(?::\d+)?)$/.exec(node) ?? [];
+  const address = bracketed ?? plain ?? node;
+  return isIP(address) === 0 ? undefined : address;
+};
