@@ -78,16 +78,19 @@ export type RoutedMethod =
   | 'resources/read'
   | 'resources/subscribe'
   | 'resources/unsubscribe'
-  | 'completion/complete';
+  | 'completion/complete'
+  | 'tasks/get'
+  | 'tasks/update'
+  | 'tasks/cancel';
 
 /** One request on its way to the backend that owns what it names. */
 export interface Call {
   readonly caller: Caller;
   readonly method: RoutedMethod;
-  /** What it names, as the client wrote it: a tool, a prompt, or the URI (template) of a resource. */
+  /** What it names, as the client wrote it: a tool, a prompt, the URI (template) of a resource, or the id of a task. */
   readonly name: string;
-  /** Which table the name is looked up in. */
-  readonly names: 'tool' | 'prompt' | 'resource';
+  /** Which table the name is looked up in; a task is in none, since its id says where it is (`runtime/task-id.ts`). */
+  readonly names: 'tool' | 'prompt' | 'resource' | 'task';
   readonly request: RelayedRequest;
   /** Warm backend sessions of the client session the call belongs to. */
   readonly links: SessionLinks;
@@ -103,7 +106,7 @@ export interface RelayedRequest {
   readonly bytes: Buffer;
   /** JSON text of the id. */
   readonly id: Buffer;
-  /** Where the value lies that names the target: `params.name`, `params.uri`, or that of `params.ref`. */
+  /** Where the value lies that names the target: `params.name`, `params.uri`, `params.taskId`, or that of `params.ref`. */
   readonly target: Span;
   /** Where `params` and `params._meta` lie, when they are there. */
   readonly params: Span | undefined;
@@ -146,7 +149,7 @@ export type ClientAnswer =
 /** Where a name leads. */
 export interface Target {
   readonly backend: string;
-  /** The backend's own name, as JSON text. */
+  /** The backend's own name of what the call names, as JSON text. */
   readonly ownName: Buffer;
 }
 

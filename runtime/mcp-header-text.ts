@@ -1,3 +1,13 @@
+/** Methods whose requests repeat in `Mcp-Name` what they name (MCP 2026-07-28 "Standard Request Headers", Tasks "Routing Headers"). */
+export const METHODS_WITH_NAME: ReadonlySet<string> = new Set([
+  'tools/call',
+  'prompts/get',
+  'resources/read',
+  'tasks/get',
+  'tasks/update',
+  'tasks/cancel',
+]);
+
 /** MCP 2026-07-28, "Value Encoding": what cannot stand in a header as it is goes in Base64, marked as such. */
 export const encodedHeader = (text: string): string =>
   PLAIN.test(text) && !MARKED.test(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;

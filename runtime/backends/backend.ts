@@ -200,7 +200,11 @@ export class Backend {
     }
   }
 
-  #callLegacy(call: Call, { ownName, fetch }: { readonly ownName: Buffer; readonly fetch: Fetch }): Promise<Buffer> {
+  async #callLegacy(
+    call: Call,
+    { ownName, fetch }: { readonly ownName: Buffer; readonly fetch: Fetch },
+  ): Promise<Buffer> {
+    if (call.names === 'task') throw this.#hasNoTasks();
     return callLegacy(call, ownName, {
       session: () => call.links.to(this),
       onOver: () => {
@@ -225,6 +229,13 @@ export class Backend {
     if (this.#shared || this.#isRetired || !session.share()) return false;
     this.#shared = session;
     return true;
+  }
+
+  /** Tasks as clients of 2026-07-28 know them; those of 2025-11-25 are not relayed. */
+  #hasNoTasks(): VmcpError {
+    return this.#isProbed
+      ? new VmcpError('unknown_name', 'unknown task')
+      : new VmcpError('backend_unavailable', `backend "${this.name}" cannot be asked yet`);
   }
 
   #callModern(

@@ -3,11 +3,13 @@ import { VmcpError } from '../errors.ts';
 import { readString } from '../json-bytes.ts';
 import { memberAt } from '../json-members.ts';
 import type { ListedItem } from '../listed.ts';
+import { METHODS_WITH_NAME } from '../mcp-header-text.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import { answersOf, legacyResponse, outcomeOf, withAnswers } from './input-required.ts';
 import type { ModernLink } from './modern-link.ts';
 import { paramHeaders } from './param-headers.ts';
 import { modernRequest } from './request-edits.ts';
+import { withOurTaskIds } from './task-results.ts';
 
 export interface ModernCallDeps {
   readonly backend: string;
@@ -28,7 +30,7 @@ export const callModern = async (call: Call, ownName: Buffer, deps: ModernCallDe
   const bytes = modernRequest(call, ownName, deps);
   const send = senderOf(call, ownName, deps);
   // Who knows this revision answers the backend's questions itself.
-  if (call.client.era === 'modern') return send(bytes, call.request.id);
+  if (call.client.era === 'modern') return withOurTaskIds(await send(bytes, call.request.id), call, deps.backend);
   return inRounds(call, bytes, { ...deps, send });
 };
 
@@ -39,7 +41,7 @@ const senderOf = (call: Call, ownName: Buffer, { link, silenceMs, fetch, tool }:
   const listed = call.method === 'tools/call' ? tool(name) : undefined;
   const common = {
     method: call.method,
-    ...(NAMED.has(call.method) && { name }),
+    ...(METHODS_WITH_NAME.has(call.method) && { name }),
     paramHeaders: listed ? paramHeaders(listed, () => argumentsOf(call)) : [],
     silenceMs,
     signal: call.signal,
@@ -48,9 +50,6 @@ const senderOf = (call: Call, ownName: Buffer, { link, silenceMs, fetch, tool }:
   };
   return (bytes, id) => link.request({ ...common, bytes, id });
 };
-
-/** Methods with a `Mcp-Name`. */
-const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 /** JSON text of `params.arguments`. */
 export const argumentsOf = ({ request: { bytes, params } }: Call): Buffer | undefined => {

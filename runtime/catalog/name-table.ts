@@ -2,9 +2,12 @@ import type { Call, Target } from '../call.ts';
 import { type Named, ownKey } from './candidate.ts';
 import { MAX_URI_LENGTH, uriTemplate } from './uri-template.ts';
 
+/** What the catalog has names of. */
+export type Listed = Exclude<Call['names'], 'task'>;
+
 /** Leads names to their backends. */
 export interface NameTable {
-  readonly find: (names: Call['names'], name: string) => Target | undefined;
+  readonly find: (names: Listed, name: string) => Target | undefined;
 }
 
 export type Names = ReadonlyMap<string, Target>;

@@ -6,7 +6,9 @@ import { buildCatalog, type Catalog, type SourceBackend } from './catalog.ts';
 import { conflictRule } from './conflict-rules.ts';
 import type { Overlay } from './overlay.ts';
 import type { ListPages } from './pages.ts';
+import type { Listed } from './name-table.ts';
 import type { AggregationSettings } from './settings.ts';
+import { taskTarget } from './task-target.ts';
 import { visibleLists, type Visibility } from './visible.ts';
 
 export interface OfferSettings extends AggregationSettings {
@@ -89,6 +91,7 @@ export const makeOffer = (deps: OfferDeps): Offer => {
     return visible(catalog.lists, deps.visible?.(caller))[kind].page(cursor);
   };
   const lookUp: Offer['lookUp'] = ({ names, name, caller }) => {
+    if (names === 'task') return taskTarget(name, { backends: deps.backends, settled });
     const find = ({ catalog }: Offered): Target | undefined => catalog.offered.find(names, name);
     const offered = offeredTo(caller);
     const known = offered instanceof Promise ? offered.then(find) : find(offered);
@@ -160,7 +163,7 @@ const NO_LISTS: Lists = { tools: [], prompts: [], resources: [], resourceTemplat
 const unknown = (
   backends: readonly OfferedBackend[],
   { naming }: OfferSettings,
-  { names, name }: Pick<Call, 'names' | 'name'>,
+  { names, name }: { readonly names: Listed; readonly name: string },
 ): never => {
   const owner =
     names === 'resource'

@@ -1,3 +1,6 @@
+import { VmcpError } from '../errors.ts';
+import { TASKS_EXTENSION, takesTasks } from '../tasks-extension.ts';
+
 /** What a client must have declared to be asked something (MCP "Capability Negotiation"). */
 const NEEDED: ReadonlyMap<string, string> = new Map([
   ['elicitation/create', 'elicitation'],
@@ -25,3 +28,11 @@ const modeOf = (params: Buffer | undefined): unknown => {
 /** MCP 2025-11-25, "Elicitation": an empty object means forms only. */
 const takesMode = (declared: object, mode: unknown): boolean =>
   mode === 'url' ? 'url' in declared : 'form' in declared || !('url' in declared);
+
+/** Tasks "Error Handling": who asks after tasks must have declared the extension. Throws `missing_client_capability`. */
+export const demandTasks = (capabilities: Buffer): void => {
+  if (takesTasks(capabilities)) return;
+  throw new VmcpError('missing_client_capability', 'the client has not declared the extension for tasks', {
+    data: { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
+  });
+};

@@ -31,6 +31,8 @@ export interface Envelope {
   readonly name: Span | undefined;
   /** `params.uri`, when it is a string. */
   readonly uri: Span | undefined;
+  /** `params.taskId`, when it is a string. */
+  readonly taskId: Span | undefined;
   /** `params.ref`, whatever it is. */
   readonly ref: Span | undefined;
   /** `params._meta`, when it is an object. */
@@ -109,7 +111,7 @@ const isEnvelopeKey = (key: string): key is keyof Members =>
   key === 'jsonrpc' || key === 'id' || key === 'method' || key === 'params' || key === 'result' || key === 'error';
 
 /** The members of params that policy, or a backend's choice of what to do, may rest on. */
-const PARAM_KEYS = ['name', 'arguments', '_meta', 'uri', 'ref'] as const;
+const PARAM_KEYS = ['name', 'arguments', '_meta', 'uri', 'ref', 'taskId'] as const;
 type ParamKey = (typeof PARAM_KEYS)[number];
 
 type SeenParams = { [key in ParamKey]?: Span } & {
@@ -117,7 +119,7 @@ type SeenParams = { [key in ParamKey]?: Span } & {
 };
 
 const isParamKey = (key: string): key is ParamKey =>
-  key === 'name' || key === 'arguments' || key === '_meta' || key === 'uri' || key === 'ref';
+  key === 'name' || key === 'arguments' || key === '_meta' || key === 'uri' || key === 'ref' || key === 'taskId';
 
 const readParams = (body: Buffer, at: number, seen: SeenParams): number =>
   readObject(body, at, (key, start) => {
@@ -155,7 +157,8 @@ const refuseLookalike = (key: string, known: readonly string[]): void => {
   if (key.length > LONGEST_KEY) return;
   // Upper case first: it is what makes `ſ` an S.
   const folded = key.toUpperCase().toLowerCase();
-  if (known.includes(folded)) throw notJsonRpc(`"${folded}" is spelt in another case`);
+  const meant = known.find((each) => each.toLowerCase() === folded);
+  if (meant) throw notJsonRpc(`"${meant}" is spelt in another case`);
 };
 
 const envelopeOf = (body: Buffer, members: Members, seen: SeenParams): Envelope => {
@@ -177,6 +180,7 @@ const envelopeOf = (body: Buffer, members: Members, seen: SeenParams): Envelope 
     error: members.error,
     name: seen.name && isString(body, seen.name) ? seen.name : undefined,
     uri: seen.uri && isString(body, seen.uri) ? seen.uri : undefined,
+    taskId: seen.taskId && isString(body, seen.taskId) ? seen.taskId : undefined,
     ref: seen.ref,
     meta: seen._meta && isObject(body, seen._meta.start) ? seen._meta : undefined,
     reserved: seen.reserved ?? NO_RESERVED,

@@ -154,7 +154,7 @@ const declaredBy = (envelope: Envelope): Buffer => {
 const requestIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message => {
   const { envelope, caller } = arrival;
   const id = envelope.id ?? Buffer.from('null');
-  const named = routed(envelope);
+  const named = routed(envelope, 'legacy');
   if (named) return callIn(session, arrival, { ...named, id });
   const { method } = envelope;
   const kind = listAskedFor(method);

@@ -1,9 +1,13 @@
 import type { WholeReply } from '../call.ts';
+import { VmcpError } from '../errors.ts';
 import { isObject, skipSpace } from '../json-bytes.ts';
 import { memberAt, membersOf, replacedMember, withMembers, withoutMembers } from '../json-members.ts';
 import { isModernError, RESERVED_PREFIX } from '../revisions.ts';
+import { isTaskResult } from '../tasks-extension.ts';
 
 export interface ModernMembers {
+  /** Whether a task may stand in place of the result; absent: no. */
+  readonly mayBeTask?: () => boolean;
   /** JSON text of our `serverInfo`. */
   readonly serverInfo: string;
   /** JSON text of the members that say how long the result may be kept; absent for results that have none. */
@@ -38,10 +42,13 @@ const modernError = (response: Buffer): Pick<WholeReply, 'status' | 'body'> => {
   return { status, body };
 };
 
-/** The same for the JSON text of a result alone. */
-export const modernResult = (result: Buffer, { serverInfo, caching }: ModernMembers): Buffer => {
+/** The same for the JSON text of a result alone. Throws `backend_unavailable` for a task where there may be none. */
+export const modernResult = (result: Buffer, { serverInfo, caching, mayBeTask }: ModernMembers): Buffer => {
   const own = `"${RESERVED_PREFIX}serverInfo":${serverInfo}`;
-  const keys = membersOf(result, 0).map(({ key }) => key);
+  const members = membersOf(result, 0);
+  if (isTaskResult(result, members) && !mayBeTask?.())
+    throw new VmcpError('backend_unavailable', 'the backend answered with a task, which the client has not asked for');
+  const keys = members.map(({ key }) => key);
   const added = [
     ...(keys.includes('resultType') ? [] : ['"resultType":"complete"']),
     ...(caching === undefined ? [] : [caching]),

@@ -5,15 +5,17 @@ import { isObject, isString, readString, type Span } from '../json-bytes.ts';
 import { LIMITS } from '../limits.ts';
 import type { ListKind } from '../listed.ts';
 import { isLogLevel } from '../log-levels.ts';
-import { canAnswer, neededFor } from './client-capabilities.ts';
+import { METHODS_WITH_NAME } from '../mcp-header-text.ts';
+import { canAnswer, demandTasks, neededFor } from './client-capabilities.ts';
 import type { Envelope } from './envelope.ts';
 import type { Era } from './era.ts';
 import type { Listeners } from './listen.ts';
 import { checkMcpHeaders } from './mcp-headers.ts';
 import { modernResponse, modernResult } from './modern-result.ts';
 import { LEGACY_REVISIONS, MODERN_REVISION, RESERVED_PREFIX } from '../revisions.ts';
+import { takesTasks } from '../tasks-extension.ts';
 import { routed, type Routed } from './routed.ts';
-import { answer, CAPABILITIES, cursorOf, listAskedFor, type ServerInfo } from './shared-answers.ts';
+import { answer, cursorOf, listAskedFor, MODERN_CAPABILITIES, type ServerInfo } from './shared-answers.ts';
 
 export interface ModernDeps {
   /** What is told about us, at this moment. */
@@ -43,23 +45,20 @@ export const modernEra = (deps: ModernDeps): Era => {
       if (envelope.kind === 'response')
         throw new VmcpError('not_json_rpc', 'a response to nothing: this revision has no requests to clients');
       const revision = revisionIn(envelope);
-      const named = envelope.id && SERVED.has(envelope.method) ? routed(envelope) : undefined;
-      const name = WITH_NAME.has(envelope.method) ? nameIn(envelope, named) : undefined;
+      const named = envelope.id && routed(envelope, 'modern');
+      const name = METHODS_WITH_NAME.has(envelope.method) ? nameIn(envelope, named) : undefined;
       const tolerance = { olderRevision: deps.toleratesHeaders() };
       checkMcpHeaders(request.headers, { revision, method: envelope.method, name }, tolerance);
       const client = declared(envelope, revision);
       const { id } = envelope;
       if (!id) return { kind: 'local', id, answer: () => ({ kind: 'whole', status: 202 }) };
+      if (named?.names === 'task') demandTasks(client.capabilities);
       if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
       const arrival: Arrival = { envelope, request, caller, client, id };
       return named ? callIn(deps, arrival, named) : localIn(deps, pages, arrival);
     },
   };
 };
-
-/** Methods of this revision that go to a backend. Subscriptions are made by listening. */
-const SERVED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read', 'completion/complete']);
-const WITH_NAME: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 /** What a request says of its client. */
 interface DeclaredClient {
@@ -104,8 +103,12 @@ const missing = (key: string, wanted: string): VmcpError =>
 const textAt = (body: Buffer, span: Span | undefined): string | undefined =>
   span && isString(body, span) ? readString(body, span) : undefined;
 
-const nameIn = ({ body, name, uri, method }: Envelope, named: Routed | undefined): string | undefined =>
-  named?.name ?? textAt(body, method === 'resources/read' ? uri : name);
+const nameIn = ({ body, name, uri, taskId, method }: Envelope, named: Routed | undefined): string | undefined => {
+  if (named) return named.name;
+  // A notification, which goes nowhere.
+  if (method.startsWith('tasks/')) return textAt(body, taskId);
+  return textAt(body, method === 'resources/read' ? uri : name);
+};
 
 const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, caller, id }: Arrival): Message => {
   const local = (make: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, answer: make });
@@ -127,7 +130,7 @@ const discover = ({ serverInfo, instructions }: ModernDeps): Buffer =>
     JSON.stringify({
       resultType: 'complete',
       supportedVersions: SUPPORTED,
-      capabilities: CAPABILITIES,
+      capabilities: MODERN_CAPABILITIES,
       instructions: instructions(),
       ttlMs: LIST_TTL_MS,
       cacheScope: 'public',
@@ -170,6 +173,7 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
   };
   const members = {
     serverInfo: JSON.stringify(deps.serverInfo()),
+    mayBeTask: () => named.method === 'tools/call' && takesTasks(client.capabilities),
     ...(named.method === 'resources/read' && { caching: '"ttlMs":0,"cacheScope":"private"' }),
   };
   return {

@@ -33,22 +33,42 @@ const byReference: Naming = ({ body, ref }) => {
   throw new VmcpError('invalid_params', 'params.ref is neither a ref/prompt with a name nor a ref/resource with a uri');
 };
 
-const NAMINGS: Readonly<Record<RoutedMethod, Naming>> = {
-  'tools/call': byName('tool'),
-  'prompts/get': byName('prompt'),
-  'resources/read': byUri,
-  'resources/subscribe': byUri,
-  'resources/unsubscribe': byUri,
-  'completion/complete': byReference,
+const byTaskId: Naming = ({ taskId }) => {
+  if (!taskId) throw new VmcpError('invalid_params', 'params.taskId is missing or not a string');
+  return { names: 'task', target: taskId };
 };
 
-const isRouted = (method: string): method is RoutedMethod => Object.hasOwn(NAMINGS, method);
+interface Route {
+  readonly naming: Naming;
+  /** The only era that has the method; absent: both have. */
+  readonly only?: EraName;
+}
 
-/** Undefined for methods that are answered here. Throws `invalid_params` when a name is missing. */
-export const routed = (envelope: Envelope): Routed | undefined => {
+type EraName = Call['client']['era'];
+
+const ROUTES: Readonly<Record<RoutedMethod, Route>> = {
+  'tools/call': { naming: byName('tool') },
+  'prompts/get': { naming: byName('prompt') },
+  'resources/read': { naming: byUri },
+  // In 2026-07-28 one subscribes by listening.
+  'resources/subscribe': { naming: byUri, only: 'legacy' },
+  'resources/unsubscribe': { naming: byUri, only: 'legacy' },
+  'completion/complete': { naming: byReference },
+  // The tasks of 2025-11-25 are others, and not relayed.
+  'tasks/get': { naming: byTaskId, only: 'modern' },
+  'tasks/update': { naming: byTaskId, only: 'modern' },
+  'tasks/cancel': { naming: byTaskId, only: 'modern' },
+};
+
+const isRouted = (method: string): method is RoutedMethod => Object.hasOwn(ROUTES, method);
+
+/** Undefined for methods that do not go to a backend in this era. Throws `invalid_params` when a name is missing. */
+export const routed = (envelope: Envelope, era: EraName): Routed | undefined => {
   const { method, body } = envelope;
   if (!isRouted(method)) return undefined;
-  const { names, target } = NAMINGS[method](envelope);
+  const { naming, only = era } = ROUTES[method];
+  if (only !== era) return undefined;
+  const { names, target } = naming(envelope);
   return { method, names, target, name: readString(body, target) };
 };
 

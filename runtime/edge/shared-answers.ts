@@ -1,6 +1,7 @@
 import type { WholeReply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import type { ListKind } from '../listed.ts';
+import { TASKS_EXTENSION } from '../tasks-extension.ts';
 import { paramsOf, type Envelope } from './envelope.ts';
 
 /** What both eras answer alike. */
@@ -18,6 +19,9 @@ export const CAPABILITIES = {
   completions: {},
   logging: {},
 };
+
+/** 2026-07-28 names extensions beside them. What is said of tasks holds without a backend that has any: none is known then. */
+export const MODERN_CAPABILITIES = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
 
 const LISTS: Readonly<Record<string, ListKind>> = {
   'tools/list': 'tools',

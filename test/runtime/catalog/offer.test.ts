@@ -11,6 +11,7 @@ import {
 } from '../../../runtime/catalog/index.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import type { ListKind } from '../../../runtime/listed.ts';
+import { taskIdOf } from '../../../runtime/task-id.ts';
 import { lists, settings } from './sources.ts';
 
 const ANYBODY = { kind: 'anonymous' } as const;
@@ -328,4 +329,33 @@ describe('what a class of callers may see', () => {
     change([up('a', { tools: ['ux'] })]);
     assert.deepEqual(await names(user('x')), ['a_ux']);
   });
+});
+
+describe('the id of a task', () => {
+  const up1 = up('a', {});
+  const lookUp = ({ offer }: ReturnType<typeof offerOf>, backend: string) =>
+    offer.lookUp({ names: 'task', name: taskIdOf({ backend, ownId: '"1"' }) ?? '', caller: ANYBODY });
+
+  test('leads to the backend that it names, under its own id', async () => {
+    const target = await lookUp(offerOf([up1, up('b', {})]), 'b');
+    assert.deepEqual([target.backend, JSON.parse(target.ownName.toString())], ['b', '"1"']);
+  });
+
+  test('of a backend that has not been heard of yet waits for it', async () => {
+    const scene = offerOf([{ name: 'a', status: 'unknown' }]);
+    await lookUp(scene, 'a');
+    assert.deepEqual(scene.waits, [10]);
+  });
+
+  for (const [what, name, code] of [
+    ['that is not served', 'c', 'unknown_name'],
+    ['that is withheld', 'held', 'backend_unavailable'],
+  ] as const)
+    test(`of a backend ${what} is refused`, async () => {
+      const scene = offerOf([up1, { name: 'held', status: 'unavailable', isWithheld: true }]);
+      await assert.rejects(
+        async () => lookUp(scene, name),
+        (error) => error instanceof VmcpError && error.code === code,
+      );
+    });
 });

@@ -64,6 +64,7 @@ describe('a client of 2026-07-28', () => {
         prompts: { listChanged: true },
         completions: {},
         logging: {},
+        extensions: { 'io.modelcontextprotocol/tasks': {} },
       },
       ttlMs: 5000,
       cacheScope: 'public',
