@@ -39,6 +39,7 @@ import { pipeline, type Stages } from './pipeline.ts';
 import { instructionsOf, statusReport } from './self-description.ts';
 import type { StatusReport } from './status-report.ts';
 import { VERSION } from './version.ts';
+import { taskWatcher } from './watch-tasks.ts';
 
 export interface AssembleOptions {
   readonly files: readonly ConfigFile[];
@@ -180,6 +181,7 @@ const clientsOf = (
 const listenersOf = (offer: Offer, backends: BackendSet): Listeners =>
   new Listeners({
     limit: LIMITS.listeners,
+    watchTasks: taskWatcher(offer.lookUp, backends),
     watchResource: async (uri, caller, onUpdated) => {
       try {
         const target = await offer.lookUp({ names: 'resource', name: uri, caller });

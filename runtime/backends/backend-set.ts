@@ -4,6 +4,7 @@ import type { Call, Caller, Reply, Target } from '../call.ts';
 import { sleep, type Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { Fetch } from '../outgoing/index.ts';
+import type { TaskEvents, TaskListener } from '../watch-tasks.ts';
 import { Backend, type BackendDeps, type BackendSettings, type BackendTuning } from './backend.ts';
 
 export interface WantedBackend {
@@ -45,6 +46,21 @@ export class BackendSet {
     { uri, caller }: { uri: string; caller: Caller },
     onUpdated: () => void,
   ): (() => void) => this.#served(target).watch(uri, caller, onUpdated);
+
+  /** Listens for what becomes of tasks of one backend (`taskWatcher`). */
+  async watchTasks(
+    targets: readonly Target[],
+    listener: TaskListener,
+    events: TaskEvents,
+  ): Promise<ReadonlySet<string>> {
+    const backend = targets[0] && this.#backends.get(targets[0].backend);
+    if (!backend) return new Set();
+    return backend.watchTasks(
+      targets.map(({ ownName }) => ownName),
+      listener,
+      events,
+    );
+  }
 
   /** In the order they were wanted. */
   all(): readonly Backend[] {

@@ -19,6 +19,8 @@ import { listenToModern, subscribe, updatedUri, watcher, type ModernListening } 
 import { emptyResponse } from './small-messages.ts';
 import { BackendSession } from './session.ts';
 import type { LinkMemory } from './session-memory.ts';
+import { watchTasks } from './task-watch.ts';
+import type { TaskEvents, TaskListener } from '../watch-tasks.ts';
 
 /** A backend that differs in any of these is another backend. */
 export interface BackendSettings {
@@ -70,6 +72,7 @@ export class Backend {
   /** What everything that speaks to it needs. */
   readonly #common: Pick<ModernListening, 'backend' | 'path' | 'clientInfo' | 'clock'>;
   #isRetired = false;
+  readonly #end = new AbortController();
   readonly #sessions = new Set<BackendSession>();
   #shared: BackendSession | undefined;
   #sequence = 0;
@@ -182,6 +185,14 @@ export class Backend {
     return subscribe(session, { uri, fetch: this.fetchFor(caller), silenceMs: this.#tuning.silenceMs });
   }
 
+  /** As `watchTasks` has it; an earlier backend tells of none. */
+  watchTasks(ownIds: readonly Buffer[], listener: TaskListener, events: TaskEvents): Promise<ReadonlySet<string>> {
+    if (!this.#own.modern) return Promise.resolve(new Set());
+    const { caller, capabilities } = listener;
+    const { signal: end } = this.#end;
+    return watchTasks({ ...this.#common, ...events, ownIds, capabilities, end, fetch: this.fetchFor(caller) });
+  }
+
   /** Sends the call over the caller's own session under the tool's own name; exactly one request when the session is warm. */
   async call(call: Call, ownName: Buffer, prove: (next: Fetch) => Fetch): Promise<Reply> {
     this.#checkHeaders(call, ownName);
@@ -233,7 +244,7 @@ export class Backend {
 
   /** Tasks as clients of 2026-07-28 know them; those of 2025-11-25 are not relayed. */
   #hasNoTasks(): VmcpError {
-    return this.#isProbed
+    return this.#own.isProbed
       ? new VmcpError('unknown_name', 'unknown task')
       : new VmcpError('backend_unavailable', `backend "${this.name}" cannot be asked yet`);
   }
@@ -268,6 +279,7 @@ export class Backend {
   /** Ends every session after its calls, then the connections. */
   async retire(): Promise<void> {
     this.#monitor.stop();
+    this.#end.abort();
     this.#isRetired = true;
     this.#own.stop();
     this.#listShare.release();
@@ -278,6 +290,7 @@ export class Backend {
   /** Breaks off whatever is still under way. */
   async destroy(): Promise<void> {
     this.#monitor.stop();
+    this.#end.abort();
     this.#own.stop();
     await this.#connection.destroy();
   }

@@ -58,6 +58,11 @@ export class GatewayLink {
     return this.#modern?.link;
   }
 
+  /** Whether it is known now which revisions the backend speaks. */
+  get isProbed(): boolean {
+    return this.#isProbed;
+  }
+
   /** `ping`, or `server/discover` at a backend of 2026-07-28; what it is, is found out first where that is not known or has changed. */
   async check(signal: AbortSignal, settings: Pick<HealthSettings, 'timeoutMs'>): Promise<ListLink> {
     try {

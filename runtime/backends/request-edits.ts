@@ -55,8 +55,11 @@ const reservedMembers = (of: {
 ];
 
 /** JSON text of `_meta` for the gateway's own requests, whose questions nobody could answer. `clientInfo` is JSON text. */
-export const ownMeta = (clientInfo: string): string =>
-  `{${reservedMembers({ clientInfo, capabilities: '{}', logLevel: undefined }).join(',')}}`;
+export const ownMeta = (clientInfo: string): string => askableMeta(clientInfo, '{}');
+
+/** The same for a client that has declared these capabilities, JSON text, too. */
+export const askableMeta = (clientInfo: string, capabilities: string): string =>
+  `{${reservedMembers({ clientInfo, capabilities, logLevel: undefined }).join(',')}}`;
 
 /** Just behind the brace of an object that is not empty. */
 const insertion = (bytes: Buffer, brace: number): Span => {

@@ -25,10 +25,10 @@ export const withOurTaskIds = (
   return renamed(response, members, backend);
 };
 
-/** The same for `notifications/tasks`, whose params name the task. Undefined where the id cannot be passed on. */
-export const renamedTask = (bytes: Buffer, params: Span, backend: string): Buffer | undefined => {
+/** The same for the params of `notifications/tasks` (JSON text of an object). Undefined where the id cannot be passed on. */
+export const renamedTask = (params: Buffer, backend: string): Buffer | undefined => {
   try {
-    return renamed(bytes, membersOf(bytes, params.start), backend);
+    return renamed(params, membersOf(params, 0), backend);
   } catch {
     return undefined;
   }

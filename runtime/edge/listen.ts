@@ -1,22 +1,30 @@
-import type { Caller, OpenStream, StreamReply } from '../call.ts';
+import type { Caller, Inbound, StreamReply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
+import { isObject } from '../json-bytes.ts';
+import { memberAt, replacedMember, withMembers, withoutMembers } from '../json-members.ts';
 import { LIST_CHANGED, type ListKind } from '../listed.ts';
 import { RESERVED_PREFIX } from '../revisions.ts';
+import { TASK_TOLD } from '../tasks-extension.ts';
+import type { TaskListener, WatchTasks } from '../watch-tasks.ts';
+import { demandTasks } from './client-capabilities.ts';
 import { paramsOf, type Envelope } from './envelope.ts';
+import { PendingStream } from './pending-stream.ts';
 
 export interface ListenersDeps {
   /** Streams that may be open at one time. */
   readonly limit: number;
   /** Hears of updates of a resource until the returned function is called; undefined when nobody owns it. */
   readonly watchResource: (uri: string, caller: Caller, onUpdated: () => void) => Promise<(() => void) | undefined>;
+  readonly watchTasks: WatchTasks;
 }
 
-/** MCP 2026-07-28, `SubscriptionFilter`. */
+/** MCP 2026-07-28, `SubscriptionFilter`, and what the extension for tasks adds to it. */
 interface Filter {
   toolsListChanged?: true;
   promptsListChanged?: true;
   resourcesListChanged?: true;
   resourceSubscriptions?: readonly string[];
+  taskIds?: readonly string[];
 }
 
 interface Listening {
@@ -24,8 +32,8 @@ interface Listening {
   readonly tell: (method: string, params?: object) => void;
 }
 
-/** Resources that one stream may ask about. */
-const MAX_RESOURCES = 64;
+/** Resources that one stream may ask about, and tasks. */
+const MAX_NAMES = 64;
 
 const WANTED: Readonly<Record<ListKind, keyof Filter>> = {
   tools: 'toolsListChanged',
@@ -51,58 +59,84 @@ export class Listeners {
     }
   }
 
-  /** Throws `invalid_params`, and `overloaded` when too many streams are open. */
-  async open(envelope: Envelope, id: Buffer, { caller, serverInfo }: Client): Promise<StreamReply> {
+  /** Throws `invalid_request`, `missing_client_capability`, and `overloaded` when too many streams are open. */
+  async open(envelope: Envelope, id: Buffer, client: Client): Promise<StreamReply> {
     const wanted = filterIn(envelope);
+    if (wanted.taskIds) demandTasks(client.capabilities);
     if (this.#open.size >= this.#deps.limit)
       throw new VmcpError('overloaded', 'too many clients are listening; try again later');
     const tag = `"${RESERVED_PREFIX}subscriptionId":${id.toString()}`;
-    let stream: OpenStream | undefined;
-    const tell = (method: string, params: object = {}): void => void stream?.send(notification(method, params, tag));
-    const { watched, stopAll } = await this.#watch(wanted.resourceSubscriptions ?? [], caller, tell);
-    const filter = { ...wanted, ...(wanted.resourceSubscriptions && { resourceSubscriptions: watched }) };
+    const ended = new AbortController();
+    client.onGone(() => ended.abort());
+    const pending = new PendingStream();
+    const tell = (method: string, params: object = {}): void => pending.send(notification(method, params, tag));
+    const filter = await this.#watch(wanted, client, { pending, tell, tag, signal: ended.signal });
     const listening = { filter, tell };
     return {
       kind: 'stream',
       // MCP: a stream that ends in order ends with its result.
       farewell: Buffer.from(
-        `{"jsonrpc":"2.0","id":${id.toString()},"result":{"resultType":"complete","_meta":{${tag},"${RESERVED_PREFIX}serverInfo":${serverInfo}}}}`,
+        `{"jsonrpc":"2.0","id":${id.toString()},"result":{"resultType":"complete","_meta":{${tag},"${RESERVED_PREFIX}serverInfo":${client.serverInfo}}}}`,
       ),
       open: (opened) => {
-        stream = opened;
         this.#open.add(listening);
         opened.onClosed(() => {
           this.#open.delete(listening);
-          stopAll();
+          ended.abort();
         });
-        tell('notifications/subscriptions/acknowledged', { notifications: filter });
+        const acknowledged = { notifications: filter };
+        pending.open(opened, notification('notifications/subscriptions/acknowledged', acknowledged, tag));
       },
     };
   }
 
-  /** A resource that nobody owns is not among those acknowledged. */
-  async #watch(uris: readonly string[], caller: Caller, tell: Listening['tell']) {
-    const stops: (() => void)[] = [];
+  /** What will be told of: a resource that nobody owns, and a task that nobody tells of, are not acknowledged. */
+  async #watch(wanted: Filter, client: Client, telling: Telling): Promise<Filter> {
+    const { resourceSubscriptions, taskIds } = wanted;
+    const [resources, tasks] = await Promise.all([
+      resourceSubscriptions && this.#watchResources(resourceSubscriptions, client, telling),
+      taskIds && this.#watchTasks(taskIds, client, telling),
+    ]);
+    return { ...wanted, ...(resources && { resourceSubscriptions: resources }), ...(tasks && { taskIds: tasks }) };
+  }
+
+  async #watchResources(uris: readonly string[], { caller }: Client, { tell, signal }: Telling) {
     const watched: string[] = [];
     for (const uri of uris) {
       const stop = await this.#deps.watchResource(uri, caller, () => tell('notifications/resources/updated', { uri }));
       if (!stop) continue;
-      stops.push(stop);
+      if (signal.aborted) stop();
+      else signal.addEventListener('abort', stop);
       watched.push(uri);
     }
-    return {
-      watched,
-      stopAll: () => {
-        for (const stop of stops) stop();
-      },
-    };
+    return watched;
+  }
+
+  #watchTasks(ids: readonly string[], client: Client, { pending, tag, signal }: Telling) {
+    return this.#deps.watchTasks(ids, client, {
+      signal,
+      onTold: (params) => pending.send(taskTold(params, tag)),
+      // A client that need not ask any more must know that something may have passed it by: it listens anew.
+      onEnd: () => pending.end(),
+    });
   }
 }
 
-interface Client {
-  readonly caller: Caller;
+/** The way to one client that listens. */
+interface Telling {
+  readonly pending: PendingStream;
+  readonly tell: Listening['tell'];
+  /** JSON text of the member of `_meta` that says which stream it is. */
+  readonly tag: string;
+  /** Aborted when the stream has ended. */
+  readonly signal: AbortSignal;
+}
+
+interface Client extends TaskListener {
   /** JSON text of our `serverInfo`. */
   readonly serverInfo: string;
+  /** Runs once when it goes away. */
+  readonly onGone: Inbound['onGone'];
 }
 
 const notification = (method: string, params: object, tag: string): Buffer => {
@@ -110,6 +144,17 @@ const notification = (method: string, params: object, tag: string): Buffer => {
   return Buffer.from(
     `{"jsonrpc":"2.0","method":"${method}","params":{${members === '' ? '' : `${members},`}"_meta":{${tag}}}}`,
   );
+};
+
+/** A task is told of as its backend tells of it, except for the stream it comes on. */
+const taskTold = (params: Buffer, tag: string): Buffer => {
+  const isTag = (key: string): boolean => key === `${RESERVED_PREFIX}subscriptionId`;
+  const tagged = memberAt(params, 0, '_meta')
+    ? replacedMember(params, '_meta', (meta) =>
+        isObject(meta, 0) ? withMembers(withoutMembers(meta, isTag), [tag]) : Buffer.from(`{${tag}}`),
+      )
+    : withMembers(params, [`"_meta":{${tag}}`]);
+  return Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","method":"${TASK_TOLD}","params":`), tagged, Buffer.from('}')]);
 };
 
 const filterIn = (envelope: Envelope): Filter => {
@@ -120,12 +165,12 @@ const filterIn = (envelope: Envelope): Filter => {
   const filter: Filter = {};
   for (const key of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const)
     if (given[key] === true) filter[key] = true;
-  const uris = given['resourceSubscriptions'];
-  if (uris === undefined) return filter;
-  if (!Array.isArray(uris) || uris.length > MAX_RESOURCES || !uris.every((uri) => typeof uri === 'string'))
-    throw new VmcpError(
-      'invalid_request',
-      `params.notifications.resourceSubscriptions must be a list of up to ${MAX_RESOURCES} URIs`,
-    );
-  return { ...filter, resourceSubscriptions: [...new Set(uris)] };
+  for (const key of ['resourceSubscriptions', 'taskIds'] as const) {
+    const names = given[key];
+    if (names === undefined) continue;
+    if (!Array.isArray(names) || names.length > MAX_NAMES || !names.every((name) => typeof name === 'string'))
+      throw new VmcpError('invalid_request', `params.notifications.${key} must be a list of up to ${MAX_NAMES} texts`);
+    filter[key] = [...new Set<string>(names)];
+  }
+  return filter;
 };

@@ -110,12 +110,14 @@ const nameIn = ({ body, name, uri, taskId, method }: Envelope, named: Routed | u
   return textAt(body, method === 'resources/read' ? uri : name);
 };
 
-const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, caller, id }: Arrival): Message => {
+const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, request, caller, client, id }: Arrival): Message => {
   const local = (make: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, answer: make });
   if (envelope.method === 'server/discover') return local(() => answer(id, discover(deps)));
   if (envelope.method === 'subscriptions/listen') {
     const serverInfo = JSON.stringify(deps.serverInfo());
-    return local(() => deps.listeners.open(envelope, id, { caller, serverInfo }));
+    const { capabilities } = client;
+    const listener = { caller, capabilities, serverInfo, onGone: request.onGone };
+    return local(() => deps.listeners.open(envelope, id, listener));
   }
   const kind = listAskedFor(envelope.method);
   if (!kind) throw new VmcpError('no_such_method', 'method not found');
