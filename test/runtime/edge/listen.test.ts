@@ -2,51 +2,11 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../../runtime/start.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
-import { post, type RawAnswer } from '../../fixtures/raw-client.ts';
+import { listen, LISTEN_HEADERS, listenRequest } from '../../fixtures/listening.ts';
+import { openSession, post, type RawAnswer } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
-const META = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-};
 const TAG = { 'io.modelcontextprotocol/subscriptionId': 'sub' };
-const HEADERS = {
-  'content-type': 'application/json',
-  accept: 'application/json, text/event-stream',
-  'mcp-protocol-version': '2026-07-28',
-  'mcp-method': 'subscriptions/listen',
-};
-const request = (notifications: unknown) =>
-  JSON.stringify({ jsonrpc: '2.0', id: 'sub', method: 'subscriptions/listen', params: { _meta: META, notifications } });
-
-interface Told {
-  readonly method?: string;
-  readonly params?: Record<string, unknown>;
-  readonly result?: unknown;
-}
-
-/** A client that listens, and is told one message after another; undefined once the stream has ended. */
-const listen = async (url: string, notifications: unknown) => {
-  const response = await fetch(url, { method: 'POST', headers: HEADERS, body: request(notifications) });
-  assert.equal(response.headers.get('content-type'), 'text/event-stream');
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  let text = '';
-  const next = async (): Promise<Told | undefined> => {
-    for (;;) {
-      const end = text.indexOf('\n\n');
-      if (end >= 0) {
-        const event = text.slice(0, end);
-        text = text.slice(end + 2);
-        if (event.startsWith('data: ')) return JSON.parse(event.slice(6)) as Told;
-        continue;
-      }
-      const { done, value } = (await reader?.read()) ?? { done: true };
-      if (done) return undefined;
-      text += value;
-    }
-  };
-  return { next, close: () => reader?.cancel() };
-};
 
 const options = (tools: readonly string[]) => ({
   tools,
@@ -60,11 +20,7 @@ let running: Running;
 beforeEach(async () => {
   backend = await startBackend(options(['echo']));
   running = await startRuntime(configFile({ a: backend.url }));
-  await post(
-    running.url,
-    { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: META } },
-    { ...HEADERS, 'mcp-method': 'tools/list' },
-  );
+  await (await openSession(running.url)).toolNames();
 });
 afterEach(async () => {
   await running.stop();
@@ -126,7 +82,7 @@ describe('a client of 2026-07-28 that listens', () => {
 
   for (const notifications of [undefined, 7, { resourceSubscriptions: 'a://1' }, { resourceSubscriptions: [1] }])
     test(`${JSON.stringify(notifications)} is no filter`, async () => {
-      const answer: RawAnswer = await post(running.url, request(notifications), HEADERS);
+      const answer: RawAnswer = await post(running.url, listenRequest(notifications), LISTEN_HEADERS);
       assert.equal(answer.status, 400);
       assert.equal((answer.json as { error: { code: number } }).error.code, -32602);
     });
