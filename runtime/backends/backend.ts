@@ -211,11 +211,8 @@ export class Backend {
     }
   }
 
-  async #callLegacy(
-    call: Call,
-    { ownName, fetch }: { readonly ownName: Buffer; readonly fetch: Fetch },
-  ): Promise<Buffer> {
-    if (call.names === 'task') throw this.#hasNoTasks();
+  #callLegacy(call: Call, { ownName, fetch }: { readonly ownName: Buffer; readonly fetch: Fetch }): Promise<Buffer> {
+    if (call.names === 'task') throw this.#own.withoutTasks();
     return callLegacy(call, ownName, {
       session: () => call.links.to(this),
       onOver: () => {
@@ -240,13 +237,6 @@ export class Backend {
     if (this.#shared || this.#isRetired || !session.share()) return false;
     this.#shared = session;
     return true;
-  }
-
-  /** Tasks as clients of 2026-07-28 know them; those of 2025-11-25 are not relayed. */
-  #hasNoTasks(): VmcpError {
-    return this.#own.isProbed
-      ? new VmcpError('unknown_name', 'unknown task')
-      : new VmcpError('backend_unavailable', `backend "${this.name}" cannot be asked yet`);
   }
 
   #callModern(

@@ -1,6 +1,6 @@
 import type { Caller } from '../call.ts';
 import type { Clock } from '../clock.ts';
-import { asVmcpError, type VmcpError } from '../errors.ts';
+import { asVmcpError, VmcpError } from '../errors.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import type { ListLink } from './catalogue.ts';
 import { checkModern, probeEra, type ProbeBounds, type ProbedEra } from './era-probe.ts';
@@ -58,9 +58,11 @@ export class GatewayLink {
     return this.#modern?.link;
   }
 
-  /** Whether it is known now which revisions the backend speaks. */
-  get isProbed(): boolean {
-    return this.#isProbed;
+  /** Why a backend that is not of 2026-07-28 cannot be asked after a task: those of 2025-11-25 are others, and not relayed. */
+  withoutTasks(): VmcpError {
+    return this.#isProbed
+      ? new VmcpError('unknown_name', 'unknown task')
+      : new VmcpError('backend_unavailable', `backend "${this.#deps.backend}" cannot be asked yet`);
   }
 
   /** `ping`, or `server/discover` at a backend of 2026-07-28; what it is, is found out first where that is not known or has changed. */
