@@ -46,6 +46,8 @@ const WANTED: Readonly<Record<ListKind, keyof Filter>> = {
 export class Listeners {
   readonly #deps: ListenersDeps;
   readonly #open = new Set<Listening>();
+  /** Streams to be, while their backends are asked. */
+  #opening = 0;
 
   constructor(deps: ListenersDeps) {
     this.#deps = deps;
@@ -63,14 +65,18 @@ export class Listeners {
   async open(envelope: Envelope, id: Buffer, client: Client): Promise<StreamReply> {
     const wanted = filterIn(envelope);
     if (wanted.taskIds) demandTasks(client.capabilities);
-    if (this.#open.size >= this.#deps.limit)
+    if (this.#open.size + this.#opening >= this.#deps.limit)
       throw new VmcpError('overloaded', 'too many clients are listening; try again later');
     const tag = `"${RESERVED_PREFIX}subscriptionId":${id.toString()}`;
     const ended = new AbortController();
     client.onGone(() => ended.abort());
     const pending = new PendingStream();
     const tell = (method: string, params: object = {}): void => pending.send(notification(method, params, tag));
-    const filter = await this.#watch(wanted, client, { pending, tell, tag, signal: ended.signal });
+    this.#opening += 1;
+    const watching = this.#watch(wanted, client, { pending, tell, tag, signal: ended.signal });
+    const filter = await watching.finally(() => {
+      this.#opening -= 1;
+    });
     const listening = { filter, tell };
     return {
       kind: 'stream',
