@@ -107,7 +107,7 @@ const initialize = async (settings: SessionSettings, fetch: Fetch, attention: At
  * Of the session that reads lists: some servers offer tools that ask the client for something only to clients that can
  * be asked. Nobody answers there; a call has a session with the capabilities of its own client.
  */
-const ALL_ASKABLE = '{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}';
+export const ALL_ASKABLE = '{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}';
 
 /** What a client can be asked, as it declared it: the only capabilities that matter to a backend. */
 const ASKABLE: ReadonlySet<string> = new Set(['elicitation', 'sampling', 'roots']);

@@ -3,9 +3,9 @@ import type { Attention, BackendResponse } from '../outgoing/index.ts';
 import { CallStream, nobody } from './call-stream.ts';
 import { replacedMember, withMembers } from '../json-members.ts';
 import type { ListLink } from './catalogue.ts';
-import type { BackendCapabilities } from './handshake.ts';
+import { ALL_ASKABLE, type BackendCapabilities } from './handshake.ts';
 import { MODERN_REVISION } from '../revisions.ts';
-import { ownMeta } from './request-edits.ts';
+import { askableMeta } from './request-edits.ts';
 import { encodedHeader } from '../mcp-header-text.ts';
 import { deadline, patiently } from './patience.ts';
 import { answerIn } from './session-answer.ts';
@@ -85,9 +85,12 @@ export class ModernLink {
   }
 }
 
-/** The way for the gateway's own requests, whose params are an object. `clientInfo` is JSON text. */
+/**
+ * The way for the gateway's own requests, whose params are an object. Servers list some tools only for clients that can be asked.
+ * `clientInfo` is JSON text.
+ */
 export const modernListLink = (link: ModernLink, clientInfo: string): ListLink => {
-  const meta = `"_meta":${ownMeta(clientInfo)}`;
+  const meta = `"_meta":${askableMeta(clientInfo, ALL_ASKABLE)}`;
   return {
     opened: link.opened,
     request: (call) =>

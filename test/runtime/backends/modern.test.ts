@@ -70,6 +70,13 @@ const headersOf = (call: Recorded | undefined): Readonly<Record<string, unknown>
 const textOf = ({ json }: RawAnswer) => (json as { result: { content: { text: string }[] } }).result.content[0]?.text;
 
 describe('a backend of 2026-07-28', () => {
+  test('is asked for its lists as by a client that can be asked everything, since some show tools only to such', async () => {
+    const { body } = await backend.received(({ method }) => method === 'tools/list');
+    const { params } = JSON.parse(body) as { params: { _meta: Record<string, object> } };
+    const declared = params._meta[`${RESERVED}clientCapabilities`] ?? {};
+    assert.deepEqual(Object.keys(declared), ['elicitation', 'sampling', 'roots']);
+  });
+
   test('is found out by one question, and never asked to initialize', async () => {
     assert.deepEqual(await session.toolNames(), ['a_echo']);
     assert.deepEqual(
