@@ -239,15 +239,15 @@ export class Backend {
     return true;
   }
 
-  #callModern(
+  async #callModern(
     link: ModernLink,
     call: Call,
     { ownName, fetch }: { readonly ownName: Buffer; readonly fetch: Fetch },
   ): Promise<Buffer> {
     // A client of an earlier revision subscribes; here one listens.
     if (call.method === 'resources/subscribe' || call.method === 'resources/unsubscribe') {
-      call.links.watch(this, call);
-      return Promise.resolve(emptyResponse(call.request.id));
+      await call.links.watch(this, call);
+      return emptyResponse(call.request.id);
     }
     return callModern(call, ownName, {
       backend: this.name,

@@ -1,6 +1,6 @@
 import type { Call, Caller, SessionClient } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import type { SavedBackendSession } from '../store/index.ts';
+import type { SavedBackendSession, ResourceSubscription } from '../store/index.ts';
 import type { Backend } from './backend.ts';
 import type { BackendSession, Parting } from './session.ts';
 import type { LinkMemory } from './session-memory.ts';
@@ -46,19 +46,40 @@ export class SessionLinks {
   }
 
   /** Subscribes to a resource of a backend that one listens to, or ends that (`resources/subscribe`, `resources/unsubscribe`). */
-  watch(backend: Backend, { method, name: uri, caller }: Pick<Call, 'method' | 'name' | 'caller'>): void {
-    const key = `${backend.name} ${uri}`;
-    const stop = this.#watches.get(key);
-    if (method === 'resources/unsubscribe') {
-      stop?.();
-      this.#watches.delete(key);
-    } else if (!stop && !this.#parting) {
-      if (this.#watches.size >= MAX_WATCHES) throw new VmcpError('busy', 'this session has too many subscriptions');
-      this.#watches.set(
-        key,
-        backend.watch(uri, caller, () => this.#client?.notify(resourceUpdated(uri))),
-      );
-    }
+  async watch(
+    backend: Backend,
+    { method, name: uri, caller }: Pick<Call, 'method' | 'name' | 'caller'>,
+  ): Promise<void> {
+    const subscription = { backend: backend.name, uri };
+    const isWanted = method === 'resources/subscribe';
+    if (!isWanted) this.#unwatch(keyOf(subscription));
+    else if (!this.#watch(backend, uri, caller)) throw new VmcpError('busy', 'this session has too many subscriptions');
+    // Where the store is away, it holds here.
+    await (isWanted ? this.#memory?.subscribe(subscription) : this.#memory?.unsubscribe(subscription))?.catch(() => {});
+  }
+
+  /** Watches for the caller what is wanted, and nothing else: another replica holds the rest. */
+  watchOnly(wanted: readonly { readonly backend: Backend; readonly uri: string }[], caller: Caller): void {
+    const keys = new Set(wanted.map(({ backend, uri }) => keyOf({ backend: backend.name, uri })));
+    for (const key of this.#watches.keys()) if (!keys.has(key)) this.#unwatch(key);
+    for (const { backend, uri } of wanted) this.#watch(backend, uri, caller);
+  }
+
+  /** False when there are too many. */
+  #watch(backend: Backend, uri: string, caller: Caller): boolean {
+    const key = keyOf({ backend: backend.name, uri });
+    if (this.#watches.has(key) || this.#parting) return true;
+    if (this.#watches.size >= MAX_WATCHES) return false;
+    this.#watches.set(
+      key,
+      backend.watch(uri, caller, () => this.#client?.notify(resourceUpdated(uri))),
+    );
+    return true;
+  }
+
+  #unwatch(key: string): void {
+    this.#watches.get(key)?.();
+    this.#watches.delete(key);
   }
 
   /** The client has opened a stream of its own. */
@@ -84,3 +105,5 @@ export class SessionLinks {
     await Promise.all(own.map(([, session]) => session.close(parting)));
   }
 }
+
+const keyOf = ({ backend, uri }: ResourceSubscription): string => `${backend} ${uri}`;

@@ -1,4 +1,4 @@
-import type { BackendSession as KeptSession, SavedBackendSession } from '../store/index.ts';
+import type { BackendSession as KeptSession, SavedBackendSession, ResourceSubscription } from '../store/index.ts';
 import { BASE_HEADERS, type OpenSession } from './handshake.ts';
 
 /** Where the sessions with backends are kept, so that any replica goes on with them. All may throw `store_unavailable`. */
@@ -7,6 +7,8 @@ export interface LinkMemory {
   /** What all replicas go on with: that of another one, when it was first. Undefined when the client's session has ended. */
   readonly save: (backend: string, opened: KeptSession) => Promise<SavedBackendSession | undefined>;
   readonly forget: (backend: string, gone: SavedBackendSession) => Promise<void>;
+  readonly subscribe: (subscription: ResourceSubscription) => Promise<unknown>;
+  readonly unsubscribe: (subscription: ResourceSubscription) => Promise<unknown>;
 }
 
 /** A session that another replica has opened, or this one before a restart. */

@@ -2,11 +2,15 @@ import type { LinkMemory } from '../backends/index.ts';
 import type { ReplicaMessages, SessionRecords, SessionRef } from '../store/index.ts';
 import type { Elsewhere } from './session.ts';
 
-/** What a session with a backend is kept in. */
-export const memoryOf = (ref: SessionRef, records: SessionRecords): LinkMemory => ({
+/** What a session with a backend is kept in. `announce` tells other replicas that the record has changed. */
+export const memoryOf = (ref: SessionRef, records: SessionRecords, announce: () => Promise<void>): LinkMemory => ({
   recall: async (backend) => (await records.find(ref))?.backendSessions.get(backend),
   save: (backend, opened) => records.saveBackendSession(ref, backend, opened),
   forget: async (backend, gone) => void (await records.forgetBackendSession(ref, backend, gone)),
+  subscribe: (subscription) => records.addSubscription(ref, subscription),
+  unsubscribe: async (subscription) => {
+    if (await records.removeSubscription(ref, subscription)) await announce();
+  },
 });
 
 export interface ElsewhereParts {

@@ -49,18 +49,33 @@ export interface OpenedElsewhere {
   readonly backends: readonly Backend[];
 }
 
-/** Opens here what other replicas have opened with backends. */
+/** Opens here what other replicas have opened with backends. True when that takes something over from them. */
 export const gather = async (
   { ref, session }: Held,
   { records, backends }: OpenedElsewhere,
   how?: 'quietly',
-): Promise<void> => {
+): Promise<boolean> => {
   const record = await records.find(ref);
-  if (!record) return;
+  if (!record) return false;
   for (const backend of backends) {
     const saved = record.backendSessions.get(backend.name);
     if (saved) session.links.adopt(backend, { saved, caller: ref.caller }, how);
   }
+  return session.hasStreams && how !== 'quietly' && watchHere({ ref, session }, record, backends);
+};
+
+/** Where the client listens is where its subscriptions are held. False where it does not listen, or has none. */
+const watchHere = (
+  { ref, session }: Pick<Held, 'ref' | 'session'>,
+  { subscriptions }: SessionRecord,
+  backends: readonly Backend[],
+): boolean => {
+  const wanted = subscriptions.flatMap(({ backend: name, uri }) => {
+    const backend = backends.find((each) => each.name === name);
+    return backend && session.hasStreams ? [{ backend, uri }] : [];
+  });
+  session.links.watchOnly(wanted, ref.caller);
+  return wanted.length > 0;
 };
 
 /** Hears what other replicas have for the client's own streams; waits a moment until it does. */
@@ -75,9 +90,12 @@ export const listenElsewhere = async (
   enough.abort();
 };
 
-/** The level that the client has asked another replica for. */
-export const takeLogLevel = ({ session }: Held, record: SessionRecord | undefined): void => {
-  const { logLevel } = record ?? {};
+/** What the client has asked another replica for, or has begun to listen to there. */
+export const takeChange = (held: Held, record: SessionRecord | undefined, backends: readonly Backend[]): void => {
+  if (!record) return;
+  const { session } = held;
+  const { logLevel } = record;
+  watchHere(held, record, backends);
   if (logLevel !== undefined && logLevel !== session.logLevel) session.takeLogLevel(logLevel);
 };
 

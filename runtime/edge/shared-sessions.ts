@@ -12,7 +12,7 @@ import {
   type OpenedElsewhere,
   type SharedSessionsDeps,
   slackMs,
-  takeLogLevel,
+  takeChange,
 } from './held-session.ts';
 import { type InitializedClient, Session } from './session.ts';
 import type { SessionLimits } from './sessions.ts';
@@ -192,10 +192,14 @@ export class SharedSessions {
         listen: () => this.#listen(name),
         gather: async () => {
           const known = this.#byName.get(name);
-          if (known) await gather(known, this.#opened);
+          if (known && (await gather(known, this.#opened))) await this.#messages.announceChange(name);
         },
       }),
-      newLinks: (of) => new SessionLinks(of, memoryOf(ref, this.#records)),
+      newLinks: (of) =>
+        new SessionLinks(
+          of,
+          memoryOf(ref, this.#records, () => this.#messages.announceChange(name)),
+        ),
     });
     const held: Held = { ref, name, session, confirmedAt };
     this.#held.set(ref.id, held);
@@ -234,7 +238,7 @@ export class SharedSessions {
     const held = this.#byName.get(name);
     if (!held) return;
     void this.#records.find(held.ref).then(
-      (record) => takeLogLevel(held, record),
+      (record) => takeChange(held, record, this.#deps.backends()),
       () => {},
     );
   }

@@ -3,6 +3,7 @@ export { type ReplicaListeners, type ReplicaMessages, replicaMessages } from './
 export {
   type BackendSession,
   RECORD_LIMITS,
+  type ResourceSubscription,
   type SavedBackendSession,
   type SessionRecord,
   type SessionStart,

@@ -13,7 +13,7 @@ export type ReplicaMessage =
     }
   | { readonly kind: 'ended'; readonly session: string }
   /** Its record has changed in what replicas remember of it. */
-  | { readonly kind: 'changed'; readonly session: string }
+  | { readonly kind: 'changed'; readonly session: string; readonly from?: string | undefined }
   /** `payload`: JSON text of the id of the request that the client gave up. */
   | { readonly kind: 'cancelled'; readonly session: string; readonly payload: Buffer }
   /** A whole JSON-RPC message for the client's open stream. */
@@ -29,7 +29,7 @@ const name = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const headSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('answer'), session: name, ask: name, outcome: z.enum(['result', 'error']) }),
   z.object({ kind: z.literal('ended'), session: name }),
-  z.object({ kind: z.literal('changed'), session: name }),
+  z.object({ kind: z.literal('changed'), session: name, from: name.optional() }),
   z.object({ kind: z.literal('cancelled'), session: name }),
   z.object({ kind: z.literal('stream'), session: name }),
 ]);

@@ -4,11 +4,12 @@ import type { Store, Subscription } from './store.ts';
 
 type Heard<K extends ReplicaMessage['kind']> = Extract<ReplicaMessage, { readonly kind: K }>;
 
-/** What the edge does on hearing of each. All are called for messages of this replica too, and must not throw. */
+/** What the edge does on hearing of each. Those without a word on it are called for messages of this replica too. None may throw. */
 export interface ReplicaListeners {
   /** The receiver checks that it asked this in this session. */
   readonly answered: (answer: Heard<'answer'>) => void;
   readonly sessionEnded: (session: string) => void;
+  /** Only what other replicas have changed. */
   readonly sessionChanged: (session: string) => void;
   /** `requestId` is JSON text. */
   readonly requestCancelled: (session: string, requestId: Buffer) => void;
@@ -50,7 +51,7 @@ export const replicaMessages = (
   let asked = 0;
   const hear = (bytes: Buffer): void => {
     const message = decodeMessage(bytes);
-    if (message) dispatch(message, listeners);
+    if (message && !(message.kind === 'changed' && message.from === replica)) dispatch(message, listeners);
   };
   const subscriptions = [ALL, replicaChannel(replica)].map((channel) => store.subscribe(channel, hear));
   const send = async (channel: string, message: ReplicaMessage): Promise<void> => {
@@ -70,7 +71,7 @@ export const replicaMessages = (
       return true;
     },
     announceEnd: (session) => send(ALL, { kind: 'ended', session }),
-    announceChange: (session) => send(ALL, { kind: 'changed', session }),
+    announceChange: (session) => send(ALL, { kind: 'changed', session, from: replica }),
     announceCancel: (session, requestId) => send(ALL, { kind: 'cancelled', session, payload: requestId }),
     sendToStream: (session, message) => send(streamChannel(session), { kind: 'stream', session, payload: message }),
     listenForStream: (session, listener) =>

@@ -4,8 +4,8 @@ import type { Fields } from './store.ts';
 export interface SessionRecord extends SessionStart {
   /** Least severe log message that the client wants; undefined: it has not said. */
   readonly logLevel: string | undefined;
-  /** URIs, as the client wrote them. */
-  readonly subscriptions: ReadonlySet<string>;
+  /** Those that no backend session holds (backends of 2026-07-28). */
+  readonly subscriptions: readonly ResourceSubscription[];
   /** By the backend's name. */
   readonly backendSessions: ReadonlyMap<string, SavedBackendSession>;
 }
@@ -20,6 +20,13 @@ export interface SessionStart {
   readonly clientInfo: Buffer | undefined;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
+}
+
+/** A resource that the client wants to hear of. */
+export interface ResourceSubscription {
+  readonly backend: string;
+  /** As the client wrote it. */
+  readonly uri: string;
 }
 
 /** How any replica goes on with a backend's session. */
@@ -76,14 +83,13 @@ export const decodeRecord = (fields: Fields): SessionRecord | undefined => {
   if (clientInfo !== undefined && !isObjectText(clientInfo)) return undefined;
   const backendSessions = backendSessionsIn(fields);
   if (!backendSessions) return undefined;
-  const subscriptions = withPrefix(fields, subscriptionField('')).map(([, uri]) => uri.toString());
   return {
     revision,
     capabilities,
     clientInfo,
     createdAt,
     logLevel: fields.get(LOG_LEVEL)?.toString(),
-    subscriptions: new Set(subscriptions),
+    subscriptions: withPrefix(fields, subscriptionField('')).flatMap(([, stored]) => decodeSubscription(stored)),
     backendSessions,
   };
 };
@@ -104,6 +110,14 @@ export const decodeBackendSession = (stored: Buffer): SavedBackendSession | unde
   const { sessionId, revision, path } = value;
   if (!isOptionalText(sessionId) || !isOptionalText(path) || typeof revision !== 'string') return undefined;
   return { sessionId, revision, path, stored };
+};
+
+export const encodeSubscription = ({ backend, uri }: ResourceSubscription): Buffer =>
+  Buffer.from(JSON.stringify({ backend, uri }));
+
+const decodeSubscription = (stored: Buffer): readonly ResourceSubscription[] => {
+  const { backend, uri } = parsed(stored) ?? {};
+  return typeof backend === 'string' && typeof uri === 'string' ? [{ backend, uri }] : [];
 };
 
 const isOptionalText = (value: unknown): value is string | undefined =>

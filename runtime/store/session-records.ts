@@ -14,6 +14,8 @@ import {
   type SessionRecord,
   type SessionStart,
   subscriptionField,
+  encodeSubscription,
+  type ResourceSubscription,
 } from './session-record.ts';
 import type { Store } from './store.ts';
 
@@ -45,8 +47,8 @@ export interface SessionRecords {
   ) => Promise<SavedBackendSession | undefined>;
   /** Only if it is still that one: another replica may have opened a new one meanwhile. */
   readonly forgetBackendSession: (session: SessionRef, backend: string, gone: SavedBackendSession) => Promise<boolean>;
-  readonly addSubscription: (session: SessionRef, uri: string) => Promise<boolean>;
-  readonly removeSubscription: (session: SessionRef, uri: string) => Promise<boolean>;
+  readonly addSubscription: (session: SessionRef, subscription: ResourceSubscription) => Promise<boolean>;
+  readonly removeSubscription: (session: SessionRef, subscription: ResourceSubscription) => Promise<boolean>;
 }
 
 export interface SessionTimes {
@@ -107,12 +109,13 @@ export const sessionRecords = (
   },
   forgetBackendSession: (session, backend, gone) =>
     store.deleteField(keyOf(session), backendField(backend), gone.stored),
-  addSubscription: async (session, uri) => {
-    const value = Buffer.from(uri);
-    checkSize('uri', value, RECORD_LIMITS.uriBytes);
-    return store.setField(keyOf(session), subscriptionField(digest(uri)), value, RECORD_LIMITS.fields);
+  addSubscription: async (session, subscription) => {
+    checkSize('uri', Buffer.from(subscription.uri), RECORD_LIMITS.uriBytes);
+    const value = encodeSubscription(subscription);
+    return store.setField(keyOf(session), subscriptionField(digest(value.toString())), value, RECORD_LIMITS.fields);
   },
-  removeSubscription: (session, uri) => store.deleteField(keyOf(session), subscriptionField(digest(uri))),
+  removeSubscription: (session, subscription) =>
+    store.deleteField(keyOf(session), subscriptionField(digest(encodeSubscription(subscription).toString()))),
 });
 
 const checkSize = (what: string, value: Buffer, maxBytes: number): void => {

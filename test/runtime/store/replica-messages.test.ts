@@ -72,8 +72,8 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
     await one.announceEnd(SESSION);
     await one.announceChange(SESSION);
     await one.announceCancel(SESSION, Buffer.from('"x-7"'));
+    await hears(two, `changed ${SESSION}`);
     for (const each of [one, two]) {
-      await hears(each, `changed ${SESSION}`);
       await hears(each, `ended ${SESSION}`);
       await hears(each, `cancelled ${SESSION} "x-7"`);
     }

@@ -46,7 +46,7 @@ const behaviour = (given: () => Store): void => {
     assert.deepEqual(found, {
       ...START,
       logLevel: undefined,
-      subscriptions: new Set(),
+      subscriptions: [],
       backendSessions: new Map(),
     });
     await assert.rejects(two.create(session, START), hasCode('internal'));
@@ -95,11 +95,11 @@ const behaviour = (given: () => Store): void => {
     const session = newSession();
     await one.create(session, START);
     await one.setLogLevel(session, 'warning');
-    for (const uri of ['file:///ü', 'x:y']) await one.addSubscription(session, uri);
-    await two.removeSubscription(session, 'x:y');
+    for (const uri of ['file:///ü', 'x:y']) await one.addSubscription(session, { backend: 'a', uri });
+    await two.removeSubscription(session, { backend: 'a', uri: 'x:y' });
     const found = await two.find(session);
     assert.equal(found?.logLevel, 'warning');
-    assert.deepEqual([...(found?.subscriptions ?? [])], ['file:///ü']);
+    assert.deepEqual(found?.subscriptions, [{ backend: 'a', uri: 'file:///ü' }]);
   });
 
   test('one that has ended stays so, whatever comes late', async () => {
@@ -109,7 +109,7 @@ const behaviour = (given: () => Store): void => {
     assert.equal(await one.end(session), true);
     assert.deepEqual(ended, [sessionName(session)]);
     assert.equal(await two.saveBackendSession(session, 'github', opened('a')), undefined);
-    assert.equal(await two.addSubscription(session, 'x:y'), false);
+    assert.equal(await two.addSubscription(session, { backend: 'a', uri: 'x:y' }), false);
     assert.equal(await two.keepAlive(session), false);
     assert.equal(await two.find(session), undefined);
     assert.equal(await two.end(session), false);
@@ -122,7 +122,7 @@ const behaviour = (given: () => Store): void => {
     await assert.rejects(one.create(session, { ...START, capabilities }), hasCode('invalid_params'));
     await one.create(session, START);
     const long = 'x'.repeat(RECORD_LIMITS.backendSessionBytes);
-    await assert.rejects(one.addSubscription(session, long), hasCode('invalid_params'));
+    await assert.rejects(one.addSubscription(session, { backend: 'a', uri: long }), hasCode('invalid_params'));
     await assert.rejects(one.saveBackendSession(session, 'github', opened(long)), hasCode('backend_unavailable'));
   });
 
