@@ -87,7 +87,7 @@ const CLIENT = { name: 'vmcp', version: VERSION };
 
 /** Joins the rooms. Throws InvalidConfigError. */
 export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts => {
-  const { clock, random } = deps;
+  const { clock, random, readFile } = deps;
   const phase: Phase = { isReady: false, hasSessions: false, isStopping: false };
   const config = liveConfig(options.files, (newer) => prepare(newer));
   const log = deps.logFor(config.current());
@@ -98,7 +98,8 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     tell(seen(), offer.catalog());
   };
   const answers = new ByteBudget(LIMITS.responseBytesTogether);
-  const backends = new BackendSet({ clock, random, clientInfo: CLIENT, limits: LIMITS.backend, answers, onChange });
+  const toBackends = { clock, random, clientInfo: CLIENT, limits: LIMITS.backend, answers, onChange, readFile };
+  const backends = new BackendSet(toBackends);
   const seen = (): readonly OfferedBackend[] => [
     ...backends.all().map(({ name, state }) => ({ name, ...state })),
     ...withheldOf(config.current()),

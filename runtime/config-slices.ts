@@ -36,8 +36,13 @@ export const wantedBackendsOf = ({ backends, outgoingAuth, operational }: Config
     timeoutMs: failureHandling.healthCheckTimeout,
     unhealthyThreshold: failureHandling.unhealthyThreshold,
   };
-  return backends.map(({ name, url }) => ({
-    settings: { name, url, strategy: own(outgoingAuth.backends, name) ?? outgoingAuth.default ?? NO_PROOF },
+  return backends.map(({ name, url, caBundlePath }) => ({
+    settings: {
+      name,
+      url,
+      strategy: own(outgoingAuth.backends, name) ?? outgoingAuth.default ?? NO_PROOF,
+      ...(caBundlePath !== undefined && { caBundlePath }),
+    },
     tuning: { silenceMs: own(timeouts.perWorkload, name) ?? timeouts.default, health },
   }));
 };

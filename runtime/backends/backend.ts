@@ -28,6 +28,8 @@ export interface BackendSettings {
   readonly url: string;
   /** How it is told who is calling. */
   readonly strategy: StrategyConfig;
+  /** File with the authorities that may have signed its certificate; absent: those of the system. */
+  readonly caBundlePath?: string | undefined;
 }
 
 /** What may change while a backend keeps its connections. */
@@ -47,6 +49,7 @@ export interface BackendDeps {
   readonly lists: ByteBudget;
   /** Called after the backend's list or status has changed. */
   readonly onChange: () => void;
+  readonly readFile: (path: string) => Promise<string>;
 }
 
 interface SessionOptions {
@@ -90,7 +93,9 @@ export class Backend {
     const { origin, pathname, search } = new URL(settings.url);
     const clientInfo = JSON.stringify(deps.clientInfo);
     this.#common = { backend: settings.name, path: pathname + search, clientInfo, clock: deps.clock };
-    this.#connection = openConnection(origin, deps.limits, deps);
+    const path = settings.caBundlePath;
+    const caBundle = path === undefined ? {} : { caBundle: { ...deps, backend: settings.name, path } };
+    this.#connection = openConnection(origin, deps.limits, { ...deps, ...caBundle });
     this.#catalogue = new Catalogue(settings.name, {
       fetch: this.prove(PROBE)(this.#control),
       silenceMs: () => this.#tuning.silenceMs,

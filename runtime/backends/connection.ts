@@ -1,10 +1,11 @@
-import { Pool, type Dispatcher } from 'undici';
+import { buildConnector, Pool, type Dispatcher } from 'undici';
 import { ForbiddenAddressError, guardedLookup, isForbiddenAddress } from '../addresses.ts';
 import { Share, type ByteBudget } from '../byte-budget.ts';
 import type { Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import { GrowingText } from '../growing-text.ts';
 import type { BackendRequest, BackendResponse, Fetch } from '../outgoing/index.ts';
+import { bundleConnector, type CaBundle } from './ca-bundle.ts';
 import { EventReader } from './event-reader.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
 
@@ -35,6 +36,8 @@ export interface ConnectionDeps {
   readonly clock: Clock;
   /** Shared by the responses of all backends while they arrive. */
   readonly answers: ByteBudget;
+  /** What a certificate is verified against; absent: the authorities of the system. */
+  readonly caBundle?: CaBundle;
 }
 
 /** After an event stream has answered it may end by itself, so that its socket is kept; after this it is cut. */
@@ -43,14 +46,11 @@ const DRAIN_MS = 1_000;
 /** Opens nothing yet: sockets come with the first request. Redirects are not followed. Timeouts are the caller's, by signal. */
 export const openConnection = (origin: string, limits: ConnectionLimits, deps: ConnectionDeps): Connection => {
   const host = new URL(origin).hostname.replace(/^\[|\]$/g, '');
+  const how = { lookup: guardedLookup, timeout: limits.connectTimeoutMs, allowH2: false };
+  const isVerified = deps.caBundle !== undefined && origin.startsWith('https:');
+  const connect = isVerified ? bundleConnector(how, deps.caBundle) : buildConnector(how);
   const poolOf = (connections: number): Pool =>
-    new Pool(origin, {
-      connections,
-      connect: { lookup: guardedLookup, timeout: limits.connectTimeoutMs },
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      allowH2: false,
-    });
+    new Pool(origin, { connections, connect, headersTimeout: 0, bodyTimeout: 0, allowH2: false });
   const calls = poolOf(limits.connections);
   const control = poolOf(limits.controlConnections);
   const streams = poolOf(limits.streamConnections);

@@ -38,8 +38,26 @@ const whatHappened = (error: unknown): readonly [ErrorCode, string] => {
     return ['backend_unavailable', 'lies at an address that is never contacted'];
   if (error instanceof ResponseTooLargeError) return ['backend_unavailable', 'sent more than an answer may hold'];
   if (error instanceof StreamEndedError) return ['backend_unavailable', 'ended its answer before it was complete'];
+  if (CERTIFICATE_REFUSED.has(detailOf(error))) return ['backend_unreachable', 'has a certificate that is not trusted'];
   return ['backend_unreachable', 'cannot be reached'];
 };
+
+/** What Node calls the ways in which a certificate is not verified (`X509_V_ERR_…` of OpenSSL). */
+const CERTIFICATE_REFUSED: ReadonlySet<string> = new Set([
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
 
 const detailOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown';

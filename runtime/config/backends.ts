@@ -16,10 +16,11 @@ const backendShape = {
     .enum(['entry', ''])
     .optional()
     .describe('entry for a remote server named by an MCPServerEntry; empty for containers and proxies.'),
-  caBundlePath: notYet(
-    filePathSchema.optional().describe('File with the certificate authorities to trust; only with type entry.'),
-    'certificate authorities per backend',
-  ),
+  caBundlePath: filePathSchema
+    .optional()
+    .describe(
+      "File (PEM) with the certificate authorities that may have signed the server's certificate, in place of those of the system; only with type entry. Read for every new connection.",
+    ),
   metadata: stringMap()
     .optional()
     .describe('Free metadata; the key group is set by the service and a value given for it is overridden.'),

@@ -40,7 +40,7 @@ export const aggregation = {
   'aggregation.static.transport-streamable-http': proven('A backend with transport `streamable-http` is contacted over the streamable HTTP transport.'),
   'aggregation.static.type-entry': proven('Type `entry` marks an MCPServerEntry backend, to which the server connects directly at the remote URL.'),
   'aggregation.static.type-empty': proven('An empty `type` marks a container or proxy backend.'),
-  'aggregation.static.ca-bundle-used': later('data plane', '`caBundlePath` is the path of the CA bundle that verifies the backend\'s certificate.'),
+  'aggregation.static.ca-bundle-used': proven('`caBundlePath` is the path of the CA bundle that verifies the backend\'s certificate.'),
   'aggregation.static.metadata-group-set': proven('The service sets the metadata key `group` of every backend.'),
   'aggregation.static.metadata-group-overridden': proven('A user value of the metadata key `group` is overridden.'),
   'aggregation.filter.absent-all': proven('Without `filter` (and without other hiding) all tools of the workload are advertised.'),

@@ -6,7 +6,8 @@ import { openStore, type OpenStoreDeps, type Store, type StoreConfig } from '../
 import { systemClock } from '../../../runtime/system-clock.ts';
 import { scratchFolder } from '../../cluster/scratch.ts';
 import { until } from '../../cluster/until.ts';
-import { noRedis, startRedis, startSentinel, testCertificates } from '../../fixtures/redis.ts';
+import { testCertificates } from '../../fixtures/certificates.ts';
+import { noRedis, startRedis, startSentinel } from '../../fixtures/redis.ts';
 import { hasCode } from './has-code.ts';
 
 const clean: (() => Promise<void>)[] = [];

@@ -2,14 +2,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Store } from '../../../runtime/store/store.ts';
 import { until } from '../../cluster/until.ts';
-import {
-  noRedis,
-  startRedis,
-  startSentinel,
-  type TestCertificates,
-  testCertificates,
-  type TestRedis,
-} from '../../fixtures/redis.ts';
+import { type TestCertificates, testCertificates } from '../../fixtures/certificates.ts';
+import { noRedis, startRedis, startSentinel, type TestRedis } from '../../fixtures/redis.ts';
 import { hasCode } from './has-code.ts';
 import { onRedis, tlsWith } from './stores.ts';
 
