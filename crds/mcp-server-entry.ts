@@ -17,11 +17,7 @@ export const mcpServerEntry = defineKind({
   spec: z.strictObject({
     groupRef: groupRef().describe('The MCPGroup (same namespace) that this server belongs to.'),
     remoteUrl: remoteUrl(),
-    transport: notYet(
-      z.enum(['streamable-http', 'sse']).describe('How the server is spoken to.'),
-      'backends over HTTP+SSE',
-      { except: ['streamable-http'] },
-    ),
+    transport: z.enum(['streamable-http', 'sse']).describe('How the server is spoken to.'),
     externalAuthConfigRef: notYet(
       externalAuthConfigRef()
         .optional()

@@ -36,10 +36,11 @@ export const wantedBackendsOf = ({ backends, outgoingAuth, operational }: Config
     timeoutMs: failureHandling.healthCheckTimeout,
     unhealthyThreshold: failureHandling.unhealthyThreshold,
   };
-  return backends.map(({ name, url, caBundlePath }) => ({
+  return backends.map(({ name, url, transport, caBundlePath }) => ({
     settings: {
       name,
       url,
+      transport,
       strategy: own(outgoingAuth.backends, name) ?? outgoingAuth.default ?? NO_PROOF,
       ...(caBundlePath !== undefined && { caBundlePath }),
     },

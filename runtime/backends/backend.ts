@@ -17,7 +17,7 @@ import type { ModernLink } from './modern-link.ts';
 import { type BackendState, Monitor } from './monitor.ts';
 import { listenToModern, subscribe, updatedUri, watcher, type ModernListening } from './resource-watch.ts';
 import { emptyResponse } from './small-messages.ts';
-import { BackendSession } from './session.ts';
+import { BackendSession, type Transport } from './session.ts';
 import type { LinkMemory } from './session-memory.ts';
 import { watchTasks } from './task-watch.ts';
 import type { TaskEvents, TaskListener } from '../watch-tasks.ts';
@@ -26,6 +26,7 @@ import type { TaskEvents, TaskListener } from '../watch-tasks.ts';
 export interface BackendSettings {
   readonly name: string;
   readonly url: string;
+  readonly transport: Transport;
   /** How it is told who is calling. */
   readonly strategy: StrategyConfig;
   /** File with the authorities that may have signed its certificate; absent: those of the system. */
@@ -104,6 +105,8 @@ export class Backend {
     });
     this.#own = new GatewayLink({
       ...this.#common,
+      // HTTP+SSE was never part of a later revision than those with sessions.
+      mayBeModern: settings.transport !== 'sse',
       fetch: this.prove(PROBE)(this.#control),
       openSession: () => this.openSession({ hearsOfLists: true }),
       listen: () => this.#listenToModern(PROBE, { filter: ALL_LISTS, onListChanged: () => this.#monitor.noteChange() }),
@@ -150,11 +153,13 @@ export class Backend {
       {
         backend: this.name,
         url: this.settings.url,
+        transport: this.settings.transport,
         clientInfo,
         random,
         onListChanged: () => this.#monitor.noteChange(),
         ...(client && { client }),
-        ...(memory && { memory }),
+        // What ends with a stream of this replica cannot be gone on with by another.
+        ...(memory && this.settings.transport !== 'sse' && { memory }),
         ...(hearsOfLists && { hearsOfLists }),
       },
       clock,

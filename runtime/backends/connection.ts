@@ -136,7 +136,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#headers = headers;
     if (status < 300 && isEventStream(headers['content-type'])) {
-      this.#events = new EventReader(this.#limits.maxResponseBytes, (message) => this.#onMessage(message));
+      const { onEvent } = this.#request;
+      this.#events = new EventReader(this.#limits.maxResponseBytes, (message) => this.#onMessage(message), onEvent);
     } else {
       // Once: the bytes of a body that drips in are no sign of work.
       this.#request.attention.heard();
@@ -166,7 +167,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #hold(controller: Dispatcher.DispatchController, bytes: number): void {
-    if (this.#isSettled || bytes <= this.#limits.uncountedBytes || this.#share.resize(bytes)) return;
+    if (this.#isSettled) return;
+    // A stream that stays open must not keep the room that its largest message took.
+    if (bytes <= this.#limits.uncountedBytes) return this.#share.release();
+    if (this.#share.resize(bytes)) return;
     controller.abort(new VmcpError('busy', 'too many large answers are under way; try again'));
   }
 

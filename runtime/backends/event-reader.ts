@@ -4,23 +4,25 @@ import { ResponseTooLargeError } from './response-too-large.ts';
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Reads server-sent events as they arrive (HTML, "9.2.6 Interpreting an event stream"); only data of `message` events matters to MCP. */
+/** Reads server-sent events as they arrive (HTML, "9.2.6 Interpreting an event stream"). MCP's messages are `message` events. */
 export class EventReader {
   readonly #maxBytes: number;
   readonly #onMessage: (data: Buffer) => void;
+  readonly #onOther: ((type: string, data: Buffer) => void) | undefined;
   /** A line whose end has not come yet. */
   readonly #partial = new GrowingText();
   /** The event's data lines so far. Most events have one. */
   #data: Buffer | undefined;
   readonly #moreData = new GrowingText();
   #bytes = 0;
-  #isMessage = true;
+  #type: Buffer = messageEvent;
   #skipLf = false;
 
   /** `maxBytes` bounds one event with its unfinished line; a longer one throws ResponseTooLargeError from `push`. */
-  constructor(maxBytes: number, onMessage: (data: Buffer) => void) {
+  constructor(maxBytes: number, onMessage: (data: Buffer) => void, onOther?: (type: string, data: Buffer) => void) {
     this.#maxBytes = maxBytes;
     this.#onMessage = onMessage;
+    this.#onOther = onOther;
   }
 
   /** Of the event that is not complete yet. */
@@ -67,7 +69,7 @@ export class EventReader {
     const value =
       colon < 0 ? line.subarray(line.length) : line.subarray(line[colon + 1] === 0x20 ? colon + 2 : colon + 1);
     if (field === 'data') this.#addData(value);
-    if (field === 'event') this.#isMessage = value.length === 0 || value.equals(messageEvent);
+    if (field === 'event') this.#type = value.length === 0 ? messageEvent : value;
   }
 
   #addData(value: Buffer): void {
@@ -82,11 +84,13 @@ export class EventReader {
 
   #dispatch(): void {
     const data = this.#moreData.length > 0 ? this.#moreData.take() : this.#data;
-    const isMessage = this.#isMessage;
+    const type = this.#type;
     this.#data = undefined;
     this.#bytes = 0;
-    this.#isMessage = true;
-    if (isMessage && data && data.length > 0) this.#onMessage(data);
+    this.#type = messageEvent;
+    if (!data || data.length === 0) return;
+    if (type.equals(messageEvent)) this.#onMessage(data);
+    else this.#onOther?.(type.toString(), data);
   }
 }
 

@@ -18,6 +18,8 @@ export interface GatewayLinkDeps {
   readonly clock: Clock;
   /** With the gateway's own proof around it, never a caller's. */
   readonly fetch: Fetch;
+  /** Whether it has to be found out which revisions the backend speaks; else those before 2026-07-28. */
+  readonly mayBeModern: boolean;
   /** A session that hears of changed lists. */
   readonly openSession: () => BackendSession;
   /** Listens for changed lists at a backend of 2026-07-28 until the returned function is called. */
@@ -81,8 +83,9 @@ export class GatewayLink {
   }
 
   async #checked(signal: AbortSignal, { timeoutMs }: Pick<HealthSettings, 'timeoutMs'>): Promise<ListLink> {
-    const { clock, fetch } = this.#deps;
+    const { clock, fetch, mayBeModern } = this.#deps;
     const bounds = { clock, fetch, signal, silenceMs: timeoutMs };
+    if (!mayBeModern) return this.#ping(bounds);
     if (this.#isProbed) {
       try {
         return await (this.#modern ? this.#discover(bounds) : this.#ping(bounds));

@@ -96,6 +96,7 @@ const initialize = async (settings: SessionSettings, fetch: Fetch, attention: At
       body,
       attention,
       onMessage: isOurs,
+      awaits: { id: ID, isCall: false },
     });
     const next = redirects < REDIRECTS ? redirected(url, response) : undefined;
     if (!next) return { path, response };
@@ -126,10 +127,13 @@ export const canBeAsked = (client: Pick<SessionClient, 'capabilities'>): boolean
 
 const isOurs = (bytes: Buffer): 'answer' | 'other' => (isAnswerTo(bytes, ID) ? 'answer' : 'other');
 
-/** Where a 307 or 308 leads when it stays on the same origin; any other redirect is a failure (decisions: Addresses). */
-const redirected = (from: URL, response: BackendResponse): URL | undefined => {
+/** Redirects that keep the method. */
+const KEPT: ReadonlySet<number> = new Set([307, 308]);
+
+/** Where a redirect of these leads when it stays on the same origin; any other is a failure (decisions: Addresses). */
+export const redirected = (from: URL, response: BackendResponse, statuses = KEPT): URL | undefined => {
   const location = response.headers['location'];
-  if ((response.status !== 307 && response.status !== 308) || typeof location !== 'string') return undefined;
+  if (!statuses.has(response.status) || typeof location !== 'string') return undefined;
   const to = URL.parse(location, from.href);
   return to && to.origin === from.origin ? to : undefined;
 };

@@ -8,14 +8,16 @@ import { CallStream, nobody, type HeardBy } from './call-stream.ts';
 import { canBeAsked, handshake, streamHeaders, type OpenSession } from './handshake.ts';
 import { deadline, patiently } from './patience.ts';
 import { keptOf, type LinkMemory, resumed } from './session-memory.ts';
-import { isAnswerTo } from './server-message.ts';
+import { SessionPosts } from './session-posts.ts';
 import { ServerStream } from './server-stream.ts';
+import { SseChannel } from './sse-channel.ts';
 import { cancelledNotification, refusalOf, setLevelRequest } from './small-messages.ts';
 
 export interface SessionSettings {
   readonly backend: string;
   /** The backend's endpoint. */
   readonly url: string;
+  readonly transport: Transport;
   /** Shown to the backend as `clientInfo`. */
   readonly clientInfo: { readonly name: string; readonly version: string };
   /** Whom the session is for; absent: nobody whom a backend could ask or tell something. */
@@ -24,11 +26,14 @@ export interface SessionSettings {
   readonly onListChanged: () => void;
   /** The session is there to hear of changed lists. */
   readonly hearsOfLists?: true;
-  /** Keeps the session for other replicas. */
+  /** Keeps the session for other replicas; not over HTTP+SSE, where it ends with its stream. */
   readonly memory?: LinkMemory;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
 }
+
+/** `sse`: HTTP+SSE of 2024-11-05. */
+export type Transport = 'streamable-http' | 'sse';
 
 /** `leave`: other replicas go on with it. */
 export type Parting = 'end' | 'leave';
@@ -49,13 +54,15 @@ export interface BackendCall {
 }
 
 /**
- * One MCP session with a backend (Streamable HTTP, revisions up to 2025-11-25). Opened by its first call, opened anew once when the
- * backend no longer knows it, ended with DELETE. Never repeats a call that may have been executed.
+ * One MCP session with a backend of a revision up to 2025-11-25. Opened by its first call, opened anew once when the backend no longer
+ * knows it, ended with DELETE, or over HTTP+SSE with its stream. Never repeats a call that may have been executed.
  */
 export class BackendSession {
   readonly #settings: SessionSettings;
   readonly #clock: Clock;
   readonly #onClosed: () => void;
+  readonly #posts: SessionPosts;
+  readonly #channel: SseChannel | undefined;
   #open: OpenSession | undefined;
   #opening: Promise<OpenSession> | undefined;
   #fetch: Fetch | undefined;
@@ -69,7 +76,14 @@ export class BackendSession {
     this.#settings = settings;
     this.#clock = clock;
     this.#onClosed = onClosed;
+    const onLost = (): void => {
+      this.#open = undefined;
+    };
+    this.#channel = settings.transport === 'sse' ? new SseChannel({ ...settings, clock, onLost }) : undefined;
+    this.#posts = new SessionPosts({ backend: settings.backend, clock, over: this.#over });
   }
+
+  readonly #over = (fetch: Fetch): Fetch => this.#channel?.over(fetch) ?? fetch;
 
   /** The backend's response to the call, as it wrote it; a JSON-RPC error is a response too. Throws VmcpError. */
   async request(call: BackendCall): Promise<Buffer> {
@@ -80,7 +94,7 @@ export class BackendSession {
         silenceMs: call.silenceMs,
         signal: call.signal,
         work: (attention) => this.#exchange(call, call.isDeadline ? deadline(attention) : attention),
-        onGivenUp: (reason) => this.#tellCancelled(call, reason),
+        onGivenUp: (reason) => this.#giveUp(call, reason),
       });
     } catch (error) {
       throw refusalOf(this.#settings.backend, error);
@@ -114,13 +128,14 @@ export class BackendSession {
     await this.#idle.promise;
     const open = this.#open;
     this.#open = undefined;
+    if (this.#channel) return this.#channel.close();
     if (!open?.hasId || !this.#fetch || (this.#parting === 'leave' && open.saved)) return;
-    await Promise.all([this.#delete(open, this.#fetch), this.#forget(open).catch(() => {})]);
+    await Promise.all([this.#posts.end(open, this.#fetch), this.#forget(open).catch(() => {})]);
   }
 
   /** Goes on with what another replica has opened; `quietly`, to end it. Nothing happens when the session is open. */
   adopt(saved: SavedBackendSession, fetch: Fetch, how?: 'quietly'): void {
-    if (this.#open || this.#opening || this.#parting) return;
+    if (this.#open || this.#opening || this.#parting || this.#channel) return;
     const open = resumed(this.#settings.url, saved);
     if (how === 'quietly') [this.#open, this.#fetch] = [open, fetch];
     else this.#begin(open, fetch);
@@ -134,7 +149,7 @@ export class BackendSession {
   async #exchange(call: BackendCall, attention: Attention): Promise<Buffer> {
     const open = this.#open ?? (await this.#openFor(call, attention));
     const response = await this.#post(open, call, attention);
-    if (response.status < 400 || !(await this.#isGone(open, response, call)))
+    if (response.status < 400 || !(await this.#posts.isGone(open, response, call)))
       return answerIn(this.#settings.backend, response, call.id);
     if (this.#isShared) throw new SessionOverError(this.#settings.backend);
     if (this.#open === open) this.#open = undefined;
@@ -160,11 +175,17 @@ export class BackendSession {
     const open = known
       ? resumed(url, known)
       : await this.#share(
-          await this.#bounded(silenceMs, (attention) => handshake(this.#settings, fetch, attention)),
+          await this.#posts.bounded(silenceMs, (attention) => this.#introduce(fetch, attention)),
           fetch,
         );
     this.#begin(open, fetch);
     return open;
+  }
+
+  async #introduce(fetch: Fetch, attention: Attention): Promise<OpenSession> {
+    if (!this.#channel) return handshake(this.#settings, fetch, attention);
+    await this.#channel.open(fetch, attention);
+    return { ...(await handshake(this.#settings, this.#over(fetch), attention)), hasId: true };
   }
 
   /** Of replicas that open a session at once, all go on with the first one's. */
@@ -175,7 +196,7 @@ export class BackendSession {
     const saved = await memory.save(backend, opened);
     if (!saved) return open;
     if (saved.sessionId === opened.sessionId) return { ...open, saved };
-    void this.#delete(open, fetch);
+    void this.#posts.end(open, fetch);
     return resumed(url, saved);
   }
 
@@ -199,17 +220,20 @@ export class BackendSession {
     const fetch = this.#fetch;
     const { backend, client, hearsOfLists, random, onListChanged } = this.#settings;
     const isHeard =
-      (hearsOfLists && open?.capabilities.listChanged) ?? (client && (client.isListening || canBeAsked(client)));
+      // Over HTTP+SSE the stream is open anyway, and whoever is asked on it has to answer.
+      this.#channel !== undefined ||
+      ((hearsOfLists && open?.capabilities.listChanged) ?? (client && (client.isListening || canBeAsked(client))));
     if (!open || !fetch || this.#stream || this.#parting || !isHeard) return;
     this.#stream = new ServerStream({
       backend,
       clock: this.#clock,
       random,
       request: { method: 'GET', path: open.path, headers: streamHeaders(open), body: undefined },
-      fetch,
+      fetch: this.#over(fetch),
+      ...(this.#channel && { attention: this.#channel }),
       onListChanged,
       client: client ?? nobody,
-      reply: (response) => this.#tell(open, fetch, response),
+      reply: (response) => this.#posts.tell(open, fetch, response),
     });
     this.#stream.start();
   }
@@ -221,77 +245,35 @@ export class BackendSession {
 
   /** Sends a message whose answer nobody waits for; nothing happens while the session is not open. */
   tell(message: Buffer): void {
-    if (this.#open && this.#fetch) void this.#tell(this.#open, this.#fetch, message);
+    if (this.#open && this.#fetch) void this.#posts.tell(this.#open, this.#fetch, message);
   }
 
   #post(open: OpenSession, call: BackendCall, attention: Attention): Promise<BackendResponse> {
-    const reply = (response: Buffer): Promise<void> => this.#tell(open, call.fetch, response);
+    const reply = (response: Buffer): Promise<void> => this.#posts.tell(open, call.fetch, response);
     const { backend } = this.#settings;
     const stream = new CallStream({ backend, id: call.id, attention, client: call.client ?? nobody, reply });
-    const response = call.fetch({
+    const response = this.#over(call.fetch)({
       method: 'POST',
       path: open.path,
       headers: open.headers,
       body: call.bytes,
       attention,
       onMessage: stream.hear,
+      awaits: { id: call.id, isCall: true },
     });
     return response.finally(stream.end);
   }
 
-  /**
-   * Whether the backend refused the call because it does not know the session: 404 (MCP), or 400 as some servers answer after a
-   * restart, also when they have begun to want an id. A 400 may as well be about the call, so a ping decides.
-   */
-  async #isGone(open: OpenSession, response: BackendResponse, call: BackendCall): Promise<boolean> {
-    if (response.status === 404 && open.hasId) return true;
-    if (response.status !== 400 && response.status !== 404) return false;
-    const probe = await this.#send(open, call.fetch, PING, call.silenceMs);
-    return probe === 400 || probe === 404;
-  }
-
-  async #tellCancelled(call: BackendCall, reason: VmcpError): Promise<void> {
+  async #giveUp(call: BackendCall, reason: VmcpError): Promise<void> {
+    const open = this.#open;
+    if (!open) return;
     // MCP "Cancellation": the one who gives up says so, whether the client did or time ran out.
-    if (this.#open) await this.#tell(this.#open, call.fetch, cancelledNotification(call.id, reason.message));
+    await this.#posts.tell(open, call.fetch, cancelledNotification(call.id, reason.message));
+    if (this.#channel && reason.code === 'backend_timeout') void this.#doubt(this.#channel, open, call.fetch);
   }
 
-  async #tell(open: OpenSession, fetch: Fetch, body: Buffer): Promise<void> {
-    await this.#send(open, fetch, { body }, TELL_MS).catch(() => 0);
-  }
-
-  async #delete({ path, headers }: OpenSession, fetch: Fetch): Promise<void> {
-    const onMessage = (): 'other' => 'other';
-    const work = (attention: Attention) =>
-      fetch({ method: 'DELETE', path, headers, body: undefined, attention, onMessage, lane: 'control' });
-    await this.#bounded(TELL_MS, work).catch(() => undefined);
-  }
-
-  /** Sends a message whose answer matters only by its HTTP status. */
-  async #send(
-    open: OpenSession,
-    fetch: Fetch,
-    message: { body: Buffer; id?: Buffer },
-    silenceMs: number,
-  ): Promise<number> {
-    const onMessage = (bytes: Buffer): 'answer' | 'other' =>
-      message.id && isAnswerTo(bytes, message.id) ? 'answer' : 'other';
-    const { path, headers } = open;
-    const response = await this.#bounded(silenceMs, (attention) =>
-      fetch({ method: 'POST', path, headers, body: message.body, attention, onMessage, lane: 'control' }),
-    );
-    return response.status;
-  }
-
-  #bounded<T>(silenceMs: number, work: (attention: Attention) => Promise<T>): Promise<T> {
-    const { backend } = this.#settings;
-    return patiently(this.#clock, { backend, silenceMs, work: (attention) => work(deadline(attention)) });
+  /** A stream whose other end has vanished without a word looks like one on which nothing is said. */
+  async #doubt(channel: SseChannel, open: OpenSession, fetch: Fetch): Promise<void> {
+    if (!(await this.#posts.isAnswering(open, fetch)) && this.#open === open) channel.drop();
   }
 }
-
-/** How long a message without an answer may take. */
-const TELL_MS = 5_000;
-
-const PING = {
-  body: Buffer.from('{"jsonrpc":"2.0","id":"vmcp-ping","method":"ping"}'),
-  id: Buffer.from('"vmcp-ping"'),
-};

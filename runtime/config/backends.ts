@@ -7,11 +7,9 @@ import { filePathSchema, httpUrlSchema, stringMap, workloadNameSchema } from './
 const backendShape = {
   name: workloadNameSchema.describe('Identifies the backend; the name it has in the group.'),
   url: httpUrlSchema.describe('Base URL of the MCP server.'),
-  transport: notYet(
-    z.enum(['sse', 'streamable-http']).describe('MCP transport of the backend.'),
-    'backends over the sse transport',
-    { except: ['streamable-http'] },
-  ),
+  transport: z
+    .enum(['sse', 'streamable-http'])
+    .describe('MCP transport of the backend; sse is the deprecated HTTP+SSE of 2024-11-05.'),
   type: z
     .enum(['entry', ''])
     .optional()

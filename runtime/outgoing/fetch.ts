@@ -11,12 +11,23 @@ export interface BackendRequest {
    * `text/event-stream` responses only.
    */
   readonly onMessage: (message: Buffer) => 'answer' | 'other';
+  /** Gets the events of an event stream that are of another type. */
+  readonly onEvent?: (type: string, data: Buffer) => void;
+  /** What is waited for where the answer to the request in the body comes on another stream than the response (HTTP+SSE). */
+  readonly awaits?: AwaitedAnswer;
   readonly attention: Attention;
   /**
    * `control`: over connections of its own, which calls that hang cannot take away. `stream`: over others again, since it keeps its
    * connection for long.
    */
   readonly lane?: 'control' | 'stream';
+}
+
+export interface AwaitedAnswer {
+  /** JSON text of the id of the JSON-RPC request. */
+  readonly id: Buffer;
+  /** It is a call, whose client hears and answers what the backend says meanwhile. */
+  readonly isCall: boolean;
 }
 
 /** Who waits for an exchange, and for how long: an AbortSignal that can also be told to wait on. */

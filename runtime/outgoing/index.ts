@@ -1,2 +1,2 @@
 export { connectStrategy } from './strategies.ts';
-export type { Attention, BackendRequest, BackendResponse, Fetch, Prove } from './fetch.ts';
+export type { Attention, AwaitedAnswer, BackendRequest, BackendResponse, Fetch, Prove } from './fetch.ts';

@@ -23,11 +23,9 @@ const echo = { tool: 'echo', args: { message: 'x' }, says: /Echo: x/ };
 const graph = { tool: 'read_graph', args: {}, says: /entities/ };
 const directories = { tool: 'list_allowed_directories', args: {}, says: /Allowed directories/ };
 
-const SSE = 'waits for backends of HTTP+SSE';
-
 const servers: Readonly<Record<string, Row>> = {
   'server-everything over Streamable HTTP': { start: () => startEverything('streamableHttp'), ...echo },
-  'server-everything over HTTP+SSE': { start: () => startEverything('sse'), transport: 'sse', ...echo, waits: SSE },
+  'server-everything over HTTP+SSE': { start: () => startEverything('sse'), transport: 'sse', ...echo },
   'tmcp, of 2026-07-28 and before': {
     start: startTmcp,
     tool: 'greet',
@@ -48,7 +46,6 @@ const servers: Readonly<Record<string, Row>> = {
     start: () => startThroughProxy('sse'),
     transport: 'sse',
     ...graph,
-    waits: SSE,
   },
   'a stdio server behind supergateway, Streamable HTTP': {
     start: () => startThroughSupergateway('streamableHttp', tmpdir()),
@@ -58,7 +55,6 @@ const servers: Readonly<Record<string, Row>> = {
     start: () => startThroughSupergateway('sse', tmpdir()),
     transport: 'sse',
     ...directories,
-    waits: SSE,
   },
 };
 

@@ -18,7 +18,10 @@ test('a backend has its own timeout and strategy, else the default, whatever it 
   const strategy = { type: 'unauthenticated' };
   const health = { intervalMs: 20_000, timeoutMs: 10_000, unhealthyThreshold: 3 };
   assert.deepEqual(wantedBackendsOf(config), [
-    { settings: { name: 'a', url, strategy, caBundlePath: '/ca.crt' }, tuning: { silenceMs: 5_000, health } },
-    { settings: { name: 'constructor', url, strategy }, tuning: { silenceMs: 30_000, health } },
+    {
+      settings: { name: 'a', url, transport, strategy, caBundlePath: '/ca.crt' },
+      tuning: { silenceMs: 5_000, health },
+    },
+    { settings: { name: 'constructor', url, transport, strategy }, tuning: { silenceMs: 30_000, health } },
   ]);
 });

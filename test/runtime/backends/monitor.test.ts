@@ -36,7 +36,7 @@ let changes: (() => void)[];
 
 const open = (health: Partial<typeof DEFAULTS> = {}, lists = new ByteBudget(10_000_000)): Backend => {
   backend = new Backend(
-    { name: 'a', url: fixture.url, strategy: { type: 'unauthenticated' } },
+    { name: 'a', url: fixture.url, transport: 'streamable-http', strategy: { type: 'unauthenticated' } },
     { ...TUNING, health: { ...DEFAULTS, ...health } },
     {
       clock,
@@ -45,6 +45,7 @@ const open = (health: Partial<typeof DEFAULTS> = {}, lists = new ByteBudget(10_0
       limits: LIMITS,
       answers: new ByteBudget(10_000_000),
       lists,
+      readFile: () => Promise.reject(new Error('no files')),
       onChange: () => {
         for (const notify of changes.splice(0)) notify();
       },

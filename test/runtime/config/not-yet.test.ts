@@ -12,7 +12,6 @@ const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, u
   ['audit', { audit: { enabled: true } }],
   ['audit', { audit: { detectApplicationErrors: false } }],
   ['authServer', { authServer: { issuer: 'https://as.example' } }],
-  ['backends[0].transport', { backends: [{ ...backend, transport: 'sse' }] }],
   ['backends[0].headerForward', { backends: [{ ...backend, headerForward: { plaintext: { 'X-A': 'b' } } }] }],
   ['compositeTools', { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] }],
   ['incomingAuth.type', { incomingAuth: { type: 'local' } }],

@@ -1,0 +1,84 @@
+import type { Clock } from '../clock.ts';
+import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
+import type { OpenSession } from './handshake.ts';
+import { deadline, patiently } from './patience.ts';
+import { isAnswerTo } from './server-message.ts';
+
+export interface SessionPostsDeps {
+  readonly backend: string;
+  readonly clock: Clock;
+  /** What speaks over the session's transport. */
+  readonly over: (fetch: Fetch) => Fetch;
+}
+
+/** How long a message without an answer may take. */
+const TELL_MS = 5_000;
+
+const PING = {
+  body: Buffer.from('{"jsonrpc":"2.0","id":"vmcp-ping","method":"ping"}'),
+  id: Buffer.from('"vmcp-ping"'),
+};
+
+/** What a session sends beside its calls. */
+export class SessionPosts {
+  readonly #deps: SessionPostsDeps;
+
+  constructor(deps: SessionPostsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Sends a message whose answer nobody waits for. Never throws. */
+  async tell(open: OpenSession, fetch: Fetch, body: Buffer): Promise<void> {
+    await this.#send(open, fetch, { body }, TELL_MS).catch(() => 0);
+  }
+
+  /** Tells the backend that the session is over. Never throws. */
+  async end({ path, headers }: OpenSession, fetch: Fetch): Promise<void> {
+    const onMessage = (): 'other' => 'other';
+    const work = (attention: Attention) =>
+      fetch({ method: 'DELETE', path, headers, body: undefined, attention, onMessage, lane: 'control' });
+    await this.bounded(TELL_MS, work).catch(() => undefined);
+  }
+
+  /**
+   * Whether the backend refused a call because it does not know the session: 404 (MCP), or 400 as some servers answer after a
+   * restart, also when they have begun to want an id. A 400 may as well be about the call, so a ping decides.
+   */
+  async isGone(
+    open: OpenSession,
+    { status }: BackendResponse,
+    { fetch, silenceMs }: { readonly fetch: Fetch; readonly silenceMs: number },
+  ): Promise<boolean> {
+    if (status === 404 && open.hasId) return true;
+    if (status !== 400 && status !== 404) return false;
+    const probe = await this.#send(open, fetch, PING, silenceMs);
+    return probe === 400 || probe === 404;
+  }
+
+  /** Whether anything that is sent is answered. */
+  async isAnswering(open: OpenSession, fetch: Fetch): Promise<boolean> {
+    const status = await this.#send(open, fetch, PING, TELL_MS).catch(() => undefined);
+    return status !== undefined && status < 300;
+  }
+
+  /** `silenceMs` is all the time there is. */
+  bounded<T>(silenceMs: number, work: (attention: Attention) => Promise<T>): Promise<T> {
+    const { backend, clock } = this.#deps;
+    return patiently(clock, { backend, silenceMs, work: (attention) => work(deadline(attention)) });
+  }
+
+  /** Sends a message whose answer matters only by its HTTP status. */
+  async #send(
+    { path, headers }: OpenSession,
+    fetch: Fetch,
+    { body, id }: { readonly body: Buffer; readonly id?: Buffer },
+    silenceMs: number,
+  ): Promise<number> {
+    const onMessage = (bytes: Buffer): 'answer' | 'other' => (id && isAnswerTo(bytes, id) ? 'answer' : 'other');
+    const awaits = id && { awaits: { id, isCall: false } };
+    const response = await this.bounded(silenceMs, (attention) =>
+      this.#deps.over(fetch)({ method: 'POST', path, headers, body, attention, onMessage, lane: 'control', ...awaits }),
+    );
+    return response.status;
+  }
+}
