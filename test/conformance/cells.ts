@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { startConformanceServer, type ConformanceServer } from '../fixtures/conformance/server.ts';
 import { type Outcome, type Requirements, runSuite, scenariosOf } from '../fixtures/conformance/suite.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
+import { type SseBridge, startSseBridge } from '../fixtures/sse-bridge.ts';
 import type { Running } from '../../runtime/start.ts';
 
 export interface Cell {
@@ -10,26 +11,31 @@ export interface Cell {
   readonly client: Requirements;
   /** What the server behind the gateway speaks. */
   readonly backend: 'legacy' | 'modern' | 'both';
+  /** How the gateway speaks to it. Default: Streamable HTTP. */
+  readonly transport?: 'sse';
   /** `scenario`, or `scenario:check` → why it does not pass. One that passes after all has to be taken off. */
   readonly except: Readonly<Record<string, string>>;
 }
 
 /** One test per scenario of the conformance suite, run through a gateway in front of a server of ours. */
-export const describeCell = async ({ client, backend, except }: Cell): Promise<void> => {
+export const describeCell = async ({ client, backend, transport, except }: Cell): Promise<void> => {
   const scenarios = await scenariosOf(client);
-  describe(`conformance to ${client} through the gateway, in front of a server of the era ${backend}`, () => {
+  describe(`conformance to ${client} through the gateway, in front of a server of the era ${backend}${transport ? ` over ${transport}` : ''}`, () => {
     let server: ConformanceServer;
+    let bridge: SseBridge | undefined;
     let running: Running;
     let outcome: Outcome;
     before(async () => {
       server = await startConformanceServer(backend);
       // The suite calls everything by its own name.
       const aggregation = { conflictResolution: 'prefix', conflictResolutionConfig: { prefixFormat: '' } };
-      running = await startRuntime(configFile({ fixture: server.url }, { aggregation }));
+      bridge = transport && (await startSseBridge(server.url));
+      running = await startRuntime(configFile({ fixture: bridge?.url ?? server.url }, { aggregation }, transport));
       outcome = await runSuite(running.url, client);
     });
     after(async () => {
       await running.stop();
+      await bridge?.close();
       await server.close();
     });
 
