@@ -36,7 +36,7 @@ export const aggregation = {
   'aggregation.override.ignored-with-tool-config-ref': proven('`overrides` is ignored when `toolConfigRef` is set.'),
   'aggregation.tool-config-ref.applied': proven('`tools[].toolConfigRef` applies the named MCPToolConfig to the workload\'s tools.'),
   'aggregation.static.url-used': proven('`config.backends[].url` is the base URL at which the backend\'s MCP server is contacted.'),
-  'aggregation.static.transport-sse': later('data plane', 'A backend with transport `sse` is contacted over the SSE transport.'),
+  'aggregation.static.transport-sse': proven('A backend with transport `sse` is contacted over the SSE transport.'),
   'aggregation.static.transport-streamable-http': proven('A backend with transport `streamable-http` is contacted over the streamable HTTP transport.'),
   'aggregation.static.type-entry': proven('Type `entry` marks an MCPServerEntry backend, to which the server connects directly at the remote URL.'),
   'aggregation.static.type-empty': proven('An empty `type` marks a container or proxy backend.'),

@@ -85,6 +85,26 @@ describe('the responses of all backends', () => {
     assert.equal(answers.taken, 0);
   });
 
+  test('give it back between the messages of a stream that stays open', async () => {
+    const stream = Promise.withResolvers<{ write: (text: string) => void }>();
+    backend.set({
+      on:
+        () =>
+        ({ response }) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' });
+          response.write(`data: ${'x'.repeat(8_000)}`);
+          stream.resolve(response);
+        },
+    });
+    const heard = Promise.withResolvers<void>();
+    const endless = connection.fetch(request({ lane: 'stream', onMessage: () => (heard.resolve(), 'other') }));
+    endless.catch(() => {});
+    while (answers.taken < 8_000) await new Promise((resolve) => setImmediate(resolve));
+    (await stream.promise).write('\n\n');
+    await heard.promise;
+    while (answers.taken > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+
   test('arrive whole, however small their pieces are', async () => {
     const text = 'abcdefghij'.repeat(50);
     backend.set({

@@ -25,6 +25,17 @@ const rows: readonly (readonly [string, string, readonly string[]])[] = [
 ];
 
 describe('an event stream', () => {
+  test('gives events of other types with their names', () => {
+    const others: string[] = [];
+    const reader = new EventReader(
+      1_000,
+      () => {},
+      (type, data) => others.push(`${type} ${data.toString()}`),
+    );
+    reader.push(Buffer.from('event: endpoint\ndata: /x\n\ndata: a message\n\nevent: empty\n\n'));
+    assert.deepEqual(others, ['endpoint /x']);
+  });
+
   for (const [what, text, messages] of rows) {
     test(what, () => {
       for (const end of ['\n', '\r\n', '\r']) {

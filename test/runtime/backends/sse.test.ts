@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { Running } from '../../../runtime/start.ts';
+import { until } from '../../cluster/until.ts';
+import {
+  answerJson,
+  type BackendOptions,
+  count,
+  type Exchange,
+  type FixtureBackend,
+  hang,
+  startBackend,
+  textResult,
+} from '../../fixtures/backend.ts';
+import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
+import { openSession, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
+import { configFile, startRuntime } from '../../fixtures/runtime.ts';
+import { type BridgeOptions, type SseBridge, startSseBridge } from '../../fixtures/sse-bridge.ts';
+import { covers } from '../../requirements.ts';
+
+let backend: FixtureBackend;
+let bridge: SseBridge;
+let running: Running;
+let session: RawSession;
+let clock: FrozenClock;
+
+/** A gateway in front of a backend of HTTP+SSE whose sessions the backend knows by other names. */
+const serve = async (options: BridgeOptions = {}): Promise<void> => {
+  clock = frozenClock();
+  backend = await startBackend({ tools: ['echo'] });
+  bridge = await startSseBridge(backend.url, options);
+  running = await startRuntime(configFile({ a: bridge.url }, BEST_EFFORT, 'sse'), {}, { clock });
+  session = await openSession(running.url);
+};
+const BEST_EFFORT = { operational: { failureHandling: { partialFailureMode: 'best_effort' } } };
+
+afterEach(async () => {
+  clock.advance(60_000);
+  const stopped = running.stop();
+  await bridge.close();
+  await backend.close();
+  clock.advance(60_000);
+  await stopped;
+});
+
+const onCall = (on: BackendOptions['on']): void =>
+  backend.set({ on: (exchange) => (exchange.recorded.method === 'tools/call' ? on?.(exchange) : undefined) });
+
+/** Calls that the backend has got and not answered, as they come. */
+const held = (): Exchange[] => {
+  const exchanges: Exchange[] = [];
+  onCall(() => (exchange) => void exchanges.push(exchange));
+  return exchanges;
+};
+
+const eventually = (what: string, isSo: () => boolean): Promise<true> =>
+  until(what, async () => isSo() || undefined, { timeoutMs: 10_000, intervalMs: 5 });
+
+const resultText = ({ json }: RawAnswer): string =>
+  (json as { result: { content: { text: string }[] } }).result.content[0]?.text ?? '';
+
+const reasonOf = ({ json }: RawAnswer): string => {
+  const { result } = json as { result: { isError?: boolean; _meta: Record<string, { reason: string }> } };
+  assert.equal(result.isError, true);
+  return result._meta['vmcp.dev/error']?.reason ?? '';
+};
+
+const statusOf = () => running.status().backends[0];
+
+describe('a session of HTTP+SSE', () => {
+  beforeEach(async () => {
+    await serve();
+    await session.toolNames();
+  });
+
+  covers('aggregation.static.transport-sse');
+  test('lists and calls tools; nobody asks the backend for its revision', async () => {
+    assert.deepEqual(await session.toolNames(), ['a_echo']);
+    assert.equal(resultText(await session.call('a_echo', { x: 1 })), 'echo {"x":1}');
+    assert.equal(count(backend, 'server/discover'), 0);
+    assert.equal(statusOf()?.status, 'ready');
+  });
+
+  test('is one stream for all calls of a client, whose answers find them in any order', async () => {
+    const calls = held();
+    const answers = [1, 2, 3].map((x) => session.call('a_echo', { x }));
+    await eventually('three calls', () => calls.length === 3);
+    for (const call of calls.toReversed()) answerJson(textResult(call.recorded.body))(call);
+    for (const [index, answer] of (await Promise.all(answers)).entries())
+      assert.match(resultText(answer), new RegExp(`"x":${index + 1}`));
+    // That of the gateway itself, and that of the client.
+    assert.equal(bridge.opened(), 2);
+    assert.equal(new Set(calls.map(({ recorded }) => recorded.headers['mcp-session-id'])).size, 1);
+  });
+
+  test('ends with that of the client', async () => {
+    await session.call('a_echo');
+    assert.equal(bridge.streams.size, 2);
+    await session.end();
+    await eventually('the end of the stream', () => bridge.streams.size === 1);
+  });
+
+  test('that is lost between calls is opened anew by the next one', async () => {
+    await session.call('a_echo');
+    bridge.drop();
+    await eventually('the loss', () => bridge.streams.size === 0);
+    assert.equal(resultText(await session.call('a_echo', { x: 2 })), 'echo {"x":2}');
+    assert.equal(backend.requests.filter(({ body }) => body.includes('"x":2')).length, 1);
+  });
+
+  test('of the gateway itself is opened anew at once', async () => {
+    const [before] = bridge.streams.keys();
+    bridge.drop();
+    await eventually('the loss', () => !bridge.streams.has(before ?? ''));
+    // Over a real socket nothing says when the gateway has noticed.
+    await eventually('a new stream', () => {
+      clock.advance(500);
+      return bridge.streams.size === 1;
+    });
+    assert.equal(statusOf()?.status, 'ready');
+  });
+
+  test('that is lost during a call fails it, and the call is not made again', async () => {
+    const calls = held();
+    const answer = session.call('a_echo', { x: 'once' });
+    await eventually('the call', () => calls.length === 1);
+    bridge.drop();
+    assert.equal(reasonOf(await answer), 'backend_unavailable');
+    onCall(undefined);
+    assert.equal(resultText(await session.call('a_echo')), 'echo {}');
+    assert.equal(backend.requests.filter(({ body }) => body.includes('"once"')).length, 1);
+  });
+
+  test('on which nothing comes any more is given up after a call that timed out', async () => {
+    await session.call('a_echo');
+    const opened = bridge.opened();
+    backend.set({ on: () => hang });
+    const answer = session.call('a_echo', { x: 'lost' });
+    await backend.received(({ body }) => body.includes('"lost"'));
+    clock.advance(30_000);
+    assert.equal(reasonOf(await answer), 'backend_timeout');
+    await backend.received(({ body }) => body.includes('"vmcp-ping"'));
+    clock.advance(5_000);
+    backend.set({});
+    assert.equal(resultText(await session.call('a_echo')), 'echo {}');
+    assert.ok(bridge.opened() > opened);
+  });
+
+  test('stays when only the call was slow', async () => {
+    await session.call('a_echo');
+    const calls = held();
+    const answer = session.call('a_echo');
+    await eventually('the call', () => calls.length === 1);
+    clock.advance(30_000);
+    assert.equal(reasonOf(await answer), 'backend_timeout');
+    const told = await backend.received(({ method }) => method === 'notifications/cancelled');
+    assert.equal(told.params['requestId'], JSON.parse(calls[0]?.id ?? ''));
+    await backend.received(({ body }) => body.includes('"vmcp-ping"'));
+    const opened = bridge.opened();
+    onCall(undefined);
+    await session.call('a_echo');
+    assert.equal(bridge.opened(), opened);
+  });
+
+  test('is opened anew when the backend does not know it (404), and the call is made there', async () => {
+    await session.call('a_echo');
+    const opened = bridge.opened();
+    bridge.forget();
+    assert.equal(resultText(await session.call('a_echo', { x: 3 })), 'echo {"x":3}');
+    assert.equal(backend.requests.filter(({ body }) => body.includes('"x":3')).length, 1);
+    assert.equal(bridge.opened(), opened + 1);
+  });
+
+  test('ends when a message on it is too large; the call fails', async () => {
+    onCall(() => answerJson(textResult('x'.repeat(33 * 1024 * 1024))));
+    const answer = await session.call('a_echo');
+    assert.match(answer.text, /sent more than an answer may hold/);
+    onCall(undefined);
+    assert.equal(resultText(await session.call('a_echo')), 'echo {}');
+  });
+
+  test('garbage on it fails the call that may have been meant', async () => {
+    onCall(
+      () =>
+        ({ response }) =>
+          void response.end('no JSON'),
+    );
+    assert.match((await session.call('a_echo')).text, /sent what is not JSON-RPC/);
+    onCall(undefined);
+    const opened = bridge.opened();
+    assert.equal(resultText(await session.call('a_echo')), 'echo {}');
+    assert.equal(bridge.opened(), opened);
+  });
+
+  test('questions during several calls stop the clocks of all of them', async () => {
+    const asking = await openSession(running.url, { elicitation: {} });
+    const calls = held();
+    const answers = [asking.call('a_echo', { x: 1 }), asking.call('a_echo', { x: 2 })];
+    await eventually('the calls', () => calls.length === 2);
+    const [, stream] = bridge.streams.values();
+    const question = { jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params: { message: 'Who?' } };
+    const pending = (): number => clock.pending().filter((ms) => ms === 30_000).length;
+    const before = pending();
+    stream?.write(`data: ${JSON.stringify(question)}\n\n`);
+    await eventually('clocks that stand still', () => pending() <= before - 2);
+    clock.advance(60_000);
+    for (const call of calls) answerJson(textResult('done'))(call);
+    for (const answer of await Promise.all(answers)) assert.match(answer.text, /done/);
+    await asking.end();
+  });
+
+  test('a ping on it is answered and is no sign of work', async () => {
+    const calls = held();
+    const answer = session.call('a_echo');
+    await eventually('the call', () => calls.length === 1);
+    for (const ping of ['p1', 'p2']) {
+      clock.advance(16_000);
+      for (const stream of bridge.streams.values())
+        stream.write(`data: {"jsonrpc":"2.0","id":"${ping}","method":"ping"}\n\n`);
+      await backend.received(({ body }) => body === `{"jsonrpc":"2.0","id":"${ping}","result":{}}`);
+    }
+    assert.equal(reasonOf(await answer), 'backend_timeout');
+  });
+});
+
+describe('the endpoint that the stream names', () => {
+  test('may be a whole address of the same origin', async () => {
+    await serve({ endpoint: (stream) => `${new URL(bridge.url).origin}/messages?stream=${stream}` });
+    assert.deepEqual(await session.toolNames(), ['a_echo']);
+  });
+
+  const refused: readonly (readonly [what: string, endpoint: (elsewhere: string) => string, message: RegExp])[] = [
+    ['leads to another origin', (elsewhere) => elsewhere, /names an endpoint of another origin$/],
+    ['leads to another scheme', () => 'file:///etc/passwd', /names an endpoint of another origin$/],
+    ['is no address', () => 'http://[', /names an endpoint that is no address$/],
+    ['is too long', () => `/${'x'.repeat(9_000)}`, /names an endpoint that is no address$/],
+  ];
+  for (const [what, endpoint, message] of refused) {
+    test(`is refused when it ${what}, and nothing is sent there`, async () => {
+      const elsewhere = await startBackend();
+      await serve({ endpoint: () => endpoint(elsewhere.url) });
+      assert.deepEqual(await session.toolNames(), []);
+      assert.match(statusOf()?.message ?? '', message);
+      assert.equal(elsewhere.requests.length + backend.requests.length, 0);
+      await eventually('no stream', () => bridge.streams.size === 0);
+      await elsewhere.close();
+    });
+  }
+
+  test('that never comes is not waited for longer than a check may take', async () => {
+    await serve({
+      on: (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+        return true;
+      },
+    });
+    const names = session.toolNames();
+    await eventually('the check', () => {
+      clock.advance(10_000);
+      return statusOf()?.consecutiveFailures !== 0;
+    });
+    assert.deepEqual(await names, []);
+    assert.match(statusOf()?.message ?? '', /did not answer in time/);
+  });
+});
+
+describe('the stream', () => {
+  test('may have moved on the same origin', async () => {
+    await serve({
+      on: (request, response) => {
+        if (request.url !== '/sse') return false;
+        response.writeHead(301, { location: '/sse?moved' }).end();
+        return true;
+      },
+    });
+    assert.deepEqual(await session.toolNames(), ['a_echo']);
+  });
+
+  test('may not have moved to another origin', async () => {
+    const elsewhere = await startBackend();
+    await serve({
+      on: (_request, response) => {
+        response.writeHead(301, { location: elsewhere.url }).end();
+        return true;
+      },
+    });
+    assert.deepEqual(await session.toolNames(), []);
+    assert.equal(elsewhere.requests.length, 0);
+    await elsewhere.close();
+  });
+
+  for (const [what, status, type, expected, message] of [
+    ['a server of Streamable HTTP', 405, 'text/plain', 'unavailable', /its transport may have to be streamable-http$/],
+    ['a web page', 200, 'text/html', 'unavailable', /its transport may have to be streamable-http$/],
+    ['a server that wants a login', 401, 'text/plain', 'unauthenticated', /it wants a login/],
+  ] as const) {
+    test(`is not to be had from ${what}`, async () => {
+      await serve({
+        on: (_request, response) => {
+          response.writeHead(status, { 'content-type': type }).end('text');
+          return true;
+        },
+      });
+      assert.deepEqual(await session.toolNames(), []);
+      assert.match(statusOf()?.message ?? '', message);
+      if (expected === 'unauthenticated') assert.equal(statusOf()?.status, expected);
+    });
+  }
+
+  test('may carry the answer before the request is accepted', async () => {
+    await serve({ acceptsLate: true });
+    assert.equal(resultText(await session.call('a_echo')), 'echo {}');
+  });
+});
