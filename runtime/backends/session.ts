@@ -11,6 +11,7 @@ import { keptOf, type LinkMemory, resumed } from './session-memory.ts';
 import { SessionPosts } from './session-posts.ts';
 import { ServerStream } from './server-stream.ts';
 import { SseChannel } from './sse-channel.ts';
+import { type Opening, SseSubscriptions } from './sse-subscriptions.ts';
 import { cancelledNotification, refusalOf, setLevelRequest } from './small-messages.ts';
 
 export interface SessionSettings {
@@ -63,6 +64,7 @@ export class BackendSession {
   readonly #onClosed: () => void;
   readonly #posts: SessionPosts;
   readonly #channel: SseChannel | undefined;
+  readonly #subscriptions: SseSubscriptions | undefined;
   #open: OpenSession | undefined;
   #opening: Promise<OpenSession> | undefined;
   #fetch: Fetch | undefined;
@@ -76,11 +78,11 @@ export class BackendSession {
     this.#settings = settings;
     this.#clock = clock;
     this.#onClosed = onClosed;
-    const onLost = (): void => {
-      this.#open = undefined;
-    };
-    this.#channel = settings.transport === 'sse' ? new SseChannel({ ...settings, clock, onLost }) : undefined;
     this.#posts = new SessionPosts({ backend: settings.backend, clock, over: this.#over });
+    if (settings.transport !== 'sse') return;
+    this.#channel = new SseChannel({ ...settings, clock, onLost: () => this.#lost() });
+    const reopen = async (how: Opening): Promise<OpenSession> => this.#open ?? this.#openFor(how);
+    this.#subscriptions = new SseSubscriptions({ ...settings, clock, reopen, tell: (request) => this.tell(request) });
   }
 
   readonly #over = (fetch: Fetch): Fetch => this.#channel?.over(fetch) ?? fetch;
@@ -93,7 +95,7 @@ export class BackendSession {
         backend: this.#settings.backend,
         silenceMs: call.silenceMs,
         signal: call.signal,
-        work: (attention) => this.#exchange(call, call.isDeadline ? deadline(attention) : attention),
+        work: (attention) => this.#answered(call, call.isDeadline ? deadline(attention) : attention),
         onGivenUp: (reason) => this.#giveUp(call, reason),
       });
     } catch (error) {
@@ -125,6 +127,7 @@ export class BackendSession {
       if (this.#active === 0) this.#idle.resolve();
     }
     this.#stream?.close();
+    this.#subscriptions?.stop();
     await this.#idle.promise;
     const open = this.#open;
     this.#open = undefined;
@@ -146,6 +149,12 @@ export class BackendSession {
     if (this.#parting && this.#active === 0) this.#idle.resolve();
   }
 
+  async #answered(call: BackendCall, attention: Attention): Promise<Buffer> {
+    const answer = await this.#exchange(call, attention);
+    this.#subscriptions?.note(call);
+    return answer;
+  }
+
   async #exchange(call: BackendCall, attention: Attention): Promise<Buffer> {
     const open = this.#open ?? (await this.#openFor(call, attention));
     const response = await this.#post(open, call, attention);
@@ -159,17 +168,17 @@ export class BackendSession {
   }
 
   /** One handshake at a time; everybody who needs it waits for the same one. */
-  async #openFor(call: BackendCall, attention: Attention): Promise<OpenSession> {
+  async #openFor(call: Opening, attention?: Attention): Promise<OpenSession> {
     this.#opening ??= this.#handshake(call).finally(() => {
       this.#opening = undefined;
     });
     const open = await this.#opening;
-    attention.heard();
+    attention?.heard();
     return open;
   }
 
   /** Waits by a patience of its own: others may want the session although the call that began it has been given up. */
-  async #handshake({ fetch, silenceMs }: BackendCall): Promise<OpenSession> {
+  async #handshake({ fetch, silenceMs }: Opening): Promise<OpenSession> {
     const { backend, memory, url } = this.#settings;
     const known = await memory?.recall(backend);
     const open = known
@@ -184,8 +193,18 @@ export class BackendSession {
 
   async #introduce(fetch: Fetch, attention: Attention): Promise<OpenSession> {
     if (!this.#channel) return handshake(this.#settings, fetch, attention);
-    await this.#channel.open(fetch, attention);
-    return { ...(await handshake(this.#settings, this.#over(fetch), attention)), hasId: true };
+    try {
+      await this.#channel.open(fetch, attention);
+      return { ...(await handshake(this.#settings, this.#over(fetch), attention)), hasId: true };
+    } catch (error) {
+      this.#channel.drop();
+      throw error;
+    }
+  }
+
+  #lost(): void {
+    this.#open = undefined;
+    this.#subscriptions?.lost();
   }
 
   /** Of replicas that open a session at once, all go on with the first one's. */
@@ -211,6 +230,7 @@ export class BackendSession {
     this.#stream = undefined;
     const { client } = this.#settings;
     if (client?.logLevel !== undefined) this.setLogLevel(client.logLevel);
+    this.#subscriptions?.opened();
     this.listen();
   }
 

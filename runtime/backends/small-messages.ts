@@ -20,6 +20,10 @@ export const emptyResponse = (id: Buffer): Buffer =>
 export const resourceUpdated = (uri: string): Buffer =>
   Buffer.from(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":${JSON.stringify(uri)}}}`);
 
+/** `resources/subscribe` whose answer is of no interest; `uri` is JSON text. */
+export const subscribeRequest = (uri: string): Buffer =>
+  Buffer.from(`{"jsonrpc":"2.0","id":"vmcp-subscribe","method":"resources/subscribe","params":{"uri":${uri}}}`);
+
 /** `logging/setLevel`; its answer is of no interest. */
 export const setLevelRequest = (level: string): Buffer =>
   Buffer.from(

@@ -25,9 +25,9 @@ let session: RawSession;
 let clock: FrozenClock;
 
 /** A gateway in front of a backend of HTTP+SSE whose sessions the backend knows by other names. */
-const serve = async (options: BridgeOptions = {}): Promise<void> => {
+const serve = async (options: BridgeOptions = {}, of: BackendOptions = { tools: ['echo'] }): Promise<void> => {
   clock = frozenClock();
-  backend = await startBackend({ tools: ['echo'] });
+  backend = await startBackend(of);
   bridge = await startSseBridge(backend.url, options);
   running = await startRuntime(configFile({ a: bridge.url }, BEST_EFFORT, 'sse'), {}, { clock });
   session = await openSession(running.url);
@@ -220,6 +220,59 @@ describe('a session of HTTP+SSE', () => {
       await backend.received(({ body }) => body === `{"jsonrpc":"2.0","id":"${ping}","result":{}}`);
     }
     assert.equal(reasonOf(await answer), 'backend_timeout');
+  });
+});
+
+describe('a resource that a client has subscribed to', () => {
+  const uri = 'a://1';
+  const options = { hasStream: true, lists: { resources: [`{"uri":"${uri}","name":"1"}`] } };
+  const subscriptions = (): number => count(backend, 'resources/subscribe');
+
+  beforeEach(async () => {
+    await serve({}, options);
+    await session.toolNames();
+    assert.equal((await session.request('resources/subscribe', { uri })).status, 200);
+    assert.equal(subscriptions(), 1);
+  });
+
+  test('is told of again after the stream was lost', async () => {
+    bridge.drop();
+    await eventually('a new subscription', () => {
+      clock.advance(500);
+      return subscriptions() === 2;
+    });
+    const [first, second] = backend.requests.filter(({ method }) => method === 'resources/subscribe');
+    assert.equal(second?.params['uri'], uri);
+    assert.notEqual(second?.headers['mcp-session-id'], first?.headers['mcp-session-id']);
+  });
+
+  test('is looked for again for as long as the backend is away', async () => {
+    let refusals = 0;
+    bridge.refuse(() => {
+      refusals += 1;
+    });
+    bridge.drop();
+    await eventually('some attempts', () => {
+      clock.advance(500);
+      return refusals >= 4;
+    });
+    bridge.refuse(undefined);
+    await eventually('a new subscription', () => {
+      clock.advance(500);
+      return subscriptions() === 2;
+    });
+  });
+
+  test('is not, once that is no longer wanted', async () => {
+    await session.request('resources/unsubscribe', { uri });
+    bridge.drop();
+    await eventually('the stream of the gateway', () => {
+      clock.advance(500);
+      return bridge.streams.size === 1;
+    });
+    clock.advance(60_000);
+    assert.equal(resultText(await session.call('a_echo')), 'echo {}');
+    assert.equal(subscriptions(), 1);
   });
 });
 
