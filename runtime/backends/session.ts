@@ -251,7 +251,8 @@ export class BackendSession {
       request: { method: 'GET', path: open.path, headers: streamHeaders(open), body: undefined },
       fetch: this.#over(fetch),
       ...(this.#channel && { attention: this.#channel }),
-      onListChanged,
+      // Each session has a stream; that one of them is lost says nothing about the lists.
+      onListChanged: this.#channel && !hearsOfLists ? () => {} : onListChanged,
       client: client ?? nobody,
       reply: (response) => this.#posts.tell(open, fetch, response),
     });
