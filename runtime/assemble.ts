@@ -87,7 +87,6 @@ const CLIENT = { name: 'vmcp', version: VERSION };
 
 /** Joins the rooms. Throws InvalidConfigError. */
 export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts => {
-  const { clock, random, readFile } = deps;
   const phase: Phase = { isReady: false, hasSessions: false, isStopping: false };
   const config = liveConfig(options.files, (newer) => prepare(newer));
   const log = deps.logFor(config.current());
@@ -98,8 +97,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     tell(seen(), offer.catalog());
   };
   const answers = new ByteBudget(LIMITS.responseBytesTogether);
-  const toBackends = { clock, random, clientInfo: CLIENT, limits: LIMITS.backend, answers, onChange, readFile };
-  const backends = new BackendSet(toBackends);
+  const backends = new BackendSet({ ...deps, clientInfo: CLIENT, limits: LIMITS.backend, answers, onChange });
   const seen = (): readonly OfferedBackend[] => [
     ...backends.all().map(({ name, state }) => ({ name, ...state })),
     ...withheldOf(config.current()),
@@ -141,7 +139,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
       isReady: () => phase.isReady && phase.hasSessions,
       status,
       access: () => accessOf(config.current()),
-      now: clock.now,
+      now: deps.clock.now,
     }),
     status,
     phase,

@@ -6,6 +6,7 @@ import type { StrategyConfig } from '../config/index.ts';
 import { VmcpError } from '../errors.ts';
 import { connectStrategy, type Fetch, type Prove } from '../outgoing/index.ts';
 import { Catalogue } from './catalogue.ts';
+import { bundleOf } from './ca-bundle.ts';
 import { openConnection, type Connection, type ConnectionLimits } from './connection.ts';
 import { GatewayLink, PROBE } from './gateway-link.ts';
 import type { HealthSettings } from './health.ts';
@@ -17,8 +18,9 @@ import type { ModernLink } from './modern-link.ts';
 import { type BackendState, Monitor } from './monitor.ts';
 import { listenToModern, subscribe, updatedUri, watcher, type ModernListening } from './resource-watch.ts';
 import { emptyResponse } from './small-messages.ts';
-import { BackendSession, type Transport } from './session.ts';
+import { BackendSession } from './session.ts';
 import type { LinkMemory } from './session-memory.ts';
+import type { Transport } from './session-settings.ts';
 import { watchTasks } from './task-watch.ts';
 import type { TaskEvents, TaskListener } from '../watch-tasks.ts';
 
@@ -94,9 +96,7 @@ export class Backend {
     const { origin, pathname, search } = new URL(settings.url);
     const clientInfo = JSON.stringify(deps.clientInfo);
     this.#common = { backend: settings.name, path: pathname + search, clientInfo, clock: deps.clock };
-    const path = settings.caBundlePath;
-    const caBundle = path === undefined ? {} : { caBundle: { ...deps, backend: settings.name, path } };
-    this.#connection = openConnection(origin, deps.limits, { ...deps, ...caBundle });
+    this.#connection = openConnection(origin, deps.limits, { ...deps, caBundle: bundleOf(settings, deps) });
     this.#catalogue = new Catalogue(settings.name, {
       fetch: this.prove(PROBE)(this.#control),
       silenceMs: () => this.#tuning.silenceMs,

@@ -9,6 +9,12 @@ export interface CaBundle {
   readonly readFile: (path: string) => Promise<string>;
 }
 
+/** Of the backend with these settings, where it has one. */
+export const bundleOf = (
+  { name, caBundlePath: path }: { readonly name: string; readonly caBundlePath?: string | undefined },
+  { readFile }: Pick<CaBundle, 'readFile'>,
+): CaBundle | undefined => (path === undefined ? undefined : { backend: name, path, readFile });
+
 /** A ConfigMap or a Secret holds no more. */
 const MAX_CHARACTERS = 1024 * 1024;
 

@@ -37,7 +37,7 @@ export interface ConnectionDeps {
   /** Shared by the responses of all backends while they arrive. */
   readonly answers: ByteBudget;
   /** What a certificate is verified against; absent: the authorities of the system. */
-  readonly caBundle?: CaBundle;
+  readonly caBundle?: CaBundle | undefined;
 }
 
 /** After an event stream has answered it may end by itself, so that its socket is kept; after this it is cut. */
@@ -47,8 +47,8 @@ const DRAIN_MS = 1_000;
 export const openConnection = (origin: string, limits: ConnectionLimits, deps: ConnectionDeps): Connection => {
   const host = new URL(origin).hostname.replace(/^\[|\]$/g, '');
   const how = { lookup: guardedLookup, timeout: limits.connectTimeoutMs, allowH2: false };
-  const isVerified = deps.caBundle !== undefined && origin.startsWith('https:');
-  const connect = isVerified ? bundleConnector(how, deps.caBundle) : buildConnector(how);
+  const bundle = origin.startsWith('https:') ? deps.caBundle : undefined;
+  const connect = bundle ? bundleConnector(how, bundle) : buildConnector(how);
   const poolOf = (connections: number): Pool =>
     new Pool(origin, { connections, connect, headersTimeout: 0, bodyTimeout: 0, allowH2: false });
   const calls = poolOf(limits.connections);

@@ -6,7 +6,7 @@ import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { SavedBackendSession } from '../store/index.ts';
 import { isAnswerTo, readServerMessage } from './server-message.ts';
 import { unauthenticatedBy } from './small-messages.ts';
-import type { SessionSettings } from './session.ts';
+import type { SessionSettings } from './session-settings.ts';
 
 /** A session as the backend opened it. */
 export interface OpenSession {

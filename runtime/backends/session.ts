@@ -1,4 +1,3 @@
-import type { SessionClient } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import type { VmcpError } from '../errors.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
@@ -7,34 +6,13 @@ import { answerIn, SessionOverError } from './session-answer.ts';
 import { CallStream, nobody, type HeardBy } from './call-stream.ts';
 import { canBeAsked, handshake, streamHeaders, type OpenSession } from './handshake.ts';
 import { deadline, patiently } from './patience.ts';
-import { keptOf, type LinkMemory, resumed } from './session-memory.ts';
+import { keptOf, resumed } from './session-memory.ts';
 import { SessionPosts } from './session-posts.ts';
 import { ServerStream } from './server-stream.ts';
+import type { SessionSettings } from './session-settings.ts';
 import { SseChannel } from './sse-channel.ts';
 import { type Opening, SseSubscriptions } from './sse-subscriptions.ts';
 import { cancelledNotification, refusalOf, setLevelRequest } from './small-messages.ts';
-
-export interface SessionSettings {
-  readonly backend: string;
-  /** The backend's endpoint. */
-  readonly url: string;
-  readonly transport: Transport;
-  /** Shown to the backend as `clientInfo`. */
-  readonly clientInfo: { readonly name: string; readonly version: string };
-  /** Whom the session is for; absent: nobody whom a backend could ask or tell something. */
-  readonly client?: SessionClient;
-  /** A list of the backend has changed, or may have. */
-  readonly onListChanged: () => void;
-  /** The session is there to hear of changed lists. */
-  readonly hearsOfLists?: true;
-  /** Keeps the session for other replicas; not over HTTP+SSE, where it ends with its stream. */
-  readonly memory?: LinkMemory;
-  /** 0 ≤ x < 1. */
-  readonly random: () => number;
-}
-
-/** `sse`: HTTP+SSE of 2024-11-05. */
-export type Transport = 'streamable-http' | 'sse';
 
 /** `leave`: other replicas go on with it. */
 export type Parting = 'end' | 'leave';
@@ -95,7 +73,7 @@ export class BackendSession {
         backend: this.#settings.backend,
         silenceMs: call.silenceMs,
         signal: call.signal,
-        work: (attention) => this.#answered(call, call.isDeadline ? deadline(attention) : attention),
+        work: (attention) => this.#exchange(call, call.isDeadline ? deadline(attention) : attention),
         onGivenUp: (reason) => this.#giveUp(call, reason),
       });
     } catch (error) {
@@ -147,12 +125,6 @@ export class BackendSession {
   #leave(): void {
     this.#active -= 1;
     if (this.#parting && this.#active === 0) this.#idle.resolve();
-  }
-
-  async #answered(call: BackendCall, attention: Attention): Promise<Buffer> {
-    const answer = await this.#exchange(call, attention);
-    this.#subscriptions?.note(call);
-    return answer;
   }
 
   async #exchange(call: BackendCall, attention: Attention): Promise<Buffer> {
@@ -273,6 +245,7 @@ export class BackendSession {
     const reply = (response: Buffer): Promise<void> => this.#posts.tell(open, call.fetch, response);
     const { backend } = this.#settings;
     const stream = new CallStream({ backend, id: call.id, attention, client: call.client ?? nobody, reply });
+    this.#subscriptions?.note(call);
     const response = this.#over(call.fetch)({
       method: 'POST',
       path: open.path,

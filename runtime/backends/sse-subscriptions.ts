@@ -38,7 +38,7 @@ export class SseSubscriptions {
     this.#deps = deps;
   }
 
-  /** A call was answered. */
+  /** A call is about to be sent. A subscription counts from then on: the stream may be lost before the answer comes. */
   note({ bytes, fetch, silenceMs }: BackendCall): void {
     const message = readServerMessage(bytes);
     if (message?.kind !== 'request' || !message.method.startsWith('resources/')) return;

@@ -28,10 +28,12 @@ beforeEach(async () => {
     limits: LIMITS.backend,
     answers: budget(),
     onChange: () => {},
+    readFile: () => Promise.reject(new Error('no files')),
   });
   callers = new CallerLinks({ clock, idleMs: () => 60_000, users: 2 });
   const health = { intervalMs: 1e9, timeoutMs: 10_000, unhealthyThreshold: 3 };
-  const settings = { name: 'a', url: backend.url, strategy: { type: 'unauthenticated' as const } };
+  const strategy = { type: 'unauthenticated' as const };
+  const settings = { name: 'a', url: backend.url, transport: 'streamable-http' as const, strategy };
   backends.prepare([{ settings, tuning: { silenceMs: 30_000, health } }])();
   await backends.all()[0]?.firstListed;
 });

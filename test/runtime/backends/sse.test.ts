@@ -13,7 +13,8 @@ import {
   textResult,
 } from '../../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
-import { openSession, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
+import { listen } from '../../fixtures/listening.ts';
+import { openSession, post, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 import { type BridgeOptions, type SseBridge, startSseBridge } from '../../fixtures/sse-bridge.ts';
 import { covers } from '../../requirements.ts';
@@ -273,6 +274,43 @@ describe('a resource that a client has subscribed to', () => {
     clock.advance(60_000);
     assert.equal(resultText(await session.call('a_echo')), 'echo {}');
     assert.equal(subscriptions(), 1);
+  });
+});
+
+describe('a client of 2026-07-28', () => {
+  test('has a stream for the time of its call', async () => {
+    await serve();
+    await session.toolNames();
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const params = { name: 'a_echo', arguments: { x: 1 }, _meta: meta };
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'a_echo' };
+    const answer = await post(running.url, { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, headers);
+    assert.equal(resultText(answer), 'echo {"x":1}');
+    assert.equal(bridge.opened(), 2);
+    await eventually('the end of the stream', () => bridge.streams.size === 1);
+  });
+
+  test('hears of an updated resource, also after the stream was lost', async () => {
+    const uri = 'a://1';
+    await serve({}, { hasStream: true, lists: { resources: [`{"uri":"${uri}","name":"1"}`] } });
+    await session.toolNames();
+    const stream = await listen(running.url, { resourceSubscriptions: [uri] });
+    await stream.next();
+    await backend.received(({ method }) => method === 'resources/subscribe');
+    bridge.drop();
+    await eventually('a new subscription', () => {
+      clock.advance(500);
+      return count(backend, 'resources/subscribe') === 2;
+    });
+    const { headers } = backend.requests.findLast(({ method }) => method === 'resources/subscribe') ?? {};
+    const name = String(headers?.['mcp-session-id']);
+    await eventually('its stream', () => [...backend.streams.values()].includes(name));
+    backend.tell(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"${uri}"}}`, name);
+    assert.equal((await stream.next())?.method, 'notifications/resources/updated');
+    await stream.close();
   });
 });
 

@@ -1,0 +1,24 @@
+import type { SessionClient } from '../call.ts';
+import type { LinkMemory } from './session-memory.ts';
+
+export interface SessionSettings {
+  readonly backend: string;
+  /** The backend's endpoint. */
+  readonly url: string;
+  readonly transport: Transport;
+  /** Shown to the backend as `clientInfo`. */
+  readonly clientInfo: { readonly name: string; readonly version: string };
+  /** Whom the session is for; absent: nobody whom a backend could ask or tell something. */
+  readonly client?: SessionClient;
+  /** A list of the backend has changed, or may have. */
+  readonly onListChanged: () => void;
+  /** The session is there to hear of changed lists. */
+  readonly hearsOfLists?: true;
+  /** Keeps the session for other replicas; not over HTTP+SSE, where it ends with its stream. */
+  readonly memory?: LinkMemory;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+}
+
+/** `sse`: HTTP+SSE of 2024-11-05. */
+export type Transport = 'streamable-http' | 'sse';
