@@ -65,12 +65,12 @@ const progressOf = <R extends AwaitingRequest>(
   calls: readonly R[],
 ): Addressee<R> => {
   const span = memberIn(bytes, params, 'progressToken');
-  const call =
-    span &&
-    calls.find((each) => {
-      const token = each.progressToken();
-      return token && isSameId(bytes, span, token);
-    });
+  const found = calls.filter((each) => {
+    const token = span && each.progressToken();
+    return span && token && isSameId(bytes, span, token);
+  });
+  // Two clients of one user who have no sessions (2026-07-28) may have chosen the same.
+  const [call] = found.length === 1 ? found : [];
   return call ? { kind: 'call', call } : SESSION;
 };
 

@@ -40,6 +40,7 @@ const rows: readonly (readonly [what: string, found: string, expected: string])[
   ['progress goes to the call with its token', to(progress(7), one, two), 'two'],
   ['also of a text', to(progress('t'), one, two), 'one'],
   ['progress of no call under way goes to the session', to(progress('other'), one), 'session'],
+  ['and so does that of two', to(progress(7), two, { ...two, name: 'three', id: Buffer.from('3') }), 'session'],
   ['odd progress, too', to(note('progress', [1]), one, two), 'session'],
   ['a log message goes to the only call', to(log, one, ping), 'one'],
   ['and to the session when there are more', to(log, one, two), 'session'],
