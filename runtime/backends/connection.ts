@@ -183,7 +183,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#cancelDrain?.();
-    this.#fail(error);
+    const isCut = this.#status > 0 && !this.#abandoned && !isOurs(error);
+    this.#fail(isCut ? new StreamEndedError('the answer was cut off', { cause: error }) : error);
   }
 
   #onMessage(message: Buffer): void {
@@ -213,6 +214,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#first = undefined;
   }
 }
+
+/** Why we broke it off ourselves. */
+const isOurs = (error: Error): boolean => error instanceof VmcpError || error instanceof ResponseTooLargeError;
 
 const noBody = Buffer.alloc(0);
 

@@ -31,6 +31,8 @@ const RELAYED: ReadonlySet<string> = new Set([...ABOUT_CALLS, 'notifications/res
 
 const LIST_CHANGES: ReadonlySet<string> = new Set(Object.values(LIST_CHANGED));
 
+/** A stream that lasted so long was a good one. */
+const LASTING_MS = 10_000;
 const RETRY = { baseMs: 1_000, maxMs: 30_000 };
 
 /**
@@ -63,9 +65,11 @@ export class ServerStream {
     const { clock, random, onListChanged } = this.#deps;
     let failures = 0;
     while (!this.#closed.signal.aborted) {
+      const since = clock.now();
       const end = await this.#connect();
       if (end === 'refused') return;
-      failures = end === 'ended' ? 1 : failures + 1;
+      // One that ends as soon as it has begun is no better than none.
+      failures = end === 'ended' && clock.now() - since >= LASTING_MS ? 1 : failures + 1;
       await sleep(clock, backoffMs(failures, RETRY, random), this.#closed.signal);
       // What happened meanwhile was told to nobody.
       if (!this.#closed.signal.aborted) onListChanged();
