@@ -26,6 +26,7 @@ const here = (name: string): string => join(import.meta.dirname, name);
 
 export const startProcesses = async (): Promise<Processes> => {
   const directory = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
+  const nodeFlags = imageFlags(await readFile(here('../Dockerfile.vmcp'), 'utf8'));
   const children = new Set<ChildProcess>();
   const run = (args: readonly string[]) => {
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -46,7 +47,7 @@ export const startProcesses = async (): Promise<Processes> => {
       const config = join(directory, `config-${configs}.yaml`);
       await writeFile(config, configOver(backendUrl));
       const args = ['serve', '-c', config, '--port', '0', '--management-port', '0'];
-      const { child, started } = run([here('../runtime/main.ts'), ...args]);
+      const { child, started } = run([...nodeFlags, here('../runtime/main.ts'), ...args]);
       return { ...started, url: await urlFrom(child.stdout) };
     },
     load: async (load, atStart) => {
@@ -62,6 +63,13 @@ export const startProcesses = async (): Promise<Processes> => {
       await rm(directory, { recursive: true });
     },
   };
+};
+
+/** What the image tells Node. */
+const imageFlags = (dockerfile: string): readonly string[] => {
+  const [, entrypoint] = /^ENTRYPOINT (.*)$/m.exec(dockerfile) ?? [];
+  if (entrypoint === undefined) throw new Error('Dockerfile.vmcp has no ENTRYPOINT');
+  return (JSON.parse(entrypoint) as string[]).filter((argument) => argument.startsWith('--'));
 };
 
 const configOver = (backendUrl: string): string =>

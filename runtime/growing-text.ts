@@ -9,13 +9,17 @@ export class GrowingText {
     return this.#length;
   }
 
+  /** Makes room for so many bytes altogether. */
+  reserve(bytes: number): void {
+    if (bytes <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(bytes);
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+  }
+
   append(piece: Buffer): void {
     const needed = this.#length + piece.length;
-    if (needed > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
-      this.#bytes.copy(larger, 0, 0, this.#length);
-      this.#bytes = larger;
-    }
+    if (needed > this.#bytes.length) this.reserve(Math.max(needed, 2 * this.#bytes.length));
     piece.copy(this.#bytes, this.#length);
     this.#length = needed;
   }

@@ -85,19 +85,30 @@ const skipPlainWords = (bytes: Buffer, from: number): number => {
   if (bytes.length - aligned < 4) return aligned;
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + aligned, (bytes.length - aligned) >> 2);
   let at = 0;
-  while (at < words.length && !hasSpecial(words[at] ?? 0)) at += 1;
+  while (at < words.length - 3 && !isAnySpecial(words, at)) at += 4;
+  while (at < words.length && (special(words[at] ?? 0) & HIGH_BITS) === 0) at += 1;
   return aligned + at * 4;
 };
 
 const isSpecial = (byte: number): boolean => byte < 0x20 || byte === QUOTE || byte === BACKSLASH;
 
-/** Whether one of a word's four bytes is special: "Bit Twiddling Hacks", `hasless` and `haszero`. */
-const hasSpecial = (word: number): boolean => {
-  const quote = word ^ 0x22222222;
+const HIGH_BITS = 0x80808080;
+
+/**
+ * Has a high bit set where one of the word's four bytes is special, and possibly in bytes above it: "Bit Twiddling Hacks", `hasless` and
+ * `haszero`. Inverting bit 1 puts the quote below 0x21, next to the control characters, and keeps all else above.
+ */
+const special = (word: number): number => {
+  const low = word ^ 0x02020202;
   const backslash = word ^ 0x5c5c5c5c;
-  const control = (word - 0x20202020) & ~word;
-  return ((control | ((quote - 0x01010101) & ~quote) | ((backslash - 0x01010101) & ~backslash)) & 0x80808080) !== 0;
+  return ((low - 0x21212121) & ~low) | ((backslash - 0x01010101) & ~backslash);
 };
+
+/** One test for four words. */
+const isAnySpecial = (words: Int32Array, at: number): boolean =>
+  ((special(words[at] ?? 0) | special(words[at + 1] ?? 0) | special(words[at + 2] ?? 0) | special(words[at + 3] ?? 0)) &
+    HIGH_BITS) !==
+  0;
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 

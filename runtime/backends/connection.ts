@@ -3,10 +3,10 @@ import { ForbiddenAddressError, guardedLookup, isForbiddenAddress } from '../add
 import { Share, type ByteBudget } from '../byte-budget.ts';
 import type { Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
-import { GrowingText } from '../growing-text.ts';
 import type { BackendRequest, BackendResponse, Fetch } from '../outgoing/index.ts';
 import { bundleConnector, type CaBundle } from './ca-bundle.ts';
 import { EventReader } from './event-reader.ts';
+import { WholeBody } from '../whole-body.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
 
 /** The HTTP connections to one backend. */
@@ -97,10 +97,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #headers: BackendResponse['headers'] = {};
-  /** Most bodies come in one piece. */
-  #first: Buffer | undefined;
-  readonly #more = new GrowingText();
-  #bytes = 0;
+  readonly #body = new WholeBody();
   #events: EventReader | undefined;
   #isSettled = false;
   #abandoned: Error | undefined;
@@ -150,20 +147,11 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#events.push(chunk);
       return this.#hold(controller, this.#events.heldBytes);
     }
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.#limits.maxResponseBytes)
+    if (this.#body.length + chunk.length > this.#limits.maxResponseBytes)
       return controller.abort(new ResponseTooLargeError('response too large'));
-    this.#keep(chunk);
-    this.#hold(controller, this.#bytes);
-  }
-
-  #keep(chunk: Buffer): void {
-    if (!this.#first) {
-      this.#first = chunk;
-      return;
-    }
-    if (this.#more.length === 0) this.#more.append(this.#first);
-    this.#more.append(chunk);
+    const announced = this.#headers['content-length'];
+    this.#body.append(chunk, typeof announced === 'string' ? announced : undefined);
+    this.#hold(controller, this.#body.length);
   }
 
   #hold(controller: Dispatcher.DispatchController, bytes: number): void {
@@ -178,7 +166,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#cancelDrain?.();
     if (this.#events && !this.#isSettled)
       return this.#fail(new StreamEndedError('the event stream ended without an answer'));
-    this.#succeed(this.#more.length > 0 ? this.#more.take() : (this.#first ?? noBody));
+    this.#succeed(this.#body.take());
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -210,15 +198,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   #settle(): void {
     this.#isSettled = true;
     this.#share.release();
-    this.#more.take();
-    this.#first = undefined;
+    this.#body.take();
   }
 }
 
 /** Why we broke it off ourselves. */
 const isOurs = (error: Error): boolean => error instanceof VmcpError || error instanceof ResponseTooLargeError;
-
-const noBody = Buffer.alloc(0);
 
 const isEventStream = (contentType: unknown): boolean =>
   typeof contentType === 'string' && contentType.toLowerCase().startsWith('text/event-stream');

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Share } from '../byte-budget.ts';
 import { VmcpError } from '../errors.ts';
-import { GrowingText } from '../growing-text.ts';
+import { WholeBody } from '../whole-body.ts';
 
 export interface BodyBounds {
   readonly maxBytes: number;
@@ -17,36 +17,27 @@ export interface BodyBounds {
 export const readBody = (request: IncomingMessage, bounds: BodyBounds): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const { maxBytes, tooLarge, uncountedBytes, share } = bounds;
-    let first: Buffer | undefined;
-    const more = new GrowingText();
-    let bytes = 0;
+    const announced = request.headers['content-length'];
+    const body = new WholeBody();
     const refuse = (error: VmcpError): void => {
       // The rest is read and thrown away: a client that is still sending would not see the answer otherwise.
       request.off('data', take);
       request.resume();
-      first = undefined;
-      more.take();
+      body.take();
       share.release();
       reject(error);
     };
     const take = (chunk: Buffer): void => {
-      bytes += chunk.length;
+      const bytes = body.length + chunk.length;
       if (bytes > maxBytes) return refuse(tooLarge());
       if (bytes > uncountedBytes && !share.resize(bytes)) return refuse(noRoom());
-      if (!first) {
-        first = chunk;
-        return;
-      }
-      if (more.length === 0) more.append(first);
-      more.append(chunk);
+      body.append(chunk, announced);
     };
     if (request.destroyed) return reject(new VmcpError('cancelled', 'the client went away'));
-    if (Number(request.headers['content-length'] ?? 0) > maxBytes) return refuse(tooLarge());
+    if (Number(announced ?? 0) > maxBytes) return refuse(tooLarge());
     request.on('data', take);
-    request.on('end', () => resolve(more.length > 0 ? more.take() : (first ?? noBody)));
+    request.on('end', () => resolve(body.take()));
     request.on('error', (cause) => reject(new VmcpError('cancelled', 'the client went away', { cause })));
   });
-
-const noBody = Buffer.alloc(0);
 
 const noRoom = (): VmcpError => new VmcpError('overloaded', 'too many large requests are under way; try again');

@@ -45,14 +45,14 @@ describe('an image built from its Dockerfile', { skip }, () => {
     images = await buildImages();
   });
 
-  for (const [name, program, ports] of [
-    ['vmcp', '/app/vmcp.mjs', ['4483/tcp', '4484/tcp']],
-    ['operator', '/app/vmcp-operator.mjs', ['8080/tcp']],
+  for (const [name, flags, program, ports] of [
+    ['vmcp', ['--max-semi-space-size=4'], '/app/vmcp.mjs', ['4483/tcp', '4484/tcp']],
+    ['operator', [], '/app/vmcp-operator.mjs', ['8080/tcp']],
   ] as const) {
     test(`${name} runs one program as a numbered user that is not root`, async () => {
       const { config } = await inspect(images[name]);
       assert.equal(config.User, '65532:65532');
-      assert.deepEqual(config.Entrypoint, ['/nodejs/bin/node', program]);
+      assert.deepEqual(config.Entrypoint, ['/nodejs/bin/node', ...flags, program]);
       assert.deepEqual(Object.keys(config.ExposedPorts), ports);
     });
 

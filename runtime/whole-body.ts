@@ -1,0 +1,39 @@
+import { GrowingText } from './growing-text.ts';
+
+/** A sender that announces more than it sends costs no more than this. */
+const MAX_RESERVED_BYTES = 1024 * 1024;
+
+/** The body of an HTTP message, wanted whole. Most come in one piece, which is kept as it came. */
+export class WholeBody {
+  #first: Buffer | undefined;
+  readonly #all = new GrowingText();
+  #length = 0;
+
+  /** Bytes so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** `announced` is the `Content-Length`: so much room is made at once, for the sake of speed alone. */
+  append(piece: Buffer, announced: string | undefined): void {
+    this.#length += piece.length;
+    if (this.#length === piece.length) {
+      this.#first = piece;
+      return;
+    }
+    if (this.#first) {
+      this.#all.reserve(Math.min(Number(announced) || 0, MAX_RESERVED_BYTES));
+      this.#all.append(this.#first);
+      this.#first = undefined;
+    }
+    this.#all.append(piece);
+  }
+
+  /** Everything so far; begins anew. */
+  take(): Buffer {
+    const whole = this.#first ?? this.#all.take();
+    this.#first = undefined;
+    this.#length = 0;
+    return whole;
+  }
+}
