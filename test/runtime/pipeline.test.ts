@@ -43,7 +43,10 @@ const make = () => {
       return headers.authorization === 'bob' ? bob : alice;
     },
     parse: parseByEra({ legacy, modern: { parse: () => assert.fail('not of that era') } }),
-    lookUp: ({ name }) => ({ backend: 'a', ownName: Buffer.from(name) }),
+    lookUp: ({ name }) => {
+      if (name === 'fault') throw new TypeError('cannot read host of undefined');
+      return { backend: 'a', ownName: Buffer.from(name) };
+    },
     authorize: () => {},
     limit: () => {},
     outgoingAuth: () => (next) => next,
@@ -84,6 +87,15 @@ describe('the way of every request', () => {
     const refusal = await ask('POST', call, { 'mcp-session-id': 's2' });
     assert.equal(refusal.status, 404);
     assert.match(refusal.body?.toString() ?? '', /^\{"jsonrpc":"2\.0","id":2,"error":\{"code":-32001/);
+  });
+
+  test('answers a fault of ours with 500 and a number to ask after, and without a word of it', async () => {
+    const { ask } = make();
+    await ask('POST', initialize);
+    const { status, body } = await ask('POST', call.replace('echo', 'fault'), { 'mcp-session-id': 's1' });
+    assert.equal(status, 500);
+    const error = { code: -32_603, message: 'internal error', data: { reason: 'internal', correlationId: 'c' } };
+    assert.deepEqual(JSON.parse(body?.toString() ?? ''), { jsonrpc: '2.0', id: 2, error });
   });
 
   test('tells a list who asks', async () => {
