@@ -42,6 +42,14 @@ test('unavailable, degraded and unknown backends are listed and not counted', ()
   }
 });
 
+covers('health.status-reporting.default', 'health.status-reporting.custom');
+test('the pods are asked at the interval of the spec, every 30 s where it names none', () => {
+  const asked = (failureHandling: object): number | undefined =>
+    planOf({ objects: [server({ config: { operational: { failureHandling } } }), group()] }).pullStatusEveryMs;
+  assert.equal(asked({}), 30_000);
+  assert.equal(asked({ statusReportingInterval: '1m30s' }), 90_000);
+});
+
 covers('status.discovered.list', 'status.discovered.url');
 test('every member of the group is listed with its url, members of other groups are not', () => {
   const stranger = entry('stranger', { groupRef: { name: 'others' } });
