@@ -181,10 +181,10 @@ const listenersOf = (offer: Offer, backends: BackendSet): Listeners =>
   new Listeners({
     limit: LIMITS.listeners,
     watchTasks: taskWatcher(offer.lookUp, backends),
-    watchResource: async (uri, caller, onUpdated) => {
+    watchResource: async (uri, caller, listener) => {
       try {
         const target = await offer.lookUp({ names: 'resource', name: uri, caller });
-        return backends.watch(target, { uri, caller }, onUpdated);
+        return backends.watch(target, { uri, caller }, listener);
       } catch {
         // Nobody owns it, or not now: it is not acknowledged.
         return undefined;

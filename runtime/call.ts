@@ -10,6 +10,10 @@ export type Caller =
   /** The gateway itself, listing a backend's capabilities. */
   | { readonly kind: 'probe' };
 
+/** Tells callers apart as `isSameCaller` does. */
+export const callerKey = (caller: Caller): string =>
+  caller.kind === 'user' ? JSON.stringify([caller.issuer, caller.subject]) : caller.kind;
+
 export const isSameCaller = (a: Caller, b: Caller): boolean =>
   a.kind === 'user' && b.kind === 'user' ? a.issuer === b.issuer && a.subject === b.subject : a.kind === b.kind;
 

@@ -34,6 +34,8 @@ export const LIMITS = Object.freeze({
     connections: 128,
     controlConnections: 8,
     streamConnections: 4_096,
+    /** Resources that clients listen to there, each counted once for each user. */
+    watches: 1_024,
     maxResponseBytes: 32 * MIB,
     uncountedBytes: 16 * KIB,
     connectTimeoutMs: 10_000,

@@ -4,8 +4,10 @@ import type { Call, Caller, Reply, Target } from '../call.ts';
 import { sleep, type Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { Fetch } from '../outgoing/index.ts';
+import type { ResourceListener, Watching } from '../watch-resources.ts';
 import type { TaskEvents, TaskListener } from '../watch-tasks.ts';
-import { Backend, type BackendDeps, type BackendSettings, type BackendTuning } from './backend.ts';
+import { Backend } from './backend.ts';
+import type { BackendDeps, BackendSettings, BackendTuning } from './backend-settings.ts';
 
 export interface WantedBackend {
   readonly settings: BackendSettings;
@@ -40,12 +42,12 @@ export class BackendSet {
   /** How the backend of a call is told who is calling. */
   readonly prove = (caller: Caller, target: Target): ((next: Fetch) => Fetch) => this.#served(target).prove(caller);
 
-  /** Hears of updates of a resource until the returned function is called. */
+  /** Hears of updates of a resource until that is stopped. */
   readonly watch = (
     target: Target,
-    { uri, caller }: { uri: string; caller: Caller },
-    onUpdated: () => void,
-  ): (() => void) => this.#served(target).watch(uri, caller, onUpdated);
+    { uri, caller }: { readonly uri: string; readonly caller: Caller },
+    listener: ResourceListener,
+  ): Watching => this.#served(target).watch(uri, caller, listener);
 
   /** Listens for what becomes of tasks of one backend (`taskWatcher`). */
   async watchTasks(

@@ -1,59 +1,27 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Call, Caller, Reply, SessionClient } from '../call.ts';
-import { Share, type ByteBudget } from '../byte-budget.ts';
-import type { Clock } from '../clock.ts';
-import type { StrategyConfig } from '../config/index.ts';
+import { Share } from '../byte-budget.ts';
 import { VmcpError } from '../errors.ts';
 import { connectStrategy, type Fetch, type Prove } from '../outgoing/index.ts';
+import { BackendWatches } from './backend-watches.ts';
 import { Catalogue } from './catalogue.ts';
 import { bundleOf } from './ca-bundle.ts';
-import { openConnection, type Connection, type ConnectionLimits } from './connection.ts';
+import type { BackendDeps, BackendSettings, BackendTuning } from './backend-settings.ts';
+import { openConnection, type Connection } from './connection.ts';
 import { GatewayLink, PROBE } from './gateway-link.ts';
-import type { HealthSettings } from './health.ts';
 import { callLegacy } from './legacy-call.ts';
 import { argumentsOf, callModern } from './modern-call.ts';
 import { checkParamHeaders } from './param-headers.ts';
 import { readString } from '../json-bytes.ts';
 import type { ModernLink } from './modern-link.ts';
 import { type BackendState, Monitor } from './monitor.ts';
-import { listenToModern, subscribe, updatedUri, watcher, type ModernListening } from './resource-watch.ts';
+import { listenToModern, type ModernListening } from './modern-listening.ts';
 import { emptyResponse } from './small-messages.ts';
 import { BackendSession } from './session.ts';
 import type { LinkMemory } from './session-memory.ts';
-import type { Transport } from './session-settings.ts';
 import { watchTasks } from './task-watch.ts';
+import type { ResourceListener, Watching } from '../watch-resources.ts';
 import type { TaskEvents, TaskListener } from '../watch-tasks.ts';
-
-/** A backend that differs in any of these is another backend. */
-export interface BackendSettings {
-  readonly name: string;
-  readonly url: string;
-  readonly transport: Transport;
-  /** How it is told who is calling. */
-  readonly strategy: StrategyConfig;
-  /** File with the authorities that may have signed its certificate; absent: those of the system. */
-  readonly caBundlePath?: string | undefined;
-}
-
-/** What may change while a backend keeps its connections. */
-export interface BackendTuning {
-  /** Longest silence of a call. */
-  readonly silenceMs: number;
-  readonly health: HealthSettings;
-}
-
-export interface BackendDeps {
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly clientInfo: { readonly name: string; readonly version: string };
-  readonly limits: ConnectionLimits;
-  readonly answers: ByteBudget;
-  /** Shared by the lists of all backends. */
-  readonly lists: ByteBudget;
-  /** Called after the backend's list or status has changed. */
-  readonly onChange: () => void;
-  readonly readFile: (path: string) => Promise<string>;
-}
 
 interface SessionOptions {
   /** Whom the session is for. */
@@ -77,6 +45,7 @@ export class Backend {
   readonly #listShare: Share;
   /** What everything that speaks to it needs. */
   readonly #common: Pick<ModernListening, 'backend' | 'path' | 'clientInfo' | 'clock'>;
+  readonly #watches: BackendWatches;
   #isRetired = false;
   readonly #end = new AbortController();
   readonly #sessions = new Set<BackendSession>();
@@ -110,6 +79,15 @@ export class Backend {
       fetch: this.prove(PROBE)(this.#control),
       openSession: () => this.openSession({ hearsOfLists: true }),
       listen: () => this.#listenToModern(PROBE, { filter: ALL_LISTS, onListChanged: () => this.#monitor.noteChange() }),
+    });
+    this.#watches = new BackendWatches({
+      backend: settings.name,
+      limit: deps.limits.watches,
+      silenceMs: () => this.#tuning.silenceMs,
+      isModern: () => this.#own.modern !== undefined,
+      openSession: (client) => this.openSession({ client }),
+      fetchFor: (caller) => this.fetchFor(caller),
+      listen: (caller, what) => this.#listenToModern(caller, what),
     });
     this.#monitor = new Monitor({
       ...deps,
@@ -182,17 +160,9 @@ export class Backend {
     return listenToModern({ ...this.#common, random, fetch: this.fetchFor(caller), ...what });
   }
 
-  /** Hears of updates of a resource until the returned function is called. */
-  watch(uri: string, caller: Caller, onUpdated: () => void): () => void {
-    if (this.#own.modern)
-      return this.#listenToModern(caller, {
-        filter: JSON.stringify({ resourceSubscriptions: [uri] }),
-        notify: (notification) => {
-          if (updatedUri(notification) === uri) onUpdated();
-        },
-      });
-    const session = this.openSession({ client: watcher(uri, onUpdated) });
-    return subscribe(session, { uri, fetch: this.fetchFor(caller), silenceMs: this.#tuning.silenceMs });
+  /** Hears of updates of a resource until that is stopped. */
+  watch(uri: string, caller: Caller, listener: ResourceListener): Watching {
+    return this.#watches.watch(uri, caller, listener);
   }
 
   /** As `watchTasks` has it; an earlier backend tells of none. */
@@ -282,6 +252,7 @@ export class Backend {
     this.#end.abort();
     this.#isRetired = true;
     this.#own.stop();
+    this.#watches.end();
     this.#listShare.release();
     await Promise.allSettled([...this.#sessions].map((session) => session.close()));
     await this.#connection.close();

@@ -1,4 +1,4 @@
-import type { Caller } from '../call.ts';
+import { callerKey, type Caller } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { VmcpError } from '../errors.ts';
 import { SessionLinks } from './session-links.ts';
@@ -61,8 +61,8 @@ export class CallerLinks {
     await Promise.all(all.map(({ links }) => links.close()));
   }
 
-  #ofUser({ issuer, subject }: Extract<Caller, { kind: 'user' }>): Borrowed {
-    const key = JSON.stringify([issuer, subject]);
+  #ofUser(caller: Caller): Borrowed {
+    const key = callerKey(caller);
     const kept = this.#users.get(key) ?? { links: new SessionLinks(), borrowers: 0, idle: undefined };
     if (!this.#users.has(key) && !this.#makeRoom()) return ofNobody();
     this.#users.delete(key);

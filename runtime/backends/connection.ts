@@ -62,8 +62,12 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
     fetch: (request) =>
       new Promise((resolve, reject) => {
         if (isForbidden) return reject(new ForbiddenAddressError('link-local or metadata address'));
+        const { lane = 'calls' } = request;
+        // A stream that waits for another one to end might wait for ever.
+        if (lane === 'stream' && streams.stats.size >= limits.streamConnections)
+          return reject(new VmcpError('backend_unavailable', 'too many streams are open to this backend'));
         const exchange = new Exchange(request, limits, deps, { resolve, reject });
-        pools[request.lane ?? 'calls'].dispatch(
+        pools[lane].dispatch(
           {
             method: request.method,
             path: request.path,

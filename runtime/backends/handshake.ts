@@ -138,6 +138,9 @@ export const redirected = (from: URL, response: BackendResponse, statuses = KEPT
   return to && to.origin === from.origin ? to : undefined;
 };
 
+/** What the address of a stream answers to POST. */
+const LIKE_SSE: ReadonlySet<number> = new Set([404, 405]);
+
 const readResult = (
   backend: string,
   response: BackendResponse,
@@ -145,7 +148,8 @@ const readResult = (
   const message = readServerMessage(response.body);
   if (response.status === 401 || response.status === 403) throw unauthenticatedBy(backend, response.status);
   if (message?.kind !== 'response') {
-    throw new VmcpError('backend_unavailable', `backend "${backend}" does not answer like an MCP server`, {
+    const hint = LIKE_SSE.has(response.status) ? '; it may be one of HTTP+SSE (transport: sse)' : '';
+    throw new VmcpError('backend_unavailable', `backend "${backend}" does not answer like an MCP server${hint}`, {
       detail: `HTTP ${response.status}`,
     });
   }

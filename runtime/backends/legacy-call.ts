@@ -3,6 +3,7 @@ import type { Fetch } from '../outgoing/index.ts';
 import { legacyRequest, underId } from './request-edits.ts';
 import { SessionOverError } from './session-answer.ts';
 import type { BackendSession } from './session.ts';
+import type { SubscriptionChange } from './subscriptions.ts';
 
 export interface LegacyCallDeps {
   /** The session for this call. */
@@ -20,7 +21,8 @@ export const callLegacy = async (call: Call, ownName: Buffer, deps: LegacyCallDe
   const { signal, client, request } = call;
   const { session, onOver, newId, silenceMs, fetch } = deps;
   const bytes = legacyRequest(call, ownName);
-  const common = { silenceMs, signal, client, fetch };
+  const subscription = subscriptionOf(call, ownName);
+  const common = { silenceMs, signal, client, fetch, ...(subscription && { subscription }) };
   if (client.era === 'legacy') return session().request({ ...common, bytes, id: request.id });
   // Clients without a session may choose the same ids, and come together in one session of the backend.
   const id = newId();
@@ -33,4 +35,9 @@ export const callLegacy = async (call: Call, ownName: Buffer, deps: LegacyCallDe
       return session().request(own);
     });
   return underId(answer, request.id);
+};
+
+const subscriptionOf = ({ method }: Call, ownName: Buffer): SubscriptionChange | undefined => {
+  if (method === 'resources/subscribe') return { kind: 'begins', uri: ownName.toString() };
+  return method === 'resources/unsubscribe' ? { kind: 'ends', uri: ownName.toString() } : undefined;
 };

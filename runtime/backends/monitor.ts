@@ -112,12 +112,15 @@ export class Monitor {
     this.#round = round;
     const { clock, settings, catalogue, onChange } = this.#deps;
     const before = this.state;
+    const beganAt = clock.now();
     const finding = await this.#look(round);
     this.#round = undefined;
     if (this.#isStopped) return;
     this.#health = healthAfter(this.#health, finding, { ...settings(), now: clock.now() });
     this.#retries = isOfUse(this.#health) ? 0 : this.#retries + 1;
-    this.#goAfter(this.#delayMs());
+    const delayMs = this.#delayMs();
+    // The interval is from check to check, however long one takes; yet a backend that hangs is given a rest.
+    this.#goAfter(Math.max(delayMs / 10, beganAt + delayMs - clock.now()));
     // It changed again while it was being read.
     if (this.#isStale && finding.kind === 'well') this.noteChange();
     const { status, message } = this.#health;

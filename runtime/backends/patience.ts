@@ -11,7 +11,7 @@ export interface PatientWork<T> {
   /** Longest silence. */
   readonly silenceMs: number;
   /** Who wants the result; its abort reason becomes the error. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   readonly work: (attention: Attention) => Promise<T>;
   /** Runs when nobody waits any more and before the exchange is broken off. Never throws. */
   readonly onGivenUp?: (reason: VmcpError) => Promise<void>;

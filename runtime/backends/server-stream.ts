@@ -22,8 +22,12 @@ export interface ServerStreamDeps {
   readonly client: Pick<SessionClient, 'notify' | 'ask' | 'logLevel'>;
   /** Sends a response to the backend. Never throws. */
   readonly reply: (response: Buffer) => Promise<void>;
-  /** One of the backend's lists has changed, or may have while nobody listened. */
+  /** One of the backend's lists has changed. */
   readonly onListChanged: () => void;
+  /** What happened meanwhile was told to nobody. */
+  readonly onGap: () => void;
+  /** The backend may not know the session any more. */
+  readonly onUnknown?: () => void;
 }
 
 /** What concerns the client of the session, on whatever stream it comes. */
@@ -34,10 +38,25 @@ const LIST_CHANGES: ReadonlySet<string> = new Set(Object.values(LIST_CHANGED));
 /** A stream that lasted so long was a good one. */
 const LASTING_MS = 10_000;
 const RETRY = { baseMs: 1_000, maxMs: 30_000 };
+/** Whoever has the stream may be gone, and the session is deaf until it is noticed. */
+const HELD_RETRY = { baseMs: 1_000, maxMs: 10_000 };
+
+/** `none`: it is not asked again. `held`: somebody else has the stream, or we still do as far as the backend knows. */
+type End = 'none' | 'unknown' | 'held' | 'ended' | 'failed';
+
+/** What it means that there is no stream, by HTTP status. A backend without such streams answers 405 (MCP), or as it answers any stranger. */
+const endOf = (status: number): End => {
+  if (status === 409) return 'held';
+  if (status === 400 || status === 404) return 'unknown';
+  return status >= 500 || LATER.has(status) ? 'failed' : 'none';
+};
+
+/** A login that may be renewed, and what asks for patience. */
+const LATER: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
 /**
  * The stream that a backend tells and asks things on between calls (MCP "Listening for Messages from the Server"), reconnected for as
- * long as its session lasts. A backend that has none answers 405, and is not asked again.
+ * long as its session lasts.
  */
 export class ServerStream {
   readonly #deps: ServerStreamDeps;
@@ -62,21 +81,21 @@ export class ServerStream {
   }
 
   async #run(): Promise<void> {
-    const { clock, random, onListChanged } = this.#deps;
+    const { clock, random, onGap, onUnknown } = this.#deps;
     let failures = 0;
     while (!this.#closed.signal.aborted) {
       const since = clock.now();
       const end = await this.#connect();
-      if (end === 'refused') return;
+      if (end === 'none') return;
+      if (end === 'unknown' && !this.#closed.signal.aborted) onUnknown?.();
       // One that ends as soon as it has begun is no better than none.
       failures = end === 'ended' && clock.now() - since >= LASTING_MS ? 1 : failures + 1;
-      await sleep(clock, backoffMs(failures, RETRY, random), this.#closed.signal);
-      // What happened meanwhile was told to nobody.
-      if (!this.#closed.signal.aborted) onListChanged();
+      await sleep(clock, backoffMs(failures, end === 'held' ? HELD_RETRY : RETRY, random), this.#closed.signal);
+      if (!this.#closed.signal.aborted) onGap();
     }
   }
 
-  async #connect(): Promise<'refused' | 'ended' | 'failed'> {
+  async #connect(): Promise<End> {
     const { request, fetch } = this.#deps;
     const attention: Attention = {
       heard: () => {},
@@ -92,7 +111,7 @@ export class ServerStream {
         onMessage: this.#hear,
         lane: 'stream',
       });
-      return status < 500 ? 'refused' : 'failed';
+      return endOf(status);
     } catch (error) {
       return error instanceof StreamEndedError ? 'ended' : 'failed';
     }

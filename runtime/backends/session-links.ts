@@ -1,5 +1,6 @@
 import type { Call, Caller, SessionClient } from '../call.ts';
 import { VmcpError } from '../errors.ts';
+import { LIST_CHANGED } from '../listed.ts';
 import type { SavedBackendSession, ResourceSubscription } from '../store/index.ts';
 import type { Backend } from './backend.ts';
 import type { BackendSession, Parting } from './session.ts';
@@ -53,7 +54,7 @@ export class SessionLinks {
     const subscription = { backend: backend.name, uri };
     const isWanted = method === 'resources/subscribe';
     if (!isWanted) this.#unwatch(keyOf(subscription));
-    else if (!this.#watch(backend, uri, caller)) throw new VmcpError('busy', 'this session has too many subscriptions');
+    else if (!(await this.#watch(backend, uri, caller))) throw new VmcpError('busy', 'too many subscriptions; end one');
     // Where the store is away, it holds here.
     await (isWanted ? this.#memory?.subscribe(subscription) : this.#memory?.unsubscribe(subscription))?.catch(() => {});
   }
@@ -62,19 +63,26 @@ export class SessionLinks {
   watchOnly(wanted: readonly { readonly backend: Backend; readonly uri: string }[], caller: Caller): void {
     const keys = new Set(wanted.map(({ backend, uri }) => keyOf({ backend: backend.name, uri })));
     for (const key of this.#watches.keys()) if (!keys.has(key)) this.#unwatch(key);
-    for (const { backend, uri } of wanted) this.#watch(backend, uri, caller);
+    for (const { backend, uri } of wanted) void this.#watch(backend, uri, caller);
   }
 
   /** False when there are too many. */
-  #watch(backend: Backend, uri: string, caller: Caller): boolean {
+  async #watch(backend: Backend, uri: string, caller: Caller): Promise<boolean> {
     const key = keyOf({ backend: backend.name, uri });
     if (this.#watches.has(key) || this.#parting) return true;
     if (this.#watches.size >= MAX_WATCHES) return false;
-    this.#watches.set(
-      key,
-      backend.watch(uri, caller, () => this.#client?.notify(resourceUpdated(uri))),
-    );
-    return true;
+    const { isHeard, stop } = backend.watch(uri, caller, {
+      onUpdated: () => this.#client?.notify(resourceUpdated(uri)),
+      onEnd: () => {
+        this.#watches.delete(key);
+        // Its client may look whether the resource is still there, and subscribe to it at whatever has taken its place.
+        this.#client?.notify(RESOURCES_CHANGED);
+      },
+    });
+    this.#watches.set(key, stop);
+    if (await isHeard) return true;
+    if (this.#watches.get(key) === stop) this.#unwatch(key);
+    return false;
   }
 
   #unwatch(key: string): void {
@@ -105,5 +113,7 @@ export class SessionLinks {
     await Promise.all(own.map(([, session]) => session.close(parting)));
   }
 }
+
+const RESOURCES_CHANGED = Buffer.from(`{"jsonrpc":"2.0","method":"${LIST_CHANGED.resources}"}`);
 
 const keyOf = ({ backend, uri }: ResourceSubscription): string => `${backend} ${uri}`;

@@ -51,8 +51,17 @@ export class SessionPosts {
   ): Promise<boolean> {
     if (status === 404 && open.hasId) return true;
     if (status !== 400 && status !== 404) return false;
-    const probe = await this.#send(open, fetch, PING, silenceMs);
-    return probe === 400 || probe === 404;
+    return this.#isUnknown(open, fetch, silenceMs);
+  }
+
+  /** Whether a backend that has refused something else does not know the session. Never throws. */
+  async isUnknown(open: OpenSession, fetch: Fetch): Promise<boolean> {
+    return this.#isUnknown(open, fetch, TELL_MS).catch(() => false);
+  }
+
+  async #isUnknown(open: OpenSession, fetch: Fetch, silenceMs: number): Promise<boolean> {
+    const status = await this.#send(open, fetch, PING, silenceMs);
+    return status === 400 || status === 404;
   }
 
   /** Whether anything that is sent is answered. */

@@ -11,8 +11,8 @@ import { SessionPosts } from './session-posts.ts';
 import { ServerStream } from './server-stream.ts';
 import type { SessionSettings } from './session-settings.ts';
 import { SseChannel } from './sse-channel.ts';
-import { type Opening, SseSubscriptions } from './sse-subscriptions.ts';
 import { cancelledNotification, refusalOf, setLevelRequest } from './small-messages.ts';
+import { type Opening, type SubscriptionChange, Subscriptions } from './subscriptions.ts';
 
 /** `leave`: other replicas go on with it. */
 export type Parting = 'end' | 'leave';
@@ -25,9 +25,11 @@ export interface BackendCall {
   readonly silenceMs: number;
   /** `silenceMs` is all the time there is, whatever the backend says meanwhile. */
   readonly isDeadline?: true;
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Hears and answers what the backend says before its answer. */
   readonly client?: HeardBy;
+  /** What it begins or ends for its session. */
+  readonly subscription?: SubscriptionChange;
   /** The exchange with the caller's proof around it. */
   readonly fetch: Fetch;
 }
@@ -42,7 +44,7 @@ export class BackendSession {
   readonly #onClosed: () => void;
   readonly #posts: SessionPosts;
   readonly #channel: SseChannel | undefined;
-  readonly #subscriptions: SseSubscriptions | undefined;
+  #subscriptions: Subscriptions | undefined;
   #open: OpenSession | undefined;
   #opening: Promise<OpenSession> | undefined;
   #fetch: Fetch | undefined;
@@ -57,10 +59,8 @@ export class BackendSession {
     this.#clock = clock;
     this.#onClosed = onClosed;
     this.#posts = new SessionPosts({ backend: settings.backend, clock, over: this.#over });
-    if (settings.transport !== 'sse') return;
-    this.#channel = new SseChannel({ ...settings, clock, onLost: () => this.#lost() });
-    const reopen = async (how: Opening): Promise<OpenSession> => this.#open ?? this.#openFor(how);
-    this.#subscriptions = new SseSubscriptions({ ...settings, clock, reopen, tell: (request) => this.tell(request) });
+    if (settings.transport === 'sse')
+      this.#channel = new SseChannel({ ...settings, clock, onLost: () => this.#lost() });
   }
 
   readonly #over = (fetch: Fetch): Fetch => this.#channel?.over(fetch) ?? fetch;
@@ -107,6 +107,8 @@ export class BackendSession {
     this.#stream?.close();
     this.#subscriptions?.stop();
     await this.#idle.promise;
+    // What is being opened, nobody waits for any more; the backend would keep it.
+    await this.#opening?.catch(() => {});
     const open = this.#open;
     this.#open = undefined;
     if (this.#channel) return this.#channel.close();
@@ -179,12 +181,33 @@ export class BackendSession {
     this.#subscriptions?.lost();
   }
 
+  #noteSubscription(change: SubscriptionChange, how: Opening): void {
+    this.#subscriptions ??= new Subscriptions({
+      ...this.#settings,
+      clock: this.#clock,
+      tell: (request) => this.tell(request),
+      reopen: async (again) => (this.#open || this.#parting ? undefined : this.#openFor(again)),
+    });
+    this.#subscriptions.note(change, how);
+  }
+
+  /** A backend without a stream of that kind may say the same: only one that does not know the session is worth a new one. */
+  async #doubtSession(open: OpenSession, fetch: Fetch): Promise<void> {
+    if (!this.#subscriptions || this.#subscriptions.isEmpty) return;
+    if (!(await this.#posts.isUnknown(open, fetch)) || this.#open !== open) return;
+    this.#lost();
+    await this.#forget(open).catch(() => {});
+  }
+
   /** Of replicas that open a session at once, all go on with the first one's. */
   async #share(open: OpenSession, fetch: Fetch): Promise<OpenSession> {
     const { backend, memory, url } = this.#settings;
     if (!memory || !open.hasId) return open;
     const opened = keptOf(url, open);
-    const saved = await memory.save(backend, opened);
+    const saved = await memory.save(backend, opened).catch((error: unknown) => {
+      void this.#posts.end(open, fetch);
+      throw error;
+    });
     if (!saved) return open;
     if (saved.sessionId === opened.sessionId) return { ...open, saved };
     void this.#posts.end(open, fetch);
@@ -223,8 +246,10 @@ export class BackendSession {
       request: { method: 'GET', path: open.path, headers: streamHeaders(open), body: undefined },
       fetch: this.#over(fetch),
       ...(this.#channel && { attention: this.#channel }),
+      onListChanged,
       // Each session has a stream; that one of them is lost says nothing about the lists.
-      onListChanged: this.#channel && !hearsOfLists ? () => {} : onListChanged,
+      onGap: hearsOfLists ? onListChanged : () => {},
+      onUnknown: () => void this.#doubtSession(open, fetch),
       client: client ?? nobody,
       reply: (response) => this.#posts.tell(open, fetch, response),
     });
@@ -245,7 +270,7 @@ export class BackendSession {
     const reply = (response: Buffer): Promise<void> => this.#posts.tell(open, call.fetch, response);
     const { backend } = this.#settings;
     const stream = new CallStream({ backend, id: call.id, attention, client: call.client ?? nobody, reply });
-    this.#subscriptions?.note(call);
+    if (call.subscription) this.#noteSubscription(call.subscription, call);
     const response = this.#over(call.fetch)({
       method: 'POST',
       path: open.path,

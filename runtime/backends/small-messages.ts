@@ -20,9 +20,13 @@ export const emptyResponse = (id: Buffer): Buffer =>
 export const resourceUpdated = (uri: string): Buffer =>
   Buffer.from(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":${JSON.stringify(uri)}}}`);
 
-/** `resources/subscribe` whose answer is of no interest; `uri` is JSON text. */
-export const subscribeRequest = (uri: string): Buffer =>
-  Buffer.from(`{"jsonrpc":"2.0","id":"vmcp-subscribe","method":"resources/subscribe","params":{"uri":${uri}}}`);
+/** `resources/subscribe`; `uri` and `id` are JSON text. */
+export const subscribeRequest = (uri: string, id: Buffer): Buffer => aboutResource('resources/subscribe', uri, id);
+
+export const unsubscribeRequest = (uri: string, id: Buffer): Buffer => aboutResource('resources/unsubscribe', uri, id);
+
+const aboutResource = (method: string, uri: string, id: Buffer): Buffer =>
+  Buffer.from(`{"jsonrpc":"2.0","id":${id.toString()},"method":"${method}","params":{"uri":${uri}}}`);
 
 /** `logging/setLevel`; its answer is of no interest. */
 export const setLevelRequest = (level: string): Buffer =>
@@ -83,6 +87,6 @@ export const isWantedLog = (
   wanted: string | undefined,
 ): boolean => {
   if (wanted === undefined || method !== 'notifications/message' || !params) return true;
-  const { level } = JSON.parse(bytes.toString('utf8', params.start, params.end)) as { level?: unknown };
+  const level = (JSON.parse(bytes.toString('utf8', params.start, params.end)) as { level?: unknown } | null)?.level;
   return typeof level !== 'string' || isSevereEnough(level, wanted);
 };

@@ -5,6 +5,7 @@ import { memberAt, replacedMember, withMembers, withoutMembers } from '../json-m
 import { LIST_CHANGED, type ListKind } from '../listed.ts';
 import { RESERVED_PREFIX } from '../revisions.ts';
 import { TASK_TOLD } from '../tasks-extension.ts';
+import type { ResourceListener, Watching } from '../watch-resources.ts';
 import type { TaskListener, WatchTasks } from '../watch-tasks.ts';
 import { demandTasks } from './client-capabilities.ts';
 import { paramsOf, type Envelope } from './envelope.ts';
@@ -13,8 +14,8 @@ import { PendingStream } from './pending-stream.ts';
 export interface ListenersDeps {
   /** Streams that may be open at one time. */
   readonly limit: number;
-  /** Hears of updates of a resource until the returned function is called; undefined when nobody owns it. */
-  readonly watchResource: (uri: string, caller: Caller, onUpdated: () => void) => Promise<(() => void) | undefined>;
+  /** Undefined when nobody owns the resource. */
+  readonly watchResource: (uri: string, caller: Caller, listener: ResourceListener) => Promise<Watching | undefined>;
   readonly watchTasks: WatchTasks;
 }
 
@@ -106,16 +107,18 @@ export class Listeners {
     return { ...wanted, ...(resources && { resourceSubscriptions: resources }), ...(tasks && { taskIds: tasks }) };
   }
 
-  async #watchResources(uris: readonly string[], { caller }: Client, { tell, signal }: Telling) {
-    const watched: string[] = [];
-    for (const uri of uris) {
-      const stop = await this.#deps.watchResource(uri, caller, () => tell('notifications/resources/updated', { uri }));
-      if (!stop) continue;
-      if (signal.aborted) stop();
-      else signal.addEventListener('abort', stop);
-      watched.push(uri);
-    }
-    return watched;
+  async #watchResources(uris: readonly string[], { caller }: Client, { pending, tell, signal }: Telling) {
+    const heard = uris.map(async (uri) => {
+      const watching = await this.#deps.watchResource(uri, caller, {
+        onUpdated: () => tell('notifications/resources/updated', { uri }),
+        // It listens anew, to whatever has taken the backend's place.
+        onEnd: () => pending.end(),
+      });
+      if (signal.aborted) watching?.stop();
+      else if (watching) signal.addEventListener('abort', watching.stop);
+      return (await watching?.isHeard) ? [uri] : [];
+    });
+    return (await Promise.all(heard)).flat();
   }
 
   #watchTasks(ids: readonly string[], client: Client, { pending, tag, signal }: Telling) {

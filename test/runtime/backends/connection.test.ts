@@ -6,6 +6,7 @@ import { ByteBudget } from '../../../runtime/byte-budget.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import type { BackendRequest } from '../../../runtime/outgoing/index.ts';
 import { answerStatus, type Behaviour, type FixtureBackend, hang, startBackend } from '../../fixtures/backend.ts';
+import { until } from '../../cluster/until.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
 const LIMITS = {
@@ -145,4 +146,29 @@ test('calls that hang leave the control lane free', async () => {
   await backend.received(() => backend.requests.length === LIMITS.connections);
   const { status } = await connection.fetch(request({ method: 'DELETE', body: undefined, lane: 'control' }));
   assert.equal(status, 204);
+});
+
+describe('streams that stay open', () => {
+  test('have sockets of their own; one too many fails at once, until one has ended', async () => {
+    backend.set({ on: () => begins('text/event-stream', ':\n\n') });
+    const aborts: ((reason: Error) => void)[] = [];
+    const attention = {
+      heard: () => {},
+      pause: () => () => {},
+      onAbandoned: (abort: (reason: Error) => void) => void aborts.push(abort),
+    };
+    const stream = () => connection.fetch(request({ lane: 'stream', attention }));
+    const open = Array.from({ length: LIMITS.streamConnections }, () => stream().catch(() => 'over'));
+    await until('all streams', async () => (backend.requests.length === open.length ? true : undefined));
+    const refused = (error: unknown): boolean => error instanceof VmcpError && error.code === 'backend_unavailable';
+    await assert.rejects(stream(), refused);
+    backend.set({ isStateless: true });
+    assert.equal((await connection.fetch(request({ onMessage: () => 'answer' }))).status, 200);
+    aborts[0]?.(new Error('no longer wanted'));
+    assert.equal(await open[0], 'over');
+    backend.set({ on: () => answerStatus(405) });
+    await until('a free socket', async () => (await stream().catch(() => undefined))?.status);
+    for (const abort of aborts) abort(new Error('no longer wanted'));
+    await Promise.all(open);
+  });
 });

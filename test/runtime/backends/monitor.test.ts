@@ -19,6 +19,7 @@ import { covers } from '../../requirements.ts';
 const LIMITS = {
   connections: 4,
   controlConnections: 2,
+  watches: 1,
   streamConnections: 8,
   maxResponseBytes: 1_000_000,
   uncountedBytes: 1_000,

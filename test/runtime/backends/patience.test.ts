@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { describe, test } from 'node:test';
 import { patiently } from '../../../runtime/backends/patience.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
@@ -54,4 +55,13 @@ describe('a call that is heard of', () => {
       assert.deepEqual(clock.pending(), []);
     });
   }
+});
+
+test('a wait that is over leaves nothing at the signal of its caller', async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const common = { backend: 'a', silenceMs: MINUTE, signal };
+  await patiently(frozenClock(), { ...common, work: () => Promise.resolve(1) });
+  await patiently(frozenClock(), { ...common, work: () => Promise.reject(new Error('no')) }).catch(() => {});
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
 });

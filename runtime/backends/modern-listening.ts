@@ -1,4 +1,3 @@
-import type { SessionClient } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import { nobody } from './call-stream.ts';
@@ -6,7 +5,6 @@ import { MODERN_HEADERS } from './modern-link.ts';
 import { ownMeta } from './request-edits.ts';
 import { readServerMessage } from './server-message.ts';
 import { ServerStream } from './server-stream.ts';
-import type { BackendSession } from './session.ts';
 
 export interface ModernListening {
   readonly backend: string;
@@ -38,38 +36,10 @@ export const listenToModern = (listening: ModernListening): (() => void) => {
     client: { ...nobody, ...(notify && { notify }) },
     reply: () => Promise.resolve(),
     onListChanged: onListChanged ?? (() => {}),
+    onGap: onListChanged ?? (() => {}),
   });
   stream.start();
   return () => stream.close();
-};
-
-/** The one who a session with a backend of an earlier revision is for, when it is there to hear of one resource. */
-export const watcher = (uri: string, onUpdated: () => void): SessionClient => ({
-  capabilities: Buffer.from('{}'),
-  logLevel: undefined,
-  isListening: true,
-  notify: (notification) => {
-    if (updatedUri(notification) === uri) onUpdated();
-  },
-  ask: nobody.ask,
-});
-
-/** Subscribes over a session of its own, which the watcher listens on. */
-export const subscribe = (
-  session: BackendSession,
-  { uri, fetch, silenceMs }: { readonly uri: string; readonly fetch: Fetch; readonly silenceMs: number },
-): (() => void) => {
-  const closed = new AbortController();
-  const id = Buffer.from('"vmcp-subscribe"');
-  const bytes = Buffer.from(
-    `{"jsonrpc":"2.0","id":${id.toString()},"method":"resources/subscribe","params":{"uri":${JSON.stringify(uri)}}}`,
-  );
-  // A backend that does not take it has nothing to tell; that it does not answer, its status shows.
-  session.request({ bytes, id, silenceMs, isDeadline: true, signal: closed.signal, fetch }).catch(() => {});
-  return () => {
-    closed.abort();
-    void session.close();
-  };
 };
 
 /** Of `notifications/resources/updated`. */
@@ -77,5 +47,7 @@ export const updatedUri = (notification: Buffer): unknown => {
   const message = readServerMessage(notification);
   if (message?.kind !== 'notification' || message.method !== 'notifications/resources/updated') return undefined;
   const { params } = message;
-  return params && (JSON.parse(notification.toString('utf8', params.start, params.end)) as { uri?: unknown }).uri;
+  return (
+    params && (JSON.parse(notification.toString('utf8', params.start, params.end)) as { uri?: unknown } | null)?.uri
+  );
 };

@@ -1,0 +1,42 @@
+import type { ByteBudget } from '../byte-budget.ts';
+import type { Clock } from '../clock.ts';
+import type { StrategyConfig } from '../config/index.ts';
+import type { ConnectionLimits } from './connection.ts';
+import type { HealthSettings } from './health.ts';
+import type { Transport } from './session-settings.ts';
+
+/** A backend that differs in any of these is another backend. */
+export interface BackendSettings {
+  readonly name: string;
+  readonly url: string;
+  readonly transport: Transport;
+  /** How it is told who is calling. */
+  readonly strategy: StrategyConfig;
+  /** File with the authorities that may have signed its certificate; absent: those of the system. */
+  readonly caBundlePath?: string | undefined;
+}
+
+/** What may change while a backend keeps its connections. */
+export interface BackendTuning {
+  /** Longest silence of a call. */
+  readonly silenceMs: number;
+  readonly health: HealthSettings;
+}
+
+export interface BackendLimits extends ConnectionLimits {
+  /** Resources that are watched at one time, each counted once for each caller. */
+  readonly watches: number;
+}
+
+export interface BackendDeps {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly clientInfo: { readonly name: string; readonly version: string };
+  readonly limits: BackendLimits;
+  readonly answers: ByteBudget;
+  /** Shared by the lists of all backends. */
+  readonly lists: ByteBudget;
+  /** Called after the backend's list or status has changed. */
+  readonly onChange: () => void;
+  readonly readFile: (path: string) => Promise<string>;
+}

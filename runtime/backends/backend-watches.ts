@@ -1,0 +1,58 @@
+import type { Caller, SessionClient } from '../call.ts';
+import type { Fetch } from '../outgoing/index.ts';
+import type { ResourceListener, Watching } from '../watch-resources.ts';
+import type { ModernListening } from './modern-listening.ts';
+import { updatedUri } from './modern-listening.ts';
+import { ResourceWatches } from './resource-watches.ts';
+import type { BackendSession } from './session.ts';
+import { WatchSessions } from './watch-sessions.ts';
+
+export interface BackendWatchesDeps {
+  readonly backend: string;
+  /** Resources that are watched at one time, each counted once for each caller. */
+  readonly limit: number;
+  /** Longest silence of a call. */
+  readonly silenceMs: () => number;
+  readonly isModern: () => boolean;
+  /** A session that nothing has been sent on yet. */
+  readonly openSession: (client: SessionClient) => BackendSession;
+  readonly fetchFor: (caller: Caller) => Fetch;
+  /** Returns how to stop. */
+  readonly listen: (caller: Caller, what: Pick<ModernListening, 'filter' | 'notify'>) => () => void;
+}
+
+/** For a backend to take a subscription: whoever begins to listen waits for it. */
+const WATCH_MS = 5_000;
+
+/** What clients watch at one backend, whatever its revision. */
+export class BackendWatches {
+  readonly #deps: BackendWatchesDeps;
+  readonly #resources: ResourceWatches;
+  readonly #sessions: WatchSessions;
+
+  constructor(deps: BackendWatchesDeps) {
+    this.#deps = deps;
+    this.#sessions = new WatchSessions({ ...deps, timeoutMs: () => Math.min(WATCH_MS, deps.silenceMs()) });
+    this.#resources = new ResourceWatches({ limit: deps.limit, begin: this.#begin });
+  }
+
+  watch(uri: string, caller: Caller, listener: ResourceListener): Watching {
+    return this.#resources.watch(uri, caller, listener);
+  }
+
+  /** The backend is no longer served. */
+  end(): void {
+    this.#sessions.end();
+    this.#resources.endAll();
+  }
+
+  readonly #begin = async (uri: string, caller: Caller, onUpdated: () => void): Promise<() => void> => {
+    if (!this.#deps.isModern()) return this.#sessions.subscribe(uri, caller, onUpdated);
+    return this.#deps.listen(caller, {
+      filter: JSON.stringify({ resourceSubscriptions: [uri] }),
+      notify: (notification) => {
+        if (updatedUri(notification) === uri) onUpdated();
+      },
+    });
+  };
+}

@@ -1,0 +1,75 @@
+import { callerKey, type Caller } from '../call.ts';
+import type { Watching, ResourceListener } from '../watch-resources.ts';
+
+export interface ResourceWatchesDeps {
+  /** Resources that are watched at one time, each counted once for each caller. */
+  readonly limit: number;
+  /** Begins to hear of updates for a caller. Rejects when the backend does not take it; resolves to how to stop. */
+  readonly begin: (uri: string, caller: Caller, onUpdated: () => void) => Promise<() => void>;
+}
+
+interface Watch {
+  readonly listeners: Set<ResourceListener>;
+  readonly begun: Promise<() => void>;
+}
+
+/** The resources of one backend that somebody wants to hear of: watched once for each caller, however many listen. */
+export class ResourceWatches {
+  readonly #deps: ResourceWatchesDeps;
+  readonly #watches = new Map<string, Watch>();
+  #isOver = false;
+
+  constructor(deps: ResourceWatchesDeps) {
+    this.#deps = deps;
+  }
+
+  watch(uri: string, caller: Caller, listener: ResourceListener): Watching {
+    const key = JSON.stringify([callerKey(caller), uri]);
+    const watch = this.#watches.get(key) ?? this.#begin(key, { uri, caller });
+    if (!watch) return { isHeard: Promise.resolve(false), stop: () => {} };
+    watch.listeners.add(listener);
+    const stop = (): void => {
+      if (watch.listeners.delete(listener) && watch.listeners.size === 0) this.#end(key, watch);
+    };
+    return {
+      isHeard: watch.begun.then(
+        () => true,
+        () => false,
+      ),
+      stop,
+    };
+  }
+
+  /** The backend is no longer served. */
+  endAll(): void {
+    this.#isOver = true;
+    for (const [key, watch] of this.#watches) {
+      this.#end(key, watch);
+      for (const { onEnd } of watch.listeners) onEnd();
+    }
+  }
+
+  #begin(key: string, { uri, caller }: { readonly uri: string; readonly caller: Caller }): Watch | undefined {
+    if (this.#isOver || this.#watches.size >= this.#deps.limit) return undefined;
+    const listeners = new Set<ResourceListener>();
+    const begun = this.#deps.begin(uri, caller, () => {
+      for (const { onUpdated } of listeners) onUpdated();
+    });
+    const watch = { listeners, begun };
+    this.#watches.set(key, watch);
+    begun.catch(() => this.#forget(key, watch));
+    return watch;
+  }
+
+  #end(key: string, watch: Watch): void {
+    this.#forget(key, watch);
+    watch.begun.then(
+      (stop) => stop(),
+      () => {},
+    );
+  }
+
+  #forget(key: string, watch: Watch): void {
+    if (this.#watches.get(key) === watch) this.#watches.delete(key);
+  }
+}
