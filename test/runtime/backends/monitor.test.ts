@@ -98,6 +98,15 @@ describe('the list of a backend', () => {
     assert.equal(backend.state.status, 'ready');
   });
 
+  test('gives its room back when the backend is no longer served', async () => {
+    const lists = new ByteBudget(10_000_000);
+    open({}, lists);
+    await backend.firstListed;
+    assert.ok(lists.taken > 0);
+    await backend.retire();
+    assert.equal(lists.taken, 0);
+  });
+
   test('of a server without tools is empty', async () => {
     const result = '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}';
     fixture.set({
