@@ -4,6 +4,7 @@ export type { KindDefinition, PrinterColumn } from './kind.ts';
 export type { ResourceProblem } from './problem.ts';
 export type { Reference } from './refs.ts';
 export {
+  contractProblems,
   crdManifests,
   parseResource,
   type ParsedResource,

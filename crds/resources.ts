@@ -1,4 +1,4 @@
-import { unsupportedIn } from '../runtime/config/index.ts';
+import { findingsIn, unsupportedIn } from '../runtime/config/index.ts';
 import { API_VERSION, crdOf, objectSchema } from './crd.ts';
 import type { Fields } from './defaults.ts';
 import { isObject, ownOf, withDefaults } from './defaults.ts';
@@ -79,6 +79,20 @@ export function unsupported(kind: string, object: Fields): readonly ResourceProb
   if (definition === undefined) return [];
   return unsupportedIn(definition.spec, object['spec']).map(({ path, reason, remedy }) => ({
     path: pathText(['spec', ...path]),
+    reason,
+    remedy,
+  }));
+}
+
+/**
+ * What the contract refuses in a spec. Of an object that the API server took only what neither OpenAPI nor CEL can say is left:
+ * workflow graphs, addresses that no parser takes.
+ */
+export function contractProblems(kind: string, object: Fields): readonly ResourceProblem[] {
+  const definition = ownOf<KindDefinition>(kinds, kind);
+  if (definition === undefined || (definition.specIsOptional && object['spec'] === undefined)) return [];
+  return findingsIn(definition.spec, object['spec']).map(({ path, reason, remedy }) => ({
+    path: pathText(['spec', ...path.map((step) => (typeof step === 'symbol' ? String(step) : step))]),
     reason,
     remedy,
   }));

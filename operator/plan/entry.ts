@@ -1,9 +1,9 @@
 import type { KubeObject } from '../object.ts';
 import { warningsOf, fact } from './conditions.ts';
 import type { Contract } from './contract.ts';
-import { urlProblem } from './entry-url.ts';
+import { violationText, violationsOf } from '../validate/index.ts';
 import type { Plan, PlannedCondition } from './plan.ts';
-import { type ResolvedReference, missingReferences, referenceConditions } from './references.ts';
+import { type ResolvedReference, lookUpIn, missingReferences, referenceConditions } from './references.ts';
 
 /** An MCPServerEntry and what it refers to. */
 export interface EntryBundle {
@@ -12,8 +12,9 @@ export interface EntryBundle {
 }
 
 /** An entry has no children: it is checked here and served by whoever serves its group. */
-export const planEntry = ({ entry, references }: EntryBundle, contract: Contract): Plan => {
-  const isValid = valid(entry, contract);
+export const planEntry = (bundle: EntryBundle, contract: Contract): Plan => {
+  const { entry, references } = bundle;
+  const isValid = valid(bundle, contract);
   const conditions = [isValid, ...referenceConditions(references)];
   const isComplete = missingReferences(references).length === 0;
   return {
@@ -26,13 +27,14 @@ export const planEntry = ({ entry, references }: EntryBundle, contract: Contract
   };
 };
 
-const valid = (entry: KubeObject, contract: Contract): PlannedCondition => {
+const valid = ({ entry, references }: EntryBundle, contract: Contract): PlannedCondition => {
   const unsupported = contract.unsupportedFields('MCPServerEntry', entry['spec']);
   if (unsupported.length > 0) {
     return fact('Valid', false, 'NotSupportedYet', unsupported.map(({ message }) => message).join('; '));
   }
-  const wrong = urlProblem((entry['spec'] as { readonly remoteUrl: string }).remoteUrl);
-  return wrong === undefined
+  const wrong = violationsOf(entry, lookUpIn(references));
+  const [first] = wrong;
+  return first === undefined
     ? fact('Valid', true, 'Valid', 'the entry can be served')
-    : fact('Valid', false, 'InvalidUrl', `spec.remoteUrl: ${wrong}`);
+    : fact('Valid', false, first.word, wrong.map(violationText).join('; '));
 };

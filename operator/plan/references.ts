@@ -1,5 +1,6 @@
 import { type Reference, references, referredKinds } from '../../crds/index.ts';
 import type { KubeObject } from '../object.ts';
+import type { LookUp } from '../validate/index.ts';
 import { fact } from './conditions.ts';
 import type { PlannedCondition } from './plan.ts';
 
@@ -50,3 +51,9 @@ export const missingReferences = (resolved: readonly ResolvedReference[]): reado
 const names = (resolved: readonly ResolvedReference[]): readonly string[] => [
   ...new Set(resolved.map(({ kind, name }) => `${kind} ${name}`)),
 ];
+
+/** What the object refers to, for rules that need to see it. */
+export const lookUpIn =
+  (resolved: readonly ResolvedReference[]): LookUp =>
+  (kind, name) =>
+    resolved.find((each) => each.kind === kind && each.name === name)?.target;

@@ -8,6 +8,7 @@ export {
 export { auditSchema } from './audit.ts';
 export { embeddedAuthServerSchema } from './auth-server.ts';
 export { backendSchema, backendsSchema } from './backends.ts';
+export { findingsIn } from './check-value.ts';
 export { compositeToolRefSchema, compositeToolSchema, compositeToolsSchema } from './composite-tools.ts';
 export { backendsFileSchema, configSchema, fileSchema, FORMAT_VERSION } from './config.ts';
 export { duration, type DurationOptions, durationOr, formatDuration, parseDuration } from './durations.ts';

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../object.ts';
 import type { Contract, Refusal } from '../contract.ts';
-import { urlProblem } from '../entry-url.ts';
+import { urlProblem } from '../../validate/backend-url.ts';
 import type { Settings } from '../settings.ts';
 import { type BackendConfigEntry, type ServerSpec, sourceOf } from './spec.ts';
 
@@ -31,16 +31,12 @@ export const staticBackends = (spec: ServerSpec, settings: Settings): readonly P
     return urlProblem(entry.url) === undefined ? { name: entry.name, url: entry.url, entry } : { name: entry.name };
   });
 
-/**
- * What is wrong with the URLs of `config.backends`. The whole spec is refused for it, also while the list is not served: an
- * accepted spec is kept in a ConfigMap, where credentials must not go.
- */
-export const staticRefusals = (spec: ServerSpec, settings: Settings): readonly Refusal[] =>
-  (spec.config?.backends ?? []).flatMap((backend, index) => {
-    const wrong = urlProblem(located(backend, settings).url);
-    const path = `spec.config.backends[${index}].url`;
-    return wrong === undefined ? [] : [{ reason: 'Invalid', message: `${path} (${backend.name}): ${wrong}` }];
-  });
+/** The spec with the backends of its list where they really run. */
+export const withLocatedBackends = (spec: ServerSpec, settings: Settings): ServerSpec => {
+  const { config } = spec;
+  if (settings.local === undefined || config?.backends === undefined) return spec;
+  return { ...spec, config: { ...config, backends: config.backends.map((each) => located(each, settings)) } };
+};
 
 /** spec: config.backends[].metadata; the key `group` is set by the service, whatever was given. */
 const inGroup = (backend: BackendConfigEntry, { groupRef }: ServerSpec): BackendConfigEntry => ({

@@ -1,13 +1,15 @@
+import type { KubeObject } from '../../object.ts';
+import { violationText, violationsOf } from '../../validate/index.ts';
 import { type CheckedFiles, type Contract, type Refusal, foundIn } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
-import { type ResolvedReference, missingReferences } from '../references.ts';
+import { type ResolvedReference, lookUpIn, missingReferences } from '../references.ts';
 import type { Settings } from '../settings.ts';
 import {
   type PlannedBackend,
   discoveredBackends,
   hasStaticBackends,
   staticBackends,
-  staticRefusals,
+  withLocatedBackends,
 } from './backends.ts';
 import type { GroupView, ServerBundle } from './bundle.ts';
 import { filesInput } from './config.ts';
@@ -43,10 +45,16 @@ export const render = (bundle: ServerBundle, input: SpecInput, { settings, contr
   const { server, children } = bundle;
   const rendered = contract.filesOf(filesInput({ ...input, server, settings, backends, service: children.service }));
   // Fields first: they say what the user wrote, the files only what became of it.
-  const written = [...contract.unsupportedFields('VirtualMCPServer', spec), ...staticRefusals(spec, settings)];
+  const written = [...contract.unsupportedFields('VirtualMCPServer', spec), ...violations(server, input, settings)];
   const refusals: readonly Refusal[] = written.length > 0 ? written : rendered.refusals;
   return { ...rendered, spec, group, backends, missing: missingReferences(references), refusals };
 };
+
+const violations = (server: KubeObject, { spec, references }: SpecInput, settings: Settings): readonly Refusal[] =>
+  violationsOf({ ...server, spec: withLocatedBackends(spec, settings) }, lookUpIn(references)).map((each) => ({
+    reason: 'Invalid',
+    message: violationText(each),
+  }));
 
 const backendsOf = (
   { spec, files }: SpecInput,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { urlProblem } from '../../../operator/plan/entry-url.ts';
+import { urlProblem } from '../../../operator/validate/backend-url.ts';
 
 const fine = [
   'http://everything:3001/mcp',

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { isForbiddenAddress } from '../../runtime/addresses.ts';
+import { type Validator, type Violation, violation } from './validator.ts';
 
 /**
  * What is wrong with the URL of a backend, with the remedy; undefined when it may be contacted. Only what the text alone
@@ -28,4 +29,38 @@ const METADATA_NAMES: ReadonlySet<string> = new Set(['metadata', 'metadata.googl
 const isForbidden = (hostname: string): boolean => {
   const host = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
   return isIP(host) === 0 ? METADATA_NAMES.has(host) : isForbiddenAddress(host);
+};
+
+/** spec: MCPServerEntry.remoteUrl */
+export const entryUrl: Validator = {
+  kinds: ['MCPServerEntry'],
+  validate: ({ spec }) => {
+    const { remoteUrl } = spec as { readonly remoteUrl: string };
+    return urlViolations('spec.remoteUrl', remoteUrl).map((each) => ({ ...each, word: 'InvalidUrl' as const }));
+  },
+};
+
+/**
+ * spec: config.backends[].url. Also while the list is not served: an accepted spec is kept in a ConfigMap, where credentials
+ * must not go.
+ */
+export const backendUrls: Validator = {
+  kinds: ['VirtualMCPServer'],
+  validate: ({ spec }) => {
+    const { config } = spec as { readonly config?: { readonly backends?: readonly Backend[] } };
+    return (config?.backends ?? []).flatMap(({ url }, index) =>
+      urlViolations(`spec.config.backends[${index}].url`, url),
+    );
+  },
+};
+
+interface Backend {
+  readonly url: string;
+}
+
+/** A URL that is no text at all is told by the schema. */
+const urlViolations = (path: string, url: unknown): readonly Violation[] => {
+  const wrong = typeof url === 'string' ? urlProblem(url) : undefined;
+  const [reason = '', remedy = ''] = wrong?.split('; ') ?? [];
+  return wrong === undefined ? [] : [violation(path, reason, remedy)];
 };

@@ -1,0 +1,24 @@
+import type { KubeObject } from '../object.ts';
+import { backendUrls, entryUrl } from './backend-url.ts';
+import { contract } from './contract.ts';
+import type { LookUp, Validator, Violation } from './validator.ts';
+
+export { type LookUp, type Validator, type Violation, violationText } from './validator.ts';
+
+/**
+ * Every rule beyond OpenAPI and CEL, once: admission refuses what breaks one, and conditions tell of it where admission is
+ * off. A feature adds its rules with a line here.
+ */
+export const validators: readonly Validator[] = [entryUrl, backendUrls, contract];
+
+/** Everything that is wrong with an object, in the order of the list; of several violations in one place the first. */
+export const violationsOf = (
+  object: KubeObject,
+  lookUp: LookUp,
+  list: readonly Validator[] = validators,
+): readonly Violation[] => {
+  const found = list
+    .filter(({ kinds }) => kinds === undefined || kinds.includes(object.kind))
+    .flatMap(({ validate }) => validate(object, lookUp));
+  return found.filter(({ path }, index) => found.findIndex((each) => each.path === path) === index);
+};
