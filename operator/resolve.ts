@@ -1,5 +1,5 @@
 import { type KubeObject, type ObjectKey, keyOf } from './object.ts';
-import { type ResolvedReference, lookedUpReferences } from './plan/references.ts';
+import { type ResolvedReference, lookedUpReferences, resolved, sourceKind } from './plan/references.ts';
 import { acceptedIn } from './plan/server/accepted.ts';
 import type { GroupView, ServerBundle, ServerChildren } from './plan/server/bundle.ts';
 import { childName } from './plan/server/names.ts';
@@ -21,13 +21,25 @@ export const resolveServer = (source: Source, key: ObjectKey): ServerBundle | un
   const groups = new Map(names.map((name) => [name, resolveGroup(source, { ...key, kind: 'MCPGroup', name })]));
   const references = resolveReferences(source, server);
   const reports = source.reports?.(key) ?? new Map();
-  return Object.freeze({ server, references, groups, accepted, children, reports });
+  const memberAuth = authOf([...groups.values()], source, key.namespace);
+  return Object.freeze({ server, references, groups, memberAuth, accepted, children, reports });
 };
+
+const authOf = (groups: readonly GroupView[], source: Source, namespace: string): readonly ResolvedReference[] => {
+  const [kind, path] = ['MCPExternalAuthConfig', 'spec.externalAuthConfigRef'];
+  const names = groups.flatMap(({ members }) => members).flatMap((member) => authConfigNameOf(member) ?? []);
+  return [...new Set(names)].map((name) => resolved({ kind, path, name }, source.get(kind, namespace, name)));
+};
+
+const authConfigNameOf = ({ spec }: KubeObject): string | undefined =>
+  (spec as { readonly externalAuthConfigRef?: { readonly name: string } }).externalAuthConfigRef?.name;
 
 /** What the object refers to, as it is now. References never leave the namespace (spec: conventions). */
 export const resolveReferences = (source: Source, object: KubeObject): readonly ResolvedReference[] => {
   const { namespace } = keyOf(object);
-  return lookedUpReferences(object).map((each) => ({ ...each, target: source.get(each.kind, namespace, each.name) }));
+  return lookedUpReferences(object).map((each) =>
+    resolved(each, source.get(sourceKind(each.kind), namespace, each.name)),
+  );
 };
 
 export const resolveGroup = (source: Source, key: ObjectKey): GroupView => ({

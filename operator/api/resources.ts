@@ -12,6 +12,8 @@ export type ResourceTable = ReadonlyMap<string, Resource>;
 
 const builtIn: readonly Resource[] = [
   { kind: 'ConfigMap', apiVersion: 'v1', plural: 'configmaps' },
+  // Those of others: a kind of its own, since of its own ones the operator keeps the whole and of these the metadata.
+  { kind: 'AnyConfigMap', apiVersion: 'v1', plural: 'configmaps' },
   { kind: 'Pod', apiVersion: 'v1', plural: 'pods' },
   { kind: 'Secret', apiVersion: 'v1', plural: 'secrets' },
   { kind: 'Service', apiVersion: 'v1', plural: 'services' },

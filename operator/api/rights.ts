@@ -10,20 +10,28 @@ export interface PolicyRule {
 /** Applying a child that does not exist yet takes `patch` and `create`; a look before the first apply takes `get`. */
 const forChildren = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
 
-/** What the operator does in every namespace it watches, and nothing else; `plurals` are the kinds it reads, `reconciled` those it reports on. */
-export const watchedRights = (
-  group: string,
-  kinds: { readonly read: readonly string[]; readonly reconciled: readonly string[] },
-): readonly PolicyRule[] => [
+/** Plurals of the kinds that an operator has to do with. */
+export interface UsedKinds {
+  readonly read: readonly string[];
+  /** Whose status it writes. */
+  readonly reconciled: readonly string[];
+  /** Whose children it makes. */
+  readonly owning: readonly string[];
+}
+
+/** What the operator does in every namespace it watches, and nothing else. */
+export const watchedRights = (group: string, kinds: UsedKinds): readonly PolicyRule[] => [
   { apiGroups: [group], resources: kinds.read, verbs: ['list', 'watch'] },
   { apiGroups: [group], resources: kinds.reconciled.map((plural) => `${plural}/status`), verbs: ['patch'] },
   // `blockOwnerDeletion` needs it where OwnerReferencesPermissionEnforcement is on (OpenShift).
-  { apiGroups: [group], resources: kinds.reconciled.map((plural) => `${plural}/finalizers`), verbs: ['update'] },
+  { apiGroups: [group], resources: kinds.owning.map((plural) => `${plural}/finalizers`), verbs: ['update'] },
   { apiGroups: [''], resources: ['configmaps', 'serviceaccounts', 'services'], verbs: forChildren },
   { apiGroups: ['apps'], resources: ['deployments'], verbs: forChildren },
   { apiGroups: ['apps'], resources: ['replicasets'], verbs: ['list', 'watch'] },
   // `patch` marks pods whose mounted config changed.
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'patch'] },
+  // Metadata alone is asked for; RBAC has no word for that difference.
+  { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
 ];
 

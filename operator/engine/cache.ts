@@ -30,8 +30,8 @@ export interface CacheOptions {
 /** Of these kinds only what the operator's own label marks is watched: a cluster is full of others. */
 const onlyOurs = new Set(['ConfigMap', 'Deployment', 'Pod', 'ReplicaSet', 'Service', 'ServiceAccount', 'StatefulSet']);
 
-/** The values of Secrets are never read. */
-const onlyMetadata = new Set(['Secret']);
+/** The values of Secrets are never read; of the ConfigMaps of others it counts that they are there. */
+const onlyMetadata = new Set(['AnyConfigMap', 'Secret']);
 
 export const clusterCache = (
   options: CacheOptions,
@@ -65,10 +65,13 @@ export const clusterCache = (
   };
 };
 
+const ours = 'app.kubernetes.io/managed-by';
+
 const selectionsOf = (kind: string, namespaces: readonly string[]): readonly Selection[] =>
   (namespaces.length === 0 ? [''] : namespaces).map((namespace) => ({
     kind,
     namespace,
-    ...(onlyOurs.has(kind) ? { labelSelector: 'app.kubernetes.io/managed-by=vmcp-operator' } : {}),
+    ...(onlyOurs.has(kind) ? { labelSelector: `${ours}=vmcp-operator` } : {}),
+    ...(kind === 'AnyConfigMap' ? { labelSelector: `${ours}!=vmcp-operator` } : {}),
     ...(onlyMetadata.has(kind) ? { metadataOnly: true } : {}),
   }));

@@ -1,8 +1,20 @@
+import { planCompositeTool } from '../plan/composite-tool.ts';
 import { newContract } from '../plan/contract.ts';
+import { planSharedConfig } from '../plan/shared-config.ts';
 import type { ReconciledKind } from './kind.ts';
 import { mcpGroup } from './mcp-group.ts';
 import { mcpServerEntry } from './mcp-server-entry.ts';
+import { referrers } from './referrers.ts';
+import { type SharedConfigKind, sharedConfig } from './shared-config.ts';
 import { virtualMcpServer } from './virtual-mcp-server.ts';
+
+const SHARED: readonly SharedConfigKind[] = [
+  { kind: 'MCPExternalAuthConfig', plan: planSharedConfig },
+  { kind: 'MCPOIDCConfig', plan: planSharedConfig },
+  { kind: 'MCPTelemetryConfig', plan: planSharedConfig },
+  { kind: 'MCPToolConfig', plan: planSharedConfig },
+  { kind: 'VirtualMCPCompositeToolDefinition', plan: planCompositeTool },
+];
 
 /**
  * Every kind that is reconciled, with a memory of its own for what was rendered and who refers to what. Their bundles
@@ -10,6 +22,12 @@ import { virtualMcpServer } from './virtual-mcp-server.ts';
  */
 export const reconciledKinds = (): readonly ReconciledKind[] => {
   const contract = newContract();
-  const kinds: readonly unknown[] = [mcpGroup, mcpServerEntry(contract), virtualMcpServer(contract)];
+  const named = referrers();
+  const kinds: readonly unknown[] = [
+    ...SHARED.map((kind) => sharedConfig(kind, contract, named)),
+    mcpGroup,
+    mcpServerEntry(contract, named),
+    virtualMcpServer(contract, named),
+  ];
   return kinds as readonly ReconciledKind[];
 };

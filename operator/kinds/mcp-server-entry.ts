@@ -1,17 +1,19 @@
 import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import { type EntryBundle, planEntry } from '../plan/entry.ts';
-import { lookedUpKinds } from '../plan/references.ts';
+import { lookedUpKinds, referenceKind } from '../plan/references.ts';
 import type { Source } from '../read/source.ts';
 import { resolveReferences } from '../resolve.ts';
 import type { ReconciledKind } from './kind.ts';
-import { referrers } from './referrers.ts';
+import { type Referrers, referrers } from './referrers.ts';
 
 const KIND = 'MCPServerEntry';
 
-export const mcpServerEntry = (contract: Contract = newContract()): ReconciledKind<EntryBundle> => {
+export const mcpServerEntry = (
+  contract: Contract = newContract(),
+  referrersOf: Referrers = referrers(),
+): ReconciledKind<EntryBundle> => {
   const named = lookedUpKinds(KIND);
-  const referrersOf = referrers();
   return {
     kind: KIND,
     owns: [],
@@ -21,7 +23,7 @@ export const mcpServerEntry = (contract: Contract = newContract()): ReconciledKi
     affectedBy: (source, changed) => {
       if (!named.includes(changed.kind)) return [];
       const { kind, namespace, name } = keyOf(changed);
-      return referrersOf(source.list(KIND, namespace), { kind, name }).map(keyOf);
+      return referrersOf(source.list(KIND, namespace), { kind: referenceKind(kind), name }).map(keyOf);
     },
   };
 };

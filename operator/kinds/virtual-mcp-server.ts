@@ -1,7 +1,7 @@
 import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import type { PlannedCondition } from '../plan/plan.ts';
-import { lookedUpKinds } from '../plan/references.ts';
+import { lookedUpKinds, referenceKind } from '../plan/references.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { planServer } from '../plan/server/plan-server.ts';
 import type { Source } from '../read/source.ts';
@@ -11,10 +11,13 @@ import { type Referrers, referrers } from './referrers.ts';
 
 const KIND = 'VirtualMCPServer';
 
-export const virtualMcpServer = (contract: Contract = newContract()): ReconciledKind<ServerBundle> => {
+export const virtualMcpServer = (
+  contract: Contract = newContract(),
+  membersNaming: Referrers = referrers(),
+): ReconciledKind<ServerBundle> => {
   const named = lookedUpKinds(KIND);
   const withEffect = new Set([...named, ...MEMBER_KINDS]);
-  const referrersOf = referrers(isUnsettled);
+  const naming = { servers: referrers(isUnsettled), members: membersNaming };
   return {
     kind: KIND,
     owns: ['ServiceAccount', 'Service', 'ConfigMap', 'Deployment'],
@@ -22,20 +25,33 @@ export const virtualMcpServer = (contract: Contract = newContract()): Reconciled
     volatileStatus: ['lastHealthCheck', 'consecutiveFailures'],
     resolve: resolveServer,
     plan: (bundle, settings) => planServer(bundle, { settings, contract }),
-    affectedBy: (source, changed) => (withEffect.has(changed.kind) ? affectedBy(source, changed, referrersOf) : []),
+    affectedBy: (source, changed) => (withEffect.has(changed.kind) ? affectedBy(source, changed, naming) : []),
   };
 };
 
-/** Who refers to it, and who serves the group that it is a member of. */
-const affectedBy = (source: Source, changed: KubeObject, referrersOf: Referrers): readonly ObjectKey[] => {
-  const { kind, namespace, name } = keyOf(changed);
-  const group = (MEMBER_KINDS as readonly string[]).includes(kind) ? groupNameOf(changed) : undefined;
+interface Naming {
+  readonly servers: Referrers;
+  readonly members: Referrers;
+}
+
+/** Who refers to it, and who serves the groups that it has an effect on. */
+const affectedBy = (source: Source, changed: KubeObject, naming: Naming): readonly ObjectKey[] => {
+  const { namespace, name } = keyOf(changed);
   const servers = source.list(KIND, namespace);
-  const affected = [
-    ...referrersOf(servers, { kind, name }),
-    ...(group === undefined ? [] : referrersOf(servers, { kind: 'MCPGroup', name: group })),
+  const targets = [
+    { kind: referenceKind(changed.kind), name },
+    ...groupsTouched(source, changed, naming.members).map((group) => ({ kind: 'MCPGroup', name: group })),
   ];
-  return [...new Set(affected)].map(keyOf);
+  return [...new Set(targets.flatMap((target) => naming.servers(servers, target)))].map(keyOf);
+};
+
+/** A member is served with its group, and so is how it is authenticated to. */
+const groupsTouched = (source: Source, changed: KubeObject, members: Referrers): readonly string[] => {
+  const { kind, namespace, name } = keyOf(changed);
+  if ((MEMBER_KINDS as readonly string[]).includes(kind)) return [groupNameOf(changed) ?? []].flat();
+  if (kind !== 'MCPExternalAuthConfig') return [];
+  const using = MEMBER_KINDS.flatMap((each) => members(source.list(each, namespace), { kind, name }));
+  return [...new Set(using.flatMap((member) => groupNameOf(member) ?? []))];
 };
 
 /**
@@ -46,6 +62,11 @@ const isUnsettled = ({ metadata: { generation }, ...object }: KubeObject): boole
   const status = object['status'] as
     | { readonly observedGeneration?: number; readonly conditions?: readonly PlannedCondition[] }
     | undefined;
-  const facts = (status?.conditions ?? []).filter(({ type }) => type === 'Valid' || type.endsWith('Resolved'));
+  const facts = (status?.conditions ?? []).filter(
+    ({ type }) => type === 'Valid' || (type.endsWith('Resolved') && !OF_PARTS.has(type)),
+  );
   return status?.observedGeneration !== generation || facts.some(({ status }) => status !== 'True');
 };
+
+/** What is told of these has no effect on which spec is served. */
+const OF_PARTS: ReadonlySet<string> = new Set(['ExternalAuthConfigResolved', 'SecretResolved']);

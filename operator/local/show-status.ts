@@ -44,18 +44,17 @@ const serverText = (name: string, status: ServerStatus): string => {
     return `  ${backend.name.padEnd(width)}  ${backend.status.padEnd(11)}  ${detail}\n`;
   });
   const problems = status.conditions
-    .filter(({ type, status }) => !FACTS.has(type) && status === 'True')
+    .filter(({ type, status }) => !FACTS.has(type) && !type.endsWith('Resolved') && status === 'True')
     .map(({ type, message }) => `  ! ${type}: ${message}\n`);
   const facts = [`${status.extensions.toolCount} tools`, ...(status.phase === 'Ready' ? [] : [status.message])];
   const head = `${name}  ${status.phase}  ${status.url}  ${facts.join('; ')}\n`;
   return [head, ...backends, ...problems].join('');
 };
 
-/** Facts that a terminal need not repeat: phase and backends tell them. */
+/** Facts that a terminal need not repeat: phase and backends tell them, and of references too. */
 const FACTS: ReadonlySet<string> = new Set([
   'BackendsDiscovered',
   'BackendsRoutable',
-  'GroupResolved',
   'Ready',
   'StatusReachable',
   'Valid',

@@ -3,7 +3,7 @@ import { warningsOf, fact } from './conditions.ts';
 import type { Contract } from './contract.ts';
 import { violationText, violationsOf } from '../validate/index.ts';
 import type { Plan, PlannedCondition } from './plan.ts';
-import { type ResolvedReference, lookUpIn, missingReferences, referenceConditions } from './references.ts';
+import { type ResolvedReference, lookUpIn, referenceConditions, unresolved } from './references.ts';
 
 /** An MCPServerEntry and what it refers to. */
 export interface EntryBundle {
@@ -16,7 +16,7 @@ export const planEntry = (bundle: EntryBundle, contract: Contract): Plan => {
   const { entry, references } = bundle;
   const isValid = valid(bundle, contract);
   const conditions = [isValid, ...referenceConditions(references)];
-  const isComplete = missingReferences(references).length === 0;
+  const isComplete = unresolved(references).length === 0;
   return {
     status: {
       phase: isValid.status === 'False' ? 'Failed' : isComplete ? 'Valid' : 'Pending',

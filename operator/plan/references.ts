@@ -1,12 +1,15 @@
 import { type Reference, references, referredKinds } from '../../crds/index.ts';
 import type { KubeObject } from '../object.ts';
-import type { LookUp } from '../validate/index.ts';
+import { type LookUp, violationText, violationsOf } from '../validate/index.ts';
 import { fact } from './conditions.ts';
 import type { PlannedCondition } from './plan.ts';
 
-/** A reference and what it leads to; `target` is undefined when nobody made it. */
+/** A reference and what it leads to. */
 export interface ResolvedReference extends Reference {
+  /** Undefined when nobody made it, or when what is there may not be used. */
   readonly target: KubeObject | undefined;
+  /** Why what is there may not be used. */
+  readonly invalid?: string;
 }
 
 /**
@@ -15,45 +18,75 @@ export interface ResolvedReference extends Reference {
  */
 const SUBJECTS: Readonly<Record<string, string>> = {
   MCPGroup: 'Group',
+  MCPOIDCConfig: 'OIDCConfig',
+  MCPTelemetryConfig: 'TelemetryConfig',
   MCPToolConfig: 'ToolConfig',
+  VirtualMCPCompositeToolDefinition: 'CompositeTool',
+  MCPExternalAuthConfig: 'ExternalAuthConfig',
+  Secret: 'Secret',
+  ConfigMap: 'ConfigMap',
 };
+
+/**
+ * Under which kind a source keeps the objects of a kind. Of ConfigMaps the operator keeps its own; of those that resources
+ * name it needs to know no more than that they are there.
+ */
+export const sourceKind = (kind: string): string => (kind === 'ConfigMap' ? 'AnyConfigMap' : kind);
+
+/** The kind that a reference gives to an object of a source. */
+export const referenceKind = (kind: string): string => (kind === 'AnyConfigMap' ? 'ConfigMap' : kind);
 
 const isLookedUp = (kind: string): boolean => Object.hasOwn(SUBJECTS, kind);
 
-/** Kinds that objects of `kind` may name and that are looked up. */
-export const lookedUpKinds = (kind: string): readonly string[] => referredKinds(kind).filter(isLookedUp);
+/** Kinds, as a source has them, that objects of `kind` may name and that are looked up. */
+export const lookedUpKinds = (kind: string): readonly string[] =>
+  referredKinds(kind).filter(isLookedUp).map(sourceKind);
 
 /** Every reference of the object that is looked up, wherever its schema has one. */
 export const lookedUpReferences = (object: KubeObject): readonly Reference[] =>
   references(object.kind, object).filter(({ kind }) => isLookedUp(kind));
 
-/** `GroupResolved` (`GroupFound`, `GroupNotFound`) and its like, one for each kind that is named. */
-export const referenceConditions = (resolved: readonly ResolvedReference[]): readonly PlannedCondition[] =>
+/** The reference with what it leads to; what breaks a rule is as good as missing, and says why. */
+export const resolved = (reference: Reference, target: KubeObject | undefined): ResolvedReference => {
+  // It would be told in its own place, and what it refers to is not at hand here.
+  const [broken] = target === undefined ? [] : violationsOf(target, () => undefined);
+  return broken === undefined
+    ? { ...reference, target }
+    : { ...reference, target: undefined, invalid: violationText(broken) };
+};
+
+/** `GroupResolved` (`GroupFound`, `GroupNotFound`, `GroupInvalid`) and its like, one for each kind that is named. */
+export const referenceConditions = (all: readonly ResolvedReference[]): readonly PlannedCondition[] =>
   Object.entries(SUBJECTS).flatMap(([kind, subject]) => {
-    const named = resolved.filter((each) => each.kind === kind);
+    const named = all.filter((each) => each.kind === kind);
     return named.length === 0 ? [] : [referenceCondition(subject, named)];
   });
 
 const referenceCondition = (subject: string, named: readonly ResolvedReference[]): PlannedCondition => {
-  const missing = named.filter(({ target }) => target === undefined);
-  return missing.length === 0
-    ? fact(`${subject}Resolved`, true, `${subject}Found`, names(named).join(', '))
-    : fact(`${subject}Resolved`, false, `${subject}NotFound`, missing.map(howToMend).join('; '));
+  const open = unresolved(named);
+  if (open.length === 0) return fact(`${subject}Resolved`, true, `${subject}Found`, names(named).join(', '));
+  const isMissing = open.some(({ invalid }) => invalid === undefined);
+  const message = [...new Set(open.map(howToMend))].join('; ');
+  return fact(`${subject}Resolved`, false, isMissing ? `${subject}NotFound` : `${subject}Invalid`, message);
 };
 
-const howToMend = ({ kind, name, path }: ResolvedReference): string =>
-  `no ${kind} ${name} in this namespace; create it or change ${path}`;
+/** What is wrong with a reference that leads to nothing usable, with the remedy. */
+export const howToMend = ({ kind, name, path, invalid }: ResolvedReference): string =>
+  invalid === undefined
+    ? `no ${kind} ${name} in this namespace; create it or change ${path}`
+    : `${kind} ${name} cannot be used: ${invalid}`;
 
-/** References that lead to nothing, as `kind name`. */
-export const missingReferences = (resolved: readonly ResolvedReference[]): readonly string[] =>
-  names(resolved.filter(({ target }) => target === undefined));
+/** References that lead to nothing usable. */
+export const unresolved = (all: readonly ResolvedReference[]): readonly ResolvedReference[] =>
+  all.filter(({ target }) => target === undefined);
 
-const names = (resolved: readonly ResolvedReference[]): readonly string[] => [
-  ...new Set(resolved.map(({ kind, name }) => `${kind} ${name}`)),
+/** What they name, as `kind name`. */
+export const names = (all: readonly ResolvedReference[]): readonly string[] => [
+  ...new Set(all.map(({ kind, name }) => `${kind} ${name}`)),
 ];
 
 /** What the object refers to, for rules that need to see it. */
 export const lookUpIn =
-  (resolved: readonly ResolvedReference[]): LookUp =>
+  (all: readonly ResolvedReference[]): LookUp =>
   (kind, name) =>
-    resolved.find((each) => each.kind === kind && each.name === name)?.target;
+    all.find((each) => each.kind === kind && each.name === name)?.target;

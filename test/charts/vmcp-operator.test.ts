@@ -128,7 +128,12 @@ describe('the chart', () => {
     ];
     const reconciled = reconciledKinds().map(({ kind }) => kind);
     const read = reconciledKinds().flatMap(({ kind, reads }) => [kind, ...reads]);
-    const used = watchedRights(API_GROUP, { read: plurals(read), reconciled: plurals(reconciled) });
+    const owning = reconciledKinds().flatMap(({ kind, owns }) => (owns.length > 0 ? [kind] : []));
+    const used = watchedRights(API_GROUP, {
+      read: plurals(read),
+      reconciled: plurals(reconciled),
+      owning: plurals(owning),
+    });
     assert.deepEqual(single(one(await render(), 'ClusterRole').rules), single(used));
   });
 

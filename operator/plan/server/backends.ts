@@ -2,6 +2,7 @@ import type { KubeObject } from '../../object.ts';
 import type { Contract, Refusal } from '../contract.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
 import type { Settings } from '../settings.ts';
+import { type AuthConfigs, type AuthProblem, type BackendAuth, backendAuth } from './backend-auth.ts';
 import { type BackendConfigEntry, type ServerSpec, sourceOf } from './spec.ts';
 
 /** A backend of the server: rendered for the runtime, or withheld from it with the reason. */
@@ -13,10 +14,12 @@ export interface PlannedBackend {
   /** What the runtime is told; absent when the backend is withheld. */
   readonly entry?: BackendConfigEntry;
   readonly withheld?: Withheld;
+  /** How the member of the group is authenticated to. */
+  readonly auth?: BackendAuth;
 }
 
 export interface Withheld {
-  readonly reason: 'NameTaken' | 'NeedsCluster' | 'NotSupportedYet' | 'Invalid';
+  readonly reason: 'NameTaken' | 'NeedsCluster' | 'NotSupportedYet' | 'Invalid' | AuthProblem['reason'];
   readonly message: string;
 }
 
@@ -49,22 +52,30 @@ const located = (backend: BackendConfigEntry, { local }: Settings): BackendConfi
   url: local?.backends[backend.name] ?? backend.url,
 });
 
+export interface DiscoveryInput {
+  readonly spec: ServerSpec;
+  readonly authConfigs: AuthConfigs;
+  readonly settings: Settings;
+  readonly contract: Contract;
+}
+
 /** One backend per member of the group, in name order. */
 export const discoveredBackends = (
   members: readonly KubeObject[],
-  settings: Settings,
-  contract: Contract,
+  { spec, authConfigs, settings, contract }: DiscoveryInput,
 ): readonly PlannedBackend[] =>
   members.map((member, index) => {
     const url = urlOf(member, settings);
     const isSafe = url !== undefined && urlProblem(url) === undefined;
     const entry = isSafe ? entryOf(member, url) : undefined;
-    const withheld = whyWithheld({ member, earlier: members.slice(0, index), entry, settings, contract });
+    const auth = backendAuth(member, spec, authConfigs);
+    const withheld = whyWithheld({ member, earlier: members.slice(0, index), entry, auth, settings, contract });
     return {
       name: member.metadata.name,
       kind: member.kind,
       // A URL that is refused may hold credentials: it is not repeated.
       ...(isSafe && { url }),
+      ...(auth !== undefined && { auth }),
       ...(withheld === undefined ? entry !== undefined && { entry } : { withheld }),
     };
   });
@@ -96,6 +107,7 @@ interface Candidate {
   readonly member: KubeObject;
   readonly earlier: readonly KubeObject[];
   readonly entry: BackendConfigEntry | undefined;
+  readonly auth: BackendAuth | undefined;
   readonly settings: Settings;
   readonly contract: Contract;
 }
@@ -106,6 +118,7 @@ const POLICIES: readonly ((candidate: Candidate) => Withheld | undefined)[] = [
   unsafeUrl,
   noWorkload,
   unsupported,
+  authUnusable,
   refused,
 ];
 
@@ -145,6 +158,13 @@ function noWorkload({ member, entry, settings }: Candidate): Withheld | undefine
         reason: 'NeedsCluster',
         message: `${member.kind} ${name}: needs containers; start it yourself and map it with --backend ${name}=URL`,
       };
+}
+
+/** Decisions: a missing MCPExternalAuthConfig makes this backend unavailable, and no other. */
+function authUnusable({ member, auth }: Candidate): Withheld | undefined {
+  if (auth?.problem === undefined) return undefined;
+  const { reason, message } = auth.problem;
+  return { reason, message: `${member.kind} ${member.metadata.name}: ${message}` };
 }
 
 /** Contacting a backend without what its manifest asks for (authentication, headers, a CA) would fail open. */

@@ -10,6 +10,8 @@ export interface ServerBundle {
   readonly references: readonly ResolvedReference[];
   /** The groups that the newest and the accepted spec name, by name. */
   readonly groups: ReadonlyMap<string, GroupView>;
+  /** The MCPExternalAuthConfigs that members of these groups name. */
+  readonly memberAuth: readonly ResolvedReference[];
   readonly accepted: (Accepted & { readonly references: readonly ResolvedReference[] }) | undefined;
   readonly children: ServerChildren;
   readonly reports: PodReports;

@@ -226,7 +226,7 @@ const configRefused: Problem = ({ reports: { refused } }) => {
 const PROBLEMS: readonly Problem[] = [
   withheld('NeedsCluster', ['NeedsCluster']),
   withheld('BackendNameConflict', ['NameTaken']),
-  withheld('BackendsWithheld', ['NotSupportedYet', 'Invalid']),
+  withheld('BackendsWithheld', ['NotSupportedYet', 'Invalid', 'AuthConfigNotFound', 'AuthConfigInvalid']),
   staticBackendsIgnored,
   unknownStaticBackend,
   configOverridden,

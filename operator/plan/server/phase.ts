@@ -1,3 +1,4 @@
+import { type ResolvedReference, names } from '../references.ts';
 import type { Rendering } from './render.ts';
 import { isRoutable } from './reports.ts';
 import { type BackendView, type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
@@ -25,7 +26,11 @@ const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
   if (served !== undefined) return undefined;
   const hadServed = pods.isServing || bundle.children.deployment !== undefined;
   if (newest.refusals.length === 0 && !hadServed) {
-    return { phase: 'Pending', reason: 'ReferenceMissing', message: `waiting for ${newest.missing.join(', ')}` };
+    return {
+      phase: 'Pending',
+      reason: 'ReferenceMissing',
+      message: `waiting for ${names(newest.unresolved).join(', ')}`,
+    };
   }
   const lost = hadServed ? ['the last good spec is lost, its pods are left alone'] : [];
   return { phase: 'Failed', reason: 'NothingToServe', message: [whyNot(newest), ...lost].join('; ') };
@@ -113,8 +118,15 @@ export const notLoggedIn = (backends: readonly BackendView[]): string =>
 const named = ({ name, status, message }: BackendView): string => `${name} (${message ?? status})`;
 
 /** Why a spec may not be served. */
-const whyNot = ({ refusals, missing }: Rendering): string =>
-  refusals.length > 0 ? refusalText(refusals) : `${missing.join(', ')} not found`;
+const whyNot = ({ refusals, unresolved }: Rendering): string => {
+  if (refusals.length > 0) return refusalText(refusals);
+  const isMissing = ({ invalid }: ResolvedReference): boolean => invalid === undefined;
+  const [missing, invalid] = [unresolved.filter(isMissing), unresolved.filter((each) => !isMissing(each))].map(names);
+  return [...told(missing, 'not found'), ...told(invalid, 'cannot be used')].join('; ');
+};
+
+const told = (named: readonly string[] = [], words: string): readonly string[] =>
+  named.length === 0 ? [] : [`${named.join(', ')} ${words}`];
 
 export const refusalText = (refusals: readonly { readonly message: string }[]): string =>
   refusals.map(({ message }) => message).join('; ');

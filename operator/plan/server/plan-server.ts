@@ -2,6 +2,7 @@ import type { ServerBundle } from './bundle.ts';
 import { warningsOf } from '../conditions.ts';
 import type { Plan, PlannedCondition, PlannedEvent } from '../plan.ts';
 import { serverConditions } from './conditions.ts';
+import { configHashes } from './config-hashes.ts';
 import { urlOf } from './names.ts';
 import { objectsOf } from './objects.ts';
 import { type Phase, phaseOf } from './phase.ts';
@@ -63,6 +64,7 @@ const statusOf = (situation: Situation, { phase, message }: Phase): Readonly<Rec
     url: urlOf(bundle.server, settings),
     backendCount: backends.filter(({ status }) => isRoutable(status)).length,
     ...(generation !== undefined && { observedGeneration: generation }),
+    ...configHashes(bundle),
     discoveredBackends: backends.map(discoveredBackend),
     extensions: { toolCount: toolCount(situation) },
   };
@@ -74,11 +76,17 @@ const toolCount = ({ reports, pods, bundle }: Situation): number => {
   return reports.reachable === 0 && pods.isServing ? (said?.extensions?.toolCount ?? 0) : reports.toolCount;
 };
 
+/** spec: discoveredBackends[].authType and authConfigRef */
+const authShown = ({ auth }: BackendView): Readonly<Record<string, string>> =>
+  auth === undefined
+    ? { authType: 'unauthenticated' }
+    : { ...(auth.type !== undefined && { authType: auth.type }), authConfigRef: auth.configName };
+
 const discoveredBackend = (view: BackendView): Readonly<Record<string, unknown>> => ({
   name: view.name,
   ...(view.url !== undefined && { url: view.url }),
   status: view.status,
-  authType: 'unauthenticated',
+  ...authShown(view),
   ...(view.message !== undefined && { message: view.message }),
   ...(view.lastHealthCheck !== undefined && { lastHealthCheck: view.lastHealthCheck }),
   consecutiveFailures: view.consecutiveFailures,

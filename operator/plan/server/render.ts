@@ -2,9 +2,10 @@ import type { KubeObject } from '../../object.ts';
 import { violationText, violationsOf } from '../../validate/index.ts';
 import { type CheckedFiles, type Contract, type Refusal, foundIn } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
-import { type ResolvedReference, lookUpIn, missingReferences } from '../references.ts';
+import { type ResolvedReference, lookUpIn, unresolved } from '../references.ts';
 import type { Settings } from '../settings.ts';
 import {
+  type DiscoveryInput,
   type PlannedBackend,
   discoveredBackends,
   hasStaticBackends,
@@ -13,6 +14,7 @@ import {
 } from './backends.ts';
 import type { GroupView, ServerBundle } from './bundle.ts';
 import { filesInput } from './config.ts';
+import { requiredReferences } from './required.ts';
 import type { ServerSpec } from './spec.ts';
 
 /** What one spec renders to in today's world, and what speaks against serving it. */
@@ -20,8 +22,8 @@ export interface Rendering extends CheckedFiles {
   readonly spec: ServerSpec;
   readonly group: GroupView;
   readonly backends: readonly PlannedBackend[];
-  /** References that resolve to nothing, as `kind name`. */
-  readonly missing: readonly string[];
+  /** What the whole server has to wait for. */
+  readonly unresolved: readonly ResolvedReference[];
 }
 
 /** The newest spec of a server, or the accepted one. */
@@ -41,13 +43,14 @@ export interface PlanDeps {
 export const render = (bundle: ServerBundle, input: SpecInput, { settings, contract }: PlanDeps): Rendering => {
   const { spec, references } = input;
   const group = bundle.groups.get(spec.groupRef.name) ?? { group: undefined, members: [] };
-  const backends = backendsOf(input, group, { settings, contract });
-  const { server, children } = bundle;
+  const { server, children, memberAuth } = bundle;
+  const authConfigs = [...references, ...memberAuth];
+  const backends = backendsOf(input, group, { spec, authConfigs, settings, contract });
   const rendered = contract.filesOf(filesInput({ ...input, server, settings, backends, service: children.service }));
   // Fields first: they say what the user wrote, the files only what became of it.
   const written = [...contract.unsupportedFields('VirtualMCPServer', spec), ...violations(server, input, settings)];
   const refusals: readonly Refusal[] = written.length > 0 ? written : rendered.refusals;
-  return { ...rendered, spec, group, backends, missing: missingReferences(references), refusals };
+  return { ...rendered, spec, group, backends, unresolved: unresolved(requiredReferences(references, spec)), refusals };
 };
 
 const violations = (server: KubeObject, { spec, references }: SpecInput, settings: Settings): readonly Refusal[] =>
@@ -59,10 +62,10 @@ const violations = (server: KubeObject, { spec, references }: SpecInput, setting
 const backendsOf = (
   { spec, files }: SpecInput,
   { group, members }: GroupView,
-  { settings, contract }: PlanDeps,
+  discovery: DiscoveryInput,
 ): readonly PlannedBackend[] => {
-  if (hasStaticBackends(spec)) return staticBackends(spec, settings);
-  if (group !== undefined) return discoveredBackends(members, settings, contract);
+  if (hasStaticBackends(spec)) return staticBackends(spec, discovery.settings);
+  if (group !== undefined) return discoveredBackends(members, discovery);
   return files === undefined ? [] : keptBackends(files);
 };
 
@@ -76,5 +79,5 @@ const keptBackends = (kept: ConfigFiles): readonly PlannedBackend[] => {
 };
 
 /** Accepted = valid and every reference resolved (decisions "Last good spec"); applied is what its ConfigMap proves. */
-export const isAcceptable = ({ missing, refusals }: Rendering): boolean =>
-  missing.length === 0 && refusals.length === 0;
+export const isAcceptable = ({ unresolved: open, refusals }: Rendering): boolean =>
+  open.length === 0 && refusals.length === 0;

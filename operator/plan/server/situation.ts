@@ -2,6 +2,7 @@ import type { BackendReport } from '../../../runtime/status-report.ts';
 import type { KubeObject } from '../../object.ts';
 import type { PlannedCondition } from '../plan.ts';
 import type { PodReports } from '../../read/source.ts';
+import type { BackendAuth } from './backend-auth.ts';
 import type { ServerBundle } from './bundle.ts';
 import type { Settings } from '../settings.ts';
 import { whyNoPodIsMade, whyPodsCannotStart } from './pod-trouble.ts';
@@ -32,6 +33,7 @@ export interface PodsView {
 /** A backend as status shows it. */
 export interface BackendView extends BackendReport {
   readonly url?: string;
+  readonly auth?: BackendAuth;
   readonly isWithheld: boolean;
 }
 
@@ -83,9 +85,10 @@ const backendViews = (
   // The list is keyed by name: who came too late for one is told of in a condition.
   return backends
     .filter(({ withheld }) => withheld?.reason !== 'NameTaken')
-    .map(({ name, url, withheld }) => {
+    .map(({ name, url, auth, withheld }) => {
       const report = reported.get(name) ?? { name, status: 'unknown', consecutiveFailures: 0, toolCount: 0 };
-      const view = { ...report, ...(url !== undefined && { url }), isWithheld: withheld !== undefined };
+      const known = { ...(url !== undefined && { url }), ...(auth !== undefined && { auth }) };
+      const view = { ...report, ...known, isWithheld: withheld !== undefined };
       return withheld === undefined ? view : { ...view, status: 'unavailable', message: withheld.message };
     });
 };

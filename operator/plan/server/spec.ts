@@ -11,7 +11,12 @@ export interface ServerSpec {
     readonly authzConfig?: unknown;
     readonly oidcConfigRef?: { readonly name: string; readonly audience: string; readonly resourceUrl?: string };
   };
-  readonly outgoingAuth?: { readonly source?: 'discovered' | 'inline' };
+  readonly outgoingAuth?: {
+    readonly source?: 'discovered' | 'inline';
+    readonly default?: BackendAuthRule;
+    readonly backends?: Readonly<Record<string, BackendAuthRule>>;
+  };
+  readonly telemetryConfigRef?: { readonly name: string };
   readonly config?: ServerConfig;
   readonly imagePullSecrets?: readonly { readonly name?: string }[];
   readonly replicas?: number;
@@ -19,6 +24,11 @@ export interface ServerSpec {
   readonly serviceType?: string;
   readonly sessionAffinity?: string;
   readonly sessionStorage?: SessionStorage;
+}
+
+export interface BackendAuthRule {
+  readonly type: 'discovered' | 'externalAuthConfigRef';
+  readonly externalAuthConfigRef?: { readonly name: string };
 }
 
 export interface SessionStorage {

@@ -58,10 +58,12 @@ const accountOf = ({ group, kinds, resources }: KindsUnderTest): readonly object
   const rbac = 'rbac.authorization.k8s.io';
   const metadata = { name: 'vmcp-operator' };
   const own = { ...metadata, namespace: 'vmcp-system' };
-  const isReconciled = ({ kind }: Resource): boolean => kinds.some((reconciled) => reconciled.kind === kind);
+  const pluralsOf = (some: readonly ReconciledKind[]): readonly string[] =>
+    resources.filter(({ kind }) => some.some((each) => each.kind === kind)).map(({ plural }) => plural);
   const rules = watchedRights(group, {
     read: resources.map(({ plural }) => plural),
-    reconciled: resources.filter(isReconciled).map(({ plural }) => plural),
+    reconciled: pluralsOf(kinds),
+    owning: pluralsOf(kinds.filter(({ owns }) => owns.length > 0)),
   });
   const binding = (kind: 'ClusterRole' | 'Role'): object => ({
     apiVersion: `${rbac}/v1`,

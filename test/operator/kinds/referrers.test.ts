@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { referrers } from '../../../operator/kinds/referrers.ts';
 import { mcpServerEntry } from '../../../operator/kinds/mcp-server-entry.ts';
+import { kindsNaming } from '../../../operator/kinds/users.ts';
 import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { server } from '../plan/world.ts';
@@ -39,14 +40,33 @@ test('an object that changed, and so is another one, is walked anew', () => {
 });
 
 test('what a kind reads of others follows from the references of its schema', () => {
-  assert.deepEqual(mcpServerEntry().reads, ['MCPGroup']);
-  assert.deepEqual(virtualMcpServer().reads, [
+  assert.deepEqual(mcpServerEntry().reads, ['MCPGroup', 'MCPExternalAuthConfig', 'Secret', 'AnyConfigMap']);
+  assert.deepEqual(virtualMcpServer().reads.toSorted(), [
+    'AnyConfigMap',
+    'MCPExternalAuthConfig',
     'MCPGroup',
-    'MCPToolConfig',
-    'MCPServer',
+    'MCPOIDCConfig',
     'MCPRemoteProxy',
+    'MCPServer',
     'MCPServerEntry',
-    'ReplicaSet',
+    'MCPTelemetryConfig',
+    'MCPToolConfig',
     'Pod',
+    'ReplicaSet',
+    'Secret',
+    'VirtualMCPCompositeToolDefinition',
   ]);
+});
+
+test('what may name a shared configuration follows from the schemas too', () => {
+  assert.deepEqual(kindsNaming('MCPExternalAuthConfig'), [
+    'MCPRemoteProxy',
+    'MCPServer',
+    'MCPServerEntry',
+    'VirtualMCPServer',
+  ]);
+  assert.deepEqual(kindsNaming('MCPOIDCConfig'), ['MCPRemoteProxy', 'MCPServer', 'VirtualMCPServer']);
+  for (const kind of ['MCPTelemetryConfig', 'MCPToolConfig', 'VirtualMCPCompositeToolDefinition']) {
+    assert.deepEqual(kindsNaming(kind), ['VirtualMCPServer']);
+  }
 });

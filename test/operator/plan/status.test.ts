@@ -124,6 +124,7 @@ test('a server that waits is no news, one that serves or fails is', () => {
     failed.events.map(({ type, reason }) => [type, reason]),
     [
       ['Warning', 'NotSupportedYet'],
+      ['Warning', 'TelemetryConfigNotFound'],
       ['Warning', 'NothingToServe'],
     ],
   );

@@ -1,0 +1,56 @@
+import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
+import type { Contract } from '../plan/contract.ts';
+import type { Plan } from '../plan/plan.ts';
+import { lookedUpKinds, lookedUpReferences, referenceKind } from '../plan/references.ts';
+import type { SharedConfigBundle } from '../plan/shared-config.ts';
+import type { Source } from '../read/source.ts';
+import { resolveReferences } from '../resolve.ts';
+import type { ReconciledKind } from './kind.ts';
+import type { Referrers } from './referrers.ts';
+import { kindsNaming, usersOf } from './users.ts';
+
+/** What one kind of shared configuration differs in. */
+export interface SharedConfigKind {
+  readonly kind: string;
+  readonly plan: (bundle: SharedConfigBundle, contract: Contract) => Plan;
+}
+
+/** Configuration that others name: checked here, with a list of who does; it takes effect in those. */
+export const sharedConfig = (
+  { kind, plan }: SharedConfigKind,
+  contract: Contract,
+  referrersOf: Referrers,
+): ReconciledKind<SharedConfigBundle> => {
+  const [users, named] = [kindsNaming(kind), lookedUpKinds(kind)];
+  return {
+    kind,
+    owns: [],
+    reads: [...new Set([...users, ...named])],
+    resolve: (source, key) => resolve(source, key, referrersOf),
+    plan: (bundle) => plan(bundle, contract),
+    affectedBy: (source, changed) => [
+      ...(users.includes(changed.kind) ? namedBy(changed, kind) : []),
+      ...(named.includes(changed.kind) ? naming(source, kind, changed, referrersOf) : []),
+    ],
+  };
+};
+
+const resolve = (source: Source, key: ObjectKey, referrersOf: Referrers): SharedConfigBundle | undefined => {
+  const config = source.get(key.kind, key.namespace, key.name);
+  if (config === undefined || config.metadata.deletionTimestamp !== undefined) return undefined;
+  const users = usersOf(source, key, referrersOf).map(keyOf);
+  return Object.freeze({ config, references: resolveReferences(source, config), users });
+};
+
+/** The objects of a kind that this one names. */
+const namedBy = (user: KubeObject, kind: string): readonly ObjectKey[] => {
+  const { namespace } = keyOf(user);
+  const names = lookedUpReferences(user).flatMap((each) => (each.kind === kind ? [each.name] : []));
+  return [...new Set(names)].map((name) => ({ kind, namespace, name }));
+};
+
+/** The objects of a kind that name this one. */
+const naming = (source: Source, kind: string, changed: KubeObject, referrersOf: Referrers): readonly ObjectKey[] => {
+  const { namespace, name } = keyOf(changed);
+  return referrersOf(source.list(kind, namespace), { kind: referenceKind(changed.kind), name }).map(keyOf);
+};
