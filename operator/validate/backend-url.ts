@@ -1,5 +1,4 @@
-import { isIP } from 'node:net';
-import { isForbiddenAddress } from '../../runtime/addresses.ts';
+import { isForbiddenHost } from './address.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
 /**
@@ -21,15 +20,8 @@ const CHECKS: readonly ((url: URL) => string | undefined)[] = [
       : 'holds credentials; remove them, and let externalAuthConfigRef name a Secret',
   ({ hash }) => (hash === '' ? undefined : 'has a fragment, which no server sees; remove it'),
   ({ hostname }) =>
-    isForbidden(hostname) ? 'is a link-local or metadata address; name the address of the MCP server' : undefined,
+    isForbiddenHost(hostname) ? 'is a link-local or metadata address; name the address of the MCP server' : undefined,
 ];
-
-const METADATA_NAMES: ReadonlySet<string> = new Set(['metadata', 'metadata.google.internal']);
-
-const isForbidden = (hostname: string): boolean => {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
-  return isIP(host) === 0 ? METADATA_NAMES.has(host) : isForbiddenAddress(host);
-};
 
 /** spec: MCPServerEntry.remoteUrl */
 export const entryUrl: Validator = {

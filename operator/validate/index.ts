@@ -1,6 +1,12 @@
 import type { KubeObject } from '../object.ts';
 import { backendUrls, entryUrl } from './backend-url.ts';
 import { contract } from './contract.ts';
+import { authServerReference, embeddedAuthServer, serverWithAuthServer } from './embedded-auth-server.ts';
+import { externalAuth } from './external-auth.ts';
+import { forwardedHeaders } from './headers.ts';
+import { oidcConfig } from './oidc-config.ts';
+import { telemetryConfig } from './telemetry-config.ts';
+import { toolConfig } from './tool-config.ts';
 import type { LookUp, Validator, Violation } from './validator.ts';
 
 export { type LookUp, type Validator, type Violation, violationText } from './validator.ts';
@@ -9,7 +15,20 @@ export { type LookUp, type Validator, type Violation, violationText } from './va
  * Every rule beyond OpenAPI and CEL, once: admission refuses what breaks one, and conditions tell of it where admission is
  * off. A feature adds its rules with a line here.
  */
-export const validators: readonly Validator[] = [entryUrl, backendUrls, contract];
+export const validators: readonly Validator[] = [
+  entryUrl,
+  backendUrls,
+  forwardedHeaders,
+  externalAuth,
+  embeddedAuthServer,
+  serverWithAuthServer,
+  authServerReference,
+  oidcConfig,
+  telemetryConfig,
+  toolConfig,
+  // Last: what has words of its own above is told in those.
+  contract,
+];
 
 /** Everything that is wrong with an object, in the order of the list; of several violations in one place the first. */
 export const violationsOf = (

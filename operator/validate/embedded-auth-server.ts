@@ -1,0 +1,122 @@
+import type { KubeObject } from '../object.ts';
+import { type LookUp, type Validator, type Violation, violation } from './validator.ts';
+
+interface EmbeddedAuthServer {
+  readonly issuer: string;
+  readonly baselineClientScopes?: readonly string[];
+  readonly upstreamProviders: readonly UpstreamProvider[];
+}
+
+interface UpstreamProvider {
+  readonly name: string;
+  readonly oidcConfig?: { readonly scopes?: readonly string[] };
+  readonly oauth2Config?: { readonly scopes?: readonly string[] };
+}
+
+interface ServerSpec {
+  readonly authServerConfig?: EmbeddedAuthServer;
+  readonly incomingAuth: {
+    readonly oidcConfigRef?: { readonly name: string };
+    readonly authzConfig?: { readonly inline?: { readonly primaryUpstreamProvider?: string } };
+  };
+}
+
+/** spec: EmbeddedAuthServerConfig, wherever it is written. */
+export const embeddedAuthServer: Validator = {
+  kinds: ['MCPExternalAuthConfig', 'VirtualMCPServer'],
+  validate: ({ spec }) => {
+    const places = spec as {
+      readonly embeddedAuthServer?: EmbeddedAuthServer;
+      readonly authServerConfig?: EmbeddedAuthServer;
+    };
+    return [
+      ...unsupportedScopes('spec.embeddedAuthServer', places.embeddedAuthServer),
+      ...unsupportedScopes('spec.authServerConfig', places.authServerConfig),
+    ];
+  },
+};
+
+/** spec: Embedded authorization server 5; decisions: and every scope of the upstreams. */
+const DEFAULT_SCOPES = ['openid', 'profile', 'email', 'offline_access'];
+
+/** spec: Errors, "baselineClientScopes contains a value absent from scopesSupported". */
+const unsupportedScopes = (path: string, server: EmbeddedAuthServer | undefined): readonly Violation[] => {
+  const { baselineClientScopes = [], upstreamProviders = [] } = server ?? {};
+  const supported = new Set([
+    ...DEFAULT_SCOPES,
+    ...upstreamProviders.flatMap(({ oidcConfig, oauth2Config }) => (oidcConfig ?? oauth2Config)?.scopes ?? []),
+  ]);
+  return baselineClientScopes.flatMap((scope, index) =>
+    supported.has(scope)
+      ? []
+      : [
+          violation(
+            `${path}.baselineClientScopes[${index}]`,
+            `${scope} is no scope that this server supports`,
+            `use ${[...supported].join(', ')}, or add it to the scopes of an upstream provider`,
+          ),
+        ],
+  );
+};
+
+/** spec: `authServerConfig`, and Errors, "primaryUpstreamProvider names no entry". */
+export const serverWithAuthServer: Validator = {
+  kinds: ['VirtualMCPServer'],
+  validate: ({ spec }, lookUp) => {
+    const { authServerConfig, incomingAuth } = spec as ServerSpec;
+    return [
+      ...foreignIssuer(authServerConfig, incomingAuth.oidcConfigRef, lookUp),
+      ...unknownProvider(authServerConfig, incomingAuth.authzConfig?.inline?.primaryUpstreamProvider),
+    ];
+  },
+};
+
+/** The tokens that it issues are those that are accepted. */
+const foreignIssuer = (
+  server: EmbeddedAuthServer | undefined,
+  reference: { readonly name: string } | undefined,
+  lookUp: LookUp,
+): readonly Violation[] => {
+  const config: KubeObject | undefined = reference && lookUp('MCPOIDCConfig', reference.name);
+  if (server === undefined || config === undefined) return [];
+  const { inline } = config['spec'] as { readonly inline?: { readonly issuer: string } };
+  if (inline?.issuer === server.issuer) return [];
+  const accepted = inline === undefined ? 'the cluster itself' : inline.issuer;
+  return [
+    violation(
+      'spec.authServerConfig.issuer',
+      `${server.issuer} issues tokens, and MCPOIDCConfig ${config.metadata.name} accepts those of ${accepted}`,
+      'make both issuers the same',
+    ),
+  ];
+};
+
+const unknownProvider = (server: EmbeddedAuthServer | undefined, name: string | undefined): readonly Violation[] => {
+  const known = (server?.upstreamProviders ?? []).map((each) => each.name);
+  if (name === undefined || known.includes(name)) return [];
+  const remedy = known.length === 0 ? 'remove it, or set spec.authServerConfig' : `name one of ${known.join(', ')}`;
+  const path = 'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider';
+  return [violation(path, `no upstream provider is called ${name}`, remedy)];
+};
+
+/** spec: MCPServer and MCPRemoteProxy take one upstream provider. */
+export const authServerReference: Validator = {
+  kinds: ['MCPServer', 'MCPRemoteProxy'],
+  validate: ({ spec }, lookUp) => {
+    const { authServerRef } = spec as { readonly authServerRef?: { readonly name: string } };
+    const config = authServerRef && lookUp('MCPExternalAuthConfig', authServerRef.name);
+    if (config === undefined) return [];
+    const { type, embeddedAuthServer: server } = config['spec'] as {
+      readonly type: string;
+      readonly embeddedAuthServer?: EmbeddedAuthServer;
+    };
+    const named = `MCPExternalAuthConfig ${config.metadata.name}`;
+    if (server === undefined) {
+      return [violation('spec.authServerRef', `${named} is of type ${type}`, 'name one of type embeddedAuthServer')];
+    }
+    const reason = `${named} has ${server.upstreamProviders.length} upstream providers`;
+    return server.upstreamProviders.length === 1
+      ? []
+      : [violation('spec.authServerRef', reason, 'name one with a single upstream provider')];
+  },
+};

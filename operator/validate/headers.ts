@@ -1,0 +1,81 @@
+import { type Validator, type Violation, violation } from './validator.ts';
+
+/** A header that a resource adds to requests. */
+export interface AddedHeader {
+  readonly path: string;
+  readonly name: string;
+  /** Present when the resource itself says it. */
+  readonly value?: string;
+}
+
+/** What speaks against adding these headers to one request. */
+export const headerViolations = (headers: readonly AddedHeader[]): readonly Violation[] =>
+  headers.flatMap((header, index) => {
+    const earlier = headers.slice(0, index).find(({ name }) => name.toLowerCase() === header.name.toLowerCase());
+    return [...own(header), ...(earlier === undefined ? [] : [twice(header, earlier)])];
+  });
+
+const own = ({ path, name, value }: AddedHeader): readonly Violation[] => {
+  const key = name.toLowerCase();
+  // RFC 9110 §5.6.2
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
+    return [violation(path, `${JSON.stringify(name)} is no header name`, 'use letters, digits and hyphens')];
+  }
+  if (RESERVED.has(key)) return [violation(path, `${name} belongs to the connection or to MCP`, 'use another header')];
+  if (value === undefined) return [];
+  if (SECRET.has(key)) {
+    return [violation(path, `${name} would put a secret into the resource`, 'take its value from a Secret')];
+  }
+  // RFC 9110 §5.5
+  return /[^\t\x20-\x7e\x80-\xff]/.test(value)
+    ? [violation(path, `the value of ${name} has characters that no header has`, 'remove line breaks and the like')]
+    : [];
+};
+
+const twice = ({ path, name }: AddedHeader, earlier: AddedHeader): Violation =>
+  violation(path, `${name} is set by ${earlier.path} too; the case of letters makes no difference`, 'keep one of them');
+
+/** RFC 9110 §7.6.1, and what the transport of MCP sets itself. */
+const RESERVED: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'keep-alive',
+  'last-event-id',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** spec: secrets are always held in secret references. */
+const SECRET: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
+
+/** spec: headerForward of MCPServerEntry and MCPRemoteProxy */
+export const forwardedHeaders: Validator = {
+  kinds: ['MCPServerEntry', 'MCPRemoteProxy'],
+  validate: ({ spec }) => {
+    const { headerForward } = spec as { readonly headerForward?: HeaderForward };
+    const at = 'spec.headerForward';
+    return headerViolations([
+      ...Object.entries(headerForward?.addPlaintextHeaders ?? {}).map(([name, value]) => ({
+        path: `${at}.addPlaintextHeaders[${JSON.stringify(name)}]`,
+        name,
+        value,
+      })),
+      ...(headerForward?.addHeadersFromSecret ?? []).map(({ headerName }, index) => ({
+        path: `${at}.addHeadersFromSecret[${index}].headerName`,
+        name: headerName,
+      })),
+    ]);
+  },
+};
+
+interface HeaderForward {
+  readonly addPlaintextHeaders?: Readonly<Record<string, string>>;
+  readonly addHeadersFromSecret?: readonly { readonly headerName: string }[];
+}

@@ -1,0 +1,18 @@
+import { type Validator, violation } from './validator.ts';
+
+type Overrides = Readonly<Record<string, { readonly name?: string }>>;
+
+/** Two tools of one workload cannot have one name. spec: config.aggregation.tools[].overrides */
+export const toolConfig: Validator = {
+  kinds: ['MCPToolConfig'],
+  validate: ({ spec }) => {
+    const { toolsOverride = {} } = spec as { readonly toolsOverride?: Overrides };
+    const named = Object.entries(toolsOverride).map(([tool, { name = tool }]) => ({ tool, name }));
+    return named.flatMap(({ tool, name }, index) => {
+      const earlier = named.slice(0, index).find((each) => each.name === name);
+      if (earlier === undefined) return [];
+      const path = `spec.toolsOverride[${JSON.stringify(tool)}].name`;
+      return [violation(path, `${name} is what ${earlier.tool} is called too`, 'give every tool a name of its own')];
+    });
+  },
+};
