@@ -4,7 +4,7 @@ import { planSharedConfig } from '../plan/shared-config.ts';
 import type { ReconciledKind } from './kind.ts';
 import { mcpGroup } from './mcp-group.ts';
 import { mcpServerEntry } from './mcp-server-entry.ts';
-import { referrers } from './referrers.ts';
+import { targetsOnce } from './referrers.ts';
 import { type SharedConfigKind, sharedConfig } from './shared-config.ts';
 import { virtualMcpServer } from './virtual-mcp-server.ts';
 
@@ -22,12 +22,12 @@ const SHARED: readonly SharedConfigKind[] = [
  */
 export const reconciledKinds = (): readonly ReconciledKind[] => {
   const contract = newContract();
-  const named = referrers();
+  const targetsOf = targetsOnce();
   const kinds: readonly unknown[] = [
-    ...SHARED.map((kind) => sharedConfig(kind, contract, named)),
+    ...SHARED.map((kind) => sharedConfig(kind, contract, targetsOf)),
     mcpGroup,
-    mcpServerEntry(contract, named),
-    virtualMcpServer(contract, named),
+    mcpServerEntry(contract, targetsOf),
+    virtualMcpServer(contract, targetsOf),
   ];
   return kinds as readonly ReconciledKind[];
 };

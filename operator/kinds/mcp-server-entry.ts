@@ -5,15 +5,16 @@ import { lookedUpKinds, referenceKind } from '../plan/references.ts';
 import type { Source } from '../read/source.ts';
 import { resolveReferences } from '../resolve.ts';
 import type { ReconciledKind } from './kind.ts';
-import { type Referrers, referrers } from './referrers.ts';
+import { type Targets, referrers, targetsOnce } from './referrers.ts';
 
 const KIND = 'MCPServerEntry';
 
 export const mcpServerEntry = (
   contract: Contract = newContract(),
-  referrersOf: Referrers = referrers(),
+  targetsOf: Targets = targetsOnce(),
 ): ReconciledKind<EntryBundle> => {
   const named = lookedUpKinds(KIND);
+  const referrersOf = referrers(targetsOf);
   return {
     kind: KIND,
     owns: [],

@@ -9,24 +9,36 @@ interface Target {
 
 export type Referrers = (objects: readonly KubeObject[], target: Target) => readonly KubeObject[];
 
+/** What an object refers to. */
+export type Targets = (object: KubeObject) => readonly Target[];
+
+/** An object is walked once, whoever asks: it never changes in place. */
+export const targetsOnce = (): Targets => {
+  const walked = new WeakMap<KubeObject, readonly Target[]>();
+  return (object) => {
+    const known = walked.get(object) ?? lookedUpReferences(object);
+    walked.set(object, known);
+    return known;
+  };
+};
+
 /** Kind and name → the objects that refer to it. */
 type Index = ReadonlyMap<string, readonly KubeObject[]>;
 
 /**
- * Which objects of a list, all of one namespace, refer to a target. A list is indexed once and an object walked once:
- * neither changes in place, and the cache hands out the same list until something in it changes. An object that
- * `hearsOfAll` is among the referrers of everything.
+ * Which objects of a list, all of one namespace, refer to a target. A list is indexed once: it does not change in place, and
+ * the cache hands out the same one until something in it changes. An object that `hearsOfAll` is among the referrers of
+ * everything.
  */
-export const referrers = (hearsOfAll: (object: KubeObject) => boolean = () => false): Referrers => {
-  const walked = new WeakMap<KubeObject, readonly string[]>();
+export const referrers = (
+  targetsOf: Targets = targetsOnce(),
+  hearsOfAll: (object: KubeObject) => boolean = () => false,
+): Referrers => {
   const indexes = new WeakMap<readonly KubeObject[], Index>();
-  const targetsOf = (object: KubeObject): readonly string[] => {
-    const known = walked.get(object) ?? lookedUpReferences(object).map(textOf);
-    walked.set(object, known);
-    return hearsOfAll(object) ? [ALL] : known;
-  };
+  const keysOf = (object: KubeObject): readonly string[] =>
+    hearsOfAll(object) ? [ALL] : targetsOf(object).map(textOf);
   const indexOf = (objects: readonly KubeObject[]): Index => {
-    const known = indexes.get(objects) ?? indexed(objects, targetsOf);
+    const known = indexes.get(objects) ?? indexed(objects, keysOf);
     indexes.set(objects, known);
     return known;
   };
@@ -41,10 +53,10 @@ const ALL = '*';
 
 const textOf = ({ kind, name }: Target): string => `${kind}/${name}`;
 
-const indexed = (objects: readonly KubeObject[], targetsOf: (object: KubeObject) => readonly string[]): Index => {
+const indexed = (objects: readonly KubeObject[], keysOf: (object: KubeObject) => readonly string[]): Index => {
   const index = new Map<string, KubeObject[]>();
   for (const object of objects) {
-    for (const target of new Set(targetsOf(object))) {
+    for (const target of new Set(keysOf(object))) {
       const known = index.get(target);
       if (known === undefined) index.set(target, [object]);
       else known.push(object);

@@ -1,12 +1,12 @@
 import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import type { Contract } from '../plan/contract.ts';
 import type { Plan } from '../plan/plan.ts';
-import { lookedUpKinds, lookedUpReferences, referenceKind } from '../plan/references.ts';
+import { lookedUpKinds, referenceKind } from '../plan/references.ts';
 import type { SharedConfigBundle } from '../plan/shared-config.ts';
 import type { Source } from '../read/source.ts';
 import { resolveReferences } from '../resolve.ts';
 import type { ReconciledKind } from './kind.ts';
-import type { Referrers } from './referrers.ts';
+import { type Referrers, type Targets, referrers, targetsOnce } from './referrers.ts';
 import { kindsNaming, usersOf } from './users.ts';
 
 /** What one kind of shared configuration differs in. */
@@ -19,8 +19,9 @@ export interface SharedConfigKind {
 export const sharedConfig = (
   { kind, plan }: SharedConfigKind,
   contract: Contract,
-  referrersOf: Referrers,
+  targetsOf: Targets = targetsOnce(),
 ): ReconciledKind<SharedConfigBundle> => {
+  const referrersOf = referrers(targetsOf);
   const [users, named] = [kindsNaming(kind), lookedUpKinds(kind)];
   return {
     kind,
@@ -29,7 +30,7 @@ export const sharedConfig = (
     resolve: (source, key) => resolve(source, key, referrersOf),
     plan: (bundle) => plan(bundle, contract),
     affectedBy: (source, changed) => [
-      ...(users.includes(changed.kind) ? namedBy(changed, kind) : []),
+      ...(users.includes(changed.kind) ? namedBy(changed, kind, targetsOf) : []),
       ...(named.includes(changed.kind) ? naming(source, kind, changed, referrersOf) : []),
     ],
   };
@@ -43,9 +44,9 @@ const resolve = (source: Source, key: ObjectKey, referrersOf: Referrers): Shared
 };
 
 /** The objects of a kind that this one names. */
-const namedBy = (user: KubeObject, kind: string): readonly ObjectKey[] => {
+const namedBy = (user: KubeObject, kind: string, targetsOf: Targets): readonly ObjectKey[] => {
   const { namespace } = keyOf(user);
-  const names = lookedUpReferences(user).flatMap((each) => (each.kind === kind ? [each.name] : []));
+  const names = targetsOf(user).flatMap((each) => (each.kind === kind ? [each.name] : []));
   return [...new Set(names)].map((name) => ({ kind, namespace, name }));
 };
 

@@ -7,17 +7,17 @@ import { planServer } from '../plan/server/plan-server.ts';
 import type { Source } from '../read/source.ts';
 import { MEMBER_KINDS, groupNameOf, resolveServer } from '../resolve.ts';
 import type { ReconciledKind } from './kind.ts';
-import { type Referrers, referrers } from './referrers.ts';
+import { type Referrers, type Targets, referrers, targetsOnce } from './referrers.ts';
 
 const KIND = 'VirtualMCPServer';
 
 export const virtualMcpServer = (
   contract: Contract = newContract(),
-  membersNaming: Referrers = referrers(),
+  targetsOf: Targets = targetsOnce(),
 ): ReconciledKind<ServerBundle> => {
   const named = lookedUpKinds(KIND);
   const withEffect = new Set([...named, ...MEMBER_KINDS]);
-  const naming = { servers: referrers(isUnsettled), members: membersNaming };
+  const naming = { servers: referrers(targetsOf, isUnsettled), members: referrers(targetsOf) };
   return {
     kind: KIND,
     owns: ['ServiceAccount', 'Service', 'ConfigMap', 'Deployment'],

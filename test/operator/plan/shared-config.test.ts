@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sharedConfig } from '../../../operator/kinds/shared-config.ts';
-import { referrers } from '../../../operator/kinds/referrers.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
 import { newContract } from '../../../operator/plan/contract.ts';
@@ -12,7 +11,7 @@ import { covers } from '../../requirements.ts';
 import { DEFAULT_SETTINGS } from './golden.ts';
 import { entry, server } from './world.ts';
 
-const kind = sharedConfig({ kind: 'MCPExternalAuthConfig', plan: planSharedConfig }, newContract(), referrers());
+const kind = sharedConfig({ kind: 'MCPExternalAuthConfig', plan: planSharedConfig }, newContract());
 
 const made = (kindName: string, name: string, spec: object, metadata: object = {}): KubeObject => ({
   apiVersion: 'vmcp.dev/v1beta1',
