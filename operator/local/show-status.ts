@@ -43,15 +43,17 @@ const serverText = (name: string, status: ServerStatus): string => {
     const detail = backend.message ?? backend.url ?? '';
     return `  ${backend.name.padEnd(width)}  ${backend.status.padEnd(11)}  ${detail}\n`;
   });
-  const problems = status.conditions
-    .filter(({ type, status }) => !FACTS.has(type) && !type.endsWith('Resolved') && status === 'True')
-    .map(({ type, message }) => `  ! ${type}: ${message}\n`);
+  const problems = status.conditions.filter(isTold).map(({ type, message }) => `  ! ${type}: ${message}\n`);
   const facts = [`${status.extensions.toolCount} tools`, ...(status.phase === 'Ready' ? [] : [status.message])];
   const head = `${name}  ${status.phase}  ${status.url}  ${facts.join('; ')}\n`;
   return [head, ...backends, ...problems].join('');
 };
 
-/** Facts that a terminal need not repeat: phase and backends tell them, and of references too. */
+/** Problems, and references that lead nowhere. A Secret may be an environment variable here. */
+const isTold = ({ type, status }: PlannedCondition): boolean =>
+  type.endsWith('Resolved') ? status === 'False' && type !== 'SecretResolved' : !FACTS.has(type) && status === 'True';
+
+/** Facts that a terminal need not repeat: phase and backends tell them. */
 const FACTS: ReadonlySet<string> = new Set([
   'BackendsDiscovered',
   'BackendsRoutable',

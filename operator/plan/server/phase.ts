@@ -1,4 +1,4 @@
-import { type ResolvedReference, names } from '../references.ts';
+import { names } from '../references.ts';
 import type { Rendering } from './render.ts';
 import { isRoutable } from './reports.ts';
 import { type BackendView, type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
@@ -29,7 +29,7 @@ const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
     return {
       phase: 'Pending',
       reason: 'ReferenceMissing',
-      message: `waiting for ${names(newest.unresolved).join(', ')}`,
+      message: `waiting for ${waitedFor(newest)}`,
     };
   }
   const lost = hadServed ? ['the last good spec is lost, its pods are left alone'] : [];
@@ -117,15 +117,22 @@ export const notLoggedIn = (backends: readonly BackendView[]): string =>
 
 const named = ({ name, status, message }: BackendView): string => `${name} (${message ?? status})`;
 
+const waitedFor = ({ unresolved }: Rendering): string =>
+  [...missingOf(unresolved), ...invalidOf(unresolved).map((name) => `a usable ${name}`)].join(', ');
+
+const missingOf = (open: Rendering['unresolved']): readonly string[] =>
+  names(open.filter(({ invalid }) => invalid === undefined));
+
+const invalidOf = (open: Rendering['unresolved']): readonly string[] =>
+  names(open.filter(({ invalid }) => invalid !== undefined));
+
 /** Why a spec may not be served. */
 const whyNot = ({ refusals, unresolved }: Rendering): string => {
   if (refusals.length > 0) return refusalText(refusals);
-  const isMissing = ({ invalid }: ResolvedReference): boolean => invalid === undefined;
-  const [missing, invalid] = [unresolved.filter(isMissing), unresolved.filter((each) => !isMissing(each))].map(names);
-  return [...told(missing, 'not found'), ...told(invalid, 'cannot be used')].join('; ');
+  return [...told(missingOf(unresolved), 'not found'), ...told(invalidOf(unresolved), 'cannot be used')].join('; ');
 };
 
-const told = (named: readonly string[] = [], words: string): readonly string[] =>
+const told = (named: readonly string[], words: string): readonly string[] =>
   named.length === 0 ? [] : [`${named.join(', ')} ${words}`];
 
 export const refusalText = (refusals: readonly { readonly message: string }[]): string =>

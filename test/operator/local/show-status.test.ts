@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { statusText } from '../../../operator/local/show-status.ts';
+import { planGolden } from '../plan/golden.ts';
+
+const server = `
+apiVersion: vmcp.dev/v1beta1
+kind: VirtualMCPServer
+metadata: { name: demo }
+spec:
+  groupRef: { name: tools }
+  incomingAuth: { type: anonymous }
+  config: { aggregation: { tools: [{ workload: a, toolConfigRef: { name: shared } }] } }
+  sessionStorage: { provider: kvstore, address: "redis:6379", passwordRef: { name: redis, key: password } }
+---
+apiVersion: vmcp.dev/v1beta1
+kind: MCPGroup
+metadata: { name: tools }
+---
+apiVersion: vmcp.dev/v1beta1
+kind: MCPServerEntry
+metadata: { name: a }
+spec: { groupRef: { name: tools }, remoteUrl: http://a/mcp, transport: sse }
+`;
+
+test('a reference that leads nowhere is told in the terminal with what to do, one that is found is not', () => {
+  const toolConfig = '---\napiVersion: vmcp.dev/v1beta1\nkind: MCPToolConfig\nmetadata: { name: shared }\nspec: {}\n';
+  const told = (manifests: string) => statusText(planGolden(manifests)).match(/ {2}! .*/g) ?? [];
+  assert.deepEqual(told(server + toolConfig), []);
+  assert.deepEqual(told(server), [
+    '  ! ToolConfigResolved: no MCPToolConfig shared in this namespace; create it or change spec.config.aggregation.tools[0].toolConfigRef',
+  ]);
+});
