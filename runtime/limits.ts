@@ -18,6 +18,8 @@ export const LIMITS = Object.freeze({
   /** In `/status` and in the log, with the number of all. */
   reportedCollisions: 100,
   publicConnections: 4_096,
+  /** Under way at one time, those among them whose clients have hung up. */
+  requests: 2_048,
   managementConnections: 64,
   /** For a request to arrive, head and body. */
   requestMs: 30_000,

@@ -1,13 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Share, type ByteBudget } from '../byte-budget.ts';
-import type { Inbound, OpenStream, Reply, StreamReply, WholeReply } from '../call.ts';
+import type { Inbound, Reply, StreamReply, WholeReply } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
 import { readBody, type BodyBounds } from './body.ts';
+import type { ClientShare } from './client-shares.ts';
 import type { HostCheck } from './hosts.ts';
 import { acceptsEvents } from './event-stream.ts';
+import type { Sender } from './forwarded.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { MODERN_REVISION } from '../revisions.ts';
+import { RequestsUnderWay } from './requests-under-way.ts';
 import type { SseConnections } from './sse-connections.ts';
 import { failureOnWire } from './wire.ts';
 
@@ -33,6 +36,8 @@ export interface EndpointDeps {
 }
 
 export interface EndpointBounds {
+  /** Under way at one time; streams that are answers by themselves do not count. */
+  readonly requests: number;
   readonly bodyBytes: number;
   readonly bodyBytesWithoutSession: number;
   /** Of each body and of each answer: so much needs no room in `bodies` and `answers`. */
@@ -41,8 +46,12 @@ export interface EndpointBounds {
 
 /** What one request holds until its answer is sent. */
 interface Held {
+  readonly sender: Sender;
+  readonly client: ClientShare;
   readonly body: Share;
   readonly answer: Share;
+  /** The answer is a stream, which is no request any more. */
+  isStream: boolean;
 }
 
 export interface Endpoint {
@@ -57,20 +66,13 @@ export interface Endpoint {
 
 /** HTTP in front of the pipeline: everything that can be judged without reading the body, then the body, then the answer. */
 export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
-  let active = 0;
-  let waiting: (() => void)[] = [];
-  const streams = new Set<OpenStream>();
-  const leave = (): void => {
-    active -= 1;
-    if (active > streams.size) return;
-    for (const resume of waiting) resume();
-    waiting = [];
-  };
+  const underWay = new RequestsUnderWay(deps.bounds.requests);
   const answer = async (request: IncomingMessage, exchange: HttpExchange, held: Held): Promise<void> => {
     if (deps.isClosing()) exchange.extra.push('connection', 'close');
     try {
-      const reply = await route(deps, { request, exchange, body: held.body });
-      if (reply.kind === 'stream') return openStream(exchange, reply);
+      if (underWay.isTooMany(held.client)) throw tooMany();
+      const reply = await route(deps, { request, exchange, held });
+      if (reply.kind === 'stream') return openStream(exchange, reply, held);
       holdAnswer(deps, reply, held.answer);
       exchange.answer(reply);
     } catch (thrown) {
@@ -79,47 +81,47 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
       exchange.answer(failureOnWire(error, { id: undefined, correlationId: exchange.correlationId() }));
     }
   };
-  const openStream = (exchange: HttpExchange, reply: StreamReply): void => {
+  const openStream = (exchange: HttpExchange, reply: StreamReply, held: Held): void => {
     if (exchange.isGone) return;
-    const stream = exchange.stream(reply, () => streams.delete(stream));
-    streams.add(stream);
+    held.isStream = true;
+    underWay.becomeStream(held.client, (onClosed) => exchange.stream(reply, onClosed));
   };
   return {
     listener: (request, response) => {
-      active += 1;
+      const sender = deps.hosts().senderOf(request.socket.remoteAddress, request.headers);
+      const client = underWay.enter(sender.address);
       // Over is what is answered and sent: a client that hangs up cancels nothing, a slow one still gets the rest.
       let open = 2;
-      const held = { body: new Share(deps.bodies), answer: new Share(deps.answers) };
+      const held = { sender, client, body: new Share(deps.bodies), answer: new Share(deps.answers), isStream: false };
       const part = (): void => {
         open -= 1;
         if (open > 0) return;
         held.body.release();
         held.answer.release();
-        leave();
+        if (!held.isStream) underWay.leave(client);
       };
       const { clock, newCorrelationId } = deps;
       const exchange = new HttpExchange({ request, response, clock, newCorrelationId });
       response.on('close', part);
       void answer(request, exchange, held).finally(part);
     },
-    active: () => active - streams.size,
-    idle: () => (active === streams.size ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
-    endStreams: () => {
-      for (const stream of streams) stream.end();
-    },
+    active: () => underWay.active,
+    idle: () => underWay.idle(),
+    endStreams: () => underWay.endStreams(),
   };
 };
 
 interface Arrived {
   readonly request: IncomingMessage;
   readonly exchange: HttpExchange;
-  readonly body: Share;
+  readonly held: Held;
 }
 
-const route = (deps: EndpointDeps, { request, exchange, body }: Arrived): Reply | Promise<Reply> => {
+const route = (deps: EndpointDeps, { request, exchange, held }: Arrived): Reply | Promise<Reply> => {
   const { headers } = request;
   const hosts = deps.hosts();
-  const { address, host } = hosts.senderOf(request.socket.remoteAddress, headers);
+  const { sender, body } = held;
+  const { address, host } = sender;
   exchange.clientAddress = address;
   checkHost(hosts, host, headers.origin, exchange.extra);
   switch (request.method) {
@@ -165,6 +167,8 @@ const boundsOf = (bounds: EndpointBounds, isSessionKnown: boolean | 'none', shar
   const refusal = isSessionKnown === 'none' ? tooLarge : noSuchSession;
   return { maxBytes: bodyBytesWithoutSession, tooLarge: refusal, uncountedBytes, share };
 };
+
+const tooMany = (): VmcpError => new VmcpError('overloaded', 'too many requests are under way; try again');
 
 const tooLarge = (): VmcpError => new VmcpError('body_too_large', 'the request body is too large');
 

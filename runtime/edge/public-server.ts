@@ -20,7 +20,9 @@ export const publicServer = (endpoint: Endpoint, limits: PublicLimits): FastifyI
           connectionsCheckingInterval: CHECK_MS,
         },
         (request, response) => {
-          if (isMcpPath(request.url ?? '')) endpoint.listener(request, response);
+          // One request at a time (RFC 9112 §9.3.2 leaves it to us): while one waits, the next ones would cost their sender nothing.
+          if (response.socket === null) request.socket.destroy();
+          else if (isMcpPath(request.url ?? '')) endpoint.listener(request, response);
           else handler(request, response);
         },
       );
