@@ -179,6 +179,8 @@ export interface StreamReply {
   /** The last message, when it is we who end the stream. */
   readonly farewell?: Buffer;
   readonly open: (stream: OpenStream) => void;
+  /** Runs instead of `open` when the client has gone meanwhile. */
+  readonly abandon?: () => void;
 }
 
 export interface OpenStream {

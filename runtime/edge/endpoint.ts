@@ -82,7 +82,7 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
     }
   };
   const openStream = (exchange: HttpExchange, reply: StreamReply, held: Held): void => {
-    if (exchange.isGone) return;
+    if (exchange.isGone) return reply.abandon?.();
     held.isStream = true;
     underWay.becomeStream(held.client, (onClosed) => exchange.stream(reply, onClosed));
   };

@@ -50,7 +50,7 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
     id: undefined,
     answer: async () => {
       checkRevision(deps, request);
-      if (request.endpoint === 'sse') return deps.connections.open(caller);
+      if (request.endpoint === 'sse') return deps.connections.open(caller, request.clientAddress);
       const session = await sessionOf(deps, request, caller);
       if (!session.mayListen) throw new VmcpError('busy', 'this session has too many streams open');
       await session.prepareToListen();

@@ -10,9 +10,10 @@ import type { TaskListener, WatchTasks } from '../watch-tasks.ts';
 import { demandTasks } from './client-capabilities.ts';
 import { paramsOf, type Envelope } from './envelope.ts';
 import { PendingStream } from './pending-stream.ts';
+import { StreamSlots } from './stream-slots.ts';
 
 export interface ListenersDeps {
-  /** Streams that may be open at one time. */
+  /** Streams that may be open at one time; of one address half as many. */
   readonly limit: number;
   /** Undefined when nobody owns the resource. */
   readonly watchResource: (uri: string, caller: Caller, listener: ResourceListener) => Promise<Watching | undefined>;
@@ -47,11 +48,11 @@ const WANTED: Readonly<Record<ListKind, keyof Filter>> = {
 export class Listeners {
   readonly #deps: ListenersDeps;
   readonly #open = new Set<Listening>();
-  /** Streams to be, while their backends are asked. */
-  #opening = 0;
+  readonly #slots: StreamSlots;
 
   constructor(deps: ListenersDeps) {
     this.#deps = deps;
+    this.#slots = new StreamSlots(deps.limit);
   }
 
   /** Tells everybody who wants to hear it. */
@@ -66,17 +67,18 @@ export class Listeners {
   async open(envelope: Envelope, id: Buffer, client: Client): Promise<StreamReply> {
     const wanted = filterIn(envelope);
     if (wanted.taskIds) demandTasks(client.capabilities);
-    if (this.#open.size + this.#opening >= this.#deps.limit)
-      throw new VmcpError('overloaded', 'too many clients are listening; try again later');
+    // Taken before the backends are asked, which takes its time.
+    const giveBack = this.#slots.take(client.address);
+    if (!giveBack) throw new VmcpError('overloaded', 'too many clients are listening; try again later');
     const tag = `"${RESERVED_PREFIX}subscriptionId":${id.toString()}`;
     const ended = new AbortController();
+    ended.signal.addEventListener('abort', giveBack);
     client.onGone(() => ended.abort());
     const pending = new PendingStream();
     const tell = (method: string, params: object = {}): void => pending.send(notification(method, params, tag));
-    this.#opening += 1;
-    const watching = this.#watch(wanted, client, { pending, tell, tag, signal: ended.signal });
-    const filter = await watching.finally(() => {
-      this.#opening -= 1;
+    const filter = await this.#watch(wanted, client, { pending, tell, tag, signal: ended.signal }).catch((error) => {
+      ended.abort();
+      throw error;
     });
     const listening = { filter, tell };
     return {
@@ -94,6 +96,7 @@ export class Listeners {
         const acknowledged = { notifications: filter };
         pending.open(opened, notification('notifications/subscriptions/acknowledged', acknowledged, tag));
       },
+      abandon: () => ended.abort(),
     };
   }
 
@@ -144,6 +147,8 @@ interface Telling {
 interface Client extends TaskListener {
   /** JSON text of our `serverInfo`. */
   readonly serverInfo: string;
+  /** Where it is, as far as that is known. */
+  readonly address: string | undefined;
   /** Runs once when it goes away. */
   readonly onGone: Inbound['onGone'];
 }

@@ -116,7 +116,8 @@ const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, request, call
   if (envelope.method === 'subscriptions/listen') {
     const serverInfo = JSON.stringify(deps.serverInfo());
     const { capabilities } = client;
-    const listener = { caller, capabilities, serverInfo, onGone: request.onGone };
+    const { clientAddress: address, onGone } = request;
+    const listener = { caller, capabilities, serverInfo, address, onGone };
     return local(() => deps.listeners.open(envelope, id, listener));
   }
   const kind = listAskedFor(envelope.method);

@@ -1,12 +1,13 @@
 import { isSameCaller, type Caller, type Inbound, type OpenStream, type Reply, type StreamReply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
+import { StreamSlots } from './stream-slots.ts';
 
 export interface SseConnectionsDeps {
   /** An id of at least 128 random bits. */
   readonly newId: () => string;
   /** Ends the session with this id, when there still is one. */
   readonly endSession: (id: string) => void;
-  /** Open at one time. */
+  /** Open at one time; of one address half as many. */
   readonly limit: number;
 }
 
@@ -22,15 +23,17 @@ interface SseConnection {
 export class SseConnections {
   readonly #deps: SseConnectionsDeps;
   readonly #connections = new Map<string, SseConnection>();
+  readonly #slots: StreamSlots;
 
   constructor(deps: SseConnectionsDeps) {
     this.#deps = deps;
+    this.#slots = new StreamSlots(deps.limit);
   }
 
   /** `GET /sse`. The first event tells where to POST. */
-  open(caller: Caller): StreamReply {
-    if (this.#connections.size >= this.#deps.limit)
-      throw new VmcpError('overloaded', 'too many clients are connected; try again later');
+  open(caller: Caller, address: string | undefined): StreamReply {
+    const giveBack = this.#slots.take(address);
+    if (!giveBack) throw new VmcpError('overloaded', 'too many clients are connected; try again later');
     const id = this.#deps.newId();
     return {
       kind: 'stream',
@@ -39,11 +42,13 @@ export class SseConnections {
         this.#connections.set(id, connection);
         stream.onClosed(() => {
           this.#connections.delete(id);
+          giveBack();
           if (connection.sessionId !== undefined) this.#deps.endSession(connection.sessionId);
         });
         // Relative, so that it is right behind a proxy that adds a path, too.
         stream.send(Buffer.from(`messages?sessionId=${id}`), 'endpoint');
       },
+      abandon: giveBack,
     };
   }
 
