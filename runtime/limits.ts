@@ -31,6 +31,11 @@ export const LIMITS = Object.freeze({
   /** Events kept for clients that lose their connection, where that is on. */
   resumableBytesTogether: 64 * MIB,
   responseBytesTogether: 128 * MIB,
+  /** Where there is no room for another: a body that arrives for longer, an answer that its client has been taking for longer, gives way. */
+  bodyYieldsMs: 1_000,
+  answerYieldsMs: 5_000,
+  /** A client that takes nothing of what waits for it so long (at most twice) is cut. */
+  stallMs: 20_000,
   /** For each backend. */
   backend: {
     connections: 128,

@@ -100,7 +100,11 @@ const effectful: readonly RegExp[] = [
 const effects: readonly (readonly [string, RegExp])[] = [
   ['process.env', /\bprocess\.env\b/],
   ['the clock', /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bhrtime\b/],
-  ['a timer', /\bset(?:Timeout|Interval)\(|\bAbortSignal\.timeout\(|from '(?:node:)?timers(?:\/promises)?'/],
+  // A response's own one is left out: only its socket knows whether a client takes anything.
+  [
+    'a timer',
+    /(?<!\bresponse\.)\bset(?:Timeout|Interval)\(|\bAbortSignal\.timeout\(|from '(?:node:)?timers(?:\/promises)?'/,
+  ],
   ['randomness', /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(|\bgetRandomValues\(/],
   ['the file system', /['"](?:node:)?fs(?:\/promises)?['"]/],
 ];

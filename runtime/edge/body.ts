@@ -11,12 +11,15 @@ export interface BodyBounds {
   readonly uncountedBytes: number;
   /** Of what all bodies may hold together; to be released by the caller once the request is over. */
   readonly share: Share;
+  /** A body that arrives for longer gives way where there is no room for another one. */
+  readonly yieldsMs: number;
+  readonly now: () => number;
 }
 
 /** The whole body. Throws by the announced length before anything is read; `overloaded` when there is no room. */
 export const readBody = (request: IncomingMessage, bounds: BodyBounds): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    const { maxBytes, tooLarge, uncountedBytes, share } = bounds;
+    const { maxBytes, tooLarge, uncountedBytes, share, yieldsMs, now } = bounds;
     const announced = request.headers['content-length'];
     const body = new WholeBody();
     const refuse = (error: VmcpError): void => {
@@ -27,16 +30,24 @@ export const readBody = (request: IncomingMessage, bounds: BodyBounds): Promise<
       share.release();
       reject(error);
     };
+    const giveWayAfter = (due: number): void =>
+      share.mayGiveWay({ isDue: () => now() >= due, cut: () => refuse(noRoom()) });
     const take = (chunk: Buffer): void => {
       const bytes = body.length + chunk.length;
       if (bytes > maxBytes) return refuse(tooLarge());
-      if (bytes > uncountedBytes && !share.resize(bytes)) return refuse(noRoom());
+      if (bytes > uncountedBytes) {
+        if (!share.resize(bytes)) return refuse(noRoom());
+        if (body.length <= uncountedBytes) giveWayAfter(now() + yieldsMs);
+      }
       body.append(chunk, announced);
     };
     if (request.destroyed) return reject(new VmcpError('cancelled', 'the client went away'));
     if (Number(announced ?? 0) > maxBytes) return refuse(tooLarge());
     request.on('data', take);
-    request.on('end', () => resolve(body.take()));
+    request.on('end', () => {
+      share.keep();
+      resolve(body.take());
+    });
     request.on('error', (cause) => reject(new VmcpError('cancelled', 'the client went away', { cause })));
   });
 

@@ -8,7 +8,7 @@ import type { ClientShare } from './client-shares.ts';
 import type { HostCheck } from './hosts.ts';
 import { acceptsEvents } from './event-stream.ts';
 import type { Sender } from './forwarded.ts';
-import { HttpExchange } from './http-exchange.ts';
+import { type ExchangeBounds, HttpExchange } from './http-exchange.ts';
 import { MODERN_REVISION } from '../revisions.ts';
 import { RequestsUnderWay } from './requests-under-way.ts';
 import type { SseConnections } from './sse-connections.ts';
@@ -35,13 +35,13 @@ export interface EndpointDeps {
   readonly answers: ByteBudget;
 }
 
-export interface EndpointBounds {
+export interface EndpointBounds extends ExchangeBounds {
   /** Under way at one time; streams that are answers by themselves do not count. */
   readonly requests: number;
   readonly bodyBytes: number;
   readonly bodyBytesWithoutSession: number;
-  /** Of each body and of each answer: so much needs no room in `bodies` and `answers`. */
-  readonly uncountedBytes: number;
+  /** A body that arrives for longer gives way where there is no room for another one. */
+  readonly bodyYieldsMs: number;
 }
 
 /** What one request holds until its answer is sent. */
@@ -66,7 +66,7 @@ export interface Endpoint {
 
 /** HTTP in front of the pipeline: everything that can be judged without reading the body, then the body, then the answer. */
 export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
-  const underWay = new RequestsUnderWay(deps.bounds.requests);
+  const underWay = new RequestsUnderWay(deps.bounds.requests, deps);
   const answer = async (request: IncomingMessage, exchange: HttpExchange, held: Held): Promise<void> => {
     if (deps.isClosing()) exchange.extra.push('connection', 'close');
     try {
@@ -92,7 +92,13 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
       const client = underWay.enter(sender.address);
       // Over is what is answered and sent: a client that hangs up cancels nothing, a slow one still gets the rest.
       let open = 2;
-      const held = { sender, client, body: new Share(deps.bodies), answer: new Share(deps.answers), isStream: false };
+      const held = {
+        sender,
+        client,
+        body: new Share(client.bodies),
+        answer: new Share(client.answers),
+        isStream: false,
+      };
       const part = (): void => {
         open -= 1;
         if (open > 0) return;
@@ -100,8 +106,8 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
         held.answer.release();
         if (!held.isStream) underWay.leave(client);
       };
-      const { clock, newCorrelationId } = deps;
-      const exchange = new HttpExchange({ request, response, clock, newCorrelationId });
+      const { clock, newCorrelationId, bounds } = deps;
+      const exchange = new HttpExchange({ request, response, clock, newCorrelationId, bounds, room: held.answer });
       response.on('close', part);
       void answer(request, exchange, held).finally(part);
     },
@@ -137,8 +143,8 @@ const route = (deps: EndpointDeps, { request, exchange, held }: Arrived): Reply 
       // Nobody has a session in 2026-07-28: there, only what all bodies hold together bounds them.
       const isModern = headers['mcp-protocol-version'] === MODERN_REVISION;
       const isKnown = typeof session === 'string' ? deps.isSessionKnown(session, exchange) : isModern || 'none';
-      if (!(isKnown instanceof Promise)) return read(boundsOf(deps.bounds, isKnown, body));
-      return isKnown.then((known) => read(boundsOf(deps.bounds, known, body)));
+      if (!(isKnown instanceof Promise)) return read(boundsOf(deps, isKnown, body));
+      return isKnown.then((known) => read(boundsOf(deps, known, body)));
     }
     case 'GET':
       checkEventStream(headers.accept);
@@ -161,11 +167,12 @@ const handleStreamed = async (deps: EndpointDeps, exchange: HttpExchange): Promi
   return reply;
 };
 
-const boundsOf = (bounds: EndpointBounds, isSessionKnown: boolean | 'none', share: Share): BodyBounds => {
-  const { bodyBytes, bodyBytesWithoutSession, uncountedBytes } = bounds;
-  if (isSessionKnown === true) return { maxBytes: bodyBytes, tooLarge, uncountedBytes, share };
+const boundsOf = ({ bounds, clock }: EndpointDeps, isSessionKnown: boolean | 'none', share: Share): BodyBounds => {
+  const { bodyBytes, bodyBytesWithoutSession, uncountedBytes, bodyYieldsMs: yieldsMs } = bounds;
+  const common = { uncountedBytes, share, yieldsMs, now: clock.now };
+  if (isSessionKnown === true) return { ...common, maxBytes: bodyBytes, tooLarge };
   const refusal = isSessionKnown === 'none' ? tooLarge : noSuchSession;
-  return { maxBytes: bodyBytesWithoutSession, tooLarge: refusal, uncountedBytes, share };
+  return { ...common, maxBytes: bodyBytesWithoutSession, tooLarge: refusal };
 };
 
 const tooMany = (): VmcpError => new VmcpError('overloaded', 'too many requests are under way; try again');

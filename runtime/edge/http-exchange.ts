@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Share } from '../byte-budget.ts';
 import type { EventSink, Inbound, OpenStream, StreamRecord, StreamReply, WholeReply } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { acceptsEvents, EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
@@ -17,6 +18,18 @@ export interface HttpExchangeParts {
   readonly response: ServerResponse;
   readonly clock: Clock;
   readonly newCorrelationId: () => string;
+  readonly bounds: ExchangeBounds;
+  /** For what waits until the client takes it. */
+  readonly room: Share;
+}
+
+export interface ExchangeBounds {
+  /** Of each body and of each answer: so much needs no room beside the others. */
+  readonly uncountedBytes: number;
+  /** A client that takes nothing of what waits for it so long (at most twice) is cut. */
+  readonly stallMs: number;
+  /** One that has been taking it for longer is cut where there is no room for others. */
+  readonly answerYieldsMs: number;
 }
 
 /** One HTTP request and its response: whole, or an event stream that may begin before the answer is known. */
@@ -32,12 +45,15 @@ export class HttpExchange implements Inbound {
   readonly #response: ServerResponse;
   readonly #clock: Clock;
   readonly #newCorrelationId: () => string;
+  readonly #bounds: ExchangeBounds;
+  readonly #room: Share;
   #correlationId: string | undefined;
   #keepAlive: Timer | undefined;
   #isAnswered = false;
+  #isHurried = false;
   #record: StreamRecord | undefined;
 
-  constructor({ request, response, clock, newCorrelationId }: HttpExchangeParts) {
+  constructor({ request, response, clock, newCorrelationId, bounds, room }: HttpExchangeParts) {
     const url = request.url ?? '/';
     const question = url.indexOf('?');
     const path = question < 0 ? url : url.slice(0, question);
@@ -48,6 +64,8 @@ export class HttpExchange implements Inbound {
     this.#response = response;
     this.#clock = clock;
     this.#newCorrelationId = newCorrelationId;
+    this.#bounds = bounds;
+    this.#room = room;
   }
 
   readonly correlationId = (): string => (this.#correlationId ??= this.#newCorrelationId());
@@ -95,11 +113,27 @@ export class HttpExchange implements Inbound {
     this.#isAnswered = true;
     if (this.#response.headersSent) this.#endStream(reply.body);
     else this.#write(reply);
+    if (this.#isBehind) this.#hurry();
   }
 
   /** Whether the client has hung up. */
   get isGone(): boolean {
     return this.#response.destroyed;
+  }
+
+  /** Whether something waits for the client to take it. */
+  get #isBehind(): boolean {
+    return !this.#response.destroyed && this.#response.writableLength > 0;
+  }
+
+  /** Cuts the client off when nothing moves on its connection (bytes that it takes of one long write do), or when others need the room. */
+  #hurry(): void {
+    const cut = (): void => void this.#response.destroy();
+    const due = this.#clock.now() + this.#bounds.answerYieldsMs;
+    this.#room.mayGiveWay({ isDue: () => this.#clock.now() >= due, cut });
+    if (this.#isHurried) return;
+    this.#isHurried = true;
+    this.#response.setTimeout(this.#bounds.stallMs, cut);
   }
 
   /** Begins a stream that is an answer by itself; `onClosed` runs once it has ended. */
@@ -129,19 +163,33 @@ export class HttpExchange implements Inbound {
   }
 
   readonly #comment = (): void => {
-    this.#response.write(KEEP_ALIVE);
+    // What still waits keeps the stream alive, or shows that its client takes nothing.
+    if (this.#isBehind) this.#hurry();
+    else this.#response.write(KEEP_ALIVE);
     this.#keepAlive = this.#clock.after(KEEP_ALIVE_MS, this.#comment);
   };
 
   #writeEvent(data: Buffer, event?: string, id?: string): boolean {
     const response = this.#response;
     if (response.destroyed) return false;
-    if (response.writableLength + data.length > MAX_WAITING_BYTES && response.writableLength > 0) {
+    const before = response.writableLength;
+    const waiting = before + data.length;
+    const isCounted = waiting > this.#bounds.uncountedBytes;
+    if ((before > 0 && waiting > MAX_WAITING_BYTES) || (isCounted && !this.#room.resize(waiting))) {
       response.destroy();
       return false;
     }
-    response.write(eventOf(data, event, id));
+    response.write(eventOf(data, event, id), isCounted ? () => this.#onTaken() : undefined);
+    if (isCounted && this.#isBehind) this.#hurry();
     return true;
+  }
+
+  /** A stream that stays open must not keep the room that its largest message took. */
+  #onTaken(): void {
+    if (this.#response.destroyed) return;
+    const waiting = this.#response.writableLength;
+    if (waiting <= this.#bounds.uncountedBytes) this.#room.release();
+    else this.#room.resize(waiting);
   }
 
   #endStream(last: Buffer | undefined): void {

@@ -1,16 +1,17 @@
 import type { OpenStream } from '../call.ts';
-import { type ClientShare, ClientShares, partOfOneAddress } from './client-shares.ts';
+import { type ClientShare, ClientShares, partOfOneAddress, type SharedBudgets } from './client-shares.ts';
 
 /** Counts requests from their arrival until they are answered and sent, or become streams. */
 export class RequestsUnderWay {
   readonly #limit: number;
   readonly #limitOfOne: number;
-  readonly #clients = new ClientShares();
+  readonly #clients: ClientShares;
   readonly #streams = new Set<OpenStream>();
   #active = 0;
   #waiting: (() => void)[] = [];
 
-  constructor(limit: number) {
+  constructor(limit: number, together: SharedBudgets) {
+    this.#clients = new ClientShares(together);
     this.#limit = limit;
     this.#limitOfOne = partOfOneAddress(limit);
   }

@@ -5,12 +5,15 @@ import { describe, test } from 'node:test';
 import { ByteBudget, Share } from '../../../runtime/byte-budget.ts';
 import { readBody } from '../../../runtime/edge/body.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
+import { frozenClock } from '../../fixtures/frozen-clock.ts';
+
+const clock = frozenClock();
 
 const make = (budget: ByteBudget, headers: Record<string, string> = {}) => {
   const stream = Object.assign(new PassThrough(), { headers });
   const share = new Share(budget);
   const tooLarge = (): VmcpError => new VmcpError('body_too_large', 'too large');
-  const bounds = { maxBytes: 1_000, tooLarge, uncountedBytes: 100, share };
+  const bounds = { maxBytes: 1_000, tooLarge, uncountedBytes: 100, share, yieldsMs: 1_000, now: clock.now };
   // Only what a request has of a stream, and its headers, are used.
   return { stream, share, body: readBody(stream as unknown as IncomingMessage, bounds) };
 };
