@@ -1,4 +1,5 @@
 import type { Caller, Inbound, Message } from '../call.ts';
+import { VmcpError } from '../errors.ts';
 import { readEnvelope, type Envelope } from './envelope.ts';
 import { MODERN_REVISION } from '../revisions.ts';
 
@@ -37,12 +38,23 @@ export const parseByEra =
       },
     });
     try {
-      const message = eras[eraOf(envelope, request)].parse(envelope, request, caller);
+      const era = eraOf(envelope, request);
+      if (era === 'modern' && request.endpoint === 'messages') return envelope.id ? refusal(notOverSse()) : ignored;
+      const message = eras[era].parse(envelope, request, caller);
       return message instanceof Promise ? message.catch(refusal) : message;
     } catch (error) {
       return refusal(error);
     }
   };
+
+/**
+ * A request of 2026-07-28 ends with its own response, which is where its client goes away; behind a stream of another one there is no
+ * such end. The code is the one that a client which tries this revision first takes for an older server.
+ */
+const notOverSse = (): VmcpError =>
+  new VmcpError('unsupported_protocol_version', 'revision 2026-07-28 is not served over HTTP+SSE');
+
+const ignored: Message = { kind: 'local', id: undefined, answer: () => ({ kind: 'whole', status: 202 }) };
 
 /**
  * The body decides, since some clients send headers of another revision; only somebody without a session can mean the newer one by

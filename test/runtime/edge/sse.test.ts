@@ -82,6 +82,32 @@ describe('HTTP+SSE', () => {
     await close();
   });
 
+  test('does not serve 2026-07-28, and says so as an older server would', async () => {
+    const { first, reader, close } = await opened();
+    const address = new URL(/data: (\S+)/.exec(first)?.[1] ?? '', url).href;
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    for (const [method, params] of [
+      ['server/discover', { _meta }],
+      ['tools/call', { _meta, name: 'a_echo', arguments: {} }],
+      ['subscriptions/listen', { _meta, notifications: {} }],
+    ] as const) {
+      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
+      assert.equal((await post(address, { jsonrpc: '2.0', id: method, method, params }, headers)).status, 202);
+      const { value = '' } = (await reader?.read()) ?? {};
+      const { id, error } = JSON.parse(value.replace(/^data: /, '')) as { id: string; error: { code: number } };
+      assert.deepEqual([id, error.code], [method, -32_000]);
+    }
+    const told = { jsonrpc: '2.0', method: 'notifications/anything', params: { _meta } };
+    assert.equal((await post(address, told)).status, 202);
+    await post(address, { jsonrpc: '2.0', id: 'next', method: 'server/discover', params: { _meta } });
+    assert.match((await reader?.read())?.value ?? '', /"id":"next"/);
+    assert.equal(backend.requests.filter(({ method }) => method === 'tools/call').length, 0);
+    await close();
+  });
+
   test('knows no other addresses', async () => {
     for (const path of ['/messages', '/messages?sessionId=', '/messages?sessionId=x'])
       assert.equal((await post(new URL(path, running.url).href, INITIALIZE)).status, 404);
