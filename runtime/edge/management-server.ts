@@ -1,6 +1,7 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { LIMITS } from '../limits.ts';
 import { hostCheck } from './hosts.ts';
+import { keepNewestConnections } from './newest-connections.ts';
 import { operatorTokenCheck, type OperatorTokenSettings } from './operator-token.ts';
 import type { StatusReport } from '../status-report.ts';
 
@@ -20,7 +21,8 @@ export const managementServer = (deps: ManagementDeps): FastifyInstance => {
     bodyLimit: BODY_BYTES,
     http: { headersTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS },
   });
-  app.server.maxConnections = LIMITS.managementConnections;
+  keepNewestConnections(app.server, LIMITS.managementConnections);
+  app.addHook('onRequest', oneRequestEach);
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', (_request, reply) =>
@@ -31,6 +33,14 @@ export const managementServer = (deps: ManagementDeps): FastifyInstance => {
     guarded.get('/status', (_request, reply) => reply.header('cache-control', 'no-store').send(deps.status()));
   });
   return app;
+};
+
+/** A connection is for one request, so that idle ones do not keep probes out; more that come with it are not looked at. */
+const oneRequestEach = async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  reply.header('connection', 'close');
+  if (reply.raw.socket !== null) return;
+  reply.hijack();
+  raw.socket.destroy();
 };
 
 /** Nothing here takes long to ask, or has a body. */

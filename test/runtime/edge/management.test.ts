@@ -4,6 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { operatorTokenCheck } from '../../../runtime/edge/operator-token.ts';
 import type { Running } from '../../../runtime/start.ts';
+import { LIMITS } from '../../../runtime/limits.ts';
+import { connectByHand } from '../../fixtures/by-hand.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
 const { publicKey, privateKey } = await generateKeyPair('EdDSA');
@@ -90,6 +92,30 @@ describe('the management port', () => {
     assert.equal((await fetch(url)).status, 401);
     const authorization = `Bearer ${await token({ aud: 'uid-1', exp: 60 })}`;
     assert.deepEqual(await (await fetch(url, { headers: { authorization } })).json(), guarded.status());
+  });
+
+  const HEALTHZ = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
+
+  test('closes a connection with its answer, and one on which more requests come', async (t) => {
+    for (const requests of [1, 100]) {
+      const { socket, closed, text } = connectByHand(t, open.managementUrl);
+      socket.write(HEALTHZ.repeat(requests));
+      await closed;
+      if (requests === 1) assert.match(text(), /^HTTP\/1\.1 200 /);
+      assert.ok(text().split('HTTP/1.1').length <= 2);
+    }
+  });
+
+  test('is not kept from probes by others who connect and stay, in silence or in the middle of a request', async (t) => {
+    for (const words of ['', 'GET /healthz HTTP/1.1\r\n']) {
+      const staying = Array.from({ length: LIMITS.managementConnections + 10 }, () =>
+        connectByHand(t, open.managementUrl),
+      );
+      for (const { socket } of staying) socket.write(words);
+      await Promise.all(staying.slice(0, 10).map(({ closed }) => closed));
+      assert.equal((await fetch(`${open.managementUrl}/healthz`)).status, 200);
+      assert.ok(staying.some(({ isClosed }) => !isClosed()));
+    }
   });
 
   test('serves nothing else', async () => {
