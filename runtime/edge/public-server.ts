@@ -1,6 +1,6 @@
-import { createServer } from 'node:http';
 import { fastify, type FastifyInstance } from 'fastify';
 import type { Endpoint } from './endpoint.ts';
+import { oneAtATimeServer } from './one-at-a-time.ts';
 
 /**
  * The public listener. MCP goes straight to its endpoint, since a router and its hooks cost more than they give there; everything
@@ -11,7 +11,7 @@ export const publicServer = (endpoint: Endpoint, limits: PublicLimits): FastifyI
     forceCloseConnections: true,
     bodyLimit: NO_BODY_BYTES,
     serverFactory: (handler) => {
-      const server = createServer(
+      const server = oneAtATimeServer(
         {
           keepAliveTimeout: KEEP_ALIVE_MS,
           noDelay: true,
@@ -20,9 +20,7 @@ export const publicServer = (endpoint: Endpoint, limits: PublicLimits): FastifyI
           connectionsCheckingInterval: CHECK_MS,
         },
         (request, response) => {
-          // One request at a time (RFC 9112 §9.3.2 leaves it to us): while one waits, the next ones would cost their sender nothing.
-          if (response.socket === null) request.socket.destroy();
-          else if (isMcpPath(request.url ?? '')) endpoint.listener(request, response);
+          if (isMcpPath(request.url ?? '')) endpoint.listener(request, response);
           else handler(request, response);
         },
       );

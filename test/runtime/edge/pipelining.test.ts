@@ -20,6 +20,13 @@ afterEach(async () => {
 
 const CALL = modernBytes('tools/call', { name: 'a_echo', arguments: {} });
 
+const LIST = modernBytes('tools/list');
+const LISTEN = modernBytes('subscriptions/listen', { notifications: {} });
+const HEALTH = 'GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n';
+/** What Node would answer without asking us. */
+const NO_HOST = 'GET /mcp HTTP/1.1\r\n\r\n';
+const UNKNOWN_EXPECTATION = 'GET /mcp HTTP/1.1\r\nhost: localhost\r\nexpect: wonders\r\n\r\n';
+
 describe('a connection', () => {
   test('on which a request comes while another has no answer is cut: the others cost nothing', async (t) => {
     backend.set({ on: ({ recorded }) => (recorded.method === 'tools/call' ? hang : undefined) });
@@ -31,15 +38,23 @@ describe('a connection', () => {
   });
 
   test('opens one stream, and no request can wait behind it', async (t) => {
-    for (const next of [
-      GET_SSE,
-      modernBytes('tools/list'),
-      modernBytes('subscriptions/listen', { notifications: {} }),
-    ]) {
+    for (const next of [GET_SSE, LIST, LISTEN, HEALTH, NO_HOST, UNKNOWN_EXPECTATION]) {
       const { socket, closed, text } = connectByHand(t, running.url);
       socket.write(GET_SSE + next.repeat(50));
       await closed;
       assert.ok(text().split('HTTP/1.1').length <= 2, text());
+    }
+  });
+
+  test('ends with a request that HTTP refuses', async (t) => {
+    for (const [request, status] of [
+      [NO_HOST, 400],
+      [UNKNOWN_EXPECTATION, 417],
+    ] as const) {
+      const { socket, closed, text } = connectByHand(t, running.url);
+      socket.write(request);
+      await closed;
+      assert.match(text(), new RegExp(`^HTTP/1\\.1 ${status} `));
     }
   });
 

@@ -1,0 +1,34 @@
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * A server whose connections carry one request at a time, which RFC 9112 §9.3.2 leaves to it: one on which a request comes while another
+ * has no answer is cut, since what waits there would cost its sender nothing. Refuses by itself what Node would, which does not look.
+ */
+export const oneAtATimeServer = (options: ServerOptions, listener: Listener): Server => {
+  const server = createServer(
+    { ...options, requireHostHeader: false },
+    alone((request, response) => {
+      if (request.headers.host === undefined && request.httpVersion === '1.1') refuse(response, 400);
+      else listener(request, response);
+    }),
+  );
+  server.on(
+    'checkExpectation',
+    alone((_request, response) => refuse(response, 417)),
+  );
+  return server;
+};
+
+const alone =
+  (listener: Listener): Listener =>
+  (request, response) => {
+    if (response.socket === null) request.socket.destroy();
+    else listener(request, response);
+  };
+
+/** RFC 9112 §3.2 (no Host) and RFC 9110 §10.1.1 (an expectation that nobody knows). */
+const refuse = (response: ServerResponse, status: 400 | 417): void => {
+  response.writeHead(status, { connection: 'close', 'content-length': 0 }).end();
+};
