@@ -14,7 +14,7 @@ export const LIMITS = Object.freeze({
   /** Questions to one client that wait for its answer. */
   asksPerSession: 32,
   /** JSON text of what a client says of itself. */
-  clientCapabilitiesBytes: 16 * KIB,
+  clientCapabilitiesBytes: 4 * KIB,
   /** In `/status` and in the log, with the number of all. */
   reportedCollisions: 100,
   publicConnections: 4_096,

@@ -53,7 +53,8 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     return { sessions: new Sessions(limits, { clock, newId, newLinks, newLogs }), ready: Promise.resolve() };
   }
   const store = openStore(config, deps);
-  const times = {
+  const bounds = {
+    count: limits.count,
     unusedTtlMs: UNUSED_TTL_MS,
     get ttlMs() {
       return limits.ttlMs + slackMs(limits.ttlMs);
@@ -65,7 +66,7 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     newLogs,
     store,
     recordsFor: (announceEnd) =>
-      sessionRecords(store, times, {
+      sessionRecords(store, bounds, {
         announceEnd,
         onCorrupt: (session) => deps.log.warn({ session }, 'the record of a session cannot be read; it is unknown now'),
       }),

@@ -147,8 +147,10 @@ const declaredBy = (envelope: Envelope): Buffer => {
   if (!isObject(declared, 0)) throw new VmcpError('invalid_params', 'params.capabilities is not an object');
   if (declared.length > LIMITS.clientCapabilitiesBytes)
     throw new VmcpError('invalid_params', `params.capabilities is longer than ${LIMITS.clientCapabilitiesBytes} bytes`);
-  // A copy, so that the session does not keep the whole request.
-  return Buffer.from(declared);
+  // A copy of its own, so that the session keeps neither the whole request nor a part of Node's pool.
+  const kept = Buffer.allocUnsafeSlow(declared.length);
+  declared.copy(kept);
+  return kept;
 };
 
 const requestIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message => {

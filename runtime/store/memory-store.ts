@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { localMessages } from './local-messages.ts';
+import { Rooms } from './rooms.ts';
 import { Shelf, type ShelfLimits } from './shelf.ts';
 import { STORE_LIMITS, type Store, tooManyFields } from './store.ts';
 
@@ -8,10 +9,11 @@ const LIMITS: ShelfLimits = { entries: 100_000, bytes: 256 * 1024 * 1024 };
 /** Everything in this process: gone with it, and seen by no other replica. Values are copied, as over a socket. */
 export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: ShelfLimits = LIMITS): Store => {
   const shelf = new Shelf(clock, limits);
+  const rooms = new Rooms((key) => shelf.entry(key) !== undefined);
   const messages = localMessages();
   return {
-    ...valuesOn(shelf),
-    ...mapsOn(shelf),
+    ...valuesOn(shelf, rooms),
+    ...mapsOn(shelf, rooms),
     ...messages,
     state: () => 'up',
     onState: () => () => {},
@@ -23,7 +25,10 @@ export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: ShelfL
   };
 };
 
-const valuesOn = (shelf: Shelf): Pick<Store, 'get' | 'set' | 'setIfAbsent' | 'take' | 'delete' | 'touch'> => ({
+const valuesOn = (
+  shelf: Shelf,
+  rooms: Rooms,
+): Pick<Store, 'get' | 'set' | 'setIfAbsent' | 'take' | 'delete' | 'touch'> => ({
   get: async (key) => copyOf(shelf.value(key)),
   set: async (key, value, ttlMs) => shelf.put(key, copyOf(value), ttlMs),
   setIfAbsent: async (key, value, ttlMs) => {
@@ -36,22 +41,33 @@ const valuesOn = (shelf: Shelf): Pick<Store, 'get' | 'set' | 'setIfAbsent' | 'ta
     if (value) shelf.remove(key);
     return value;
   },
-  delete: async (key) => shelf.remove(key),
-  touch: async (key, ttlMs) => shelf.touch(key, ttlMs),
+  delete: async (key, room) => {
+    if (room) rooms.leave(key, room);
+    return shelf.remove(key);
+  },
+  touch: async (key, ttlMs, room) => {
+    const isThere = shelf.touch(key, ttlMs);
+    if (isThere && room) rooms.use(key, room);
+    return isThere;
+  },
 });
 
 const mapsOn = (
   shelf: Shelf,
+  rooms: Rooms,
 ): Pick<Store, 'createMap' | 'readMap' | 'setField' | 'setFieldIfAbsent' | 'deleteField'> => ({
-  createMap: async (key, fields, ttlMs) => {
+  createMap: async (key, fields, ttlMs, room) => {
     if (shelf.entry(key)) return false;
     if (fields.size > STORE_LIMITS.fields) throw tooManyFields();
+    const displaced = room && rooms.enter(key, room);
+    if (displaced !== undefined) shelf.remove(displaced);
     shelf.put(key, new Map([...fields].map(([field, value]) => [field, copyOf(value)])), ttlMs);
     return true;
   },
-  readMap: async (key, ttlMs) => {
+  readMap: async (key, ttlMs, room) => {
     const map = shelf.map(key);
     if (map && ttlMs !== undefined) shelf.touch(key, ttlMs);
+    if (map && ttlMs !== undefined && room) rooms.use(key, room);
     return map && new Map([...map].map(([field, value]) => [field, copyOf(value)]));
   },
   setField: async (key, field, value, maxFields) => shelf.setField(key, field, copyOf(value), maxFields),

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { RedisClient } from './redis-client.ts';
 
-/** What takes several steps and must be one. All touch one key only, so that they run in a cluster too. */
+/**
+ * What takes several steps and must be one. KEYS[1] is the value or the map; where it is counted, KEYS[2] and KEYS[3] are the sorted
+ * sets of its room: those that were used and those that never were, by the time that they end (milliseconds since the epoch by the
+ * replicas' clocks: the server's own needs a right that a user for one prefix does not have).
+ */
 export interface Script {
   readonly text: string;
   readonly sha: string;
@@ -9,16 +13,48 @@ export interface Script {
 
 const script = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
-export const CREATE_MAP = script(`
+const COUNT = `
+local function leave()
+  for i = 2, #KEYS do redis.call('ZREM', KEYS[i], KEYS[1]) end
+end
+local function count(set, ttl, ends)
+  leave()
+  redis.call('ZADD', set, ends, KEYS[1])
+  if redis.call('PTTL', set) < tonumber(ttl) then redis.call('PEXPIRE', set, ttl) end
+end`;
+
+/** 1: made, 0: there is something already, -1: no room; or the key that has lost its place to it and is still there. */
+export const CREATE_MAP = script(`${COUNT}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-for i = 2, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+local displaced
+if #KEYS > 1 then
+  for i = 2, 3 do redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', ARGV[3]) end
+  if redis.call('ZCARD', KEYS[2]) + redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[4]) then
+    displaced = redis.call('ZPOPMIN', KEYS[3])[1]
+    if not displaced then return -1 end
+  end
+  count(KEYS[3], ARGV[1], ARGV[2])
+end
+for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return displaced or 1`);
+
+export const READ_MAP = script(`${COUNT}
+local all = redis.call('HGETALL', KEYS[1])
+if #all > 0 and ARGV[1] ~= '0' then
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  if #KEYS > 1 then count(KEYS[2], ARGV[1], ARGV[2]) end
+end
+return all`);
+
+export const TOUCH = script(`${COUNT}
+if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0 then return 0 end
+if #KEYS > 1 then count(KEYS[2], ARGV[1], ARGV[2]) end
 return 1`);
 
-export const READ_MAP = script(`
-local all = redis.call('HGETALL', KEYS[1])
-if #all > 0 and ARGV[1] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
-return all`);
+export const DELETE = script(`${COUNT}
+leave()
+return redis.call('DEL', KEYS[1])`);
 
 /** 1: set, 0: the map is gone, -1: the map is full. */
 export const SET_FIELD = script(`
@@ -50,13 +86,13 @@ export type Argument = string | Buffer | number;
 export const runScript = async (
   client: RedisClient,
   { text, sha }: Script,
-  key: string,
+  keys: readonly string[],
   args: readonly Argument[],
 ): Promise<unknown> => {
   try {
-    return await client.callBuffer('EVALSHA', sha, 1, key, ...args);
+    return await client.callBuffer('EVALSHA', sha, keys.length, ...keys, ...args);
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-    return client.callBuffer('EVAL', text, 1, key, ...args);
+    return client.callBuffer('EVAL', text, keys.length, ...keys, ...args);
   }
 };

@@ -4,7 +4,16 @@ import { type LinkTimes, RedisLink } from './redis-link.ts';
 import { RedisMessages } from './redis-messages.ts';
 import * as scripts from './redis-scripts.ts';
 import type { RedisSettings } from './redis-settings.ts';
-import { checkBounds, type Fields, STORE_LIMITS, type Store, type StoreState, tooManyFields } from './store.ts';
+import {
+  checkBounds,
+  type Fields,
+  noRoom,
+  type Room,
+  STORE_LIMITS,
+  type Store,
+  type StoreState,
+  tooManyFields,
+} from './store.ts';
 
 export interface RedisStoreDeps {
   readonly clock: Clock;
@@ -37,8 +46,8 @@ export const redisStore = (settings: RedisStoreSettings, deps: RedisStoreDeps): 
   const listening = linkOf('messages');
   const keyOf = (name: string): string => settings.keyPrefix + name;
   return {
-    ...valuesIn(commands, keyOf),
-    ...mapsIn(commands, keyOf),
+    ...valuesIn({ link: commands, keyOf, clock: deps.clock }),
+    ...mapsIn({ link: commands, keyOf, clock: deps.clock }),
     publish: async (name, message) => {
       const channel = keyOf(name);
       checkBounds({ key: channel, message });
@@ -58,44 +67,71 @@ export const redisStore = (settings: RedisStoreSettings, deps: RedisStoreDeps): 
   };
 };
 
-type KeyOf = (name: string) => string;
+interface Within {
+  readonly link: RedisLink;
+  readonly keyOf: (name: string) => string;
+  readonly clock: Clock;
+}
 
-const valuesIn = (
-  link: RedisLink,
-  keyOf: KeyOf,
-): Pick<Store, 'get' | 'set' | 'setIfAbsent' | 'take' | 'delete' | 'touch'> => ({
-  get: async (name) => (await link.run((client) => client.getBuffer(keyOf(name)))) ?? undefined,
-  set: async (name, value, ttlMs) => {
-    checkBounds({ key: keyOf(name), value, ttlMs });
-    await link.run((client) => client.set(keyOf(name), value, 'PX', Math.ceil(ttlMs)));
-  },
-  setIfAbsent: async (name, value, ttlMs) => {
-    checkBounds({ key: keyOf(name), value, ttlMs });
-    return (await link.run((client) => client.set(keyOf(name), value, 'PX', Math.ceil(ttlMs), 'NX'))) === 'OK';
-  },
-  take: async (name) => (await link.run((client) => client.getdelBuffer(keyOf(name)))) ?? undefined,
-  delete: async (name) => (await link.run((client) => client.del(keyOf(name)))) === 1,
-  touch: async (name, ttlMs) => {
-    checkBounds({ key: keyOf(name), ttlMs });
-    return (await link.run((client) => client.pexpire(keyOf(name), Math.ceil(ttlMs)))) === 1;
-  },
-});
+/** The map first, then where it is counted. */
+const keysOf = ({ keyOf }: Within, name: string, room: Room | undefined): readonly string[] =>
+  room ? [name, `${room.name}:used`, `${room.name}:fresh`].map(keyOf) : [keyOf(name)];
+
+/** How long it lives and when that ends, as the scripts want it. */
+const lifeOf = ({ clock }: Within, ttlMs: number): readonly [number, number] => [
+  Math.ceil(ttlMs),
+  Math.ceil(clock.now() + ttlMs),
+];
+
+const valuesIn = (within: Within): Pick<Store, 'get' | 'set' | 'setIfAbsent' | 'take' | 'delete' | 'touch'> => {
+  const { link, keyOf } = within;
+  return {
+    get: async (name) => (await link.run((client) => client.getBuffer(keyOf(name)))) ?? undefined,
+    set: async (name, value, ttlMs) => {
+      checkBounds({ key: keyOf(name), value, ttlMs });
+      await link.run((client) => client.set(keyOf(name), value, 'PX', Math.ceil(ttlMs)));
+    },
+    setIfAbsent: async (name, value, ttlMs) => {
+      checkBounds({ key: keyOf(name), value, ttlMs });
+      return (await link.run((client) => client.set(keyOf(name), value, 'PX', Math.ceil(ttlMs), 'NX'))) === 'OK';
+    },
+    take: async (name) => (await link.run((client) => client.getdelBuffer(keyOf(name)))) ?? undefined,
+    delete: async (name, room) =>
+      (await link.run((client) => scripts.runScript(client, scripts.DELETE, keysOf(within, name, room), []))) === 1,
+    touch: async (name, ttlMs, room) => {
+      checkBounds({ key: keyOf(name), ttlMs });
+      const [keys, life] = [keysOf(within, name, room), lifeOf(within, ttlMs)];
+      return (await link.run((client) => scripts.runScript(client, scripts.TOUCH, keys, life))) === 1;
+    },
+  };
+};
 
 const mapsIn = (
-  link: RedisLink,
-  keyOf: KeyOf,
+  within: Within,
 ): Pick<Store, 'createMap' | 'readMap' | 'setField' | 'setFieldIfAbsent' | 'deleteField'> => {
+  const { link, keyOf, clock } = within;
+  const runOn = (
+    script: scripts.Script,
+    keys: readonly string[],
+    args: readonly scripts.Argument[],
+  ): Promise<unknown> => link.run((client) => scripts.runScript(client, script, keys, args));
   const run = (script: scripts.Script, name: string, args: readonly scripts.Argument[]): Promise<unknown> =>
-    link.run((client) => scripts.runScript(client, script, keyOf(name), args));
+    runOn(script, [keyOf(name)], args);
   return {
-    createMap: async (name, fields, ttlMs) => {
+    createMap: async (name, fields, ttlMs, room) => {
       if (fields.size > STORE_LIMITS.fields) throw tooManyFields();
       for (const value of fields.values()) checkBounds({ key: keyOf(name), value, ttlMs });
-      return (await run(scripts.CREATE_MAP, name, [Math.ceil(ttlMs), ...[...fields].flat()])) === 1;
+      const keys = keysOf(within, name, room);
+      const args = [...lifeOf(within, ttlMs), clock.now(), room?.limit ?? 0, ...[...fields].flat()];
+      const answer = await runOn(scripts.CREATE_MAP, keys, args);
+      if (answer === -1) throw noRoom();
+      if (!Buffer.isBuffer(answer)) return answer === 1;
+      await runOn(scripts.DELETE, [answer.toString(), ...keys.slice(1)], []);
+      return true;
     },
-    readMap: async (name, ttlMs = 0) => {
+    readMap: async (name, ttlMs = 0, room) => {
       if (ttlMs > 0) checkBounds({ key: keyOf(name), ttlMs });
-      return fieldsOf(await run(scripts.READ_MAP, name, [Math.ceil(ttlMs)]));
+      return fieldsOf(await runOn(scripts.READ_MAP, keysOf(within, name, room), lifeOf(within, ttlMs)));
     },
     setField: async (name, field, value, maxFields = STORE_LIMITS.fields) => {
       checkBounds({ key: keyOf(name), value });

@@ -1,5 +1,6 @@
 import { VmcpError } from '../errors.ts';
 import { decodeMessage, encodeMessage, MAX_PAYLOAD_BYTES, type ReplicaMessage } from './replica-message.ts';
+import { keyOf } from './session-records.ts';
 import type { Store, Subscription } from './store.ts';
 
 type Heard<K extends ReplicaMessage['kind']> = Extract<ReplicaMessage, { readonly kind: K }>;
@@ -37,7 +38,7 @@ export interface ReplicaMessages {
 
 const ALL = 'replicas';
 const replicaChannel = (replica: string): string => `replica:${replica}`;
-const streamChannel = (session: string): string => `stream:{${session}}`;
+const streamChannel = (session: string): string => keyOf('stream', session);
 
 /** `<replica>-<number>`: what a client sends back becomes a channel name, so nothing else is taken. */
 const ASK_ID = /^(?<replica>[a-z0-9]{16,32})-[0-9]{1,15}$/;

@@ -45,8 +45,8 @@ export interface SavedBackendSession extends BackendSession {
 
 /** Bytes of each part; beyond that it is not kept. */
 export const RECORD_LIMITS = Object.freeze({
-  capabilitiesBytes: 64 * 1024,
-  clientInfoBytes: 64 * 1024,
+  capabilitiesBytes: 4 * 1024,
+  clientInfoBytes: 4 * 1024,
   backendSessionBytes: 8 * 1024,
   uriBytes: 2 * 1024,
   /** Subscriptions and backend sessions together, and the few other parts. */

@@ -17,7 +17,7 @@ import {
   encodeSubscription,
   type ResourceSubscription,
 } from './session-record.ts';
-import type { Store } from './store.ts';
+import type { Room, Store } from './store.ts';
 
 /** A session as a request names it: the id alone opens nothing. */
 export interface SessionRef {
@@ -58,6 +58,11 @@ export interface SessionTimes {
   readonly unusedTtlMs: number;
 }
 
+export interface SessionBounds extends SessionTimes {
+  /** Of all replicas together, roughly. One more ends one that nothing was sent on, or is refused. */
+  readonly count: number;
+}
+
 /**
  * The name of a session among replicas: in keys, channels and messages. Made from the caller too, so that another caller finds
  * nothing, and one-way, so that a list of names gives nobody a session (decisions "Sessions").
@@ -67,12 +72,27 @@ export const sessionName = ({ id, caller }: SessionRef): string =>
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
-/** The braces keep everything of one session on one node of a Redis Cluster. */
-const keyOf = (session: SessionRef): string => `session:{${sessionName(session)}}`;
+/**
+ * In a Redis Cluster only what lies on one node can be counted in one step with a change, and one node should not have all. Names are
+ * digests, so that the parts fill evenly.
+ */
+const PARTS = 16;
+
+/** What is one session's lies on one node of a Redis Cluster: the braces name the part that its name belongs to. */
+export const keyOf = (what: string, name: string): string => `${what}:{${partOf(name)}}:${name}`;
+
+const partOf = (name: string): number => (Buffer.from(name.slice(0, 2), 'base64url')[0] ?? 0) % PARTS;
+
+const keyOfRecord = (session: SessionRef): string => keyOf('session', sessionName(session));
+
+const roomOf = (session: SessionRef, { count }: SessionBounds): Room => ({
+  name: `sessions:{${partOf(sessionName(session))}}`,
+  limit: Math.ceil(count / PARTS),
+});
 
 export const sessionRecords = (
   store: Store,
-  times: SessionTimes,
+  bounds: SessionBounds,
   deps: {
     readonly onCorrupt: (sessionName: string) => void;
     readonly announceEnd: (sessionName: string) => Promise<void>;
@@ -81,41 +101,46 @@ export const sessionRecords = (
   create: async (session, start) => {
     checkSize('capabilities', start.capabilities, RECORD_LIMITS.capabilitiesBytes);
     if (start.clientInfo) checkSize('clientInfo', start.clientInfo, RECORD_LIMITS.clientInfoBytes);
-    const ttlMs = Math.min(times.ttlMs, times.unusedTtlMs);
-    const isNew = await store.createMap(keyOf(session), encodeStart(start), ttlMs);
+    const ttlMs = Math.min(bounds.ttlMs, bounds.unusedTtlMs);
+    const isNew = await store.createMap(keyOfRecord(session), encodeStart(start), ttlMs, roomOf(session, bounds));
     if (!isNew) throw new VmcpError('internal', 'internal error', { detail: 'two sessions of one id' });
   },
   find: async (session) => {
-    const fields = await store.readMap(keyOf(session), times.ttlMs);
+    const fields = await store.readMap(keyOfRecord(session), bounds.ttlMs, roomOf(session, bounds));
     const record = fields && decodeRecord(fields);
     if (fields && !record) deps.onCorrupt(sessionName(session));
     return record;
   },
-  isThere: async (session) => (await store.readMap(keyOf(session))) !== undefined,
-  keepAlive: (session) => store.touch(keyOf(session), times.ttlMs),
+  isThere: async (session) => (await store.readMap(keyOfRecord(session))) !== undefined,
+  keepAlive: (session) => store.touch(keyOfRecord(session), bounds.ttlMs, roomOf(session, bounds)),
   end: async (session) => {
-    const wasKnown = await store.delete(keyOf(session));
+    const wasKnown = await store.delete(keyOfRecord(session), roomOf(session, bounds));
     await deps.announceEnd(sessionName(session));
     return wasKnown;
   },
-  setLogLevel: (session, level) => store.setField(keyOf(session), LOG_LEVEL, Buffer.from(level)),
+  setLogLevel: (session, level) => store.setField(keyOfRecord(session), LOG_LEVEL, Buffer.from(level)),
   saveBackendSession: async (session, backend, opened) => {
     const value = encodeBackendSession(opened);
     if (value.length > RECORD_LIMITS.backendSessionBytes) {
       throw new VmcpError('backend_unavailable', `the session id of backend ${backend} is too long`);
     }
-    const kept = await store.setFieldIfAbsent(keyOf(session), backendField(backend), value);
+    const kept = await store.setFieldIfAbsent(keyOfRecord(session), backendField(backend), value);
     return kept && decodeBackendSession(kept);
   },
   forgetBackendSession: (session, backend, gone) =>
-    store.deleteField(keyOf(session), backendField(backend), gone.stored),
+    store.deleteField(keyOfRecord(session), backendField(backend), gone.stored),
   addSubscription: async (session, subscription) => {
     checkSize('uri', Buffer.from(subscription.uri), RECORD_LIMITS.uriBytes);
     const value = encodeSubscription(subscription);
-    return store.setField(keyOf(session), subscriptionField(digest(value.toString())), value, RECORD_LIMITS.fields);
+    return store.setField(
+      keyOfRecord(session),
+      subscriptionField(digest(value.toString())),
+      value,
+      RECORD_LIMITS.fields,
+    );
   },
   removeSubscription: (session, subscription) =>
-    store.deleteField(keyOf(session), subscriptionField(digest(encodeSubscription(subscription).toString()))),
+    store.deleteField(keyOfRecord(session), subscriptionField(digest(encodeSubscription(subscription).toString()))),
 });
 
 const checkSize = (what: string, value: Buffer, maxBytes: number): void => {

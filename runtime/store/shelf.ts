@@ -1,6 +1,5 @@
 import type { Clock, Timer } from '../clock.ts';
-import { VmcpError } from '../errors.ts';
-import { checkBounds, type Fields, STORE_LIMITS, tooManyFields } from './store.ts';
+import { checkBounds, type Fields, noRoom, STORE_LIMITS, tooManyFields } from './store.ts';
 
 export interface ShelfLimits {
   readonly entries: number;
@@ -109,7 +108,7 @@ export class Shelf {
   #makeRoom(bytes: number, entries: number): void {
     if (this.#hasRoom(bytes, entries)) return;
     this.#endExpired();
-    if (!this.#hasRoom(bytes, entries)) throw new VmcpError('overloaded', 'too much is kept; try again later');
+    if (!this.#hasRoom(bytes, entries)) throw noRoom();
   }
 
   #hasRoom(bytes: number, entries: number): boolean {

@@ -26,13 +26,13 @@ export interface Store extends StoreMessages {
   /** Reads and deletes in one step: of many that take at once, one gets the value. */
   readonly take: (key: string) => Promise<Buffer | undefined>;
   /** A value or a map. False: there was none. */
-  readonly delete: (key: string) => Promise<boolean>;
+  readonly delete: (key: string, room?: Room) => Promise<boolean>;
   /** Begins the life of a value or a map anew. False: it is gone. */
-  readonly touch: (key: string, ttlMs: number) => Promise<boolean>;
-  /** A map with these fields. False: there is something already, and it stays. */
-  readonly createMap: (key: string, fields: Fields, ttlMs: number) => Promise<boolean>;
+  readonly touch: (key: string, ttlMs: number, room?: Room) => Promise<boolean>;
+  /** A map with these fields. False: there is something already, and it stays. Throws `overloaded` when the room is full. */
+  readonly createMap: (key: string, fields: Fields, ttlMs: number, room?: Room) => Promise<boolean>;
   /** All fields; with `ttlMs` its life begins anew. Undefined: it is gone. */
-  readonly readMap: (key: string, ttlMs?: number) => Promise<Fields | undefined>;
+  readonly readMap: (key: string, ttlMs?: number, room?: Room) => Promise<Fields | undefined>;
   /** False: the map is gone, and is not made anew. Throws `overloaded` when a new field would make it more than `maxFields`. */
   readonly setField: (key: string, field: string, value: Buffer, maxFields?: number) => Promise<boolean>;
   /** What the field holds afterwards: of many that set at once, the first wins. Undefined: the map is gone. */
@@ -42,6 +42,16 @@ export interface Store extends StoreMessages {
 }
 
 export type Fields = ReadonlyMap<string, Buffer>;
+
+/**
+ * Maps that are counted together, whoever makes them; who makes a map in a room names the room whenever its life changes. One more
+ * than `limit` displaces the oldest whose life was never begun anew; where there is none, the room is full.
+ */
+export interface Room {
+  /** In a cluster its hash tag (`{…}`) must be that of its maps. */
+  readonly name: string;
+  readonly limit: number;
+}
 
 /** Messages to whoever listens at that moment; nobody keeps them. Those of one sender on one channel arrive in order. */
 interface StoreMessages {
@@ -85,5 +95,7 @@ const outOfBounds = (what: string): VmcpError =>
 /** `detail` is for the log and names no host. */
 export const storeUnavailable = (detail: string): VmcpError =>
   new VmcpError('store_unavailable', 'the session store does not answer; try again', { detail });
+
+export const noRoom = (): VmcpError => new VmcpError('overloaded', 'too much is kept; try again later');
 
 export const tooManyFields = (): VmcpError => new VmcpError('overloaded', 'too much is kept for one session');

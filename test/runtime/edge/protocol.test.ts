@@ -77,6 +77,15 @@ describe('initialize', () => {
   test('without a protocol version is refused', async () => {
     assert.equal(errorOf(await post(running.url, { ...INITIALIZE, params: {} })).code, -32602);
   });
+
+  test('that declares more than anybody needs is refused', async () => {
+    const declare = (length: number): Promise<RawAnswer> => {
+      const capabilities = { experimental: { x: 'y'.repeat(length) } };
+      return post(running.url, { ...INITIALIZE, params: { ...INITIALIZE.params, capabilities } });
+    };
+    assert.equal(errorOf(await declare(4_096)).code, -32602);
+    assert.equal((await declare(4_000)).status, 200);
+  });
 });
 
 describe('a request that is not one', () => {

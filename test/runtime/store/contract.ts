@@ -63,6 +63,34 @@ export const contract = (given: () => Store): void => {
     );
   });
 
+  test('a room holds so many maps; one more displaces the oldest that was never touched, or is refused', async () => {
+    const [store, tag] = [given(), newKey()];
+    const room = { name: `room:{${tag}}`, limit: 2 };
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((each) => `{${tag}}:${each}`) as [string, string, string, string];
+    const make = (key: string): Promise<boolean> => store.createMap(key, new Map([['a', bytes('1')]]), LONG, room);
+    assert.deepEqual([await make(a), await make(a), await make(b)], [true, false, true]);
+    assert.equal(await store.touch(a, LONG, room), true);
+    assert.equal(await make(c), true);
+    assert.deepEqual([await store.touch(a, LONG, room), await store.readMap(b, LONG, room)], [true, undefined]);
+    assert.equal((await store.readMap(c, LONG, room))?.size, 1);
+    await assert.rejects(make(d), hasCode('overloaded'));
+    assert.equal(await store.readMap(d), undefined);
+    assert.equal(await store.delete(a, room), true);
+    assert.equal(await make(d), true);
+  });
+
+  test('a map that has ended gives back its place', async () => {
+    const [store, tag] = [given(), newKey()];
+    const room = { name: `room:{${tag}}`, limit: 1 };
+    const make = (key: string, ttlMs: number): Promise<boolean> =>
+      store.createMap(`{${tag}}:${key}`, new Map([['a', bytes('1')]]), ttlMs, room);
+    await make('a', 30);
+    await store.touch(`{${tag}}:a`, 30, room);
+    await until('its place', () => make('b', LONG).then(Boolean, () => undefined), { intervalMs: 5 });
+    assert.equal(await store.touch(`{${tag}}:b`, LONG, room), true);
+    await assert.rejects(make('c', LONG), hasCode('overloaded'));
+  });
+
   test('of two that set a field if absent, the first wins, and both learn who', async () => {
     const [store, key] = [given(), newKey()];
     await store.createMap(key, new Map([['a', bytes('1')]]), LONG);

@@ -149,8 +149,12 @@ describe('how one gets into a Redis', { skip: noRedis }, () => {
     );
     const store = kept(onRedis([redis.address], { username: 'vmcp', password: async () => 'secret' }).store);
     await store.firstAnswer;
-    await store.createMap('map', new Map([['a', Buffer.from('1')]]), 60_000);
-    assert.equal((await store.readMap('map', 1_000))?.size, 1);
+    const room = { name: 'maps', limit: 1 };
+    for (const key of ['displaced', 'map'])
+      await store.createMap(key, new Map([['a', Buffer.from('1')]]), 60_000, room);
+    assert.equal((await store.readMap('map', 1_000, room))?.size, 1);
+    assert.equal(await store.touch('map', 1_000, room), true);
+    assert.equal(await store.delete('map', room), true);
     await store.subscribe('news', () => {}).isLive;
     await store.publish('news', Buffer.from('x'));
   });
