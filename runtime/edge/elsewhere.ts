@@ -25,8 +25,7 @@ export interface ElsewhereParts {
 /** The other replicas, as one session sees them. */
 export const elsewhereOf = ({ ref, name, records, messages, listen, gather }: ElsewhereParts): Elsewhere => ({
   newAskId: () => JSON.stringify(messages.newAskId()),
-  // Nobody keeps messages: what is lost in an outage stays lost.
-  tell: (message) => void messages.sendToStream(name, message).catch(() => {}),
+  tell: (message) => messages.sendToStream(name, message),
   settle: async (ask, answer) => {
     const id: unknown = JSON.parse(ask);
     if (typeof id !== 'string' || messages.isOwnAskId(id)) return;

@@ -11,8 +11,8 @@ import { requestKey } from './request-id.ts';
 export interface Elsewhere {
   /** JSON text of an id for a request to the client that leads its answer back here from any replica. */
   readonly newAskId: () => string;
-  /** To a stream of the client's own that another replica holds, if any does. Never throws. */
-  readonly tell: (message: Buffer) => void;
+  /** To a stream of the client's own that another replica holds, if any does. False: it cannot be sent now. Never throws. */
+  readonly tell: (message: Buffer) => boolean;
   /** The client has answered here what another replica may have asked; `ask` is JSON text. */
   readonly settle: (ask: string, answer: ClientAnswer) => Promise<void>;
   /** The client has given up a request that another replica may be about; `requestId` is JSON text. */
@@ -191,9 +191,8 @@ export class Session implements SessionClient {
   readonly #send = (message: Buffer): boolean => {
     if (this.tellHere(message)) return true;
     for (const { request } of this.#calls.values()) if (request.send(message)) return true;
-    this.#elsewhere?.tell(message);
     // Whether another replica holds a stream is not known here.
-    return this.#elsewhere !== undefined;
+    return this.#elsewhere?.tell(message) ?? false;
   };
 
   readonly ask: SessionClient['ask'] = (method, params, signal) => this.askOn(this.#send, { method, params, signal });

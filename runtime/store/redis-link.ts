@@ -49,12 +49,13 @@ export class RedisLink {
     return this.#client !== undefined;
   }
 
-  /** Runs one command within the deadline. Throws VmcpError `store_unavailable`. */
-  async run<T>(command: (client: RedisClient) => Promise<T>): Promise<T> {
+  /** Runs one command within the deadline, or as long as the connection lasts. Throws VmcpError `store_unavailable`. */
+  async run<T>(command: (client: RedisClient) => Promise<T>, how?: 'patiently'): Promise<T> {
     const client = this.#client;
     if (!client) throw storeUnavailable(this.#reason);
     try {
-      return await this.#withinDeadline(command(client));
+      const work = command(client);
+      return await (how === 'patiently' ? work : this.#withinDeadline(work));
     } catch (error) {
       const reason = reasonOf(error);
       if (!this.#deps.isCluster && CONNECTION_IS_USELESS.has(reason)) this.#dropIfStill(client, reason);

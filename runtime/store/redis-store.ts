@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { connectRedis } from './redis-client.ts';
+import { connectRedis, type RedisClient } from './redis-client.ts';
 import { type LinkTimes, RedisLink } from './redis-link.ts';
 import { RedisMessages } from './redis-messages.ts';
 import * as scripts from './redis-scripts.ts';
@@ -48,13 +48,13 @@ export const redisStore = (settings: RedisStoreSettings, deps: RedisStoreDeps): 
   return {
     ...valuesIn({ link: commands, keyOf, clock: deps.clock }),
     ...mapsIn({ link: commands, keyOf, clock: deps.clock }),
-    publish: async (name, message) => {
+    publish: async (name, message, how) => {
       const channel = keyOf(name);
       checkBounds({ key: channel, message });
       const inOrder = scripts.PUBLISH_IN_ORDER.text;
-      await commands.run((client) =>
-        settings.isCluster ? client.callBuffer('EVAL', inOrder, 1, channel, message) : client.publish(channel, message),
-      );
+      const publish = (client: RedisClient): Promise<unknown> =>
+        settings.isCluster ? client.callBuffer('EVAL', inOrder, 1, channel, message) : client.publish(channel, message);
+      await commands.run(publish, how);
     },
     subscribe: (channel, listener) => messages.listen(listening, keyOf(channel), listener),
     state: availability.state,

@@ -1,6 +1,7 @@
 import { VmcpError } from '../errors.ts';
 import { decodeMessage, encodeMessage, MAX_PAYLOAD_BYTES, type ReplicaMessage } from './replica-message.ts';
 import { keyOf } from './session-records.ts';
+import { Outbox } from './outbox.ts';
 import type { Store, Subscription } from './store.ts';
 
 type Heard<K extends ReplicaMessage['kind']> = Extract<ReplicaMessage, { readonly kind: K }>;
@@ -29,8 +30,8 @@ export interface ReplicaMessages {
   readonly announceEnd: (session: string) => Promise<void>;
   readonly announceChange: (session: string) => Promise<void>;
   readonly announceCancel: (session: string, requestId: Buffer) => Promise<void>;
-  /** To the replica that holds the client's open stream, if any does. */
-  readonly sendToStream: (session: string, message: Buffer) => Promise<void>;
+  /** To the replica that holds the client's open stream, if any does. False: too much waits to be sent; the message is lost. Never throws. */
+  readonly sendToStream: (session: string, message: Buffer) => boolean;
   /** This replica holds the client's open stream. */
   readonly listenForStream: (session: string, listener: (message: Buffer) => void) => Subscription;
   readonly close: () => void;
@@ -50,6 +51,7 @@ export const replicaMessages = (
   replica: string,
 ): ReplicaMessages => {
   let asked = 0;
+  const outbox = new Outbox();
   const hear = (bytes: Buffer): void => {
     const message = decodeMessage(bytes);
     if (message && !(message.kind === 'changed' && message.from === replica)) dispatch(message, listeners);
@@ -74,7 +76,14 @@ export const replicaMessages = (
     announceEnd: (session) => send(ALL, { kind: 'ended', session }),
     announceChange: (session) => send(ALL, { kind: 'changed', session, from: replica }),
     announceCancel: (session, requestId) => send(ALL, { kind: 'cancelled', session, payload: requestId }),
-    sendToStream: (session, message) => send(streamChannel(session), { kind: 'stream', session, payload: message }),
+    sendToStream: (session, payload) => {
+      const taken = payload.length <= MAX_PAYLOAD_BYTES ? outbox.enter(session, payload.length) : undefined;
+      if (!taken) return false;
+      const message = encodeMessage({ kind: 'stream', session, payload });
+      // Nobody keeps messages: what is lost in an outage stays lost.
+      void store.publish(streamChannel(session), message, 'patiently').then(taken, taken);
+      return true;
+    },
     listenForStream: (session, listener) =>
       store.subscribe(streamChannel(session), (bytes) => {
         const message = decodeMessage(bytes);

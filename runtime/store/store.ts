@@ -55,7 +55,8 @@ export interface Room {
 
 /** Messages to whoever listens at that moment; nobody keeps them. Those of one sender on one channel arrive in order. */
 interface StoreMessages {
-  readonly publish: (channel: string, message: Buffer) => Promise<void>;
+  /** `patiently`: it may take as long as the connection lasts, which is no sign that the store is away. */
+  readonly publish: (channel: string, message: Buffer, how?: 'patiently') => Promise<void>;
   /** Listens, through every outage, until it is ended. The listener must not throw. */
   readonly subscribe: (channel: string, listener: (message: Buffer) => void) => Subscription;
   /** Whether calls have a chance; messages are lost while it is `down`. */

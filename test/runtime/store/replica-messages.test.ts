@@ -6,11 +6,15 @@ import { type ReplicaMessages, replicaMessages } from '../../../runtime/store/re
 import type { Store } from '../../../runtime/store/store.ts';
 import { systemClock } from '../../../runtime/system-clock.ts';
 import { until } from '../../cluster/until.ts';
+import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 import { hasCode } from './has-code.ts';
 import { onRedis } from './stores.ts';
 
 const SESSION = 'abc_-123';
+const MIB = 1024 * 1024;
+const SLOW = { connectMs: 1_000, commandMs: 500, pingMs: 1_000_000 };
+const DEAF = { answered: () => {}, sessionEnded: () => {}, sessionChanged: () => {}, requestCancelled: () => {} };
 const soon = { timeoutMs: 5_000, intervalMs: 5 };
 
 interface Replica extends ReplicaMessages {
@@ -84,8 +88,8 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
     const got: string[] = [];
     const subscription = two.listenForStream(SESSION, (message) => void got.push(message.toString()));
     await subscription.isLive;
-    await one.sendToStream('another', Buffer.from('{"no":1}'));
-    await one.sendToStream(SESSION, Buffer.from('{"yes":1}'));
+    assert.equal(one.sendToStream('another', Buffer.from('{"no":1}')), true);
+    assert.equal(one.sendToStream(SESSION, Buffer.from('{"yes":1}')), true);
     await until('the message', async () => (got.length > 0 ? true : undefined), soon);
     assert.deepEqual(got, ['{"yes":1}']);
     subscription.end();
@@ -105,7 +109,9 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
   test('what is too large is refused before it is sent', async () => {
     const [one] = await replicas();
     const huge = Buffer.alloc(MAX_PAYLOAD_BYTES + 1, ' ');
-    await assert.rejects(one.sendToStream(SESSION, huge), hasCode('body_too_large'));
+    assert.equal(one.sendToStream(SESSION, huge), false);
+    const answer = { session: SESSION, ask: one.newAskId(), outcome: 'result', payload: huge } as const;
+    await assert.rejects(one.sendAnswer(answer), hasCode('body_too_large'));
   });
 };
 
@@ -128,6 +134,30 @@ describe('messages of replicas through Redis', { skip: noRedis }, () => {
     await redis.stop();
   });
   behaviour(() => stores);
+
+  test('what waits for a slow Redis is bounded, and no sign that it is away', async () => {
+    const clock = frozenClock();
+    const { store, transitions } = onRedis([redis.address], { times: SLOW }, clock);
+    const one = replicaMessages(store, DEAF, 'replica0000000000');
+    await store.firstAnswer;
+    const message = Buffer.from(`"${'x'.repeat(64 * 1024)}"`);
+    const fill = (session: string): number => {
+      let bytes = 0;
+      while (bytes <= 64 * MIB && one.sendToStream(session, message)) bytes += message.length;
+      return bytes;
+    };
+    redis.freeze();
+    const first = fill('s0');
+    assert.ok(first > 0 && first <= MIB, `${first} bytes of one session`);
+    const all = Array.from({ length: 32 }, (_, at) => fill(`s${at + 1}`)).reduce((sum, bytes) => sum + bytes, first);
+    assert.ok(all > 4 * MIB && all <= 9 * MIB, `${all} bytes of all`);
+    clock.advance(60_000);
+    redis.thaw();
+    await until('room', async () => (one.sendToStream('s0', message) ? true : undefined), soon);
+    assert.equal(await store.get('key'), undefined);
+    assert.deepEqual(transitions, [{ state: 'up', reason: '' }]);
+    await store.close();
+  });
 });
 
 test('a message is read as it was written, and what a newer version adds is dropped', () => {

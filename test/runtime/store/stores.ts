@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { Clock } from '../../../runtime/clock.ts';
 import { type RedisStoreSettings, redisStore } from '../../../runtime/store/redis-store.ts';
 import type { Store, StoreState } from '../../../runtime/store/store.ts';
 import { systemClock } from '../../../runtime/system-clock.ts';
@@ -12,6 +13,7 @@ export interface Transition {
 export const onRedis = (
   addresses: readonly string[],
   settings: Partial<RedisStoreSettings> = {},
+  clock: Clock = systemClock,
 ): { readonly store: Store; readonly transitions: readonly Transition[] } => {
   const transitions: Transition[] = [];
   const store = redisStore(
@@ -28,7 +30,7 @@ export const onRedis = (
       ...settings,
     },
     {
-      clock: systemClock,
+      clock,
       random: Math.random,
       onTransition: (state, reason) => void transitions.push({ state, reason }),
     },
