@@ -15,7 +15,6 @@ export const memoryOf = (ref: SessionRef, records: SessionRecords, announce: () 
 
 export interface ElsewhereParts {
   readonly ref: SessionRef;
-  readonly name: string;
   readonly records: SessionRecords;
   readonly messages: ReplicaMessages;
   readonly listen: Elsewhere['listen'];
@@ -23,21 +22,21 @@ export interface ElsewhereParts {
 }
 
 /** The other replicas, as one session sees them. */
-export const elsewhereOf = ({ ref, name, records, messages, listen, gather }: ElsewhereParts): Elsewhere => ({
+export const elsewhereOf = ({ ref, records, messages, listen, gather }: ElsewhereParts): Elsewhere => ({
   newAskId: () => JSON.stringify(messages.newAskId()),
-  tell: (message) => messages.sendToStream(name, message),
+  tell: (message) => messages.sendToStream(ref, message),
   settle: async (ask, answer) => {
     const id: unknown = JSON.parse(ask);
     if (typeof id !== 'string' || messages.isOwnAskId(id)) return;
     const payload = answer.kind === 'result' ? answer.result : answer.error;
-    await messages.sendAnswer({ session: name, ask: id, outcome: answer.kind, payload });
+    await messages.sendAnswer(ref, { ask: id, outcome: answer.kind, payload });
   },
-  cancel: (requestId) => messages.announceCancel(name, requestId),
+  cancel: (requestId) => messages.announceCancel(ref, requestId),
   listen,
   setLogLevel: async (level) => {
     if (!(await records.setLogLevel(ref, level))) return;
     await gather();
-    await messages.announceChange(name);
+    await messages.announceChange(ref);
   },
   gatherLinks: gather,
 });

@@ -18,7 +18,7 @@ export interface SharedSessionsDeps {
   /** An id of at least 128 random bits. */
   readonly newId: () => string;
   readonly store: Pick<Store, 'state' | 'onState' | 'close'>;
-  readonly recordsFor: (announceEnd: (session: string) => Promise<void>) => SessionRecords;
+  readonly recordsFor: (announceEnd: (session: SessionRef) => Promise<void>) => SessionRecords;
   readonly messagesFor: (listeners: ReplicaListeners) => ReplicaMessages;
   /** As in `SessionDeps`. */
   readonly newLogs: (client: InitializedClient) => EventLogs | undefined;
@@ -84,7 +84,7 @@ export const listenElsewhere = async (
   messages: Pick<ReplicaMessages, 'listenForStream'>,
   clock: Clock,
 ): Promise<void> => {
-  held.subscription ??= messages.listenForStream(held.name, (message) => void held.session.tellHere(message));
+  held.subscription ??= messages.listenForStream(held.ref, (message) => void held.session.tellHere(message));
   const enough = new AbortController();
   await Promise.race([held.subscription.isLive, sleep(clock, LISTENING_MS, enough.signal)]);
   enough.abort();

@@ -33,7 +33,10 @@ export class SharedSessions {
   /** In the order of their last use. */
   readonly #held = new Map<string, Held>();
   readonly #byName = new Map<string, Held>();
-  readonly #loading = new Map<string, { readonly session: Promise<Session>; isEnded?: true }>();
+  readonly #loading = new Map<
+    string,
+    { readonly ref: SessionRef; readonly session: Promise<Session>; isEnded?: true }
+  >();
   readonly #parting = new Set<Promise<void>>();
   /** Messages may have been missed before. */
   #hearsSince = 0;
@@ -43,6 +46,7 @@ export class SharedSessions {
     this.#limits = limits;
     this.#deps = deps;
     this.#messages = deps.messagesFor({
+      sessionOf: (name) => (this.#byName.get(name) ?? this.#loading.get(name))?.ref,
       answered: ({ session, ask, outcome, payload }) => {
         const answer: ClientAnswer =
           outcome === 'result' ? { kind: outcome, result: payload } : { kind: outcome, error: payload };
@@ -163,7 +167,7 @@ export class SharedSessions {
     const loading = this.#loading.get(name);
     if (loading) return loading.session;
     const session = this.#read(ref, name).finally(() => this.#loading.delete(name));
-    this.#loading.set(name, { session });
+    this.#loading.set(name, { ref, session });
     return session;
   }
 
@@ -186,19 +190,18 @@ export class SharedSessions {
       logs: this.#deps.newLogs(client),
       elsewhere: elsewhereOf({
         ref,
-        name,
         records: this.#records,
         messages: this.#messages,
         listen: () => this.#listen(name),
         gather: async () => {
           const known = this.#byName.get(name);
-          if (known && (await gather(known, this.#opened))) await this.#messages.announceChange(name);
+          if (known && (await gather(known, this.#opened))) await this.#messages.announceChange(ref);
         },
       }),
       newLinks: (of) =>
         new SessionLinks(
           of,
-          memoryOf(ref, this.#records, () => this.#messages.announceChange(name)),
+          memoryOf(ref, this.#records, () => this.#messages.announceChange(ref)),
         ),
     });
     const held: Held = { ref, name, session, confirmedAt };

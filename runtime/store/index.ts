@@ -8,11 +8,6 @@ export {
   type SessionRecord,
   type SessionStart,
 } from './session-record.ts';
-export {
-  sessionName,
-  type SessionRecords,
-  sessionRecords,
-  type SessionRef,
-  type SessionTimes,
-} from './session-records.ts';
+export { sessionName, type SessionRef } from './session-name.ts';
+export { type SessionBounds, type SessionRecords, sessionRecords } from './session-records.ts';
 export { type Fields, STORE_LIMITS, type Store, type StoreState, type Subscription } from './store.ts';

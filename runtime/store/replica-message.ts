@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { checkEncoding, skipSpace, skipValue } from '../json-bytes.ts';
+import { seal, sealedPart, sessionName, type SessionRef, unseal } from './session-name.ts';
 
-/** What one replica tells another. `session` is the name that `sessionName` gives. */
+/** What one replica tells another of a session, whose name is the one that `sessionName` gives. */
 export type ReplicaMessage =
   /** The client answered elsewhere what this replica asked. `payload`: JSON text of the result, or of the error. */
   | {
@@ -34,20 +35,34 @@ const headSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('stream'), session: name }),
 ]);
 
-/** One line of JSON, then the payload byte by byte as it came. */
-export const encodeMessage = (message: ReplicaMessage): Buffer => {
-  const { payload = EMPTY, ...head } = { payload: undefined, ...message };
-  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), payload]);
+/** Of a message that names its session by itself. */
+export type Told = DistributiveOmit<ReplicaMessage, 'session'>;
+type DistributiveOmit<T, K extends keyof ReplicaMessage> = T extends ReplicaMessage ? Omit<T, K> : never;
+
+/** Sealed: one line of JSON, then the payload byte by byte as it came. */
+export const encodeMessage = (session: SessionRef, told: Told): Buffer => {
+  const { payload = EMPTY, ...head } = { payload: undefined, ...told, session: sessionName(session) };
+  return seal(session, MESSAGE, Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), payload]));
 };
+
+const MESSAGE = 'message';
 
 const EMPTY = Buffer.alloc(0);
 
-/** Undefined: nothing that this version knows. Whoever can write to the store may have sent it, so all of it is checked. */
-export const decodeMessage = (bytes: Buffer): ReplicaMessage | undefined => {
+/**
+ * Undefined: nothing that this version knows, or about a session that this replica does not. Whoever can write to the store may have
+ * sent it, so all of it is checked.
+ */
+export const decodeMessage = (
+  sealed: Buffer,
+  sessionOf: (name: string) => SessionRef | undefined,
+): ReplicaMessage | undefined => {
+  const bytes = sealedPart(sealed);
   const end = bytes.subarray(0, MAX_HEAD_BYTES).indexOf(NEWLINE);
   if (end < 0 || bytes.length - end - 1 > MAX_PAYLOAD_BYTES) return undefined;
   const { data: head } = headSchema.safeParse(jsonOf(bytes.subarray(0, end)));
-  if (!head) return undefined;
+  const session = head && sessionOf(head.session);
+  if (!session || !unseal(session, MESSAGE, sealed)) return undefined;
   if (head.kind === 'ended' || head.kind === 'changed') return head;
   const payload = bytes.subarray(end + 1);
   return isJson(payload) ? { ...head, payload } : undefined;

@@ -1,6 +1,6 @@
 import { VmcpError } from '../errors.ts';
-import { decodeMessage, encodeMessage, MAX_PAYLOAD_BYTES, type ReplicaMessage } from './replica-message.ts';
-import { keyOf } from './session-records.ts';
+import { decodeMessage, encodeMessage, MAX_PAYLOAD_BYTES, type ReplicaMessage, type Told } from './replica-message.ts';
+import { keyOf, sessionName, type SessionRef } from './session-name.ts';
 import { Outbox } from './outbox.ts';
 import type { Store, Subscription } from './store.ts';
 
@@ -8,6 +8,8 @@ type Heard<K extends ReplicaMessage['kind']> = Extract<ReplicaMessage, { readonl
 
 /** What the edge does on hearing of each. Those without a word on it are called for messages of this replica too. None may throw. */
 export interface ReplicaListeners {
+  /** The session of this name, when this replica knows it; messages about others are not heard. */
+  readonly sessionOf: (name: string) => SessionRef | undefined;
   /** The receiver checks that it asked this in this session. */
   readonly answered: (answer: Heard<'answer'>) => void;
   readonly sessionEnded: (session: string) => void;
@@ -26,20 +28,20 @@ export interface ReplicaMessages {
   /** Whether this replica gave out the id; then there is nothing to send. */
   readonly isOwnAskId: (askId: string) => boolean;
   /** Takes the client's answer to the replica that asked. False: the id is none that a replica gave out. */
-  readonly sendAnswer: (answer: Omit<Heard<'answer'>, 'kind'>) => Promise<boolean>;
-  readonly announceEnd: (session: string) => Promise<void>;
-  readonly announceChange: (session: string) => Promise<void>;
-  readonly announceCancel: (session: string, requestId: Buffer) => Promise<void>;
+  readonly sendAnswer: (session: SessionRef, answer: Omit<Heard<'answer'>, 'kind' | 'session'>) => Promise<boolean>;
+  readonly announceEnd: (session: SessionRef) => Promise<void>;
+  readonly announceChange: (session: SessionRef) => Promise<void>;
+  readonly announceCancel: (session: SessionRef, requestId: Buffer) => Promise<void>;
   /** To the replica that holds the client's open stream, if any does. False: too much waits to be sent; the message is lost. Never throws. */
-  readonly sendToStream: (session: string, message: Buffer) => boolean;
+  readonly sendToStream: (session: SessionRef, message: Buffer) => boolean;
   /** This replica holds the client's open stream. */
-  readonly listenForStream: (session: string, listener: (message: Buffer) => void) => Subscription;
+  readonly listenForStream: (session: SessionRef, listener: (message: Buffer) => void) => Subscription;
   readonly close: () => void;
 }
 
 const ALL = 'replicas';
 const replicaChannel = (replica: string): string => `replica:${replica}`;
-const streamChannel = (session: string): string => keyOf('stream', session);
+const streamChannel = (session: SessionRef): string => keyOf('stream', sessionName(session));
 
 /** `<replica>-<number>`: what a client sends back becomes a channel name, so nothing else is taken. */
 const ASK_ID = /^(?<replica>[a-z0-9]{16,32})-[0-9]{1,15}$/;
@@ -53,41 +55,42 @@ export const replicaMessages = (
   let asked = 0;
   const outbox = new Outbox();
   const hear = (bytes: Buffer): void => {
-    const message = decodeMessage(bytes);
+    const message = decodeMessage(bytes, listeners.sessionOf);
     if (message && !(message.kind === 'changed' && message.from === replica)) dispatch(message, listeners);
   };
   const subscriptions = [ALL, replicaChannel(replica)].map((channel) => store.subscribe(channel, hear));
-  const send = async (channel: string, message: ReplicaMessage): Promise<void> => {
-    if ('payload' in message && message.payload.length > MAX_PAYLOAD_BYTES) {
+  const send = async (channel: string, session: SessionRef, told: Told): Promise<void> => {
+    if ('payload' in told && told.payload.length > MAX_PAYLOAD_BYTES) {
       throw new VmcpError('body_too_large', `more than ${MAX_PAYLOAD_BYTES} bytes cannot be sent to another replica`);
     }
-    await store.publish(channel, encodeMessage(message));
+    await store.publish(channel, encodeMessage(session, told));
   };
   return {
     isLive: Promise.all(subscriptions.map(({ isLive }) => isLive)).then(() => undefined),
     newAskId: () => `${replica}-${(asked += 1)}`,
     isOwnAskId: (askId) => replicaOf(askId) === replica,
-    sendAnswer: async (answer) => {
+    sendAnswer: async (session, answer) => {
       const waiting = replicaOf(answer.ask);
       if (waiting === undefined) return false;
-      await send(replicaChannel(waiting), { kind: 'answer', ...answer });
+      await send(replicaChannel(waiting), session, { kind: 'answer', ...answer });
       return true;
     },
-    announceEnd: (session) => send(ALL, { kind: 'ended', session }),
-    announceChange: (session) => send(ALL, { kind: 'changed', session, from: replica }),
-    announceCancel: (session, requestId) => send(ALL, { kind: 'cancelled', session, payload: requestId }),
+    announceEnd: (session) => send(ALL, session, { kind: 'ended' }),
+    announceChange: (session) => send(ALL, session, { kind: 'changed', from: replica }),
+    announceCancel: (session, requestId) => send(ALL, session, { kind: 'cancelled', payload: requestId }),
     sendToStream: (session, payload) => {
-      const taken = payload.length <= MAX_PAYLOAD_BYTES ? outbox.enter(session, payload.length) : undefined;
+      const taken =
+        payload.length <= MAX_PAYLOAD_BYTES ? outbox.enter(sessionName(session), payload.length) : undefined;
       if (!taken) return false;
-      const message = encodeMessage({ kind: 'stream', session, payload });
+      const message = encodeMessage(session, { kind: 'stream', payload });
       // Nobody keeps messages: what is lost in an outage stays lost.
       void store.publish(streamChannel(session), message, 'patiently').then(taken, taken);
       return true;
     },
     listenForStream: (session, listener) =>
       store.subscribe(streamChannel(session), (bytes) => {
-        const message = decodeMessage(bytes);
-        if (message?.kind === 'stream' && message.session === session) listener(message.payload);
+        const message = decodeMessage(bytes, (name) => (name === sessionName(session) ? session : undefined));
+        if (message?.kind === 'stream') listener(message.payload);
       }),
     close: () => {
       for (const { end } of subscriptions) end();

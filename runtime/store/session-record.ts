@@ -1,6 +1,8 @@
+import { isLogLevel } from '../log-levels.ts';
+import { LEGACY_REVISIONS } from '../revisions.ts';
 import type { Fields } from './store.ts';
 
-/** What replicas know of a session. No secret of the caller is in it; backend session ids are. */
+/** What replicas know of a session. No secret of the caller is in it; backend session ids are. In the store each part is sealed. */
 export interface SessionRecord extends SessionStart {
   /** Least severe log message that the client wants; undefined: it has not said. */
   readonly logLevel: string | undefined;
@@ -39,7 +41,7 @@ export interface BackendSession {
 }
 
 export interface SavedBackendSession extends BackendSession {
-  /** As the store holds it: tells it from one that was saved later. */
+  /** As it was written: tells it from one that was saved later. */
   readonly stored: Buffer;
 }
 
@@ -54,7 +56,7 @@ export const RECORD_LIMITS = Object.freeze({
 });
 
 /** A change that older replicas cannot read gets a new number. Fields they do not know they leave alone. */
-const FORM = '1';
+const FORM = '2';
 
 export const LOG_LEVEL = 'logLevel';
 export const backendField = (name: string): string => `backend:${name}`;
@@ -78,7 +80,7 @@ export const decodeRecord = (fields: Fields): SessionRecord | undefined => {
   const capabilities = fields.get('capabilities');
   const createdAt = Number(fields.get('createdAt')?.toString());
   if (fields.get('form')?.toString() !== FORM) return undefined;
-  if (revision === undefined || !isObjectText(capabilities) || !Number.isFinite(createdAt)) return undefined;
+  if (!isRevision(revision) || !isObjectText(capabilities) || !Number.isFinite(createdAt)) return undefined;
   const clientInfo = fields.get('clientInfo');
   if (clientInfo !== undefined && !isObjectText(clientInfo)) return undefined;
   const backendSessions = backendSessionsIn(fields);
@@ -88,7 +90,7 @@ export const decodeRecord = (fields: Fields): SessionRecord | undefined => {
     capabilities,
     clientInfo,
     createdAt,
-    logLevel: fields.get(LOG_LEVEL)?.toString(),
+    logLevel: logLevelOf(fields.get(LOG_LEVEL)?.toString()),
     subscriptions: withPrefix(fields, subscriptionField('')).flatMap(([, stored]) => decodeSubscription(stored)),
     backendSessions,
   };
@@ -108,9 +110,22 @@ export const decodeBackendSession = (stored: Buffer): SavedBackendSession | unde
   const value = parsed(stored);
   if (!value) return undefined;
   const { sessionId, revision, path } = value;
-  if (!isOptionalText(sessionId) || !isOptionalText(path) || typeof revision !== 'string') return undefined;
+  if (!isOptionalText(sessionId) || !isOptionalPath(path) || !isRevision(revision)) return undefined;
   return { sessionId, revision, path, stored };
 };
+
+const isRevision = (value: unknown): value is string => LEGACY_REVISIONS.some((revision) => revision === value);
+
+const logLevelOf = (level: string | undefined): string | undefined => (isLogLevel(level) ? level : undefined);
+
+/** One that leads to the backend and nowhere else (RFC 3986 §4.2: `//` begins another authority). */
+const isOptionalPath = (value: unknown): value is string | undefined => {
+  if (value === undefined) return true;
+  const url = typeof value === 'string' ? URL.parse(value, SOME_ORIGIN) : null;
+  return url?.origin === SOME_ORIGIN && url.pathname + url.search === value;
+};
+
+const SOME_ORIGIN = 'http://backend.invalid';
 
 export const encodeSubscription = ({ backend, uri }: ResourceSubscription): Buffer =>
   Buffer.from(JSON.stringify({ backend, uri }));

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
-import type { Caller } from '../call.ts';
 import { VmcpError } from '../errors.ts';
+import { type SealedMap, sealedMap } from './sealed-map.ts';
+import { digest, sessionName, type SessionRef } from './session-name.ts';
 import {
   type BackendSession,
   backendField,
@@ -17,13 +17,7 @@ import {
   encodeSubscription,
   type ResourceSubscription,
 } from './session-record.ts';
-import type { Room, Store } from './store.ts';
-
-/** A session as a request names it: the id alone opens nothing. */
-export interface SessionRef {
-  readonly id: string;
-  readonly caller: Caller;
-}
+import type { Store } from './store.ts';
 
 /** Sessions as all replicas know them. Everything may throw VmcpError `store_unavailable`. */
 export interface SessionRecords {
@@ -63,85 +57,57 @@ export interface SessionBounds extends SessionTimes {
   readonly count: number;
 }
 
-/**
- * The name of a session among replicas: in keys, channels and messages. Made from the caller too, so that another caller finds
- * nothing, and one-way, so that a list of names gives nobody a session (decisions "Sessions").
- */
-export const sessionName = ({ id, caller }: SessionRef): string =>
-  digest(JSON.stringify(caller.kind === 'user' ? [id, 'user', caller.issuer, caller.subject] : [id, caller.kind]));
-
-const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
-
-/**
- * In a Redis Cluster only what lies on one node can be counted in one step with a change, and one node should not have all. Names are
- * digests, so that the parts fill evenly.
- */
-const PARTS = 16;
-
-/** What is one session's lies on one node of a Redis Cluster: the braces name the part that its name belongs to. */
-export const keyOf = (what: string, name: string): string => `${what}:{${partOf(name)}}:${name}`;
-
-const partOf = (name: string): number => (Buffer.from(name.slice(0, 2), 'base64url')[0] ?? 0) % PARTS;
-
-const keyOfRecord = (session: SessionRef): string => keyOf('session', sessionName(session));
-
-const roomOf = (session: SessionRef, { count }: SessionBounds): Room => ({
-  name: `sessions:{${partOf(sessionName(session))}}`,
-  limit: Math.ceil(count / PARTS),
-});
-
 export const sessionRecords = (
   store: Store,
   bounds: SessionBounds,
   deps: {
     readonly onCorrupt: (sessionName: string) => void;
-    readonly announceEnd: (sessionName: string) => Promise<void>;
+    readonly announceEnd: (session: SessionRef) => Promise<void>;
   },
-): SessionRecords => ({
-  create: async (session, start) => {
-    checkSize('capabilities', start.capabilities, RECORD_LIMITS.capabilitiesBytes);
-    if (start.clientInfo) checkSize('clientInfo', start.clientInfo, RECORD_LIMITS.clientInfoBytes);
-    const ttlMs = Math.min(bounds.ttlMs, bounds.unusedTtlMs);
-    const isNew = await store.createMap(keyOfRecord(session), encodeStart(start), ttlMs, roomOf(session, bounds));
-    if (!isNew) throw new VmcpError('internal', 'internal error', { detail: 'two sessions of one id' });
-  },
-  find: async (session) => {
-    const fields = await store.readMap(keyOfRecord(session), bounds.ttlMs, roomOf(session, bounds));
-    const record = fields && decodeRecord(fields);
-    if (fields && !record) deps.onCorrupt(sessionName(session));
-    return record;
-  },
-  isThere: async (session) => (await store.readMap(keyOfRecord(session))) !== undefined,
-  keepAlive: (session) => store.touch(keyOfRecord(session), bounds.ttlMs, roomOf(session, bounds)),
-  end: async (session) => {
-    const wasKnown = await store.delete(keyOfRecord(session), roomOf(session, bounds));
-    await deps.announceEnd(sessionName(session));
-    return wasKnown;
-  },
-  setLogLevel: (session, level) => store.setField(keyOfRecord(session), LOG_LEVEL, Buffer.from(level)),
-  saveBackendSession: async (session, backend, opened) => {
-    const value = encodeBackendSession(opened);
-    if (value.length > RECORD_LIMITS.backendSessionBytes) {
-      throw new VmcpError('backend_unavailable', `the session id of backend ${backend} is too long`);
-    }
-    const kept = await store.setFieldIfAbsent(keyOfRecord(session), backendField(backend), value);
-    return kept && decodeBackendSession(kept);
-  },
-  forgetBackendSession: (session, backend, gone) =>
-    store.deleteField(keyOfRecord(session), backendField(backend), gone.stored),
-  addSubscription: async (session, subscription) => {
-    checkSize('uri', Buffer.from(subscription.uri), RECORD_LIMITS.uriBytes);
-    const value = encodeSubscription(subscription);
-    return store.setField(
-      keyOfRecord(session),
-      subscriptionField(digest(value.toString())),
-      value,
-      RECORD_LIMITS.fields,
-    );
-  },
-  removeSubscription: (session, subscription) =>
-    store.deleteField(keyOfRecord(session), subscriptionField(digest(encodeSubscription(subscription).toString()))),
-});
+): SessionRecords => {
+  const mapOf = (session: SessionRef): SealedMap => sealedMap(store, session, bounds.count);
+  return {
+    create: async (session, start) => {
+      checkSize('capabilities', start.capabilities, RECORD_LIMITS.capabilitiesBytes);
+      if (start.clientInfo) checkSize('clientInfo', start.clientInfo, RECORD_LIMITS.clientInfoBytes);
+      const ttlMs = Math.min(bounds.ttlMs, bounds.unusedTtlMs);
+      const isNew = await mapOf(session).create(encodeStart(start), ttlMs);
+      if (!isNew) throw new VmcpError('internal', 'internal error', { detail: 'two sessions of one id' });
+    },
+    find: async (session) => {
+      const fields = await mapOf(session).read(bounds.ttlMs);
+      const record = fields && decodeRecord(fields);
+      if (fields && !record) deps.onCorrupt(sessionName(session));
+      return record;
+    },
+    isThere: async (session) => (await mapOf(session).read()) !== undefined,
+    keepAlive: (session) => mapOf(session).touch(bounds.ttlMs),
+    end: async (session) => {
+      const wasKnown = await mapOf(session).remove();
+      await deps.announceEnd(session);
+      return wasKnown;
+    },
+    setLogLevel: (session, level) => mapOf(session).set(LOG_LEVEL, Buffer.from(level)),
+    saveBackendSession: async (session, backend, opened) => {
+      const value = encodeBackendSession(opened);
+      if (value.length > RECORD_LIMITS.backendSessionBytes) {
+        throw new VmcpError('backend_unavailable', `the session id of backend ${backend} is too long`);
+      }
+      const kept = await mapOf(session).setIfAbsent(backendField(backend), value);
+      return kept && decodeBackendSession(kept);
+    },
+    forgetBackendSession: (session, backend, gone) => mapOf(session).drop(backendField(backend), gone.stored),
+    addSubscription: async (session, subscription) => {
+      checkSize('uri', Buffer.from(subscription.uri), RECORD_LIMITS.uriBytes);
+      const value = encodeSubscription(subscription);
+      return mapOf(session).set(subscriptionFieldOf(value), value, RECORD_LIMITS.fields);
+    },
+    removeSubscription: (session, subscription) =>
+      mapOf(session).drop(subscriptionFieldOf(encodeSubscription(subscription))),
+  };
+};
+
+const subscriptionFieldOf = (value: Buffer): string => subscriptionField(digest(value.toString()));
 
 const checkSize = (what: string, value: Buffer, maxBytes: number): void => {
   if (value.length > maxBytes) throw new VmcpError('invalid_params', `${what} has more than ${maxBytes} bytes`);

@@ -3,6 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { memoryStore } from '../../../runtime/store/memory-store.ts';
 import { decodeMessage, encodeMessage, MAX_PAYLOAD_BYTES } from '../../../runtime/store/replica-message.ts';
 import { type ReplicaMessages, replicaMessages } from '../../../runtime/store/replica-messages.ts';
+import { keyOf, seal, sessionName, type SessionRef } from '../../../runtime/store/session-name.ts';
 import type { Store } from '../../../runtime/store/store.ts';
 import { systemClock } from '../../../runtime/system-clock.ts';
 import { until } from '../../cluster/until.ts';
@@ -11,10 +12,20 @@ import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 import { hasCode } from './has-code.ts';
 import { onRedis } from './stores.ts';
 
-const SESSION = 'abc_-123';
+const SESSION: SessionRef = { id: 'secret', caller: { kind: 'anonymous' } };
+const OTHER: SessionRef = { id: 'secret', caller: { kind: 'user', issuer: 'https://idp.example', subject: 'alice' } };
+const NAME = sessionName(SESSION);
+const sessionOf = (name: string): SessionRef | undefined =>
+  [SESSION, OTHER].find((session) => sessionName(session) === name);
 const MIB = 1024 * 1024;
 const SLOW = { connectMs: 1_000, commandMs: 500, pingMs: 1_000_000 };
-const DEAF = { answered: () => {}, sessionEnded: () => {}, sessionChanged: () => {}, requestCancelled: () => {} };
+const DEAF = {
+  sessionOf,
+  answered: () => {},
+  sessionEnded: () => {},
+  sessionChanged: () => {},
+  requestCancelled: () => {},
+};
 const soon = { timeoutMs: 5_000, intervalMs: 5 };
 
 interface Replica extends ReplicaMessages {
@@ -31,6 +42,7 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
       const messages = replicaMessages(
         store,
         {
+          sessionOf,
           answered: ({ session, ask, outcome, payload }) => void heard.push([session, ask, outcome, payload].join(' ')),
           sessionEnded: (session) => void heard.push(`ended ${session}`),
           sessionChanged: (session) => void heard.push(`changed ${session}`),
@@ -56,18 +68,15 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
     assert.equal(one.isOwnAskId(ask), true);
     assert.equal(two.isOwnAskId(ask), false);
     const payload = Buffer.from('{"action":"accept", "n": 1.50}');
-    assert.equal(await two.sendAnswer({ session: SESSION, ask, outcome: 'result', payload }), true);
-    await hears(one, `${SESSION} ${ask} result ${payload.toString()}`);
+    assert.equal(await two.sendAnswer(SESSION, { ask, outcome: 'result', payload }), true);
+    await hears(one, `${NAME} ${ask} result ${payload.toString()}`);
     assert.deepEqual(two.heard, []);
   });
 
   test('an id that no replica gave out leads nowhere', async () => {
     const [one] = await replicas();
     for (const ask of ['1', 'replicas', '../x-1', `${'a'.repeat(33)}-1`, 'replica0000000001\n-1']) {
-      assert.equal(
-        await one.sendAnswer({ session: SESSION, ask, outcome: 'error', payload: Buffer.from('{}') }),
-        false,
-      );
+      assert.equal(await one.sendAnswer(SESSION, { ask, outcome: 'error', payload: Buffer.from('{}') }), false);
     }
   });
 
@@ -76,10 +85,10 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
     await one.announceEnd(SESSION);
     await one.announceChange(SESSION);
     await one.announceCancel(SESSION, Buffer.from('"x-7"'));
-    await hears(two, `changed ${SESSION}`);
+    await hears(two, `changed ${NAME}`);
     for (const each of [one, two]) {
-      await hears(each, `ended ${SESSION}`);
-      await hears(each, `cancelled ${SESSION} "x-7"`);
+      await hears(each, `ended ${NAME}`);
+      await hears(each, `cancelled ${NAME} "x-7"`);
     }
   });
 
@@ -88,7 +97,7 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
     const got: string[] = [];
     const subscription = two.listenForStream(SESSION, (message) => void got.push(message.toString()));
     await subscription.isLive;
-    assert.equal(one.sendToStream('another', Buffer.from('{"no":1}')), true);
+    assert.equal(one.sendToStream(OTHER, Buffer.from('{"no":1}')), true);
     assert.equal(one.sendToStream(SESSION, Buffer.from('{"yes":1}')), true);
     await until('the message', async () => (got.length > 0 ? true : undefined), soon);
     assert.deepEqual(got, ['{"yes":1}']);
@@ -98,20 +107,55 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
   test('what is not ours is not heard', async () => {
     const [one, two] = await replicas();
     const [store] = stores();
-    const strange = ['', 'garbage', '{"kind":"unknown","session":"a"}\n', '{"kind":"ended","session":"a b"}\n'];
-    for (const each of strange) await store.publish('replicas', Buffer.from(each));
-    await store.publish('replicas', Buffer.from('{"kind":"cancelled","session":"a"}\nnot json'));
+    const strange = [
+      '',
+      'garbage',
+      `{"kind":"unknown","session":"${NAME}"}\n`,
+      '{"kind":"ended","session":"a b"}\n',
+      `{"kind":"cancelled","session":"${NAME}"}\nnot json`,
+    ];
+    for (const each of strange) {
+      await store.publish('replicas', Buffer.from(each));
+      await store.publish('replicas', seal(SESSION, 'message', Buffer.from(each)));
+    }
     await two.announceEnd(SESSION);
-    await hears(one, `ended ${SESSION}`);
-    assert.deepEqual(one.heard, [`ended ${SESSION}`]);
+    await hears(one, `ended ${NAME}`);
+    assert.deepEqual(one.heard, [`ended ${NAME}`]);
+  });
+
+  test('who does not know the session says nothing about it, whatever reaches the store', async () => {
+    const [one, two] = await replicas();
+    const [store] = stores();
+    const strangers: SessionRef[] = [
+      { ...SESSION, id: NAME },
+      { ...SESSION, id: '' },
+      { ...SESSION, caller: OTHER.caller },
+    ];
+    const forged = (stranger: SessionRef, message: object): Buffer =>
+      seal(stranger, 'message', Buffer.from(`${JSON.stringify({ session: NAME, ...message })}\n"q"`));
+    const got: string[] = [];
+    const subscription = one.listenForStream(SESSION, (message) => void got.push(message.toString()));
+    await subscription.isLive;
+    for (const stranger of strangers) {
+      for (const kind of ['ended', 'changed', 'cancelled']) await store.publish('replicas', forged(stranger, { kind }));
+      const answer = { kind: 'answer', ask: one.newAskId(), outcome: 'result' };
+      await store.publish('replicas', forged(stranger, answer));
+      await store.publish(keyOf('stream', NAME), forged(stranger, { kind: 'stream' }));
+    }
+    two.sendToStream(SESSION, Buffer.from('"ours"'));
+    await two.announceCancel(SESSION, Buffer.from('1'));
+    await hears(one, `cancelled ${NAME} 1`);
+    await until('the message', async () => (got.length > 0 ? true : undefined), soon);
+    assert.deepEqual([one.heard, got], [[`cancelled ${NAME} 1`], ['"ours"']]);
+    subscription.end();
   });
 
   test('what is too large is refused before it is sent', async () => {
     const [one] = await replicas();
     const huge = Buffer.alloc(MAX_PAYLOAD_BYTES + 1, ' ');
     assert.equal(one.sendToStream(SESSION, huge), false);
-    const answer = { session: SESSION, ask: one.newAskId(), outcome: 'result', payload: huge } as const;
-    await assert.rejects(one.sendAnswer(answer), hasCode('body_too_large'));
+    const answer = { ask: one.newAskId(), outcome: 'result', payload: huge } as const;
+    await assert.rejects(one.sendAnswer(SESSION, answer), hasCode('body_too_large'));
   });
 };
 
@@ -141,9 +185,9 @@ describe('messages of replicas through Redis', { skip: noRedis }, () => {
     const one = replicaMessages(store, DEAF, 'replica0000000000');
     await store.firstAnswer;
     const message = Buffer.from(`"${'x'.repeat(64 * 1024)}"`);
-    const fill = (session: string): number => {
+    const fill = (id: string): number => {
       let bytes = 0;
-      while (bytes <= 64 * MIB && one.sendToStream(session, message)) bytes += message.length;
+      while (bytes <= 64 * MIB && one.sendToStream({ ...SESSION, id }, message)) bytes += message.length;
       return bytes;
     };
     redis.freeze();
@@ -153,7 +197,7 @@ describe('messages of replicas through Redis', { skip: noRedis }, () => {
     assert.ok(all > 4 * MIB && all <= 9 * MIB, `${all} bytes of all`);
     clock.advance(60_000);
     redis.thaw();
-    await until('room', async () => (one.sendToStream('s0', message) ? true : undefined), soon);
+    await until('room', async () => (one.sendToStream({ ...SESSION, id: 's0' }, message) ? true : undefined), soon);
     assert.equal(await store.get('key'), undefined);
     assert.deepEqual(transitions, [{ state: 'up', reason: '' }]);
     await store.close();
@@ -162,8 +206,8 @@ describe('messages of replicas through Redis', { skip: noRedis }, () => {
 
 test('a message is read as it was written, and what a newer version adds is dropped', () => {
   const payload = Buffer.from('{"big":12345678901234567890}\n');
-  const message = { kind: 'stream', session: SESSION, payload } as const;
-  assert.deepEqual(decodeMessage(encodeMessage(message)), message);
-  const newer = Buffer.from('{"kind":"ended","session":"a","why":"?"}\n');
-  assert.deepEqual(decodeMessage(newer), { kind: 'ended', session: 'a' });
+  const told = { kind: 'stream', payload } as const;
+  assert.deepEqual(decodeMessage(encodeMessage(SESSION, told), sessionOf), { ...told, session: NAME });
+  const newer = Buffer.from(`{"kind":"ended","session":"${NAME}","why":"?"}\n`);
+  assert.deepEqual(decodeMessage(seal(SESSION, 'message', newer), sessionOf), { kind: 'ended', session: NAME });
 });

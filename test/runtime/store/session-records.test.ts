@@ -3,7 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import type { Caller } from '../../../runtime/call.ts';
 import { memoryStore } from '../../../runtime/store/memory-store.ts';
 import { RECORD_LIMITS } from '../../../runtime/store/session-record.ts';
-import { keyOf, sessionName, type SessionRef, sessionRecords } from '../../../runtime/store/session-records.ts';
+import { keyOf, seal, sessionName, type SessionRef } from '../../../runtime/store/session-name.ts';
+import { sessionRecords } from '../../../runtime/store/session-records.ts';
 import type { Store } from '../../../runtime/store/store.ts';
 import { systemClock } from '../../../runtime/system-clock.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
@@ -29,7 +30,7 @@ const replicas = (store: Store) => {
   const replica = () =>
     sessionRecords(store, BOUNDS, {
       onCorrupt: (name) => void corrupt.push(name),
-      announceEnd: async (name) => void ended.push(name),
+      announceEnd: async (session) => void ended.push(sessionName(session)),
     });
   return { one: replica(), two: replica(), corrupt, ended };
 };
@@ -129,15 +130,60 @@ const behaviour = (given: () => Store): void => {
   test('a record that nobody can read is an unknown session, and told', async () => {
     const store = given();
     const { one, corrupt } = replicas(store);
+    const start = { form: '2', revision: '2025-11-25', createdAt: '1', capabilities: '{}' };
+    const backendWith = (more: object): Record<string, string> => ({
+      ...start,
+      'backend:a': JSON.stringify({ sessionId: 'q', revision: '2025-11-25', ...more }),
+    });
     const broken: Record<string, string>[] = [
       { form: '2' },
-      { form: '1', revision: '2025-11-25', createdAt: '1', capabilities: 'garbage' },
-      { form: '1', revision: '2025-11-25', createdAt: '1', capabilities: '{}', 'backend:a': '{"sessionId":7}' },
+      { ...start, form: '1' },
+      { ...start, capabilities: 'garbage' },
+      { ...start, revision: '2025-11-25\r\nX-Evil: 1' },
+      backendWith({ sessionId: 7 }),
+      backendWith({ revision: 'é' }),
+      ...[
+        'no-slash',
+        'http://169.254.169.254/x',
+        '//169.254.169.254/x',
+        '/\\169.254.169.254/x',
+        '/a/../b',
+        '/x#y',
+        '',
+      ].map((path) => backendWith({ path })),
     ];
+    const recordOf = (session: SessionRef, fields: Record<string, string>) =>
+      new Map(Object.entries(fields).map(([name, value]) => [name, seal(session, name, Buffer.from(value))]));
     for (const fields of broken) {
       const session = newSession();
-      const record = new Map(Object.entries(fields).map(([name, value]) => [name, Buffer.from(value)]));
-      await store.createMap(keyOf('session', sessionName(session)), record, 60_000);
+      await store.createMap(keyOf('session', sessionName(session)), recordOf(session, fields), 60_000);
+      assert.equal(await one.find(session), undefined, JSON.stringify(fields));
+      assert.equal(corrupt.at(-1), sessionName(session));
+    }
+    const session = newSession();
+    const path = '/mcp/?tenant=%20a';
+    await store.createMap(keyOf('session', sessionName(session)), recordOf(session, backendWith({ path })), 60_000);
+    assert.equal((await one.find(session))?.backendSessions.get('a')?.path, path);
+  });
+
+  test('a record that somebody else has written to is an unknown session', async () => {
+    const store = given();
+    const { one, corrupt } = replicas(store);
+    const other = newSession();
+    const forged = Buffer.from('{"sessionId":"q","revision":"2025-11-25","path":"/admin"}');
+    const rows: readonly (readonly [string, (session: SessionRef) => Buffer])[] = [
+      ['backend:a', () => forged],
+      ['backend:a', () => Buffer.alloc(0)],
+      ['backend:a', () => seal(other, 'backend:a', forged)],
+      ['backend:a', (session) => seal(session, 'backend:b', forged)],
+      ['capabilities', () => Buffer.from('{"sampling":{}}')],
+      ['unknown', () => Buffer.from('?')],
+    ];
+    for (const [field, value] of rows) {
+      const session = newSession();
+      await one.create(session, START);
+      await store.setField(keyOf('session', sessionName(session)), field, value(session));
+      if (field === 'backend:a') assert.equal(await one.saveBackendSession(session, 'a', opened('mine')), undefined);
       assert.equal(await one.find(session), undefined);
       assert.equal(corrupt.at(-1), sessionName(session));
     }
@@ -148,11 +194,15 @@ const behaviour = (given: () => Store): void => {
     const { one } = replicas(store);
     const session = newSession();
     await one.create(session, START);
-    await store.setField(keyOf('session', sessionName(session)), 'fromTheFuture', Buffer.from('?'));
+    await store.setField(
+      keyOf('session', sessionName(session)),
+      'fromTheFuture',
+      seal(session, 'fromTheFuture', Buffer.from('?')),
+    );
     await one.setLogLevel(session, 'info');
     assert.equal((await one.find(session))?.logLevel, 'info');
     const fields = await store.readMap(keyOf('session', sessionName(session)));
-    assert.equal(fields?.get('fromTheFuture')?.toString(), '?');
+    assert.match(fields?.get('fromTheFuture')?.toString() ?? '', /\?$/);
   });
 };
 
