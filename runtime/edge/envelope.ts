@@ -188,11 +188,11 @@ const envelopeOf = (body: Buffer, members: Members, seen: SeenParams): Envelope 
 };
 
 /** It is sent on and back as it is spelt, so it must be something that every peer reads back as the same. */
-const checkId = (body: Buffer, id: Span): void => {
-  if (id.end - id.start > MAX_ID_BYTES) throw notJsonRpc(`"id" is longer than ${MAX_ID_BYTES} bytes`);
+const checkId = (body: Buffer, id: Span, name = 'id'): void => {
+  if (id.end - id.start > MAX_ID_BYTES) throw notJsonRpc(`"${name}" is longer than ${MAX_ID_BYTES} bytes`);
   if (isString(body, id)) return;
   const isFinite = isNumber(body, id) && Number.isFinite(Number(body.toString('latin1', id.start, id.end)));
-  if (!isFinite) throw notJsonRpc('"id" is neither a string nor a number');
+  if (!isFinite) throw notJsonRpc(`"${name}" is neither a string nor a number`);
 };
 
 const notJsonRpc = (message: string): VmcpError => new VmcpError('not_json_rpc', message);
@@ -205,6 +205,13 @@ export const paramsOf = (envelope: Envelope): Readonly<Record<string, unknown>> 
         unknown
       >)
     : {};
+
+/** JSON text of the id of the request that a notification is about; undefined when it names none. Throws `not_json_rpc`. */
+export const requestIdIn = ({ body, params }: Envelope): Buffer | undefined => {
+  const span = params && memberAt(body, params.start, 'requestId');
+  if (span) checkId(body, span, 'requestId');
+  return span && body.subarray(span.start, span.end);
+};
 
 /** JSON text of one member of the params; undefined when it is not there. */
 export const paramText = ({ body, params }: Envelope, name: string): Buffer | undefined => {

@@ -1,6 +1,6 @@
 import type { Call, CallClient, Caller, Inbound, Message, OpenStream, Reply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { paramsOf, paramText, type Envelope } from './envelope.ts';
+import { paramsOf, paramText, requestIdIn, type Envelope } from './envelope.ts';
 import type { EraWithSessions } from './era.ts';
 import type { InitializedClient, Session } from './session.ts';
 import { isObject } from '../json-bytes.ts';
@@ -214,7 +214,7 @@ const settle = (session: Session, { body, id, result, error }: Envelope): void |
 /** Closing a connection cancels nothing in this era; only this notification does. */
 const cancel = (session: Session, envelope: Envelope): void | Promise<void> => {
   const { reason } = paramsOf(envelope);
-  const requestId = paramText(envelope, 'requestId');
+  const requestId = requestIdIn(envelope);
   const message = typeof reason === 'string' ? reason : 'cancelled by the client';
   if (requestId) return session.cancel(requestId, new VmcpError('cancelled', message));
 };

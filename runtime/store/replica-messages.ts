@@ -27,7 +27,7 @@ export interface ReplicaMessages {
   readonly newAskId: () => string;
   /** Whether this replica gave out the id; then there is nothing to send. */
   readonly isOwnAskId: (askId: string) => boolean;
-  /** Takes the client's answer to the replica that asked. False: the id is none that a replica gave out. */
+  /** Takes the client's answer to the replica that asked. False: the id is none that a replica gave out. Throws `overloaded` when too much waits to be sent. */
   readonly sendAnswer: (session: SessionRef, answer: Omit<Heard<'answer'>, 'kind' | 'session'>) => Promise<boolean>;
   readonly announceEnd: (session: SessionRef) => Promise<void>;
   readonly announceChange: (session: SessionRef) => Promise<void>;
@@ -53,18 +53,14 @@ export const replicaMessages = (
   replica: string,
 ): ReplicaMessages => {
   let asked = 0;
-  const outbox = new Outbox();
+  // Of clients and of backends, so that neither takes the room of the other.
+  const [answers, streamed] = [new Outbox(), new Outbox()];
   const hear = (bytes: Buffer): void => {
     const message = decodeMessage(bytes, listeners.sessionOf);
     if (message && !(message.kind === 'changed' && message.from === replica)) dispatch(message, listeners);
   };
   const subscriptions = [ALL, replicaChannel(replica)].map((channel) => store.subscribe(channel, hear));
-  const send = async (channel: string, session: SessionRef, told: Told): Promise<void> => {
-    if ('payload' in told && told.payload.length > MAX_PAYLOAD_BYTES) {
-      throw new VmcpError('body_too_large', `more than ${MAX_PAYLOAD_BYTES} bytes cannot be sent to another replica`);
-    }
-    await store.publish(channel, encodeMessage(session, told));
-  };
+  const announce = (session: SessionRef, told: Told): Promise<void> => store.publish(ALL, encodeMessage(session, told));
   return {
     isLive: Promise.all(subscriptions.map(({ isLive }) => isLive)).then(() => undefined),
     newAskId: () => `${replica}-${(asked += 1)}`,
@@ -72,15 +68,20 @@ export const replicaMessages = (
     sendAnswer: async (session, answer) => {
       const waiting = replicaOf(answer.ask);
       if (waiting === undefined) return false;
-      await send(replicaChannel(waiting), session, { kind: 'answer', ...answer });
+      checkPayload(answer.payload);
+      // Nobody here knows whether it was asked; a client may send as many as it likes.
+      const taken = answers.enter(sessionName(session), answer.payload.length);
+      if (!taken) throw new VmcpError('overloaded', 'too much waits to be sent to another replica; try again');
+      const message = encodeMessage(session, { kind: 'answer', ...answer });
+      await store.publish(replicaChannel(waiting), message, 'patiently').finally(taken);
       return true;
     },
-    announceEnd: (session) => send(ALL, session, { kind: 'ended' }),
-    announceChange: (session) => send(ALL, session, { kind: 'changed', from: replica }),
-    announceCancel: (session, requestId) => send(ALL, session, { kind: 'cancelled', payload: requestId }),
+    announceEnd: (session) => announce(session, { kind: 'ended' }),
+    announceChange: (session) => announce(session, { kind: 'changed', from: replica }),
+    announceCancel: (session, requestId) => announce(session, { kind: 'cancelled', payload: requestId }),
     sendToStream: (session, payload) => {
       const taken =
-        payload.length <= MAX_PAYLOAD_BYTES ? outbox.enter(sessionName(session), payload.length) : undefined;
+        payload.length <= MAX_PAYLOAD_BYTES ? streamed.enter(sessionName(session), payload.length) : undefined;
       if (!taken) return false;
       const message = encodeMessage(session, { kind: 'stream', payload });
       // Nobody keeps messages: what is lost in an outage stays lost.
@@ -96,6 +97,11 @@ export const replicaMessages = (
       for (const { end } of subscriptions) end();
     },
   };
+};
+
+const checkPayload = ({ length }: Buffer): void => {
+  if (length > MAX_PAYLOAD_BYTES)
+    throw new VmcpError('body_too_large', `more than ${MAX_PAYLOAD_BYTES} bytes cannot be sent to another replica`);
 };
 
 const replicaOf = (askId: string): string | undefined => ASK_ID.exec(askId)?.groups?.['replica'];

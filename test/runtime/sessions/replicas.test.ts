@@ -125,6 +125,16 @@ describe('a session that replicas share', { skip: noRedis }, () => {
     assert.equal(told.params['requestId'], 7);
   });
 
+  test('tells nobody of a request given up whose id can be none', async () => {
+    const session = await openShared(one.url);
+    for (const requestId of ['x'.repeat(255), { a: 1 }, null]) {
+      const answer = await session.send(one.url, { method: 'notifications/cancelled', params: { requestId } });
+      assert.equal(answer.status, 400, JSON.stringify(requestId));
+      assert.equal((answer.json as { error: { code: number } }).error.code, -32600);
+    }
+    assert.equal((await session.send(one.url, { method: 'notifications/cancelled' })).status, 202);
+  });
+
   test('hears on its stream what the backend tells another replica', async () => {
     const session = await openShared(one.url);
     const stream = await session.listen(two.url);

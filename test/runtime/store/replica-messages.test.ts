@@ -195,8 +195,14 @@ describe('messages of replicas through Redis', { skip: noRedis }, () => {
     assert.ok(first > 0 && first <= MIB, `${first} bytes of one session`);
     const all = Array.from({ length: 32 }, (_, at) => fill(`s${at + 1}`)).reduce((sum, bytes) => sum + bytes, first);
     assert.ok(all > 4 * MIB && all <= 9 * MIB, `${all} bytes of all`);
+    const large = { outcome: 'result', payload: Buffer.alloc(3 * MIB, '1'), ask: 'anothereplica000-1' } as const;
+    const answers = Array.from({ length: 5 }, (_, at) => one.sendAnswer({ ...SESSION, id: `s${at}` }, large));
+    const settled = Promise.allSettled(answers);
     clock.advance(60_000);
     redis.thaw();
+    const refused = (await settled).flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+    assert.equal(refused.length, 3);
+    assert.ok(refused.every(hasCode('overloaded')));
     await until('room', async () => (one.sendToStream({ ...SESSION, id: 's0' }, message) ? true : undefined), soon);
     assert.equal(await store.get('key'), undefined);
     assert.deepEqual(transitions, [{ state: 'up', reason: '' }]);
