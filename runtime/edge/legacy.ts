@@ -52,13 +52,18 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
       checkRevision(deps, request);
       if (request.endpoint === 'sse') return deps.connections.open(caller, request.clientAddress);
       const session = await sessionOf(deps, request, caller);
-      if (!session.mayListen) throw new VmcpError('busy', 'this session has too many streams open');
-      await session.prepareToListen();
+      // Taken before other replicas are asked, which takes its time.
+      const giveBack = session.takePlace();
+      await Promise.resolve(session.prepareToListen()).catch((error: unknown) => {
+        giveBack();
+        throw error;
+      });
       const last = request.headers['last-event-id'];
       const open = (stream: OpenStream): void => {
+        stream.onClosed(giveBack);
         if (typeof last !== 'string' || !session.resume(stream, last)) session.listen(stream);
       };
-      return { kind: 'stream', open };
+      return { kind: 'stream', open, abandon: giveBack };
     },
   }),
   end: (request, caller) => ({

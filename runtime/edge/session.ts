@@ -63,6 +63,8 @@ export class Session implements SessionClient {
   readonly #calls = new Map<string, RunningCall>();
   /** The streams that the client has opened with GET. */
   readonly #streams = new Set<OpenStream>();
+  /** Of those that are open, or about to be. */
+  readonly #places = new Set<symbol>();
   #asks: Asks | undefined;
   readonly #elsewhere: Elsewhere | undefined;
   readonly logs: EventLogs | undefined;
@@ -128,7 +130,7 @@ export class Session implements SessionClient {
     for (const { controller } of this.#calls.values()) controller.abort(reason);
   }
 
-  /** A stream that the client has opened. Throws `busy` when it has too many. */
+  /** A stream that the client has opened. */
   listen(stream: OpenStream): void {
     if (this.logs) this.#listenOn(stream, this.logs.newStream());
     else this.#add(stream);
@@ -169,9 +171,13 @@ export class Session implements SessionClient {
     return this.#elsewhere?.listen();
   }
 
-  /** Whether one more stream may be opened. */
-  get mayListen(): boolean {
-    return this.#streams.size < LIMITS.streamsPerSession;
+  /** A place for one more stream, until the returned function is called, however often. Throws `busy`. */
+  takePlace(): () => void {
+    if (this.#places.size >= LIMITS.streamsPerSession)
+      throw new VmcpError('busy', 'this session has too many streams open');
+    const place = Symbol();
+    this.#places.add(place);
+    return () => void this.#places.delete(place);
   }
 
   /** On one of the client's own streams, at whatever replica. */

@@ -4,6 +4,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { Running } from '../../../runtime/start.ts';
 import { until } from '../../cluster/until.ts';
 import { count, type Exchange, type FixtureBackend, startBackend, textResult } from '../../fixtures/backend.ts';
+import { answerOf } from '../../fixtures/raw-client.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 import { openShared, reading, sharedConfig, startReplica } from '../../fixtures/replicas.ts';
 
@@ -133,6 +134,31 @@ describe('a session that replicas share', { skip: noRedis }, () => {
       assert.equal((answer.json as { error: { code: number } }).error.code, -32600);
     }
     assert.equal((await session.send(one.url, { method: 'notifications/cancelled' })).status, 202);
+  });
+
+  test('has four streams at one replica and no more, however many are asked for at once', async () => {
+    const session = await openShared(one.url);
+    const ask = async (): Promise<(() => void) | undefined> => {
+      const stop = new AbortController();
+      const headers = { 'mcp-session-id': session.id, accept: 'text/event-stream' };
+      const response = await fetch(one.url, { headers, signal: stop.signal });
+      const isStream = response.headers.get('content-type') === 'text/event-stream';
+      if (!isStream) assert.match((await answerOf(response)).text, /"reason":"busy"/);
+      return isStream ? () => stop.abort() : undefined;
+    };
+    const askAll = async (): Promise<(() => void)[]> =>
+      (await Promise.all(Array.from({ length: 24 }, ask))).flatMap((close) => close ?? []);
+    await session.call(one.url, 1, 'a_echo');
+    // Each waits for Redis a moment before it is opened.
+    redis.freeze();
+    const streams = await askAll();
+    redis.thaw();
+    assert.equal(streams.length, 4);
+    assert.equal(await ask(), undefined);
+    for (const close of streams) close();
+    const again: (() => void)[] = [];
+    await until('their places', async () => again.push(...(await askAll())) === 4 || undefined, soon);
+    for (const close of again) close();
   });
 
   test('hears on its stream what the backend tells another replica', async () => {
