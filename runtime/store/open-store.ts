@@ -4,7 +4,7 @@ import type { Log } from '../observe/index.ts';
 import { memoryStore } from './memory-store.ts';
 import { redisStore } from './redis-store.ts';
 import type { TlsSettings } from './redis-settings.ts';
-import type { Store } from './store.ts';
+import type { Store, StoreState } from './store.ts';
 
 export type StoreConfig = Pick<Config, 'sessionStorage' | 'extensions'>;
 
@@ -60,10 +60,15 @@ const openRedis = ({ sessionStorage, extensions }: StoreConfig, deps: OpenStoreD
 /** One file per store, one line here. */
 const VARIANTS = { memory: openMemory, kvstore: openRedis } as const;
 
-const logTransition = (log: OpenStoreDeps['log'], state: 'up' | 'down', reason: string): void => {
+const logTransition = (log: OpenStoreDeps['log'], state: StoreState, reason: string): void => {
   if (state === 'up') log.info({}, 'the session store answers');
-  else log.warn({ reason }, 'the session store is away: requests that need a session are refused until it answers');
+  else log.warn({ reason }, TROUBLE[state]);
 };
+
+const TROUBLE = {
+  down: 'the session store is away: requests that need a session are refused until it answers',
+  refusing: 'the session store answers commands with errors: requests that need them are refused',
+} as const;
 
 /** `host` or `host:port`, IPv6 in brackets when there is a port. */
 const withPort = (address: string, port: number): string => {

@@ -1,5 +1,6 @@
 import { abortAfter, backoffMs, type Clock, jittered, sleep } from '../clock.ts';
 import type { RedisClient } from './redis-client.ts';
+import type { Refusals } from './refusals.ts';
 import { storeUnavailable } from './store.ts';
 
 export interface LinkDeps {
@@ -11,8 +12,10 @@ export interface LinkDeps {
   readonly prepare?: (client: RedisClient) => Promise<void>;
   /** Many servers behind one client, which mends its connections itself: that one is silent says nothing about the others. */
   readonly isCluster: boolean;
-  /** `reason` names no host and no secret. */
+  /** `reason` holds no secret. */
   readonly onChange: (isUp: boolean, reason: string) => void;
+  /** What the server, or one of a cluster, made of a command; not called for one that the end of the connection has failed. */
+  readonly outcomes?: Pick<Refusals, 'refused' | 'done'>;
 }
 
 export interface LinkTimes {
@@ -50,15 +53,19 @@ export class RedisLink {
   }
 
   /** Runs one command within the deadline, or as long as the connection lasts. Throws VmcpError `store_unavailable`. */
-  async run<T>(command: (client: RedisClient) => Promise<T>, how?: 'patiently'): Promise<T> {
+  async run<T>(operation: string, command: (client: RedisClient) => Promise<T>, how?: 'patiently'): Promise<T> {
     const client = this.#client;
     if (!client) throw storeUnavailable(this.#reason);
     try {
       const work = command(client);
-      return await (how === 'patiently' ? work : this.#withinDeadline(work));
+      const answer = await (how === 'patiently' ? work : this.#withinDeadline(work));
+      this.#deps.outcomes?.done(operation);
+      return answer;
     } catch (error) {
       const reason = reasonOf(error);
-      if (!this.#deps.isCluster && CONNECTION_IS_USELESS.has(reason)) this.#dropIfStill(client, reason);
+      if (!this.#deps.isCluster && isConnectionUseless(reason)) this.#dropIfStill(client, reason);
+      else if (this.#client === client && (this.#deps.isCluster || isReply(error)))
+        this.#deps.outcomes?.refused(operation, reason);
       throw storeUnavailable(reason);
     }
   }
@@ -158,14 +165,31 @@ const NO_ANSWER = 'no answer in time';
  * After these a new connection is needed: a server that went silent, one that is no longer the master (Sentinel names the new one),
  * or a login that was taken away.
  */
-const CONNECTION_IS_USELESS: ReadonlySet<string> = new Set([NO_ANSWER, 'READONLY', 'MASTERDOWN', 'NOAUTH', 'LOADING']);
+const isConnectionUseless = (reason: string): boolean =>
+  reason === NO_ANSWER || /^(?:READONLY|MASTERDOWN|NOAUTH|LOADING)\b/.test(reason);
 
-/** A word for the log: Redis's own error words and the system's codes hold neither hosts nor values. */
+const isReply = (error: unknown): boolean => error instanceof Error && error.name === 'ReplyError';
+
+/** For the log: the line that Redis answered, else a word. None of it holds a secret. */
 const reasonOf = (error: unknown): string => {
   if (error instanceof Late) return NO_ANSWER;
   if (!(error instanceof Error)) return 'failed';
   if (error.name === 'TimeoutError' || error.name === 'AbortError') return NO_ANSWER;
+  // Why the last node of a cluster was not taken.
+  if ('lastNodeError' in error && error.lastNodeError) return reasonOf(error.lastNodeError);
+  if (isReply(error)) return lineOf(error.message);
   if ('code' in error && typeof error.code === 'string') return error.code;
-  const word = /\b(?:ERR|[A-Z]{5,})\b/.exec(error.message)?.[0];
-  return word ?? 'connection closed';
+  // What a sentinel answered is told in the middle of a text; after other words a host may stand.
+  const told = /\bERR\b.*|\b[A-Z]{5,}\b/.exec(error.message)?.[0];
+  if (told !== undefined) return lineOf(told);
+  return error.message.startsWith('All sentinels are unreachable') ? 'no sentinel names a master' : 'connection closed';
 };
+
+const MAX_LINE_CHARACTERS = 200;
+
+/** Redis repeats the arguments of a command that it does not know, and up to 6.2 what a script met stands at the end. */
+const lineOf = (message: string): string =>
+  message
+    .replace(/^ERR Error running script .*@user_script: ?[0-9]+: -?/, '')
+    .replace(/,? with args beginning with.*/s, '')
+    .slice(0, MAX_LINE_CHARACTERS);

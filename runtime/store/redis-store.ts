@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import { connectRedis, type RedisClient } from './redis-client.ts';
 import { type LinkTimes, RedisLink } from './redis-link.ts';
 import { RedisMessages } from './redis-messages.ts';
+import { refusalsOf } from './refusals.ts';
 import * as scripts from './redis-scripts.ts';
 import type { RedisSettings } from './redis-settings.ts';
 import {
@@ -19,7 +20,7 @@ export interface RedisStoreDeps {
   readonly clock: Clock;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
-  /** Called when the state changes, and once when the first attempt fails. `reason` names no host. */
+  /** Called when the state changes, and once when the first attempt fails. `reason` holds no secret. */
   readonly onTransition: (state: StoreState, reason: string) => void;
 }
 
@@ -32,7 +33,7 @@ export interface RedisStoreSettings extends RedisSettings {
 /** In a Redis, or what speaks its protocol: any replica sees what another wrote. Two connections, one of them for messages. */
 export const redisStore = (settings: RedisStoreSettings, deps: RedisStoreDeps): Store => {
   const messages = new RedisMessages();
-  const availability = availabilityOf(deps.onTransition);
+  const availability = availabilityOf(deps);
   const linkOf = (part: 'commands' | 'messages'): RedisLink =>
     new RedisLink(settings.times, {
       connect: (signal) => connectRedis(settings, signal),
@@ -40,7 +41,9 @@ export const redisStore = (settings: RedisStoreSettings, deps: RedisStoreDeps): 
       random: deps.random,
       isCluster: settings.isCluster,
       onChange: (isUp, reason) => availability.note(part, isUp, reason),
-      ...(part === 'messages' && { prepare: (client) => messages.prepare(client) }),
+      ...(part === 'messages'
+        ? { prepare: (client) => messages.prepare(client) }
+        : { outcomes: availability.outcomes }),
     });
   const commands = linkOf('commands');
   const listening = linkOf('messages');
@@ -54,7 +57,7 @@ export const redisStore = (settings: RedisStoreSettings, deps: RedisStoreDeps): 
       const inOrder = scripts.PUBLISH_IN_ORDER.text;
       const publish = (client: RedisClient): Promise<unknown> =>
         settings.isCluster ? client.callBuffer('EVAL', inOrder, 1, channel, message) : client.publish(channel, message);
-      await commands.run(publish, how);
+      await commands.run('publish', publish, how);
     },
     subscribe: (channel, listener) => messages.listen(listening, keyOf(channel), listener),
     state: availability.state,
@@ -83,25 +86,32 @@ const lifeOf = ({ clock }: Within, ttlMs: number): readonly [number, number] => 
   Math.ceil(clock.now() + ttlMs),
 ];
 
+const runOn = (
+  { link }: Within,
+  script: scripts.Script,
+  keys: readonly string[],
+  args: readonly scripts.Argument[],
+): Promise<unknown> => link.run(script.sha, (client) => scripts.runScript(client, script, keys, args));
+
 const valuesIn = (within: Within): Pick<Store, 'get' | 'set' | 'setIfAbsent' | 'take' | 'delete' | 'touch'> => {
   const { link, keyOf } = within;
   return {
-    get: async (name) => (await link.run((client) => client.getBuffer(keyOf(name)))) ?? undefined,
+    get: async (name) => (await link.run('get', (client) => client.getBuffer(keyOf(name)))) ?? undefined,
     set: async (name, value, ttlMs) => {
       checkBounds({ key: keyOf(name), value, ttlMs });
-      await link.run((client) => client.set(keyOf(name), value, 'PX', Math.ceil(ttlMs)));
+      await link.run('set', (client) => client.set(keyOf(name), value, 'PX', Math.ceil(ttlMs)));
     },
     setIfAbsent: async (name, value, ttlMs) => {
       checkBounds({ key: keyOf(name), value, ttlMs });
-      return (await link.run((client) => client.set(keyOf(name), value, 'PX', Math.ceil(ttlMs), 'NX'))) === 'OK';
+      const set = (client: RedisClient) => client.set(keyOf(name), value, 'PX', Math.ceil(ttlMs), 'NX');
+      return (await link.run('setIfAbsent', set)) === 'OK';
     },
-    take: async (name) => (await link.run((client) => client.getdelBuffer(keyOf(name)))) ?? undefined,
-    delete: async (name, room) =>
-      (await link.run((client) => scripts.runScript(client, scripts.DELETE, keysOf(within, name, room), []))) === 1,
+    take: async (name) => (await link.run('take', (client) => client.getdelBuffer(keyOf(name)))) ?? undefined,
+    delete: async (name, room) => (await runOn(within, scripts.DELETE, keysOf(within, name, room), [])) === 1,
     touch: async (name, ttlMs, room) => {
       checkBounds({ key: keyOf(name), ttlMs });
       const [keys, life] = [keysOf(within, name, room), lifeOf(within, ttlMs)];
-      return (await link.run((client) => scripts.runScript(client, scripts.TOUCH, keys, life))) === 1;
+      return (await runOn(within, scripts.TOUCH, keys, life)) === 1;
     },
   };
 };
@@ -109,29 +119,24 @@ const valuesIn = (within: Within): Pick<Store, 'get' | 'set' | 'setIfAbsent' | '
 const mapsIn = (
   within: Within,
 ): Pick<Store, 'createMap' | 'readMap' | 'setField' | 'setFieldIfAbsent' | 'deleteField'> => {
-  const { link, keyOf, clock } = within;
-  const runOn = (
-    script: scripts.Script,
-    keys: readonly string[],
-    args: readonly scripts.Argument[],
-  ): Promise<unknown> => link.run((client) => scripts.runScript(client, script, keys, args));
+  const { keyOf, clock } = within;
   const run = (script: scripts.Script, name: string, args: readonly scripts.Argument[]): Promise<unknown> =>
-    runOn(script, [keyOf(name)], args);
+    runOn(within, script, [keyOf(name)], args);
   return {
     createMap: async (name, fields, ttlMs, room) => {
       if (fields.size > STORE_LIMITS.fields) throw tooManyFields();
       for (const value of fields.values()) checkBounds({ key: keyOf(name), value, ttlMs });
       const keys = keysOf(within, name, room);
       const args = [...lifeOf(within, ttlMs), clock.now(), room?.limit ?? 0, ...[...fields].flat()];
-      const answer = await runOn(scripts.CREATE_MAP, keys, args);
+      const answer = await runOn(within, scripts.CREATE_MAP, keys, args);
       if (answer === -1) throw noRoom();
       if (!Buffer.isBuffer(answer)) return answer === 1;
-      await runOn(scripts.DELETE, [answer.toString(), ...keys.slice(1)], []);
+      await runOn(within, scripts.DELETE, [answer.toString(), ...keys.slice(1)], []);
       return true;
     },
     readMap: async (name, ttlMs = 0, room) => {
       if (ttlMs > 0) checkBounds({ key: keyOf(name), ttlMs });
-      return fieldsOf(await runOn(scripts.READ_MAP, keysOf(within, name, room), lifeOf(within, ttlMs)));
+      return fieldsOf(await runOn(within, scripts.READ_MAP, keysOf(within, name, room), lifeOf(within, ttlMs)));
     },
     setField: async (name, field, value, maxFields = STORE_LIMITS.fields) => {
       checkBounds({ key: keyOf(name), value });
@@ -168,27 +173,36 @@ const ownCopy = (value: Buffer): Buffer => {
   return copy;
 };
 
-/** Up while both connections are. */
-const availabilityOf = (onTransition: RedisStoreDeps['onTransition']) => {
+/** Up while both connections are and commands are carried out. */
+const availabilityOf = ({ clock, onTransition }: Pick<RedisStoreDeps, 'clock' | 'onTransition'>) => {
   const up = { commands: false, messages: false };
   const listeners = new Set<(state: StoreState) => void>();
   const first = Promise.withResolvers<void>();
-  let told: StoreState | undefined;
-  const state = (): StoreState => (up.commands && up.messages ? 'up' : 'down');
+  let refusal: string | undefined;
+  let told: StoreState = 'down';
+  // Nothing is told until the first attempt has gone one way or the other.
+  let isTold = false;
   const tell = (reason: string): void => {
-    if (state() === told) return;
-    // Nothing is told until the first attempt has gone one way or the other.
-    if (told === undefined && reason === '' && state() === 'down') return;
-    told = state();
-    if (told === 'up') first.resolve();
-    onTransition(told, reason);
-    for (const listener of listeners) listener(told);
+    const state = !(up.commands && up.messages) ? 'down' : refusal === undefined ? 'up' : 'refusing';
+    if (isTold ? state === told : state === 'down' && reason === '') return;
+    isTold = true;
+    told = state;
+    if (state !== 'down') first.resolve();
+    onTransition(state, state === 'refusing' ? (refusal ?? reason) : reason);
+    for (const listener of listeners) listener(state);
   };
+  const outcomes = refusalsOf(clock, (reason) => {
+    refusal = reason;
+    tell(reason ?? '');
+  });
   return {
-    state,
+    state: () => told,
+    outcomes,
     firstAnswer: first.promise,
     note: (part: keyof typeof up, isUp: boolean, reason: string): void => {
       up[part] = isUp;
+      outcomes.clear();
+      refusal = undefined;
       tell(reason);
     },
     onState: (listener: (state: StoreState) => void) => {

@@ -74,7 +74,8 @@ export interface Subscription {
   readonly end: () => void;
 }
 
-export type StoreState = 'up' | 'down';
+/** `refusing`: it is there, and answers commands with errors; some may succeed. */
+export type StoreState = 'up' | 'refusing' | 'down';
 
 /** Throws when a call asks for more than the store takes: a fault of ours. */
 export const checkBounds = (asked: {
@@ -93,7 +94,7 @@ export const checkBounds = (asked: {
 const outOfBounds = (what: string): VmcpError =>
   new VmcpError('internal', 'internal error', { detail: `store: ${what}` });
 
-/** `detail` is for the log and names no host. */
+/** `detail` is for the log and holds no secret. */
 export const storeUnavailable = (detail: string): VmcpError =>
   new VmcpError('store_unavailable', 'the session store does not answer; try again', { detail });
 

@@ -7,7 +7,7 @@ import { systemClock } from '../../../runtime/system-clock.ts';
 import { scratchFolder } from '../../cluster/scratch.ts';
 import { until } from '../../cluster/until.ts';
 import { testCertificates } from '../../fixtures/certificates.ts';
-import { noRedis, startRedis, startSentinel } from '../../fixtures/redis.ts';
+import { noRedis, type RedisOptions, startRedis, startSentinel } from '../../fixtures/redis.ts';
 import { hasCode } from './has-code.ts';
 
 const clean: (() => Promise<void>)[] = [];
@@ -58,6 +58,33 @@ test('without a key-value store everything is kept in memory, and is there at on
     assert.deepEqual(lines, []);
   }
 });
+
+const MISTAKES: readonly {
+  readonly what: string;
+  readonly options?: RedisOptions;
+  readonly storage?: Partial<Storage>;
+  readonly reached?: Reached;
+  readonly line: string;
+}[] = [
+  { what: 'a database that is not there', storage: { db: 99 }, line: 'ERR DB index is out of range' },
+  {
+    what: 'a sentinel that is none',
+    reached: { sentinel: { masterName: 'main', addresses: [] } },
+    line: "ERR unknown command 'sentinel'",
+  },
+  { what: 'no password', options: { password: 'right' }, line: 'NOAUTH Authentication required.' },
+  {
+    what: 'a cluster that is none',
+    reached: { cluster: { addresses: [] } },
+    line: 'ERR This instance has cluster support disabled',
+  },
+  {
+    what: 'a name that the sentinels do not know',
+    options: { kind: 'sentinel' },
+    reached: { sentinel: { masterName: 'nope', addresses: [] } },
+    line: 'no sentinel names a master',
+  },
+];
 
 describe('a store in Redis is opened as configured', { skip: noRedis }, () => {
   test('at its address', async () => {
@@ -133,8 +160,50 @@ describe('a store in Redis is opened as configured', { skip: noRedis }, () => {
     const { store, lines } = opened({ address: redis.address }, undefined, { passwordFromEnvironment: 'guessed' });
     await until('the line', async () => (lines.length > 0 ? true : undefined), { timeoutMs: 5_000, intervalMs: 10 });
     await assert.rejects(keep(store), hasCode('store_unavailable'));
-    assert.match(lines[0] ?? '', /^WRONGPASS: the session store is away/);
+    assert.match(lines[0] ?? '', /^WRONGPASS invalid username-password pair .*: the session store is away/);
     assert.equal(lines.length, 1);
+  });
+
+  for (const { what, options, storage, reached, line } of MISTAKES) {
+    test(`with ${what}: the log has the words of the server`, async () => {
+      const redis = later(await startRedis(options));
+      const { lines } = opened({ address: redis.address, ...storage }, reached);
+      await until('the line', async () => (lines.length > 0 ? true : undefined), { timeoutMs: 5_000, intervalMs: 10 });
+      assert.equal(lines[0]?.split(': the session store is away')[0], line);
+    });
+  }
+
+  test('without room for anything new: one line when it begins to refuse, one when it takes again', async () => {
+    const redis = later(await startRedis());
+    let later10s = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + later10s };
+    const { store, lines } = opened({ address: redis.address }, undefined, { clock });
+    await store.firstAnswer;
+    const create = (name: string): Promise<boolean> =>
+      store.createMap(name, new Map([['a', Buffer.from('1')]]), 60_000);
+    await create('one');
+
+    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+    for (const name of ['two', 'three', 'four']) {
+      await assert.rejects(create(name), hasCode('store_unavailable'));
+      assert.equal((await store.readMap('one', 60_000))?.size, 1);
+    }
+    assert.equal(store.state(), 'refusing');
+
+    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    await create('five');
+    assert.equal(store.state(), 'refusing', 'it may still refuse others');
+    later10s = 10_000;
+    await create('six');
+    assert.equal(store.state(), 'up');
+    assert.deepEqual(
+      lines.map((line) => line.replace(/ script: .*?: the/, ' the')),
+      [
+        'the session store answers',
+        "OOM command not allowed when used memory > 'maxmemory'. the session store answers commands with errors: requests that need them are refused",
+        'the session store answers',
+      ],
+    );
   });
 
   test('over TLS', async () => {

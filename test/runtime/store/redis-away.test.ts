@@ -123,7 +123,9 @@ describe('how one gets into a Redis', { skip: noRedis }, () => {
     const { store, transitions } = onRedis([redis.address], { password: async () => password });
     kept(store);
     await until('the refusal', async () => (transitions.length > 0 ? true : undefined), soon);
-    assert.deepEqual(transitions, [{ state: 'down', reason: 'WRONGPASS' }]);
+    assert.deepEqual(transitions, [
+      { state: 'down', reason: 'WRONGPASS invalid username-password pair or user is disabled.' },
+    ]);
     await assert.rejects(store.get('key'), isAway);
     password = 'right';
     await store.firstAnswer;
@@ -135,7 +137,7 @@ describe('how one gets into a Redis', { skip: noRedis }, () => {
     const { store, transitions } = onRedis([redis.address]);
     kept(store);
     await until('the refusal', async () => (transitions.length > 0 ? true : undefined), soon);
-    assert.equal(transitions[0]?.reason, 'NOAUTH');
+    assert.equal(transitions[0]?.reason, 'NOAUTH Authentication required.');
   });
 
   test('a user with rights on its prefix alone is enough', async () => {
@@ -173,7 +175,7 @@ describe('how one gets into a Redis', { skip: noRedis }, () => {
     const { store, transitions } = onRedis([redis.address], { db: 4_711 });
     kept(store);
     await until('the refusal', async () => (transitions.length > 0 ? true : undefined), soon);
-    assert.deepEqual(transitions, [{ state: 'down', reason: 'ERR' }]);
+    assert.deepEqual(transitions, [{ state: 'down', reason: 'ERR DB index is out of range' }]);
   });
 });
 
