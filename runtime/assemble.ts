@@ -127,7 +127,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     };
   };
   backends.prepare(wantedBackendsOf(config.current()))();
-  const status = (): StatusReport => statusReport(config, backends, offer.catalog());
+  const status = (): StatusReport => statusReport(config, backends, offer.catalog(), clients.storeReport());
   return {
     config,
     log,
@@ -155,7 +155,7 @@ const clientsOf = (
   deps: AssembleDeps,
 ) => {
   const passwordFromEnvironment = deps.storePassword;
-  const { sessions, ready } = openSessions(config.current, {
+  const { sessions, ready, storeReport } = openSessions(config.current, {
     ...deps,
     log,
     backends,
@@ -168,6 +168,7 @@ const clientsOf = (
   const limit = LIMITS.sseConnections;
   return {
     sessions,
+    storeReport,
     connections: new SseConnections({ newId: deps.newSessionId, endSession, limit }),
     callers: new CallerLinks({
       clock: deps.clock,

@@ -5,7 +5,8 @@ import type { Config } from './config/index.ts';
 import { EventLogs, SharedSessions, slackMs, Sessions } from './edge/index.ts';
 import { LIMITS } from './limits.ts';
 import type { Log } from './observe/index.ts';
-import { type OpenStoreDeps, openStore, replicaMessages, sessionRecords } from './store/index.ts';
+import type { SessionStoreReport } from './status-report.ts';
+import { type OpenStoreDeps, openStore, replicaMessages, sessionRecords, type Store } from './store/index.ts';
 
 export interface OpenSessionsDeps extends Pick<OpenStoreDeps, 'passwordFromEnvironment' | 'readFile'> {
   readonly clock: Clock;
@@ -22,6 +23,8 @@ export interface OpenedSessions {
   readonly sessions: Sessions | SharedSessions;
   /** Resolves once sessions can be served. */
   readonly ready: Promise<void>;
+  /** How the store is, where there is one beside the process. */
+  readonly storeReport: () => SessionStoreReport | undefined;
 }
 
 /** Opening a session costs its client nothing; one that is not used ends soon. */
@@ -50,7 +53,8 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
   };
   if (config.sessionStorage?.provider !== 'kvstore') {
     const newLinks = (client: ConstructorParameters<typeof SessionLinks>[0]) => new SessionLinks(client);
-    return { sessions: new Sessions(limits, { clock, newId, newLinks, newLogs }), ready: Promise.resolve() };
+    const sessions = new Sessions(limits, { clock, newId, newLinks, newLogs });
+    return { sessions, ready: Promise.resolve(), storeReport: () => undefined };
   }
   const store = openStore(config, deps);
   const bounds = {
@@ -73,5 +77,18 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     messagesFor: (listeners) => replicaMessages(store, listeners, deps.newReplicaId()),
     backends: () => deps.backends.all(),
   });
-  return { sessions, ready: Promise.all([store.firstAnswer, sessions.isLive]).then(() => undefined) };
+  return {
+    sessions,
+    ready: Promise.all([store.firstAnswer, sessions.isLive]).then(() => undefined),
+    storeReport: reportOf(store, clock),
+  };
+};
+
+const reportOf = (store: Store, { now }: Clock): (() => SessionStoreReport) => {
+  const since = (): string => new Date(now()).toISOString();
+  let report: SessionStoreReport = { state: store.state(), since: since() };
+  store.onState((state, reason) => {
+    report = { state, since: since(), ...(reason && { reason }) };
+  });
+  return () => report;
 };

@@ -3,7 +3,7 @@ import type { Backend } from './backends/index.ts';
 import type { Catalog } from './catalog/index.ts';
 import { compareText } from './compare-text.ts';
 import type { Config } from './config/index.ts';
-import type { BackendReport, StatusReport } from './status-report.ts';
+import type { BackendReport, SessionStoreReport, StatusReport } from './status-report.ts';
 import { LIMITS } from './limits.ts';
 import type { LiveConfig } from './live-config.ts';
 import { VERSION } from './version.ts';
@@ -23,13 +23,19 @@ const namingText = ({
     : 'A tool has the name its backend gives it.';
 
 /** Body of `GET /status`. */
-export const statusReport = (config: LiveConfig, backends: BackendSet, catalog: Catalog): StatusReport => {
+export const statusReport = (
+  config: LiveConfig,
+  backends: BackendSet,
+  catalog: Catalog,
+  sessionStore: SessionStoreReport | undefined,
+): StatusReport => {
   const refused = config.refused();
   const { metadata, withheld, backends: configured } = config.current();
   const metadataOf = new Map(configured.map((backend) => [backend.name, backend.metadata]));
   return {
     version: VERSION,
     config: { hash: config.hash(), ...(refused && { refused }) },
+    ...(sessionStore && { sessionStore }),
     ...(metadata && { metadata }),
     toolCount: catalog.lists.tools.size,
     backends: [

@@ -23,6 +23,13 @@ export const statusReportSchema: z.ZodType<StatusReport> = z.object({
       .transform((lines) => lines.slice(0, 100))
       .exactOptional(),
   }),
+  sessionStore: z
+    .object({
+      state: z.enum(['up', 'refusing', 'down']),
+      since: z.iso.datetime().max(64),
+      reason: text(1024).exactOptional(),
+    })
+    .exactOptional(),
   toolCount: count,
   backends: z
     .array(

@@ -10,6 +10,8 @@ export interface StatusReport {
     /** Why a newer version of the files is not served: one line per problem. Absent when the newest is served. */
     readonly refused?: readonly string[];
   };
+  /** Absent where sessions are kept in the process. */
+  readonly sessionStore?: SessionStoreReport;
   /** `config.metadata`. */
   readonly metadata?: Metadata;
   /** Tools offered to an anonymous caller after aggregation. */
@@ -25,6 +27,15 @@ export interface StatusReport {
   readonly unmatched?: readonly UnmatchedReport[];
   /** Tools under names that common clients refuse; the first 100. */
   readonly unusual?: readonly UnusualReport[];
+}
+
+/** `refusing`: it is there, and answers commands with errors. */
+export interface SessionStoreReport {
+  readonly state: 'up' | 'refusing' | 'down';
+  /** RFC 3339. */
+  readonly since: string;
+  /** Why it is not `up`, in the store's words. */
+  readonly reason?: string;
 }
 
 export interface BackendReport {

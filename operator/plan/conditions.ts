@@ -35,6 +35,7 @@ const PROBLEM_TYPES: ReadonlySet<string> = new Set([
   'NeedsCluster',
   'OidcConfigIgnored',
   'PoliciesNotEnforced',
+  'SessionStoreAway',
   'SessionsNotDurable',
   'StaticBackendsIgnored',
   'ToolsUnmatched',

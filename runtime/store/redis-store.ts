@@ -176,7 +176,7 @@ const ownCopy = (value: Buffer): Buffer => {
 /** Up while both connections are and commands are carried out. */
 const availabilityOf = ({ clock, onTransition }: Pick<RedisStoreDeps, 'clock' | 'onTransition'>) => {
   const up = { commands: false, messages: false };
-  const listeners = new Set<(state: StoreState) => void>();
+  const listeners = new Set<(state: StoreState, reason: string) => void>();
   const first = Promise.withResolvers<void>();
   let refusal: string | undefined;
   let told: StoreState = 'down';
@@ -188,8 +188,8 @@ const availabilityOf = ({ clock, onTransition }: Pick<RedisStoreDeps, 'clock' | 
     isTold = true;
     told = state;
     if (state !== 'down') first.resolve();
-    onTransition(state, state === 'refusing' ? (refusal ?? reason) : reason);
-    for (const listener of listeners) listener(state);
+    onTransition(state, reason);
+    for (const listener of listeners) listener(state, reason);
   };
   const outcomes = refusalsOf(clock, (reason) => {
     refusal = reason;
@@ -205,7 +205,7 @@ const availabilityOf = ({ clock, onTransition }: Pick<RedisStoreDeps, 'clock' | 
       refusal = undefined;
       tell(reason);
     },
-    onState: (listener: (state: StoreState) => void) => {
+    onState: (listener: (state: StoreState, reason: string) => void) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

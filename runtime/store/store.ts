@@ -61,8 +61,8 @@ interface StoreMessages {
   readonly subscribe: (channel: string, listener: (message: Buffer) => void) => Subscription;
   /** Whether calls have a chance; messages are lost while it is `down`. */
   readonly state: () => StoreState;
-  /** Returns how to stop hearing of changes. */
-  readonly onState: (listener: (state: StoreState) => void) => () => void;
+  /** Returns how to stop hearing of changes. `reason` is empty when it is up, and holds no secret. */
+  readonly onState: (listener: (state: StoreState, reason: string) => void) => () => void;
   /** Resolves once the store has answered for the first time (decisions "Management port": `/readyz`). */
   readonly firstAnswer: Promise<void>;
   readonly close: () => Promise<void>;

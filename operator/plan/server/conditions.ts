@@ -1,3 +1,4 @@
+import type { SessionStoreReport } from '../../../runtime/status-report.ts';
 import { fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import { referenceConditions } from '../references.ts';
@@ -26,6 +27,7 @@ const REPORTED_PROBLEMS: readonly string[] = [
   'NamesUnusual',
   'ToolsUnmatched',
   'ConfigRefused',
+  'SessionStoreAway',
 ];
 
 type Fact = (situation: Situation, phase: Phase) => PlannedCondition;
@@ -223,6 +225,19 @@ const configRefused: Problem = ({ reports: { refused } }) => {
   return problem('ConfigRefused', 'PodServesOlderConfig', each.join('\n'));
 };
 
+const sessionStoreAway: Problem = ({ reports: { storeTroubles } }) => {
+  if (storeTroubles.size === 0) return undefined;
+  const each = [...storeTroubles].map(([pod, { state, reason }]) => `pod ${pod}: ${reason ?? state}`);
+  const message = `requests that need the session store are refused: ${each.join('; ')}; see docs/sessions.md`;
+  return problem(
+    'SessionStoreAway',
+    [...storeTroubles.values()].some(isDown) ? 'NoAnswer' : 'CommandsRefused',
+    message,
+  );
+};
+
+const isDown = ({ state }: SessionStoreReport): boolean => state === 'down';
+
 const PROBLEMS: readonly Problem[] = [
   withheld('NeedsCluster', ['NeedsCluster']),
   withheld('BackendNameConflict', ['NameTaken']),
@@ -233,6 +248,7 @@ const PROBLEMS: readonly Problem[] = [
   oidcConfigIgnored,
   policiesNotEnforced,
   sessionsNotDurable,
+  sessionStoreAway,
   namesCollide,
   namesUnresolved,
   toolsUnmatched,

@@ -2,6 +2,7 @@ import type {
   BackendReport,
   BackendStatus,
   CollisionReport,
+  SessionStoreReport,
   StatusReport,
   UnmatchedReport,
   UnresolvedReport,
@@ -27,6 +28,8 @@ export interface MergedReports {
   readonly unusual: readonly UnusualReport[];
   /** Why pods do not serve the newest config, by pod name. */
   readonly refused: ReadonlyMap<string, readonly string[]>;
+  /** Stores that are not `up`, by name of the pod that says so. */
+  readonly storeTroubles: ReadonlyMap<string, SessionStoreReport>;
 }
 
 /**
@@ -54,6 +57,11 @@ export const mergeReports = (reports: PodReports): MergedReports => {
     refused: new Map(
       answered.flatMap(({ pod, report }) =>
         report.config.refused === undefined ? [] : [[pod, report.config.refused]],
+      ),
+    ),
+    storeTroubles: new Map(
+      answered.flatMap(({ pod, report: { sessionStore } }) =>
+        sessionStore === undefined || sessionStore.state === 'up' ? [] : [[pod, sessionStore]],
       ),
     ),
   };

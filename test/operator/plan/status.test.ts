@@ -50,6 +50,26 @@ test('the pods are asked at the interval of the spec, every 30 s where it names 
   assert.equal(asked({ statusReportingInterval: '1m30s' }), 90_000);
 });
 
+for (const [state, reason] of [
+  ['down', 'NoAnswer'],
+  ['refusing', 'CommandsRefused'],
+  ['up', undefined],
+] as const) {
+  test(`a session store that is ${state} for a pod ${reason ? `is told as ${reason}` : 'needs no word'}`, () => {
+    const sessionStore = { state, since: '2026-01-01T00:00:00.000Z', ...(reason && { reason: 'OOM no room' }) };
+    const plan = planOf({
+      objects: [server(), group(), entry('a'), availableDeployment],
+      reports: new Map([
+        ['pod-a', report({ a: 'ready' })],
+        ['pod-b', { ...report({ a: 'ready' }), sessionStore }],
+      ]),
+    });
+    const told = condition(plan, 'SessionStoreAway');
+    assert.equal(told?.reason, reason);
+    if (reason) assert.match(told?.message ?? '', /: pod pod-b: OOM no room;/);
+  });
+}
+
 covers('status.discovered.list', 'status.discovered.url');
 test('every member of the group is listed with its url, members of other groups are not', () => {
   const stranger = entry('stranger', { groupRef: { name: 'others' } });

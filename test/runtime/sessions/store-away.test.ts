@@ -51,6 +51,28 @@ describe('while the store of the sessions is away', { skip: noRedis }, () => {
     await redis.start();
   });
 
+  test('the status of each replica says so, since when and why', async () => {
+    const storeOf = ({ status }: Running) => status().sessionStore;
+    const before = storeOf(one);
+    assert.deepEqual({ ...before, since: '' }, { state: 'up', since: '' });
+    await redis.kill();
+    await isAway();
+    const { state, since = '', reason } = storeOf(one) ?? {};
+    assert.deepEqual([state, reason], ['down', 'connection closed']);
+    assert.ok(since > (before?.since ?? ''));
+    await redis.start();
+    await until('the return', async () => (storeOf(one)?.state === 'up' ? true : undefined), soon);
+
+    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+    isRefused(await post(one.url, INITIALIZE));
+    const body = (await (await fetch(`${one.managementUrl}/status`)).json()) as { sessionStore: { reason: string } };
+    assert.match(body.sessionStore.reason, /^OOM command not allowed/);
+    assert.deepEqual(body.sessionStore, storeOf(one));
+    assert.equal(storeOf(one)?.state, 'refusing');
+    assert.equal(storeOf(two)?.state, 'up');
+    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+  });
+
   test('its return heals everything, and a store that kept nothing has forgotten the sessions', async () => {
     const session = await openShared(one.url);
     await session.call(one.url, 1, 'a_echo');
