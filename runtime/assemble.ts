@@ -33,7 +33,7 @@ import { asVmcpError, type VmcpError } from './errors.ts';
 import { authenticateAnonymous, permitAll, unlimited } from './gate/index.ts';
 import { LIMITS } from './limits.ts';
 import { liveConfig, type LiveConfig } from './live-config.ts';
-import { changeLog, type Log, noAudit, noTrace } from './observe/index.ts';
+import { changeLog, failureLog, type Log, noAudit, noTrace } from './observe/index.ts';
 import { openSessions, type OpenedSessions } from './open-sessions.ts';
 import { pipeline, type Stages } from './pipeline.ts';
 import { instructionsOf, statusReport } from './self-description.ts';
@@ -112,8 +112,9 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   tellOfLists(offer, clients.sessions, listeners);
   let hosts = hostCheck(hostRulesOf(config.current()));
   const eras = erasOf(config, { ...clients, listeners, offer, phase });
-  const handle = pipeline(stagesOf({ eras, backends, offer, log }));
-  const endpoint = endpointOf({ hosts: () => hosts, handle, ...clients, answers, log, phase }, deps);
+  const onFailure = failureLog(log, deps.clock.now);
+  const handle = pipeline(stagesOf({ eras, backends, offer, onFailure }));
+  const endpoint = endpointOf({ hosts: () => hosts, handle, ...clients, answers, onFailure, phase }, deps);
   const prepare = (newer: Config): (() => void) => {
     const newerHosts = hostCheck(hostRulesOf(newer));
     const changeBackends = backends.prepare(wantedBackendsOf(newer));
@@ -199,15 +200,14 @@ const tellOfLists = (offer: Offer, sessions: Parts['sessions'], listeners: Liste
     for (const notification of listChangedNotifications(kinds)) sessions.notifyAll(notification);
   });
 
-type EndpointParts = Pick<EndpointDeps, 'hosts' | 'handle' | 'answers' | 'connections'> &
-  Pick<Parts, 'sessions' | 'log' | 'phase'>;
+type EndpointParts = Pick<EndpointDeps, 'hosts' | 'handle' | 'answers' | 'connections' | 'onFailure'> &
+  Pick<Parts, 'sessions' | 'phase'>;
 
-const endpointOf = ({ sessions, log, phase, ...parts }: EndpointParts, deps: AssembleDeps): Endpoint =>
+const endpointOf = ({ sessions, phase, ...parts }: EndpointParts, deps: AssembleDeps): Endpoint =>
   mcpEndpoint({
     ...parts,
     clock: deps.clock,
     newCorrelationId: deps.newCorrelationId,
-    onFailure: (error, request) => logFailure(log, error, request),
     isClosing: () => phase.isStopping,
     bounds: LIMITS,
     isSessionKnown: (id, request) => sessions.isKnown(id, () => authenticateAnonymous(request)),
@@ -242,7 +242,7 @@ const stagesOf = (by: {
   readonly eras: Eras;
   readonly backends: BackendSet;
   readonly offer: Offer;
-  readonly log: Log;
+  readonly onFailure: EndpointDeps['onFailure'];
 }): Stages => ({
   audit: noAudit,
   trace: noTrace,
@@ -253,20 +253,12 @@ const stagesOf = (by: {
   limit: unlimited,
   outgoingAuth: by.backends.prove,
   backend: by.backends.call,
-  refuse: (thrown, message, request) => refused(by.log, asVmcpError(thrown), message, request),
+  refuse: (thrown, message, request) => refused(by.onFailure, asVmcpError(thrown), message, request),
 });
 
-const refused = (log: Log, error: VmcpError, message: Message, request: Inbound): Reply => {
+const refused = (onFailure: EndpointDeps['onFailure'], error: VmcpError, message: Message, request: Inbound): Reply => {
   const correlationId = request.correlationId();
   const method = message.kind === 'call' ? { method: message.call.method, era: message.call.client.era } : {};
-  logFailure(log, error, request);
+  onFailure(error, request);
   return { ...failureOnWire(error, { id: message.id, ...method, correlationId }), refusal: error };
-};
-
-/** Our own faults need somebody; a backend's are seen in its status; a client's are its own. */
-const logFailure = (log: Log, error: VmcpError, request: Inbound): void => {
-  const { clientAddress: client } = request;
-  const fields = { code: error.code, detail: error.detail, correlationId: request.correlationId(), client };
-  if (error.code === 'internal') log.error({ ...fields, err: error.cause }, 'request failed');
-  else log.debug({ ...fields, reason: error.message }, 'request refused');
 };

@@ -20,7 +20,7 @@ export interface EndpointDeps {
   readonly handle: (request: Inbound) => Promise<Reply>;
   readonly clock: Clock;
   readonly newCorrelationId: () => string;
-  /** Something went wrong that the client is told only by its correlation id. */
+  /** A request was refused before it could be read, or its answer could not be made. */
   readonly onFailure: (error: VmcpError, request: Inbound) => void;
   /** While stopping, every answer asks the client to come back on a new connection, to another replica. */
   readonly isClosing: () => boolean;
@@ -77,7 +77,7 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
       exchange.answer(reply);
     } catch (thrown) {
       const error = asVmcpError(thrown);
-      if (error.code === 'internal') deps.onFailure(error, exchange);
+      deps.onFailure(error, exchange);
       exchange.answer(failureOnWire(error, { id: undefined, correlationId: exchange.correlationId() }));
     }
   };

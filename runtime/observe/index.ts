@@ -1,4 +1,5 @@
 export { changeLog } from './change-log.ts';
+export { failureLog } from './failure-log.ts';
 export { createLog, type Log, type LogFields, type LogLevel } from './log.ts';
 export { noAudit } from './audit.ts';
 export { noTrace } from './trace.ts';
