@@ -49,12 +49,23 @@ export const httpsUrlSchema = address(
   'not an HTTPS address; write https:// and a host, maybe with a port, without user, password and fragment',
 );
 
+const HOST = /(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@[\]]+)/.source;
+/** 1 to 65535. */
+const PORT = /([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])/.source;
+
 /** `host:port`. */
 export const hostPortSchema = z
   .string()
   .max(262)
-  .regex(/^(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@]+):[0-9]{1,5}$/, {
-    error: 'not host:port; write, for instance, store.example.com:6379',
+  .regex(new RegExp(`^${HOST}:${PORT}$`), { error: 'not host:port; write, for instance, store.example.com:6379' });
+
+/** `host` or `host:port`; an IPv6 address needs brackets only where a port follows. */
+export const hostMaybePortSchema = z
+  .string()
+  .min(1, { abort: true })
+  .max(262)
+  .regex(new RegExp(`^(${HOST}(:${PORT})?|[0-9A-Fa-f]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)$`), {
+    error: 'not a host, maybe with a port; write, for instance, store.example.com:6379, without a scheme',
   });
 
 const NETWORK = 'not an address or a CIDR block; write, for instance, 10.0.0.0/8 or 2001:db8::1';

@@ -38,6 +38,16 @@ const authzPlaceCases = authzPlaces.flatMap(([kind, path]) => {
 const storeCases = ['VirtualMCPServer', 'MCPServer', 'MCPRemoteProxy'].flatMap((kind) => [
   casesOf(kind).accepts({ set: { sessionStorage: { provider: 'kvstore', address: 'valkey:6379' } } }),
   casesOf(kind).refuses({ set: { sessionStorage: { provider: 'kvstore' } } }, 'spec.sessionStorage', 'needs address'),
+  ...['valkey', '[::1]:6379', '::1', 'valkey:65535'].map((address) =>
+    casesOf(kind).accepts({ set: { sessionStorage: { provider: 'kvstore', address } } }),
+  ),
+  ...['redis://valkey', 'valkey:6379:77', 'valkey:99999'].map((address) =>
+    casesOf(kind).refuses(
+      { set: { sessionStorage: { provider: 'kvstore', address } } },
+      'spec.sessionStorage.address',
+      'not a host, maybe with a port',
+    ),
+  ),
 ]);
 
 const oidcCases = [

@@ -22,6 +22,7 @@ test('how the store is reached: user, TLS, Sentinel, cluster', () => {
       [file({ sentinel: {} }), /^extensions\.sessionStore\.sentinel\.masterName: /],
       [file({ passwordFile: 'password' }), 'extensions.sessionStore.passwordFile: not an absolute path'],
       [file({ cluster: { addresses: ['b'] } }), 'extensions.sessionStore.cluster.addresses[0]: not host:port'],
+      [file({ cluster: { addresses: ['b:99999'] } }), 'extensions.sessionStore.cluster.addresses[0]: not host:port'],
       [
         file({ cluster: {}, sentinel: { masterName: 'main' } }),
         'extensions.sessionStore: sentinel and cluster exclude each other',
@@ -32,6 +33,23 @@ test('how the store is reached: user, TLS, Sentinel, cluster', () => {
         'extensions.sessionStore: sessionStore says how a key-value store is reached, and sessionStorage names none',
       ],
     ],
+  });
+});
+
+const NAMES = ['redis', 'redis:6379', 'redis.shared.svc:6379', '10.0.0.1:1', 'r:65535'];
+const IPV6 = ['::1', 'fd00::12:1', '[::1]', '[::1]:6379', '::ffff:10.0.0.1'];
+const WRONG_PORTS = ['redis:6379:77', 'redis:99999', 'redis:65536', 'redis:0', 'redis:', 'redis:abc', '::1]:6379'];
+const NO_HOSTS = ['http://redis:6379', 'redis://redis', 'redis/0', 'user@redis', 'a redis', '[::1', ':6379'];
+
+test('the address of the store is a host, maybe with a port', () => {
+  const at = (address: string) => ({ sessionStorage: { provider: 'kvstore', address } });
+  const wrong = 'sessionStorage.address: not a host, maybe with a port';
+  check({
+    accepts: [...NAMES, ...IPV6].map(at),
+    refuses: [...WRONG_PORTS, ...NO_HOSTS].map((address): [{ readonly sessionStorage: object }, string] => [
+      at(address),
+      wrong,
+    ]),
   });
 });
 
