@@ -43,9 +43,9 @@ export interface BackendReport {
   readonly status: BackendStatus;
   /** Why it is not `ready`; safe to show. */
   readonly message?: string;
-  /** RFC 3339; when its last list, call or probe ended. */
+  /** RFC 3339; when its last check ended. */
   readonly lastHealthCheck?: string;
-  /** Failures since the last success. */
+  /** Failed checks since the last one that did not fail. */
   readonly consecutiveFailures: number;
   readonly toolCount: number;
   /** As configured. */

@@ -4,7 +4,7 @@ import { readEnvelope, type Envelope } from './envelope.ts';
 import { MODERN_REVISION } from '../revisions.ts';
 
 /**
- * One generation of the protocol. `legacy`: 2025-03-26 to 2025-11-25, with handshake and sessions. `modern`: 2026-07-28 and later,
+ * One generation of the protocol. `legacy`: 2024-11-05 to 2025-11-25, with handshake and sessions. `modern`: 2026-07-28 and later,
  * where each request speaks for itself.
  */
 export interface Era {

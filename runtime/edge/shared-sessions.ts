@@ -89,7 +89,7 @@ export class SharedSessions {
     const { newId, clock } = this.#deps;
     const ref = { id: newId(), caller };
     const { revision, capabilities } = client;
-    await this.#records.create(ref, { revision, capabilities, clientInfo: undefined, createdAt: clock.now() });
+    await this.#records.create(ref, { revision, capabilities, createdAt: clock.now() });
     // Its record ends soon unless it is used: the first use is told.
     return this.#hold(ref, sessionName(ref), client, clock.now() - slackMs(this.#limits.ttlMs)).session;
   }

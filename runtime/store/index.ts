@@ -2,7 +2,6 @@ export { openStore, type OpenStoreDeps, type StoreConfig } from './open-store.ts
 export { type ReplicaListeners, type ReplicaMessages, replicaMessages } from './replica-messages.ts';
 export {
   type BackendSession,
-  RECORD_LIMITS,
   type ResourceSubscription,
   type SavedBackendSession,
   type SessionRecord,

@@ -1,3 +1,4 @@
+import { LIMITS } from '../limits.ts';
 import { isLogLevel } from '../log-levels.ts';
 import { LEGACY_REVISIONS } from '../revisions.ts';
 import type { Fields } from './store.ts';
@@ -18,8 +19,6 @@ export interface SessionStart {
   readonly revision: string;
   /** JSON text, as the client wrote it. */
   readonly capabilities: Buffer;
-  /** JSON text, as the client wrote it. */
-  readonly clientInfo: Buffer | undefined;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
 }
@@ -47,8 +46,7 @@ export interface SavedBackendSession extends BackendSession {
 
 /** Bytes of each part; beyond that it is not kept. */
 export const RECORD_LIMITS = Object.freeze({
-  capabilitiesBytes: 4 * 1024,
-  clientInfoBytes: 4 * 1024,
+  capabilitiesBytes: LIMITS.clientCapabilitiesBytes,
   backendSessionBytes: 8 * 1024,
   uriBytes: 2 * 1024,
   /** Subscriptions and backend sessions together, and the few other parts. */
@@ -62,13 +60,12 @@ export const LOG_LEVEL = 'logLevel';
 export const backendField = (name: string): string => `backend:${name}`;
 export const subscriptionField = (digest: string): string => `subscription:${digest}`;
 
-export const encodeStart = ({ revision, capabilities, clientInfo, createdAt }: SessionStart): Fields =>
+export const encodeStart = ({ revision, capabilities, createdAt }: SessionStart): Fields =>
   new Map([
     ['form', Buffer.from(FORM)],
     ['revision', Buffer.from(revision)],
     ['createdAt', Buffer.from(`${createdAt}`)],
     ['capabilities', capabilities],
-    ...(clientInfo ? [['clientInfo', clientInfo] as const] : []),
   ]);
 
 export const encodeBackendSession = ({ sessionId, revision, path }: BackendSession): Buffer =>
@@ -81,14 +78,11 @@ export const decodeRecord = (fields: Fields): SessionRecord | undefined => {
   const createdAt = Number(fields.get('createdAt')?.toString());
   if (fields.get('form')?.toString() !== FORM) return undefined;
   if (!isRevision(revision) || !isObjectText(capabilities) || !Number.isFinite(createdAt)) return undefined;
-  const clientInfo = fields.get('clientInfo');
-  if (clientInfo !== undefined && !isObjectText(clientInfo)) return undefined;
   const backendSessions = backendSessionsIn(fields);
   if (!backendSessions) return undefined;
   return {
     revision,
     capabilities,
-    clientInfo,
     createdAt,
     logLevel: logLevelOf(fields.get(LOG_LEVEL)?.toString()),
     subscriptions: withPrefix(fields, subscriptionField('')).flatMap(([, stored]) => decodeSubscription(stored)),

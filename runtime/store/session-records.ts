@@ -69,7 +69,6 @@ export const sessionRecords = (
   return {
     create: async (session, start) => {
       checkSize('capabilities', start.capabilities, RECORD_LIMITS.capabilitiesBytes);
-      if (start.clientInfo) checkSize('clientInfo', start.clientInfo, RECORD_LIMITS.clientInfoBytes);
       const ttlMs = Math.min(bounds.ttlMs, bounds.unusedTtlMs);
       const isNew = await mapOf(session).create(encodeStart(start), ttlMs);
       if (!isNew) throw new VmcpError('internal', 'internal error', { detail: 'two sessions of one id' });

@@ -15,7 +15,6 @@ import { onRedis } from './stores.ts';
 const START = {
   revision: '2025-11-25',
   capabilities: Buffer.from('{ "elicitation": {"form": {}} , "big": 12345678901234567890}'),
-  clientInfo: Buffer.from('{"name":"client","version":"1"}'),
   createdAt: 1_700_000_000_000,
 };
 const BOUNDS = { ttlMs: 30_000, unusedTtlMs: 10_000, count: 10_000 };
@@ -51,6 +50,14 @@ const behaviour = (given: () => Store): void => {
       backendSessions: new Map(),
     });
     await assert.rejects(two.create(session, START), hasCode('internal'));
+  });
+
+  test('the record of a new session holds four things, and no more of its client', async () => {
+    const { one } = replicas(given());
+    const session = newSession();
+    await one.create(session, START);
+    const fields = await given().readMap(keyOf('session', sessionName(session)));
+    assert.deepEqual([...(fields?.keys() ?? [])].sort(), ['capabilities', 'createdAt', 'form', 'revision']);
   });
 
   test('a session is unknown to everybody but its caller', async () => {
