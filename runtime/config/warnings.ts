@@ -1,10 +1,32 @@
 import type { Config } from './load.ts';
+import { nearest } from './nearest.ts';
 
 /** What is served as it is written, and hardly meant so: one line each, to be read by whoever wrote it. */
-export const warningsOf = ({ operational: { failureHandling } }: Config): readonly string[] => {
+export const warningsOf = (config: Config): readonly string[] => [...slowChecks(config), ...strangers(config)];
+
+function* slowChecks({ operational: { failureHandling } }: Config): Generator<string> {
   const { healthCheckInterval, healthCheckTimeout } = failureHandling;
-  if (healthCheckTimeout < healthCheckInterval) return [];
-  return [
-    'operational.failureHandling.healthCheckTimeout: not below healthCheckInterval, so that a check may take longer than the time between two; lower it, or raise healthCheckInterval',
-  ];
-};
+  if (healthCheckTimeout < healthCheckInterval) return;
+  yield 'operational.failureHandling.healthCheckTimeout: not below healthCheckInterval, so that a check may take longer than the time between two; lower it, or raise healthCheckInterval';
+}
+
+/** A backend that is named and not there may be misspelt, or join later (`backends.yaml`), so it is no mistake for sure. */
+function* strangers(config: Config): Generator<string> {
+  const known = [...config.backends, ...config.withheld].map(({ name }) => name);
+  for (const [path, name] of backendsNamed(config)) {
+    if (known.includes(name)) continue;
+    const meant = nearest(name, known);
+    const remedy = meant === undefined ? 'correct the name, or add the backend' : `did you mean ${meant}?`;
+    yield `${path}: no backend is called ${JSON.stringify(name)}, so this has no effect; ${remedy}`;
+  }
+}
+
+function* backendsNamed({ aggregation, operational, outgoingAuth }: Config): Generator<readonly [string, string]> {
+  const { tools = [], conflictResolutionConfig } = aggregation;
+  for (const [index, { workload }] of tools.entries()) yield [`aggregation.tools[${index}].workload`, workload];
+  for (const [index, name] of (conflictResolutionConfig.priorityOrder ?? []).entries())
+    yield [`aggregation.conflictResolutionConfig.priorityOrder[${index}]`, name];
+  for (const name of Object.keys(operational.timeouts.perWorkload))
+    yield [`operational.timeouts.perWorkload.${name}`, name];
+  for (const name of Object.keys(outgoingAuth.backends)) yield [`outgoingAuth.backends.${name}`, name];
+}

@@ -182,21 +182,25 @@ const namesUnusual: Problem = ({ reports: { unusual } }) => {
 /** A backend that is named and not there may be misspelt, or its server not made yet. */
 const unknownWorkload: Problem = ({ newest: { spec, group, backends } }) => {
   if (group.group === undefined && backends.length === 0) return undefined;
-  const aggregation = spec.config?.['aggregation'] as AggregationNames | undefined;
+  const { aggregation, operational } = (spec.config ?? {}) as BackendNames;
   const known = new Set(backends.map(({ name }) => name));
   const named = [
     ...(aggregation?.tools ?? []).map(({ workload }) => workload),
     ...(aggregation?.conflictResolutionConfig?.priorityOrder ?? []),
+    ...Object.keys(operational?.timeouts?.perWorkload ?? {}),
   ];
   const strangers = [...new Set(named.filter((name) => !known.has(name)))];
   if (strangers.length === 0) return undefined;
-  const message = `config.aggregation names ${strangers.join(', ')}, which is no backend of this server; correct the name, or let the backend join the group`;
+  const message = `config.aggregation or config.operational.timeouts names ${strangers.join(', ')}, which is no backend of this server; correct the name, or let the backend join the group`;
   return problem('UnknownWorkload', 'NoSuchBackend', message);
 };
 
-interface AggregationNames {
-  readonly tools?: readonly { readonly workload: string }[];
-  readonly conflictResolutionConfig?: { readonly priorityOrder?: readonly string[] };
+interface BackendNames {
+  readonly aggregation?: {
+    readonly tools?: readonly { readonly workload: string }[];
+    readonly conflictResolutionConfig?: { readonly priorityOrder?: readonly string[] };
+  };
+  readonly operational?: { readonly timeouts?: { readonly perWorkload?: Readonly<Record<string, unknown>> } };
 }
 
 /** Decisions "Where the spec can be read two ways": accepted, ignored, told. */

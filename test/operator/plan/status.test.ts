@@ -70,6 +70,12 @@ for (const [state, reason] of [
   });
 }
 
+test('a timeout for a backend that the server does not have is told', () => {
+  const config = { operational: { timeouts: { perWorkload: { a: '1s', nope: '1s' } } } };
+  const told = condition(planOf({ objects: [server({ config }), group(), entry('a')] }), 'UnknownWorkload');
+  assert.match(told?.message ?? '', /^config\.aggregation or config\.operational\.timeouts names nope, which/);
+});
+
 covers('status.discovered.list', 'status.discovered.url');
 test('every member of the group is listed with its url, members of other groups are not', () => {
   const stranger = entry('stranger', { groupRef: { name: 'others' } });

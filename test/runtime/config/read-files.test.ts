@@ -87,4 +87,32 @@ suite('reading the files', () => {
     );
     assert.equal((await checkConfigFiles(path)).output, `${path}: valid\n`);
   });
+
+  test('validate warns of names that no backend has, in neither file', async () => {
+    const path = join(directory, 'config.yaml');
+    const backend = (name: string) => ({ name, url: `http://${name}.example/mcp`, transport: 'streamable-http' });
+    const named = (name: string) => ({
+      aggregation: {
+        conflictResolution: 'priority',
+        conflictResolutionConfig: { priorityOrder: [name] },
+        tools: [{ workload: name, filter: ['x'] }],
+      },
+      operational: { timeouts: { perWorkload: { [name]: '1s' } } },
+      outgoingAuth: { source: 'inline', backends: { [name]: { type: 'unauthenticated' } } },
+    });
+    await write('config.yaml', yaml({ ...MINIMAL, ...named('wikki'), backends: [backend('wiki')] }));
+    const { exitCode, output } = await checkConfigFiles(path);
+    assert.equal(exitCode, 0);
+    const what = 'no backend is called "wikki", so this has no effect; did you mean wiki?';
+    assert.deepEqual(output.split('\n').slice(0, -2), [
+      `warning: aggregation.tools[0].workload: ${what}`,
+      `warning: aggregation.conflictResolutionConfig.priorityOrder[0]: ${what}`,
+      `warning: operational.timeouts.perWorkload.wikki: ${what}`,
+      `warning: outgoingAuth.backends.wikki: ${what}`,
+    ]);
+    await write('config.yaml', yaml({ ...MINIMAL, ...named('found') }));
+    assert.match((await checkConfigFiles(path)).output, /correct the name, or add the backend/);
+    await write('backends.yaml', yaml({ formatVersion: 1, backends: [backend('found')] }));
+    assert.equal((await checkConfigFiles(path)).output, `${path}: valid\n`);
+  });
 });
