@@ -51,13 +51,11 @@ const commandOf = (args: readonly string[], environment: Environment): Command =
   if (config === undefined) throw new Error('which configuration? give -c FILE');
   if (name === 'validate') return { kind: 'validate', config };
   const host = values.host ?? environment['VMCP_HOST'] ?? (isInCluster(environment) ? '::' : undefined);
-  const port = portOf('port', values.port ?? variable(environment, 'VMCP_PORT') ?? '4483');
-  const management = values['management-port'] ?? variable(environment, 'VMCP_MANAGEMENT_PORT') ?? '4484';
   return {
     kind: 'serve',
     config,
-    port,
-    managementPort: portOf('management-port', management),
+    port: portOf('port', values, environment),
+    managementPort: portOf('management-port', values, environment),
     ...(host !== undefined && { host }),
   };
 };
@@ -65,14 +63,24 @@ const commandOf = (args: readonly string[], environment: Environment): Command =
 /** Kubernetes sets this in every container. */
 const isInCluster = (environment: Environment): boolean => environment['KUBERNETES_SERVICE_HOST'] !== undefined;
 
-/** Kubernetes gives pods `VMCP_PORT=tcp://…` when a Service of that name exists; that is not meant for us. */
-const variable = (environment: Environment, name: string): string | undefined => {
-  const value = environment[name];
-  return value?.startsWith('tcp://') ? undefined : value;
+const PORTS = {
+  port: { variable: 'VMCP_PORT', otherwise: 4483 },
+  'management-port': { variable: 'VMCP_MANAGEMENT_PORT', otherwise: 4484 },
+} as const;
+
+type Ports = { readonly [F in keyof typeof PORTS]?: string | undefined };
+
+const portOf = (flag: keyof typeof PORTS, values: Ports, environment: Environment): number => {
+  const { variable, otherwise } = PORTS[flag];
+  const given = values[flag];
+  if (given !== undefined) return parsedPort(`--${flag}`, given);
+  const text = environment[variable];
+  // Kubernetes gives pods `VMCP_PORT=tcp://…` when a Service of that name exists; that is not meant for us.
+  return text === undefined || text.startsWith('tcp://') ? otherwise : parsedPort(variable, text);
 };
 
-const portOf = (flag: string, text: string): number => {
+const parsedPort = (source: string, text: string): number => {
   const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`--${flag} is not a port: ${text}`);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`${source} is not a port: ${text}`);
   return port;
 };

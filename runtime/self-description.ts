@@ -17,10 +17,14 @@ export const instructionsOf = ({ backends, aggregation }: Config): string => {
 const namingText = ({
   conflictResolution,
   conflictResolutionConfig: { prefixFormat },
-}: Config['aggregation']): string =>
-  conflictResolution === 'prefix'
-    ? `A tool's name is "${prefixFormat.replaceAll('{workload}', '<backend>')}" followed by the name its backend gives it.`
-    : 'A tool has the name its backend gives it.';
+}: Config['aggregation']): string => NAMING[conflictResolution](prefixFormat.replaceAll('{workload}', '<backend>'));
+
+const NAMING: Readonly<Record<Config['aggregation']['conflictResolution'], (prefix: string) => string>> = {
+  prefix: (prefix) => `A tool's name is "${prefix}" followed by the name its backend gives it.`,
+  priority: () =>
+    'A tool has the name its backend gives it; where several backends give the same name and none of them is preferred, "<backend>_" comes before it.',
+  manual: () => 'A tool has the name its backend gives it.',
+};
 
 /** Body of `GET /status`. */
 export const statusReport = (

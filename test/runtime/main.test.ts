@@ -62,6 +62,18 @@ describe('the command line', () => {
       {},
       { kind: 'usage', problem: '--port is not a port: 70000' },
     ],
+    [
+      'a variable that is no port',
+      ['serve', '-c', 'f'],
+      { VMCP_PORT: 'http' },
+      { kind: 'usage', problem: 'VMCP_PORT is not a port: http' },
+    ],
+    [
+      'another variable that is no port, beside a flag that is one',
+      ['serve', '-c', 'f', '--port', '1'],
+      { VMCP_PORT: 'http', VMCP_MANAGEMENT_PORT: '-1' },
+      { kind: 'usage', problem: 'VMCP_MANAGEMENT_PORT is not a port: -1' },
+    ],
     ['no configuration', ['serve'], {}, { kind: 'usage', problem: 'which configuration? give -c FILE' }],
   ];
   for (const [what, args, environment, expected] of rows) {

@@ -11,7 +11,10 @@ for (const [aggregation, expected] of [
     { conflictResolutionConfig: { prefixFormat: 'x-{workload}.' } },
     `A tool's name is "x-<backend>." followed by the name its backend gives it.`,
   ],
-  [{ conflictResolution: 'priority' }, 'A tool has the name its backend gives it.'],
+  [
+    { conflictResolution: 'priority', conflictResolutionConfig: { priorityOrder: ['a'] } },
+    'A tool has the name its backend gives it; where several backends give the same name and none of them is preferred, "<backend>_" comes before it.',
+  ],
   [{ conflictResolution: 'manual' }, 'A tool has the name its backend gives it.'],
 ] as const) {
   test(`the instructions name the backends and how names are built under ${JSON.stringify(aggregation)}`, () => {

@@ -190,6 +190,18 @@ test('a port of what is no server is told, and not kept', async () => {
   assert.doesNotMatch(await readFile(join(local.directory, '.vmcp', 'ports.yaml'), 'utf8'), /dmeo/);
 });
 
+test('what is as it should be is not shown like a problem', async (t) => {
+  const backend = await backendWith(t, ['one']);
+  const spec = '  config: { aggregation: { tools: [{ workload: first, toolConfigRef: { name: shared } }] } }\n';
+  const toolConfig =
+    'apiVersion: vmcp.dev/v1beta1\nkind: MCPToolConfig\nmetadata: { name: shared }\nspec: { toolsFilter: [one] }\n';
+  await using local = await startLocal({ 'all.yaml': `${manifests({ first: backend.url }, spec)}---\n${toolConfig}` });
+  const told = await local.sees(/first +ready/);
+  assert.doesNotMatch(told, /!/);
+  const conditions = (await local.status())['conditions'] as readonly { type: string; status: string }[];
+  assert.equal(conditions.find(({ type }) => type === 'ToolConfigResolved')?.status, 'True');
+});
+
 test('an entry whose group is misspelt is told, and a mapping of it says which group it was', async (t) => {
   const backend = await backendWith(t, ['one']);
   const extra = entryManifest('extra', NOWHERE).replace('name: tools', 'name: toolz');
