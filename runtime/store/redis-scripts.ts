@@ -23,19 +23,25 @@ local function count(set, ttl, ends)
   if redis.call('PTTL', set) < tonumber(ttl) then redis.call('PEXPIRE', set, ttl) end
 end`;
 
-/** 1: made, 0: there is something already, -1: no room; or the key that has lost its place to it and is still there. */
+/**
+ * 1: made, 0: there is something already, -1: no room; or the key that has lost its place to it and is still there. The map is written
+ * first: a Redis that is full refuses a script for what needs memory only as long as it has written nothing.
+ */
 export const CREATE_MAP = script(`${COUNT}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 local displaced
 if #KEYS > 1 then
   for i = 2, 3 do redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', ARGV[3]) end
   if redis.call('ZCARD', KEYS[2]) + redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[4]) then
     displaced = redis.call('ZPOPMIN', KEYS[3])[1]
-    if not displaced then return -1 end
+    if not displaced then
+      redis.call('DEL', KEYS[1])
+      return -1
+    end
   end
   count(KEYS[3], ARGV[1], ARGV[2])
 end
-for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return displaced or 1`);
 
