@@ -205,7 +205,8 @@ function keyHash(bytes: Buffer, start: number, end: number): number {
 
 const knownText = (bytes: Buffer, quote: number, end: number): string | undefined => {
   const known = knownTexts.get(keyHash(bytes, quote + 1, end - 1));
-  if (!known) return undefined;
+  // The hash holds the length only as far as 16 bits go.
+  if (known?.bytes.length !== end - quote - 2) return undefined;
   for (let i = 0; i < known.bytes.length; i += 1) if (bytes[quote + 1 + i] !== known.bytes[i]) return undefined;
   return known.text;
 };

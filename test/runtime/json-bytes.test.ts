@@ -146,6 +146,32 @@ test('members are found with their decoded keys, whatever the order and white sp
   assert.equal(readString(Buffer.from('"\\u00fc"'), { start: 0, end: 8 }), 'ü');
 });
 
+test('a key is read as JSON.parse reads it, however long, whatever known key it begins and ends like', () => {
+  const known = ['jsonrpc', 'id', 'method', 'params', 'result', 'error', 'name', 'arguments', '_meta'];
+  const lengths = fc.oneof(fc.nat(40), fc.constantFrom(65_534, 65_535, 65_536, 131_071));
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...known),
+      fc.integer({ min: -2, max: 9 }),
+      lengths,
+      fc.boolean(),
+      (name, at, length, isEscaped) => {
+        const key = `${name}${'X'.repeat(length)}${name.slice(at)}`;
+        const written = isEscaped ? `\\u${key.charCodeAt(0).toString(16).padStart(4, '0')}${key.slice(1)}` : key;
+        const text = `{"${written}":1}`;
+        const bytes = Buffer.from(text);
+        const keys: string[] = [];
+        readObject(bytes, 0, (read, valueAt) => {
+          keys.push(read);
+          return skipValue(bytes, valueAt);
+        });
+        assert.deepEqual(keys, Object.keys(JSON.parse(text) as object));
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
 test('items of an array are visited in order', () => {
   const bytes = Buffer.from('[1, "two", [3]]');
   const items: string[] = [];
