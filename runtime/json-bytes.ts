@@ -166,13 +166,14 @@ const skipObject = (bytes: Buffer, at: number, depth: number): number => {
 };
 
 /**
- * Reads the object at `at`. `member` gets each decoded key, where its value begins and where the key does, and returns where the value ends
- * (`skipValue`, or a reader of its own). Returns the position after the object.
+ * Reads the object at `at`. `member` gets where each key begins (its quote) and ends, and where its value begins, and returns where the
+ * value ends (`skipValue`, or a reader of its own). Returns the position after the object. Makes nothing of a member, since whoever
+ * sends a message decides how many it has.
  */
-export const readObject = (
+export const walkObject = (
   bytes: Buffer,
   at: number,
-  member: (key: string, valueAt: number, keyAt: number) => number,
+  member: (keyAt: number, keyEnd: number, valueAt: number) => number,
 ): number => {
   if (bytes[at] !== OPEN_BRACE) return fail(at);
   let i = skipSpace(bytes, at + 1);
@@ -181,15 +182,20 @@ export const readObject = (
     if (bytes[i] !== QUOTE) return fail(i);
     const keyAt = i;
     const keyEnd = skipString(bytes, i);
-    const key = knownText(bytes, i, keyEnd) ?? readString(bytes, { start: i, end: keyEnd });
     i = skipSpace(bytes, keyEnd);
     if (bytes[i] !== COLON) return fail(i);
-    i = skipSpace(bytes, member(key, skipSpace(bytes, i + 1), keyAt));
+    i = skipSpace(bytes, member(keyAt, keyEnd, skipSpace(bytes, i + 1)));
     if (bytes[i] === CLOSE_BRACE) return i + 1;
     if (bytes[i] !== COMMA) return fail(i);
     i = skipSpace(bytes, i + 1);
   }
 };
+
+/** The same with each key decoded, for objects whose number of members is bounded. */
+export const readObject = (bytes: Buffer, at: number, member: (key: string, valueAt: number) => number): number =>
+  walkObject(bytes, at, (keyAt, keyEnd, valueAt) =>
+    member(knownText(bytes, keyAt, keyEnd) ?? readString(bytes, { start: keyAt, end: keyEnd }), valueAt),
+  );
 
 /** The members of MCP messages that are met on every call: told by their bytes, without making a string each time. */
 const knownTexts = new Map(
@@ -241,6 +247,9 @@ export const isString = (bytes: Buffer, span: Span): boolean => bytes[span.start
 export const isNumber = (bytes: Buffer, { start }: Span): boolean => bytes[start] === 0x2d || isDigit(bytes[start]);
 
 export const isObject = (bytes: Buffer, at: number): boolean => bytes[at] === OPEN_BRACE;
+
+/** `at` is the opening brace. */
+export const isEmptyObject = (bytes: Buffer, at: number): boolean => bytes[skipSpace(bytes, at + 1)] === CLOSE_BRACE;
 
 export const isArray = (bytes: Buffer, at: number): boolean => bytes[at] === OPEN_BRACKET;
 

@@ -1,49 +1,86 @@
-import { readObject, skipSpace, skipValue, type Span } from './json-bytes.ts';
+import { isEmptyObject, isObject, skipSpace, skipValue, walkObject, type Span } from './json-bytes.ts';
+import { isText } from './json-text.ts';
 
-/** One member of an object. */
-export interface Member {
-  /** Decoded. */
-  readonly key: string;
-  /** Where the key begins. */
-  readonly start: number;
-  readonly value: Span;
-}
+/** Whether a key is one of those that are looked for; `keyAt` is its quote. */
+export type KeyTest = (bytes: Buffer, keyAt: number) => boolean;
 
-/** The members of the object at `at`, in order. */
-export const membersOf = (bytes: Buffer, at: number): readonly Member[] => {
-  const members: Member[] = [];
-  readObject(bytes, at, (key, valueAt, start) => {
-    const end = skipValue(bytes, valueAt);
-    members.push({ key, start, value: { start: valueAt, end } });
-    return end;
+/** The value of a member of the object at `at`; the last one, where a key is given twice. `name` is ASCII. */
+export const memberAt = (bytes: Buffer, at: number, name: string): Span | undefined => {
+  let start = -1;
+  let end = -1;
+  walkObject(bytes, at, (keyAt, _keyEnd, valueAt) => {
+    const valueEnd = skipValue(bytes, valueAt);
+    if (isText(bytes, keyAt, name)) {
+      start = valueAt;
+      end = valueEnd;
+    }
+    return valueEnd;
   });
-  return members;
+  return start === -1 ? undefined : { start, end };
 };
 
-/** The value of a member of the object at `at`; the last one, where a key is given twice. */
-export const memberAt = (bytes: Buffer, at: number, name: string): Span | undefined =>
-  membersOf(bytes, at).findLast(({ key }) => key === name)?.value;
+/** Longest text of which a value is made: values in memory may be many times as large as their text. */
+export const SMALL_BYTES = 256 * 1024;
+
+/**
+ * The value of a member of what lies at `at`, made. Undefined where there is no object, or no such member, or one that is larger than all that
+ * is read here.
+ */
+export const smallMember = (bytes: Buffer, at: number, name: string): unknown => {
+  const span = isObject(bytes, at) ? memberAt(bytes, at, name) : undefined;
+  if (!span || span.end - span.start > SMALL_BYTES) return undefined;
+  return JSON.parse(bytes.toString('utf8', span.start, span.end));
+};
 
 /** The object that `bytes` are, with members (JSON text each) before its own, which stay as they are written. */
 export const withMembers = (bytes: Buffer, added: readonly string[]): Buffer => {
   if (added.length === 0) return bytes;
-  const isEmpty = membersOf(bytes, 0).length === 0;
-  return Buffer.concat([Buffer.from(`{${added.join(',')}${isEmpty ? '' : ','}`), bytes.subarray(1)]);
+  return Buffer.concat([Buffer.from(`{${added.join(',')}${isEmptyObject(bytes, 0) ? '' : ','}`), bytes.subarray(1)]);
 };
 
 /** The object that `bytes` are, without some members; the others, and the white space around them, stay as they are written. */
-export const withoutMembers = (bytes: Buffer, isDropped: (key: string) => boolean): Buffer => {
-  const members = membersOf(bytes, 0);
-  const kept = members.flatMap((member, index) => (isDropped(member.key) ? [] : [{ ...member, index }]));
-  const last = members.at(-1);
-  if (kept.length === members.length || !last) return bytes;
-  const pieces: Buffer[] = [bytes.subarray(0, members[0]?.start)];
-  for (const [place, { start, value, index }] of kept.entries()) {
-    pieces.push(bytes.subarray(start, value.end));
-    if (place + 1 < kept.length) pieces.push(bytes.subarray(value.end, members[index + 1]?.start));
-  }
-  return Buffer.concat([...pieces, bytes.subarray(last.value.end)]);
+export const withoutMembers = (bytes: Buffer, isDropped: KeyTest): Buffer => {
+  const kept = new Kept(bytes);
+  let droppedFrom = -1;
+  let keptEnd = -1;
+  let lastEnd = -1;
+  walkObject(bytes, 0, (keyAt, _keyEnd, valueAt) => {
+    lastEnd = skipValue(bytes, valueAt);
+    if (!isDropped(bytes, keyAt)) {
+      if (droppedFrom !== -1) kept.leaveOut(droppedFrom, keyAt);
+      droppedFrom = -1;
+      keptEnd = lastEnd;
+    } else if (droppedFrom === -1) droppedFrom = keyAt;
+    return lastEnd;
+  });
+  // With those at the end goes the comma before them.
+  if (droppedFrom !== -1) kept.leaveOut(keptEnd === -1 ? droppedFrom : keptEnd, lastEnd);
+  return kept.end();
 };
+
+/** A text without some of its pieces, copied as they are found. */
+class Kept {
+  readonly #bytes: Buffer;
+  #out: Buffer | undefined;
+  #length = 0;
+  #from = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  leaveOut(start: number, end: number): void {
+    this.#out ??= Buffer.allocUnsafe(this.#bytes.length);
+    this.#length += this.#bytes.copy(this.#out, this.#length, this.#from, start);
+    this.#from = end;
+  }
+
+  end(): Buffer {
+    if (!this.#out) return this.#bytes;
+    this.leaveOut(this.#bytes.length, this.#bytes.length);
+    return this.#out.subarray(0, this.#length);
+  }
+}
 
 /** The value of one member replaced, where it is there. */
 export const replacedMember = (bytes: Buffer, name: string, replace: (value: Buffer) => Buffer): Buffer => {

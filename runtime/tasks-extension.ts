@@ -1,5 +1,6 @@
-import { isObject, isString, readString } from './json-bytes.ts';
-import { memberAt, type Member } from './json-members.ts';
+import { isObject } from './json-bytes.ts';
+import { memberAt } from './json-members.ts';
+import { isText } from './json-text.ts';
 
 /** The extension for tasks (2026-07-28): a tool may answer with a task, which its client asks after later. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -15,8 +16,6 @@ export const takesTasks = (capabilities: Buffer): boolean => {
   return tasks !== undefined && isObject(capabilities, tasks.start);
 };
 
-/** Whether a result with these members stands for a task. */
-export const isTaskResult = (bytes: Buffer, members: readonly Member[]): boolean =>
-  members.some(
-    ({ key, value }) => key === 'resultType' && isString(bytes, value) && readString(bytes, value) === 'task',
-  );
+/** Whether a result with this member stands for a task. */
+export const tellsTask = (bytes: Buffer, keyAt: number, valueAt: number): boolean =>
+  isText(bytes, keyAt, 'resultType') && isText(bytes, valueAt, 'task');

@@ -1,6 +1,6 @@
 import type { SessionClient } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { membersOf } from '../json-members.ts';
+import { memberAt } from '../json-members.ts';
 import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS } from '../revisions.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { SavedBackendSession } from '../store/index.ts';
@@ -111,15 +111,15 @@ const initialize = async (settings: SessionSettings, fetch: Fetch, attention: At
 export const ALL_ASKABLE = '{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}';
 
 /** What a client can be asked, as it declared it: the only capabilities that matter to a backend. */
-const ASKABLE: ReadonlySet<string> = new Set(['elicitation', 'sampling', 'roots']);
+const ASKABLE = ['elicitation', 'sampling', 'roots'] as const;
 
 const mirrored = (client: Pick<SessionClient, 'capabilities'> | undefined): string => {
   if (!client) return '{}';
   const { capabilities: bytes } = client;
-  const members = membersOf(bytes, 0).filter(({ key }) => ASKABLE.has(key));
-  const texts = members.map(
-    ({ key, value }) => `${JSON.stringify(key)}:${bytes.toString('utf8', value.start, value.end)}`,
-  );
+  const texts = ASKABLE.flatMap((key) => {
+    const value = memberAt(bytes, 0, key);
+    return value ? [`"${key}":${bytes.toString('utf8', value.start, value.end)}`] : [];
+  });
   return `{${texts.join(',')}}`;
 };
 

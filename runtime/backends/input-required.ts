@@ -1,8 +1,18 @@
 import type { CallClient, ClientAnswer } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { isObject, readString, skipSpace, type Span } from '../json-bytes.ts';
-import { memberAt, membersOf, replacedMember, withMembers, withoutMembers } from '../json-members.ts';
-import { RESERVED_PREFIX } from '../revisions.ts';
+import {
+  isEmptyObject,
+  isObject,
+  readString,
+  skipSpace,
+  skipValue,
+  splice,
+  walkObject,
+  type Span,
+} from '../json-bytes.ts';
+import { memberAt, replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
+import { isText } from '../json-text.ts';
+import { isReserved } from './request-edits.ts';
 
 /** What a result of 2026-07-28 is: final, or questions that must be answered first (MCP "Multi Round-Trip Requests"). */
 export type ModernOutcome =
@@ -34,24 +44,35 @@ export const answersOf = async (
   signal: AbortSignal,
 ): Promise<Buffer> => {
   if (!requests || !isObject(response, requests.start)) return Buffer.from('{}');
-  const questions = membersOf(response, requests.start);
-  if (questions.length > MAX_QUESTIONS) throw new VmcpError('backend_unavailable', 'the backend asks too much at once');
+  const questions = questionsIn(response, requests.start);
   const answers = await Promise.all(
-    questions.map(async ({ key, value }) => {
-      const method = memberAt(response, value.start, 'method');
-      const params = memberAt(response, value.start, 'params');
+    questions.map(async ({ key, at }) => {
+      const method = memberAt(response, at, 'method');
+      const params = memberAt(response, at, 'params');
       const asked = ask(
         method ? readString(response, method) : '',
         params && response.subarray(params.start, params.end),
         signal,
       );
-      return `${JSON.stringify(key)}:${resultIn(await asked)}`;
+      return `${key}:${resultIn(await asked)}`;
     }),
   );
   return Buffer.from(`{${answers.join(',')}}`);
 };
 
 const MAX_QUESTIONS = 32;
+
+/** JSON text of the key of each question, and where the question lies. */
+const questionsIn = (response: Buffer, at: number): readonly { readonly key: string; readonly at: number }[] => {
+  const questions: { key: string; at: number }[] = [];
+  walkObject(response, at, (keyAt, keyEnd, valueAt) => {
+    if (questions.length === MAX_QUESTIONS)
+      throw new VmcpError('backend_unavailable', 'the backend asks too much at once');
+    questions.push({ key: response.toString('utf8', keyAt, keyEnd), at: valueAt });
+    return skipValue(response, valueAt);
+  });
+  return questions;
+};
 
 const resultIn = (answer: ClientAnswer): string => {
   if (answer.kind === 'result') return answer.result.toString();
@@ -64,16 +85,12 @@ export const withAnswers = (
   { id, answers, state }: { readonly id: Buffer; readonly answers: Buffer; readonly state: Buffer | undefined },
 ): Buffer => {
   const added = [`"inputResponses":${answers.toString()}`, ...(state ? [`"requestState":${state.toString()}`] : [])];
-  const again = replacedMember(request, 'params', (params) =>
-    withMembers(
-      withoutMembers(params, (key) => ROUND.has(key)),
-      added,
-    ),
-  );
+  const again = replacedMember(request, 'params', (params) => withMembers(withoutMembers(params, isOfRound), added));
   return replacedMember(again, 'id', () => id);
 };
 
-const ROUND: ReadonlySet<string> = new Set(['inputResponses', 'requestState']);
+const isOfRound: KeyTest = (bytes, keyAt) =>
+  isText(bytes, keyAt, 'inputResponses') || isText(bytes, keyAt, 'requestState');
 
 /** A final response as revisions before 2026-07-28 have it, under the id that their client knows. */
 export const legacyResponse = (response: Buffer, id: Buffer): Buffer =>
@@ -84,15 +101,15 @@ export const legacyResponse = (response: Buffer, id: Buffer): Buffer =>
   );
 
 const legacyResult = (result: Buffer): Buffer => {
-  const meta = memberAt(result, 0, '_meta');
-  const isEmpty =
-    meta !== undefined &&
-    isObject(result, meta.start) &&
-    membersOf(result, meta.start).every(({ key }) => key.startsWith(RESERVED_PREFIX));
-  const kept = withoutMembers(result, (key) => NEWER.has(key) || (isEmpty && key === '_meta'));
-  return replacedMember(kept, '_meta', (value) =>
-    isObject(value, 0) ? withoutMembers(value, (key) => key.startsWith(RESERVED_PREFIX)) : value,
-  );
+  const older = withoutMembers(result, isNewer);
+  const meta = memberAt(older, 0, '_meta');
+  if (!meta || !isObject(older, meta.start)) return older;
+  const kept = withoutMembers(older.subarray(meta.start, meta.end), isReserved);
+  if (isEmptyObject(kept, 0)) return withoutMembers(older, isMeta);
+  return splice(older, meta, kept);
 };
 
-const NEWER: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
+const isNewer: KeyTest = (bytes, keyAt) =>
+  isText(bytes, keyAt, 'resultType') || isText(bytes, keyAt, 'ttlMs') || isText(bytes, keyAt, 'cacheScope');
+
+const isMeta: KeyTest = (bytes, keyAt) => isText(bytes, keyAt, '_meta');

@@ -1,6 +1,7 @@
 import type { Call } from '../call.ts';
 import { isObject, splice, type Span } from '../json-bytes.ts';
-import { replacedMember, withMembers, withoutMembers } from '../json-members.ts';
+import { replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
+import { beginsWith } from '../json-text.ts';
 import { MODERN_REVISION, RESERVED_PREFIX } from '../revisions.ts';
 
 /**
@@ -78,7 +79,8 @@ const edited = (bytes: Buffer, edits: readonly Edit[]): Buffer =>
     .toSorted((a, b) => b.span.start - a.span.start)
     .reduce((result, { span, text }) => splice(result, span, text), bytes);
 
+/** Whether it is a key of `_meta` that MCP reserves. */
+export const isReserved: KeyTest = (bytes, keyAt) => beginsWith(bytes, keyAt, RESERVED_PREFIX);
+
 const unreserved = (bytes: Buffer, { start, end }: Span): Buffer =>
-  isObject(bytes, start)
-    ? withoutMembers(bytes.subarray(start, end), (key) => key.startsWith(RESERVED_PREFIX))
-    : Buffer.from('{}');
+  isObject(bytes, start) ? withoutMembers(bytes.subarray(start, end), isReserved) : Buffer.from('{}');

@@ -1,9 +1,10 @@
 import type { Call } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { isObject, isString, readString, skipSpace, splice, type Span } from '../json-bytes.ts';
-import { memberAt, membersOf, type Member } from '../json-members.ts';
+import { isObject, isString, readString, skipSpace, skipValue, splice, walkObject, type Span } from '../json-bytes.ts';
+import { memberAt } from '../json-members.ts';
+import { isText } from '../json-text.ts';
 import { taskIdOf } from '../task-id.ts';
-import { isTaskResult, takesTasks } from '../tasks-extension.ts';
+import { tellsTask, takesTasks } from '../tasks-extension.ts';
 
 /**
  * A backend's response with the ids of its tasks as our clients know them; everything else is as the backend wrote it. Throws
@@ -18,30 +19,41 @@ export const withOurTaskIds = (
   if (call.names !== 'task' && !(call.method === 'tools/call' && takesTasks(call.client.capabilities))) return response;
   const result = memberAt(response, skipSpace(response, 0), 'result');
   if (!result || !isObject(response, result.start)) return response;
-  const members = membersOf(response, result.start);
-  const isTask = isTaskResult(response, members);
+  const { isTask, id } = readTask(response, result.start, backend);
   if (call.names !== 'task' && !isTask) return response;
-  if (isTask && !members.some(isTaskId)) throw unusable(backend);
-  return renamed(response, members, backend);
+  if (isTask && !id) throw unusable(backend);
+  return id ? splice(response, id, ourId(response, id, backend)) : response;
 };
 
 /** The same for the params of `notifications/tasks` (JSON text of an object). Undefined where the id cannot be passed on. */
 export const renamedTask = (params: Buffer, backend: string): Buffer | undefined => {
   try {
-    return renamed(params, membersOf(params, 0), backend);
+    const { id } = readTask(params, 0, backend);
+    return id ? splice(params, id, ourId(params, id, backend)) : params;
   } catch {
     return undefined;
   }
 };
 
-const isTaskId = ({ key }: Pick<Member, 'key'>): boolean => key === 'taskId';
-
-/** Every one, should a member be given twice: nobody knows which of them a client reads. */
-const renamed = (bytes: Buffer, members: readonly Member[], backend: string): Buffer =>
-  members
-    .filter(isTaskId)
-    .toReversed()
-    .reduce((text, { value }) => splice(text, value, ourId(bytes, value, backend)), bytes);
+/** Throws `backend_unavailable` for what names its task twice: nobody knows which of them a client reads. */
+const readTask = (bytes: Buffer, at: number, backend: string): { isTask: boolean; id: Span | undefined } => {
+  const read: { isTask: boolean; id: Span | undefined; isTwice: boolean } = {
+    isTask: false,
+    id: undefined,
+    isTwice: false,
+  };
+  walkObject(bytes, at, (keyAt, _keyEnd, start) => {
+    const end = skipValue(bytes, start);
+    if (tellsTask(bytes, keyAt, start)) read.isTask = true;
+    if (isText(bytes, keyAt, 'taskId')) {
+      if (read.id) read.isTwice = true;
+      read.id = { start, end };
+    }
+    return end;
+  });
+  if (read.isTwice) throw unusable(backend);
+  return read;
+};
 
 const ourId = (bytes: Buffer, value: Span, backend: string): Buffer => {
   const id = isString(bytes, value) ? taskIdOf({ backend, ownId: readString(bytes, value) }) : undefined;

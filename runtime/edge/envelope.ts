@@ -1,6 +1,6 @@
 import { VmcpError } from '../errors.ts';
 import { RESERVED_PREFIX } from '../revisions.ts';
-import { memberAt } from '../json-members.ts';
+import { memberAt, SMALL_BYTES } from '../json-members.ts';
 import {
   checkEncoding,
   isArray,
@@ -40,6 +40,9 @@ export interface Envelope {
   /** What `params._meta` holds under names that MCP reserves, as requests of 2026-07-28 and later do; empty for most others. */
   readonly reserved: ReservedMeta;
 }
+
+/** Members of a message, of its params and of `_meta` together: each costs work, and there is no other bound on how many fit into a body. */
+export const MAX_MEMBERS = 1_000;
 
 /** Longest id, in bytes of JSON text. */
 const MAX_ID_BYTES = 256;
@@ -81,8 +84,9 @@ const read = (body: Buffer): Envelope => {
   const start = skipSpace(body, 0);
   if (!isObject(body, start)) return refuseOther(body, start);
   const members: Members = {};
-  const seen: SeenParams = {};
+  const seen: SeenParams = { members: 0 };
   const end = readObject(body, start, (key, at) => {
+    countMember(seen);
     const span = {
       start: at,
       end: key === 'params' && isObject(body, at) ? readParams(body, at, seen) : skipValue(body, at),
@@ -115,7 +119,14 @@ const PARAM_KEYS = ['name', 'arguments', '_meta', 'uri', 'ref', 'taskId'] as con
 type ParamKey = (typeof PARAM_KEYS)[number];
 
 type SeenParams = { [key in ParamKey]?: Span } & {
+  /** Of the message, its params and `_meta`. */
+  members: number;
   reserved?: { -readonly [key in keyof ReservedMeta]: ReservedMeta[key] };
+};
+
+const countMember = (seen: SeenParams): void => {
+  seen.members += 1;
+  if (seen.members > MAX_MEMBERS) throw notJsonRpc(`more than ${MAX_MEMBERS} members`);
 };
 
 const isParamKey = (key: string): key is ParamKey =>
@@ -123,6 +134,7 @@ const isParamKey = (key: string): key is ParamKey =>
 
 const readParams = (body: Buffer, at: number, seen: SeenParams): number =>
   readObject(body, at, (key, start) => {
+    countMember(seen);
     const end = key === '_meta' && isObject(body, start) ? readMeta(body, start, seen) : skipValue(body, start);
     if (!isParamKey(key)) refuseLookalike(key, PARAM_KEYS);
     else if (seen[key]) throw notJsonRpc(`"params.${key}" is given twice`);
@@ -132,6 +144,7 @@ const readParams = (body: Buffer, at: number, seen: SeenParams): number =>
 
 const readMeta = (body: Buffer, at: number, seen: SeenParams): number =>
   readObject(body, at, (key, start) => {
+    countMember(seen);
     const end = skipValue(body, start);
     if (key.startsWith(RESERVED_PREFIX)) readReserved(seen, key.slice(RESERVED_PREFIX.length), { start, end });
     return end;
@@ -197,15 +210,6 @@ const checkId = (body: Buffer, id: Span, name = 'id'): void => {
 
 const notJsonRpc = (message: string): VmcpError => new VmcpError('not_json_rpc', message);
 
-/** The params as values, for messages that are answered here. */
-export const paramsOf = (envelope: Envelope): Readonly<Record<string, unknown>> =>
-  envelope.params
-    ? (JSON.parse(envelope.body.toString('utf8', envelope.params.start, envelope.params.end)) as Record<
-        string,
-        unknown
-      >)
-    : {};
-
 /** JSON text of the id of the request that a notification is about; undefined when it names none. Throws `not_json_rpc`. */
 export const requestIdIn = ({ body, params }: Envelope): Buffer | undefined => {
   const span = params && memberAt(body, params.start, 'requestId');
@@ -217,4 +221,13 @@ export const requestIdIn = ({ body, params }: Envelope): Buffer | undefined => {
 export const paramText = ({ body, params }: Envelope, name: string): Buffer | undefined => {
   const span = params && memberAt(body, params.start, name);
   return span && body.subarray(span.start, span.end);
+};
+
+/** The same as a value, for what is read here. Throws `invalid_params` for one that is larger than any of them. */
+export const paramValue = (envelope: Envelope, name: string): unknown => {
+  const text = paramText(envelope, name);
+  if (!text) return undefined;
+  if (text.length > SMALL_BYTES)
+    throw new VmcpError('invalid_params', `params.${name} is longer than ${SMALL_BYTES} bytes`);
+  return JSON.parse(text.toString());
 };

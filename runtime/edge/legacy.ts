@@ -1,9 +1,10 @@
 import type { Call, CallClient, Caller, Inbound, Message, OpenStream, Reply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { paramsOf, paramText, requestIdIn, type Envelope } from './envelope.ts';
+import { paramText, paramValue, requestIdIn, type Envelope } from './envelope.ts';
 import type { EraWithSessions } from './era.ts';
 import type { InitializedClient, Session } from './session.ts';
 import { isObject } from '../json-bytes.ts';
+import { smallMember } from '../json-members.ts';
 import { LIMITS } from '../limits.ts';
 import { isLogLevel, LOG_LEVELS } from '../log-levels.ts';
 import type { ListKind } from '../listed.ts';
@@ -130,7 +131,7 @@ const initialize = async (
 ): Promise<Reply> => {
   if (!envelope.id) throw new VmcpError('not_json_rpc', 'initialize needs an id');
   if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
-  const { protocolVersion } = paramsOf(envelope);
+  const protocolVersion = paramValue(envelope, 'protocolVersion');
   if (typeof protocolVersion !== 'string') throw new VmcpError('invalid_params', 'params.protocolVersion is missing');
   const revision = LEGACY_REVISIONS.find((served) => served === protocolVersion) ?? LATEST_LEGACY_REVISION;
   const session = await deps.sessions.create(caller, { revision, capabilities: declaredBy(envelope) });
@@ -204,7 +205,7 @@ const clientOf = (session: Session, request: Inbound): CallClient => ({
 });
 
 const setLevel = async (session: Session, envelope: Envelope, id: Buffer): Promise<Reply> => {
-  const { level } = paramsOf(envelope);
+  const level = paramValue(envelope, 'level');
   if (!isLogLevel(level)) throw new VmcpError('invalid_params', `params.level is none of ${LOG_LEVELS.join(', ')}`);
   await session.setLogLevel(level);
   return answer(id, emptyResult);
@@ -218,7 +219,8 @@ const settle = (session: Session, { body, id, result, error }: Envelope): void |
 
 /** Closing a connection cancels nothing in this era; only this notification does. */
 const cancel = (session: Session, envelope: Envelope): void | Promise<void> => {
-  const { reason } = paramsOf(envelope);
+  const { body, params } = envelope;
+  const reason = params && smallMember(body, params.start, 'reason');
   const requestId = requestIdIn(envelope);
   const message = typeof reason === 'string' ? reason : 'cancelled by the client';
   if (requestId) return session.cancel(requestId, new VmcpError('cancelled', message));

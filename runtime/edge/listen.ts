@@ -1,14 +1,15 @@
 import type { Caller, Inbound, StreamReply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import { isObject } from '../json-bytes.ts';
-import { memberAt, replacedMember, withMembers, withoutMembers } from '../json-members.ts';
+import { memberAt, replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
+import { isText } from '../json-text.ts';
 import { LIST_CHANGED, type ListKind } from '../listed.ts';
 import { RESERVED_PREFIX } from '../revisions.ts';
 import { TASK_TOLD } from '../tasks-extension.ts';
 import type { ResourceListener, Watching } from '../watch-resources.ts';
 import type { TaskListener, WatchTasks } from '../watch-tasks.ts';
 import { demandTasks } from './client-capabilities.ts';
-import { paramsOf, type Envelope } from './envelope.ts';
+import { paramValue, type Envelope } from './envelope.ts';
 import { PendingStream } from './pending-stream.ts';
 import { StreamSlots } from './stream-slots.ts';
 
@@ -162,7 +163,7 @@ const notification = (method: string, params: object, tag: string): Buffer => {
 
 /** A task is told of as its backend tells of it, except for the stream it comes on. */
 const taskTold = (params: Buffer, tag: string): Buffer => {
-  const isTag = (key: string): boolean => key === `${RESERVED_PREFIX}subscriptionId`;
+  const isTag: KeyTest = (bytes, keyAt) => isText(bytes, keyAt, `${RESERVED_PREFIX}subscriptionId`);
   const tagged = memberAt(params, 0, '_meta')
     ? replacedMember(params, '_meta', (meta) =>
         isObject(meta, 0) ? withMembers(withoutMembers(meta, isTag), [tag]) : Buffer.from(`{${tag}}`),
@@ -172,7 +173,7 @@ const taskTold = (params: Buffer, tag: string): Buffer => {
 };
 
 const filterIn = (envelope: Envelope): Filter => {
-  const { notifications } = paramsOf(envelope);
+  const notifications = paramValue(envelope, 'notifications');
   if (typeof notifications !== 'object' || notifications === null)
     throw new VmcpError('invalid_request', 'params.notifications is missing or not an object');
   const given = notifications as Readonly<Record<string, unknown>>;

@@ -1,9 +1,10 @@
 import type { WholeReply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { isObject, skipSpace } from '../json-bytes.ts';
-import { memberAt, membersOf, replacedMember, withMembers, withoutMembers } from '../json-members.ts';
+import { isObject, skipSpace, skipValue, splice, walkObject, type Span } from '../json-bytes.ts';
+import { memberAt, replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
+import { isText } from '../json-text.ts';
 import { isModernError, RESERVED_PREFIX } from '../revisions.ts';
-import { isTaskResult } from '../tasks-extension.ts';
+import { tellsTask } from '../tasks-extension.ts';
 
 export interface ModernMembers {
   /** Whether a task may stand in place of the result; absent: no. */
@@ -45,29 +46,44 @@ const modernError = (response: Buffer): Pick<WholeReply, 'status' | 'body'> => {
 /** The same for the JSON text of a result alone. Throws `backend_unavailable` for a task where there may be none. */
 export const modernResult = (result: Buffer, { serverInfo, caching, mayBeTask }: ModernMembers): Buffer => {
   const own = `"${RESERVED_PREFIX}serverInfo":${serverInfo}`;
-  const members = membersOf(result, 0);
-  if (isTaskResult(result, members) && !mayBeTask?.())
+  const kept = caching === undefined ? result : withoutMembers(result, isCaching);
+  const { isTask, hasType, meta } = readResult(kept);
+  if (isTask && !mayBeTask?.())
     throw new VmcpError('backend_unavailable', 'the backend answered with a task, which the client has not asked for');
-  const keys = members.map(({ key }) => key);
   const added = [
-    ...(keys.includes('resultType') ? [] : ['"resultType":"complete"']),
+    ...(hasType ? [] : ['"resultType":"complete"']),
     ...(caching === undefined ? [] : [caching]),
-    ...(keys.includes('_meta') ? [] : [`"_meta":{${own}}`]),
+    ...(meta ? [] : [`"_meta":{${own}}`]),
   ];
-  const kept = caching === undefined ? result : withoutMembers(result, (key) => CACHING.has(key));
-  return withMembers(
-    replacedMember(kept, '_meta', (meta) => withOwn(meta, own)),
-    added,
-  );
+  return withMembers(meta ? splice(kept, meta, withOwn(kept.subarray(meta.start, meta.end), own)) : kept, added);
 };
 
-const CACHING: ReadonlySet<string> = new Set(['ttlMs', 'cacheScope']);
+interface ReadResult {
+  isTask: boolean;
+  hasType: boolean;
+  meta: Span | undefined;
+}
+
+/** A task under any of its types, should one be given twice: nobody knows which of them a client reads. */
+const readResult = (result: Buffer): ReadResult => {
+  const read: ReadResult = { isTask: false, hasType: false, meta: undefined };
+  walkObject(result, 0, (keyAt, _keyEnd, start) => {
+    const end = skipValue(result, start);
+    if (isText(result, keyAt, 'resultType')) read.hasType = true;
+    if (tellsTask(result, keyAt, start)) read.isTask = true;
+    if (isText(result, keyAt, '_meta')) read.meta = { start, end };
+    return end;
+  });
+  return read;
+};
+
+const isCaching: KeyTest = (bytes, keyAt) => isText(bytes, keyAt, 'ttlMs') || isText(bytes, keyAt, 'cacheScope');
 
 /** Only the server's identity is the gateway's to say; other reserved members mean the same on both hops. */
 const withOwn = (meta: Buffer, own: string): Buffer =>
   isObject(meta, 0)
     ? withMembers(
-        withoutMembers(meta, (key) => key === `${RESERVED_PREFIX}serverInfo`),
+        withoutMembers(meta, (bytes, keyAt) => isText(bytes, keyAt, `${RESERVED_PREFIX}serverInfo`)),
         [own],
       )
     : Buffer.from(`{${own}}`);

@@ -1,7 +1,7 @@
 import type { Call, RoutedMethod } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import { isObject, isString, readObject, readString, skipValue, type Span } from '../json-bytes.ts';
-import type { Envelope } from './envelope.ts';
+import { MAX_MEMBERS, type Envelope } from './envelope.ts';
 
 /** What a request that goes to a backend names, and where the name lies. */
 export interface Routed {
@@ -83,7 +83,10 @@ const readReference = (body: Buffer, ref: Span): Reference => {
   const read: Reference = {};
   const seen = new Set<string>();
   if (!isObject(body, ref.start)) return read;
+  let members = 0;
   readObject(body, ref.start, (key, start) => {
+    members += 1;
+    if (members > MAX_MEMBERS) throw new VmcpError('not_json_rpc', `"params.ref" has more than ${MAX_MEMBERS} members`);
     const span = { start, end: skipValue(body, start) };
     const folded = key.toUpperCase().toLowerCase();
     if (folded !== 'type' && folded !== 'name' && folded !== 'uri') return span.end;

@@ -2,7 +2,7 @@ import type { WholeReply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import type { ListKind } from '../listed.ts';
 import { TASKS_EXTENSION } from '../tasks-extension.ts';
-import { paramsOf, type Envelope } from './envelope.ts';
+import { paramValue, type Envelope } from './envelope.ts';
 
 /** What both eras answer alike. */
 
@@ -34,7 +34,7 @@ export const listAskedFor = (method: string): ListKind | undefined =>
   Object.hasOwn(LISTS, method) ? LISTS[method] : undefined;
 
 export const cursorOf = (envelope: Envelope): string | undefined => {
-  const { cursor } = paramsOf(envelope);
+  const cursor = paramValue(envelope, 'cursor');
   if (cursor === undefined || typeof cursor === 'string') return cursor;
   throw new VmcpError('invalid_params', 'params.cursor is not a string');
 };

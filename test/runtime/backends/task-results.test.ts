@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { withOurTaskIds } from '../../../runtime/backends/task-results.ts';
 import type { Call } from '../../../runtime/call.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
-import { readTaskId, taskIdOf } from '../../../runtime/task-id.ts';
+import { taskIdOf } from '../../../runtime/task-id.ts';
 
 const TASKS = '{"extensions":{"io.modelcontextprotocol/tasks":{}}}';
 
@@ -38,13 +38,6 @@ describe('the answer to a call', () => {
     assert.match(answer, new RegExp(`"task.u0049d":"${ours('1')}"`));
   });
 
-  test('that names the task twice names no other', () => {
-    const stranger = taskIdOf({ backend: 'b', ownId: '7' });
-    const answer = relayed(`{"id":1,"result":{"taskId":"${stranger}","resultType":"task","taskId":"1"}}`, 'tools/call');
-    const ids = [...answer.matchAll(/"taskId":"([^"]*)"/g)].map(([, id = '']) => readTaskId(id)?.backend);
-    assert.deepEqual(ids, ['a', 'a']);
-  });
-
   for (const [what, response, method, capabilities] of [
     ['of another kind', '{"id":1,"result":{"resultType":"complete","taskId":"1"}}', 'tools/call', TASKS],
     ['that is an error', '{"id":1,"error":{"code":1,"message":"m","data":{"taskId":"1"}}}', 'tasks/get', TASKS],
@@ -56,6 +49,7 @@ describe('the answer to a call', () => {
 
   for (const [what, id] of [
     ['without an id', '"x":1'],
+    ['that names it twice', `"taskId":"${taskIdOf({ backend: 'b', ownId: '7' })}","task\\u0049d":"1"`],
     ['whose id is no text', '"taskId":1'],
     ['whose id is too long', `"taskId":"${'x'.repeat(2_000)}"`],
   ] as const)
