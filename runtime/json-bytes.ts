@@ -146,7 +146,7 @@ export const skipValue = (bytes: Buffer, at: number, depth = 0): number => {
   const byte = bytes[at];
   if (byte === QUOTE) return skipString(bytes, at);
   if (byte === OPEN_BRACE) return skipObject(bytes, at, depth + 1);
-  if (byte === OPEN_BRACKET) return readArray(bytes, at, (valueAt) => skipValue(bytes, valueAt, depth + 1), depth + 1);
+  if (byte === OPEN_BRACKET) return skipArray(bytes, at, depth + 1);
   return byte === 0x2d || isDigit(byte) ? skipNumber(bytes, at) : skipLiteral(bytes, at);
 };
 
@@ -160,6 +160,18 @@ const skipObject = (bytes: Buffer, at: number, depth: number): number => {
     if (bytes[i] !== COLON) return fail(i);
     i = skipSpace(bytes, skipValue(bytes, skipSpace(bytes, i + 1), depth));
     if (bytes[i] === CLOSE_BRACE) return i + 1;
+    if (bytes[i] !== COMMA) return fail(i);
+    i = skipSpace(bytes, i + 1);
+  }
+};
+
+const skipArray = (bytes: Buffer, at: number, depth: number): number => {
+  if (depth > MAX_DEPTH) return fail(at);
+  let i = skipSpace(bytes, at + 1);
+  if (bytes[i] === CLOSE_BRACKET) return i + 1;
+  for (;;) {
+    i = skipSpace(bytes, skipValue(bytes, i, depth));
+    if (bytes[i] === CLOSE_BRACKET) return i + 1;
     if (bytes[i] !== COMMA) return fail(i);
     i = skipSpace(bytes, i + 1);
   }
@@ -218,8 +230,8 @@ const knownText = (bytes: Buffer, quote: number, end: number): string | undefine
 };
 
 /** Reads the array at `at`; `item` gets where an item begins and returns where it ends. */
-export const readArray = (bytes: Buffer, at: number, item: (valueAt: number) => number, depth = 0): number => {
-  if (bytes[at] !== OPEN_BRACKET || depth > MAX_DEPTH) return fail(at);
+export const readArray = (bytes: Buffer, at: number, item: (valueAt: number) => number): number => {
+  if (bytes[at] !== OPEN_BRACKET) return fail(at);
   let i = skipSpace(bytes, at + 1);
   if (bytes[i] === CLOSE_BRACKET) return i + 1;
   for (;;) {

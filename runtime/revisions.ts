@@ -1,3 +1,5 @@
+import { smallMember } from './json-members.ts';
+
 /** Revisions with `initialize` and sessions, oldest first. */
 export const LEGACY_REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
 
@@ -12,6 +14,6 @@ export const RESERVED_PREFIX = 'io.modelcontextprotocol/';
 
 /** Error codes that only the newer revision knows: -32020 to -32099. `error` is the JSON text of a JSON-RPC error. */
 export const isModernError = (error: Buffer): boolean => {
-  const { code } = JSON.parse(error.toString()) as { code?: unknown };
+  const code = smallMember(error, 0, 'code');
   return typeof code === 'number' && code <= -32_020 && code >= -32_099;
 };

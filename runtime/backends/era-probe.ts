@@ -1,4 +1,5 @@
 import { VmcpError } from '../errors.ts';
+import { smallMember } from '../json-members.ts';
 import type { BackendResponse, Fetch } from '../outgoing/index.ts';
 import { isModernError, MODERN_REVISION } from '../revisions.ts';
 import { deadline, patiently } from './patience.ts';
@@ -88,12 +89,10 @@ const eraOf = ({ status, body }: BackendResponse): ProbedEra => {
     return modernWith(undefined);
   if (UNDECIDED.has(status) || status >= 500) return { era: 'undecided' };
   if (message?.kind !== 'response') return { era: 'legacy' };
-  const result = JSON.parse(body.toString('utf8', message.result.start, message.result.end)) as {
-    supportedVersions?: unknown;
-    capabilities?: unknown;
-  };
-  const versions: readonly unknown[] = Array.isArray(result.supportedVersions) ? result.supportedVersions : [];
-  return versions.includes(MODERN_REVISION) ? modernWith(result.capabilities) : { era: 'legacy' };
+  const { start } = message.result;
+  const supported = smallMember(body, start, 'supportedVersions');
+  const versions: readonly unknown[] = Array.isArray(supported) ? supported : [];
+  return versions.includes(MODERN_REVISION) ? modernWith(smallMember(body, start, 'capabilities')) : { era: 'legacy' };
 };
 
 const modernWith = (capabilities: unknown): ProbedEra => ({

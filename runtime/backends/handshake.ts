@@ -1,6 +1,6 @@
 import type { SessionClient } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { memberAt } from '../json-members.ts';
+import { memberAt, smallMember } from '../json-members.ts';
 import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS } from '../revisions.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { SavedBackendSession } from '../store/index.ts';
@@ -153,11 +153,11 @@ const readResult = (
       detail: `HTTP ${response.status}`,
     });
   }
-  const result: unknown = JSON.parse(response.body.toString('utf8', message.result.start, message.result.end));
-  const { protocolVersion, capabilities } = result as { protocolVersion?: unknown; capabilities?: unknown };
+  const { start } = message.result;
+  const protocolVersion = smallMember(response.body, start, 'protocolVersion');
   return {
     protocolVersion: typeof protocolVersion === 'string' ? protocolVersion : '',
-    capabilities: capabilitiesOf(capabilities),
+    capabilities: capabilitiesOf(smallMember(response.body, start, 'capabilities')),
   };
 };
 

@@ -18,16 +18,15 @@ import { isReserved } from './request-edits.ts';
 export type ModernOutcome =
   | { readonly kind: 'final' }
   | { readonly kind: 'input'; readonly requests: Span | undefined; readonly state: Buffer | undefined }
-  | { readonly kind: 'other'; readonly resultType: string };
+  | { readonly kind: 'other' };
 
 /** Of a whole response; an error is final, too. */
 export const outcomeOf = (response: Buffer): ModernOutcome => {
   const result = memberAt(response, skipSpace(response, 0), 'result');
   if (!result || !isObject(response, result.start)) return { kind: 'final' };
   const type = memberAt(response, result.start, 'resultType');
-  const resultType = type ? readString(response, type) : 'complete';
-  if (resultType === 'complete') return { kind: 'final' };
-  if (resultType !== 'input_required') return { kind: 'other', resultType };
+  if (!type || isText(response, type.start, 'complete')) return { kind: 'final' };
+  if (!isText(response, type.start, 'input_required')) return { kind: 'other' };
   const state = memberAt(response, result.start, 'requestState');
   return {
     kind: 'input',

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { smallMember } from '../json-members.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import { nobody } from './call-stream.ts';
 import { MODERN_HEADERS } from './modern-link.ts';
@@ -47,7 +48,5 @@ export const updatedUri = (notification: Buffer): unknown => {
   const message = readServerMessage(notification);
   if (message?.kind !== 'notification' || message.method !== 'notifications/resources/updated') return undefined;
   const { params } = message;
-  return (
-    params && (JSON.parse(notification.toString('utf8', params.start, params.end)) as { uri?: unknown } | null)?.uri
-  );
+  return params && smallMember(notification, params.start, 'uri');
 };

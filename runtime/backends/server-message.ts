@@ -1,4 +1,5 @@
-import { checkEncoding, isObject, readObject, readString, skipSpace, skipValue, type Span } from '../json-bytes.ts';
+import { checkEncoding, isObject, readString, skipSpace, skipValue, walkObject, type Span } from '../json-bytes.ts';
+import { isText } from '../json-text.ts';
 
 /** What one JSON-RPC message from a backend is. Spans are into the message's bytes. */
 export type ServerMessage =
@@ -27,17 +28,16 @@ export const readServerMessage = (bytes: Buffer): ServerMessage | undefined => {
 const readMembers = (bytes: Buffer): Members => {
   checkEncoding(bytes);
   const members: Members = {};
-  const end = readObject(bytes, skipSpace(bytes, 0), (key, start) => {
-    const span = { start, end: skipValue(bytes, start) };
-    if (isMember(key)) members[key] = span;
-    return span.end;
+  const end = walkObject(bytes, skipSpace(bytes, 0), (keyAt, _keyEnd, start) => {
+    const valueEnd = skipValue(bytes, start);
+    for (const name of MEMBERS) if (isText(bytes, keyAt, name)) members[name] = { start, end: valueEnd };
+    return valueEnd;
   });
   if (skipSpace(bytes, end) !== bytes.length) throw new SyntaxError('more than one value');
   return members;
 };
 
-const isMember = (key: string): key is keyof Members =>
-  key === 'id' || key === 'method' || key === 'params' || key === 'result' || key === 'error';
+const MEMBERS = ['id', 'method', 'params', 'result', 'error'] as const;
 
 const classify = (bytes: Buffer, { id, method, params, result, error }: Members): ServerMessage | undefined => {
   if (method) {

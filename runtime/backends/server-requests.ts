@@ -1,6 +1,6 @@
 import type { CallClient, ClientAnswer } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { isNumber, isString, type Span } from '../json-bytes.ts';
+import { isNumber, isObject, isString, type Span } from '../json-bytes.ts';
 import { memberAt } from '../json-members.ts';
 import type { Attention } from '../outgoing/index.ts';
 import { isSameId, MAX_ID_BYTES, type ServerMessage } from './server-message.ts';
@@ -18,6 +18,9 @@ type ServerRequest = Extract<ServerMessage, { kind: 'request' }>;
 
 /** Requests of one stream that have no answer yet; one more ends what the stream is for. */
 const MAX_UNDER_WAY = 32;
+
+/** `params` of `notifications/cancelled`: an id and a reason. */
+const MAX_CANCEL_BYTES = 64 * 1024;
 
 /** What backends may ask clients; everything else we refuse ourselves. */
 const RELAYED: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list']);
@@ -46,7 +49,8 @@ export class ServerRequests {
 
   /** `notifications/cancelled`: the backend no longer wants an answer. */
   cancel(bytes: Buffer, params: Span | undefined): void {
-    const span = params && memberAt(bytes, params.start, 'requestId');
+    if (!params || params.end - params.start > MAX_CANCEL_BYTES || !isObject(bytes, params.start)) return;
+    const span = memberAt(bytes, params.start, 'requestId');
     if (!span) return;
     for (const [id, controller] of this.#open) if (isSameId(bytes, span, id)) controller.abort(noLongerWanted());
   }

@@ -1,6 +1,7 @@
 import { ForbiddenAddressError } from '../addresses.ts';
 import { VmcpError, type ErrorCode } from '../errors.ts';
 import type { Span } from '../json-bytes.ts';
+import { smallMember } from '../json-members.ts';
 import { isSevereEnough } from '../log-levels.ts';
 import { StreamEndedError } from './connection.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
@@ -87,6 +88,6 @@ export const isWantedLog = (
   wanted: string | undefined,
 ): boolean => {
   if (wanted === undefined || method !== 'notifications/message' || !params) return true;
-  const level = (JSON.parse(bytes.toString('utf8', params.start, params.end)) as { level?: unknown } | null)?.level;
+  const level = smallMember(bytes, params.start, 'level');
   return typeof level !== 'string' || isSevereEnough(level, wanted);
 };

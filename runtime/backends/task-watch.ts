@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { isObject } from '../json-bytes.ts';
-import { memberAt } from '../json-members.ts';
+import { memberAt, smallMember } from '../json-members.ts';
 import type { Attention, Fetch } from '../outgoing/index.ts';
 import { taskIdOf } from '../task-id.ts';
 import { TASK_TOLD } from '../tasks-extension.ts';
@@ -113,8 +113,7 @@ class TaskWatch {
     if (this.#ids) return;
     const { backend, ownIds } = this.#watching;
     const asked = new Set(ownIds.map((ownId) => JSON.parse(ownId.toString()) as string));
-    const agreed =
-      params && isObject(bytes, params.start) ? taskIdsIn(bytes.toString('utf8', params.start, params.end)) : [];
+    const agreed = params ? taskIdsIn(smallMember(bytes, params.start, 'notifications')) : [];
     this.#ids = new Set(agreed.flatMap((ownId) => (asked.has(ownId) ? (taskIdOf({ backend, ownId }) ?? []) : [])));
     this.#acknowledged.resolve(this.#ids);
     if (this.#ids.size === 0) this.#giveUp();
@@ -130,9 +129,8 @@ class TaskWatch {
 
 type Notification = Extract<ServerMessage, { kind: 'notification' }>;
 
-/** Of the params of `notifications/subscriptions/acknowledged`. */
-const taskIdsIn = (params: string): readonly string[] => {
-  const { notifications } = JSON.parse(params) as { notifications?: { taskIds?: unknown } | null };
-  const ids = notifications?.taskIds;
+/** Of `notifications` in the params of `notifications/subscriptions/acknowledged`. */
+const taskIdsIn = (notifications: unknown): readonly string[] => {
+  const ids = (notifications as { taskIds?: unknown } | null | undefined)?.taskIds;
   return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
 };

@@ -1,4 +1,5 @@
 import { VmcpError } from '../errors.ts';
+import { smallMember } from '../json-members.ts';
 import { TASKS_EXTENSION, takesTasks } from '../tasks-extension.ts';
 
 /** What a client must have declared to be asked something (MCP "Capability Negotiation"). */
@@ -20,10 +21,7 @@ export const canAnswer = (capabilities: Buffer, method: string, params: Buffer |
   return method !== 'elicitation/create' || takesMode(declared, modeOf(params));
 };
 
-const modeOf = (params: Buffer | undefined): unknown => {
-  const { mode } = (params ? JSON.parse(params.toString()) : {}) as { mode?: unknown };
-  return mode ?? 'form';
-};
+const modeOf = (params: Buffer | undefined): unknown => (params && smallMember(params, 0, 'mode')) ?? 'form';
 
 /** MCP 2025-11-25, "Elicitation": an empty object means forms only. */
 const takesMode = (declared: object, mode: unknown): boolean =>
