@@ -53,15 +53,43 @@ const MAX_HOPS = 32;
 
 /** RFC 7239 §4: elements by commas, pairs by semicolons, values maybe quoted. */
 const standardHops = (header: string | undefined): readonly Hop[] =>
-  (header?.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/g) ?? []).slice(-MAX_HOPS).map((element) => {
-    const pairs = new Map(
-      [...element.matchAll(/([A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]+))/g)].map(([, name = '', quoted, plain]) => [
-        name.toLowerCase(),
-        quoted?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '',
-      ]),
-    );
+  lastPieces(header ?? '', ',', MAX_HOPS).map((element) => {
+    const pairs = new Map(lastPieces(element, ';', MAX_PAIRS).map(pairIn));
     return { address: addressIn(pairs.get('for')), host: pairs.get('host') };
   });
+
+/** RFC 7239 §5 has four. */
+const MAX_PAIRS = 16;
+
+/**
+ * The last pieces of a text between separators that are not quoted, in order, empty ones left out. Read from the end, where the nearest
+ * proxy has written: a quote that a stranger leaves open before that swallows nothing of it.
+ */
+const lastPieces = (text: string, separator: string, most: number): readonly string[] => {
+  const pieces: string[] = [];
+  let end = text.length;
+  let isQuoted = false;
+  for (let i = text.length - 1; i >= -1 && pieces.length < most; i -= 1) {
+    if (text[i] === '"' && !(isQuoted && isEscaped(text, i))) isQuoted = !isQuoted;
+    if (i !== -1 && (isQuoted || text[i] !== separator)) continue;
+    const piece = text.slice(i + 1, end).trim();
+    if (piece !== '') pieces.push(piece);
+    end = i;
+  }
+  return pieces.toReversed();
+};
+
+/** Whether an odd number of backslashes stands before it. */
+const isEscaped = (text: string, at: number): boolean => {
+  let i = at - 1;
+  while (text[i] === '\\') i -= 1;
+  return (at - 1 - i) % 2 === 1;
+};
+
+const pairIn = (pair: string): readonly [name: string, value: string] => {
+  const [, name = '', quoted, plain = ''] = /^([A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]+))$/.exec(pair) ?? [];
+  return [name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain];
+};
 
 /** The nearest proxy tells the host; each one adds whom it had the request from. */
 const customaryHops = (headers: IncomingHttpHeaders): readonly Hop[] => {

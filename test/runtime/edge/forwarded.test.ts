@@ -66,6 +66,28 @@ const cases: readonly Case[] = [
   },
   { what: 'Forwarded with IPv6', headers: { forwarded: 'For="[2001:db8::7]:4711"' }, address: '2001:db8::7' },
   { what: 'Forwarded with a comma in quotes', headers: { forwarded: `for=${CLIENT};by="a,b"` }, address: CLIENT },
+  {
+    what: 'Forwarded with a quote that the client left open',
+    headers: { forwarded: `for="127.0.0.1, for="${CLIENT}";host="mcp.example.com"` },
+    address: CLIENT,
+    host: 'mcp.example.com',
+  },
+  {
+    what: 'Forwarded with an escaped quote that the client left open',
+    headers: { forwarded: `for="127.0.0.1\\", for=${CLIENT}` },
+    address: CLIENT,
+  },
+  {
+    what: 'Forwarded with escapes, blanks, empty elements and pairs',
+    headers: { forwarded: `for=127.0.0.1,, ; For="203\\.0.113.7" ;; by="a\\";\\",b" ; HOST=mcp.example.com ,` },
+    address: CLIENT,
+    host: 'mcp.example.com',
+  },
+  {
+    what: 'more hops than are looked at',
+    headers: { forwarded: `for=${CLIENT}${', for=10.2.0.1'.repeat(32)}` },
+    address: '10.2.0.1',
+  },
   { what: 'a hidden client', headers: { forwarded: 'for=_hidden' }, address: '10.0.0.1' },
   {
     what: 'a client who forwards before the proxy',
@@ -90,6 +112,20 @@ describe('the sender of a request through proxies', () => {
       assert.deepEqual(senderOf(peer, { host: DIRECT, ...headers }), { address, host });
     });
   }
+
+  test('is found in time that grows with the header, and no faster', () => {
+    const bodies = ['a', '"\\\\', '\\\\', 'for=', '"a', ',', ';', ' ', 'a;', '"\\\\" '];
+    const began = performance.now();
+    for (let round = 0; round < 10; round += 1)
+      for (const body of bodies) {
+        const forwarded = body.repeat(15_500 / body.length);
+        senderOf('10.0.0.1', { host: DIRECT, forwarded });
+        senderOf('10.0.0.1', { host: DIRECT, forwarded: `for="${forwarded}` });
+        senderOf('10.0.0.1', { host: DIRECT, 'x-forwarded-for': forwarded });
+      }
+    // 300 headers in a second; one of them took a third of it.
+    assert.ok(performance.now() - began < 2_000);
+  });
 
   test('is the peer where nobody is trusted', () => {
     const direct = hostCheck({ allowedHosts: [], allowedOrigins: [], trustedProxies: [] });
