@@ -41,7 +41,7 @@ export interface SessionStoreReport {
 export interface BackendReport {
   readonly name: string;
   readonly status: BackendStatus;
-  /** Why it is not `ready`; safe to show. */
+  /** Why it is not `ready`, or what is amiss all the same; safe to show. */
   readonly message?: string;
   /** RFC 3339; when its last check ended. */
   readonly lastHealthCheck?: string;

@@ -9,7 +9,7 @@ import type { BackendCall } from './session.ts';
 export interface ListLink {
   readonly request: (call: BackendCall & { readonly method: string }) => Promise<Buffer>;
   /** Another value whenever the backend may have become another; undefined before the first request. */
-  readonly opened: { readonly capabilities: BackendCapabilities } | undefined;
+  readonly opened: { readonly capabilities: BackendCapabilities; readonly revision?: string } | undefined;
 }
 
 export interface CatalogueSource {
@@ -31,6 +31,7 @@ export class Catalogue {
   readonly #backend: string;
   readonly #source: CatalogueSource;
   #lists: Lists | undefined;
+  #leftOut: string | undefined;
   /** When they were last read, and what over. */
   #read: { readonly at: number; readonly over: ListLink['opened'] } | undefined;
   #sequence = 0;
@@ -50,6 +51,11 @@ export class Catalogue {
     return this.#lists;
   }
 
+  /** What of the backend's lists is not among them, in words that are safe to show. */
+  get leftOut(): string | undefined {
+    return this.#leftOut;
+  }
+
   /** The tool of this name, as it was last listed. */
   readonly tool = (name: string): ListedItem | undefined => {
     const tools = this.#lists?.tools ?? NONE;
@@ -67,10 +73,12 @@ export class Catalogue {
   /** Reads all lists, and keeps those it had when that fails. Throws VmcpError. */
   async read(link: ListLink, { now, signal }: { readonly now: number; readonly signal: AbortSignal }): Promise<void> {
     this.#read = undefined;
-    const lists = this.#reuse(await this.#list({ link, signal }));
+    const leftOut: LeftOut = { count: 0, first: '' };
+    const lists = this.#reuse(await this.#list({ link, signal, onLeftOut: noteIn(leftOut) }));
     if (!this.#source.hold(bytesOf(lists)))
       throw new VmcpError('backend_unavailable', 'the lists of all backends together are too large');
     this.#lists = lists;
+    this.#leftOut = textOf(leftOut);
     this.#read = { at: now, over: link.opened };
   }
 
@@ -88,7 +96,7 @@ export class Catalogue {
 
   async #listTools(over: Over): Promise<readonly ListedItem[]> {
     try {
-      return await readList({ backend: this.#backend, kind: 'tools' }, this.#askOver(over));
+      return await this.#readList('tools', over);
     } catch (error) {
       // A server without the tools capability may refuse the question, and simply has none.
       if (error instanceof VmcpError && NO_ANSWER.has(error.code)) throw error;
@@ -100,11 +108,17 @@ export class Catalogue {
   /** A backend that refuses one of its lists keeps the others, and what it last listed of this one. */
   async #listKind(over: Over, kind: ListKind): Promise<readonly ListedItem[]> {
     try {
-      return await readList({ backend: this.#backend, kind }, this.#askOver(over));
+      return await this.#readList(kind, over);
     } catch (error) {
       if (error instanceof ListRefusedError) return this.#lists?.[kind] ?? [];
       throw error;
     }
+  }
+
+  #readList(kind: ListKind, over: Over): Promise<readonly ListedItem[]> {
+    const { link, onLeftOut } = over;
+    const isModern = link.opened !== undefined && link.opened.revision === undefined;
+    return readList({ backend: this.#backend, kind, isModern, onLeftOut }, this.#askOver(over));
   }
 
   #askOver({ link, signal }: Over): Ask {
@@ -131,7 +145,25 @@ export class Catalogue {
 interface Over {
   readonly link: ListLink;
   readonly signal: AbortSignal;
+  readonly onLeftOut: (what: string) => void;
 }
+
+interface LeftOut {
+  count: number;
+  first: string;
+}
+
+const noteIn =
+  (leftOut: LeftOut): Over['onLeftOut'] =>
+  (what) => {
+    if (leftOut.count === 0) leftOut.first = what;
+    leftOut.count += 1;
+  };
+
+const textOf = ({ count, first }: LeftOut): string | undefined => {
+  if (count === 0) return undefined;
+  return `left out of its lists, since clients refuse it: ${first}${count > 1 ? `, and ${count - 1} more` : ''}`;
+};
 
 /** Failures that are none of the question's making. */
 const NO_ANSWER: ReadonlySet<VmcpError['code']> = new Set([

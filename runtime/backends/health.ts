@@ -14,7 +14,7 @@ export interface HealthSettings {
 /** What is known of how a backend does. */
 export interface Health {
   readonly status: BackendStatus;
-  /** Why it is not ready; safe to show. */
+  /** Why it is not ready, or what is amiss all the same; safe to show. */
   readonly message?: string;
   /** More for the log; may name addresses. */
   readonly detail?: string;

@@ -14,7 +14,7 @@ export interface MonitorDeps {
   readonly backend: string;
   /** Asks the cheapest question that proves the backend alive. Throws VmcpError when it is not. */
   readonly check: (signal: AbortSignal, settings: HealthSettings) => Promise<ListLink>;
-  readonly catalogue: Pick<Catalogue, 'isDue' | 'lists' | 'read'>;
+  readonly catalogue: Pick<Catalogue, 'isDue' | 'leftOut' | 'lists' | 'read'>;
   readonly settings: () => HealthSettings;
   readonly clock: Clock;
   /** 0 ≤ x < 1. */
@@ -50,8 +50,9 @@ export class Monitor {
   }
 
   get state(): BackendState {
-    const { lists } = this.#deps.catalogue;
-    return { ...this.#health, ...(lists && { lists }) };
+    const { lists, leftOut } = this.#deps.catalogue;
+    const isShort = leftOut !== undefined && this.#health.status === 'ready';
+    return { ...this.#health, ...(isShort && { message: leftOut }), ...(lists && { lists }) };
   }
 
   /** Resolves once the first round has ended, however it went. */
@@ -110,7 +111,7 @@ export class Monitor {
     this.#timer = undefined;
     const round = new AbortController();
     this.#round = round;
-    const { clock, settings, catalogue, onChange } = this.#deps;
+    const { clock, settings, onChange } = this.#deps;
     const before = this.state;
     const beganAt = clock.now();
     const finding = await this.#look(round);
@@ -123,8 +124,8 @@ export class Monitor {
     this.#goAfter(Math.max(delayMs / 10, beganAt + delayMs - clock.now()));
     // It changed again while it was being read.
     if (this.#isStale && finding.kind === 'well') this.noteChange();
-    const { status, message } = this.#health;
-    if (status !== before.status || message !== before.message || catalogue.lists !== before.lists) onChange();
+    const { status, message, lists } = this.state;
+    if (status !== before.status || message !== before.message || lists !== before.lists) onChange();
     this.#firstRound.resolve();
   }
 

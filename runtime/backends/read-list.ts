@@ -1,6 +1,8 @@
+import { clipped } from '../clipped.ts';
 import { VmcpError } from '../errors.ts';
 import { isArray, isObject, isString, readArray, readObject, readString, skipValue, type Span } from '../json-bytes.ts';
 import type { ListedItem, ListKind } from '../listed.ts';
+import { flawIn } from './list-entry.ts';
 import { readServerMessage } from './server-message.ts';
 
 /** What is asked for a list, and which member of an entry names it. */
@@ -36,6 +38,10 @@ export class ListRefusedError extends VmcpError {}
 interface Wanted {
   readonly backend: string;
   readonly kind: ListKind;
+  /** Whether the backend is of 2026-07-28. */
+  readonly isModern?: boolean;
+  /** Told of each entry that cannot be used. */
+  readonly onLeftOut?: (what: string) => void;
 }
 
 /**
@@ -96,9 +102,13 @@ const readPage = (reading: Reading, bytes: Buffer): string | undefined => {
   return cursor;
 };
 
-/** An entry without a name cannot be used and is left out. One with two names might be shown under the wrong one. */
+/** An entry that clients refuse is left out, lest they refuse the whole list. One with two names might be shown under the wrong one. */
 const readItem = (reading: Reading, page: Buffer, start: number): number => {
-  if (!isObject(page, start)) return skipValue(page, start);
+  const { onLeftOut = () => {} } = reading;
+  if (!isObject(page, start)) {
+    onLeftOut(`${REQUESTS[reading.kind].entry} that is no object`);
+    return skipValue(page, start);
+  }
   const { bounds, items, kind } = reading;
   const { key: nameKey, entry } = REQUESTS[kind];
   let name: { text: string; span: Span } | undefined;
@@ -113,8 +123,16 @@ const readItem = (reading: Reading, page: Buffer, start: number): number => {
     }
     return span.end;
   });
-  if (!name) return end;
   if (end - start > bounds.entryBytes) throw tooLong(reading, `a ${entry} of more than ${bounds.entryBytes} bytes`);
+  if (!name) {
+    onLeftOut(`${entry} without ${nameKey}`);
+    return end;
+  }
+  const flaw = flawIn(kind, page.subarray(start, end), reading.isModern === true);
+  if (flaw !== undefined) {
+    onLeftOut(`${entry} "${clipped(name.text, 64)}", for its ${clipped(flaw, 64)}`);
+    return end;
+  }
   if (items.length === bounds.entries) throw tooLong(reading, `more than ${bounds.entries} ${entry}s`);
   // A copy, so that one kept entry does not keep its whole page.
   items.push({ key: name.text, bytes: Buffer.from(page.subarray(start, end)), keySpan: name.span });

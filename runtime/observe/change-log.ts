@@ -26,19 +26,24 @@ export interface SeenNames {
 
 /** Logs what changed since the last time: backends that came back or went away, names that were lost or lead nowhere. */
 export const changeLog = (log: Log): ((backends: readonly SeenBackend[], names: SeenNames) => void) => {
-  let statuses = new Map<string, string>();
+  let seen = new Map<string, SeenBackend>();
   const [newCollisions, newUnresolved, newUnmatched] = [
     newcomers<SeenCollision>(),
     newcomers<SeenNames['unresolved'][number]>(),
     newcomers<SeenNames['unmatched'][number]>(),
   ];
   return (backends, { collisions, unresolved, unmatched }) => {
-    const changed = backends.filter(({ name, status }) => status !== (statuses.get(name) ?? 'unknown'));
-    statuses = new Map(backends.map(({ name, status }) => [name, status]));
+    const changed = backends.filter(({ name, status }) => status !== (seen.get(name)?.status ?? 'unknown'));
+    const short = backends.filter(
+      ({ name, status, message }) => status === 'ready' && message !== undefined && message !== seen.get(name)?.message,
+    );
+    seen = new Map(backends.map((backend) => [backend.name, backend]));
     for (const { name: backend, status, message, detail } of changed) {
       if (status === 'ready') log.info({ backend }, 'backend ready');
       else log.warn({ backend, status, reason: message, detail }, 'backend not ready');
     }
+    for (const { name: backend, message } of short)
+      log.warn({ backend, reason: message }, 'entries left out, clients refuse them');
     const newlyLost = newCollisions(collisions);
     for (const collision of newlyLost.slice(0, LIMITS.reportedCollisions))
       log.warn({ ...collision }, WITHHELD[collision.kind ?? 'tools']);

@@ -87,7 +87,7 @@ const roundAfter = async (ms: number): Promise<void> => {
 
 describe('the list of a backend', () => {
   test('holds every tool of every page, as the backend wrote it', async () => {
-    const odd = '{ "name":"odd", "x":1.0, "big":12345678901234567890, "\\u00e9":[] }';
+    const odd = '{ "name":"odd", "x":1.0, "big":12345678901234567890, "inputSchema":{"type":"object"}, "\\u00e9":[] }';
     fixture.set({ tools: ['a', odd, 'b', 'c', 'd'], pageSize: 2 });
     open();
     await backend.firstListed;
@@ -95,6 +95,19 @@ describe('the list of a backend', () => {
     assert.equal(backend.state.lists?.tools?.[1]?.bytes.toString(), odd);
     assert.equal(count(fixture, 'tools/list'), 3);
     assert.equal(backend.state.status, 'ready');
+  });
+
+  test('lacks what clients refuse, and says so until it is mended', async () => {
+    fixture.set({ tools: ['a', '{"name":"odd"}', 'b', '{"name":5}'] });
+    open();
+    await backend.firstListed;
+    assert.deepEqual(names(), ['a', 'b']);
+    const message = 'left out of its lists, since clients refuse it: tool "odd", for its inputSchema, and 1 more';
+    assert.deepEqual([backend.state.status, backend.state.message], ['ready', message]);
+    fixture.set({ tools: ['a', 'b'] });
+    await roundAfter(30_000);
+    await roundAfter(30_000);
+    assert.deepEqual([backend.state.status, backend.state.message], ['ready', undefined]);
   });
 
   test('gives its room back when the backend is no longer served', async () => {
@@ -276,7 +289,9 @@ describe('a check', () => {
     const modern = '{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"x"}}';
     const asModern = ({ recorded }: Exchange) => {
       if (recorded.method === 'server/discover') return answerJson(modern);
-      return recorded.method === 'tools/list' ? answerJson('{"tools":[{"name":"m"}]}') : answerStatus(400);
+      return recorded.method === 'tools/list'
+        ? answerJson('{"tools":[{"name":"m","inputSchema":{"type":"object"}}]}')
+        : answerStatus(400);
     };
     open();
     await backend.firstListed;
@@ -310,7 +325,7 @@ describe('a check', () => {
         if (!isUp) throw new RangeError('out of ids');
         return Promise.resolve({ request: () => Promise.reject(new Error('not asked')), opened: undefined });
       },
-      catalogue: { isDue: () => false, lists: undefined, read: () => Promise.resolve() },
+      catalogue: { isDue: () => false, leftOut: undefined, lists: undefined, read: () => Promise.resolve() },
       settings: () => ({ ...DEFAULTS, unhealthyThreshold: 1 }),
       clock,
       random: () => 1,

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Ask, type ListBounds, readList } from '../../../runtime/backends/read-list.ts';
+import type { ListKind } from '../../../runtime/listed.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 
 const listTools = (backend: string, ask: Ask, bounds?: ListBounds) => readList({ backend, kind: 'tools' }, ask, bounds);
 
 const BOUNDS = { pages: 4, entries: 3, bytes: 1_000, entryBytes: 200 };
 
-const toolsOf = (names: readonly string[]): string => names.map((name) => `{"name":"${name}"}`).join(',');
+const toolsOf = (names: readonly string[]): string =>
+  names.map((name) => `{"name":"${name}","inputSchema":{"type":"object"}}`).join(',');
 
 /** A backend with these pages, each the inside of a result; counts what was asked. */
 const paged = (pages: readonly string[]) => {
@@ -76,5 +78,68 @@ describe('a list of tools', () => {
 
   test('leaves out what has no name', async () => {
     assert.deepEqual(await listTools('a', paged(['"tools":[{},{"name":5},7,null]']).ask, BOUNDS), []);
+  });
+});
+
+/** The names that are left of a list with these entries, and what was left out. */
+const read = async (kind: ListKind, entries: string, isModern = false) => {
+  const leftOut: string[] = [];
+  const ask: Ask = () => Promise.resolve(Buffer.from(`{"id":1,"result":{"${kind}":[${entries}]}}`));
+  const items = await readList({ backend: 'a', kind, isModern, onLeftOut: (what) => leftOut.push(what) }, ask);
+  return { names: items.map(({ key }) => key), leftOut };
+};
+
+describe('an entry that strict clients refuse', () => {
+  const schema = '"inputSchema":{"type":"object"}';
+  const rows: readonly (readonly [ListKind, entry: string, leftOut: string])[] = [
+    ['tools', '7', 'tool that is no object'],
+    ['tools', `{${schema}}`, 'tool without name'],
+    ['tools', '{"name":"t"}', 'tool "t", for its inputSchema'],
+    ['tools', '{"name":"t","inputSchema":[]}', 'tool "t", for its inputSchema'],
+    ['tools', '{"name":"t","inputSchema":{}}', 'tool "t", for its inputSchema.type'],
+    ['tools', `{"name":"t","description":5,${schema}}`, 'tool "t", for its description'],
+    ['tools', `{"name":"t","title":null,${schema}}`, 'tool "t", for its title'],
+    ['tools', `{"name":"t","outputSchema":{"type":"array"},${schema}}`, 'tool "t", for its outputSchema.type'],
+    [
+      'tools',
+      `{"name":"t","annotations":{"readOnlyHint":"no"},${schema}}`,
+      'tool "t", for its annotations.readOnlyHint',
+    ],
+    ['tools', `{"name":"t","icons":[{"src":1}],${schema}}`, 'tool "t", for its icons.0'],
+    ['tools', `{"name":"${'t'.repeat(99)}"}`, `tool "${'t'.repeat(63)}…", for its inputSchema`],
+    ['prompts', '{"name":"p","arguments":[{}]}', 'prompt "p", for its arguments.0'],
+    ['resources', '{"uri":"x:y"}', 'resource "x:y", for its name'],
+    [
+      'resources',
+      '{"uri":"x:y","name":"n","annotations":{"lastModified":"today"}}',
+      'resource "x:y", for its annotations.lastModified',
+    ],
+    [
+      'resourceTemplates',
+      '{"uriTemplate":"x:{y}","name":"n","mimeType":[]}',
+      'resource template "x:{y}", for its mimeType',
+    ],
+  ];
+  for (const [kind, entry, leftOut] of rows)
+    test(`is left out of ${kind} and told: ${leftOut.slice(0, 60)}`, async () => {
+      assert.deepEqual(await read(kind, entry), { names: [], leftOut: [leftOut] });
+    });
+
+  test('is none for what the protocol leaves open', async () => {
+    for (const [kind, entry] of [
+      [
+        'tools',
+        `{"name":"","future":{"x":[1]},"annotations":{"odd":5},"inputSchema":{"type":"object","oneOf":[true]}}`,
+      ],
+      ['prompts', '{"name":"p","arguments":[{"name":"a","odd":null}]}'],
+      ['resources', '{"uri":"not a uri","name":"","size":1e99,"annotations":{"priority":1}}'],
+      ['resourceTemplates', '{"uriTemplate":"{","name":""}'],
+    ] as const)
+      assert.equal((await read(kind, entry)).names.length, 1, entry);
+  });
+
+  test('is none for a result of any type at a backend of 2026-07-28', async () => {
+    const entry = `{"name":"t","outputSchema":{"type":"array"},${schema}}`;
+    assert.deepEqual(await read('tools', entry, true), { names: ['t'], leftOut: [] });
   });
 });

@@ -39,6 +39,16 @@ test('what names nothing, and what nobody may have, is told once, and again when
   );
 });
 
+test('what a backend lists in vain is told once, and again when it is something else', () => {
+  const lines: [object, string][] = [];
+  const keep = (fields: object, text: string) => void lines.push([fields, text]);
+  const tell = changeLog({ debug: keep, info: keep, warn: keep, error: keep, setLevel: () => {}, setFields: () => {} });
+  for (const message of ['x', 'x', 'y', undefined, 'y'])
+    tell([{ name: 'a', status: 'ready', ...(message !== undefined && { message }) }], NOTHING);
+  const refused = (reason: string) => [{ backend: 'a', reason }, 'entries left out, clients refuse them'];
+  assert.deepEqual(lines, [[{ backend: 'a' }, 'backend ready'], refused('x'), refused('y'), refused('y')]);
+});
+
 test('of many lost names the status tells 100 and the number of all', async () => {
   const backend = await startBackend({ tools: Array.from({ length: 201 }, () => 'same') });
   const running = await startRuntime(configFile({ a: backend.url }));
