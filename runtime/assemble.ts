@@ -91,7 +91,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const config = liveConfig(options.files, (newer) => prepare(newer));
   const log = deps.logFor(config.current());
   warnOf(log, config.current());
-  const tell = changeLog(log);
+  const tell = changeLog(log, deps.clock.now);
   const onChange = (): void => {
     offer.rebuild();
     tell(seen(), offer.catalog());

@@ -1,6 +1,7 @@
 import type { BackendSet } from './backends/index.ts';
 import type { Backend } from './backends/index.ts';
 import type { Catalog } from './catalog/index.ts';
+import { clipped } from './clipped.ts';
 import { compareText } from './compare-text.ts';
 import type { Config } from './config/index.ts';
 import type { BackendReport, SessionStoreReport, StatusReport } from './status-report.ts';
@@ -46,13 +47,17 @@ export const statusReport = (
       ...backends.all().map((backend) => backendReport(backend, metadataOf.get(backend.name))),
       ...withheld.map(withheldReport),
     ].toSorted((a, b) => compareText(a.name, b.name)),
-    collisions: catalog.collisions.slice(0, LIMITS.reportedCollisions),
+    collisions: reported(catalog.collisions),
     collisionCount: catalog.collisions.length,
-    ...(catalog.unresolved.length > 0 && { unresolved: catalog.unresolved.slice(0, LIMITS.reportedCollisions) }),
-    ...(catalog.unusual.length > 0 && { unusual: catalog.unusual.slice(0, LIMITS.reportedCollisions) }),
+    ...(catalog.unresolved.length > 0 && { unresolved: reported(catalog.unresolved) }),
+    ...(catalog.unusual.length > 0 && { unusual: reported(catalog.unusual) }),
     ...(catalog.unmatched.length > 0 && { unmatched: catalog.unmatched.slice(0, LIMITS.reportedCollisions) }),
   };
 };
+
+/** The first ones: how many there are, and how long their names, is for backends to decide. */
+const reported = <T extends { readonly name: string }>(list: readonly T[]): readonly T[] =>
+  list.slice(0, LIMITS.reportedCollisions).map((each) => ({ ...each, name: clipped(each.name) }));
 
 const backendReport = ({ name, state }: Backend, metadata: BackendReport['metadata']): BackendReport => ({
   name,

@@ -1,4 +1,5 @@
 import type { SessionClient } from '../call.ts';
+import { clipped } from '../clipped.ts';
 import { VmcpError } from '../errors.ts';
 import { memberAt, smallMember } from '../json-members.ts';
 import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS } from '../revisions.ts';
@@ -55,7 +56,7 @@ export const handshake = async (
   const result = readResult(settings.backend, response);
   if (!LEGACY_REVISIONS.some((spoken) => spoken === result.protocolVersion)) {
     throw new VmcpError('backend_unavailable', `backend "${settings.backend}" speaks no protocol revision known here`, {
-      detail: result.protocolVersion,
+      detail: clipped(result.protocolVersion),
     });
   }
   const id = response.headers['mcp-session-id'];

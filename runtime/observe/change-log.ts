@@ -1,3 +1,4 @@
+import { clipped } from '../clipped.ts';
 import { LIMITS } from '../limits.ts';
 import type { ListKind } from '../listed.ts';
 import type { Log } from './log.ts';
@@ -25,8 +26,12 @@ export interface SeenNames {
 }
 
 /** Logs what changed since the last time: backends that came back or went away, names that were lost or lead nowhere. */
-export const changeLog = (log: Log): ((backends: readonly SeenBackend[], names: SeenNames) => void) => {
+export const changeLog = (
+  log: Log,
+  now: () => number,
+): ((backends: readonly SeenBackend[], names: SeenNames) => void) => {
   let seen = new Map<string, SeenBackend>();
+  const lines = new BoundedLines(log, now);
   const [newCollisions, newUnresolved, newUnmatched] = [
     newcomers<SeenCollision>(),
     newcomers<SeenNames['unresolved'][number]>(),
@@ -42,19 +47,55 @@ export const changeLog = (log: Log): ((backends: readonly SeenBackend[], names: 
       if (status === 'ready') log.info({ backend }, 'backend ready');
       else log.warn({ backend, status, reason: message, detail }, 'backend not ready');
     }
+    lines.begin();
     for (const { name: backend, message } of short)
-      log.warn({ backend, reason: message }, 'entries left out, clients refuse them');
-    const newlyLost = newCollisions(collisions);
-    for (const collision of newlyLost.slice(0, LIMITS.reportedCollisions))
-      log.warn({ ...collision }, WITHHELD[collision.kind ?? 'tools']);
-    const unsaid = newlyLost.length - LIMITS.reportedCollisions;
-    if (unsaid > 0) log.warn({ count: unsaid }, 'more withheld, their names are taken');
-    for (const contest of newUnresolved(unresolved).slice(0, LIMITS.reportedCollisions))
-      log.warn({ ...contest }, 'tools withheld, no override decides who has the name');
-    for (const setting of newUnmatched(unmatched).slice(0, LIMITS.reportedCollisions))
-      log.warn({ ...setting }, 'setting without effect, the backend has no such tool');
+      lines.warn({ backend, reason: message }, 'entries left out, clients refuse them');
+    for (const collision of newCollisions(collisions.map((each) => ({ ...each, name: clipped(each.name) }))))
+      lines.warn({ ...collision }, WITHHELD[collision.kind ?? 'tools']);
+    for (const contest of newUnresolved(unresolved.map((each) => ({ ...each, name: clipped(each.name) }))))
+      lines.warn({ ...contest }, 'tools withheld, no override decides who has the name');
+    for (const setting of newUnmatched(unmatched))
+      lines.warn({ ...setting }, 'setting without effect, the backend has no such tool');
+    lines.end();
   };
 };
+
+const WINDOW_MS = 60_000;
+
+/** Backends may change their lists as often as they like: so many lines tell of them in a minute, and one how many were not told. */
+class BoundedLines {
+  readonly #log: Log;
+  readonly #now: () => number;
+  #since = -Infinity;
+  #told = 0;
+  #untold = 0;
+  #hasCounted = false;
+
+  constructor(log: Log, now: () => number) {
+    this.#log = log;
+    this.#now = now;
+  }
+
+  begin(): void {
+    if (this.#now() - this.#since < WINDOW_MS) return;
+    this.#since = this.#now();
+    this.#told = 0;
+    this.#hasCounted = false;
+  }
+
+  warn(fields: Parameters<Log['warn']>[0], message: string): void {
+    if (this.#told === LIMITS.reportedCollisions) this.#untold += 1;
+    else this.#log.warn(fields, message);
+    this.#told = Math.min(this.#told + 1, LIMITS.reportedCollisions);
+  }
+
+  end(): void {
+    if (this.#untold === 0 || this.#hasCounted) return;
+    this.#log.warn({ count: this.#untold }, 'more names withheld or without effect');
+    this.#untold = 0;
+    this.#hasCounted = true;
+  }
+}
 
 const WITHHELD = {
   tools: 'tool withheld, its name is taken',

@@ -1,3 +1,4 @@
+import { clipped } from '../clipped.ts';
 import { pino, type DestinationStream } from 'pino';
 
 /** A constant message plus fields. Never tokens, headers or bodies. */
@@ -18,6 +19,14 @@ export type LogLevel = 'debug' | 'info' | 'silent';
 
 type LogLine = (fields: Readonly<Record<string, unknown>>, message: string) => void;
 
+/** Longest text of a field: some of them come from clients and backends. */
+const MAX_TEXT = 2_000;
+
+const cut = (fields: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? clipped(value, MAX_TEXT) : value]),
+  );
+
 /** JSON lines; `fields` are repeated on every line. Default destination: standard output. */
 export const createLog = (
   options: { readonly level: LogLevel; readonly fields?: LogFields },
@@ -28,6 +37,7 @@ export const createLog = (
     level: options.level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { log: cut },
     // pino writes into what it gets.
     mixin: () => ({ ...repeated }),
   };

@@ -22,3 +22,12 @@ test('every line carries the fields of the moment, and those of its own', () => 
     ],
   );
 });
+
+test('no field is longer than a reader can use', () => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+  log.warn({ detail: 'x'.repeat(1_000_000), n: 1 }, 'odd');
+  assert.equal(lines.length, 1);
+  assert.ok((lines[0]?.length ?? 0) < 3_000);
+  assert.match(lines[0] ?? '', /x…","n":1,"msg":"odd"/);
+});
