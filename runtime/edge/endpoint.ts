@@ -47,9 +47,7 @@ interface Held {
 
 export interface Endpoint {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Requests that have no answer yet; streams that are answers by themselves do not count. */
-  readonly active: () => number;
-  /** Resolves as soon as no request is without an answer. */
+  /** Resolves as soon as no request is without an answer; streams that are answers by themselves do not count. */
   readonly idle: () => Promise<void>;
   /** Ends the streams that are answers by themselves. */
   readonly endStreams: () => void;
@@ -57,12 +55,13 @@ export interface Endpoint {
 
 /** HTTP in front of the pipeline: everything that can be judged without reading the body, then the body, then the answer. */
 export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
+  /** Requests without an answer. */
   let active = 0;
   let waiting: (() => void)[] = [];
-  const streams = new Set<OpenStream>();
+  const streams = new Map<HttpExchange, OpenStream>();
   const leave = (): void => {
     active -= 1;
-    if (active > streams.size) return;
+    if (active > 0) return;
     for (const resume of waiting) resume();
     waiting = [];
   };
@@ -81,8 +80,8 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   };
   const openStream = (exchange: HttpExchange, reply: StreamReply): void => {
     if (exchange.isGone) return;
-    const stream = exchange.stream(reply, () => streams.delete(stream));
-    streams.add(stream);
+    streams.set(exchange, exchange.stream(reply));
+    leave();
   };
   return {
     listener: (request, response) => {
@@ -95,17 +94,16 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
         if (open > 0) return;
         held.body.release();
         held.answer.release();
-        leave();
+        if (!streams.delete(exchange)) leave();
       };
       const { clock, newCorrelationId } = deps;
       const exchange = new HttpExchange({ request, response, clock, newCorrelationId });
       response.on('close', part);
       void answer(request, exchange, held).finally(part);
     },
-    active: () => active - streams.size,
-    idle: () => (active === streams.size ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    idle: () => (active === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
     endStreams: () => {
-      for (const stream of streams) stream.end();
+      for (const stream of streams.values()) stream.end();
     },
   };
 };

@@ -102,11 +102,10 @@ export class HttpExchange implements Inbound {
     return this.#response.destroyed;
   }
 
-  /** Begins a stream that is an answer by itself; `onClosed` runs once it has ended. */
-  stream({ headers = [], open, farewell }: StreamReply, onClosed: () => void): OpenStream {
+  /** Begins a stream that is an answer by itself. */
+  stream({ headers = [], open, farewell }: StreamReply): OpenStream {
     this.#startStream(headers);
     const response = this.#response;
-    response.on('close', onClosed);
     const stream: OpenStream = {
       send: (data, event, id) => !this.#isAnswered && this.#writeEvent(data, event, id),
       end: () => {
