@@ -38,6 +38,8 @@ export interface SessionParts {
   readonly client: InitializedClient;
   readonly newLinks: (client: SessionClient) => SessionLinks;
   readonly usedAt: number;
+  /** The last of its calls and streams is over. */
+  readonly onIdle: (session: Session) => void;
   readonly elsewhere?: Elsewhere;
   /** Present: streams can be resumed. */
   readonly logs?: EventLogs | undefined;
@@ -68,14 +70,16 @@ export class Session implements SessionClient {
   readonly logs: EventLogs | undefined;
   /** The last of the client's own streams that lost its connection. */
   #lost: EventLog | undefined;
+  readonly #onIdle: SessionParts['onIdle'];
   usedAt: number;
 
-  constructor({ id, caller, client, newLinks, usedAt, elsewhere, logs }: SessionParts) {
+  constructor({ id, caller, client, newLinks, usedAt, onIdle, elsewhere, logs }: SessionParts) {
     this.id = id;
     this.caller = caller;
     this.revision = client.revision;
     this.capabilities = client.capabilities;
     this.usedAt = usedAt;
+    this.#onIdle = onIdle;
     this.#elsewhere = elsewhere;
     this.logs = logs;
     this.links = newLinks(this);
@@ -109,7 +113,15 @@ export class Session implements SessionClient {
       throw new VmcpError('busy', `this session has ${LIMITS.callsPerSession} calls under way; wait for one of them`);
     const controller = new AbortController();
     this.#calls.set(key, { controller, request });
-    return { signal: controller.signal, end: () => void this.#calls.delete(key) };
+    const end = (): void => {
+      this.#calls.delete(key);
+      this.#checkIdle();
+    };
+    return { signal: controller.signal, end };
+  }
+
+  #checkIdle(): void {
+    if (this.isIdle) this.#onIdle(this);
   }
 
   /** Ends the call with this id (JSON text), at whatever replica; nothing happens when it is already over. */
@@ -159,7 +171,10 @@ export class Session implements SessionClient {
 
   #add(stream: OpenStream): void {
     this.#streams.add(stream);
-    stream.onClosed(() => this.#streams.delete(stream));
+    stream.onClosed(() => {
+      this.#streams.delete(stream);
+      this.#checkIdle();
+    });
     this.links.listen();
     void this.#elsewhere?.gatherLinks().catch(() => {});
   }

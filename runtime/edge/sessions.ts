@@ -62,6 +62,7 @@ export class Sessions {
       newLinks,
       logs: newLogs?.(client),
       usedAt: clock.now(),
+      onIdle: (idle) => this.#touch(idle),
     });
     this.#sessions.set(session.id, session);
     this.#unused.add(session);
@@ -74,11 +75,15 @@ export class Sessions {
     if (!session || this.#isExpired(session) || !isSameCaller(session.caller, caller)) {
       throw new VmcpError('session_not_found', 'no such session; initialize a new one');
     }
-    session.usedAt = this.#deps.clock.now();
     this.#unused.delete(session);
-    this.#sessions.delete(id);
-    this.#sessions.set(id, session);
+    this.#touch(session);
     return session;
+  }
+
+  /** Idle time begins with the last use, and with the end of what was under way. */
+  #touch(session: Session): void {
+    session.usedAt = this.#deps.clock.now();
+    if (this.#sessions.delete(session.id)) this.#sessions.set(session.id, session);
   }
 
   /** Ends the session with this id, when there is one. */

@@ -95,10 +95,8 @@ export class SharedSessions {
     const held = this.#held.get(id);
     if (!held) return this.#load({ id, caller });
     if (!isSameCaller(held.ref.caller, caller)) throw notFound();
+    this.#touch(held);
     const now = this.#deps.clock.now();
-    held.session.usedAt = now;
-    this.#held.delete(id);
-    this.#held.set(id, held);
     const isFresh = now - held.confirmedAt < slackMs(this.#limits.ttlMs);
     if (isFresh && held.confirmedAt >= this.#hearsSince) return held.session;
     // Away: sessions known here go on, and are confirmed when it is back.
@@ -108,6 +106,14 @@ export class SharedSessions {
     held.confirmedAt = now;
     void confirmed.catch(() => {});
     return held.session;
+  }
+
+  /** Idle time begins with the last use, and with the end of what was under way. */
+  #touch(held: Held): void {
+    held.session.usedAt = this.#deps.clock.now();
+    if (this.#held.get(held.ref.id) !== held) return;
+    this.#held.delete(held.ref.id);
+    this.#held.set(held.ref.id, held);
   }
 
   /** For everybody. */
@@ -183,6 +189,7 @@ export class SharedSessions {
       ...ref,
       client,
       usedAt: clock.now(),
+      onIdle: () => this.#touch(held),
       logs: this.#deps.newLogs(client),
       elsewhere: elsewhereOf({
         ref,

@@ -4,6 +4,7 @@ import { SessionLinks } from '../../../runtime/backends/index.ts';
 import type { Caller } from '../../../runtime/call.ts';
 import { Sessions } from '../../../runtime/edge/index.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
+import { fakeStream } from '../../fixtures/fake-stream.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
 const alice: Caller = { kind: 'user', issuer: 'https://idp', subject: 'alice' };
@@ -56,6 +57,40 @@ describe('sessions', () => {
     assert.equal(sessions.use(session.id, alice), session);
     end();
     clock.advance(31 * MINUTE);
+    assert.equal(sessions.size, 0);
+  });
+
+  test('begin their idle time when a call that took longer has ended', () => {
+    const { clock, sessions } = make();
+    const session = sessions.create(alice, CLIENT);
+    sessions.use(session.id, alice);
+    const { end } = session.begin(Buffer.from('1'), request);
+    clock.advance(31 * MINUTE);
+    end();
+    clock.advance(29 * MINUTE);
+    assert.equal(sessions.use(session.id, alice), session);
+  });
+
+  test('begin their idle time when a stream that was open for longer breaks', () => {
+    const { clock, sessions } = make();
+    const session = sessions.create(alice, CLIENT);
+    sessions.use(session.id, alice);
+    const { stream, close } = fakeStream();
+    session.listen(stream);
+    clock.advance(31 * MINUTE);
+    close();
+    clock.advance(29 * MINUTE);
+    assert.equal(sessions.use(session.id, alice), session);
+    clock.advance(31 * MINUTE);
+    assert.equal(sessions.size, 0);
+  });
+
+  test('that end with calls under way stay ended when these are over', () => {
+    const { sessions } = make();
+    const session = sessions.create(alice, CLIENT);
+    const { end } = session.begin(Buffer.from('1'), request);
+    sessions.end(session);
+    end();
     assert.equal(sessions.size, 0);
   });
 
