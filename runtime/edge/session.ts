@@ -195,17 +195,25 @@ export class Session implements SessionClient {
   }
 
   /** On one of the client's own streams; MCP: each message goes to one stream only. */
-  readonly tellHere = (message: Buffer): boolean => {
+  readonly tellHere = (message: Buffer): boolean => this.#tellOpen(message) || this.#keepForLost(message);
+
+  #tellOpen(message: Buffer): boolean {
     for (const stream of this.#streams) if (stream.send(message)) return true;
+    return false;
+  }
+
+  #keepForLost(message: Buffer): boolean {
     return this.#lost?.send(message) ?? false;
-  };
+  }
 
   readonly notify = (notification: Buffer): void => void this.#send(notification);
 
   /** A message about no call: on a stream of its own if there is one, else beside whatever call is under way. */
   readonly #send = (message: Buffer): boolean => {
-    if (this.tellHere(message)) return true;
+    if (this.#tellOpen(message)) return true;
     for (const { request } of this.#calls.values()) if (request.send(message)) return true;
+    // The client may never come back to a stream it has lost.
+    if (this.#keepForLost(message)) return true;
     this.#elsewhere?.tell(message);
     // Whether another replica holds a stream is not known here.
     return this.#elsewhere !== undefined;

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { SessionLinks } from '../../../runtime/backends/index.ts';
+import { ByteBudget } from '../../../runtime/byte-budget.ts';
+import { EventLogs, Sessions } from '../../../runtime/edge/index.ts';
+import type { Session } from '../../../runtime/edge/session.ts';
+import { fakeStream } from '../../fixtures/fake-stream.ts';
+import { frozenClock } from '../../fixtures/frozen-clock.ts';
+
+const CLIENT = { revision: '2025-11-25', capabilities: Buffer.from('{"roots":{}}') };
+const MAX_BYTES = 1_000;
+
+let session: Session;
+beforeEach(() => {
+  const budget = new ByteBudget(1_000_000);
+  const sessions = new Sessions(
+    { ttlMs: 60_000, count: 10 },
+    {
+      clock: frozenClock(),
+      newId: () => 'id',
+      newLinks: () => new SessionLinks(),
+      newLogs: () => new EventLogs({ prefix: 'p', isPrimed: true, maxBytes: MAX_BYTES, budget }),
+    },
+  );
+  session = sessions.create({ kind: 'anonymous' }, CLIENT);
+});
+
+/** A call whose stream takes everything. */
+const beginCall = () => {
+  const sent: string[] = [];
+  const { end } = session.begin(Buffer.from('1'), { send: (message) => sent.push(message.toString()) > 0 });
+  return { sent, end };
+};
+
+describe('a session with resumption, whose client has closed its own stream,', () => {
+  beforeEach(() => {
+    const { stream, close } = fakeStream();
+    session.listen(stream);
+    close();
+  });
+
+  test('asks on the stream of a call while there is one', () => {
+    const { sent } = beginCall();
+    void session.ask('roots/list', undefined, new AbortController().signal).catch(() => {});
+    assert.match(sent[0] ?? '', /roots\/list/);
+  });
+
+  test('keeps what it says between calls for the client to come back to', () => {
+    assert.equal(session.tellHere(Buffer.from('{}')), true);
+    const { stream, messages } = fakeStream();
+    assert.equal(session.resume(stream, 'p-1-1'), true);
+    assert.deepEqual(messages, ['{}']);
+  });
+
+  test('does not take for kept what has no room', async () => {
+    assert.equal(session.tellHere(Buffer.alloc(MAX_BYTES + 1)), false);
+    const { stream, close } = fakeStream();
+    session.resume(stream, 'p-1-1');
+    close();
+    const params = Buffer.from(JSON.stringify({ text: 'x'.repeat(MAX_BYTES) }));
+    await assert.rejects(session.ask('roots/list', params, new AbortController().signal), {
+      code: 'client_cannot_answer',
+    });
+  });
+});
