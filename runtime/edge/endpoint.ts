@@ -49,8 +49,10 @@ export interface Endpoint {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
   /** Resolves as soon as no request is without an answer; streams that are answers by themselves do not count. */
   readonly idle: () => Promise<void>;
-  /** Ends the streams that are answers by themselves. */
+  /** Ends the streams that are answers by themselves, except those that answers to other requests still come on. */
   readonly endStreams: () => void;
+  /** Ends these, too; resolves when none is left. */
+  readonly endAllStreams: () => Promise<void>;
 }
 
 /** HTTP in front of the pipeline: everything that can be judged without reading the body, then the body, then the answer. */
@@ -80,8 +82,10 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   };
   const openStream = (exchange: HttpExchange, reply: StreamReply): void => {
     if (exchange.isGone) return;
-    streams.set(exchange, exchange.stream(reply));
+    const stream = exchange.stream(reply);
+    streams.set(exchange, stream);
     leave();
+    if (deps.isClosing() && !takesAnswers(exchange)) stream.end();
   };
   return {
     listener: (request, response) => {
@@ -103,10 +107,18 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
     },
     idle: () => (active === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
     endStreams: () => {
+      for (const [exchange, stream] of streams) if (!takesAnswers(exchange)) stream.end();
+    },
+    endAllStreams: async () => {
+      const closed = [...streams.values()].map((stream) => new Promise<void>((resolve) => stream.onClosed(resolve)));
       for (const stream of streams.values()) stream.end();
+      await Promise.all(closed);
     },
   };
 };
+
+/** HTTP+SSE (2024-11-05): the only way back to the client, whatever it POSTs. */
+const takesAnswers = ({ endpoint }: HttpExchange): boolean => endpoint === 'sse';
 
 interface Arrived {
   readonly request: IncomingMessage;

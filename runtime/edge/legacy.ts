@@ -31,7 +31,7 @@ export interface LegacyDeps {
   readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
   /** Whether a client may send the header of a newer revision than that of its session. */
   readonly toleratesHeaders: () => boolean;
-  /** New sessions are refused while the process is stopping. */
+  /** New sessions and streams are refused while the process is stopping. */
   readonly isStopping: () => boolean;
 }
 
@@ -50,6 +50,7 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
     id: undefined,
     answer: async () => {
       checkRevision(deps, request);
+      refuseWhileStopping(deps);
       if (request.endpoint === 'sse') return deps.connections.open(caller);
       const session = await sessionOf(deps, request, caller);
       if (!session.mayListen) throw new VmcpError('busy', 'this session has too many streams open');
@@ -111,6 +112,10 @@ const checkRevision = ({ toleratesHeaders }: LegacyDeps, { headers }: Inbound): 
   );
 };
 
+const refuseWhileStopping = ({ isStopping }: LegacyDeps): void => {
+  if (isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
+};
+
 const sessionOf = ({ sessions }: LegacyDeps, { headers }: Inbound, caller: Caller): Session | Promise<Session> => {
   const id = headers['mcp-session-id'];
   if (typeof id !== 'string' || id === '')
@@ -124,7 +129,7 @@ const initialize = async (
   { request, caller }: Pick<Arrival, 'request' | 'caller'>,
 ): Promise<Reply> => {
   if (!envelope.id) throw new VmcpError('not_json_rpc', 'initialize needs an id');
-  if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
+  refuseWhileStopping(deps);
   const { protocolVersion } = paramsOf(envelope);
   if (typeof protocolVersion !== 'string') throw new VmcpError('invalid_params', 'params.protocolVersion is missing');
   const revision = LEGACY_REVISIONS.find((served) => served === protocolVersion) ?? LATEST_LEGACY_REVISION;

@@ -5,7 +5,8 @@ import type { Running } from '../../runtime/start.ts';
 import { answerJson, type FixtureBackend, startBackend, textResult } from '../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../fixtures/frozen-clock.ts';
 import { listen } from '../fixtures/listening.ts';
-import { openSession, type RawSession } from '../fixtures/raw-client.ts';
+import { openSse } from '../fixtures/old-client.ts';
+import { INITIALIZE, openSession, post, type RawSession } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
 
 let backend: FixtureBackend;
@@ -72,4 +73,52 @@ describe('a graceful stop closes streams while a call runs on:', () => {
     assert.match((await answer).text, /finished/);
     await stopped;
   });
+});
+
+describe('a client of HTTP+SSE', () => {
+  const slow = { jsonrpc: '2.0', id: 'slow', method: 'tools/call', params: { name: 'a_echo' } };
+
+  test('gets the answer of a call that ends during a stop, and then the end of its stream', async () => {
+    const client = await openSse(running.url);
+    await post(client.address, INITIALIZE);
+    await client.heard('"protocolVersion"');
+    await post(client.address, slow);
+    await backend.received(({ body }) => body.includes('"slow"'));
+    const { stopped } = await stopAfterServing();
+    assert.equal((await session.request('ping')).status, 200);
+    release();
+    await client.heard('finished');
+    await client.ended;
+    await stopped;
+  });
+
+  test('is told on its stream of a call that a stop cuts off', async () => {
+    const client = await openSse(running.url);
+    await post(client.address, INITIALIZE);
+    await client.heard('"protocolVersion"');
+    await post(client.address, slow);
+    await backend.received(({ body }) => body.includes('"slow"'));
+    const { stopped } = await stopAfterServing();
+    clock.advance(STOP_TIMES.callsMs - STOP_TIMES.servingMs);
+    await client.heard('the server is stopping');
+    await client.ended;
+    await stopped;
+  });
+});
+
+test('no stream is opened any more while a stop waits for calls', async () => {
+  const { answer } = await slowCall();
+  const { stopped } = await stopAfterServing();
+  for (const [path, headers] of [
+    ['/mcp', { 'mcp-session-id': session.id }],
+    ['/sse', {}],
+  ] as const) {
+    const url = new URL(path, running.url);
+    const refused = await fetch(url, { headers: { accept: 'text/event-stream', ...headers } });
+    assert.equal(refused.status, 503);
+    assert.match(await refused.text(), /"reason":"stopping"/);
+  }
+  release();
+  await answer;
+  await stopped;
 });
