@@ -35,6 +35,8 @@ export interface Held {
   confirmedAt: number;
   /** What other replicas have for the client's own streams. */
   subscription?: Subscription;
+  /** When a stream was last about to be opened. */
+  preparedAt?: number;
   isEnding?: true;
 }
 
@@ -84,10 +86,19 @@ export const listenElsewhere = async (
   messages: Pick<ReplicaMessages, 'listenForStream'>,
   clock: Clock,
 ): Promise<void> => {
+  held.preparedAt = clock.now();
   held.subscription ??= messages.listenForStream(held.name, (message) => void held.session.tellHere(message));
   const enough = new AbortController();
   await Promise.race([held.subscription.isLive, sleep(clock, LISTENING_MS, enough.signal)]);
   enough.abort();
+};
+
+/** Ends that where no stream is open, or about to be. */
+export const stopListening = (held: Held, now: number): void => {
+  const isPrepared = now - (held.preparedAt ?? 0) <= 2 * LISTENING_MS;
+  if (!held.subscription || held.session.hasStreams || isPrepared) return;
+  held.subscription.end();
+  delete held.subscription;
 };
 
 /** What the client has asked another replica for, or has begun to listen to there. */

@@ -12,6 +12,7 @@ import {
   type OpenedElsewhere,
   type SharedSessionsDeps,
   slackMs,
+  stopListening,
   takeChange,
 } from './held-session.ts';
 import { type InitializedClient, Session } from './session.ts';
@@ -283,10 +284,7 @@ export class SharedSessions {
     const { session } = held;
     const now = this.#deps.clock.now();
     const slack = slackMs(this.#limits.ttlMs);
-    if (held.subscription && !session.hasStreams) {
-      held.subscription.end();
-      delete held.subscription;
-    }
+    stopListening(held, now);
     if (!session.isIdle && now - held.confirmedAt >= slack) void this.#confirm(held).catch(() => {});
     if (session.isIdle && now - session.usedAt >= this.#limits.ttlMs + slack) void this.#expire(held);
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import type { Caller } from '../../../runtime/call.ts';
 import type { SharedSessions } from '../../../runtime/edge/index.ts';
+import type { Store } from '../../../runtime/store/index.ts';
 import { fakeStream } from '../../fixtures/fake-stream.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 import { sharedSessions, sharedStore, TTL_MS } from '../../fixtures/shared-sessions.ts';
@@ -44,5 +45,59 @@ describe('shared sessions, at one replica,', () => {
     close();
     await pass(TTL_MS);
     assert.equal(await sessions.use(session.id, who), session);
+  });
+
+  test('hear the others on a stream that is opened while they are looked through', async () => {
+    const store = sharedStore(clock);
+    const subscribed = Promise.withResolvers<void>();
+    // As at a store that takes its time.
+    const slow: Store = {
+      ...store,
+      subscribe: (channel, listener) => {
+        const subscription = store.subscribe(channel, listener);
+        return channel.startsWith('stream:') ? { ...subscription, isLive: subscribed.promise } : subscription;
+      },
+    };
+    const [here, there] = [sharedSessions(clock, slow, 'a'), sharedSessions(clock, store, 'b')];
+    const session = await here.create(who, CLIENT);
+    clock.advance(MINUTE - 1);
+    await here.use(session.id, who);
+    const prepared = session.prepareToListen();
+    clock.advance(1);
+    subscribed.resolve();
+    await prepared;
+    const { stream, messages } = fakeStream();
+    session.listen(stream);
+    (await there.use(session.id, who)).tell(Buffer.from('"from the other replica"'));
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(messages, ['"from the other replica"']);
+  });
+
+  test('hear nothing from the others once no stream has been open for a while', async () => {
+    const store = sharedStore(clock);
+    const channels = new Set<string>();
+    const watched: Store = {
+      ...store,
+      subscribe: (channel, listener) => {
+        const subscription = store.subscribe(channel, listener);
+        channels.add(channel);
+        const end = (): void => {
+          channels.delete(channel);
+          subscription.end();
+        };
+        return { ...subscription, end };
+      },
+    };
+    const here = sharedSessions(clock, watched);
+    const before = channels.size;
+    const session = await here.create(who, CLIENT);
+    await session.prepareToListen();
+    const { stream, close } = fakeStream();
+    session.listen(stream);
+    await pass(MINUTE);
+    assert.equal(channels.size, before + 1);
+    close();
+    await pass(MINUTE);
+    assert.equal(channels.size, before);
   });
 });
