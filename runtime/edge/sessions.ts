@@ -129,19 +129,26 @@ export class Sessions {
   }
 
   #endExpired(): void {
-    for (const session of this.#unused) {
-      if (!this.#isExpired(session)) break;
-      this.end(session);
-    }
+    for (let unused = this.#oldestUnused(); unused && this.#isExpired(unused); unused = this.#oldestUnused())
+      this.end(unused);
     for (const session of this.#sessions.values()) {
       if (this.#deps.clock.now() - session.usedAt < this.#limits.ttlMs) return;
       if (session.isIdle) this.end(session);
     }
   }
 
+  /** A session may be in use although nothing was sent on it: by a stream. */
+  #oldestUnused(): Session | undefined {
+    for (const session of this.#unused) {
+      if (session.isIdle) return session;
+      this.#unused.delete(session);
+    }
+    return undefined;
+  }
+
   /** Nobody loses a session that is in use because others open many. */
   #makeRoom(): void {
-    const [oldest] = this.#unused;
+    const oldest = this.#oldestUnused();
     if (!oldest) throw new VmcpError('overloaded', 'too many sessions are open; try again later');
     this.end(oldest);
   }

@@ -121,6 +121,22 @@ describe('sessions', () => {
     assert.equal(sessions.size, 0);
   });
 
+  test('that are never used end after a minute, though an older one has a stream', () => {
+    const { clock, sessions } = make(100);
+    sessions.create(alice, CLIENT).listen(fakeStream().stream);
+    for (let opened = 0; opened < 20; opened += 1) sessions.create(alice, CLIENT);
+    clock.advance(MINUTE);
+    assert.equal(sessions.size, 1);
+  });
+
+  test('that have a stream do not end to make room', () => {
+    const { sessions } = make(3);
+    const { stream, isEnded } = fakeStream();
+    sessions.create(alice, CLIENT).listen(stream);
+    for (let opened = 0; opened < 3; opened += 1) sessions.create(alice, CLIENT);
+    assert.equal(isEnded(), false);
+  });
+
   test('have 32 calls under way, and one more when one of them has ended', () => {
     const session = make().sessions.create(alice, CLIENT);
     const calls = Array.from({ length: 32 }, (_, id) => session.begin(Buffer.from(String(id)), request));
