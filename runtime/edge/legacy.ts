@@ -22,7 +22,7 @@ export interface SessionKeeper {
 
 export interface LegacyDeps {
   /** Clients of 2024-11-05. */
-  readonly connections: Pick<SseConnections, 'open' | 'check' | 'streamOf'>;
+  readonly connections: Pick<SseConnections, 'open' | 'check' | 'initialize' | 'streamOf'>;
   readonly sessions: SessionKeeper;
   /** What `initialize` tells about us, at this moment. */
   readonly serverInfo: () => ServerInfo;
@@ -133,11 +133,10 @@ const initialize = async (
   const { protocolVersion } = paramsOf(envelope);
   if (typeof protocolVersion !== 'string') throw new VmcpError('invalid_params', 'params.protocolVersion is missing');
   const revision = LEGACY_REVISIONS.find((served) => served === protocolVersion) ?? LATEST_LEGACY_REVISION;
-  const session = await deps.sessions.create(caller, { revision, capabilities: declaredBy(envelope) });
-  if (request.endpoint === 'messages') {
-    await session.prepareToListen();
-    session.listen(deps.connections.streamOf(request));
-  }
+  const client = { revision, capabilities: declaredBy(envelope) };
+  const session = await (request.endpoint === 'messages'
+    ? deps.connections.initialize(request, () => openStreamed(deps, client, { request, caller }))
+    : deps.sessions.create(caller, client));
   const result = {
     protocolVersion: revision,
     capabilities: CAPABILITIES,
@@ -145,6 +144,18 @@ const initialize = async (
     instructions: deps.instructions(),
   };
   return { ...answer(envelope.id, Buffer.from(JSON.stringify(result))), headers: ['mcp-session-id', session.id] };
+};
+
+/** A session whose client has had its stream before it (2024-11-05). */
+const openStreamed = async (
+  { sessions, connections }: LegacyDeps,
+  client: InitializedClient,
+  { request, caller }: Pick<Arrival, 'request' | 'caller'>,
+): Promise<Session> => {
+  const session = await sessions.create(caller, client);
+  await session.prepareToListen();
+  session.listen(connections.streamOf(request));
+  return session;
 };
 
 const declaredBy = (envelope: Envelope): Buffer => {

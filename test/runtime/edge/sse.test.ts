@@ -5,6 +5,7 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { Running } from '../../../runtime/start.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { openSse } from '../../fixtures/old-client.ts';
 import { INITIALIZE, post } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 import { covers } from '../../requirements.ts';
@@ -80,6 +81,17 @@ describe('HTTP+SSE', () => {
     const { value } = (await reader?.read()) ?? {};
     assert.match(value ?? '', /^data: \{"jsonrpc":"2\.0","id":0,"result":\{"protocolVersion":"2025-11-25"/);
     await close();
+  });
+
+  test('takes one initialize on a connection; another is refused', async () => {
+    const { address, text, heard, close } = await openSse(running.url);
+    await Promise.all([post(address, INITIALIZE), post(address, { ...INITIALIZE, id: 'second' })]);
+    await heard('this connection is initialized already');
+    await heard('"protocolVersion"');
+    await post(address, { ...INITIALIZE, id: 'third' });
+    await heard('"third"');
+    assert.equal(text().split('"protocolVersion"').length, 2);
+    close();
   });
 
   test('knows no other addresses', async () => {
