@@ -119,8 +119,14 @@ export class EventLog implements StreamRecord {
     if (this.#parts.isPrimed) sink.send(NO_DATA, this.#idOf(1));
   }
 
-  /** The client has come back, and has seen everything up to `sequence`. */
+  /** Whether the client is there, as far as is known. */
+  get isOpen(): boolean {
+    return this.#sink !== undefined;
+  }
+
+  /** The client has come back, and has seen everything up to `sequence`. A connection that it had until now ends. */
   resume(sink: EventSink, sequence: number): void {
+    this.#sink?.end();
     this.#sink = sink;
     for (const each of this.#parts.after(sequence)) sink.send(each.data, this.#idOf(each.sequence));
     if (this.#isFinished) sink.end();

@@ -53,11 +53,14 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
       refuseWhileStopping(deps);
       if (request.endpoint === 'sse') return deps.connections.open(caller);
       const session = await sessionOf(deps, request, caller);
-      if (!session.mayListen) throw new VmcpError('busy', 'this session has too many streams open');
+      const { 'last-event-id': given } = request.headers;
+      const last = typeof given === 'string' ? given : undefined;
+      if (!session.mayListen(last)) throw new VmcpError('busy', 'this session has too many streams open');
       await session.prepareToListen();
-      const last = request.headers['last-event-id'];
       const open = (stream: OpenStream): void => {
-        if (typeof last !== 'string' || !session.resume(stream, last)) session.listen(stream);
+        // Others may have been opened meanwhile.
+        if (!session.mayListen(last)) stream.end();
+        else if (last === undefined || !session.resume(stream, last)) session.listen(stream);
       };
       return { kind: 'stream', open };
     },

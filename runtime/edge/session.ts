@@ -63,8 +63,10 @@ export class Session implements SessionClient {
   readonly links: SessionLinks;
   /** By their request key. */
   readonly #calls = new Map<string, RunningCall>();
-  /** The streams that the client has opened with GET. */
+  /** The client's own streams. */
   readonly #streams = new Set<OpenStream>();
+  /** What it has opened with GET: its own streams, and those of calls that it has come back to; each once. */
+  readonly #open = new Set<OpenStream | EventLog>();
   #asks: Asks | undefined;
   readonly #elsewhere: Elsewhere | undefined;
   readonly logs: EventLogs | undefined;
@@ -140,33 +142,41 @@ export class Session implements SessionClient {
     for (const { controller } of this.#calls.values()) controller.abort(reason);
   }
 
-  /** A stream that the client has opened. Throws `busy` when it has too many. */
+  /** A stream that the client has opened. */
   listen(stream: OpenStream): void {
-    if (this.logs) this.#listenOn(stream, this.logs.newStream());
-    else this.#add(stream);
+    if (!this.logs) {
+      this.#open.add(stream);
+      stream.onClosed(() => this.#open.delete(stream));
+      return this.#add(stream);
+    }
+    const log = this.logs.newStream();
+    const sink = sinkOf(stream);
+    log.begin(sink);
+    this.#connect(stream, log, sink);
   }
 
   /** Goes on with the stream that the event with this id was sent on. False: nothing is known of it. */
   resume(stream: OpenStream, eventId: string): boolean {
     const found = this.logs?.find(eventId);
     if (!found) return false;
-    const { log, sequence } = found;
-    if (log.isOfCall) log.resume(sinkOf(stream), sequence);
-    else this.#listenOn(stream, log, sequence);
+    const sink = sinkOf(stream);
+    found.log.resume(sink, found.sequence);
+    this.#connect(stream, found.log, sink);
     return true;
   }
 
-  #listenOn(stream: OpenStream, log: EventLog, sequence?: number): void {
-    const sink = sinkOf(stream);
-    if (sequence === undefined) log.begin(sink);
-    else log.resume(sink, sequence);
-    if (this.#lost === log) this.#lost = undefined;
-    this.#add({ ...stream, send: (data) => log.send(data) });
+  #connect(stream: OpenStream, log: EventLog, sink: EventSink): void {
+    this.#open.add(log);
     stream.onClosed(() => {
       log.lose(sink);
+      if (log.isOpen) return;
+      this.#open.delete(log);
       // Where others serve the session too, the client may have come back to one of them.
-      if (!this.#elsewhere) this.#lost = log;
+      if (!log.isOfCall && !this.#elsewhere) this.#lost = log;
     });
+    if (log.isOfCall) return;
+    if (this.#lost === log) this.#lost = undefined;
+    this.#add({ ...stream, send: (data) => log.send(data) });
   }
 
   #add(stream: OpenStream): void {
@@ -184,9 +194,10 @@ export class Session implements SessionClient {
     return this.#elsewhere?.listen();
   }
 
-  /** Whether one more stream may be opened. */
-  get mayListen(): boolean {
-    return this.#streams.size < LIMITS.streamsPerSession;
+  /** Whether one more stream may be opened, or that of this event be gone on with. */
+  mayListen(eventId: string | undefined): boolean {
+    const log = eventId === undefined ? undefined : this.logs?.find(eventId)?.log;
+    return (log !== undefined && this.#open.has(log)) || this.#open.size < LIMITS.streamsPerSession;
   }
 
   /** On one of the client's own streams, at whatever replica. */

@@ -63,3 +63,50 @@ describe('a session with resumption, whose client has closed its own stream,', (
     });
   });
 });
+
+describe('streams that a session with resumption has opened with GET', () => {
+  /** The id of the newest event on the stream of a call. */
+  const streamOfCall = (): string => {
+    const log = session.logs?.newStream('ofCall');
+    log?.begin({ send: () => true, end: () => {} });
+    return 'p-1-1';
+  };
+
+  test('are four, those of calls that it came back to included', () => {
+    const last = streamOfCall();
+    session.resume(fakeStream().stream, last);
+    for (let opened = 1; opened < 4; opened += 1) {
+      assert.equal(session.mayListen(undefined), true);
+      session.listen(fakeStream().stream);
+    }
+    assert.equal(session.mayListen(undefined), false);
+  });
+
+  test('are one for each stream that it goes on with, the connection before ended', () => {
+    const last = streamOfCall();
+    const connections = Array.from({ length: 10 }, () => fakeStream());
+    for (const { stream } of connections) session.resume(stream, last);
+    assert.deepEqual(
+      connections.map(({ isEnded }) => isEnded()),
+      [...Array.from({ length: 9 }, () => true), false],
+    );
+    for (const { isEnded, close } of connections) if (isEnded()) close();
+    for (let opened = 1; opened < 4; opened += 1) session.listen(fakeStream().stream);
+    assert.equal(session.mayListen(last), true);
+    assert.equal(session.mayListen(undefined), false);
+    connections.at(-1)?.close();
+    assert.equal(session.mayListen(undefined), true);
+  });
+
+  test('take what is said once, after the client came back to one that was still open', () => {
+    const [before, after] = [fakeStream(), fakeStream()];
+    session.listen(before.stream);
+    session.resume(after.stream, 'p-1-1');
+    before.close();
+    session.tellHere(Buffer.from('{}'));
+    assert.deepEqual([before.messages, after.messages], [[''], ['{}']]);
+    after.close();
+    assert.equal(session.hasStreams, false);
+    assert.equal(session.tellHere(Buffer.from('{}')), true);
+  });
+});
