@@ -4,6 +4,7 @@ import type { Inbound, OpenStream, Reply, StreamReply, WholeReply } from '../cal
 import type { Clock } from '../clock.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
 import { readBody, type BodyBounds } from './body.ts';
+import { readEnvelope } from './envelope.ts';
 import type { HostCheck } from './hosts.ts';
 import { acceptsEvents } from './event-stream.ts';
 import { HttpExchange } from './http-exchange.ts';
@@ -163,6 +164,8 @@ const route = (deps: EndpointDeps, { request, exchange, body }: Arrived): Reply 
 /** The answer goes to another stream than that of the request (2024-11-05). */
 const handleStreamed = async (deps: EndpointDeps, exchange: HttpExchange): Promise<Reply> => {
   const request = deps.connections.streamed(exchange);
+  // What is no message has no answer that its sender would find on the stream.
+  readEnvelope(exchange.body);
   exchange.answer({ kind: 'whole', status: 202 });
   const reply = await deps.handle(request);
   deps.connections.answer(exchange, reply);

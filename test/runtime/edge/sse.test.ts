@@ -83,6 +83,20 @@ describe('HTTP+SSE', () => {
     await close();
   });
 
+  test('refuses what is no message on the POST itself', async () => {
+    const { address, close } = await openSse(running.url);
+    for (const [body, code] of [
+      ['{not json', -32_700],
+      ['{"foo":1}', -32_600],
+      ['[]', -32_600],
+    ] as const) {
+      const { status, json } = await post(address, body);
+      assert.equal(status, 400);
+      assert.equal((json as { error: { code: number } }).error.code, code);
+    }
+    close();
+  });
+
   test('takes one initialize on a connection; another is refused', async () => {
     const { address, text, heard, close } = await openSse(running.url);
     await Promise.all([post(address, INITIALIZE), post(address, { ...INITIALIZE, id: 'second' })]);
