@@ -40,3 +40,9 @@ describe('the events of a session', () => {
     assert.equal(log.send(Buffer.alloc(1)), false);
   });
 });
+
+test('the newest 64 streams of a session are remembered', () => {
+  for (let begun = 0; begun < 65; begun += 1) logs.newStream().begin(sink);
+  assert.equal(logs.find('p-1-1'), undefined);
+  assert.ok(logs.find('p-2-1'));
+});

@@ -3,8 +3,10 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { SseConnections } from '../../../runtime/edge/index.ts';
 import type { Running } from '../../../runtime/start.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { fakeStream } from '../../fixtures/fake-stream.ts';
 import { openSse } from '../../fixtures/old-client.ts';
 import { INITIALIZE, post } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
@@ -112,4 +114,24 @@ describe('HTTP+SSE', () => {
     for (const path of ['/messages', '/messages?sessionId=', '/messages?sessionId=x'])
       assert.equal((await post(new URL(path, running.url).href, INITIALIZE)).status, 404);
   });
+});
+
+test('a connection that has closed makes room for another, and its address is unknown', () => {
+  const ended: string[] = [];
+  let last = 0;
+  const connections = new SseConnections({
+    newId: () => `c${(last += 1)}`,
+    endSession: (id) => ended.push(id),
+    limit: 1,
+  });
+  const { stream, close } = fakeStream();
+  connections.open({ kind: 'anonymous' }).open(stream);
+  const initialized = { kind: 'whole', status: 200, headers: ['mcp-session-id', 'the session'] } as const;
+  connections.answer({ query: 'sessionId=c1' }, initialized);
+  assert.equal(connections.sessionOf('sessionId=c1'), 'the session');
+  assert.throws(() => connections.open({ kind: 'anonymous' }), { code: 'overloaded' });
+  close();
+  assert.deepEqual(ended, ['the session']);
+  assert.throws(() => connections.sessionOf('sessionId=c1'), { code: 'session_not_found' });
+  connections.open({ kind: 'anonymous' }).open(fakeStream().stream);
 });
