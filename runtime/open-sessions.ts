@@ -5,7 +5,7 @@ import type { Config } from './config/index.ts';
 import { EventLogs, SharedSessions, slackMs, Sessions } from './edge/index.ts';
 import { LIMITS } from './limits.ts';
 import type { Log } from './observe/index.ts';
-import { type OpenStoreDeps, openStore, replicaMessages, sessionRecords } from './store/index.ts';
+import { type OpenStoreDeps, openStore, replicaMessages, sessionName, sessionRecords } from './store/index.ts';
 
 export interface OpenSessionsDeps extends Pick<OpenStoreDeps, 'passwordFromEnvironment' | 'readFile'> {
   readonly clock: Clock;
@@ -23,9 +23,6 @@ export interface OpenedSessions {
   /** Resolves once sessions can be served. */
   readonly ready: Promise<void>;
 }
-
-/** Opening a session costs its client nothing; one that is not used ends soon. */
-const UNUSED_TTL_MS = 60_000;
 
 /** Tells events of one replica from those of another. */
 const LOG_PREFIX_CHARACTERS = 12;
@@ -48,13 +45,13 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     const isPrimed = revision === '2025-11-25';
     return streamResumption && new EventLogs({ prefix, budget, isPrimed, maxBytes: streamResumption.maxBytes });
   };
+  const newLinks = (...given: ConstructorParameters<typeof SessionLinks>) => new SessionLinks(...given);
   if (config.sessionStorage?.provider !== 'kvstore') {
-    const newLinks = (client: ConstructorParameters<typeof SessionLinks>[0]) => new SessionLinks(client);
     return { sessions: new Sessions(limits, { clock, newId, newLinks, newLogs }), ready: Promise.resolve() };
   }
   const store = openStore(config, deps);
   const times = {
-    unusedTtlMs: UNUSED_TTL_MS,
+    unusedTtlMs: LIMITS.unusedSessionMs,
     get ttlMs() {
       return limits.ttlMs + slackMs(limits.ttlMs);
     },
@@ -62,6 +59,8 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
   const sessions: SharedSessions = new SharedSessions(limits, {
     clock,
     newId,
+    nameOf: sessionName,
+    newLinks,
     newLogs,
     store,
     recordsFor: (announceEnd) =>

@@ -9,6 +9,7 @@ import type { HostCheck } from './hosts.ts';
 import { acceptsEvents } from './event-stream.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { MODERN_REVISION } from '../revisions.ts';
+import { noSuchSession } from './session.ts';
 import type { SseConnections } from './sse-connections.ts';
 import { failureOnWire } from './wire.ts';
 
@@ -180,8 +181,6 @@ const boundsOf = (bounds: EndpointBounds, isSessionKnown: boolean | 'none', shar
 };
 
 const tooLarge = (): VmcpError => new VmcpError('body_too_large', 'the request body is too large');
-
-const noSuchSession = (): VmcpError => new VmcpError('session_not_found', 'no such session; initialize a new one');
 
 /** A client that takes its answers slowly, or not at all, makes us hold them. */
 const holdAnswer = ({ bounds }: EndpointDeps, { body }: WholeReply, share: Share): void => {

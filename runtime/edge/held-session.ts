@@ -1,6 +1,6 @@
-import type { Backend } from '../backends/index.ts';
+import type { Backend, LinkMemory, SessionLinks } from '../backends/index.ts';
+import type { SessionClient } from '../call.ts';
 import { sleep, type Clock } from '../clock.ts';
-import { VmcpError } from '../errors.ts';
 import type {
   ReplicaListeners,
   ReplicaMessages,
@@ -17,6 +17,10 @@ export interface SharedSessionsDeps {
   readonly clock: Clock;
   /** An id of at least 128 random bits. */
   readonly newId: () => string;
+  /** The name of a session among replicas. */
+  readonly nameOf: (session: SessionRef) => string;
+  /** Where the session's backend sessions will be kept. */
+  readonly newLinks: (client: SessionClient, memory: LinkMemory) => SessionLinks;
   readonly store: Pick<Store, 'state' | 'onState' | 'close'>;
   readonly recordsFor: (announceEnd: (session: string) => Promise<void>) => SessionRecords;
   readonly messagesFor: (listeners: ReplicaListeners) => ReplicaMessages;
@@ -109,5 +113,3 @@ export const takeChange = (held: Held, record: SessionRecord | undefined, backen
   watchHere(held, record, backends);
   if (logLevel !== undefined && logLevel !== session.logLevel) session.takeLogLevel(logLevel);
 };
-
-export const notFound = (): VmcpError => new VmcpError('session_not_found', 'no such session; initialize a new one');

@@ -283,6 +283,9 @@ export class Session implements SessionClient {
   }
 }
 
+export const noSuchSession = (): VmcpError =>
+  new VmcpError('session_not_found', 'no such session; initialize a new one');
+
 const sinkOf = (stream: OpenStream): EventSink => ({
   send: (data, id) => stream.send(data, undefined, id),
   end: stream.end,

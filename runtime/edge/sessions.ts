@@ -3,7 +3,8 @@ import { isSameCaller, type Caller, type SessionClient } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { EventLogs } from './event-log.ts';
-import { Session, type InitializedClient } from './session.ts';
+import { LIMITS } from '../limits.ts';
+import { noSuchSession, Session, type InitializedClient } from './session.ts';
 
 export interface SessionLimits {
   /** Idle time after which a session ends. */
@@ -23,8 +24,6 @@ export interface SessionDeps {
 }
 
 const SWEEP_MS = 60_000;
-/** Opening a session costs its client nothing; one that is not used ends soon. */
-const UNUSED_TTL_MS = 60_000;
 
 /** The sessions of this process, in the order of their last use. */
 export class Sessions {
@@ -73,7 +72,7 @@ export class Sessions {
   use(id: string, caller: Caller): Session {
     const session = this.#sessions.get(id);
     if (!session || this.#isExpired(session) || !isSameCaller(session.caller, caller)) {
-      throw new VmcpError('session_not_found', 'no such session; initialize a new one');
+      throw noSuchSession();
     }
     this.#unused.delete(session);
     this.#touch(session);
@@ -124,7 +123,7 @@ export class Sessions {
   }
 
   #isExpired(session: Session): boolean {
-    const ttlMs = this.#unused.has(session) ? Math.min(UNUSED_TTL_MS, this.#limits.ttlMs) : this.#limits.ttlMs;
+    const ttlMs = this.#unused.has(session) ? Math.min(LIMITS.unusedSessionMs, this.#limits.ttlMs) : this.#limits.ttlMs;
     return session.isIdle && this.#deps.clock.now() - session.usedAt >= ttlMs;
   }
 

@@ -1,21 +1,19 @@
-import { SessionLinks } from '../backends/index.ts';
 import { isSameCaller, type Caller, type ClientAnswer } from '../call.ts';
 import type { Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
-import { type ReplicaMessages, sessionName, type SessionRecords, type SessionRef } from '../store/index.ts';
+import type { ReplicaMessages, SessionRecords, SessionRef } from '../store/index.ts';
 import { elsewhereOf, memoryOf } from './elsewhere.ts';
 import {
   gather,
   type Held,
   listenElsewhere,
-  notFound,
   type OpenedElsewhere,
   type SharedSessionsDeps,
   slackMs,
   stopListening,
   takeChange,
 } from './held-session.ts';
-import { type InitializedClient, Session } from './session.ts';
+import { type InitializedClient, noSuchSession, Session } from './session.ts';
 import type { SessionLimits } from './sessions.ts';
 
 const SWEEP_MS = 60_000;
@@ -88,14 +86,14 @@ export class SharedSessions {
     const { revision, capabilities } = client;
     await this.#records.create(ref, { revision, capabilities, clientInfo: undefined, createdAt: clock.now() });
     // Its record ends soon unless it is used: the first use is told.
-    return this.#hold(ref, sessionName(ref), client, clock.now() - slackMs(this.#limits.ttlMs)).session;
+    return this.#hold(ref, this.#deps.nameOf(ref), client, clock.now() - slackMs(this.#limits.ttlMs)).session;
   }
 
   /** The caller's session, its idle time begun anew. Unknown, expired and other callers' sessions are refused alike. */
   use(id: string, caller: Caller): Session | Promise<Session> {
     const held = this.#held.get(id);
     if (!held) return this.#load({ id, caller });
-    if (!isSameCaller(held.ref.caller, caller)) throw notFound();
+    if (!isSameCaller(held.ref.caller, caller)) throw noSuchSession();
     this.#touch(held);
     const now = this.#deps.clock.now();
     const isFresh = now - held.confirmedAt < slackMs(this.#limits.ttlMs);
@@ -166,7 +164,7 @@ export class SharedSessions {
   }
 
   #load(ref: SessionRef): Promise<Session> {
-    const name = sessionName(ref);
+    const name = this.#deps.nameOf(ref);
     const loading = this.#loading.get(name);
     if (loading) return loading.session;
     const session = this.#read(ref, name).finally(() => this.#loading.delete(name));
@@ -177,7 +175,7 @@ export class SharedSessions {
   async #read(ref: SessionRef, name: string): Promise<Session> {
     const now = this.#deps.clock.now();
     const record = await this.#records.find(ref);
-    if (!record || this.#loading.get(name)?.isEnded) throw notFound();
+    if (!record || this.#loading.get(name)?.isEnded) throw noSuchSession();
     this.#makeRoom();
     const { session } = this.#hold(ref, name, record, now);
     session.logLevel = record.logLevel;
@@ -185,7 +183,7 @@ export class SharedSessions {
   }
 
   #hold(ref: SessionRef, name: string, client: InitializedClient, confirmedAt: number): Held {
-    const { clock } = this.#deps;
+    const { clock, newLinks } = this.#deps;
     const session: Session = new Session({
       ...ref,
       client,
@@ -204,7 +202,7 @@ export class SharedSessions {
         },
       }),
       newLinks: (of) =>
-        new SessionLinks(
+        newLinks(
           of,
           memoryOf(ref, this.#records, () => this.#messages.announceChange(name)),
         ),
@@ -227,7 +225,7 @@ export class SharedSessions {
       throw error;
     }
     this.#drop(held, 'end');
-    throw notFound();
+    throw noSuchSession();
   }
 
   async #listen(name: string): Promise<void> {
