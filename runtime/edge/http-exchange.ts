@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EventSink, Inbound, OpenStream, StreamRecord, StreamReply, WholeReply } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
+import { readAway } from './body.ts';
 import { acceptsEvents, EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
 
 /** What a client may leave untaken of a stream, before it is cut off. */
@@ -29,6 +30,7 @@ export class HttpExchange implements Inbound {
   clientAddress: string | undefined;
   /** Headers that the answer gets whatever it is: names and values in turn. */
   readonly extra: string[] = [];
+  readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #clock: Clock;
   readonly #newCorrelationId: () => string;
@@ -45,6 +47,7 @@ export class HttpExchange implements Inbound {
     this.endpoint = ENDPOINTS.get(path) ?? 'mcp';
     this.query = question < 0 ? '' : url.slice(question + 1);
     this.headers = request.headers;
+    this.#request = request;
     this.#response = response;
     this.#clock = clock;
     this.#newCorrelationId = newCorrelationId;
@@ -149,6 +152,13 @@ export class HttpExchange implements Inbound {
     else this.#response.end();
   }
 
+  /** The client has the answer at once, and its connection is not closed before it has sent everything. */
+  #writeEarly(body: Buffer | undefined): void {
+    if (body) this.#response.write(body);
+    else this.#response.flushHeaders();
+    readAway(this.#request, () => this.#response.end());
+  }
+
   /** One head and one write. */
   #write({ status, headers = [], body }: WholeReply): void {
     const head = body
@@ -157,6 +167,7 @@ export class HttpExchange implements Inbound {
     if (this.extra.length > 0) head.push(...this.extra);
     if (status === 204) head.splice(head.indexOf('content-length'), 2);
     this.#response.writeHead(status, head);
+    if (!this.#request.complete) return this.#writeEarly(body);
     // Node sends a head and a text as one piece, a head and a buffer as two; latin1 keeps every byte as it is.
     if (body && body.length <= ONE_PIECE_BYTES) this.#response.end(body.toString('latin1'), 'latin1');
     else this.#response.end(body);

@@ -24,7 +24,7 @@ let server: Server;
 let url: string;
 
 beforeEach(async () => {
-  bodies = new ByteBudget(1_024 * KIB);
+  bodies = new ByteBudget(8 * 1_024 * KIB);
   answers = new ByteBudget(64 * 1_024 * KIB);
   endpoint = mcpEndpoint({
     hosts: () => hosts,
@@ -33,7 +33,7 @@ beforeEach(async () => {
     newCorrelationId: () => 'correlation',
     onFailure: () => {},
     isClosing: () => false,
-    bounds: { bodyBytes: 512 * KIB, bodyBytesWithoutSession: 512 * KIB, uncountedBytes: 16 * KIB },
+    bounds: { bodyBytes: 4 * 1_024 * KIB, bodyBytesWithoutSession: 4 * 1_024 * KIB, uncountedBytes: 16 * KIB },
     connections: {
       sessionOf: () => undefined,
       streamed: (request) => request,
@@ -131,4 +131,59 @@ test('a client that takes 1 MiB of its stream too slowly is cut off', async () =
   assert.ok(taken < 64 * 1_024 * KIB);
   await closed;
   client.destroy();
+});
+
+describe('a client that sends a body to its end before it reads', () => {
+  const sendsAll = async (headers: readonly string[], body: Buffer): Promise<string> => {
+    const socket = await byHand('POST', ['content-type: application/json', ...headers], body);
+    await new Promise((resolve) => socket.write('', resolve));
+    socket.resume();
+    let text = '';
+    for await (const chunk of socket) {
+      text += String(chunk);
+      // One that keeps its connection would go on with the next request.
+      if (text.includes('\r\n\r\n') && text.endsWith('}')) break;
+    }
+    return text;
+  };
+
+  for (const [how, headers, frame] of [
+    ['announced', (body: Buffer) => [`content-length: ${body.length}`], (body: Buffer) => body],
+    [
+      'in chunks',
+      () => ['transfer-encoding: chunked'],
+      (body: Buffer) =>
+        Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]),
+    ],
+  ] as const)
+    test(`is told that it is too large (${how})`, async () => {
+      const body = Buffer.alloc(6 * 1_024 * KIB, 'x');
+      for (let asked = 0; asked < 5; asked += 1)
+        assert.match(await sendsAll(headers(body), frame(body)), /^HTTP\/1\.1 413 /);
+    });
+
+  test('is told that there is no room', async () => {
+    bodies.take(8_000 * KIB);
+    const body = Buffer.alloc(4 * 1_024 * KIB, 'x');
+    for (let asked = 0; asked < 5; asked += 1)
+      assert.match(await sendsAll([`content-length: ${body.length}`], body), /^HTTP\/1\.1 503 /);
+  });
+
+  test('is cut off after 64 MiB', async () => {
+    const socket = await byHand(
+      'POST',
+      ['content-type: application/json', 'content-length: 1000000000'],
+      Buffer.alloc(0),
+    );
+    const broken = new Promise((resolve) => socket.on('close', resolve));
+    socket.on('error', () => {});
+    socket.resume();
+    let sent = 0;
+    while (!socket.destroyed && sent < 1_000) {
+      sent += 1;
+      await new Promise((resolve) => socket.write(Buffer.alloc(1_024 * KIB), resolve));
+    }
+    await broken;
+    assert.ok(sent < 200);
+  });
 });
