@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'body_too_large'
   | 'overloaded'
   | 'busy'
+  | 'too_many_streams'
   | 'not_json'
   | 'not_json_rpc'
   | 'unsupported_media_type'

@@ -55,7 +55,7 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
       const session = await sessionOf(deps, request, caller);
       const { 'last-event-id': given } = request.headers;
       const last = typeof given === 'string' ? given : undefined;
-      if (!session.mayListen(last)) throw new VmcpError('busy', 'this session has too many streams open');
+      if (!session.mayListen(last)) throw new VmcpError('too_many_streams', 'this session has too many streams open');
       await session.prepareToListen();
       const open = (stream: OpenStream): void => {
         // Others may have been opened meanwhile.

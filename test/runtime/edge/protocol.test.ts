@@ -290,6 +290,8 @@ describe('HTTP', () => {
     );
     for (const stream of streams) assert.equal(stream.headers.get('content-type'), 'text/event-stream');
     const fifth = await answerOf(await open({ accept: 'text/event-stream', 'mcp-session-id': session.id }));
+    assert.equal(fifth.status, 429);
+    assert.equal(fifth.headers.get('retry-after'), '10');
     assert.equal(errorOf(fifth).data.reason, 'busy');
     for (const stream of streams) await stream.body?.cancel();
   });
