@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Share, type ByteBudget } from '../byte-budget.ts';
 import type { Inbound, OpenStream, Reply, StreamReply, WholeReply } from '../call.ts';
 import type { Clock } from '../clock.ts';
@@ -156,7 +156,7 @@ const route = (deps: EndpointDeps, { request, exchange, body }: Arrived): Reply 
     case 'DELETE':
       return deps.handle(exchange);
     case 'OPTIONS':
-      return { kind: 'whole', status: 204, ...(headers.origin !== undefined && { headers: PREFLIGHT }) };
+      return { kind: 'whole', status: 204, ...(headers.origin !== undefined && { headers: preflight(headers) }) };
     default:
       throw new VmcpError('http_method_not_allowed', 'use POST, GET or DELETE');
   }
@@ -207,15 +207,28 @@ const checkHost = (check: HostCheck, host: string | undefined, origin: string | 
   );
 };
 
-/** Fetch standard, "CORS-preflight": what a web page may send. */
-const PREFLIGHT = [
-  'access-control-allow-methods',
-  'POST, GET, DELETE',
-  'access-control-allow-headers',
-  'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id',
-  'access-control-max-age',
-  '86400',
-];
+const ALLOWED_HEADERS =
+  'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id';
+
+/** Fetch standard, "CORS-preflight": what a web page may send. The names of `Mcp-Param-*` are those of a tool's own arguments. */
+const preflight = ({ 'access-control-request-headers': asked = '' }: IncomingHttpHeaders): readonly string[] => {
+  const names = asked.toLowerCase().split(/[\t ]*,[\t ]*/);
+  const repeated = names.filter((name) => REPEATED.test(name)).slice(0, MAX_REPEATED);
+  return [
+    'access-control-allow-methods',
+    'POST, GET, DELETE',
+    'access-control-allow-headers',
+    [ALLOWED_HEADERS, ...repeated].join(', '),
+    'access-control-max-age',
+    '86400',
+  ];
+};
+
+/** A token (RFC 9110 §5.6.2) is what a tool may ask for. */
+const REPEATED = /^mcp-param-[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/;
+
+/** Arguments of one tool that are repeated in headers (docs/limits.md). */
+const MAX_REPEATED = 32;
 
 /** A browser that is pointed here gets a word, not a stream that never ends. */
 const checkEventStream = (accept: string | undefined): void => {

@@ -343,4 +343,12 @@ describe('Host and Origin', () => {
     assert.match(answer.headers.get('access-control-allow-headers') ?? '', /mcp-session-id/);
     assert.match(answer.headers.get('access-control-allow-methods') ?? '', /POST/);
   });
+
+  test('a preflight allows the headers that repeat arguments of a tool, and no others', async () => {
+    const asked = 'content-type,mcp-param-region, Mcp-Param-user_id,mcp-param-,mcp-param-a(b),x-other';
+    const headers = { origin: 'https://app.example.com', 'access-control-request-headers': asked };
+    const answer = await fetch(running.url, { method: 'OPTIONS', headers });
+    const allowed = (answer.headers.get('access-control-allow-headers') ?? '').split(', ');
+    assert.deepEqual(allowed.slice(-3), ['mcp-session-id', 'mcp-param-region', 'mcp-param-user_id']);
+  });
 });
