@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Running } from '../../../runtime/start.ts';
 import { VERSION } from '../../../runtime/version.ts';
-import { answerSse, type FixtureBackend, hang, startBackend, textResult } from '../../fixtures/backend.ts';
+import {
+  answerError,
+  answerSse,
+  type Exchange,
+  type FixtureBackend,
+  hang,
+  startBackend,
+  textResult,
+} from '../../fixtures/backend.ts';
 import { openSession, post, type RawAnswer } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
@@ -156,6 +164,32 @@ describe('a client of 2026-07-28', () => {
     assert.deepEqual({ isError, resultType }, { isError: true, resultType: 'complete' });
     backend.set({ tools: ['echo'] });
   });
+});
+
+describe('the error of a backend, for a client of 2026-07-28,', () => {
+  for (const [given, status, code] of [
+    [-32_020, 400, -32_020],
+    [-32_021, 400, -32_021],
+    [-32_022, 400, -32_022],
+    [-32_023, 200, -32_023],
+    [-32_050, 200, -32_050],
+    [-32_099, 200, -32_099],
+    [-32_042, 200, -32_603],
+    [-32_002, 200, -32_602],
+    [7, 200, 7],
+  ] as const)
+    test(`${given} is HTTP ${status}`, async () => {
+      const error = `{"code":${given},"message":"mine","data":{"big":12345678901234567890}}`;
+      const on = ({ recorded }: Exchange) => (recorded.method === 'tools/call' ? answerError(error) : undefined);
+      backend.set({ tools: ['echo'], on });
+      const answer = await send('tools/call', { name: 'a_echo' });
+      assert.equal(answer.status, status);
+      assert.equal(
+        answer.text,
+        `{"jsonrpc":"2.0","id":7,"error":${error.replace(`"code":${given}`, `"code":${code}`)}}`,
+      );
+      backend.set({ tools: ['echo'] });
+    });
 });
 
 describe('refused in 2026-07-28:', () => {
