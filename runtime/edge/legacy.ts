@@ -104,10 +104,13 @@ const accepted: Reply = { kind: 'whole', status: 202 };
 const local = ({ id }: Envelope, answer: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, answer });
 
 /** MCP "Protocol Version Header": an absent header means 2025-03-26, an unknown one is refused. */
-const checkRevision = ({ toleratesHeaders }: LegacyDeps, { headers }: Inbound): void => {
+const checkRevision = ({ toleratesHeaders }: LegacyDeps, { http, headers }: Inbound): void => {
   const asked = headers['mcp-protocol-version'];
+  const mayBeInSession = http === 'POST' || headers['mcp-session-id'] !== undefined;
   // Some clients go on to name the newest they know; what counts is what `initialize` agreed on.
-  if (asked === MODERN_REVISION && toleratesHeaders()) return;
+  if (asked === MODERN_REVISION && mayBeInSession && toleratesHeaders()) return;
+  if (asked === MODERN_REVISION && http !== 'POST')
+    throw new VmcpError('http_method_of_older_revision', `revision ${MODERN_REVISION} knows POST only`);
   if (asked === undefined || LEGACY_REVISIONS.some((revision) => revision === asked)) return;
   throw new VmcpError(
     'unsupported_protocol_version',

@@ -18,6 +18,7 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   host_not_allowed: { http: 403 },
   origin_not_allowed: { http: 403 },
   http_method_not_allowed: { http: 405, rpc: -32_000, headers: ['allow', 'POST, GET, DELETE, OPTIONS'] },
+  http_method_of_older_revision: { http: 405, rpc: -32_000, headers: ['allow', 'POST, OPTIONS'] },
   body_too_large: { http: 413, rpc: -32_600, headers: ['connection', 'close'] },
   // No room for the request as such; `busy` is about one call, and so costs the client neither connection nor session.
   overloaded: { http: 503, rpc: 503, reason: 'overloaded', headers: ['retry-after', '1', 'connection', 'close'] },

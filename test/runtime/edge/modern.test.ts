@@ -227,6 +227,17 @@ describe('refused in 2026-07-28:', () => {
       assert.equal((answer.json as { id: number }).id, 7);
     });
 
+  for (const method of ['GET', 'DELETE'])
+    test(method, async () => {
+      const headers = { accept: 'text/event-stream', 'mcp-protocol-version': '2026-07-28' };
+      for (const more of [{}, { 'mcp-session-id': (await openSession(running.url)).id }]) {
+        const answer = await fetch(running.url, { method, headers: { ...headers, ...more } });
+        assert.equal(answer.status, 405);
+        assert.equal(answer.headers.get('allow'), 'POST, OPTIONS');
+        await answer.body?.cancel();
+      }
+    });
+
   test('an unknown revision is told what there is', async () => {
     const { data } = errorOf(await unknownRevision());
     assert.equal(data['requested'], '2027-01-01');
@@ -240,17 +251,19 @@ describe('headers of another revision', () => {
   const statusesAt = async (url: string): Promise<readonly number[]> => {
     const session = await openSession(url);
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-    const inSession = await session.send(list, { 'mcp-protocol-version': '2026-07-28' });
-    return [(await post(url, message('tools/list'), headers)).status, inSession.status];
+    const newer = { 'mcp-protocol-version': '2026-07-28' };
+    const inSession = await session.send(list, newer);
+    const end = await fetch(url, { method: 'DELETE', headers: { 'mcp-session-id': session.id, ...newer } });
+    return [(await post(url, message('tools/list'), headers)).status, inSession.status, end.status];
   };
 
   test('are refused', async () => {
-    assert.deepEqual(await statusesAt(running.url), [400, 400]);
+    assert.deepEqual(await statusesAt(running.url), [400, 400, 405]);
   });
 
   test('are taken from clients that send such, where that is wanted', async () => {
     const tolerant = await startRuntime(configFile({ a: backend.url }, { extensions: { tolerateHeaders: true } }));
-    assert.deepEqual(await statusesAt(tolerant.url), [200, 200]);
+    assert.deepEqual(await statusesAt(tolerant.url), [200, 200, 204]);
     await tolerant.stop();
   });
 });
