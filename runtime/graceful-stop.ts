@@ -19,6 +19,8 @@ export interface StopDeps {
   readonly refuseNew: () => void;
   readonly idle: () => Promise<void>;
   readonly cancelCalls: (reason: VmcpError) => void;
+  /** What calls needed until now. */
+  readonly endStreams: () => Promise<void>;
   readonly closeListeners: () => Promise<void>;
   readonly endSessions: () => Promise<void>;
   readonly closeRest: () => Promise<void>;
@@ -36,7 +38,7 @@ const stopInOrder = async ({ servingMs, callsMs, farewellMs }: StopTimes, deps: 
   deps.refuseNew();
   await atMost(deps.clock, callsMs - servingMs, deps.idle());
   deps.cancelCalls(new VmcpError('backend_unavailable', 'the server is stopping'));
-  await atMost(deps.clock, farewellMs, deps.idle());
+  await atMost(deps.clock, farewellMs, deps.idle().then(deps.endStreams));
   await deps.closeListeners();
   await atMost(deps.clock, farewellMs, deps.endSessions());
   await deps.closeRest();

@@ -4,6 +4,8 @@ const MIB = 1024 * KIB;
 /** What one process takes from strangers and holds for them at most; docs/limits.md tells operators. */
 export const LIMITS = Object.freeze({
   sessions: 10_000,
+  /** Opening a session costs its client nothing; one that is not used ends soon. */
+  unusedSessionMs: 60_000,
   callsPerSession: 32,
   /** Streams of clients of 2024-11-05. */
   sseConnections: 1_024,

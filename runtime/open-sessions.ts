@@ -6,7 +6,14 @@ import { EventLogs, SharedSessions, slackMs, Sessions } from './edge/index.ts';
 import { LIMITS } from './limits.ts';
 import type { Log } from './observe/index.ts';
 import type { SessionStoreReport } from './status-report.ts';
-import { type OpenStoreDeps, openStore, replicaMessages, sessionRecords, type Store } from './store/index.ts';
+import {
+  type OpenStoreDeps,
+  openStore,
+  replicaMessages,
+  sessionName,
+  sessionRecords,
+  type Store,
+} from './store/index.ts';
 
 export interface OpenSessionsDeps extends Pick<OpenStoreDeps, 'passwordFromEnvironment' | 'readFile'> {
   readonly clock: Clock;
@@ -26,9 +33,6 @@ export interface OpenedSessions {
   /** How the store is, where there is one beside the process. */
   readonly storeReport: () => SessionStoreReport | undefined;
 }
-
-/** Opening a session costs its client nothing; one that is not used ends soon. */
-const UNUSED_TTL_MS = 60_000;
 
 /** Tells events of one replica from those of another. */
 const LOG_PREFIX_CHARACTERS = 12;
@@ -51,15 +55,15 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     const isPrimed = revision === '2025-11-25';
     return streamResumption && new EventLogs({ prefix, budget, isPrimed, maxBytes: streamResumption.maxBytes });
   };
+  const newLinks = (...given: ConstructorParameters<typeof SessionLinks>) => new SessionLinks(...given);
   if (config.sessionStorage?.provider !== 'kvstore') {
-    const newLinks = (client: ConstructorParameters<typeof SessionLinks>[0]) => new SessionLinks(client);
     const sessions = new Sessions(limits, { clock, newId, newLinks, newLogs });
     return { sessions, ready: Promise.resolve(), storeReport: () => undefined };
   }
   const store = openStore(config, deps);
   const bounds = {
     count: limits.count,
-    unusedTtlMs: UNUSED_TTL_MS,
+    unusedTtlMs: LIMITS.unusedSessionMs,
     get ttlMs() {
       return limits.ttlMs + slackMs(limits.ttlMs);
     },
@@ -67,6 +71,8 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
   const sessions: SharedSessions = new SharedSessions(limits, {
     clock,
     newId,
+    nameOf: sessionName,
+    newLinks,
     newLogs,
     store,
     recordsFor: (announceEnd) =>

@@ -104,6 +104,7 @@ const stopperOf = (
       sessions.cancelAllCalls(reason);
       callers.cancelAllCalls(reason);
     },
+    endStreams: endpoint.endAllStreams,
     closeListeners: () => publicApp.close(),
     endSessions: async () => {
       await Promise.all([sessions.close(), callers.close()]);

@@ -23,9 +23,7 @@ export const readBody = (request: IncomingMessage, bounds: BodyBounds): Promise<
     const announced = request.headers['content-length'];
     const body = new WholeBody();
     const refuse = (error: VmcpError): void => {
-      // The rest is read and thrown away: a client that is still sending would not see the answer otherwise.
       request.off('data', take);
-      request.resume();
       body.take();
       share.release();
       reject(error);
@@ -50,5 +48,21 @@ export const readBody = (request: IncomingMessage, bounds: BodyBounds): Promise<
     });
     request.on('error', (cause) => reject(new VmcpError('cancelled', 'the client went away', { cause })));
   });
+
+/** Of a request that is refused, before its connection is broken. */
+const MAX_READ_AWAY_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Throws away what is still to come of a request. A client that is still sending would not see an answer whose connection is closed
+ * before that (RFC 9112 §9.6).
+ */
+export const readAway = (request: IncomingMessage, done: () => void): void => {
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_READ_AWAY_BYTES) request.destroy();
+  });
+  request.on('close', done);
+};
 
 const noRoom = (): VmcpError => new VmcpError('overloaded', 'too many large requests are under way; try again');

@@ -1,16 +1,18 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Share, type ByteBudget } from '../byte-budget.ts';
 import type { Inbound, Reply, StreamReply, WholeReply } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
 import { readBody, type BodyBounds } from './body.ts';
 import type { ClientShare } from './client-shares.ts';
+import { readEnvelope } from './envelope.ts';
 import type { HostCheck } from './hosts.ts';
 import { acceptsEvents } from './event-stream.ts';
 import type { Sender } from './forwarded.ts';
 import { type ExchangeBounds, HttpExchange } from './http-exchange.ts';
 import { MODERN_REVISION } from '../revisions.ts';
 import { RequestsUnderWay } from './requests-under-way.ts';
+import { noSuchSession } from './session.ts';
 import type { SseConnections } from './sse-connections.ts';
 import { failureOnWire } from './wire.ts';
 
@@ -56,12 +58,12 @@ interface Held {
 
 export interface Endpoint {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Requests that have no answer yet; streams that are answers by themselves do not count. */
-  readonly active: () => number;
-  /** Resolves as soon as no request is without an answer. */
+  /** Resolves as soon as no request is without an answer; streams that are answers by themselves do not count. */
   readonly idle: () => Promise<void>;
-  /** Ends the streams that are answers by themselves. */
+  /** Ends the streams that are answers by themselves, except those that answers to other requests still come on. */
   readonly endStreams: () => void;
+  /** Ends these, too; resolves when none is left. */
+  readonly endAllStreams: () => Promise<void>;
 }
 
 /** HTTP in front of the pipeline: everything that can be judged without reading the body, then the body, then the answer. */
@@ -84,7 +86,9 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   const openStream = (exchange: HttpExchange, reply: StreamReply, held: Held): void => {
     if (exchange.isGone) return reply.abandon?.();
     held.isStream = true;
-    underWay.becomeStream(held.client, (onClosed) => exchange.stream(reply, onClosed));
+    const stream = exchange.stream(reply);
+    underWay.becomeStream(held.client, stream, { takesAnswers: takesAnswers(exchange) });
+    if (deps.isClosing() && !takesAnswers(exchange)) stream.end();
   };
   return {
     listener: (request, response) => {
@@ -111,11 +115,14 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
       response.on('close', part);
       void answer(request, exchange, held).finally(part);
     },
-    active: () => underWay.active,
     idle: () => underWay.idle(),
     endStreams: () => underWay.endStreams(),
+    endAllStreams: () => underWay.endAllStreams(),
   };
 };
+
+/** HTTP+SSE (2024-11-05): the only way back to the client, whatever it POSTs. */
+const takesAnswers = ({ endpoint }: HttpExchange): boolean => endpoint === 'sse';
 
 interface Arrived {
   readonly request: IncomingMessage;
@@ -152,7 +159,7 @@ const route = (deps: EndpointDeps, { request, exchange, held }: Arrived): Reply 
     case 'DELETE':
       return deps.handle(exchange);
     case 'OPTIONS':
-      return { kind: 'whole', status: 204, ...(headers.origin !== undefined && { headers: PREFLIGHT }) };
+      return { kind: 'whole', status: 204, ...(headers.origin !== undefined && { headers: preflight(headers) }) };
     default:
       throw new VmcpError('http_method_not_allowed', 'use POST, GET or DELETE');
   }
@@ -161,6 +168,8 @@ const route = (deps: EndpointDeps, { request, exchange, held }: Arrived): Reply 
 /** The answer goes to another stream than that of the request (2024-11-05). */
 const handleStreamed = async (deps: EndpointDeps, exchange: HttpExchange): Promise<Reply> => {
   const request = deps.connections.streamed(exchange);
+  // What is no message has no answer that its sender would find on the stream.
+  readEnvelope(exchange.body);
   exchange.answer({ kind: 'whole', status: 202 });
   const reply = await deps.handle(request);
   deps.connections.answer(exchange, reply);
@@ -178,8 +187,6 @@ const boundsOf = ({ bounds, clock }: EndpointDeps, isSessionKnown: boolean | 'no
 const tooMany = (): VmcpError => new VmcpError('overloaded', 'too many requests are under way; try again');
 
 const tooLarge = (): VmcpError => new VmcpError('body_too_large', 'the request body is too large');
-
-const noSuchSession = (): VmcpError => new VmcpError('session_not_found', 'no such session; initialize a new one');
 
 /** A client that takes its answers slowly, or not at all, makes us hold them. */
 const holdAnswer = ({ bounds }: EndpointDeps, { body }: WholeReply, share: Share): void => {
@@ -206,15 +213,28 @@ const checkHost = (check: HostCheck, host: string | undefined, origin: string | 
   );
 };
 
-/** Fetch standard, "CORS-preflight": what a web page may send. */
-const PREFLIGHT = [
-  'access-control-allow-methods',
-  'POST, GET, DELETE',
-  'access-control-allow-headers',
-  'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id',
-  'access-control-max-age',
-  '86400',
-];
+const ALLOWED_HEADERS =
+  'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id';
+
+/** Fetch standard, "CORS-preflight": what a web page may send. The names of `Mcp-Param-*` are those of a tool's own arguments. */
+const preflight = ({ 'access-control-request-headers': asked = '' }: IncomingHttpHeaders): readonly string[] => {
+  const names = asked.toLowerCase().split(/[\t ]*,[\t ]*/);
+  const repeated = names.filter((name) => REPEATED.test(name)).slice(0, MAX_REPEATED);
+  return [
+    'access-control-allow-methods',
+    'POST, GET, DELETE',
+    'access-control-allow-headers',
+    [ALLOWED_HEADERS, ...repeated].join(', '),
+    'access-control-max-age',
+    '86400',
+  ];
+};
+
+/** A token (RFC 9110 §5.6.2) is what a tool may ask for. */
+const REPEATED = /^mcp-param-[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/;
+
+/** Arguments of one tool that are repeated in headers (docs/limits.md). */
+const MAX_REPEATED = 32;
 
 /** A browser that is pointed here gets a word, not a stream that never ends. */
 const checkEventStream = (accept: string | undefined): void => {

@@ -30,6 +30,7 @@ export class EventLogs {
   #kept: Kept[] = [];
   #bytes = 0;
   #last = 0;
+  #isCleared = false;
 
   constructor(parts: EventLogsParts) {
     this.#parts = parts;
@@ -61,19 +62,25 @@ export class EventLogs {
     return log && Number.isInteger(sequence) ? { log, sequence } : undefined;
   }
 
+  /** For good: what is sent on its streams from now on is not kept. */
   clear(): void {
+    this.#isCleared = true;
     this.#kept = [];
+    this.#bytes = 0;
     this.#streams.clear();
     this.#share.release();
   }
 
-  #keep(event: Kept): void {
+  /** False where even the newest event has no room. */
+  #keep(event: Kept): boolean {
+    if (this.#isCleared) return false;
     this.#kept.push(event);
     this.#bytes += event.data.length;
     while (this.#kept.length > 0 && (this.#bytes > this.#parts.maxBytes || !this.#share.resize(this.#bytes))) {
       this.#bytes -= this.#kept.shift()?.data.length ?? 0;
     }
     this.#share.resize(this.#bytes);
+    return this.#kept.length > 0;
   }
 }
 
@@ -81,7 +88,8 @@ interface EventLogParts {
   readonly key: string;
   readonly isPrimed: boolean;
   readonly isOfCall: boolean;
-  readonly keep: (sequence: number, data: Buffer) => void;
+  /** Whether it was kept. */
+  readonly keep: (sequence: number, data: Buffer) => boolean;
   readonly after: (sequence: number) => readonly Kept[];
 }
 
@@ -111,8 +119,14 @@ export class EventLog implements StreamRecord {
     if (this.#parts.isPrimed) sink.send(NO_DATA, this.#idOf(1));
   }
 
-  /** The client has come back, and has seen everything up to `sequence`. */
+  /** Whether the client is there, as far as is known. */
+  get isOpen(): boolean {
+    return this.#sink !== undefined;
+  }
+
+  /** The client has come back, and has seen everything up to `sequence`. A connection that it had until now ends. */
   resume(sink: EventSink, sequence: number): void {
+    this.#sink?.end();
     this.#sink = sink;
     for (const each of this.#parts.after(sequence)) sink.send(each.data, this.#idOf(each.sequence));
     if (this.#isFinished) sink.end();
@@ -122,12 +136,13 @@ export class EventLog implements StreamRecord {
     if (this.#sink === sink) this.#sink = undefined;
   }
 
-  /** True: it is kept, whether or not the client is there. */
+  /** False: the client is not there, and will not find it when it comes back. */
   send(data: Buffer): boolean {
     this.#sequence += 1;
-    this.#parts.keep(this.#sequence, data);
-    if (this.#sink?.send(data, this.#idOf(this.#sequence)) === false) this.#sink = undefined;
-    return true;
+    const isKept = this.#parts.keep(this.#sequence, data);
+    const isTaken = this.#sink?.send(data, this.#idOf(this.#sequence)) ?? false;
+    if (!isTaken) this.#sink = undefined;
+    return isTaken || isKept;
   }
 
   finish(data: Buffer | undefined): void {

@@ -1,6 +1,6 @@
-import type { Backend } from '../backends/index.ts';
+import type { Backend, LinkMemory, SessionLinks } from '../backends/index.ts';
+import type { SessionClient } from '../call.ts';
 import { sleep, type Clock } from '../clock.ts';
-import { VmcpError } from '../errors.ts';
 import type {
   ReplicaListeners,
   ReplicaMessages,
@@ -17,6 +17,10 @@ export interface SharedSessionsDeps {
   readonly clock: Clock;
   /** An id of at least 128 random bits. */
   readonly newId: () => string;
+  /** The name of a session among replicas. */
+  readonly nameOf: (session: SessionRef) => string;
+  /** Where the session's backend sessions will be kept. */
+  readonly newLinks: (client: SessionClient, memory: LinkMemory) => SessionLinks;
   readonly store: Pick<Store, 'state' | 'onState' | 'close'>;
   readonly recordsFor: (announceEnd: (session: SessionRef) => Promise<void>) => SessionRecords;
   readonly messagesFor: (listeners: ReplicaListeners) => ReplicaMessages;
@@ -35,6 +39,8 @@ export interface Held {
   confirmedAt: number;
   /** What other replicas have for the client's own streams. */
   subscription?: Subscription;
+  /** When a stream was last about to be opened. */
+  preparedAt?: number;
   isEnding?: true;
 }
 
@@ -84,10 +90,19 @@ export const listenElsewhere = async (
   messages: Pick<ReplicaMessages, 'listenForStream'>,
   clock: Clock,
 ): Promise<void> => {
+  held.preparedAt = clock.now();
   held.subscription ??= messages.listenForStream(held.ref, (message) => void held.session.tellHere(message));
   const enough = new AbortController();
   await Promise.race([held.subscription.isLive, sleep(clock, LISTENING_MS, enough.signal)]);
   enough.abort();
+};
+
+/** Ends that where no stream is open, or about to be. */
+export const stopListening = (held: Held, now: number): void => {
+  const isPrepared = now - (held.preparedAt ?? 0) <= 2 * LISTENING_MS;
+  if (!held.subscription || held.session.hasStreams || isPrepared) return;
+  held.subscription.end();
+  delete held.subscription;
 };
 
 /** What the client has asked another replica for, or has begun to listen to there. */
@@ -98,5 +113,3 @@ export const takeChange = (held: Held, record: SessionRecord | undefined, backen
   watchHere(held, record, backends);
   if (logLevel !== undefined && logLevel !== session.logLevel) session.takeLogLevel(logLevel);
 };
-
-export const notFound = (): VmcpError => new VmcpError('session_not_found', 'no such session; initialize a new one');

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Share } from '../byte-budget.ts';
 import type { EventSink, Inbound, OpenStream, StreamRecord, StreamReply, WholeReply } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
+import { readAway } from './body.ts';
 import { acceptsEvents, EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
 
 /** What a client may leave untaken of a stream, before it is cut off. */
@@ -42,6 +43,7 @@ export class HttpExchange implements Inbound {
   clientAddress: string | undefined;
   /** Headers that the answer gets whatever it is: names and values in turn. */
   readonly extra: string[] = [];
+  readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #clock: Clock;
   readonly #newCorrelationId: () => string;
@@ -61,6 +63,7 @@ export class HttpExchange implements Inbound {
     this.endpoint = ENDPOINTS.get(path) ?? 'mcp';
     this.query = question < 0 ? '' : url.slice(question + 1);
     this.headers = request.headers;
+    this.#request = request;
     this.#response = response;
     this.#clock = clock;
     this.#newCorrelationId = newCorrelationId;
@@ -136,11 +139,10 @@ export class HttpExchange implements Inbound {
     this.#response.setTimeout(this.#bounds.stallMs, cut);
   }
 
-  /** Begins a stream that is an answer by itself; `onClosed` runs once it has ended. */
-  stream({ headers = [], open, farewell }: StreamReply, onClosed: () => void): OpenStream {
+  /** Begins a stream that is an answer by itself. */
+  stream({ headers = [], open, farewell }: StreamReply): OpenStream {
     this.#startStream(headers);
     const response = this.#response;
-    response.on('close', onClosed);
     const stream: OpenStream = {
       send: (data, event, id) => !this.#isAnswered && this.#writeEvent(data, event, id),
       end: () => {
@@ -198,6 +200,13 @@ export class HttpExchange implements Inbound {
     else this.#response.end();
   }
 
+  /** The client has the answer at once, and its connection is not closed before it has sent everything. */
+  #writeEarly(body: Buffer | undefined): void {
+    if (body) this.#response.write(body);
+    else this.#response.flushHeaders();
+    readAway(this.#request, () => this.#response.end());
+  }
+
   /** One head and one write. */
   #write({ status, headers = [], body }: WholeReply): void {
     const head = body
@@ -206,6 +215,7 @@ export class HttpExchange implements Inbound {
     if (this.extra.length > 0) head.push(...this.extra);
     if (status === 204) head.splice(head.indexOf('content-length'), 2);
     this.#response.writeHead(status, head);
+    if (!this.#request.complete) return this.#writeEarly(body);
     // Node sends a head and a text as one piece, a head and a buffer as two; latin1 keeps every byte as it is.
     if (body && body.length <= ONE_PIECE_BYTES) this.#response.end(body.toString('latin1'), 'latin1');
     else this.#response.end(body);

@@ -23,7 +23,7 @@ export interface SessionKeeper {
 
 export interface LegacyDeps {
   /** Clients of 2024-11-05. */
-  readonly connections: Pick<SseConnections, 'open' | 'check' | 'streamOf'>;
+  readonly connections: Pick<SseConnections, 'open' | 'check' | 'initialize' | 'streamOf'>;
   readonly sessions: SessionKeeper;
   /** What `initialize` tells about us, at this moment. */
   readonly serverInfo: () => ServerInfo;
@@ -32,7 +32,7 @@ export interface LegacyDeps {
   readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
   /** Whether a client may send the header of a newer revision than that of its session. */
   readonly toleratesHeaders: () => boolean;
-  /** New sessions are refused while the process is stopping. */
+  /** New sessions and streams are refused while the process is stopping. */
   readonly isStopping: () => boolean;
 }
 
@@ -51,18 +51,20 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
     id: undefined,
     answer: async () => {
       checkRevision(deps, request);
+      refuseWhileStopping(deps);
       if (request.endpoint === 'sse') return deps.connections.open(caller, request.clientAddress);
       const session = await sessionOf(deps, request, caller);
+      const { 'last-event-id': given } = request.headers;
+      const last = typeof given === 'string' ? given : undefined;
       // Taken before other replicas are asked, which takes its time.
-      const giveBack = session.takePlace();
+      const giveBack = session.takePlace(last);
       await Promise.resolve(session.prepareToListen()).catch((error: unknown) => {
         giveBack();
         throw error;
       });
-      const last = request.headers['last-event-id'];
       const open = (stream: OpenStream): void => {
         stream.onClosed(giveBack);
-        if (typeof last !== 'string' || !session.resume(stream, last)) session.listen(stream);
+        if (last === undefined || !session.resume(stream, last)) session.listen(stream);
       };
       return { kind: 'stream', open, abandon: giveBack };
     },
@@ -106,15 +108,22 @@ const accepted: Reply = { kind: 'whole', status: 202 };
 const local = ({ id }: Envelope, answer: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, answer });
 
 /** MCP "Protocol Version Header": an absent header means 2025-03-26, an unknown one is refused. */
-const checkRevision = ({ toleratesHeaders }: LegacyDeps, { headers }: Inbound): void => {
+const checkRevision = ({ toleratesHeaders }: LegacyDeps, { http, headers }: Inbound): void => {
   const asked = headers['mcp-protocol-version'];
+  const mayBeInSession = http === 'POST' || headers['mcp-session-id'] !== undefined;
   // Some clients go on to name the newest they know; what counts is what `initialize` agreed on.
-  if (asked === MODERN_REVISION && toleratesHeaders()) return;
+  if (asked === MODERN_REVISION && mayBeInSession && toleratesHeaders()) return;
+  if (asked === MODERN_REVISION && http !== 'POST')
+    throw new VmcpError('http_method_of_older_revision', `revision ${MODERN_REVISION} knows POST only`);
   if (asked === undefined || LEGACY_REVISIONS.some((revision) => revision === asked)) return;
   throw new VmcpError(
     'unsupported_protocol_version',
     `unsupported protocol version (supported: ${LEGACY_REVISIONS.join(', ')})`,
   );
+};
+
+const refuseWhileStopping = ({ isStopping }: LegacyDeps): void => {
+  if (isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
 };
 
 const sessionOf = ({ sessions }: LegacyDeps, { headers }: Inbound, caller: Caller): Session | Promise<Session> => {
@@ -130,15 +139,14 @@ const initialize = async (
   { request, caller }: Pick<Arrival, 'request' | 'caller'>,
 ): Promise<Reply> => {
   if (!envelope.id) throw new VmcpError('not_json_rpc', 'initialize needs an id');
-  if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
+  refuseWhileStopping(deps);
   const protocolVersion = paramValue(envelope, 'protocolVersion');
   if (typeof protocolVersion !== 'string') throw new VmcpError('invalid_params', 'params.protocolVersion is missing');
   const revision = LEGACY_REVISIONS.find((served) => served === protocolVersion) ?? LATEST_LEGACY_REVISION;
-  const session = await deps.sessions.create(caller, { revision, capabilities: declaredBy(envelope) });
-  if (request.endpoint === 'messages') {
-    await session.prepareToListen();
-    session.listen(deps.connections.streamOf(request));
-  }
+  const client = { revision, capabilities: declaredBy(envelope) };
+  const session = await (request.endpoint === 'messages'
+    ? deps.connections.initialize(request, () => openStreamed(deps, client, { request, caller }))
+    : deps.sessions.create(caller, client));
   const result = {
     protocolVersion: revision,
     capabilities: CAPABILITIES,
@@ -146,6 +154,18 @@ const initialize = async (
     instructions: deps.instructions(),
   };
   return { ...answer(envelope.id, Buffer.from(JSON.stringify(result))), headers: ['mcp-session-id', session.id] };
+};
+
+/** A session whose client has had its stream before it (2024-11-05). */
+const openStreamed = async (
+  { sessions, connections }: LegacyDeps,
+  client: InitializedClient,
+  { request, caller }: Pick<Arrival, 'request' | 'caller'>,
+): Promise<Session> => {
+  const session = await sessions.create(caller, client);
+  await session.prepareToListen();
+  session.listen(connections.streamOf(request));
+  return session;
 };
 
 const declaredBy = (envelope: Envelope): Buffer => {

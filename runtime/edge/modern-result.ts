@@ -3,7 +3,7 @@ import { VmcpError } from '../errors.ts';
 import { isObject, skipSpace, skipValue, splice, walkObject, type Span } from '../json-bytes.ts';
 import { memberAt, replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
 import { isText } from '../json-text.ts';
-import { isModernError, RESERVED_PREFIX } from '../revisions.ts';
+import { RESERVED_PREFIX } from '../revisions.ts';
 import { tellsTask } from '../tasks-extension.ts';
 
 export interface ModernMembers {
@@ -32,13 +32,17 @@ const REPLACED: ReadonlyMap<string, string> = new Map([
   ['-32042', '-32603'],
 ]);
 
-/** The codes of this revision have an HTTP status of their own, whoever answers with them. */
+/** Those that this revision wants HTTP 400 for, whoever answers with them; all others are an answer like any. */
+const BAD_REQUEST: ReadonlySet<string> = new Set(['-32020', '-32021', '-32022']);
+
 const modernError = (response: Buffer): Pick<WholeReply, 'status' | 'body'> => {
   let status = 200;
   const body = replacedMember(response, 'error', (error) => {
     if (!isObject(error, 0)) return error;
-    if (isModernError(error)) status = 400;
-    return replacedMember(error, 'code', (code) => Buffer.from(REPLACED.get(code.toString()) ?? code));
+    return replacedMember(error, 'code', (code) => {
+      if (BAD_REQUEST.has(code.toString())) status = 400;
+      return Buffer.from(REPLACED.get(code.toString()) ?? code);
+    });
   });
   return { status, body };
 };

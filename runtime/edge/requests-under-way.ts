@@ -6,7 +6,7 @@ export class RequestsUnderWay {
   readonly #limit: number;
   readonly #limitOfOne: number;
   readonly #clients: ClientShares;
-  readonly #streams = new Set<OpenStream>();
+  readonly #streams = new Map<OpenStream, { readonly takesAnswers: boolean }>();
   #active = 0;
   #waiting: (() => void)[] = [];
 
@@ -46,14 +46,23 @@ export class RequestsUnderWay {
     return this.#active === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** In place of `leave`: the request is a stream from now on. `open` is given what to call once that has ended. */
-  becomeStream(client: ClientShare, open: (onClosed: () => void) => OpenStream): void {
+  /** In place of `leave`: the request is a stream from now on. `takesAnswers`: those to other requests come on it. */
+  becomeStream(client: ClientShare, stream: OpenStream, { takesAnswers }: { readonly takesAnswers: boolean }): void {
+    this.#streams.set(stream, { takesAnswers });
+    stream.onClosed(() => this.#streams.delete(stream));
     this.leave(client);
-    const stream = open(() => this.#streams.delete(stream));
-    this.#streams.add(stream);
   }
 
+  /** Except those that answers still come on. */
   endStreams(): void {
-    for (const stream of this.#streams) stream.end();
+    for (const [stream, { takesAnswers }] of this.#streams) if (!takesAnswers) stream.end();
+  }
+
+  /** Resolves when none is left. */
+  async endAllStreams(): Promise<void> {
+    const all = [...this.#streams.keys()];
+    const closed = all.map((stream) => new Promise<void>((resolve) => stream.onClosed(resolve)));
+    for (const stream of all) stream.end();
+    await Promise.all(closed);
   }
 }

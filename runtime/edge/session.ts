@@ -38,6 +38,8 @@ export interface SessionParts {
   readonly client: InitializedClient;
   readonly newLinks: (client: SessionClient) => SessionLinks;
   readonly usedAt: number;
+  /** The last of its calls and streams is over. */
+  readonly onIdle: (session: Session) => void;
   readonly elsewhere?: Elsewhere;
   /** Present: streams can be resumed. */
   readonly logs?: EventLogs | undefined;
@@ -61,23 +63,27 @@ export class Session implements SessionClient {
   readonly links: SessionLinks;
   /** By their request key. */
   readonly #calls = new Map<string, RunningCall>();
-  /** The streams that the client has opened with GET. */
+  /** The client's own streams. */
   readonly #streams = new Set<OpenStream>();
   /** Of those that are open, or about to be. */
   readonly #places = new Set<symbol>();
+  /** What its streams are sent from, where they can be resumed: those of calls that it has come back to, too. */
+  readonly #connected = new Set<EventLog>();
   #asks: Asks | undefined;
   readonly #elsewhere: Elsewhere | undefined;
   readonly logs: EventLogs | undefined;
   /** The last of the client's own streams that lost its connection. */
   #lost: EventLog | undefined;
+  readonly #onIdle: SessionParts['onIdle'];
   usedAt: number;
 
-  constructor({ id, caller, client, newLinks, usedAt, elsewhere, logs }: SessionParts) {
+  constructor({ id, caller, client, newLinks, usedAt, onIdle, elsewhere, logs }: SessionParts) {
     this.id = id;
     this.caller = caller;
     this.revision = client.revision;
     this.capabilities = client.capabilities;
     this.usedAt = usedAt;
+    this.#onIdle = onIdle;
     this.#elsewhere = elsewhere;
     this.logs = logs;
     this.links = newLinks(this);
@@ -111,7 +117,15 @@ export class Session implements SessionClient {
       throw new VmcpError('busy', `this session has ${LIMITS.callsPerSession} calls under way; wait for one of them`);
     const controller = new AbortController();
     this.#calls.set(key, { controller, request });
-    return { signal: controller.signal, end: () => void this.#calls.delete(key) };
+    const end = (): void => {
+      this.#calls.delete(key);
+      this.#checkIdle();
+    };
+    return { signal: controller.signal, end };
+  }
+
+  #checkIdle(): void {
+    if (this.isIdle) this.#onIdle(this);
   }
 
   /** Ends the call with this id (JSON text), at whatever replica; nothing happens when it is already over. */
@@ -132,36 +146,43 @@ export class Session implements SessionClient {
 
   /** A stream that the client has opened. */
   listen(stream: OpenStream): void {
-    if (this.logs) this.#listenOn(stream, this.logs.newStream());
-    else this.#add(stream);
+    if (!this.logs) return this.#add(stream);
+    const log = this.logs.newStream();
+    const sink = sinkOf(stream);
+    log.begin(sink);
+    this.#connect(stream, log, sink);
   }
 
   /** Goes on with the stream that the event with this id was sent on. False: nothing is known of it. */
   resume(stream: OpenStream, eventId: string): boolean {
     const found = this.logs?.find(eventId);
     if (!found) return false;
-    const { log, sequence } = found;
-    if (log.isOfCall) log.resume(sinkOf(stream), sequence);
-    else this.#listenOn(stream, log, sequence);
+    const sink = sinkOf(stream);
+    found.log.resume(sink, found.sequence);
+    this.#connect(stream, found.log, sink);
     return true;
   }
 
-  #listenOn(stream: OpenStream, log: EventLog, sequence?: number): void {
-    const sink = sinkOf(stream);
-    if (sequence === undefined) log.begin(sink);
-    else log.resume(sink, sequence);
-    if (this.#lost === log) this.#lost = undefined;
-    this.#add({ ...stream, send: (data) => log.send(data) });
+  #connect(stream: OpenStream, log: EventLog, sink: EventSink): void {
+    this.#connected.add(log);
     stream.onClosed(() => {
       log.lose(sink);
+      if (log.isOpen) return;
+      this.#connected.delete(log);
       // Where others serve the session too, the client may have come back to one of them.
-      if (!this.#elsewhere) this.#lost = log;
+      if (!log.isOfCall && !this.#elsewhere) this.#lost = log;
     });
+    if (log.isOfCall) return;
+    if (this.#lost === log) this.#lost = undefined;
+    this.#add({ ...stream, send: (data) => log.send(data) });
   }
 
   #add(stream: OpenStream): void {
     this.#streams.add(stream);
-    stream.onClosed(() => this.#streams.delete(stream));
+    stream.onClosed(() => {
+      this.#streams.delete(stream);
+      this.#checkIdle();
+    });
     this.links.listen();
     void this.#elsewhere?.gatherLinks().catch(() => {});
   }
@@ -171,10 +192,15 @@ export class Session implements SessionClient {
     return this.#elsewhere?.listen();
   }
 
-  /** A place for one more stream, until the returned function is called, however often. Throws `busy`. */
-  takePlace(): () => void {
-    if (this.#places.size >= LIMITS.streamsPerSession)
-      throw new VmcpError('busy', 'this session has too many streams open');
+  /**
+   * A place for one more stream, until the returned function is called, however often. One that goes on with a stream takes that one's
+   * place. Throws `too_many_streams`.
+   */
+  takePlace(eventId: string | undefined): () => void {
+    const log = eventId === undefined ? undefined : this.logs?.find(eventId)?.log;
+    const isInstead = log !== undefined && this.#connected.has(log);
+    if (!isInstead && this.#places.size >= LIMITS.streamsPerSession)
+      throw new VmcpError('too_many_streams', 'this session has too many streams open');
     const place = Symbol();
     this.#places.add(place);
     return () => void this.#places.delete(place);
@@ -186,17 +212,25 @@ export class Session implements SessionClient {
   }
 
   /** On one of the client's own streams; MCP: each message goes to one stream only. */
-  readonly tellHere = (message: Buffer): boolean => {
+  readonly tellHere = (message: Buffer): boolean => this.#tellOpen(message) || this.#keepForLost(message);
+
+  #tellOpen(message: Buffer): boolean {
     for (const stream of this.#streams) if (stream.send(message)) return true;
+    return false;
+  }
+
+  #keepForLost(message: Buffer): boolean {
     return this.#lost?.send(message) ?? false;
-  };
+  }
 
   readonly notify = (notification: Buffer): void => void this.#send(notification);
 
   /** A message about no call: on a stream of its own if there is one, else beside whatever call is under way. */
   readonly #send = (message: Buffer): boolean => {
-    if (this.tellHere(message)) return true;
+    if (this.#tellOpen(message)) return true;
     for (const { request } of this.#calls.values()) if (request.send(message)) return true;
+    // The client may never come back to a stream it has lost.
+    if (this.#keepForLost(message)) return true;
     // Whether another replica holds a stream is not known here.
     return this.#elsewhere?.tell(message) ?? false;
   };
@@ -253,6 +287,9 @@ export class Session implements SessionClient {
     this.logs?.clear();
   }
 }
+
+export const noSuchSession = (): VmcpError =>
+  new VmcpError('session_not_found', 'no such session; initialize a new one');
 
 const sinkOf = (stream: OpenStream): EventSink => ({
   send: (data, id) => stream.send(data, undefined, id),

@@ -3,7 +3,8 @@ import { isSameCaller, type Caller, type SessionClient } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { EventLogs } from './event-log.ts';
-import { Session, type InitializedClient } from './session.ts';
+import { LIMITS } from '../limits.ts';
+import { noSuchSession, Session, type InitializedClient } from './session.ts';
 
 export interface SessionLimits {
   /** Idle time after which a session ends. */
@@ -23,8 +24,6 @@ export interface SessionDeps {
 }
 
 const SWEEP_MS = 60_000;
-/** Opening a session costs its client nothing; one that is not used ends soon. */
-const UNUSED_TTL_MS = 60_000;
 
 /** The sessions of this process, in the order of their last use. */
 export class Sessions {
@@ -62,6 +61,7 @@ export class Sessions {
       newLinks,
       logs: newLogs?.(client),
       usedAt: clock.now(),
+      onIdle: (idle) => this.#touch(idle),
     });
     this.#sessions.set(session.id, session);
     this.#unused.add(session);
@@ -72,13 +72,17 @@ export class Sessions {
   use(id: string, caller: Caller): Session {
     const session = this.#sessions.get(id);
     if (!session || this.#isExpired(session) || !isSameCaller(session.caller, caller)) {
-      throw new VmcpError('session_not_found', 'no such session; initialize a new one');
+      throw noSuchSession();
     }
-    session.usedAt = this.#deps.clock.now();
     this.#unused.delete(session);
-    this.#sessions.delete(id);
-    this.#sessions.set(id, session);
+    this.#touch(session);
     return session;
+  }
+
+  /** Idle time begins with the last use, and with the end of what was under way. */
+  #touch(session: Session): void {
+    session.usedAt = this.#deps.clock.now();
+    if (this.#sessions.delete(session.id)) this.#sessions.set(session.id, session);
   }
 
   /** Ends the session with this id, when there is one. */
@@ -119,24 +123,31 @@ export class Sessions {
   }
 
   #isExpired(session: Session): boolean {
-    const ttlMs = this.#unused.has(session) ? Math.min(UNUSED_TTL_MS, this.#limits.ttlMs) : this.#limits.ttlMs;
+    const ttlMs = this.#unused.has(session) ? Math.min(LIMITS.unusedSessionMs, this.#limits.ttlMs) : this.#limits.ttlMs;
     return session.isIdle && this.#deps.clock.now() - session.usedAt >= ttlMs;
   }
 
   #endExpired(): void {
-    for (const session of this.#unused) {
-      if (!this.#isExpired(session)) break;
-      this.end(session);
-    }
+    for (let unused = this.#oldestUnused(); unused && this.#isExpired(unused); unused = this.#oldestUnused())
+      this.end(unused);
     for (const session of this.#sessions.values()) {
       if (this.#deps.clock.now() - session.usedAt < this.#limits.ttlMs) return;
       if (session.isIdle) this.end(session);
     }
   }
 
+  /** A session may be in use although nothing was sent on it: by a stream. */
+  #oldestUnused(): Session | undefined {
+    for (const session of this.#unused) {
+      if (session.isIdle) return session;
+      this.#unused.delete(session);
+    }
+    return undefined;
+  }
+
   /** Nobody loses a session that is in use because others open many. */
   #makeRoom(): void {
-    const [oldest] = this.#unused;
+    const oldest = this.#oldestUnused();
     if (!oldest) throw new VmcpError('overloaded', 'too many sessions are open; try again later');
     this.end(oldest);
   }

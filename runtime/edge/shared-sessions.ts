@@ -1,20 +1,19 @@
-import { SessionLinks } from '../backends/index.ts';
 import { isSameCaller, type Caller, type ClientAnswer } from '../call.ts';
 import type { Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
-import { type ReplicaMessages, sessionName, type SessionRecords, type SessionRef } from '../store/index.ts';
+import type { ReplicaMessages, SessionRecords, SessionRef } from '../store/index.ts';
 import { elsewhereOf, memoryOf } from './elsewhere.ts';
 import {
   gather,
   type Held,
   listenElsewhere,
-  notFound,
   type OpenedElsewhere,
   type SharedSessionsDeps,
   slackMs,
+  stopListening,
   takeChange,
 } from './held-session.ts';
-import { type InitializedClient, Session } from './session.ts';
+import { type InitializedClient, noSuchSession, Session } from './session.ts';
 import type { SessionLimits } from './sessions.ts';
 
 const SWEEP_MS = 60_000;
@@ -91,18 +90,16 @@ export class SharedSessions {
     const { revision, capabilities } = client;
     await this.#records.create(ref, { revision, capabilities, createdAt: clock.now() });
     // Its record ends soon unless it is used: the first use is told.
-    return this.#hold(ref, sessionName(ref), client, clock.now() - slackMs(this.#limits.ttlMs)).session;
+    return this.#hold(ref, this.#deps.nameOf(ref), client, clock.now() - slackMs(this.#limits.ttlMs)).session;
   }
 
   /** The caller's session, its idle time begun anew. Unknown, expired and other callers' sessions are refused alike. */
   use(id: string, caller: Caller): Session | Promise<Session> {
     const held = this.#held.get(id);
     if (!held) return this.#load({ id, caller });
-    if (!isSameCaller(held.ref.caller, caller)) throw notFound();
+    if (!isSameCaller(held.ref.caller, caller)) throw noSuchSession();
+    this.#touch(held);
     const now = this.#deps.clock.now();
-    held.session.usedAt = now;
-    this.#held.delete(id);
-    this.#held.set(id, held);
     const isFresh = now - held.confirmedAt < slackMs(this.#limits.ttlMs);
     if (isFresh && held.confirmedAt >= this.#hearsSince) return held.session;
     // Away: sessions known here go on, and are confirmed when it is back.
@@ -112,6 +109,14 @@ export class SharedSessions {
     held.confirmedAt = now;
     void confirmed.catch(() => {});
     return held.session;
+  }
+
+  /** Idle time begins with the last use, and with the end of what was under way. */
+  #touch(held: Held): void {
+    held.session.usedAt = this.#deps.clock.now();
+    if (this.#held.get(held.ref.id) !== held) return;
+    this.#held.delete(held.ref.id);
+    this.#held.set(held.ref.id, held);
   }
 
   /** For everybody. */
@@ -163,7 +168,7 @@ export class SharedSessions {
   }
 
   #load(ref: SessionRef): Promise<Session> {
-    const name = sessionName(ref);
+    const name = this.#deps.nameOf(ref);
     const loading = this.#loading.get(name);
     if (loading) return loading.session;
     const session = this.#read(ref, name).finally(() => this.#loading.delete(name));
@@ -174,7 +179,7 @@ export class SharedSessions {
   async #read(ref: SessionRef, name: string): Promise<Session> {
     const now = this.#deps.clock.now();
     const record = await this.#records.find(ref);
-    if (!record || this.#loading.get(name)?.isEnded) throw notFound();
+    if (!record || this.#loading.get(name)?.isEnded) throw noSuchSession();
     this.#makeRoom();
     const { session } = this.#hold(ref, name, record, now);
     session.logLevel = record.logLevel;
@@ -182,11 +187,12 @@ export class SharedSessions {
   }
 
   #hold(ref: SessionRef, name: string, client: InitializedClient, confirmedAt: number): Held {
-    const { clock } = this.#deps;
+    const { clock, newLinks } = this.#deps;
     const session: Session = new Session({
       ...ref,
       client,
       usedAt: clock.now(),
+      onIdle: () => this.#touch(held),
       logs: this.#deps.newLogs(client),
       elsewhere: elsewhereOf({
         ref,
@@ -199,7 +205,7 @@ export class SharedSessions {
         },
       }),
       newLinks: (of) =>
-        new SessionLinks(
+        newLinks(
           of,
           memoryOf(ref, this.#records, () => this.#messages.announceChange(ref)),
         ),
@@ -222,7 +228,7 @@ export class SharedSessions {
       throw error;
     }
     this.#drop(held, 'end');
-    throw notFound();
+    throw noSuchSession();
   }
 
   async #listen(name: string): Promise<void> {
@@ -279,10 +285,7 @@ export class SharedSessions {
     const { session } = held;
     const now = this.#deps.clock.now();
     const slack = slackMs(this.#limits.ttlMs);
-    if (held.subscription && !session.hasStreams) {
-      held.subscription.end();
-      delete held.subscription;
-    }
+    stopListening(held, now);
     if (!session.isIdle && now - held.confirmedAt >= slack) void this.#confirm(held).catch(() => {});
     if (session.isIdle && now - session.usedAt >= this.#limits.ttlMs + slack) void this.#expire(held);
   }

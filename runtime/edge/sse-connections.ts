@@ -15,6 +15,7 @@ export interface SseConnectionsDeps {
 interface SseConnection {
   readonly caller: Caller;
   readonly stream: OpenStream;
+  isInitialized?: boolean;
   /** Once `initialize` has been answered. */
   sessionId?: string;
 }
@@ -86,6 +87,19 @@ export class SseConnections {
     const at = reply.headers?.indexOf('mcp-session-id') ?? -1;
     if (at >= 0 && connection.sessionId === undefined) connection.sessionId = reply.headers?.[at + 1] ?? '';
     if (reply.body) connection.stream.send(reply.body);
+  }
+
+  /** `open` makes the session of the connection, which may have one only. Where it fails, the client may try again. */
+  async initialize<Opened>({ query }: Pick<Inbound, 'query'>, open: () => Promise<Opened>): Promise<Opened> {
+    const connection = this.#find(query);
+    if (connection.isInitialized) throw new VmcpError('not_json_rpc', 'this connection is initialized already');
+    connection.isInitialized = true;
+    try {
+      return await open();
+    } catch (error) {
+      connection.isInitialized = false;
+      throw error;
+    }
   }
 
   /** The stream of the connection, for what a session says between calls. */

@@ -18,10 +18,13 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   host_not_allowed: { http: 403 },
   origin_not_allowed: { http: 403 },
   http_method_not_allowed: { http: 405, rpc: -32_000, headers: ['allow', 'POST, GET, DELETE, OPTIONS'] },
+  http_method_of_older_revision: { http: 405, rpc: -32_000, headers: ['allow', 'POST, OPTIONS'] },
   body_too_large: { http: 413, rpc: -32_600, headers: ['connection', 'close'] },
   // No room for the request as such; `busy` is about one call, and so costs the client neither connection nor session.
   overloaded: { http: 503, rpc: 503, reason: 'overloaded', headers: ['retry-after', '1', 'connection', 'close'] },
   busy: { http: 200, rpc: 429, reason: 'busy' },
+  // What opens a stream is answered with a stream or an HTTP error: clients take anything else for one that broke.
+  too_many_streams: { http: 429, rpc: 429, reason: 'busy', headers: ['retry-after', '10'] },
   not_json: { http: 400, rpc: -32_700 },
   not_json_rpc: { http: 400, rpc: -32_600 },
   unsupported_media_type: { http: 415, rpc: -32_600 },

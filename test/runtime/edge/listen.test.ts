@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { Listeners } from '../../../runtime/edge/index.ts';
+import { readEnvelope } from '../../../runtime/edge/envelope.ts';
 import type { Running } from '../../../runtime/start.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { fakeStream } from '../../fixtures/fake-stream.ts';
 import { listen, LISTEN_HEADERS, listenRequest } from '../../fixtures/listening.ts';
 import { openSession, post, type RawAnswer } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
@@ -86,4 +89,31 @@ describe('a client of 2026-07-28 that listens', () => {
       assert.equal(answer.status, 400);
       assert.equal((answer.json as { error: { code: number } }).error.code, -32602);
     });
+});
+
+test('a stream that has closed makes room for another, and is told nothing', async () => {
+  const listeners = new Listeners({
+    limit: 1,
+    watchResource: async () => undefined,
+    watchTasks: async () => [],
+  });
+  const client = {
+    caller: { kind: 'anonymous' },
+    capabilities: Buffer.from('{}'),
+    serverInfo: '{}',
+    address: undefined,
+    onGone: () => {},
+  } as const;
+  const envelope = readEnvelope(Buffer.from(listenRequest({ toolsListChanged: true })));
+  const open = () => listeners.open(envelope, Buffer.from('"sub"'), client);
+  const first = fakeStream();
+  (await open()).open(first.stream);
+  await assert.rejects(open(), { code: 'overloaded' });
+  const told = first.messages.length;
+  first.close();
+  const second = fakeStream();
+  (await open()).open(second.stream);
+  listeners.listsChanged(['tools']);
+  assert.equal(first.messages.length, told);
+  assert.equal(second.messages.length, 2);
 });

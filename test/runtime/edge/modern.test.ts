@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Running } from '../../../runtime/start.ts';
 import { VERSION } from '../../../runtime/version.ts';
-import { answerSse, type FixtureBackend, hang, startBackend, textResult } from '../../fixtures/backend.ts';
+import {
+  answerError,
+  answerSse,
+  type Exchange,
+  type FixtureBackend,
+  hang,
+  startBackend,
+  textResult,
+} from '../../fixtures/backend.ts';
 import { openSession, post, type RawAnswer } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
@@ -158,6 +166,32 @@ describe('a client of 2026-07-28', () => {
   });
 });
 
+describe('the error of a backend, for a client of 2026-07-28,', () => {
+  for (const [given, status, code] of [
+    [-32_020, 400, -32_020],
+    [-32_021, 400, -32_021],
+    [-32_022, 400, -32_022],
+    [-32_023, 200, -32_023],
+    [-32_050, 200, -32_050],
+    [-32_099, 200, -32_099],
+    [-32_042, 200, -32_603],
+    [-32_002, 200, -32_602],
+    [7, 200, 7],
+  ] as const)
+    test(`${given} is HTTP ${status}`, async () => {
+      const error = `{"code":${given},"message":"mine","data":{"big":12345678901234567890}}`;
+      const on = ({ recorded }: Exchange) => (recorded.method === 'tools/call' ? answerError(error) : undefined);
+      backend.set({ tools: ['echo'], on });
+      const answer = await send('tools/call', { name: 'a_echo' });
+      assert.equal(answer.status, status);
+      assert.equal(
+        answer.text,
+        `{"jsonrpc":"2.0","id":7,"error":${error.replace(`"code":${given}`, `"code":${code}`)}}`,
+      );
+      backend.set({ tools: ['echo'] });
+    });
+});
+
 describe('refused in 2026-07-28:', () => {
   const call = { name: 'a_echo' };
   const unknownRevision = () =>
@@ -193,6 +227,17 @@ describe('refused in 2026-07-28:', () => {
       assert.equal((answer.json as { id: number }).id, 7);
     });
 
+  for (const method of ['GET', 'DELETE'])
+    test(method, async () => {
+      const headers = { accept: 'text/event-stream', 'mcp-protocol-version': '2026-07-28' };
+      for (const more of [{}, { 'mcp-session-id': (await openSession(running.url)).id }]) {
+        const answer = await fetch(running.url, { method, headers: { ...headers, ...more } });
+        assert.equal(answer.status, 405);
+        assert.equal(answer.headers.get('allow'), 'POST, OPTIONS');
+        await answer.body?.cancel();
+      }
+    });
+
   test('an unknown revision is told what there is', async () => {
     const { data } = errorOf(await unknownRevision());
     assert.equal(data['requested'], '2027-01-01');
@@ -206,17 +251,19 @@ describe('headers of another revision', () => {
   const statusesAt = async (url: string): Promise<readonly number[]> => {
     const session = await openSession(url);
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-    const inSession = await session.send(list, { 'mcp-protocol-version': '2026-07-28' });
-    return [(await post(url, message('tools/list'), headers)).status, inSession.status];
+    const newer = { 'mcp-protocol-version': '2026-07-28' };
+    const inSession = await session.send(list, newer);
+    const end = await fetch(url, { method: 'DELETE', headers: { 'mcp-session-id': session.id, ...newer } });
+    return [(await post(url, message('tools/list'), headers)).status, inSession.status, end.status];
   };
 
   test('are refused', async () => {
-    assert.deepEqual(await statusesAt(running.url), [400, 400]);
+    assert.deepEqual(await statusesAt(running.url), [400, 400, 405]);
   });
 
   test('are taken from clients that send such, where that is wanted', async () => {
     const tolerant = await startRuntime(configFile({ a: backend.url }, { extensions: { tolerateHeaders: true } }));
-    assert.deepEqual(await statusesAt(tolerant.url), [200, 200]);
+    assert.deepEqual(await statusesAt(tolerant.url), [200, 200, 204]);
     await tolerant.stop();
   });
 });

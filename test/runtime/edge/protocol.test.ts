@@ -299,6 +299,8 @@ describe('HTTP', () => {
     );
     for (const stream of streams) assert.equal(stream.headers.get('content-type'), 'text/event-stream');
     const fifth = await answerOf(await open({ accept: 'text/event-stream', 'mcp-session-id': session.id }));
+    assert.equal(fifth.status, 429);
+    assert.equal(fifth.headers.get('retry-after'), '10');
     assert.equal(errorOf(fifth).data.reason, 'busy');
     for (const stream of streams) await stream.body?.cancel();
   });
@@ -349,5 +351,13 @@ describe('Host and Origin', () => {
     assert.equal(answer.status, 204);
     assert.match(answer.headers.get('access-control-allow-headers') ?? '', /mcp-session-id/);
     assert.match(answer.headers.get('access-control-allow-methods') ?? '', /POST/);
+  });
+
+  test('a preflight allows the headers that repeat arguments of a tool, and no others', async () => {
+    const asked = 'content-type,mcp-param-region, Mcp-Param-user_id,mcp-param-,mcp-param-a(b),x-other';
+    const headers = { origin: 'https://app.example.com', 'access-control-request-headers': asked };
+    const answer = await fetch(running.url, { method: 'OPTIONS', headers });
+    const allowed = (answer.headers.get('access-control-allow-headers') ?? '').split(', ');
+    assert.deepEqual(allowed.slice(-3), ['mcp-session-id', 'mcp-param-region', 'mcp-param-user_id']);
   });
 });

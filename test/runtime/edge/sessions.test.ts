@@ -4,6 +4,7 @@ import { SessionLinks } from '../../../runtime/backends/index.ts';
 import type { Caller } from '../../../runtime/call.ts';
 import { Sessions } from '../../../runtime/edge/index.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
+import { fakeStream } from '../../fixtures/fake-stream.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
 const alice: Caller = { kind: 'user', issuer: 'https://idp', subject: 'alice' };
@@ -59,6 +60,40 @@ describe('sessions', () => {
     assert.equal(sessions.size, 0);
   });
 
+  test('begin their idle time when a call that took longer has ended', () => {
+    const { clock, sessions } = make();
+    const session = sessions.create(alice, CLIENT);
+    sessions.use(session.id, alice);
+    const { end } = session.begin(Buffer.from('1'), request);
+    clock.advance(31 * MINUTE);
+    end();
+    clock.advance(29 * MINUTE);
+    assert.equal(sessions.use(session.id, alice), session);
+  });
+
+  test('begin their idle time when a stream that was open for longer breaks', () => {
+    const { clock, sessions } = make();
+    const session = sessions.create(alice, CLIENT);
+    sessions.use(session.id, alice);
+    const { stream, close } = fakeStream();
+    session.listen(stream);
+    clock.advance(31 * MINUTE);
+    close();
+    clock.advance(29 * MINUTE);
+    assert.equal(sessions.use(session.id, alice), session);
+    clock.advance(31 * MINUTE);
+    assert.equal(sessions.size, 0);
+  });
+
+  test('that end with calls under way stay ended when these are over', () => {
+    const { sessions } = make();
+    const session = sessions.create(alice, CLIENT);
+    const { end } = session.begin(Buffer.from('1'), request);
+    sessions.end(session);
+    end();
+    assert.equal(sessions.size, 0);
+  });
+
   test('are bounded: one too many ends the oldest that was never used', () => {
     const { sessions } = make(3);
     const [first, second, third] = [1, 2, 3].map(() => sessions.create(alice, CLIENT).id);
@@ -84,6 +119,22 @@ describe('sessions', () => {
     clock.advance(MINUTE);
     assert.throws(() => sessions.use(id, alice), isUnknown);
     assert.equal(sessions.size, 0);
+  });
+
+  test('that are never used end after a minute, though an older one has a stream', () => {
+    const { clock, sessions } = make(100);
+    sessions.create(alice, CLIENT).listen(fakeStream().stream);
+    for (let opened = 0; opened < 20; opened += 1) sessions.create(alice, CLIENT);
+    clock.advance(MINUTE);
+    assert.equal(sessions.size, 1);
+  });
+
+  test('that have a stream do not end to make room', () => {
+    const { sessions } = make(3);
+    const { stream, isEnded } = fakeStream();
+    sessions.create(alice, CLIENT).listen(stream);
+    for (let opened = 0; opened < 3; opened += 1) sessions.create(alice, CLIENT);
+    assert.equal(isEnded(), false);
   });
 
   test('have 32 calls under way, and one more when one of them has ended', () => {

@@ -3,8 +3,11 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { SseConnections } from '../../../runtime/edge/index.ts';
 import type { Running } from '../../../runtime/start.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { fakeStream } from '../../fixtures/fake-stream.ts';
+import { openSse } from '../../fixtures/old-client.ts';
 import { INITIALIZE, post } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 import { covers } from '../../requirements.ts';
@@ -108,8 +111,53 @@ describe('HTTP+SSE', () => {
     await close();
   });
 
+  test('refuses what is no message on the POST itself', async () => {
+    const { address, close } = await openSse(running.url);
+    for (const [body, code] of [
+      ['{not json', -32_700],
+      ['{"foo":1}', -32_600],
+      ['[]', -32_600],
+    ] as const) {
+      const { status, json } = await post(address, body);
+      assert.equal(status, 400);
+      assert.equal((json as { error: { code: number } }).error.code, code);
+    }
+    close();
+  });
+
+  test('takes one initialize on a connection; another is refused', async () => {
+    const { address, text, heard, close } = await openSse(running.url);
+    await Promise.all([post(address, INITIALIZE), post(address, { ...INITIALIZE, id: 'second' })]);
+    await heard('this connection is initialized already');
+    await heard('"protocolVersion"');
+    await post(address, { ...INITIALIZE, id: 'third' });
+    await heard('"third"');
+    assert.equal(text().split('"protocolVersion"').length, 2);
+    close();
+  });
+
   test('knows no other addresses', async () => {
     for (const path of ['/messages', '/messages?sessionId=', '/messages?sessionId=x'])
       assert.equal((await post(new URL(path, running.url).href, INITIALIZE)).status, 404);
   });
+});
+
+test('a connection that has closed makes room for another, and its address is unknown', () => {
+  const ended: string[] = [];
+  let last = 0;
+  const connections = new SseConnections({
+    newId: () => `c${(last += 1)}`,
+    endSession: (id) => ended.push(id),
+    limit: 1,
+  });
+  const { stream, close } = fakeStream();
+  connections.open({ kind: 'anonymous' }, undefined).open(stream);
+  const initialized = { kind: 'whole', status: 200, headers: ['mcp-session-id', 'the session'] } as const;
+  connections.answer({ query: 'sessionId=c1' }, initialized);
+  assert.equal(connections.sessionOf('sessionId=c1'), 'the session');
+  assert.throws(() => connections.open({ kind: 'anonymous' }, undefined), { code: 'overloaded' });
+  close();
+  assert.deepEqual(ended, ['the session']);
+  assert.throws(() => connections.sessionOf('sessionId=c1'), { code: 'session_not_found' });
+  connections.open({ kind: 'anonymous' }, undefined).open(fakeStream().stream);
 });

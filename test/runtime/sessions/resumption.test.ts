@@ -61,7 +61,9 @@ const open = async (init: RequestInit): Promise<Stream> => {
 };
 
 const sees = (stream: Stream, what: string): Promise<true> =>
-  until(what, async () => (stream.text.includes(what) ? true : undefined), { timeoutMs: 5_000, intervalMs: 5 });
+  until(what, async () => (stream.text.includes(what) ? true : undefined), SOON);
+
+const SOON = { timeoutMs: 5_000, intervalMs: 5 };
 
 const idsIn = ({ text }: Stream): string[] => [...text.matchAll(/^id: (.*)$/gm)].map(([, id = '']) => id);
 
@@ -91,7 +93,28 @@ describe('with extensions.streamResumption', () => {
     await sees(again, '"done"');
     assert.match(again.text, /"two"/);
     assert.doesNotMatch(again.text, /"one"/);
-    await until('the end', async () => (again.isEnded ? true : undefined), { timeoutMs: 5_000, intervalMs: 5 });
+    await until('the end', async () => (again.isEnded ? true : undefined), SOON);
+  });
+
+  test('the connection that a client comes back from ends', async () => {
+    const session = await begin({ streamResumption: {} });
+    const started = call(session);
+    const exchange = await called.promise;
+    say(exchange, 'one');
+    const first = await started;
+    const connections = [first];
+    await sees(first, '"one"');
+    for (let back = 0; back < 3; back += 1) {
+      const again = await listen(session, idsIn(first)[0]);
+      await sees(again, '"one"');
+      connections.push(again);
+    }
+    exchange.response.end(`data: {"jsonrpc":"2.0","id":1,"result":${textResult('done')}}\n\n`);
+    await until('the ends', async () => (connections.every(({ isEnded }) => isEnded) ? true : undefined), SOON);
+    assert.deepEqual(
+      connections.map(({ text }) => text.includes('"done"')),
+      [false, false, false, true],
+    );
   });
 
   test('a stream of the session misses nothing while its client is away', async () => {

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { ByteBudget } from '../../../runtime/byte-budget.ts';
+import type { Inbound, OpenStream, Reply } from '../../../runtime/call.ts';
+import { hostCheck } from '../../../runtime/edge/index.ts';
+import { type Endpoint, mcpEndpoint } from '../../../runtime/edge/endpoint.ts';
+import { systemClock } from '../../../runtime/system-clock.ts';
+import { until } from '../../cluster/until.ts';
+
+const KIB = 1_024;
+const SOON = { timeoutMs: 5_000, intervalMs: 5 };
+const LARGE = Buffer.alloc(200 * KIB, 'x');
+
+const hosts = hostCheck({ allowedHosts: [], allowedOrigins: [], trustedProxies: [] });
+
+let bodies: ByteBudget;
+let answers: ByteBudget;
+let handle: (request: Inbound) => Promise<Reply>;
+let endpoint: Endpoint;
+let server: Server;
+let url: string;
+
+beforeEach(async () => {
+  bodies = new ByteBudget(8 * 1_024 * KIB);
+  answers = new ByteBudget(64 * 1_024 * KIB);
+  endpoint = mcpEndpoint({
+    hosts: () => hosts,
+    handle: (request) => handle(request),
+    clock: systemClock,
+    newCorrelationId: () => 'correlation',
+    onFailure: () => {},
+    isClosing: () => false,
+    bounds: {
+      requests: 100,
+      bodyBytes: 4 * 1_024 * KIB,
+      bodyBytesWithoutSession: 4 * 1_024 * KIB,
+      bodyYieldsMs: 60_000,
+      uncountedBytes: 16 * KIB,
+      stallMs: 60_000,
+      answerYieldsMs: 60_000,
+    },
+    connections: {
+      sessionOf: () => undefined,
+      streamed: (request) => request,
+      answer: () => {},
+    },
+    isSessionKnown: () => true,
+    bodies,
+    answers,
+  });
+  server = createServer(endpoint.listener);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const post = (body: Buffer = LARGE): Promise<Response> =>
+  fetch(url, { method: 'POST', body: new Uint8Array(body), headers: { 'content-type': 'application/json' } });
+
+/** A client that sends this much of a request by hand, and reads nothing by itself. */
+const byHand = async (method: string, more: readonly string[], body: Buffer): Promise<Socket> => {
+  const { hostname, port, host, pathname } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.pause();
+  await once(socket, 'connect');
+  socket.write(`${[`${method} ${pathname} HTTP/1.1`, `host: ${host}`, ...more].join('\r\n')}\r\n\r\n`);
+  socket.write(body);
+  return socket;
+};
+
+const isFree = (budget: ByteBudget): Promise<true> =>
+  until('free room', async () => (budget.taken === 0 ? true : undefined), SOON);
+
+describe('the room that all requests share', () => {
+  test('is taken for the body of a request until it is answered', async () => {
+    const called = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<Reply>();
+    handle = () => {
+      called.resolve();
+      return release.promise;
+    };
+    const answer = post();
+    await called.promise;
+    assert.equal(bodies.taken, LARGE.length);
+    release.resolve({ kind: 'whole', status: 202 });
+    await (await answer).text();
+    await isFree(bodies);
+  });
+
+  test('is taken for an answer until its client has it', async () => {
+    handle = async () => ({ kind: 'whole', status: 200, body: LARGE });
+    for (let asked = 0; asked < 20; asked += 1) assert.equal((await (await post()).text()).length, LARGE.length);
+    await isFree(answers);
+    await isFree(bodies);
+  });
+
+  test('is given back for clients that hang up while they send, or while they read', async () => {
+    const large = Buffer.alloc(32 * 1_024 * KIB);
+    handle = async () => ({ kind: 'whole', status: 200, body: large });
+    const json = 'content-type: application/json';
+    const sending = await byHand('POST', [json, `content-length: ${LARGE.length + 1}`], LARGE);
+    await until('its room', async () => (bodies.taken > 0 ? true : undefined), SOON);
+    const reading = await byHand('POST', [json, 'content-length: 2'], Buffer.from('{}'));
+    await until('its room', async () => (answers.taken > 0 ? true : undefined), SOON);
+    sending.destroy();
+    reading.destroy();
+    await Promise.all([isFree(bodies), isFree(answers)]);
+  });
+
+  test('is given back where a stream is the answer, and nobody waits for that one', async () => {
+    handle = async () => ({ kind: 'stream', open: () => {} });
+    const { body } = await post();
+    await endpoint.idle();
+    await body?.cancel();
+    await isFree(bodies);
+  });
+});
+
+test('a client that takes 1 MiB of its stream too slowly is cut off', async () => {
+  const opened = Promise.withResolvers<OpenStream>();
+  handle = async () => ({ kind: 'stream', open: opened.resolve });
+  const client = await byHand('GET', ['accept: text/event-stream'], Buffer.alloc(0));
+  const stream = await opened.promise;
+  const closed = new Promise<void>((resolve) => stream.onClosed(resolve));
+  const message = Buffer.alloc(64 * KIB, 'x');
+  let taken = 0;
+  // What the kernel takes is not ours to count: far more than its buffers hold, and far less than for ever.
+  while (stream.send(message) && taken < 64 * 1_024 * KIB) {
+    taken += message.length;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.ok(taken < 64 * 1_024 * KIB);
+  await closed;
+  client.destroy();
+});
+
+describe('a client that sends a body to its end before it reads', () => {
+  const sendsAll = async (headers: readonly string[], body: Buffer): Promise<string> => {
+    const socket = await byHand('POST', ['content-type: application/json', ...headers], body);
+    await new Promise((resolve) => socket.write('', resolve));
+    socket.resume();
+    let text = '';
+    for await (const chunk of socket) {
+      text += String(chunk);
+      // One that keeps its connection would go on with the next request.
+      if (text.includes('\r\n\r\n') && text.endsWith('}')) break;
+    }
+    return text;
+  };
+
+  for (const [how, headers, frame] of [
+    ['announced', (body: Buffer) => [`content-length: ${body.length}`], (body: Buffer) => body],
+    [
+      'in chunks',
+      () => ['transfer-encoding: chunked'],
+      (body: Buffer) =>
+        Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]),
+    ],
+  ] as const)
+    test(`is told that it is too large (${how})`, async () => {
+      const body = Buffer.alloc(6 * 1_024 * KIB, 'x');
+      for (let asked = 0; asked < 5; asked += 1)
+        assert.match(await sendsAll(headers(body), frame(body)), /^HTTP\/1\.1 413 /);
+    });
+
+  test('is told that there is no room', async () => {
+    bodies.take(8_000 * KIB);
+    const body = Buffer.alloc(4 * 1_024 * KIB, 'x');
+    for (let asked = 0; asked < 5; asked += 1)
+      assert.match(await sendsAll([`content-length: ${body.length}`], body), /^HTTP\/1\.1 503 /);
+  });
+
+  test('is cut off after 64 MiB', async () => {
+    const socket = await byHand(
+      'POST',
+      ['content-type: application/json', 'content-length: 1000000000'],
+      Buffer.alloc(0),
+    );
+    const broken = new Promise((resolve) => socket.on('close', resolve));
+    socket.on('error', () => {});
+    socket.resume();
+    let sent = 0;
+    while (!socket.destroyed && sent < 1_000) {
+      sent += 1;
+      await new Promise((resolve) => socket.write(Buffer.alloc(1_024 * KIB), resolve));
+    }
+    await broken;
+    assert.ok(sent < 200);
+  });
+});
