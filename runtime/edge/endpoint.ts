@@ -151,7 +151,11 @@ const route = (deps: EndpointDeps, { request, exchange, held }: Arrived): Reply 
       const isModern = headers['mcp-protocol-version'] === MODERN_REVISION;
       const isKnown = typeof session === 'string' ? deps.isSessionKnown(session, exchange) : isModern || 'none';
       if (!(isKnown instanceof Promise)) return read(boundsOf(deps, isKnown, body));
-      return isKnown.then((known) => read(boundsOf(deps, known, body)));
+      return isKnown.then(
+        (known) => read(boundsOf(deps, known, body)),
+        // Nobody can tell now. The refusal comes once the id of the request is known, unless that is too much to read.
+        (error) => read({ ...boundsOf(deps, false, body), tooLarge: () => asVmcpError(error) }),
+      );
     }
     case 'GET':
       checkEventStream(headers.accept);

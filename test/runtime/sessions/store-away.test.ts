@@ -46,7 +46,10 @@ describe('while the store of the sessions is away', { skip: noRedis }, () => {
     await redis.kill();
     await isAway();
     assert.equal((await session.call(one.url, 2, 'a_echo')).status, 200);
-    isRefused(await session.call(two.url, 3, 'a_echo'));
+    const refused = await session.call(two.url, 3, 'a_echo');
+    isRefused(refused);
+    assert.equal((refused.json as { id: unknown }).id, 3);
+    isRefused(await session.send(two.url, { id: 4, method: 'tools/call', params: { x: 'x'.repeat(100_000) } }));
     isRefused(await post(two.url, INITIALIZE));
     await redis.start();
   });
