@@ -51,6 +51,8 @@ export const readBody = (request: IncomingMessage, bounds: BodyBounds): Promise<
 
 /** Of a request that is refused, before its connection is broken. */
 const MAX_READ_AWAY_BYTES = 64 * 1024 * 1024;
+/** Without a byte. */
+const SENDS_NO_MORE_MS = 1_000;
 
 /**
  * Throws away what is still to come of a request. A client that is still sending would not see an answer whose connection is closed
@@ -58,6 +60,7 @@ const MAX_READ_AWAY_BYTES = 64 * 1024 * 1024;
  */
 export const readAway = (request: IncomingMessage, done: () => void): void => {
   let bytes = 0;
+  request.setTimeout(SENDS_NO_MORE_MS, done);
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > MAX_READ_AWAY_BYTES) request.destroy();

@@ -116,7 +116,8 @@ export class HttpExchange implements Inbound {
     this.#isAnswered = true;
     if (this.#response.headersSent) this.#endStream(reply.body);
     else this.#write(reply);
-    if (this.#isBehind) this.#hurry();
+    // One that still sends has a time of its own.
+    if (this.#isBehind && this.#request.complete) this.#hurry();
   }
 
   /** Whether the client has hung up. */
