@@ -113,7 +113,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   let hosts = hostCheck(hostRulesOf(config.current()));
   const eras = erasOf(config, { ...clients, listeners, offer, phase });
   const onFailure = failureLog(log, deps.clock.now);
-  const handle = pipeline(stagesOf({ eras, backends, offer, onFailure }));
+  const handle = pipeline(stagesOf({ config, eras, backends, offer, onFailure }));
   const endpoint = endpointOf({ hosts: () => hosts, handle, ...clients, answers, onFailure, phase }, deps);
   const prepare = (newer: Config): (() => void) => {
     const newerHosts = hostCheck(hostRulesOf(newer));
@@ -225,7 +225,7 @@ interface EraParts {
 
 const erasOf = (config: LiveConfig, { sessions, connections, callers, listeners, offer, phase }: EraParts): Eras => {
   const common = {
-    serverInfo: () => ({ name: config.current().name, version: VERSION }),
+    serverInfo: () => serverInfoOf(config),
     instructions: () => instructionsOf(config.current()),
     list: offer.list,
     isStopping: () => phase.isStopping,
@@ -239,6 +239,7 @@ const erasOf = (config: LiveConfig, { sessions, connections, callers, listeners,
 
 /** Who does what in the one sentence; a stage without a feature yet lets everything through. */
 const stagesOf = (by: {
+  readonly config: LiveConfig;
   readonly eras: Eras;
   readonly backends: BackendSet;
   readonly offer: Offer;
@@ -253,12 +254,20 @@ const stagesOf = (by: {
   limit: unlimited,
   outgoingAuth: by.backends.prove,
   backend: by.backends.call,
-  refuse: (thrown, message, request) => refused(by.onFailure, asVmcpError(thrown), message, request),
+  refuse: (thrown, message, request) => {
+    const error = asVmcpError(thrown);
+    by.onFailure(error, request);
+    return refused(by.config, error, message, request);
+  },
 });
 
-const refused = (onFailure: EndpointDeps['onFailure'], error: VmcpError, message: Message, request: Inbound): Reply => {
-  const correlationId = request.correlationId();
-  const method = message.kind === 'call' ? { method: message.call.method, era: message.call.client.era } : {};
-  onFailure(error, request);
-  return { ...failureOnWire(error, { id: message.id, ...method, correlationId }), refusal: error };
+const serverInfoOf = (config: LiveConfig) => ({ name: config.current().name, version: VERSION });
+
+const refused = (config: LiveConfig, error: VmcpError, message: Message, request: Inbound): Reply => {
+  const { id } = message;
+  const failed = { id, correlationId: request.correlationId() };
+  if (message.kind === 'local') return { ...failureOnWire(error, failed), refusal: error };
+  const { method, client } = message.call;
+  const serverInfo = client.era === 'modern' ? serverInfoOf(config) : undefined;
+  return { ...failureOnWire(error, { ...failed, method, serverInfo }), refusal: error };
 };

@@ -1,5 +1,7 @@
 import type { RoutedMethod, WholeReply } from '../call.ts';
 import type { ErrorCode, VmcpError } from '../errors.ts';
+import { RESERVED_PREFIX } from '../revisions.ts';
+import type { ServerInfo } from './shared-answers.ts';
 
 /** How one kind of failure looks on the wire. */
 interface Row {
@@ -62,8 +64,8 @@ export interface FailedRequest {
   readonly id: Buffer | undefined;
   /** Picks the form of the backend's failures. Absent: the request is not one that goes to a backend. */
   readonly method?: RoutedMethod;
-  /** Of the client. Absent: before 2026-07-28. */
-  readonly era?: 'legacy' | 'modern';
+  /** Who we say we are to a client of 2026-07-28. Absent: it is of an earlier one. */
+  readonly serverInfo?: ServerInfo | undefined;
   readonly correlationId: string;
 }
 
@@ -82,11 +84,12 @@ const failureBody = (error: VmcpError, row: Row, request: FailedRequest): string
   if (row.rpc === undefined)
     return JSON.stringify({ error: error.code, error_description: error.message, correlationId });
   if (row.asToolResult && request.method === 'tools/call') {
+    const { serverInfo } = request;
     const result = {
-      ...(request.era === 'modern' && { resultType: 'complete' }),
+      ...(serverInfo && { resultType: 'complete' }),
       content: [{ type: 'text', text: error.message }],
       isError: true,
-      _meta: { 'vmcp.dev/error': data },
+      _meta: { 'vmcp.dev/error': data, ...(serverInfo && { [`${RESERVED_PREFIX}serverInfo`]: serverInfo }) },
     };
     return `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`;
   }

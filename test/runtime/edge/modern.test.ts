@@ -160,8 +160,10 @@ describe('a client of 2026-07-28', () => {
       tools: ['echo'],
       on: ({ recorded }) => (recorded.method === 'tools/call' ? ({ response }) => void response.destroy() : undefined),
     });
-    const { isError, resultType } = resultOf(await send('tools/call', { name: 'a_echo' }));
+    const { isError, resultType, _meta } = resultOf(await send('tools/call', { name: 'a_echo' }));
     assert.deepEqual({ isError, resultType }, { isError: true, resultType: 'complete' });
+    const key = 'io.modelcontextprotocol/serverInfo';
+    assert.deepEqual((_meta as Record<string, unknown>)[key], SERVER_INFO[key]);
     backend.set({ tools: ['echo'] });
   });
 });
