@@ -135,7 +135,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     backends,
     ...clients,
     endpoint,
-    publicApp: publicServer(endpoint, LIMITS),
+    publicApp: publicServer(endpoint, LIMITS, { newCorrelationId: deps.newCorrelationId, onFailure }),
     managementApp: managementServer({
       isReady: () => phase.isReady && phase.hasSessions,
       status,

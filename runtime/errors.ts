@@ -2,6 +2,7 @@
 export type ErrorCode =
   | 'host_not_allowed'
   | 'origin_not_allowed'
+  | 'not_found'
   | 'http_method_not_allowed'
   | 'http_method_of_older_revision'
   | 'body_too_large'

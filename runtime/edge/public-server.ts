@@ -1,12 +1,15 @@
 import { fastify, type FastifyInstance } from 'fastify';
+import type { Inbound } from '../call.ts';
+import { VmcpError } from '../errors.ts';
 import type { Endpoint } from './endpoint.ts';
 import { oneAtATimeServer } from './one-at-a-time.ts';
+import { failureOnWire } from './wire.ts';
 
 /**
  * The public listener. MCP goes straight to its endpoint, since a router and its hooks cost more than they give there; everything
  * else is a fastify route.
  */
-export const publicServer = (endpoint: Endpoint, limits: PublicLimits): FastifyInstance => {
+export const publicServer = (endpoint: Endpoint, limits: PublicLimits, deps: PublicServerDeps): FastifyInstance => {
   const app = fastify({
     forceCloseConnections: true,
     bodyLimit: NO_BODY_BYTES,
@@ -28,10 +31,21 @@ export const publicServer = (endpoint: Endpoint, limits: PublicLimits): FastifyI
       return server;
     },
   });
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
+  app.setNotFoundHandler((request, reply) => {
+    const correlationId = deps.newCorrelationId();
+    const error = new VmcpError('not_found', 'nothing is served here; the MCP endpoint is /mcp');
+    deps.onFailure(error, { clientAddress: request.socket.remoteAddress, correlationId: () => correlationId });
+    const { status, body } = failureOnWire(error, { id: undefined, correlationId });
+    return reply.code(status).type('application/json').send(body);
+  });
   app.get('/health', () => ({ status: 'ok' }));
   return app;
 };
+
+export interface PublicServerDeps {
+  readonly newCorrelationId: () => string;
+  readonly onFailure: (error: VmcpError, request: Pick<Inbound, 'clientAddress' | 'correlationId'>) => void;
+}
 
 export interface PublicLimits {
   readonly publicConnections: number;
@@ -49,7 +63,7 @@ const CHECK_MS = 5_000;
 const KEEP_ALIVE_MS = 75_000;
 
 /** Streamable HTTP, and the two addresses of HTTP+SSE (2024-11-05). */
-const MCP_PATHS: ReadonlySet<string> = new Set(['/mcp', '/', '/sse', '/messages']);
+const MCP_PATHS: ReadonlySet<string> = new Set(['/mcp', '/mcp/', '/', '/sse', '/messages']);
 
 const isMcpPath = (url: string): boolean => {
   if (MCP_PATHS.has(url)) return true;

@@ -19,6 +19,7 @@ interface Row {
 const rows: Readonly<Record<ErrorCode, Row>> = {
   host_not_allowed: { http: 403 },
   origin_not_allowed: { http: 403 },
+  not_found: { http: 404 },
   http_method_not_allowed: { http: 405, rpc: -32_000, headers: ['allow', 'POST, GET, DELETE, OPTIONS'] },
   http_method_of_older_revision: { http: 405, rpc: -32_000, headers: ['allow', 'POST, OPTIONS'] },
   body_too_large: { http: 413, rpc: -32_600, headers: ['connection', 'close'] },

@@ -305,13 +305,18 @@ describe('HTTP', () => {
     for (const stream of streams) await stream.body?.cancel();
   });
 
-  test('the endpoint answers at / too', async () => {
+  test('the endpoint answers at / and /mcp/ too', async () => {
     assert.equal((await post(new URL('/', running.url).href, INITIALIZE)).status, 200);
     assert.equal((await post(`${running.url}?x=1`, INITIALIZE)).status, 200);
+    assert.equal((await post(`${running.url}/`, INITIALIZE)).status, 200);
   });
 
   test('any other path is 404', async () => {
-    assert.equal((await post(new URL('/mcp2', running.url).href, INITIALIZE)).status, 404);
+    const { status, json } = await post(new URL('/mcp2', running.url).href, INITIALIZE);
+    assert.equal(status, 404);
+    const { error, correlationId } = json as Record<string, string>;
+    assert.equal(error, 'not_found');
+    assert.match(correlationId ?? '', /^[0-9a-f-]{36}$/);
   });
 
   test('/health is open', async () => {
