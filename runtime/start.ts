@@ -7,6 +7,7 @@ import type { Clock } from './clock.ts';
 import type { ConfigFile } from './config/index.ts';
 import { levelOf, logFieldsOf } from './config-slices.ts';
 import type { StatusReport } from './status-report.ts';
+import { listeningOrigin } from './listening-origin.ts';
 import { gracefulStop, STOP_TIMES, type StopTimes } from './graceful-stop.ts';
 import type { ReloadResult } from './live-config.ts';
 import { createLog, type Log } from './observe/index.ts';
@@ -34,7 +35,7 @@ export interface StartDeps {
 }
 
 export interface Running {
-  /** Where MCP clients connect. */
+  /** Where MCP clients connect, on this machine at least. */
   readonly url: string;
   readonly managementUrl: string;
   readonly status: () => StatusReport;
@@ -135,8 +136,7 @@ const listen = async (app: FastifyInstance, host: string, port: number): Promise
     if (host !== '::' || !isNoIpv6(error)) throw error;
     await app.listen({ host: '0.0.0.0', port });
   }
-  const { address, family, port: bound } = app.server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
+  return listeningOrigin(app.server.address() as AddressInfo);
 };
 
 const isNoIpv6 = (error: unknown): boolean =>
