@@ -45,13 +45,21 @@ export class EventLogs {
       key,
       isPrimed: this.#parts.isPrimed,
       isOfCall: ofCall !== undefined,
+      onBegun: () => this.#remember(key, log),
       keep: (sequence, data) => this.#keep({ log, sequence, data }),
       after: (sequence) => this.#kept.filter((each) => each.log === log && each.sequence > sequence),
     });
-    this.#streams.set(key, log);
-    const [oldest] = this.#streams.keys();
-    if (this.#streams.size > MAX_STREAMS && oldest !== undefined) this.#streams.delete(oldest);
     return log;
+  }
+
+  #remember(key: string, log: EventLog): void {
+    if (this.#isCleared) return;
+    this.#streams.set(key, log);
+    if (this.#streams.size <= MAX_STREAMS) return;
+    const known = [...this.#streams];
+    // The client has most probably seen the end of one that has ended in order.
+    const [forgotten] = known.find(([, each]) => each.isFinished) ?? known[0] ?? [];
+    if (forgotten !== undefined) this.#streams.delete(forgotten);
   }
 
   /** The stream that the event with this id was sent on. Undefined: none here. */
@@ -88,6 +96,7 @@ interface EventLogParts {
   readonly key: string;
   readonly isPrimed: boolean;
   readonly isOfCall: boolean;
+  readonly onBegun: () => void;
   /** Whether it was kept. */
   readonly keep: (sequence: number, data: Buffer) => boolean;
   readonly after: (sequence: number) => readonly Kept[];
@@ -109,6 +118,10 @@ export class EventLog implements StreamRecord {
     return this.#parts.isOfCall;
   }
 
+  get isFinished(): boolean {
+    return this.#isFinished;
+  }
+
   get isBegun(): boolean {
     return this.#sequence > 0;
   }
@@ -116,6 +129,7 @@ export class EventLog implements StreamRecord {
   begin(sink: EventSink): void {
     this.#sink = sink;
     this.#sequence = 1;
+    this.#parts.onBegun();
     if (this.#parts.isPrimed) sink.send(NO_DATA, this.#idOf(1));
   }
 

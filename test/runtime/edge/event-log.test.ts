@@ -46,3 +46,15 @@ test('the newest 64 streams of a session are remembered', () => {
   assert.equal(logs.find('p-1-1'), undefined);
   assert.ok(logs.find('p-2-1'));
 });
+
+test('calls that have their answers push none out that is open, and those without a stream none at all', () => {
+  const own = logs.newStream();
+  own.begin(sink);
+  for (let called = 0; called < 200; called += 1) logs.newStream('ofCall');
+  for (let called = 0; called < 200; called += 1) {
+    const log = logs.newStream('ofCall');
+    log.begin(sink);
+    log.finish(undefined);
+  }
+  assert.equal(logs.find('p-1-1')?.log, own);
+});
