@@ -14,6 +14,8 @@ Options of run; each is also read from the environment, as VMCP_ and the name in
   --operator-namespace NAME   holds the Lease and the management key; default: the pod's
   --cluster-domain DOMAIN     default cluster.local
   --health-port PORT          default 8080
+  --webhook-configuration N   the ValidatingWebhookConfiguration to answer for; default: none, no webhook
+  --webhook-port PORT         default 9443
   --workers N                 reconciles at once; default 16
   --leader-elect true|false   default true
   --log-level LEVEL           default info

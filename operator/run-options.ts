@@ -8,6 +8,8 @@ const flags = {
   'operator-namespace': { type: 'string' },
   'cluster-domain': { type: 'string', default: 'cluster.local' },
   'health-port': { type: 'string', default: '8080' },
+  'webhook-configuration': { type: 'string', default: '' },
+  'webhook-port': { type: 'string', default: '9443' },
   workers: { type: 'string', default: '16' },
   'leader-elect': { type: 'string', default: 'true' },
   'log-level': { type: 'string', default: 'info' },
@@ -52,11 +54,22 @@ const optionsOf = (values: Values): RunOptions => {
     runtimeImage: image,
     clusterDomain: values['cluster-domain'] ?? '',
     healthPort: wholeNumber('--health-port', values['health-port'], 0),
+    ...webhookOf(values),
     workers: wholeNumber('--workers', values.workers, 1),
     leaderElection: oneOf('--leader-elect', values['leader-elect'], ['true', 'false']) === 'true',
     logLevel: oneOf('--log-level', values['log-level'], ['debug', 'info', 'warn', 'error']),
   };
 };
+
+/** Off unless it is told which configuration is its own. */
+const webhookOf = (values: Values): Pick<RunOptions, 'webhook'> => {
+  const configuration = values['webhook-configuration'] ?? '';
+  const port = wholeNumber('--webhook-port', values['webhook-port'], 0);
+  return configuration === '' ? {} : { webhook: { configuration, port, lingerMs: LINGER_MS } };
+};
+
+/** As long as the runtime goes on serving (decisions "Graceful stop"). */
+const LINGER_MS = 5_000;
 
 const wholeNumber = (flag: string, text: string | undefined, min: number): number => {
   const value = Number(text);

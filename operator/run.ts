@@ -1,3 +1,4 @@
+import { type Admission, startAdmission } from './admission/index.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Agent } from 'undici';
@@ -27,9 +28,19 @@ export interface RunOptions {
   readonly runtimeImage: string;
   readonly clusterDomain: string;
   readonly healthPort: number;
+  /** Absent: no webhook; what it would refuse is told by conditions. */
+  readonly webhook?: WebhookOptions;
   readonly workers: number;
   readonly leaderElection: boolean;
   readonly logLevel: string;
+}
+
+export interface WebhookOptions {
+  readonly port: number;
+  /** Name of the ValidatingWebhookConfiguration. */
+  readonly configuration: string;
+  /** How long it goes on answering after the operator was told to stop, since the API server hears of that a moment later. */
+  readonly lingerMs: number;
 }
 
 export interface RunDeps {
@@ -45,6 +56,8 @@ export interface RunDeps {
 export interface Running {
   /** Port of `/healthz` and `/readyz`. */
   readonly healthPort: number;
+  /** Port of the webhook, if there is one. */
+  readonly webhookPort?: number;
   readonly synced: Promise<void>;
   /** Cuts off the requests of reconciles in flight, waits for these to end, gives up the lease, closes all connections. */
   stop(): Promise<void>;
@@ -56,27 +69,33 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
   const connection = await connect(options.kubeconfig, deps.env);
   const pods = new Agent({ connect: { timeout: 3000 }, keepAliveTimeout: 1000 });
   const stopping = new AbortController();
-  const state = { isSynced: false };
-  // Before anything that would go on by itself if the port were taken.
+  const state: { isSynced: boolean; admission?: Admission } = { isSynced: false };
+  const api = clientOf(connection, deps.resources);
+  const operatorNamespace = options.operatorNamespace ?? connection.namespace;
+  // The ports come before anything that would go on by itself if one were taken.
   const health = await serveHealth(options.healthPort, {
     isHealthy: () => true,
-    isReady: () => state.isSynced && !stopping.signal.aborted,
+    isReady: () => state.isSynced && !stopping.signal.aborted && state.admission?.isReady() !== false,
   });
+  const { webhook, namespaces } = options;
+  if (webhook !== undefined) {
+    const isSynced = (): boolean => state.isSynced;
+    state.admission = await startAdmission(
+      { ...webhook, namespace: operatorNamespace, namespaces },
+      { api, source: () => operator.source, clock: systemClock, isSynced, log },
+    );
+  }
   const operator = startOperator(
     {
-      namespaces: options.namespaces,
-      settings: {
-        clusterDomain: options.clusterDomain,
-        runtimeImage: options.runtimeImage,
-        operatorNamespace: options.operatorNamespace ?? connection.namespace,
-      },
+      namespaces,
+      settings: { clusterDomain: options.clusterDomain, runtimeImage: options.runtimeImage, operatorNamespace },
       identity: `${hostname()}_${randomUUID()}`,
       workers: options.workers,
       leaderElection: options.leaderElection,
     },
     {
       kinds: deps.kinds,
-      api: clientOf(connection, deps.resources),
+      api,
       clock: systemClock,
       random: () => Math.random(),
       unique: () => randomBytes(8).toString('hex'),
@@ -91,10 +110,11 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
   });
   return {
     healthPort: health.port,
+    ...(state.admission && { webhookPort: state.admission.port }),
     synced,
     stop: async () => {
       stopping.abort(new Error('the operator is stopping'));
-      await operator.ended;
+      await Promise.all([operator.ended, state.admission?.stop()]);
       await Promise.all([health.stop(), pods.destroy(), connection.close()]);
     },
   };

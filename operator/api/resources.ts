@@ -7,7 +7,7 @@ export interface Resource {
   readonly plural: string;
 }
 
-/** Kind → resource. All are namespaced: this operator neither reads nor writes anything of the cluster's scope. */
+/** Kind → resource. Of the cluster's scope are the namespaces, and the configuration of the operator's own webhook. */
 export type ResourceTable = ReadonlyMap<string, Resource>;
 
 const builtIn: readonly Resource[] = [
@@ -25,6 +25,12 @@ const builtIn: readonly Resource[] = [
   { kind: 'Event', apiVersion: 'events.k8s.io/v1', plural: 'events' },
   { kind: 'Role', apiVersion: 'rbac.authorization.k8s.io/v1', plural: 'roles' },
   { kind: 'RoleBinding', apiVersion: 'rbac.authorization.k8s.io/v1', plural: 'rolebindings' },
+  { kind: 'Namespace', apiVersion: 'v1', plural: 'namespaces' },
+  {
+    kind: 'ValidatingWebhookConfiguration',
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    plural: 'validatingwebhookconfigurations',
+  },
 ];
 
 /** The built-in kinds this operator touches, and `own` ones beside them. */

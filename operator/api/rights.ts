@@ -47,3 +47,21 @@ export const ownNamespaceRights: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
   { apiGroups: [''], resources: ['secrets'], resourceNames: ['vmcp-operator-management'], verbs: ['get'] },
 ];
+
+/** What the validating webhook takes beside that, in every namespace: it looks again at what is stored before it refuses. */
+export const webhookRights = (group: string, read: readonly string[], configuration: string): readonly PolicyRule[] => [
+  { apiGroups: [group], resources: read, verbs: ['get'] },
+  // Whether it is being deleted.
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
+  {
+    apiGroups: ['admissionregistration.k8s.io'],
+    resources: ['validatingwebhookconfigurations'],
+    resourceNames: [configuration],
+    verbs: ['get', 'patch'],
+  },
+];
+
+/** And in the operator's own namespace: the certificates. That it may create a Secret is said above. */
+export const webhookOwnNamespaceRights: readonly PolicyRule[] = [
+  { apiGroups: [''], resources: ['secrets'], resourceNames: ['vmcp-operator-webhook'], verbs: ['get', 'update'] },
+];

@@ -13,6 +13,7 @@ import { keyText } from '../object.ts';
 import { errorText } from '../observe/log.ts';
 import type { Log } from '../observe/log.ts';
 import type { Settings } from '../plan/settings.ts';
+import type { Source } from '../read/source.ts';
 
 export interface OperatorOptions {
   /** Empty: all namespaces. */
@@ -39,6 +40,8 @@ export interface OperatorDeps {
 }
 
 export interface Operator {
+  /** Everything that is watched. */
+  readonly source: Source;
   /** Every watched kind was listed once. */
   readonly synced: Promise<void>;
   /** Resolves after the signal was aborted and the last reconcile ended. */
@@ -60,7 +63,7 @@ export const startOperator = (options: OperatorOptions, deps: OperatorDeps, sign
     ? elect({ namespace, identity }, { api: deps.api, clock: deps.clock, onFailure }, lead, signal)
     : lead(signal);
   const ended = Promise.all([watching.ended, acting]).then(() => watching.queue.clear());
-  return { synced: watching.synced, ended };
+  return { source: watching.source, synced: watching.synced, ended };
 };
 
 /** A term of leadership: from the first reconcile to the last. */

@@ -6,7 +6,14 @@ import { pathToFileURL } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { manifestFiles, writtenFiles } from '../../crds/generate.ts';
 import { API_GROUP, kinds } from '../../crds/index.ts';
-import { ownNamespaceRights, watchedRights, type PolicyRule } from '../../operator/api/rights.ts';
+import {
+  ownNamespaceRights,
+  watchedRights,
+  webhookOwnNamespaceRights,
+  webhookRights,
+  type PolicyRule,
+} from '../../operator/api/rights.ts';
+import { GUARDED_KINDS } from '../../operator/admission/index.ts';
 import { reconciledKinds } from '../../operator/kinds/index.ts';
 import { helm } from '../cluster/index.ts';
 
@@ -22,7 +29,23 @@ interface Rendered {
   };
   readonly rules?: readonly (PolicyRule & { readonly resourceNames?: readonly string[] })[];
   readonly spec?: { readonly template: { readonly spec: PodSpec } };
+  readonly webhooks?: readonly Webhook[];
 }
+
+interface Webhook {
+  readonly name: string;
+  readonly failurePolicy: string;
+  readonly timeoutSeconds: number;
+  readonly sideEffects: string;
+  readonly namespaceSelector?: object;
+  readonly clientConfig: {
+    readonly service: { readonly name: string; readonly namespace: string };
+    readonly caBundle?: string;
+  };
+  readonly rules: readonly { readonly operations: readonly string[]; readonly resources: readonly string[] }[];
+}
+
+const WEBHOOK = 'vmcp-operator-webhook';
 
 interface PodSpec {
   readonly containers: readonly [Container];
@@ -34,6 +57,7 @@ interface PodSpec {
 interface Container {
   readonly image: string;
   readonly env: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
   readonly securityContext: object;
 }
 
@@ -45,9 +69,9 @@ const render = async (...values: readonly string[]): Promise<Rendered[]> => {
   );
 };
 
-const one = (objects: readonly Rendered[], kind: string): Rendered => {
-  const found = objects.filter((object) => object.kind === kind);
-  assert.equal(found.length, 1, `one ${kind}`);
+const one = (objects: readonly Rendered[], kind: string, name = 'vmcp-operator'): Rendered => {
+  const found = objects.filter((object) => object.kind === kind && object.metadata.name === name);
+  assert.equal(found.length, 1, `one ${kind} ${name}`);
   return found[0] as Rendered;
 };
 
@@ -69,6 +93,10 @@ const single = (rules: Rendered['rules']): string[] =>
       ),
     )
     .sort();
+
+const pluralOf = new Map<string, string>(Object.values(kinds).map(({ kind, plural }) => [kind, plural]));
+const plurals = (names: readonly string[]): string[] => [...new Set(names.flatMap((name) => pluralOf.get(name) ?? []))];
+const read = (): readonly string[] => reconciledKinds().flatMap(({ kind, reads }) => [kind, ...reads]);
 
 describe('the chart', () => {
   test('passes Helm’s own check', async () => {
@@ -122,15 +150,10 @@ describe('the chart', () => {
   });
 
   test('grants in every namespace exactly what the operator uses', async () => {
-    const pluralOf = new Map<string, string>(Object.values(kinds).map(({ kind, plural }) => [kind, plural]));
-    const plurals = (names: readonly string[]): string[] => [
-      ...new Set(names.flatMap((name) => pluralOf.get(name) ?? [])),
-    ];
     const reconciled = reconciledKinds().map(({ kind }) => kind);
-    const read = reconciledKinds().flatMap(({ kind, reads }) => [kind, ...reads]);
     const owning = reconciledKinds().flatMap(({ kind, owns }) => (owns.length > 0 ? [kind] : []));
     const used = watchedRights(API_GROUP, {
-      read: plurals(read),
+      read: plurals(read()),
       reconciled: plurals(reconciled),
       owning: plurals(owning),
     });
@@ -147,10 +170,85 @@ describe('the chart', () => {
     }
   });
 
+  test('grants the webhook exactly what it uses', async () => {
+    const objects = await render();
+    const everywhere = one(objects, 'ClusterRole', WEBHOOK).rules;
+    assert.deepEqual(single(everywhere), single(webhookRights(API_GROUP, plurals(read()), WEBHOOK)));
+    const configurations = everywhere?.find(({ resources }) => resources.includes('validatingwebhookconfigurations'));
+    assert.deepEqual(configurations?.resourceNames, [WEBHOOK]);
+    const own = one(objects, 'Role', WEBHOOK);
+    assert.deepEqual(own.rules, webhookOwnNamespaceRights);
+    assert.equal(own.metadata.namespace, 'vmcp-system');
+    for (const kind of ['ClusterRoleBinding', 'RoleBinding']) one(objects, kind, WEBHOOK);
+  });
+
+  test('leads the API server to the operator, and waits as long and as strictly as the values say', async () => {
+    const objects = await render('webhook.failurePolicy=Fail', 'webhook.timeoutSeconds=3', 'webhook.port=10443');
+    const container = containerOf(objects);
+    assert.deepEqual(
+      container.ports.find(({ name }) => name === 'webhook'),
+      { name: 'webhook', containerPort: 10_443 },
+    );
+    assert.equal(environmentOf(objects)['VMCP_WEBHOOK_PORT'], '10443');
+    assert.equal(environmentOf(objects)['VMCP_WEBHOOK_CONFIGURATION'], WEBHOOK);
+    const service = one(objects, 'Service', WEBHOOK) as { readonly spec?: object };
+    const selector = { 'app.kubernetes.io/name': 'vmcp-operator', 'app.kubernetes.io/instance': 'vmcp-operator' };
+    assert.deepEqual(service.spec, { selector, ports: [{ name: 'webhook', port: 443, targetPort: 'webhook' }] });
+    const webhooks = one(objects, 'ValidatingWebhookConfiguration', WEBHOOK).webhooks ?? [];
+    assert.deepEqual(
+      webhooks.map(({ name, failurePolicy, timeoutSeconds }) => [name, failurePolicy, timeoutSeconds]),
+      [
+        ['validate.vmcp.dev', 'Fail', 3],
+        // Nothing may block what an operator that is gone guarded.
+        ['validate-deletion.vmcp.dev', 'Ignore', 3],
+      ],
+    );
+    for (const { clientConfig, sideEffects, namespaceSelector } of webhooks) {
+      assert.equal(clientConfig.service.name, WEBHOOK);
+      assert.equal(clientConfig.service.namespace, 'vmcp-system');
+      // Helm would take it away again with every upgrade.
+      assert.equal(clientConfig.caBundle, undefined);
+      assert.equal(sideEffects, 'None');
+      assert.equal(namespaceSelector, undefined);
+    }
+  });
+
+  test('guards the deletion of exactly the kinds that the operator guards', async () => {
+    const [, deletion] = one(await render(), 'ValidatingWebhookConfiguration', WEBHOOK).webhooks ?? [];
+    assert.deepEqual(deletion?.rules[0]?.resources, plurals(GUARDED_KINDS));
+    assert.deepEqual(deletion?.rules[0]?.operations, ['DELETE']);
+  });
+
+  test('asks the webhook about the namespaces that the operator looks after, and about no other', async () => {
+    const objects = await render('namespaces={team-a,team-b}');
+    assert.equal(environmentOf(objects)['VMCP_NAMESPACES'], 'team-a,team-b');
+    for (const { namespaceSelector } of one(objects, 'ValidatingWebhookConfiguration', WEBHOOK).webhooks ?? []) {
+      assert.deepEqual(namespaceSelector, {
+        matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: ['team-a', 'team-b'] }],
+      });
+    }
+  });
+
+  test('leaves no trace of the webhook when it is switched off', async () => {
+    const objects = await render('webhook.enabled=false');
+    assert.deepEqual(
+      objects.filter(({ metadata }) => metadata.name === WEBHOOK),
+      [],
+    );
+    assert.ok(objects.every(({ kind }) => kind !== 'ValidatingWebhookConfiguration'));
+    assert.ok(!containerOf(objects).ports.some(({ name }) => name === 'webhook'));
+    assert.deepEqual(
+      Object.keys(environmentOf(objects)).filter((name) => name.includes('WEBHOOK')),
+      [],
+    );
+  });
+
   for (const [name, value, complaint] of [
     ['an unknown value', 'replica=2', /additional properties 'replica' not allowed/],
     ['a level that is none', 'logLevel=loud', /logLevel.*must be one of/s],
     ['a number of replicas that is none', 'replicas=few', /replicas.*got string, want integer/s],
+    ['a policy that is none', 'webhook.failurePolicy=Maybe', /failurePolicy.*must be one of/s],
+    ['a wait that the API server refuses', 'webhook.timeoutSeconds=31', /timeoutSeconds.*maximum/s],
     ['a tag that is none', 'images.operator.tag=a b', /tag.*does not match pattern/s],
   ] as const) {
     test(`refuses ${name} before anything is installed`, () => assert.rejects(render(value), complaint));

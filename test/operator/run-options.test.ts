@@ -29,10 +29,17 @@ test('every flag is also a variable, and a flag wins over it', () => {
   assert.deepEqual([options.leaderElection, options.healthPort, options.operatorNamespace], [false, 9000, 'ops']);
 });
 
+test('there is a webhook once its configuration is named', () => {
+  const options = runOptions(['--image', 'i', '--webhook-port', '10443'], { VMCP_WEBHOOK_CONFIGURATION: 'ours' });
+  assert.ok(!('problem' in options));
+  assert.deepEqual(options.webhook, { configuration: 'ours', port: 10_443, lingerMs: 5000 });
+});
+
 const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['no image', [], /--image or set VMCP_IMAGE/],
   ['an unknown flag', ['--image', 'i', '--imgae', 'j'], /--imgae/],
   ['a port that is none', ['--image', 'i', '--health-port', 'http'], /--health-port must be a whole number/],
+  ['a port of the webhook that is none', ['--image', 'i', '--webhook-port', 'https'], /--webhook-port must be a whole/],
   ['no worker', ['--image', 'i', '--workers', '0'], /--workers must be a whole number from 1/],
   ['a level that does not exist', ['--image', 'i', '--log-level', 'loud'], /one of debug, info, warn, error/],
 ];

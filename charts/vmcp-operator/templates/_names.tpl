@@ -25,3 +25,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- with $root.Values.images.registry }}{{ . }}/{{ end -}}
 {{ $image.repository }}:{{ $image.tag | default $root.Chart.AppVersion }}
 {{- end }}
+
+{{- define "vmcp-operator.webhookScope" -}}
+sideEffects: None
+admissionReviewVersions: [v1]
+{{- with .Values.namespaces }}
+namespaceSelector:
+  matchExpressions:
+    - { key: kubernetes.io/metadata.name, operator: In, values: {{ toJson . }} }
+{{- end }}
+{{- end }}

@@ -9,7 +9,7 @@ import type { Resource } from '../../../operator/api/resources.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import type { ReconciledKind } from '../../../operator/kinds/kind.ts';
 import { runOperator } from '../../../operator/run.ts';
-import type { Running } from '../../../operator/run.ts';
+import type { RunOptions, Running } from '../../../operator/run.ts';
 import type { ApiAccess, AuditedWrite } from '../../cluster/index.ts';
 import { until } from '../../cluster/index.ts';
 import { widgetCrd, widgetKind, widgetResource } from './widget.ts';
@@ -94,7 +94,7 @@ export interface OperatorUnderTest extends Running {
 export const startOperatorUnderTest = async (
   kubeconfig: string,
   { kinds, resources }: KindsUnderTest,
-  options: { readonly leaderElection?: boolean } = {},
+  options: Partial<Pick<RunOptions, 'leaderElection' | 'namespaces' | 'webhook'>> = {},
 ): Promise<OperatorUnderTest> => {
   const log: Line[] = [];
   const note =
@@ -111,8 +111,9 @@ export const startOperatorUnderTest = async (
       clusterDomain: 'cluster.local',
       healthPort: 0,
       workers: 8,
-      leaderElection: options.leaderElection ?? false,
+      leaderElection: false,
       logLevel: 'info',
+      ...options,
     },
     {
       env: {},

@@ -1,0 +1,56 @@
+import type { KubeObject, ObjectKey } from '../object.ts';
+
+/** A ValidatingWebhookConfiguration, as far as it is read here. */
+interface Webhook {
+  readonly name: string;
+  readonly clientConfig: {
+    readonly service?: { readonly namespace: string; readonly name: string };
+    readonly url?: string;
+    /** Base64 of PEM. */
+    readonly caBundle?: string;
+  };
+}
+
+export const configurationKey = (name: string): ObjectKey => ({
+  kind: 'ValidatingWebhookConfiguration',
+  namespace: '',
+  name,
+});
+
+const webhooksOf = (configuration: KubeObject): readonly Webhook[] =>
+  (configuration['webhooks'] ?? []) as readonly Webhook[];
+
+/** Under which names the API server connects. */
+export const hostsOf = (configuration: KubeObject): readonly string[] => [
+  ...new Set(
+    webhooksOf(configuration).map(({ clientConfig: { service, url = '' } }) =>
+      service === undefined ? new URL(url).hostname : `${service.name}.${service.namespace}.svc`,
+    ),
+  ),
+];
+
+/** PEM of what the API server trusts in every one of its webhooks. */
+export const trustedBy = (configuration: KubeObject): string => {
+  const [first, ...rest] = webhooksOf(configuration).map(({ clientConfig }) => clientConfig.caBundle ?? '');
+  return first === undefined || rest.some((bundle) => bundle !== first) ? '' : decoded(first);
+};
+
+const decoded = (bundle: string): string => Buffer.from(bundle, 'base64').toString('utf8');
+
+/**
+ * What is to be applied for the API server to trust this bundle; undefined when it does. Nothing but the bundle is named: the
+ * rest belongs to the chart. Of another version than the one read nothing is applied, since another replica may know more.
+ */
+export const trusting = (configuration: KubeObject, bundle: string): KubeObject | undefined => {
+  const webhooks = webhooksOf(configuration);
+  const caBundle = Buffer.from(bundle).toString('base64');
+  if (webhooks.every(({ clientConfig }) => clientConfig.caBundle === caBundle)) return undefined;
+  const { apiVersion, kind, metadata } = configuration;
+  const { name, uid, resourceVersion } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
+    webhooks: webhooks.map((webhook) => ({ name: webhook.name, clientConfig: { caBundle } })),
+  };
+};

@@ -1,0 +1,106 @@
+import { type Clock, sleep } from '../../runtime/clock.ts';
+import type { ApiClient } from '../api/client.ts';
+import { within } from '../engine/timing.ts';
+import { referrers } from '../kinds/referrers.ts';
+import { errorText } from '../observe/log.ts';
+import type { Log } from '../observe/log.ts';
+import type { Source } from '../read/source.ts';
+import { checkDeletion } from './check-deletion.ts';
+import { checkSpec } from './check-spec.ts';
+import type { Cluster } from './cluster.ts';
+import { LIFETIMES, type Lifetimes } from './credentials.ts';
+import { keepCredentials } from './keep-credentials.ts';
+import { type Review, type Verdict, accepted } from './review.ts';
+import { serveAdmission } from './server.ts';
+
+export { GUARDED_KINDS } from './check-deletion.ts';
+export type { Lifetimes } from './credentials.ts';
+
+export interface AdmissionOptions {
+  readonly port: number;
+  /** Name of the ValidatingWebhookConfiguration: it says under which name the API server comes, and gets the bundle to trust. */
+  readonly configuration: string;
+  /** Holds the Secret of the certificates. */
+  readonly namespace: string;
+  /** Empty: all. What happens elsewhere is none of our business. */
+  readonly namespaces: readonly string[];
+  /** How long it answers after it was told to stop: so long may the API server still come. */
+  readonly lingerMs: number;
+  readonly lifetimes?: Lifetimes;
+  /** How often the certificates are looked after. Default 10 s. */
+  readonly everyMs?: number;
+}
+
+export interface AdmissionDeps {
+  readonly api: Pick<ApiClient, 'get' | 'create' | 'replace' | 'apply'>;
+  /** Asked for once everything is known. */
+  readonly source: () => Source;
+  readonly clock: Clock;
+  /** Everything is known. */
+  readonly isSynced: () => boolean;
+  readonly log: Log;
+}
+
+export interface Admission {
+  readonly port: number;
+  /** A certificate that the API server trusts is served. */
+  readonly isReady: () => boolean;
+  stop(): Promise<void>;
+}
+
+/** The operator's validating webhook. Listens when this resolves; throws when the port is taken. */
+export const startAdmission = async (options: AdmissionOptions, deps: AdmissionDeps): Promise<Admission> => {
+  const { api, clock, log } = deps;
+  const onFailure = (error: unknown): void => log.error({ error: errorText(error) }, 'a change could not be checked');
+  const check = checksIn(options, deps);
+  const server = await serveAdmission(options.port, {
+    checks: { '/validate': check(checkSpec), '/validate-deletion': check(checkDeletion) },
+    isReady: deps.isSynced,
+    onFailure,
+  });
+  const stopping = new AbortController();
+  const state = { isTrusted: false };
+  const { configuration, namespace, lifetimes = LIFETIMES, everyMs = 10_000 } = options;
+  const kept = keepCredentials(
+    { configuration, namespace, lifetimes, everyMs },
+    {
+      api,
+      clock,
+      onCertificate: (certified) => {
+        server.useCertificate(certified);
+        log.info('a new certificate of the webhook is served');
+      },
+      onTrusted: () => {
+        state.isTrusted = true;
+      },
+      onFailure: (error) =>
+        log.error({ error: errorText(error) }, 'the certificates of the webhook cannot be looked after; trying again'),
+    },
+    stopping.signal,
+  );
+  return {
+    port: server.port,
+    isReady: () => state.isTrusted,
+    stop: async () => {
+      await sleep(clock, options.lingerMs);
+      stopping.abort(new Error('the webhook is stopping'));
+      await Promise.all([kept, server.stop()]);
+    },
+  };
+};
+
+type Ask = (review: Review, cluster: Cluster) => Promise<Verdict>;
+
+/** A check asks what it has to ask within the time that the API server gives it. */
+const checksIn = ({ namespaces }: AdmissionOptions, { api, source, clock }: AdmissionDeps) => {
+  const referrersOf = referrers();
+  return (ask: Ask) => (review: Review) => {
+    const { namespace = '' } = (review.object ?? review.oldObject)?.metadata ?? {};
+    if (namespaces.length > 0 && !namespaces.includes(namespace)) return Promise.resolve(accepted);
+    return within({ clock, ms: ANSWER_MS }, (signal) =>
+      ask(review, { source: source(), referrersOf, get: (key) => api.get(key, signal) }),
+    );
+  };
+};
+
+const ANSWER_MS = 4_000;
