@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { checkSpec } from '../../../operator/admission/check-spec.ts';
+import type { Verdict } from '../../../operator/admission/review.ts';
+import { parseResource } from '../../../crds/index.ts';
+import type { KubeObject } from '../../../operator/object.ts';
+import { covers } from '../../requirements.ts';
+import { authServer, fine, oidc, refused } from '../validate/cases.ts';
+import { clusterOf, creating, object, updating } from './world.ts';
+
+/** As the API server shows it to a webhook: with defaults. */
+const stored = (kind: string, spec: object, metadata: object = {}): KubeObject => {
+  const parsed = parseResource(object(kind, 'it', spec, metadata));
+  assert.ok(parsed.ok, JSON.stringify(parsed));
+  return parsed.value;
+};
+
+const nothing = clusterOf([]);
+const messageOf = ({ refusal }: Verdict): string | undefined => refusal?.message;
+
+describe('what is created', () => {
+  fine.forEach(([kind, spec], index) => {
+    test(`${kind}: what is right is let through without a word of refusal (${index})`, async () => {
+      assert.equal((await checkSpec(creating(stored(kind, spec)), nothing)).refusal, undefined);
+    });
+  });
+
+  for (const [kind, why, spec, violations] of refused) {
+    test(`${kind}: ${why} is refused with every path, reason and remedy`, async () => {
+      const { refusal } = await checkSpec(creating(stored(kind, spec)), nothing);
+      assert.equal(refusal?.message, `${kind} it: ${violations.join('; ')}`);
+      assert.equal(refusal?.code, 422);
+      assert.deepEqual(
+        refusal?.causes.map(({ path, reason, remedy }) => `${path}: ${reason}; ${remedy}`),
+        violations,
+      );
+    });
+  }
+
+  test('objects of other groups are none of our business', async () => {
+    const foreign = { ...object('MCPServerEntry', 'it', {}), apiVersion: 'example.com/v1' };
+    assert.deepEqual(await checkSpec(creating(foreign), nothing), { warnings: [] });
+  });
+
+  test('what nobody acts on yet is let through with a warning', async () => {
+    const made = stored('MCPTelemetryConfig', { prometheus: { enabled: true } });
+    const server = stored('VirtualMCPServer', {
+      groupRef: { name: 'tools' },
+      incomingAuth: { type: 'anonymous' },
+      telemetryConfigRef: { name: 'it' },
+    });
+    const { refusal, warnings } = await checkSpec(creating(server), clusterOf([made]));
+    assert.equal(refusal, undefined);
+    assert.match(warnings.join('\n'), /^spec\.telemetryConfigRef: .*; /m);
+  });
+});
+
+const bad = { type: 'inline', inline: { issuer: 'http://idp.example.com' } };
+
+describe('what is changed', () => {
+  const before = stored('MCPOIDCConfig', bad);
+
+  test('what has been wrong all along does not hold up labels, annotations, finalizers and status', async () => {
+    const changes = [
+      { ...before, metadata: { ...before.metadata, labels: { team: 'blue' }, finalizers: [] } },
+      { ...before, status: { referenceCount: 1 } },
+      // As a client sends it: keys in another order.
+      { ...before, spec: Object.fromEntries(Object.entries(before['spec'] ?? {}).toReversed()) },
+    ];
+    for (const after of changes) assert.deepEqual(await checkSpec(updating(before, after), nothing), { warnings: [] });
+  });
+
+  test('a spec that changes and stays wrong is refused', async () => {
+    const after = stored('MCPOIDCConfig', oidc({ issuer: 'http://other.example.com' }));
+    assert.match(messageOf(await checkSpec(updating(before, after), nothing)) ?? '', /^MCPOIDCConfig it: spec\.inline/);
+  });
+
+  test('a spec that is mended is let through', async () => {
+    const after = stored('MCPOIDCConfig', oidc({}));
+    assert.deepEqual(await checkSpec(updating(before, after), nothing), { warnings: [] });
+  });
+
+  test('what is being deleted may be changed at will', async () => {
+    const leaving = stored('MCPOIDCConfig', oidc({}), { deletionTimestamp: '2026-11-20T12:00:00Z' });
+    assert.deepEqual(await checkSpec(updating(leaving, { ...leaving, spec: bad }), nothing), { warnings: [] });
+  });
+
+  test('a group without a spec is let through', async () => {
+    const { spec: _, ...group } = object('MCPGroup', 'it', {});
+    assert.deepEqual(await checkSpec(updating(group, { ...group }), nothing), { warnings: [] });
+  });
+});
+
+describe('rules that look at what the object names', () => {
+  const server = stored('VirtualMCPServer', {
+    groupRef: { name: 'tools' },
+    incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'a' } },
+    authServerConfig: authServer({}),
+  });
+  const idp = (issuer: string) => object('MCPOIDCConfig', 'idp', oidc({ issuer }));
+  const [same, other] = [idp('https://auth.example.com'), idp('https://other.example.com')];
+
+  test('are held to what the watches know', async () => {
+    const cluster = clusterOf([other]);
+    assert.match(messageOf(await checkSpec(creating(server), cluster)) ?? '', /accepts those of https:\/\/other/);
+    assert.equal(messageOf(await checkSpec(creating(server), clusterOf([same]))), undefined);
+    assert.equal(messageOf(await checkSpec(creating(server), clusterOf([]))), undefined);
+  });
+
+  test('do not refuse by what has changed since', async () => {
+    const cluster = clusterOf([same], [other]);
+    assert.equal(messageOf(await checkSpec(creating(server), cluster)), undefined);
+    assert.ok(cluster.asked.includes('MCPOIDCConfig/default/idp'));
+  });
+
+  test('are all that costs a request', async () => {
+    const cluster = clusterOf([same]);
+    await checkSpec(creating(server), cluster);
+    await checkSpec(creating(stored('MCPOIDCConfig', bad)), cluster);
+    assert.deepEqual(cluster.asked, []);
+  });
+
+  covers('errors.primary-upstream-unknown.rejected');
+  test('policies that name an upstream provider which is none are refused', async () => {
+    const inline = { policies: ['permit(principal, action, resource);'], primaryUpstreamProvider: 'other' };
+    const incomingAuth = { ...(server['spec'] as { incomingAuth: object }).incomingAuth };
+    const spec = {
+      ...(server['spec'] as object),
+      incomingAuth: { ...incomingAuth, authzConfig: { type: 'inline', inline } },
+    };
+    assert.match(
+      messageOf(await checkSpec(creating(stored('VirtualMCPServer', spec)), clusterOf([same]))) ?? '',
+      /primaryUpstreamProvider: no upstream provider is called other; name one of idp/,
+    );
+  });
+});
+
+describe('names that lead nowhere', () => {
+  const naming = (name: string) =>
+    stored('MCPServerEntry', { groupRef: { name }, remoteUrl: 'http://a.example.com', transport: 'sse' });
+  const group = (name: string) => object('MCPGroup', name, {});
+  const warnings = async (review: Parameters<typeof checkSpec>[0], ...there: readonly KubeObject[]) =>
+    (await checkSpec(review, clusterOf(there))).warnings;
+
+  test('are no news when an object is made: what is applied together comes in any order', async () => {
+    assert.deepEqual(await warnings(creating(naming('tools'))), []);
+  });
+
+  test('are told when a change brings them', async () => {
+    const words = 'no MCPGroup toolz in this namespace; create it or change spec.groupRef';
+    assert.deepEqual(await warnings(updating(naming('tools'), naming('toolz')), group('tools')), [words]);
+    assert.deepEqual(await warnings(updating(naming('tools'), naming('toolz')), group('toolz')), []);
+  });
+
+  test('are not told again with every later change', async () => {
+    const before = naming('toolz');
+    const after = { ...before, spec: { ...(before['spec'] as object), remoteUrl: 'http://b.example.com' } };
+    assert.deepEqual(await warnings(updating(before, after)), []);
+  });
+
+  test('and what is there and breaks a rule itself is told at once', async () => {
+    const server = stored('VirtualMCPServer', {
+      groupRef: { name: 'tools' },
+      incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'a' } },
+    });
+    const told = await warnings(creating(server), object('MCPOIDCConfig', 'idp', bad));
+    assert.ok(told.some((text) => text.startsWith('MCPOIDCConfig idp cannot be used: spec.inline.issuer: ')));
+  });
+});

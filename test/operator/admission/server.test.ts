@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { after, before, test } from 'node:test';
+import { connect } from 'node:tls';
+import { accepted, forbidden } from '../../../operator/admission/review.ts';
+import { type AdmissionServer, serveAdmission } from '../../../operator/admission/server.ts';
+import { newAuthority, newServerCertificate } from '../../../operator/admission/x509.ts';
+import { creating, object } from './world.ts';
+
+const hour = 3_600_000;
+const validity = { fromMs: Date.now() - hour, toMs: Date.now() + hour };
+const authority = newAuthority('a', validity);
+const certificate = () => newServerCertificate(['127.0.0.1'], validity, authority);
+
+const failures: unknown[] = [];
+const state = { isReady: true };
+let server: AdmissionServer;
+
+before(async () => {
+  server = await serveAdmission(0, {
+    checks: {
+      '/validate': ({ object: made }) =>
+        Promise.resolve(made?.metadata.name === 'bad' ? { refusal: forbidden('no'), warnings: [] } : accepted),
+      '/broken': () => Promise.reject(new Error('the secret of the house')),
+    },
+    isReady: () => state.isReady,
+    onFailure: (error) => failures.push(error),
+  });
+});
+after(() => server.stop());
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+const post = async (path: string, body: string, headers: Record<string, string> = {}): Promise<Answer> => {
+  const call = request({
+    host: '127.0.0.1',
+    port: server.port,
+    path,
+    method: 'POST',
+    ca: authority.certificate,
+    agent: false,
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+  call.end(body);
+  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  const text = Buffer.concat(await response.toArray()).toString();
+  return { status: response.statusCode ?? 0, text };
+};
+
+const review = (name: string): string =>
+  JSON.stringify({
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    request: creating(object('MCPGroup', name, {})),
+  });
+
+test('before there is a certificate no handshake succeeds', async () => {
+  await assert.rejects(post('/validate', review('good')), /handshake failure|ECONNRESET/);
+});
+
+test('a review is answered with a review', async () => {
+  server.useCertificate(certificate());
+  const [good, bad] = [await post('/validate', review('good')), await post('/validate', review('bad'))];
+  assert.deepEqual([good.status, bad.status], [200, 200]);
+  assert.match(good.text, /"allowed":true/);
+  assert.match(bad.text, /"allowed":false.*"message":"no"/);
+});
+
+const REFUSED: readonly (readonly [string, number, string, string, Record<string, string>?])[] = [
+  ['another path', 404, '/', review('good')],
+  ['no review', 400, '/validate', '{}'],
+  ['no JSON', 400, '/validate', '{'],
+  ['another media type', 415, '/validate', review('good'), { 'content-type': 'application/xml' }],
+  ['a body that is too large', 413, '/validate', '{}', { 'content-length': `${9 * 1024 * 1024}` }],
+];
+for (const [what, status, path, body, headers] of REFUSED) {
+  test(`${what} is answered with ${status}`, async () => {
+    assert.equal((await post(path, body, headers)).status, status);
+  });
+}
+
+test('before everything is known nothing is decided', async () => {
+  state.isReady = false;
+  assert.equal((await post('/validate', review('bad'))).status, 503);
+  state.isReady = true;
+});
+
+test('a fault of ours is logged, and not told to strangers', async () => {
+  const { status, text } = await post('/broken', review('good'));
+  assert.equal(status, 500);
+  assert.doesNotMatch(text, /secret/);
+  assert.match(String(failures.at(-1)), /the secret of the house/);
+});
+
+test('another certificate counts from the next handshake on, and connections that are there stay', async () => {
+  const handshake = async () => {
+    const socket = connect({ host: '127.0.0.1', port: server.port, ca: authority.certificate });
+    await once(socket, 'secureConnect');
+    return socket;
+  };
+  const first = await handshake();
+  const before = first.getPeerCertificate().fingerprint256;
+  server.useCertificate(certificate());
+  const second = await handshake();
+  assert.notEqual(second.getPeerCertificate().fingerprint256, before);
+  first.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+  const [answer] = (await once(first, 'data')) as [Buffer];
+  assert.match(answer.toString(), /^HTTP\/1\.1 404/);
+  first.destroy();
+  second.destroy();
+});
