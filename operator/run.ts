@@ -1,4 +1,4 @@
-import { type Admission, startAdmission } from './admission/index.ts';
+import { type Admission, type AdmissionOptions, startAdmission } from './admission/index.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Agent } from 'undici';
@@ -35,13 +35,8 @@ export interface RunOptions {
   readonly logLevel: string;
 }
 
-export interface WebhookOptions {
-  readonly port: number;
-  /** Name of the ValidatingWebhookConfiguration. */
-  readonly configuration: string;
-  /** How long it goes on answering after the operator was told to stop, since the API server hears of that a moment later. */
-  readonly lingerMs: number;
-}
+/** What of the webhook is not the operator's own anyway. */
+export type WebhookOptions = Omit<AdmissionOptions, 'namespace' | 'namespaces'>;
 
 export interface RunDeps {
   readonly env: Readonly<Record<string, string | undefined>>;

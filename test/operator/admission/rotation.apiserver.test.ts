@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { ControlPlane } from '../../cluster/index.ts';
+import { startControlPlane, until } from '../../cluster/index.ts';
+import { freePortPair } from '../../fixtures/ports.ts';
+import { installOperator, servers, startOperatorUnderTest } from '../engine/operator-under-test.ts';
+import type { OperatorUnderTest } from '../engine/operator-under-test.ts';
+import { CONFIGURATION, installWebhook } from './chart-webhook.ts';
+import { type Requests, requestsTo } from './requests.ts';
+import { object } from './world.ts';
+
+let cluster: ControlPlane;
+let requests: Requests;
+const replicas: OperatorUnderTest[] = [];
+
+/** What takes a year otherwise takes half a minute. */
+const lifetimes = { authorityMs: 24_000, serverMs: 12_000, settledMs: 3_000 };
+
+before(async () => {
+  cluster = await startControlPlane();
+  requests = await requestsTo(cluster);
+  const kubeconfig = await installOperator(cluster, servers);
+  const port = await freePortPair();
+  await installWebhook(cluster, port, ['webhook.failurePolicy=Fail']);
+  // They share the certificates; the API server comes to the first.
+  for (const at of [port, port + 1]) {
+    const webhook = { configuration: CONFIGURATION, port: at, lingerMs: 0, lifetimes, everyMs: 300 };
+    replicas.push(await startOperatorUnderTest(kubeconfig, servers, { webhook, leaderElection: true }));
+  }
+  await until('the webhook to answer', async () => ((await ask()) === 422 ? true : undefined));
+});
+after(async () => {
+  await Promise.all(replicas.map((replica) => replica.stop()));
+  await requests.close();
+  await cluster.stop();
+});
+
+const bad = object('MCPServerEntry', 'bad', {
+  groupRef: { name: 'tools' },
+  remoteUrl: 'http://me:pw@a.example.com',
+  transport: 'sse',
+});
+
+const ask = async (): Promise<number> => (await requests.create(bad, 'dryRun=All')).status;
+
+const authorities = async (): Promise<readonly string[]> => {
+  const path = 'jsonpath={.webhooks[0].clientConfig.caBundle}';
+  const bundle = await cluster.kubectl(['get', 'validatingwebhookconfiguration', CONFIGURATION, '--output', path]);
+  return (
+    Buffer.from(bundle, 'base64')
+      .toString()
+      .match(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g) ?? []
+  );
+};
+
+test('while certificates and authorities come and go under load, with Fail no request is lost', async () => {
+  const [first = ''] = await authorities();
+  const answers: number[] = [];
+  const load = new AbortController();
+  const keepAsking = async (): Promise<void> => {
+    while (!load.signal.aborted) answers.push(await ask());
+  };
+  const loads = [keepAsking(), keepAsking(), keepAsking()];
+  const sizes = new Set<number>();
+  await until('the third authority', async () => {
+    const now = await authorities();
+    sizes.add(now.length);
+    const seen = history.add(now[0] ?? '').size;
+    return seen >= 3 && now.length === 1 && !now.includes(first) ? true : undefined;
+  });
+  load.abort();
+  await Promise.all(loads);
+  assert.deepEqual([...new Set(answers)], [422]);
+  assert.ok(answers.length > 200, `${answers.length} answers`);
+  // Old and new side by side, then the new alone.
+  assert.deepEqual([...sizes].toSorted(), [1, 2]);
+  for (const { log } of replicas) {
+    const served = log.filter(({ message }) => message === 'a new certificate of the webhook is served');
+    assert.ok(served.length >= 3, `${served.length} certificates`);
+  }
+});
+
+const history = new Set<string>();
