@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { rootCertificates } from 'node:tls';
 import { helm, startControlPlane, type ControlPlane } from '../cluster/index.ts';
 
 const CHART = join(import.meta.dirname, '..', '..', 'charts', 'vmcp-operator');
@@ -17,6 +18,9 @@ describe('the chart on a real API server', () => {
     );
   });
   after(() => cluster?.stop());
+
+  const upgrade = (value: string): Promise<string> =>
+    helm(['upgrade', 'vmcp-operator', CHART, '--namespace', 'vmcp-system', '--set', value], cluster.kubeconfig);
 
   /** kubectl fails on a no, with the word on standard output. */
   const may = async (namespace: string, ...right: readonly string[]): Promise<boolean> =>
@@ -58,13 +62,57 @@ describe('the chart on a real API server', () => {
     assert.ok(!(await may('default', 'create', 'secrets')));
   });
 
+  test('the webhook may look at what is stored, at its certificates and at its own configuration, and at no other', async () => {
+    const configuration = 'validatingwebhookconfigurations.admissionregistration.k8s.io';
+    assert.ok(await may('default', 'get', 'mcpserverentries.vmcp.dev'));
+    assert.ok(await may('default', 'get', 'namespaces/default'));
+    assert.ok(await may('vmcp-system', 'update', 'secrets/vmcp-operator-webhook'));
+    assert.ok(!(await may('vmcp-system', 'update', 'secrets/vmcp-operator-management')));
+    assert.ok(await may('default', 'patch', `${configuration}/vmcp-operator-webhook`));
+    assert.ok(!(await may('default', 'patch', `${configuration}/another`)));
+    assert.ok(!(await may('default', 'create', configuration)));
+  });
+
+  const bundles = (): Promise<string> =>
+    cluster.kubectl([
+      'get',
+      'validatingwebhookconfiguration',
+      'vmcp-operator-webhook',
+      '--output',
+      'jsonpath={.webhooks[*].clientConfig.caBundle}',
+    ]);
+
+  test('an upgrade keeps what the operator told the API server to trust', async () => {
+    const caBundle = Buffer.from(rootCertificates[0] ?? '').toString('base64');
+    const names = ['validate.vmcp.dev', 'validate-deletion.vmcp.dev'];
+    const patch = {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      metadata: { name: 'vmcp-operator-webhook' },
+      webhooks: names.map((name) => ({ name, clientConfig: { caBundle } })),
+    };
+    const serverSide = ['apply', '--server-side', '--field-manager', 'vmcp-operator', '-f', '-', '--as', OPERATOR];
+    await cluster.kubectl(serverSide, JSON.stringify(patch));
+    await upgrade('webhook.timeoutSeconds=1');
+    assert.equal(await bundles(), `${caBundle} ${caBundle}`);
+  });
+
+  test('what nobody answers for is let through, and the webhook can be switched off and on', async () => {
+    const group = { apiVersion: 'vmcp.dev/v1beta1', kind: 'MCPGroup', metadata: { name: 'tools' }, spec: {} };
+    await cluster.kubectl(['create', '-f', '-'], JSON.stringify(group));
+    await upgrade('webhook.enabled=false');
+    await assert.rejects(bundles(), /not found/);
+    await upgrade('webhook.enabled=true');
+    await bundles();
+  });
+
   test('an upgrade goes through, and the CRDs outlive the release', async () => {
-    await helm(
-      ['upgrade', 'vmcp-operator', CHART, '--namespace', 'vmcp-system', '--set', 'replicas=2'],
-      cluster.kubeconfig,
-    );
+    await upgrade('replicas=2');
     await helm(['uninstall', 'vmcp-operator', '--namespace', 'vmcp-system'], cluster.kubeconfig);
     assert.notEqual(await cluster.kubectl(CRDS), '');
     assert.equal(await cluster.kubectl(['--namespace', 'vmcp-system', 'get', 'deployments', '--output', 'name']), '');
+    // What was made under its eyes goes without it.
+    await assert.rejects(bundles(), /not found/);
+    await cluster.kubectl(['delete', 'mcpgroup', 'tools', '--timeout', '10s']);
   });
 });
