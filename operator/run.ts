@@ -72,13 +72,17 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
     isHealthy: () => true,
     isReady: () => state.isSynced && !stopping.signal.aborted && state.admission?.isReady() !== false,
   });
+  const close = (): Promise<unknown> => Promise.all([health.stop(), pods.destroy(), connection.close()]);
   const { webhook, namespaces } = options;
   if (webhook !== undefined) {
     const isSynced = (): boolean => state.isSynced;
     state.admission = await startAdmission(
       { ...webhook, namespace: operatorNamespace, namespaces },
       { api, source: () => operator.source, clock: systemClock, isSynced, log },
-    );
+    ).catch(async (error: unknown) => {
+      await close();
+      throw error;
+    });
   }
   const operator = startOperator(
     {
@@ -110,7 +114,7 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
     stop: async () => {
       stopping.abort(new Error('the operator is stopping'));
       await Promise.all([operator.ended, state.admission?.stop()]);
-      await Promise.all([health.stop(), pods.destroy(), connection.close()]);
+      await close();
     },
   };
 };

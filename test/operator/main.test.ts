@@ -58,7 +58,7 @@ test('a kubeconfig that cannot be read ends the start with one line that names i
   assert.match(stderr, /^vmcp-operator run: the kubeconfig \S+\/none cannot be read: ENOENT[^\n]*\n$/);
 });
 
-test('a health port that is taken ends the process: no operator goes on without one', async () => {
+test('a port that is taken ends the process: no operator goes on without one', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const kubeconfig = join(directory, 'kubeconfig');
@@ -70,8 +70,11 @@ test('a health port that is taken ends the process: no operator goes on without 
     JSON.stringify({ 'current-context': 'x', contexts: [context], clusters: [cluster], users }),
   );
   const port = String((server.address() as AddressInfo).port);
-  const { code, stderr } = await running('run', '--image', 'x', '--kubeconfig', kubeconfig, '--health-port', port);
+  const webhook = ['--health-port', '0', '--webhook-configuration', 'x', '--webhook-port'];
+  for (const flags of [['--health-port'], webhook]) {
+    const { code, stderr } = await running('run', '--image', 'x', '--kubeconfig', kubeconfig, ...flags, port);
+    assert.equal(code, 1);
+    assert.match(stderr, /^vmcp-operator run: listen EADDRINUSE[^\n]*\n$/);
+  }
   server.close();
-  assert.equal(code, 1);
-  assert.match(stderr, /^vmcp-operator run: listen EADDRINUSE[^\n]*\n$/);
 });
