@@ -100,10 +100,10 @@ const effectful: readonly RegExp[] = [
 const effects: readonly (readonly [string, RegExp])[] = [
   ['process.env', /\bprocess\.env\b/],
   ['the clock', /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bhrtime\b/],
-  // A response's own one is left out: only its socket knows whether a client takes anything.
+  // Those of a request and a response are left out: only their socket knows whether a byte comes or goes.
   [
     'a timer',
-    /(?<!\bresponse\.)\bset(?:Timeout|Interval)\(|\bAbortSignal\.timeout\(|from '(?:node:)?timers(?:\/promises)?'/,
+    /(?<!\b(?:request|response)\.)\bset(?:Timeout|Interval)\(|\bAbortSignal\.timeout\(|from '(?:node:)?timers(?:\/promises)?'/,
   ],
   ['randomness', /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(|\bgetRandomValues\(/],
   ['the file system', /['"](?:node:)?fs(?:\/promises)?['"]/],
