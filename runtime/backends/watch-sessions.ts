@@ -7,17 +7,20 @@ import { readServerMessage } from './server-message.ts';
 import type { BackendSession } from './session.ts';
 import { subscribeRequest, unsubscribeRequest } from './small-messages.ts';
 
+/** What of a session is used here. */
+export type SubscribingSession = Pick<BackendSession, 'request' | 'close'>;
+
 export interface WatchSessionsDeps {
   readonly backend: string;
   /** A session that nothing has been sent on yet. */
-  readonly openSession: (client: SessionClient) => BackendSession;
+  readonly openSession: (client: SessionClient) => SubscribingSession;
   readonly fetchFor: (caller: Caller) => Fetch;
   /** For the backend to take a subscription. */
   readonly timeoutMs: () => number;
 }
 
 interface WatchSession {
-  readonly session: BackendSession;
+  readonly session: SubscribingSession;
   /** What to do about an update, by URI. */
   readonly uris: Map<string, () => void>;
 }
@@ -38,7 +41,10 @@ export class WatchSessions {
     const key = callerKey(caller);
     const watching = this.#sessions.get(key) ?? this.#open(key);
     watching.uris.set(uri, onUpdated);
-    const end = (): void => this.#unsubscribe(uri, { key, caller, watching });
+    const end = (): void => {
+      // Somebody else may have begun to watch it meanwhile.
+      if (watching.uris.get(uri) === onUpdated) this.#unsubscribe(uri, { key, caller, watching });
+    };
     try {
       await this.#send('begins', uri, { caller, watching });
       return end;
