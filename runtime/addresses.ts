@@ -52,9 +52,14 @@ const embeddedIn = (address: string): string[] => {
 const groupsOf = (address: string): number[] => {
   // The URL parser writes any spelling, dotted ends included, in hexadecimal groups.
   const plain = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [head = [], tail = []] = plain.split('::').map((half) => half.split(':').filter((group) => group !== ''));
+  return writtenGroupsOf(plain).map((group) => Number.parseInt(group, 16));
+};
+
+/** The same as they are written, in an address without a dotted end; `::` stands for zeros (RFC 4291 §2.2). */
+export const writtenGroupsOf = (address: string): readonly string[] => {
+  const [head = [], tail = []] = address.split('::').map((half) => half.split(':').filter((group) => group !== ''));
   const zeros = Array<string>(8 - head.length - tail.length).fill('0');
-  return [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16));
+  return [...head, ...zeros, ...tail];
 };
 
 export class ForbiddenAddressError extends Error {

@@ -19,7 +19,8 @@ export const addressViolations = (
   if (text === undefined) return [];
   if (!URL.canParse(text)) return [violation(path, 'is no URL', 'write https://, host and path')];
   const url = new URL(text);
-  const found = CHECKS.map((check) => check(url)).find((each) => each !== undefined);
+  // An empty one counts, too.
+  const found = addressProblem(url, REMEDIES, text.includes('#'));
   if (found !== undefined) return [violation(path, ...found)];
   if (url.protocol === 'http:' && plainNeeds !== undefined) {
     return [violation(path, 'an address without TLS is not allowed', `use https://, or ${plainNeeds}`)];
@@ -27,25 +28,37 @@ export const addressViolations = (
   return isIssuer && text.includes('?') ? [violation(path, 'has a query, which no issuer has', 'remove it')] : [];
 };
 
-type Words = readonly [reason: string, remedy: string];
+/** What to do about it, which depends on whose address it is. */
+export interface Remedies {
+  readonly protocol: string;
+  readonly credentials: string;
+  readonly host: string;
+}
 
-const CHECKS: readonly ((url: URL) => Words | undefined)[] = [
-  ({ protocol }) => (SPOKEN.has(protocol) ? undefined : [`${protocol}// is not spoken`, 'use https://']),
-  ({ username, password }) =>
-    username === '' && password === ''
-      ? undefined
-      : ['holds credentials', 'remove them; a Secret is the place for them'],
-  ({ href }) => (href.includes('#') ? ['has a fragment, which no server sees', 'remove it'] : undefined),
-  ({ hostname }) =>
-    isForbiddenHost(hostname) ? ['is a link-local or metadata address', 'name the address of the service'] : undefined,
-];
+const REMEDIES: Remedies = {
+  protocol: 'use https://',
+  credentials: 'remove them; a Secret is the place for them',
+  host: 'name the address of the service',
+};
+
+/** What nobody is sent to, with the remedy; undefined for an address that may be contacted. */
+export const addressProblem = (
+  { protocol, username, password, hash, hostname }: URL,
+  remedies: Remedies,
+  hasFragment = hash !== '',
+): readonly [reason: string, remedy: string] | undefined => {
+  if (!SPOKEN.has(protocol)) return [`${protocol}// is not spoken`, remedies.protocol];
+  if (username !== '' || password !== '') return ['holds credentials', remedies.credentials];
+  if (hasFragment) return ['has a fragment, which no server sees', 'remove it'];
+  return isForbiddenHost(hostname) ? ['is a link-local or metadata address', remedies.host] : undefined;
+};
 
 const SPOKEN: ReadonlySet<string> = new Set(['http:', 'https:']);
 
 const METADATA_NAMES: ReadonlySet<string> = new Set(['metadata', 'metadata.google.internal']);
 
 /** `hostname` as `URL` has it. */
-export const isForbiddenHost = (hostname: string): boolean => {
+const isForbiddenHost = (hostname: string): boolean => {
   const host = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
   return isIP(host) === 0 ? METADATA_NAMES.has(host) : isForbiddenAddress(host);
 };

@@ -1,27 +1,20 @@
-import { isForbiddenHost } from './address.ts';
+import { addressProblem, type Remedies } from './address.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
-/**
- * What is wrong with the URL of a backend, with the remedy; undefined when it may be contacted. Only what the text alone
- * tells: a name that resolves to such an address is refused when it is connected to (decisions "Addresses that may be fetched").
- */
-export const urlProblem = (text: string): string | undefined => {
-  if (!URL.canParse(text)) return 'is no URL; write http:// or https://, host and path';
-  const url = new URL(text);
-  return CHECKS.map((check) => check(url)).find((found) => found !== undefined);
-};
+/** What is wrong with the URL of a backend, with the remedy; undefined when it may be contacted. */
+export const urlProblem = (text: string): string | undefined => problemOf(text)?.join('; ');
 
-const CHECKS: readonly ((url: URL) => string | undefined)[] = [
-  ({ protocol }) =>
-    protocol === 'http:' || protocol === 'https:' ? undefined : `${protocol}// is not spoken; use http:// or https://`,
-  ({ username, password }) =>
-    username === '' && password === ''
-      ? undefined
-      : 'holds credentials; remove them, and let externalAuthConfigRef name a Secret',
-  ({ hash }) => (hash === '' ? undefined : 'has a fragment, which no server sees; remove it'),
-  ({ hostname }) =>
-    isForbiddenHost(hostname) ? 'is a link-local or metadata address; name the address of the MCP server' : undefined,
-];
+/** Only what the text alone tells: a name that resolves to such an address is refused when it is connected to (decisions "Addresses that may be fetched"). */
+const problemOf = (text: string): readonly [reason: string, remedy: string] | undefined =>
+  URL.canParse(text)
+    ? addressProblem(new URL(text), REMEDIES)
+    : ['is no URL', 'write http:// or https://, host and path'];
+
+const REMEDIES: Remedies = {
+  protocol: 'use http:// or https://',
+  credentials: 'remove them, and let externalAuthConfigRef name a Secret',
+  host: 'name the address of the MCP server',
+};
 
 /** spec: MCPServerEntry.remoteUrl */
 export const entryUrl: Validator = {
@@ -52,7 +45,6 @@ interface Backend {
 
 /** A URL that is no text at all is told by the schema. */
 const urlViolations = (path: string, url: unknown): readonly Violation[] => {
-  const wrong = typeof url === 'string' ? urlProblem(url) : undefined;
-  const [reason = '', remedy = ''] = wrong?.split('; ') ?? [];
-  return wrong === undefined ? [] : [violation(path, reason, remedy)];
+  const wrong = typeof url === 'string' ? problemOf(url) : undefined;
+  return wrong === undefined ? [] : [violation(path, ...wrong)];
 };

@@ -8,6 +8,7 @@ import type { BackendCapabilities } from './handshake.ts';
 import type { HealthSettings } from './health.ts';
 import { modernListLink, ModernLink } from './modern-link.ts';
 import type { BackendSession } from './session.ts';
+import { pingRequest } from './small-messages.ts';
 
 export interface GatewayLinkDeps {
   readonly backend: string;
@@ -31,7 +32,7 @@ export const PROBE: Caller = { kind: 'probe' };
 
 const LONGEST_PROBE_MS = 5_000;
 const PING_ID = Buffer.from('"vmcp-check"');
-const PING = Buffer.from(`{"jsonrpc":"2.0","id":${PING_ID.toString()},"method":"ping"}`);
+const PING = pingRequest(PING_ID);
 
 /** Failures that say nothing about what the backend is. */
 const SAME_BACKEND: ReadonlySet<VmcpError['code']> = new Set([

@@ -3,6 +3,7 @@ import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { OpenSession } from './handshake.ts';
 import { deadline, patiently } from './patience.ts';
 import { isAnswerTo } from './server-message.ts';
+import { pingRequest } from './small-messages.ts';
 
 export interface SessionPostsDeps {
   readonly backend: string;
@@ -14,10 +15,8 @@ export interface SessionPostsDeps {
 /** How long a message without an answer may take. */
 const TELL_MS = 5_000;
 
-const PING = {
-  body: Buffer.from('{"jsonrpc":"2.0","id":"vmcp-ping","method":"ping"}'),
-  id: Buffer.from('"vmcp-ping"'),
-};
+const PING_ID = Buffer.from('"vmcp-ping"');
+const PING = { body: pingRequest(PING_ID), id: PING_ID };
 
 /** What a session sends beside its calls. */
 export class SessionPosts {

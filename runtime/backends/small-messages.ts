@@ -21,6 +21,10 @@ export const emptyResponse = (id: Buffer): Buffer =>
 export const resourceUpdated = (uri: string): Buffer =>
   Buffer.from(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":${JSON.stringify(uri)}}}`);
 
+/** `ping`; `id` is JSON text. */
+export const pingRequest = (id: Buffer): Buffer =>
+  Buffer.from(`{"jsonrpc":"2.0","id":${id.toString()},"method":"ping"}`);
+
 /** `resources/subscribe`; `uri` and `id` are JSON text. */
 export const subscribeRequest = (uri: string, id: Buffer): Buffer => aboutResource('resources/subscribe', uri, id);
 

@@ -1,4 +1,4 @@
-import type { Caller } from '../call.ts';
+import { callerKey, type Caller } from '../call.ts';
 import { LIST_KINDS } from '../listed.ts';
 import type { OfferedBackend } from './offer.ts';
 import { recent, type RecentBounds } from './recent.ts';
@@ -57,7 +57,7 @@ export const overlays = (
   };
   return (caller) => {
     if (caller.kind !== 'user') return undefined;
-    const key = JSON.stringify([caller.issuer, caller.subject]);
+    const key = callerKey(caller);
     const entry = known.get(key) ?? { listedAt: 0 };
     const ageMs = now() - entry.listedAt;
     const isFresh = entry.overlay !== undefined && ageMs < bounds.ttlMs;

@@ -1,3 +1,4 @@
+import { writtenGroupsOf } from '../addresses.ts';
 import type { ByteBudget } from '../byte-budget.ts';
 
 /** What the clients at one address have under way, and its part of what all hold. */
@@ -47,18 +48,9 @@ export class ClientShares {
 export const partOfOneAddress = (together: number): number => Math.ceil(together / 2);
 
 /** The first 64 bits of an IPv6 address, since whoever has one has all that begin like it (RFC 4291 §2.5.1); others as they are. */
-export const networkOf = (address = ''): string => {
-  if (!address.includes(':') || address.includes('.')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = groupsIn(head);
-  const left = NETWORK_GROUPS - groups.length;
-  if (tail === undefined || left <= 0) return groups.slice(0, NETWORK_GROUPS).join(':');
-  const last = groupsIn(tail);
-  const zeros = Array<string>(ALL_GROUPS - groups.length - last.length).fill('0');
-  return [...groups, ...zeros, ...last].slice(0, NETWORK_GROUPS).join(':');
-};
+export const networkOf = (address = ''): string =>
+  address.includes(':') && !address.includes('.')
+    ? writtenGroupsOf(address).slice(0, NETWORK_GROUPS).join(':')
+    : address;
 
-const ALL_GROUPS = 8;
 const NETWORK_GROUPS = 4;
-
-const groupsIn = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));

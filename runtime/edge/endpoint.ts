@@ -182,10 +182,14 @@ const handleStreamed = async (deps: EndpointDeps, exchange: HttpExchange): Promi
 
 const boundsOf = ({ bounds, clock }: EndpointDeps, isSessionKnown: boolean | 'none', share: Share): BodyBounds => {
   const { bodyBytes, bodyBytesWithoutSession, uncountedBytes, bodyYieldsMs: yieldsMs } = bounds;
-  const common = { uncountedBytes, share, yieldsMs, now: clock.now };
-  if (isSessionKnown === true) return { ...common, maxBytes: bodyBytes, tooLarge };
-  const refusal = isSessionKnown === 'none' ? tooLarge : noSuchSession;
-  return { ...common, maxBytes: bodyBytesWithoutSession, tooLarge: refusal };
+  return {
+    maxBytes: isSessionKnown === true ? bodyBytes : bodyBytesWithoutSession,
+    tooLarge: isSessionKnown === false ? noSuchSession : tooLarge,
+    uncountedBytes,
+    share,
+    yieldsMs,
+    now: clock.now,
+  };
 };
 
 const tooMany = (): VmcpError => new VmcpError('overloaded', 'too many requests are under way; try again');

@@ -37,10 +37,6 @@ export class RequestsUnderWay {
     return this.#active > this.#limit || client.active > this.#limitOfOne;
   }
 
-  get active(): number {
-    return this.#active;
-  }
-
   /** Resolves as soon as there is none. */
   idle(): Promise<void> {
     return this.#active === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
