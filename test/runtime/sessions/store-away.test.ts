@@ -64,7 +64,8 @@ describe('while the store of the sessions is away', { skip: noRedis }, () => {
     assert.deepEqual([state, reason], ['down', 'connection closed']);
     assert.ok(since > (before?.since ?? ''));
     await redis.start();
-    await until('the return', async () => (storeOf(one)?.state === 'up' ? true : undefined), soon);
+    const isUpForAll = (): boolean => [one, two].every((running) => storeOf(running)?.state === 'up');
+    await until('the return', async () => (isUpForAll() ? true : undefined), soon);
 
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');
     isRefused(await post(one.url, INITIALIZE));
