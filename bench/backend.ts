@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 /**
  * The server behind everything that is measured, as cheap as node:http allows. Prints its port. Its paths:
  * `/mcp` and `/2000/mcp` speak 2025-11-25, with 200 and 2,000 tools; `/modern/mcp` speaks 2026-07-28; `GET /count` tells how many
- * POST and DELETE requests have arrived.
+ * POST and DELETE requests have arrived, without pings: a gateway's health checks come when they come.
  */
 let count = 0;
 
@@ -84,6 +84,7 @@ const resultOf = ({ method, params }: Request, path: string, isModern: boolean):
 const answer = (request: IncomingMessage, response: ServerResponse, body: string): void => {
   const path = request.url ?? '';
   const message = JSON.parse(body) as Request;
+  if (message.method !== 'ping') count += 1;
   if (message.id === undefined) return void response.writeHead(202).end();
   const result = resultOf(message, path, path.startsWith('/modern'));
   const outcome = result === undefined ? '"error":{"code":-32601,"message":"no such method"}' : `"result":${result}`;
@@ -93,14 +94,18 @@ const answer = (request: IncomingMessage, response: ServerResponse, body: string
   response.writeHead(200, headers).end(text);
 };
 
+const endSession = (response: ServerResponse): void => {
+  count += 1;
+  response.writeHead(204).end();
+};
+
 const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
   if (request.url === '/count') return response.end(String(count));
   if (request.method === 'GET') return response.writeHead(405).end();
-  count += 1;
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   return request.on('end', () => {
-    if (request.method === 'DELETE') return response.writeHead(204).end();
+    if (request.method === 'DELETE') return endSession(response);
     return answer(request, response, Buffer.concat(chunks).toString());
   });
 });

@@ -1,13 +1,13 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { INITIALIZE, JSON_HEADERS, postOf, type Work, wireOf } from './requests.ts';
 
 /**
  * Clients that each keep one request under way on a connection of their own. Argument: JSON of `Load`. Says `warm` to its parent,
- * begins when it is answered, and tells what it saw.
+ * then runs for each number of milliseconds that it is sent, and tells what it saw.
  */
 export interface Load extends Work {
   readonly clients: number;
-  readonly milliseconds: number;
 }
 
 export interface Seen {
@@ -77,51 +77,83 @@ const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 /** Where what is expected must begin; the rest of a large answer is not searched. */
 const START_BYTES = 1_024;
 
-let calls = 0;
 const latencies: number[] = [];
 
-const runClient = (requests: readonly Buffer[], until: number): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const socket = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
-    const response = new Response();
-    let sentAt = performance.now();
-    let sent = 0;
-    const send = (): void => {
-      sent += 1;
-      sentAt = performance.now();
-      socket.write(requests[sent % requests.length] ?? '');
-    };
-    socket.on('connect', send);
-    socket.on('error', reject);
-    socket.on('data', (chunk) => {
-      const whole = response.push(chunk);
-      if (!whole) return undefined;
-      if (!whole.subarray(0, START_BYTES).includes(EXPECTED) || whole.subarray(-START_BYTES).includes('"isError"'))
-        return reject(new Error(whole.toString('utf8', 0, START_BYTES)));
-      const now = performance.now();
-      calls += 1;
-      latencies.push(now - sentAt);
-      if (now >= until) return socket.end(() => resolve());
-      return send();
-    });
-  });
+class Client {
+  readonly #requests: readonly Buffer[];
+  readonly #socket: Socket;
+  readonly #response = new Response();
+  #sent = 0;
+  #sentAt = 0;
+  #until = 0;
+  #done = Promise.withResolvers<void>();
 
-const requests = await Promise.all(Array.from({ length: load.clients }, async () => requestsOf(await openSession())));
-// One call each before the clock starts: the backend sessions of a gateway open here.
-await Promise.all(requests.map((each) => runClient(each, 0)));
-calls = 0;
-latencies.length = 0;
-process.send?.('warm');
-await new Promise((resolve) => process.once('message', resolve));
-const start = performance.now();
-await Promise.all(requests.map((each) => runClient(each, start + load.milliseconds)));
-const seconds = (performance.now() - start) / 1_000;
-latencies.sort((a, b) => a - b);
-const seen: Seen = {
-  calls,
-  seconds,
-  p50: latencies[latencies.length >> 1] ?? NaN,
-  p99: latencies[Math.floor(latencies.length * 0.99)] ?? NaN,
+  constructor(requests: readonly Buffer[], socket: Socket) {
+    this.#requests = requests;
+    this.#socket = socket;
+    socket.on('data', (chunk) => this.#push(chunk));
+    socket.on('error', (error) => this.#done.reject(error));
+    socket.on('close', () => this.#done.reject(new Error('the connection was closed')));
+  }
+
+  /** Calls one after the other; the last one is begun before `until`. */
+  run(until: number): Promise<void> {
+    this.#until = until;
+    this.#done = Promise.withResolvers();
+    this.#send();
+    return this.#done.promise;
+  }
+
+  #send(): void {
+    this.#sent += 1;
+    this.#sentAt = performance.now();
+    this.#socket.write(this.#requests[this.#sent % this.#requests.length] ?? '');
+  }
+
+  #push(chunk: Buffer): void {
+    const whole = this.#response.push(chunk);
+    if (!whole) return undefined;
+    if (!whole.subarray(0, START_BYTES).includes(EXPECTED) || whole.subarray(-START_BYTES).includes('"isError"'))
+      return this.#done.reject(new Error(whole.toString('utf8', 0, START_BYTES)));
+    const now = performance.now();
+    latencies.push(now - this.#sentAt);
+    return now >= this.#until ? this.#done.resolve() : this.#send();
+  }
+}
+
+const openClient = async (): Promise<Client> => {
+  const requests = await requestsOf(await openSession());
+  const socket = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
+  await once(socket, 'connect');
+  return new Client(requests, socket);
 };
-process.send?.(seen);
-process.disconnect();
+
+const clients = await Promise.all(Array.from({ length: load.clients }, openClient));
+
+const run = async (milliseconds: number): Promise<Seen> => {
+  latencies.length = 0;
+  const start = performance.now();
+  await Promise.all(clients.map((client) => client.run(start + milliseconds)));
+  const seconds = (performance.now() - start) / 1_000;
+  latencies.sort((a, b) => a - b);
+  return {
+    calls: latencies.length,
+    seconds,
+    p50: latencies[latencies.length >> 1] ?? NaN,
+    p99: latencies[Math.floor(latencies.length * 0.99)] ?? NaN,
+  };
+};
+
+// One call each: the backend sessions of a gateway open here.
+await run(0);
+process.on('message', (milliseconds) => {
+  run(Number(milliseconds)).then(
+    (seen) => process.send?.(seen),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});
+process.on('disconnect', () => process.exit());
+process.send?.('warm');

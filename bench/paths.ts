@@ -1,4 +1,4 @@
-import { cpuMicrosOf, type Processes, requestsAt, type Started } from './processes.ts';
+import { cpuMicrosOf, type Loader, type Processes, requestsAt, type Started } from './processes.ts';
 import { servesModern, type Work } from './requests.ts';
 
 /** One way to the backend. */
@@ -65,52 +65,58 @@ export interface Length {
   /** Rounds before those that count. */
   readonly warmUps: number;
   readonly rounds: number;
+  /** In each round, of each path. */
+  readonly windows: number;
   readonly milliseconds: number;
 }
 
-/** Round after round through all scenarios and paths, so that noise of the machine meets all of them. */
+/**
+ * Round after round through all scenarios, and in each of them window after window through its paths, so that noise of the machine
+ * meets all of them: the samples of a scenario's paths belong together by their index.
+ */
 export const measureAll = async (
   processes: Processes,
   backend: Started,
   scenarios: readonly Scenario[],
-  { warmUps, rounds, milliseconds }: Length,
+  { warmUps, rounds, windows, milliseconds }: Length,
 ): Promise<Samples> => {
   const samples = new Map<string, Sample[]>();
   for (let round = -warmUps; round < rounds; round += 1) {
     for (const scenario of scenarios) {
-      // Every second round runs the other way, so that no path always follows the same one.
-      for (const path of round % 2 === 0 ? scenario.paths : scenario.paths.toReversed()) {
-        const sample = await measure(processes, backend, { scenario, path, milliseconds });
-        const key = keyOf(scenario, path);
-        if (round >= 0) samples.set(key, [...(samples.get(key) ?? []), sample]);
+      const paths = await Promise.all(scenario.paths.map((path) => loaded(processes, scenario, path)));
+      // The first window is for the load generators, which are new.
+      for (let window = -1; window < windows; window += 1) {
+        // Every second one runs the other way, so that no path always follows the same one.
+        for (const { path, loader } of window % 2 === 0 ? paths : paths.toReversed()) {
+          const sample = await measure(backend, { path, loader, milliseconds });
+          const key = keyOf(scenario, path);
+          if (round >= 0 && window >= 0) samples.set(key, [...(samples.get(key) ?? []), sample]);
+        }
       }
+      for (const { loader } of paths) loader.end();
     }
   }
   return samples;
 };
 
-interface Stretch {
-  readonly scenario: Scenario;
+const loaded = async (processes: Processes, { kind, era, clients }: Scenario, path: Path) => ({
+  path,
+  loader: await processes.load({ url: path.url, era, kind, prefix: path.prefix, clients }),
+});
+
+interface Window {
   readonly path: Path;
+  readonly loader: Loader;
   readonly milliseconds: number;
 }
 
-const measure = async (
-  processes: Processes,
-  backend: Started,
-  { scenario: { kind, era, clients }, path: { url, prefix, pid }, milliseconds }: Stretch,
-): Promise<Sample> => {
+const measure = async (backend: Started, { path: { pid }, loader, milliseconds }: Window): Promise<Sample> => {
   const now = async () => ({
     cpu: pid === undefined ? 0 : await cpuMicrosOf(pid),
     requests: await requestsAt(backend),
   });
-  let before = { cpu: 0, requests: 0 };
-  const { calls, seconds, p50, p99 } = await processes.load(
-    { url, era, kind, prefix, clients, milliseconds },
-    async () => {
-      before = await now();
-    },
-  );
+  const before = await now();
+  const { calls, seconds, p50, p99 } = await loader.run(milliseconds);
   const after = await now();
   return {
     callsPerSecond: calls / seconds,
@@ -130,3 +136,7 @@ export const mediansOf = (samples: readonly Sample[]): Sample => ({
   p50: median(samples.map((sample) => sample.p50)),
   p99: median(samples.map((sample) => sample.p99)),
 });
+
+/** The median of what one is of the other, measured right after one another. */
+export const ratioOf = (samples: readonly Sample[], floor: readonly Sample[], of: keyof Sample): number =>
+  median(samples.map((sample, index) => sample[of] / (floor[index]?.[of] ?? NaN)));

@@ -12,13 +12,18 @@ export interface Started {
   readonly end: () => void;
 }
 
+export interface Loader {
+  readonly run: (milliseconds: number) => Promise<Seen>;
+  readonly end: () => void;
+}
+
 /** The processes of one run. */
 export interface Processes {
   readonly backend: () => Promise<Started>;
   readonly byteProxy: (origin: string) => Promise<Started>;
   readonly vmcp: (backendUrl: string) => Promise<Started>;
-  /** Runs a load; `atStart` when its clients are warm and wait for it. */
-  readonly load: (load: Load, atStart?: () => Promise<void>) => Promise<Seen>;
+  /** Clients that are connected, warm and at rest. */
+  readonly load: (load: Load) => Promise<Loader>;
   readonly endAll: () => Promise<void>;
 }
 
@@ -50,13 +55,15 @@ export const startProcesses = async (): Promise<Processes> => {
       const { child, started } = run([...nodeFlags, here('../runtime/main.ts'), ...args]);
       return { ...started, url: await urlFrom(child.stdout) };
     },
-    load: async (load, atStart) => {
+    load: async (load) => {
       const child = fork(here('load.ts'), [JSON.stringify(load)], { stdio: 'inherit' });
       children.add(child);
       await heard(child);
-      await atStart?.();
-      child.send('go');
-      return (await heard(child)) as Seen;
+      const run = async (milliseconds: number): Promise<Seen> => {
+        child.send(milliseconds);
+        return (await heard(child)) as Seen;
+      };
+      return { run, end: () => child.disconnect() };
     },
     endAll: async () => {
       for (const child of children) child.kill('SIGKILL');

@@ -1,4 +1,4 @@
-import { keyOf, mediansOf, type Path, type Sample, type Samples, type Scenario } from './paths.ts';
+import { keyOf, mediansOf, type Path, ratioOf, type Sample, type Samples, type Scenario } from './paths.ts';
 import type { Lives, Memory } from './sessions.ts';
 
 export interface Measured {
@@ -25,14 +25,14 @@ export const reportOf = (measured: Measured): string =>
 
 const pathTable = ({ scenarios, samples }: Measured): string => {
   const row = (scenario: Scenario, path: Path): string => {
-    const own = mediansOf(samples.get(keyOf(scenario, path)) ?? []);
-    const floor = floorOf(scenario, samples);
+    const all = samples.get(keyOf(scenario, path)) ?? [];
+    const own = mediansOf(all);
     const cells = [
       scenario.name,
       scenario.clients,
       path.name,
       own.callsPerSecond.toFixed(0),
-      (own.callsPerSecond / floor.callsPerSecond).toFixed(2),
+      ratioOf(all, floorOf(scenario, samples), 'callsPerSecond').toFixed(2),
       path.pid === undefined ? '–' : own.cpuMicros.toFixed(0),
       own.p50.toFixed(2),
       own.p99.toFixed(2),
@@ -47,12 +47,13 @@ const pathTable = ({ scenarios, samples }: Measured): string => {
   ].join('\n');
 };
 
-const sampleOf = (scenario: Scenario | undefined, samples: Samples, name: Path['name']): Sample => {
+const samplesOf = (scenario: Scenario | undefined, samples: Samples, name: Path['name']): readonly Sample[] => {
   const path = scenario?.paths.find((path) => path.name === name);
-  return mediansOf((scenario && path && samples.get(keyOf(scenario, path))) ?? []);
+  return (scenario && path && samples.get(keyOf(scenario, path))) ?? [];
 };
 
-const floorOf = (scenario: Scenario | undefined, samples: Samples): Sample => sampleOf(scenario, samples, 'byte proxy');
+const floorOf = (scenario: Scenario | undefined, samples: Samples): readonly Sample[] =>
+  samplesOf(scenario, samples, 'byte proxy');
 
 const targetTable = (targets: readonly Target[]): string =>
   [
@@ -92,7 +93,7 @@ const targetsOf = ({
   const find = (name: string, clients: number): Scenario | undefined =>
     scenarios.find((scenario) => scenario.name === name && scenario.clients === clients);
   const ratio = (name: string, clients: number, of: keyof Sample, floor = find(name, clients)): number =>
-    sampleOf(find(name, clients), samples, 'vmcp')[of] / floorOf(floor, samples)[of];
+    ratioOf(samplesOf(find(name, clients), samples, 'vmcp'), floorOf(floor, samples), of);
   return [
     atLeast('1 KB calls/s, 50 clients, × byte proxy', 1, ratio('1 KB call', 50, 'callsPerSecond')),
     atMost('p50 of 1 KB calls, 1 client, × byte proxy', 1.15, ratio('1 KB call', 1, 'p50')),

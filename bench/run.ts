@@ -7,21 +7,24 @@ import { startProcesses } from './processes.ts';
 import { reportOf } from './report.ts';
 import { idleSessionKb, memoryUnderLoad, sessionLives } from './sessions.ts';
 
-/** `npm run bench [-- --rounds 7 --seconds 2 --write | --quick]`: see README.md beside this file. */
+/** `npm run bench [-- --rounds 3 --windows 8 --seconds 0.6 --write | --quick]`: see README.md beside this file. */
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '7' },
-    seconds: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '3' },
+    windows: { type: 'string', default: '8' },
+    seconds: { type: 'string', default: '0.6' },
     write: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
   },
 });
 const size = values.quick
-  ? { warmUps: 0, rounds: 1, milliseconds: 50, lives: 20, idleSessions: 50, calls: 100 }
+  ? { warmUps: 0, rounds: 1, windows: 1, milliseconds: 50, underLoad: 50, lives: 20, idleSessions: 50, calls: 100 }
   : {
       warmUps: 1,
       rounds: Number(values.rounds),
+      windows: Number(values.windows),
       milliseconds: Number(values.seconds) * 1_000,
+      underLoad: 2_000,
       lives: 2_000,
       idleSessions: 5_000,
       calls: 200_000,
@@ -41,7 +44,7 @@ try {
     idleKb: await idleSessionKb(processes, backend, { sessions: idleSessions, areWarm: false }),
     warmKb: await idleSessionKb(processes, backend, { sessions: idleSessions, areWarm: true }),
     idleSessions,
-    memory: await memoryUnderLoad(processes, backend, size),
+    memory: await memoryUnderLoad(processes, backend, { calls: size.calls, milliseconds: size.underLoad }),
   });
   console.log(report);
   if (values.write) await writeReadme(report);
@@ -59,7 +62,7 @@ function fewest(scenarios: readonly Scenario[]): readonly Scenario[] {
 async function writeReadme(report: string): Promise<void> {
   const path = join(import.meta.dirname, 'README.md');
   const text = await readFile(path, 'utf8');
-  const stamp = `Measured ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? 'CPU'}, ${values.rounds} rounds of ${values.seconds} s.`;
+  const stamp = `Measured ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? 'CPU'}, ${values.rounds} rounds of ${values.windows} windows of ${values.seconds} s.`;
   const results = `<!-- results -->\n${stamp}\n\n${report}\n<!-- end -->`;
   await writeFile(
     path,

@@ -125,15 +125,19 @@ export const memoryUnderLoad = async (
   { calls, milliseconds }: { readonly calls: number; readonly milliseconds: number },
 ): Promise<Memory> => {
   const vmcp = await processes.vmcp(`${backend.url}/mcp`);
-  const load = { url: vmcp.url, era: 'legacy', prefix: 'bench_', clients: 50, milliseconds } as const;
-  await processes.load({ ...load, kind: 'large' });
+  const load = { url: vmcp.url, era: 'legacy', prefix: 'bench_', clients: 50 } as const;
+  const large = await processes.load({ ...load, kind: 'large' });
+  await large.run(milliseconds);
+  large.end();
   const peakMb = (await peakResidentOf(vmcp.pid)) / MB;
+  const small = await processes.load({ ...load, kind: 'echo' });
   let done = 0;
   let quarterMb = 0;
   while (done < calls) {
-    done += (await processes.load({ ...load, kind: 'echo' })).calls;
+    done += (await small.run(milliseconds)).calls;
     if (quarterMb === 0 && done >= calls / 4) quarterMb = (await residentOf(vmcp.pid)) / MB;
   }
+  small.end();
   const endMb = (await residentOf(vmcp.pid)) / MB;
   vmcp.end();
   return { peakMb, quarterMb, endMb, calls: done };

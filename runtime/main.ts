@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=4
+#!/usr/bin/env -S node --max-semi-space-size=8
 import { checkConfigFiles, formatProblem, readConfigFiles } from './config/index.ts';
 import { type Command, readCommand, USAGE } from './flags.ts';
 import { InvalidConfigError } from './live-config.ts';
