@@ -30,10 +30,9 @@ export const mcpServerEntry = defineKind({
       headerForward().optional().describe('Headers added to every request to the server.'),
       'headers added to requests',
     ),
-    caBundleRef: notYet(
-      caBundleRef().optional().describe("Certificates that the server's own is verified against."),
-      'CA bundles of backends',
-    ),
+    caBundleRef: caBundleRef()
+      .optional()
+      .describe("Certificates that the server's own is verified against, in place of the usual authorities."),
   }),
   status: z.strictObject({
     phase: z.enum(['Pending', 'Valid', 'Failed']).default('Pending').describe('Whether the entry can be used.'),

@@ -27,6 +27,8 @@ export interface World {
   readonly record: (regarding: KubeObject, events: readonly PlannedEvent[], signal: AbortSignal) => Promise<void>;
   /** The server did not take the status of this resource, so that nobody can read there why. */
   readonly onStatusRefused: (key: ObjectKey, error: Error) => void;
+  /** The whole ConfigMap that the source knows the metadata of; undefined when it has gone. */
+  readonly readContent: (metadata: KubeObject, signal: AbortSignal) => Promise<KubeObject | undefined>;
   /** Ask the pods of this server at this interval. */
   readonly followPods: (owner: ObjectKey, uid: string, everyMs: number) => void;
   /** Do not ask them any more. */
@@ -45,10 +47,13 @@ export const reconcile = async (
     world.forget(key);
     return {};
   }
-  const bundle = kind.resolve(world.source, key);
-  if (bundle === undefined) {
+  const resolved = kind.resolve(world.source, key);
+  if (resolved === undefined) {
     return {};
   }
+  const bundle = kind.complete
+    ? await kind.complete(resolved, (metadata) => world.readContent(metadata, signal))
+    : resolved;
   const plan = kind.plan(bundle, world.settings);
   const problems = await apply(kind, owner, plan, { world, signal });
   return report(kind, owner, { plan, problems }, { world, signal });

@@ -1,3 +1,5 @@
+import type { ClusterIssuer } from '../plan/settings.ts';
+import { clusterIssuer } from './cluster-issuer.ts';
 import { isNotFound } from './errors.ts';
 import { collectionPath, objectPath, resourceOf } from './resources.ts';
 import type { Resource, ResourceTable } from './resources.ts';
@@ -17,6 +19,8 @@ export interface ObjectList {
 
 /** The API server as this operator uses it: raw JSON in and out, so a field we do not know survives. */
 export interface ApiClient {
+  /** Who issues the service-account tokens of the cluster; undefined when we may not know. */
+  clusterIssuer(signal: AbortSignal): Promise<ClusterIssuer | undefined>;
   /** Undefined when there is no such object. */
   get(key: ObjectKey, signal: AbortSignal): Promise<KubeObject | undefined>;
   list(selection: Selection, signal: AbortSignal): Promise<ObjectList>;
@@ -54,6 +58,7 @@ export const apiClient = (transport: Transport, table: ResourceTable): ApiClient
       signal,
     )) as KubeObject;
   return {
+    clusterIssuer: (signal) => clusterIssuer(transport, signal),
     get: (key, signal) => getOrUndefined(transport, pathOf(key), signal),
     list: (selection, signal) => listAll(transport, resourceOf(table, selection.kind), selection, signal),
     watch: (selection, resourceVersion, signal) =>

@@ -13,6 +13,8 @@ export interface Cache {
   /** Throws for a kind that is not watched: a missing watch must not look like a missing object. */
   readonly get: (key: ObjectKey) => KubeObject | undefined;
   readonly list: (kind: string, namespace: string) => readonly KubeObject[];
+  /** Of all namespaces that are watched. */
+  readonly all: (kind: string) => readonly KubeObject[];
   /** Objects of the kind that this owner controls. */
   readonly controlledBy: Controlled;
   /** Takes the server's answer to a write of ours, so that the next look sees it before the watch tells of it. */
@@ -48,6 +50,7 @@ export const clusterCache = (
   return {
     get: (key) => storeOf(key.kind).get(key.namespace, key.name),
     list: (kind, namespace) => storeOf(kind).list(namespace),
+    all: (kind) => storeOf(kind).all(),
     controlledBy: (kind, owner) =>
       storeOf(kind)
         .ownedBy(owner.metadata.uid ?? '')

@@ -1,3 +1,4 @@
+import { IssuerWatch } from './issuer-watch.ts';
 import { elect } from './leader.ts';
 import { followKeys, managementKeys } from './management-keys.ts';
 import type { ManagementKeys } from './management-keys.ts';
@@ -9,7 +10,7 @@ import { sleep } from '../../runtime/clock.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { StatusReport } from '../../runtime/status-report.ts';
 import type { ReconciledKind } from '../kinds/kind.ts';
-import { keyText } from '../object.ts';
+import { keyOf, keyText } from '../object.ts';
 import { errorText } from '../observe/log.ts';
 import type { Log } from '../observe/log.ts';
 import type { Settings } from '../plan/settings.ts';
@@ -18,7 +19,7 @@ import type { Source } from '../read/source.ts';
 export interface OperatorOptions {
   /** Empty: all namespaces. */
   readonly namespaces: readonly string[];
-  readonly settings: Omit<Settings, 'operatorKeys'>;
+  readonly settings: Omit<Settings, 'operatorKeys' | 'clusterIssuer'>;
   /** Unique to this process; also the name under which it reports events. */
   readonly identity: string;
   /** Keys reconciled at once. */
@@ -84,9 +85,20 @@ const act = async (
       );
     // Their public halves are part of what is rendered.
     const onChange = (): void => watching.puller.followed().forEach((server) => watching.queue.touch(keyText(server)));
+    const issuers = new IssuerWatch({
+      api: deps.api,
+      clock: deps.clock,
+      // One that waits for this is not followed.
+      onChange: () =>
+        watching.cache.all('VirtualMCPServer').forEach((server) => watching.queue.touch(keyText(keyOf(server)))),
+      onFailure: (error) =>
+        deps.log.warn({ error: errorText(error) }, 'who issues service-account tokens cannot be read; trying again'),
+    });
+    await issuers.refresh(term);
     await Promise.all([
       followKeys(keys, { clock: deps.clock, onChange, onFailure }, term),
-      watching.queue.run(reconcileIn(watching, options, deps, keys), term),
+      issuers.follow(term),
+      watching.queue.run(reconcileIn(watching, options, deps, { keys, issuers }), term),
     ]);
   });
 };

@@ -38,6 +38,11 @@ export class Store {
     return held.sorted;
   }
 
+  /** Of all namespaces. */
+  all(): readonly KubeObject[] {
+    return [...this.#namespaces.values()].flatMap(({ objects }) => [...objects.values()]);
+  }
+
   ownedBy(uid: string): readonly KubeObject[] {
     return [...(this.#owned.get(uid)?.values() ?? [])];
   }

@@ -1,4 +1,6 @@
+import { configMapReader } from './config-map-reader.ts';
 import { recordEvents } from './events.ts';
+import type { IssuerWatch } from './issuer-watch.ts';
 import type { ManagementKeys } from './management-keys.ts';
 import type { OperatorDeps, OperatorOptions } from './operator.ts';
 import type { Work } from './queue.ts';
@@ -8,14 +10,16 @@ import { errorText } from '../observe/log.ts';
 import { reconcile } from '../reconcile.ts';
 import type { World } from '../reconcile.ts';
 
-/** Reconciling a key in this cluster, with these keys for the management ports. */
-export const reconcileIn = (
-  watching: Watching,
-  options: OperatorOptions,
-  deps: OperatorDeps,
-  keys: ManagementKeys,
-): Work => {
-  const world = worldOf(watching, options, deps, keys);
+/** What changes while the operator runs, and is rendered for every server. */
+export interface Told {
+  /** For the management ports. */
+  readonly keys: Pick<ManagementKeys, 'publicKeys'>;
+  readonly issuers: Pick<IssuerWatch, 'issuer'>;
+}
+
+/** Reconciling a key in this cluster. */
+export const reconcileIn = (watching: Watching, options: OperatorOptions, deps: OperatorDeps, told: Told): Work => {
+  const world = worldOf(watching, options, deps, told);
   const kinds = new Map(deps.kinds.map((kind) => [kind.kind, kind]));
   return async (text, signal) => {
     const subject = keyFromText(text);
@@ -24,7 +28,7 @@ export const reconcileIn = (
   };
 };
 
-const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDeps, keys: ManagementKeys): World => {
+const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDeps, told: Told): World => {
   const { cache, source, podsOf, puller, rewrites } = watching;
   const { api, clock, unique, log } = deps;
   const events = {
@@ -36,8 +40,11 @@ const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDep
   };
   return {
     source,
+    readContent: configMapReader(api),
     get settings() {
-      return { ...options.settings, operatorKeys: keys.publicKeys() };
+      const operatorKeys = told.keys.publicKeys();
+      const clusterIssuer = told.issuers.issuer;
+      return { ...options.settings, operatorKeys, ...(clusterIssuer && { clusterIssuer }) };
     },
     api,
     cache,

@@ -1,5 +1,5 @@
 import { planCompositeTool } from '../plan/composite-tool.ts';
-import { newContract } from '../plan/contract.ts';
+import { type Contract, newContract } from '../plan/contract.ts';
 import { planSharedConfig } from '../plan/shared-config.ts';
 import type { ReconciledKind } from './kind.ts';
 import { mcpGroup } from './mcp-group.ts';
@@ -20,8 +20,7 @@ const SHARED: readonly SharedConfigKind[] = [
  * Every kind that is reconciled, with a memory of its own for what was rendered and who refers to what. Their bundles
  * differ; whoever plans passes on what the same kind resolved.
  */
-export const reconciledKinds = (): readonly ReconciledKind[] => {
-  const contract = newContract();
+export const reconciledKinds = (contract: Contract = newContract()): readonly ReconciledKind[] => {
   const targetsOf = targetsOnce();
   const kinds: readonly unknown[] = [
     ...SHARED.map((kind) => sharedConfig(kind, contract, targetsOf)),

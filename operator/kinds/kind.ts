@@ -3,6 +3,9 @@ import type { Plan } from '../plan/plan.ts';
 import type { Settings } from '../plan/settings.ts';
 import type { Source } from '../read/source.ts';
 
+/** The whole object, as it is now; undefined when it has gone meanwhile. */
+export type ReadContent = (metadata: KubeObject) => Promise<KubeObject | undefined>;
+
 /** One reconciled kind: what it reads, and what it makes of it. `operator/kinds/index.ts` lists them all. */
 export interface ReconciledKind<Bundle = unknown> {
   readonly kind: string;
@@ -14,6 +17,8 @@ export interface ReconciledKind<Bundle = unknown> {
   readonly volatileStatus?: readonly string[];
   /** Gathers everything `plan` needs into one frozen value; undefined when the object is gone. */
   resolve(source: Source, key: ObjectKey): Bundle | undefined;
+  /** The bundle with the content of objects that the source knows the metadata of; only where `plan` needs to see inside. */
+  complete?(bundle: Bundle, read: ReadContent): Promise<Bundle>;
   plan(bundle: Bundle, settings: Settings): Plan;
   /** Keys of this kind to look at again because `changed` (of another kind) changed. */
   affectedBy(source: Source, changed: KubeObject): readonly ObjectKey[];

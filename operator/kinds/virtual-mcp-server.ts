@@ -6,6 +6,7 @@ import type { ServerBundle } from '../plan/server/bundle.ts';
 import { planServer } from '../plan/server/plan-server.ts';
 import type { Source } from '../read/source.ts';
 import { MEMBER_KINDS, groupNameOf, resolveServer } from '../resolve.ts';
+import { withPolicies } from './policies.ts';
 import type { ReconciledKind } from './kind.ts';
 import { type Referrers, type Targets, referrers, targetsOnce } from './referrers.ts';
 
@@ -24,6 +25,7 @@ export const virtualMcpServer = (
     reads: [...named, ...MEMBER_KINDS.filter((kind) => !named.includes(kind)), 'ReplicaSet', 'Pod'],
     volatileStatus: ['lastHealthCheck', 'consecutiveFailures'],
     resolve: resolveServer,
+    complete: withPolicies,
     plan: (bundle, settings) => planServer(bundle, { settings, contract }),
     affectedBy: (source, changed) => (withEffect.has(changed.kind) ? affectedBy(source, changed, naming) : []),
   };

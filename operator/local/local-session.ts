@@ -169,6 +169,7 @@ export class LocalSession {
       operatorNamespace: 'vmcp-system',
       operatorKeys: [],
       local: {
+        filesDirectory: this.#deps.secrets.directory,
         backends: { ...backends, ...this.#options.backends },
         ports,
       },

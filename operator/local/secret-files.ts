@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeObject } from '../object.ts';
 
-/** The Secrets of the directory as the files a pod would see, in a directory that only this user can enter. */
+/** The Secrets and ConfigMaps of the directory as files, in a directory that only this user can enter. */
 export interface SecretFiles {
-  /** Holds `secrets/<secret>/<key>`. */
+  /** Holds `secrets/<secret>/<key>` and `configmaps/<configmap>/<key>`. */
   readonly directory: string;
   /** Makes the files what these objects say. */
   write(objects: readonly KubeObject[]): void;
@@ -17,17 +17,22 @@ export const secretFiles = (temporaryDirectory: string): SecretFiles => {
   return {
     directory,
     write: (objects) => {
-      rmSync(join(directory, 'secrets'), { recursive: true, force: true });
-      for (const secret of objects.filter(({ kind }) => kind === 'Secret')) writeSecret(directory, secret);
+      for (const folder of Object.values(FOLDERS)) rmSync(join(directory, folder), { recursive: true, force: true });
+      for (const object of objects) {
+        const folder = Object.hasOwn(FOLDERS, object.kind) ? FOLDERS[object.kind] : undefined;
+        if (folder !== undefined) writeKeys(join(directory, folder), object);
+      }
     },
     remove: () => rmSync(directory, { recursive: true, force: true }),
   };
 };
 
-const writeSecret = (directory: string, secret: KubeObject): void => {
-  const home = join(directory, 'secrets', safe(secret.metadata.name));
+const FOLDERS: Readonly<Record<string, string>> = { Secret: 'secrets', ConfigMap: 'configmaps' };
+
+const writeKeys = (directory: string, object: KubeObject): void => {
+  const home = join(directory, safe(object.metadata.name));
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  for (const [key, value] of valuesOf(secret)) writeFileSync(join(home, safe(key)), value, { mode: 0o600 });
+  for (const [key, value] of valuesOf(object)) writeFileSync(join(home, safe(key)), value, { mode: 0o600 });
 };
 
 /** Names and keys come from a file somebody wrote: they must not lead out of the directory. */
@@ -36,12 +41,14 @@ const safe = (name: string): string => {
   return name;
 };
 
-/** Kubernetes: `stringData` wins over `data`, which is base64. */
-const valuesOf = (secret: KubeObject): readonly (readonly [string, Buffer])[] => {
-  const data = (secret['data'] ?? {}) as Readonly<Record<string, string>>;
-  const plain = (secret['stringData'] ?? {}) as Readonly<Record<string, string>>;
+type Values = Readonly<Record<string, string>> | undefined;
+
+/** Kubernetes: a Secret's `stringData` wins over its `data`, which is base64 as a ConfigMap's `binaryData` is. */
+const valuesOf = (object: KubeObject): readonly (readonly [string, Buffer])[] => {
+  const [encoded, plain] =
+    object.kind === 'Secret' ? [object['data'], object['stringData']] : [object['binaryData'], object['data']];
   return [
-    ...Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64')] as const),
-    ...Object.entries(plain).map(([key, value]) => [key, Buffer.from(value)] as const),
+    ...Object.entries((encoded as Values) ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64')] as const),
+    ...Object.entries((plain as Values) ?? {}).map(([key, value]) => [key, Buffer.from(value)] as const),
   ];
 };

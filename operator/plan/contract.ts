@@ -43,12 +43,18 @@ export interface CheckedFiles {
   readonly refusals: readonly Refusal[];
 }
 
+/** A backend and how it is authenticated to; undefined: without credentials. */
+export interface BackendWithStrategy {
+  readonly entry: BackendConfigEntry;
+  readonly strategy: Value | undefined;
+}
+
 /** What the schemas of the runtime and of the resources say about a plan. */
 export interface Contract {
   /** Fields of a resource that the operator, or the runtime behind it, does not act on yet (decisions "Not supported yet"). */
   unsupportedFields(kind: string, spec: unknown): readonly Refusal[];
   /** What the runtime would refuse in a single backend, so that it cannot take the others down with it. */
-  backendRefusals(entry: BackendConfigEntry): readonly Refusal[];
+  backendRefusals(backend: BackendWithStrategy): readonly Refusal[];
   filesOf(input: FilesInput): CheckedFiles;
   /** spec: config.operational.failureHandling.statusReportingInterval, in milliseconds; of a spec that is refused, the default. */
   statusIntervalMs(spec: ServerSpec): number;
@@ -75,12 +81,13 @@ const unsupportedFields = ({ kind, spec }: { readonly kind: string; readonly spe
     message: `${path}: ${reason}; ${remedy}`,
   }));
 
-const backendRefusals = (entry: BackendConfigEntry): readonly Refusal[] => {
-  const missing = unsupportedIn(backendsFileSchema, { backends: [entry] });
+const backendRefusals = ({ entry, strategy }: BackendWithStrategy): readonly Refusal[] => {
+  const file = { backends: [entry], ...(strategy && { outgoingAuth: { backends: { [entry.name]: strategy } } }) };
+  const missing = unsupportedIn(backendsFileSchema, file);
   if (missing.length > 0) {
     return missing.map(({ reason, remedy }) => ({ reason: 'NotSupportedYet', message: `${reason}; ${remedy}` }));
   }
-  const { error } = backendsFileSchema.safeParse({ backends: [entry] });
+  const { error } = backendsFileSchema.safeParse(file);
   return (error?.issues ?? []).map(({ path, message }) => ({
     reason: 'Invalid',
     message: `${path.slice(2).join('.')}: ${message}`,
@@ -111,15 +118,18 @@ export const withStartupKeysOf = (files: ConfigFiles, old: ConfigFiles): ConfigF
   return { ...files, 'config.yaml': renderMain(withStartupKeys(newer, older)) };
 };
 
+/** What a rendered `config.yaml` says. */
+export const valueIn = (files: ConfigFiles): Value => valueOf(files['config.yaml']);
+
 /** Version of the form that a rendered file is written in. */
-export const formatVersionOf = (files: ConfigFiles): unknown => valueOf(files['config.yaml'])['formatVersion'];
+export const formatVersionOf = (files: ConfigFiles): unknown => valueIn(files)['formatVersion'];
 
 /** What a rendered `backends.yaml` says; nothing if somebody edited it into what no runtime would read. */
 export const foundIn = (files: ConfigFiles): FoundBackends => {
   const { formatVersion: _version, ...value } = valueOf(files['backends.yaml']);
   if (!backendsFileSchema.safeParse(value).success) return { backends: [], withheld: [] };
-  const { backends = [], withheld = [] } = value as Partial<FoundBackends>;
-  return { backends, withheld };
+  const { backends = [], withheld = [], outgoingAuth } = value as Partial<FoundBackends>;
+  return { backends, withheld, ...(outgoingAuth && { outgoingAuth }) };
 };
 
 /** What a rendered `config.yaml` says about the tools of a backend; undefined if it says nothing, or somebody edited it. */

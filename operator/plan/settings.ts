@@ -8,13 +8,24 @@ export interface Settings {
   readonly operatorNamespace: string;
   /** Public keys (JWK, Ed25519) whose tokens the management port of a runtime accepts; newest first. */
   readonly operatorKeys: readonly Readonly<Record<string, unknown>>[];
+  /** Who issues the service-account tokens of this cluster; absent where nobody knows. */
+  readonly clusterIssuer?: ClusterIssuer;
   /** Local mode: where backends run and what URLs look like. Absent in a cluster. */
   readonly local?: LocalSettings;
 }
 
 export interface LocalSettings {
+  /** Holds `secrets/<secret>/<key>` and `configmaps/<configmap>/<key>`, as files. */
+  readonly filesDirectory: string;
   /** Backend name → URL where it really runs; wins over what the manifests say. */
   readonly backends: Readonly<Record<string, string>>;
   /** Server name → public port on loopback (the management port is the next one). */
   readonly ports: Readonly<Record<string, number>>;
+}
+
+/** What the API server says of the service-account tokens that it issues (decisions "Service-account tokens"). */
+export interface ClusterIssuer {
+  readonly issuer: string;
+  /** JSON Web Keys. */
+  readonly keys: readonly Readonly<Record<string, unknown>>[];
 }

@@ -15,7 +15,7 @@ import { rule, withRules } from './rules.ts';
 import { stringMap, workloadNameSchema } from './scalars.ts';
 import { secretFiles } from './secret-spelling.ts';
 import { sessionStorageSchema } from './session-storage.ts';
-import { telemetrySchema } from './telemetry.ts';
+import { fileTelemetrySchema, telemetrySchema } from './telemetry.ts';
 
 /** Version of the file's form; a runtime that meets a newer one refuses it. */
 export const FORMAT_VERSION = 1;
@@ -30,7 +30,6 @@ const sharedShape = {
   optimizer: optimizerSchema.optional(),
   rateLimiting: rateLimitingSchema.optional(),
   sessionStorage: sessionStorageSchema.optional(),
-  telemetry: telemetrySchema.optional(),
   extensions: extensionsSchema.prefault({}),
 };
 
@@ -49,6 +48,7 @@ export const configSchema = z
     ),
     incomingAuth: incomingAuthSchema.optional(),
     outgoingAuth: outgoingAuthSchema.optional(),
+    telemetry: telemetrySchema.optional(),
   })
   .describe('Configuration of the virtual server.');
 
@@ -93,6 +93,7 @@ export const fileSchema = z
     backends: fileBackendsSchema,
     incomingAuth: fileIncomingAuthSchema,
     outgoingAuth: fileOutgoingAuthSchema.prefault({ source: 'inline' }),
+    telemetry: fileTelemetrySchema.optional(),
     authServer: notYet(embeddedAuthServerSchema(secretFiles).optional(), 'the embedded authorization server'),
     management: managementSchema.prefault({}),
   })

@@ -2,27 +2,40 @@ import * as z from 'zod';
 import { notYet } from './not-yet.ts';
 import { decimal, filePathSchema, stringMap } from './scalars.ts';
 
+const telemetryShape = {
+  endpoint: z.string().optional().describe('OTLP endpoint.'),
+  serviceName: z.string().optional().describe('Service name; the name of the server when left out.'),
+  serviceVersion: z.string().optional().describe('Service version; the running version when left out.'),
+  tracingEnabled: z.boolean().default(false).describe('Exports traces.'),
+  metricsEnabled: z.boolean().default(false).describe('Exports metrics over OTLP.'),
+  samplingRate: decimal(1).default('0.05').describe('Share of traces that are exported, 0.0 to 1.0.'),
+  insecure: z.boolean().default(false).describe('Uses HTTP instead of HTTPS for OTLP.'),
+  headers: stringMap().optional().describe('Headers for the OTLP endpoint.'),
+  caCertPath: filePathSchema.optional().describe('File with the certificate authorities of the OTLP endpoint.'),
+  customAttributes: stringMap().optional().describe('Resource attributes on all signals.'),
+  environmentVariables: z
+    .array(z.string())
+    .optional()
+    .describe('Environment variables whose values become span attributes.'),
+  enablePrometheusMetricsPath: z.boolean().default(false).describe('Serves /metrics on the main port.'),
+  useLegacyAttributes: z.boolean().default(true).describe('Emits the legacy attribute names beside the new ones.'),
+};
+
+const meaning = 'Telemetry; in the cluster prefer spec.telemetryConfigRef.';
+
 /** spec: config.telemetry */
-export const telemetrySchema = notYet(
+export const telemetrySchema = notYet(z.strictObject(telemetryShape).describe(meaning), 'telemetry');
+
+/** The same in the file, which also names files that hold secrets. */
+export const fileTelemetrySchema = notYet(
   z
     .strictObject({
-      endpoint: z.string().optional().describe('OTLP endpoint.'),
-      serviceName: z.string().optional().describe('Service name; the name of the server when left out.'),
-      serviceVersion: z.string().optional().describe('Service version; the running version when left out.'),
-      tracingEnabled: z.boolean().default(false).describe('Exports traces.'),
-      metricsEnabled: z.boolean().default(false).describe('Exports metrics over OTLP.'),
-      samplingRate: decimal(1).default('0.05').describe('Share of traces that are exported, 0.0 to 1.0.'),
-      insecure: z.boolean().default(false).describe('Uses HTTP instead of HTTPS for OTLP.'),
-      headers: stringMap().optional().describe('Headers for the OTLP endpoint.'),
-      caCertPath: filePathSchema.optional().describe('File with the certificate authorities of the OTLP endpoint.'),
-      customAttributes: stringMap().optional().describe('Resource attributes on all signals.'),
-      environmentVariables: z
-        .array(z.string())
+      ...telemetryShape,
+      headerFiles: z
+        .record(z.string(), filePathSchema)
         .optional()
-        .describe('Environment variables whose values become span attributes.'),
-      enablePrometheusMetricsPath: z.boolean().default(false).describe('Serves /metrics on the main port.'),
-      useLegacyAttributes: z.boolean().default(true).describe('Emits the legacy attribute names beside the new ones.'),
+        .describe('Files that hold values of headers for the OTLP endpoint, by header name.'),
     })
-    .describe('Telemetry; in the cluster prefer spec.telemetryConfigRef.'),
+    .describe(meaning),
   'telemetry',
 );

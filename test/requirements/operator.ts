@@ -2,7 +2,7 @@ import { later, proven } from './rule.ts';
 
 export const operator = {
   'operator.secretref.same-namespace': proven('A SecretRef names a secret in the namespace of the resource that holds it.'),
-  'operator.secretref.key-selects-value': later('operator', 'The `key` of a SecretRef selects which entry of the secret is used.'),
+  'operator.secretref.key-selects-value': proven('The `key` of a SecretRef selects which entry of the secret is used.'),
   'operator.ref.group.same-namespace': proven('`groupRef` resolves only inside the namespace of the VirtualMCPServer.'),
   'operator.ref.oidc-config.same-namespace': proven('`oidcConfigRef` resolves only inside the namespace of the referring resource.'),
   'operator.ref.telemetry-config.same-namespace': proven('`telemetryConfigRef` resolves only inside the namespace of the referring resource.'),
@@ -37,7 +37,7 @@ export const operator = {
   'operator.config.group-ref-filled': proven('In the cluster the operator fills `config.groupRef` from `spec.groupRef`.'),
   'operator.config.static-backends-inline': proven('`config.backends` is the static backend list and is used when `outgoingAuth.source` is `inline`.'),
   'operator.config.static-backends-discovered-empty': proven('`config.backends` is empty when `outgoingAuth.source` is `discovered`.'),
-  'operator.ca-bundle.mount-path': later('operator', 'The operator mounts the CA bundle of backend `<name>` under `/etc/toolhive/ca-bundles/<name>/ca.crt` style paths.'),
+  'operator.ca-bundle.mount-path': proven('The operator mounts the CA bundle of backend `<name>` under `/etc/toolhive/ca-bundles/<name>/ca.crt` style paths.'),
   'operator.replicas.zero': proven('`spec.replicas: 0` is honoured as zero replicas and is not treated as absent.'),
   'secrets.never-inline': later('operator', 'Client secrets, keys, passwords and tokens are held in secret references or environment variables only; the operator never writes their values into resources or ConfigMaps.'),
 };

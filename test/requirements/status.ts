@@ -28,7 +28,7 @@ export const status = {
   'status.condition.message-may-be-empty': proven('A condition `message` may be the empty string.'),
   'status.condition.last-transition-time': proven('A condition carries `lastTransitionTime` as a date-time.'),
   'status.condition.observed-generation': proven('A condition `observedGeneration` is an int64 with minimum 0.'),
-  'status.condition.auth-server-config-validated': later('operator', 'A VirtualMCPServer with `authServerConfig` reports a condition of type `AuthServerConfigValidated`, `True` when that configuration is valid.'),
+  'status.condition.auth-server-config-validated': proven('A VirtualMCPServer with `authServerConfig` reports a condition of type `AuthServerConfigValidated`, `True` when that configuration is valid.'),
   'status.discovered.list': proven('`status.discoveredBackends` lists the backends found in the referenced group.'),
   'status.discovered.name-required': later('operator', 'Each discoveredBackends item has a required `name`.'),
   'status.discovered.url': proven('A discoveredBackends item carries the backend `url`.'),

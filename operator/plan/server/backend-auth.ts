@@ -1,6 +1,8 @@
 import type { KubeObject } from '../../object.ts';
 import { type ResolvedReference, howToMend } from '../references.ts';
+import { upstreamsOf } from './auth-server.ts';
 import { type BackendAuthRule, type ServerSpec, sourceOf } from './spec.ts';
+import { type ExternalAuth, type StrategyInput, externalAuth, providerOf, strategyOf } from './strategy.ts';
 
 /** The MCPExternalAuthConfig that says how a backend is authenticated to. */
 export interface BackendAuth {
@@ -8,6 +10,8 @@ export interface BackendAuth {
   /** `spec.type` of the config; absent when it cannot be used. */
   readonly type?: string;
   readonly problem?: AuthProblem;
+  /** As the runtime's file spells it; absent when there is a problem. */
+  readonly strategy?: Readonly<Record<string, unknown>>;
 }
 
 export interface AuthProblem {
@@ -18,28 +22,57 @@ export interface AuthProblem {
 /** MCPExternalAuthConfigs by name, as resolved for the server and for the members of its group. */
 export type AuthConfigs = readonly ResolvedReference[];
 
-/** How a member is authenticated to; undefined: without credentials. */
-export const backendAuth = (member: KubeObject, spec: ServerSpec, configs: AuthConfigs): BackendAuth | undefined => {
-  const configName = configNameFor(member, spec);
+export interface BackendAuthInput {
+  readonly spec: ServerSpec;
+  readonly authConfigs: AuthConfigs;
+  readonly settings: StrategyInput['settings'];
+}
+
+/**
+ * How a backend is authenticated to; undefined: without credentials. `member` is undefined for an entry of `config.backends` that no
+ * member of the group has the name of.
+ */
+export const backendAuth = (
+  name: string,
+  member: KubeObject | undefined,
+  { spec, authConfigs: configs, settings }: BackendAuthInput,
+): BackendAuth | undefined => {
+  const configName = configNameFor(name, member, spec);
   if (configName === undefined) return undefined;
   const reference = configs.find(({ kind, name }) => kind === KIND && name === configName);
   if (reference?.target === undefined) return { configName, problem: unusable(configName, reference) };
-  const { type } = reference.target['spec'] as { readonly type: string };
-  return type === 'embeddedAuthServer' ? { configName, type, problem: ownClients(configName) } : { configName, type };
+  const auth = externalAuth(reference.target);
+  const { type } = auth;
+  const upstreams = upstreamsOf(spec);
+  const problem = noLogin(configName, auth, upstreams);
+  if (problem !== undefined) return { configName, type, problem };
+  const strategy = strategyOf(auth, { settings, upstreams });
+  return strategy === undefined
+    ? { configName, type, problem: ownClients(configName, type) }
+    : { configName, type, strategy };
+};
+
+/** spec: upstreamInject and `subjectProviderName` name an entry of `upstreamProviders`. */
+const noLogin = (configName: string, auth: ExternalAuth, upstreams: readonly string[]): AuthProblem | undefined => {
+  const provider = providerOf(auth);
+  if (provider === undefined || provider === '' || upstreams.includes(provider)) return undefined;
+  const remedy =
+    upstreams.length === 0 ? 'set spec.authServerConfig of the server' : `name one of ${upstreams.join(', ')}`;
+  return {
+    reason: 'AuthConfigInvalid',
+    message: `${KIND} ${configName} cannot be used: the server has no upstream provider ${provider}; ${remedy}`,
+  };
 };
 
 const KIND = 'MCPExternalAuthConfig';
 
 /** Decisions "Outgoing auth precedence": explicit entry > discovered > default. */
-const configNameFor = (member: KubeObject, spec: ServerSpec): string | undefined => {
-  const own = (member['spec'] as { readonly externalAuthConfigRef?: Named }).externalAuthConfigRef?.name;
+const configNameFor = (name: string, member: KubeObject | undefined, spec: ServerSpec): string | undefined => {
+  const own = (member?.['spec'] as { readonly externalAuthConfigRef?: Named } | undefined)?.externalAuthConfigRef?.name;
   const { backends, default: otherwise } = spec.outgoingAuth ?? {};
   const named = (rule: BackendAuthRule): string | undefined =>
     rule.type === 'discovered' ? own : rule.externalAuthConfigRef?.name;
-  const explicit =
-    backends !== undefined && Object.hasOwn(backends, member.metadata.name)
-      ? backends[member.metadata.name]
-      : undefined;
+  const explicit = backends !== undefined && Object.hasOwn(backends, name) ? backends[name] : undefined;
   if (explicit !== undefined) return named(explicit);
   if (sourceOf(spec) === 'discovered' && own !== undefined) return own;
   return otherwise && named(otherwise);
@@ -59,7 +92,7 @@ const unusable = (configName: string, reference: ResolvedReference | undefined):
 };
 
 /** Decisions "Where the spec can be read two ways": such a backend fails closed. */
-const ownClients = (configName: string): AuthProblem => ({
+const ownClients = (configName: string, type: string): AuthProblem => ({
   reason: 'AuthConfigInvalid',
-  message: `${KIND} ${configName} cannot be used: type embeddedAuthServer is for the clients of an MCPServer or MCPRemoteProxy; name a config of another type`,
+  message: `${KIND} ${configName} cannot be used: type ${type} is for the clients of an MCPServer or MCPRemoteProxy; name a config of another type`,
 });

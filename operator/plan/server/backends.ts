@@ -3,7 +3,8 @@ import type { Contract, Refusal } from '../contract.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
 import type { Settings } from '../settings.ts';
 import { type AuthConfigs, type AuthProblem, type BackendAuth, backendAuth } from './backend-auth.ts';
-import { type BackendConfigEntry, type ServerSpec, sourceOf } from './spec.ts';
+import { type KeyRef, caBundlePath, secretPath } from './mounted-files.ts';
+import { type BackendConfigEntry, type HeaderForward, type ServerSpec, type Strategies, sourceOf } from './spec.ts';
 
 /** A backend of the server: rendered for the runtime, or withheld from it with the reason. */
 export interface PlannedBackend {
@@ -14,8 +15,12 @@ export interface PlannedBackend {
   /** What the runtime is told; absent when the backend is withheld. */
   readonly entry?: BackendConfigEntry;
   readonly withheld?: Withheld;
-  /** How the member of the group is authenticated to. */
+  /** How it is authenticated to. */
   readonly auth?: BackendAuth;
+  /** The same as the runtime's file spells it. */
+  readonly strategy?: Strategies[string];
+  /** Certificates that its own is verified against. */
+  readonly caBundle?: KeyRef;
 }
 
 export interface Withheld {
@@ -27,12 +32,25 @@ export interface Withheld {
 export const hasStaticBackends = (spec: ServerSpec): boolean =>
   sourceOf(spec) === 'inline' && (spec.config?.backends?.length ?? 0) > 0;
 
-export const staticBackends = (spec: ServerSpec, settings: Settings): readonly PlannedBackend[] =>
+export const staticBackends = (
+  members: readonly KubeObject[],
+  { spec, authConfigs, settings, contract }: DiscoveryInput,
+): readonly PlannedBackend[] =>
   (spec.config?.backends ?? []).map((backend) => {
+    const { name } = backend;
     const entry = inGroup(located(backend, settings), spec);
     // A URL that is refused may hold credentials: it is not repeated.
-    return urlProblem(entry.url) === undefined ? { name: entry.name, url: entry.url, entry } : { name: entry.name };
+    if (urlProblem(entry.url) !== undefined) return { name };
+    const member = members.find(({ metadata }) => metadata.name === name);
+    const auth = spec.outgoingAuth && backendAuth(name, member, { spec, authConfigs, settings });
+    const candidate = { label: `config.backends ${name}`, entry, auth, contract };
+    const withheld = authUnusable(candidate) ?? refused(candidate);
+    const known = { name, url: entry.url, ...(auth && { auth }) };
+    return withheld === undefined ? { ...known, entry, ...strategyIn(auth) } : { ...known, withheld };
   });
+
+const strategyIn = (auth: BackendAuth | undefined): Pick<PlannedBackend, 'strategy'> =>
+  auth?.strategy === undefined ? {} : { strategy: auth.strategy };
 
 /** The spec with the backends of its list where they really run. */
 export const withLocatedBackends = (spec: ServerSpec, settings: Settings): ServerSpec => {
@@ -67,16 +85,20 @@ export const discoveredBackends = (
   members.map((member, index) => {
     const url = urlOf(member, settings);
     const isSafe = url !== undefined && urlProblem(url) === undefined;
-    const entry = isSafe ? entryOf(member, url) : undefined;
-    const auth = backendAuth(member, spec, authConfigs);
-    const withheld = whyWithheld({ member, earlier: members.slice(0, index), entry, auth, settings, contract });
+    const entry = isSafe ? entryOf(member, url, settings) : undefined;
+    const auth = backendAuth(member.metadata.name, member, { spec, authConfigs, settings });
+    const label = `${member.kind} ${member.metadata.name}`;
+    const earlier = members.slice(0, index);
+    const withheld = whyWithheld({ label, member, earlier, entry, auth, settings, contract });
     return {
       name: member.metadata.name,
       kind: member.kind,
       // A URL that is refused may hold credentials: it is not repeated.
       ...(isSafe && { url }),
       ...(auth !== undefined && { auth }),
-      ...(withheld === undefined ? entry !== undefined && { entry } : { withheld }),
+      ...(withheld === undefined
+        ? entry !== undefined && { entry, ...strategyIn(auth), ...caBundleIn(member) }
+        : { withheld }),
     };
   });
 
@@ -90,26 +112,60 @@ interface MemberSpec {
   readonly groupRef?: { readonly name: string };
   readonly remoteUrl?: string;
   readonly transport?: string;
+  readonly caBundleRef?: { readonly configMapRef: KeyRef };
+  readonly headerForward?: {
+    readonly addPlaintextHeaders?: Readonly<Record<string, string>>;
+    readonly addHeadersFromSecret?: readonly { readonly headerName: string; readonly valueSecretRef: KeyRef }[];
+  };
 }
 
 const memberSpec = (member: KubeObject): MemberSpec => member['spec'] as MemberSpec;
 
-const entryOf = (member: KubeObject, url: string): BackendConfigEntry => ({
-  name: member.metadata.name,
-  url,
-  transport: memberSpec(member).transport === 'sse' ? 'sse' : 'streamable-http',
-  ...(member.kind === 'MCPServerEntry' && { type: 'entry' }),
-  // spec: config.backends[].metadata; the key `group` is set by the service.
-  metadata: { group: memberSpec(member).groupRef?.name ?? '' },
-});
+const entryOf = (member: KubeObject, url: string, settings: Settings): BackendConfigEntry => {
+  const { name } = member.metadata;
+  const { caBundleRef, groupRef, transport } = memberSpec(member);
+  const headerForward = forwarded(memberSpec(member), settings);
+  return {
+    name,
+    url,
+    transport: transport === 'sse' ? 'sse' : 'streamable-http',
+    ...(member.kind === 'MCPServerEntry' && { type: 'entry' }),
+    ...(caBundleRef && { caBundlePath: caBundlePath(name, caBundleRef.configMapRef, settings) }),
+    ...(headerForward && { headerForward }),
+    // spec: config.backends[].metadata; the key `group` is set by the service.
+    metadata: { group: groupRef?.name ?? '' },
+  };
+};
 
-interface Candidate {
-  readonly member: KubeObject;
-  readonly earlier: readonly KubeObject[];
+const forwarded = ({ headerForward }: MemberSpec, settings: Settings): HeaderForward | undefined => {
+  if (headerForward === undefined) return undefined;
+  const { addPlaintextHeaders: plaintext, addHeadersFromSecret = [] } = headerForward;
+  const files = addHeadersFromSecret.map(({ headerName, valueSecretRef }) => [
+    headerName,
+    secretPath(valueSecretRef, settings),
+  ]);
+  return { ...(plaintext && { plaintext }), ...(files.length > 0 && { secretFiles: Object.fromEntries(files) }) };
+};
+
+const caBundleIn = (member: KubeObject): Pick<PlannedBackend, 'caBundle'> => {
+  const { caBundleRef } = memberSpec(member);
+  return caBundleRef === undefined ? {} : { caBundle: caBundleRef.configMapRef };
+};
+
+/** What any backend is looked at for. */
+interface Judged {
+  /** Names it in messages. */
+  readonly label: string;
   readonly entry: BackendConfigEntry | undefined;
   readonly auth: BackendAuth | undefined;
-  readonly settings: Settings;
   readonly contract: Contract;
+}
+
+/** A member of the group. */
+interface Candidate extends Judged {
+  readonly member: KubeObject;
+  readonly earlier: readonly KubeObject[];
+  readonly settings: Settings;
 }
 
 /** Reasons not to contact a member, in the order they are looked for; the first one counts. */
@@ -161,18 +217,18 @@ function noWorkload({ member, entry, settings }: Candidate): Withheld | undefine
 }
 
 /** Decisions: a missing MCPExternalAuthConfig makes this backend unavailable, and no other. */
-function authUnusable({ member, auth }: Candidate): Withheld | undefined {
+function authUnusable({ label, auth }: Pick<Judged, 'label' | 'auth'>): Withheld | undefined {
   if (auth?.problem === undefined) return undefined;
   const { reason, message } = auth.problem;
-  return { reason, message: `${member.kind} ${member.metadata.name}: ${message}` };
+  return { reason, message: `${label}: ${message}` };
 }
 
 /** Contacting a backend without what its manifest asks for (authentication, headers, a CA) would fail open. */
-function unsupported({ member, settings, contract }: Candidate): Withheld | undefined {
+function unsupported({ label, member, settings, contract }: Candidate): Withheld | undefined {
   const isMapped = settings.local?.backends[member.metadata.name] !== undefined;
   const fields = Object.entries(member['spec'] as Readonly<Record<string, unknown>>);
   const asked = isMapped ? fields.filter(([field]) => !FIELDS_OF_PODS.has(field)) : fields;
-  return withheldFor(member, contract.unsupportedFields(member.kind, Object.fromEntries(asked)));
+  return withheldFor(label, contract.unsupportedFields(member.kind, Object.fromEntries(asked)));
 }
 
 /** What the pods of a workload would do is the business of whoever started it where it was mapped to. */
@@ -188,13 +244,14 @@ const FIELDS_OF_PODS: ReadonlySet<string> = new Set([
 ]);
 
 /** What the runtime would refuse. */
-function refused({ member, entry, contract }: Candidate): Withheld | undefined {
-  return entry === undefined ? undefined : withheldFor(member, contract.backendRefusals(entry));
+function refused({ label, entry, auth, contract }: Judged): Withheld | undefined {
+  if (entry === undefined) return undefined;
+  return withheldFor(label, contract.backendRefusals({ entry, strategy: auth?.strategy }));
 }
 
-const withheldFor = (member: KubeObject, refusals: readonly Refusal[]): Withheld | undefined => {
+const withheldFor = (label: string, refusals: readonly Refusal[]): Withheld | undefined => {
   const [first] = refusals;
   if (first === undefined) return undefined;
   const message = refusals.map((each) => each.message).join('; ');
-  return { reason: first.reason, message: `${member.kind} ${member.metadata.name}: ${message}` };
+  return { reason: first.reason, message: `${label}: ${message}` };
 };

@@ -1,4 +1,5 @@
 import type { SessionStoreReport } from '../../../runtime/status-report.ts';
+import { violationText } from '../../validate/index.ts';
 import { fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import { referenceConditions } from '../references.ts';
@@ -14,6 +15,7 @@ import { sourceOf } from './spec.ts';
 export const serverConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] => [
   valid(situation),
   ...referenceConditions(situation.bundle.references),
+  ...authServerConfigValidated(situation),
   ...FACTS.map((condition) => condition(situation, phase)),
   ...PROBLEMS.flatMap((condition) => condition(situation) ?? []),
   ...(isAwaitingReports(situation)
@@ -39,6 +41,17 @@ const valid = ({ newest: { refusals } }: Situation): PlannedCondition => {
     ? fact('Valid', true, 'Valid', 'the spec can be served')
     : fact('Valid', false, first.reason, refusalText(refusals));
 };
+
+/** spec: status, known condition types; there as soon as anything is said of an embedded authorization server. */
+const authServerConfigValidated = ({ newest: { spec, violations } }: Situation): readonly PlannedCondition[] => {
+  const wrong = violations.filter(({ path }) => ABOUT_AUTH_SERVER.some((start) => path.startsWith(start)));
+  if (wrong.length > 0)
+    return [fact('AuthServerConfigValidated', false, 'Invalid', wrong.map(violationText).join('; '))];
+  if (spec.authServerConfig === undefined) return [];
+  return [fact('AuthServerConfigValidated', true, 'Valid', 'the authorization server can be started')];
+};
+
+const ABOUT_AUTH_SERVER = ['spec.authServerConfig', 'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider'];
 
 const backendsDiscovered: Fact = ({ newest, served }) => {
   const { spec, backends } = served ?? newest;

@@ -2,11 +2,15 @@ import type { KubeObject } from '../../object.ts';
 import type { FilesInput } from '../contract.ts';
 import type { Settings } from '../settings.ts';
 import { type AggregationInput, aggregation } from './aggregation.ts';
+import { authServer } from './auth-server.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
+import { compositeTools } from './composite-tools.ts';
+import { incomingAuth } from './incoming-auth.ts';
 import { serviceHosts } from './names.ts';
 import { sessionStorage, sessionStore } from './session-store.ts';
-import { type BackendConfigEntry, type FoundBackends, type ServerSpec, sourceOf } from './spec.ts';
+import { type BackendConfigEntry, type FoundBackends, type Strategies, sourceOf } from './spec.ts';
+import { telemetry } from './telemetry.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 
@@ -21,16 +25,19 @@ export interface ConfigInput extends AggregationInput {
 /** Content of `config.yaml`: `spec.config`, under what `spec` itself says (spec: precedence), plus the file-only keys. */
 const configValue = (input: ConfigInput): Value => {
   const { server, spec } = input;
-  const { backends: _static, incomingAuth: _incoming, outgoingAuth: _outgoing, ...passedOn } = spec.config ?? {};
+  const { compositeToolRefs: _refs, ...passedOn } = spec.config ?? {};
   return present({
     ...passedOn,
     name: spec.config?.name ?? server.metadata.name,
     groupRef: spec.groupRef.name,
     aggregation: aggregation(input),
-    incomingAuth: incomingAuth(spec),
-    outgoingAuth: outgoingAuth(spec),
+    compositeTools: compositeTools(input),
+    incomingAuth: incomingAuth(input),
+    outgoingAuth: outgoingAuth(input),
+    authServer: authServer(spec, server, input.settings),
     backends: hasStaticBackends(spec) ? rendered(input.backends) : undefined,
     sessionStorage: sessionStorage(server, spec),
+    telemetry: telemetry(input),
     management: management(input),
     extensions: extensions(input),
   });
@@ -39,10 +46,14 @@ const configValue = (input: ConfigInput): Value => {
 /** What both files say. The backends found in the group are a file of their own, since they change while pods run. */
 export const filesInput = (input: ConfigInput): FilesInput => ({
   main: configValue(input),
-  found: hasStaticBackends(input.spec) ? NONE : { backends: rendered(input.backends), withheld: down(input.backends) },
+  found: {
+    ...(!hasStaticBackends(input.spec) && {
+      outgoingAuth: { backends: strategies(input.backends) },
+      backends: rendered(input.backends),
+    }),
+    withheld: down(input.backends),
+  },
 });
-
-const NONE: FoundBackends = { backends: [], withheld: [] };
 
 /**
  * Decisions "partialFailureMode": a backend withheld by a configuration error is unavailable. Not so a name that another
@@ -58,16 +69,22 @@ const down = (backends: readonly PlannedBackend[]): FoundBackends['withheld'] =>
 const rendered = (backends: readonly PlannedBackend[]): readonly BackendConfigEntry[] =>
   backends.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
 
+/** Of backends that are contacted. */
+const strategies = (backends: readonly PlannedBackend[]): Strategies =>
+  Object.fromEntries(
+    backends.flatMap(({ name, entry, strategy }) =>
+      entry === undefined || strategy === undefined ? [] : [[name, strategy]],
+    ),
+  );
+
 const present = (value: Value): Value =>
   Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined));
 
-/** spec: `spec.incomingAuth` takes precedence over `config.incomingAuth`. */
-const incomingAuth = ({ incomingAuth }: ServerSpec): Value => ({ type: incomingAuth.type });
-
-/** spec: `spec.outgoingAuth` takes precedence over `config.outgoingAuth`. */
-const outgoingAuth = (spec: ServerSpec): unknown => {
+/** spec: `spec.outgoingAuth` takes precedence over `config.outgoingAuth`. Strategies of discovered backends are in the other file. */
+const outgoingAuth = ({ spec, backends }: ConfigInput): unknown => {
   if (spec.outgoingAuth === undefined) return spec.config?.outgoingAuth;
-  return sourceOf(spec) === 'inline' ? { source: 'inline' } : undefined;
+  if (sourceOf(spec) !== 'inline') return undefined;
+  return { source: 'inline', ...(hasStaticBackends(spec) && { backends: strategies(backends) }) };
 };
 
 /** Decisions "Management port": without keys in the file it answers on loopback only, which is what a laptop wants. */

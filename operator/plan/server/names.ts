@@ -40,7 +40,7 @@ export const serviceHosts = (server: KubeObject, settings: Settings): readonly s
 };
 
 /** Origin of the server as its clients inside the cluster, or on this machine, see it. */
-const originOf = (server: KubeObject, settings: Settings): string => {
+export const originOf = (server: KubeObject, settings: Settings): string => {
   const port = settings.local?.ports[server.metadata.name];
   if (settings.local !== undefined) return `http://127.0.0.1:${port ?? MCP_PORT}`;
   return `http://${serviceHosts(server, settings).at(-1)}:${MCP_PORT}`;

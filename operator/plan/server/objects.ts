@@ -16,8 +16,8 @@ export const objectsOf = (
   generation: number | undefined,
 ): readonly KubeObject[] => {
   const { server } = bundle;
-  const { spec, startupHash, files } = rendering;
-  const template = { server, spec, settings, startupHash };
+  const { spec, startupHash, files, mounted } = rendering;
+  const template = { server, spec, settings, startupHash, mounted };
   const current = configMapName(template);
   const account = serviceAccount(server, spec);
   return [

@@ -2,7 +2,8 @@ import type { KubeObject } from '../../object.ts';
 import { hashOf } from '../canonical.ts';
 import type { Settings } from '../settings.ts';
 import { MANAGEMENT_PORT, MCP_PORT, childName, labelsOf } from './names.ts';
-import { passwordEnv, passwordMounts, passwordVolumes } from './session-store.ts';
+import { type MountedFiles, fileMounts, fileVolumes } from './mounted-files.ts';
+import { passwordEnv } from './session-store.ts';
 import type { ServerSpec } from './spec.ts';
 
 const CONFIG_DIRECTORY = '/etc/vmcp/config';
@@ -19,6 +20,7 @@ export interface PodTemplateInput {
   readonly settings: Settings;
   /** Hash over the config keys that cannot change live: a new one rolls the pods. */
   readonly startupHash: string;
+  readonly mounted: MountedFiles;
 }
 
 /** The pod template without the name of its ConfigMap, which is made from this very value. */
@@ -43,7 +45,7 @@ export const podTemplate = (input: PodTemplateInput, configMapName = ''): Readon
         configMap: { name: configMapName, items: MOUNTED_KEYS.map((key) => ({ key, path: key })) },
       },
       { name: TEMPORARY_VOLUME, emptyDir: {} },
-      ...passwordVolumes(input.spec),
+      ...fileVolumes(input.mounted),
     ],
   },
 });
@@ -52,7 +54,7 @@ export const podTemplate = (input: PodTemplateInput, configMapName = ''): Readon
 export const configMapName = (input: PodTemplateInput): string =>
   `${childName(input.server)}-${hashOf(podTemplate(input), 10)}`;
 
-const container = ({ settings, spec }: PodTemplateInput): Readonly<Record<string, unknown>> => ({
+const container = ({ settings, spec, mounted }: PodTemplateInput): Readonly<Record<string, unknown>> => ({
   name: 'vmcp',
   image: settings.runtimeImage,
   args: ['serve', '-c', `${CONFIG_DIRECTORY}/config.yaml`],
@@ -76,7 +78,7 @@ const container = ({ settings, spec }: PodTemplateInput): Readonly<Record<string
   volumeMounts: [
     { name: CONFIG_VOLUME, mountPath: CONFIG_DIRECTORY, readOnly: true },
     { name: TEMPORARY_VOLUME, mountPath: '/tmp' },
-    ...passwordMounts(spec),
+    ...fileMounts(mounted),
   ],
 });
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../object.ts';
-import { violationText, violationsOf } from '../../validate/index.ts';
+import { type Violation, violationText, violationsOf } from '../../validate/index.ts';
 import { type CheckedFiles, type Contract, type Refusal, foundIn } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
 import { type ResolvedReference, lookUpIn, unresolved } from '../references.ts';
@@ -14,14 +14,20 @@ import {
 } from './backends.ts';
 import type { GroupView, ServerBundle } from './bundle.ts';
 import { filesInput } from './config.ts';
+import { incomingAuthRefusals, oidcCaBundle } from './incoming-auth.ts';
+import { CA_OWNERS, type CaBundle, type KeyRef, type MountedFiles, mountedFiles } from './mounted-files.ts';
 import { requiredReferences } from './required.ts';
 import type { ServerSpec } from './spec.ts';
+import { telemetryCaBundle } from './telemetry.ts';
 
 /** What one spec renders to in today's world, and what speaks against serving it. */
 export interface Rendering extends CheckedFiles {
   readonly spec: ServerSpec;
   readonly group: GroupView;
   readonly backends: readonly PlannedBackend[];
+  readonly mounted: MountedFiles;
+  /** Rules beyond the schema that the spec breaks. */
+  readonly violations: readonly Violation[];
   /** What the whole server has to wait for. */
   readonly unresolved: readonly ResolvedReference[];
 }
@@ -46,34 +52,55 @@ export const render = (bundle: ServerBundle, input: SpecInput, { settings, contr
   const { server, children, memberAuth } = bundle;
   const authConfigs = [...references, ...memberAuth];
   const backends = backendsOf(input, group, { spec, authConfigs, settings, contract });
-  const rendered = contract.filesOf(filesInput({ ...input, server, settings, backends, service: children.service }));
+  const said = filesInput({ ...input, server, settings, backends, service: children.service });
+  const rendered = contract.filesOf(said);
+  const mounted = mountedFiles(said, caBundles(input, backends), children.deployment);
+  const open = unresolved(requiredReferences(references, spec));
+  const violations = violationsIn(server, input, settings);
   // Fields first: they say what the user wrote, the files only what became of it.
-  const written = [...contract.unsupportedFields('VirtualMCPServer', spec), ...violations(server, input, settings)];
-  const refusals: readonly Refusal[] = written.length > 0 ? written : rendered.refusals;
-  return { ...rendered, spec, group, backends, unresolved: unresolved(requiredReferences(references, spec)), refusals };
+  const written = [
+    ...contract.unsupportedFields('VirtualMCPServer', spec),
+    ...violations.map(refusalOf),
+    ...incomingAuthRefusals({ ...input, server, settings }),
+  ];
+  const refusals: readonly Refusal[] = written.length > 0 || open.length > 0 ? written : rendered.refusals;
+  return { ...rendered, spec, group, backends, mounted, violations, unresolved: open, refusals };
 };
 
-const violations = (server: KubeObject, { spec, references }: SpecInput, settings: Settings): readonly Refusal[] =>
-  violationsOf({ ...server, spec: withLocatedBackends(spec, settings) }, lookUpIn(references)).map((each) => ({
-    reason: 'Invalid',
-    message: violationText(each),
-  }));
+/** Every CA bundle that is known today. */
+const caBundles = (input: SpecInput, backends: readonly PlannedBackend[]): readonly CaBundle[] => [
+  ...bundleOf(CA_OWNERS.oidc, oidcCaBundle(input)),
+  ...bundleOf(CA_OWNERS.telemetry, telemetryCaBundle(input)),
+  ...backends.flatMap(({ name, caBundle }) => bundleOf(name, caBundle)),
+];
+
+const bundleOf = (owner: string, configMap: KeyRef | undefined): readonly CaBundle[] =>
+  configMap === undefined ? [] : [{ owner, configMap }];
+
+const violationsIn = (server: KubeObject, { spec, references }: SpecInput, settings: Settings): readonly Violation[] =>
+  violationsOf({ ...server, spec: withLocatedBackends(spec, settings) }, lookUpIn(references));
+
+const refusalOf = (violation: Violation): Refusal => ({ reason: 'Invalid', message: violationText(violation) });
 
 const backendsOf = (
   { spec, files }: SpecInput,
   { group, members }: GroupView,
   discovery: DiscoveryInput,
 ): readonly PlannedBackend[] => {
-  if (hasStaticBackends(spec)) return staticBackends(spec, discovery.settings);
+  if (hasStaticBackends(spec)) return staticBackends(members, discovery);
   if (group !== undefined) return discoveredBackends(members, discovery);
   return files === undefined ? [] : keptBackends(files);
 };
 
 /** Decisions "Last good spec": what came from the lost group stays as it was. */
 const keptBackends = (kept: ConfigFiles): readonly PlannedBackend[] => {
-  const { backends, withheld } = foundIn(kept);
+  const { backends = [], withheld, outgoingAuth } = foundIn(kept);
+  const strategies = new Map(Object.entries(outgoingAuth?.backends ?? {}));
   return [
-    ...backends.map((entry) => ({ name: entry.name, url: entry.url, entry })),
+    ...backends.map((entry) => {
+      const strategy = strategies.get(entry.name);
+      return { name: entry.name, url: entry.url, entry, ...(strategy && { strategy }) };
+    }),
     ...withheld.map(({ name, message }) => ({ name, withheld: { reason: 'Invalid' as const, message } })),
   ].sort((a, b) => (a.name < b.name ? -1 : 1));
 };

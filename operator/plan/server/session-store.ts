@@ -1,10 +1,8 @@
 import type { KubeObject } from '../../object.ts';
 import type { Settings } from '../settings.ts';
+import { secretPath } from './mounted-files.ts';
 import { type SecretRef, type ServerSpec, withoutPassword } from './spec.ts';
 
-/** decisions "Config in the cluster": `/etc/vmcp/secrets/<secret>/<key>`. */
-const SECRETS_DIRECTORY = '/etc/vmcp/secrets';
-const SECRETS_VOLUME = 'vmcp-secrets';
 const PASSWORD_VARIABLE = 'VMCP_SESSION_KVSTORE_PASSWORD';
 
 type Value = Readonly<Record<string, unknown>>;
@@ -25,10 +23,8 @@ const passwordOf = ({ sessionStorage }: ServerSpec): SecretRef | undefined =>
 export const sessionStore = (spec: ServerSpec, settings: Settings): Value | undefined => {
   const store = spec.config?.extensions?.sessionStore;
   const password = settings.local === undefined ? passwordOf(spec) : undefined;
-  return password === undefined ? store : { ...store, passwordFile: `${SECRETS_DIRECTORY}/${pathOf(password)}` };
+  return password === undefined ? store : { ...store, passwordFile: secretPath(password, settings) };
 };
-
-const pathOf = ({ name, key }: SecretRef): string => `${name}/${key}`;
 
 /**
  * The password reaches the pod twice (decisions "Config in the cluster"): as a file, which follows the secret when it rotates, and as
@@ -44,16 +40,4 @@ export const passwordEnv = (spec: ServerSpec): readonly Value[] => {
           valueFrom: { secretKeyRef: { name: password.name, key: password.key, optional: true } },
         },
       ];
-};
-
-export const passwordMounts = (spec: ServerSpec): readonly Value[] =>
-  passwordOf(spec) === undefined ? [] : [{ name: SECRETS_VOLUME, mountPath: SECRETS_DIRECTORY, readOnly: true }];
-
-export const passwordVolumes = (spec: ServerSpec): readonly Value[] => {
-  const password = passwordOf(spec);
-  if (password === undefined) return [];
-  const items = [{ key: password.key, path: pathOf(password) }];
-  return [
-    { name: SECRETS_VOLUME, projected: { sources: [{ secret: { name: password.name, items, optional: true } }] } },
-  ];
 };

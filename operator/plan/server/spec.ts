@@ -8,15 +8,16 @@ export interface ServerSpec {
   readonly groupRef: { readonly name: string };
   readonly incomingAuth: {
     readonly type: 'anonymous' | 'oidc';
-    readonly authzConfig?: unknown;
-    readonly oidcConfigRef?: { readonly name: string; readonly audience: string; readonly resourceUrl?: string };
+    readonly authzConfig?: AuthzConfig;
+    readonly oidcConfigRef?: OidcConfigRef;
   };
   readonly outgoingAuth?: {
     readonly source?: 'discovered' | 'inline';
     readonly default?: BackendAuthRule;
     readonly backends?: Readonly<Record<string, BackendAuthRule>>;
   };
-  readonly telemetryConfigRef?: { readonly name: string };
+  readonly authServerConfig?: EmbeddedAuthServer;
+  readonly telemetryConfigRef?: { readonly name: string; readonly serviceName?: string };
   readonly config?: ServerConfig;
   readonly imagePullSecrets?: readonly { readonly name?: string }[];
   readonly replicas?: number;
@@ -24,6 +25,32 @@ export interface ServerSpec {
   readonly serviceType?: string;
   readonly sessionAffinity?: string;
   readonly sessionStorage?: SessionStorage;
+}
+
+export interface OidcConfigRef {
+  readonly name: string;
+  readonly audience: string;
+  readonly resourceUrl?: string;
+  readonly scopes?: readonly string[];
+}
+
+/** Exactly one of the two. */
+export interface AuthzConfig {
+  readonly configMap?: { readonly name: string; readonly key?: string };
+  readonly inline?: {
+    readonly policies: readonly string[];
+    readonly entitiesJson?: string;
+    readonly primaryUpstreamProvider?: string;
+  };
+}
+
+/** What of it `plan` looks into; the rest is passed on. */
+export interface EmbeddedAuthServer {
+  readonly issuer: string;
+  readonly storage?: {
+    readonly kvstore?: { readonly sentinelConfig?: { readonly sentinelService?: { readonly namespace?: string } } };
+  };
+  readonly upstreamProviders: readonly { readonly name: string }[];
 }
 
 export interface BackendAuthRule {
@@ -61,12 +88,24 @@ export interface BackendConfigEntry {
   readonly url: string;
   readonly transport: 'sse' | 'streamable-http';
   readonly type?: 'entry' | '';
+  readonly caBundlePath?: string;
+  readonly headerForward?: HeaderForward;
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
+/** Headers that every request to a backend carries, values or the files that hold them by name. */
+export interface HeaderForward {
+  readonly plaintext?: Readonly<Record<string, string>>;
+  readonly secretFiles?: Readonly<Record<string, string>>;
+}
+
+/** `outgoingAuth.backends`, by backend name. */
+export type Strategies = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
 /** `backends.yaml`. */
 export interface FoundBackends {
-  readonly backends: readonly BackendConfigEntry[];
+  readonly backends?: readonly BackendConfigEntry[];
+  readonly outgoingAuth?: { readonly backends: Strategies };
   /** Not contacted, and down for `partialFailureMode`. */
   readonly withheld: readonly { readonly name: string; readonly message: string }[];
 }

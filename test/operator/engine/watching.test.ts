@@ -56,6 +56,7 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
     replace: unused,
     mergePatch: unused,
     remove: unused,
+    clusterIssuer: unused,
   };
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const settings = { clusterDomain: 'cluster.local', runtimeImage: 'i', operatorNamespace: 'ops' };

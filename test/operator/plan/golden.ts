@@ -4,6 +4,7 @@ import { API_GROUP, parseResource } from '../../../crds/index.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { type Planned, namespacesOf, planEverything } from '../../../operator/everything.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
+import { type Contract, type Refusal, newContract } from '../../../operator/plan/contract.ts';
 import type { Settings } from '../../../operator/plan/settings.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import type { PodReports, Source } from '../../../operator/read/source.ts';
@@ -33,19 +34,44 @@ export const DEFAULT_SETTINGS: Settings = {
   operatorKeys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'k1', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }],
 };
 
-/** Manifests, and two kinds that only goldens know: `Settings`, and `StatusReport` (name: the pod, label: the server). */
+/** As if everything that a schema can ask for were built, and all else were judged as ever. */
+export const everythingBuilt = (): Contract => {
+  const contract = newContract();
+  const judged = (refusals: readonly Refusal[]): readonly Refusal[] =>
+    refusals.filter(({ message }) => !message.includes('not supported yet'));
+  return {
+    ...contract,
+    unsupportedFields: () => [],
+    backendRefusals: (backend) => judged(contract.backendRefusals(backend)),
+    filesOf: (input) => {
+      const files = contract.filesOf(input);
+      return { ...files, refusals: judged(files.refusals) };
+    },
+  };
+};
+
+/**
+ * Manifests, and kinds that only goldens know: `Settings`, `StatusReport` (name: the pod, label: the server), and `EverythingBuilt`, with
+ * which also that is planned which no runtime could serve yet.
+ */
 export const planGolden = (input: string): readonly Planned[] => {
   const documents = parseAllDocuments(input).flatMap((document) => {
     for (const error of document.errors) throw error;
     return (document.toJS() as KubeObject | null) ?? [];
   });
   const settings = documents.find(({ kind }) => kind === 'Settings')?.['settings'] as Partial<Settings> | undefined;
-  const objects = documents.filter(({ kind }) => kind !== 'Settings' && kind !== 'StatusReport').map(asStored);
+  const objects = documents.filter(({ kind }) => !OF_GOLDENS.has(kind)).map(asStored);
   const reports = documents.filter(({ kind }) => kind === 'StatusReport');
   const source: Source = { ...objectsSource(objects), reports: ({ name }) => reportsOf(reports, name) };
   const whole = { source, namespaces: namespacesOf(objects) };
-  return planEverything(reconciledKinds(), whole, { ...DEFAULT_SETTINGS, ...settings });
+  const isBuilt = documents.some(({ kind }) => kind === 'EverythingBuilt');
+  return planEverything(reconciledKinds(isBuilt ? everythingBuilt() : newContract()), whole, {
+    ...DEFAULT_SETTINGS,
+    ...settings,
+  });
 };
+
+const OF_GOLDENS: ReadonlySet<string> = new Set(['Settings', 'StatusReport', 'EverythingBuilt']);
 
 export const goldenText = (planned: readonly Planned[]): string =>
   joinDocuments(planned.flatMap(({ object, plan }) => planDocuments(object, plan)));

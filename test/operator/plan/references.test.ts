@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { parseResource } from '../../../crds/index.ts';
 import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts';
 import { type KubeObject, keyText } from '../../../operator/object.ts';
-import { type Contract, newContract } from '../../../operator/plan/contract.ts';
 import { planEntry } from '../../../operator/plan/entry.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { planServer } from '../../../operator/plan/server/plan-server.ts';
@@ -11,25 +10,18 @@ import { configHash } from '../../../operator/plan/shared-config.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { resolveReferences, resolveServer } from '../../../operator/resolve.ts';
 import { covers } from '../../requirements.ts';
-import { DEFAULT_SETTINGS } from './golden.ts';
+import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
 import { SERVER_KEY, availableDeployment, condition, entry, group, planned, server, statusOf } from './world.ts';
-
-/** As if everything that a schema can ask for were built. */
-const everythingBuilt: Contract = {
-  ...newContract(),
-  unsupportedFields: () => [],
-  filesOf: (input) => ({ ...newContract().filesOf(input), refusals: [] }),
-};
 
 const planOf = (...objects: readonly KubeObject[]): Plan => {
   const bundle = resolveServer(objectsSource(objects), SERVER_KEY);
   assert.ok(bundle !== undefined);
-  return planServer(bundle, { settings: DEFAULT_SETTINGS, contract: everythingBuilt });
+  return planServer(bundle, { settings: DEFAULT_SETTINGS, contract: everythingBuilt() });
 };
 
 const made = (kind: string, spec: object, { namespace = 'default', name = 'it' } = {}): KubeObject => {
   const object = { apiVersion: 'vmcp.dev/v1beta1', kind, metadata: { name, namespace }, spec };
-  if (kind === 'ConfigMap' || kind === 'Secret') return { ...object, apiVersion: 'v1' };
+  if (kind === 'ConfigMap' || kind === 'Secret') return { ...object, ...spec, apiVersion: 'v1' };
   const parsed = parseResource(object);
   assert.ok(parsed.ok, JSON.stringify(parsed));
   return parsed.value;
@@ -52,7 +44,8 @@ const oidc = (more: object = {}, name = 'it') => ({
   incomingAuth: { type: 'oidc', oidcConfigRef: { name, audience: 'a' }, ...more },
 });
 const policies = { authzConfig: { type: 'configMap', configMap: { name: 'it', key: 'authz.json' } } };
-const idp = made('MCPOIDCConfig', { type: 'clusterServiceAccount', clusterServiceAccount: {} }, { name: 'idp' });
+const AUTHZ_JSON = '{"version":"1.0","type":"cedarv1","cedar":{"policies":["permit(principal, action, resource);"]}}';
+const idp = made('MCPOIDCConfig', { type: 'inline', inline: { issuer: 'https://idp.example' } }, { name: 'idp' });
 const step = { id: 'a', type: 'tool', tool: 'x.y' };
 
 const ROWS: readonly Row[] = [
@@ -97,7 +90,7 @@ const ROWS: readonly Row[] = [
     kind: 'ConfigMap',
     naming: oidc(policies, 'idp'),
     path: 'spec.incomingAuth.authzConfig.configMap',
-    good: {},
+    good: { data: { 'authz.json': AUTHZ_JSON } },
     isRequired: true,
   },
   {
@@ -276,7 +269,7 @@ test('an entry waits for whatever it names, and says which', () => {
     caBundleRef: { configMapRef: { name: 'it', key: 'ca.crt' } },
   });
   const plan = (...objects: readonly KubeObject[]): Plan =>
-    planEntry({ entry: full, references: resolveReferences(objectsSource(objects), full) }, everythingBuilt);
+    planEntry({ entry: full, references: resolveReferences(objectsSource(objects), full) }, everythingBuilt());
   const reasons = (of: Plan) =>
     (statusOf(of)['conditions'] as readonly { readonly reason: string }[]).map(({ reason }) => reason);
   assert.equal(statusOf(plan(group()))['phase'], 'Pending');

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { parseResource } from '../../../crds/index.ts';
+import type { KubeObject } from '../../../operator/object.ts';
+import type { Plan } from '../../../operator/plan/plan.ts';
+import { planServer } from '../../../operator/plan/server/plan-server.ts';
+import type { Settings } from '../../../operator/plan/settings.ts';
+import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { resolveServer } from '../../../operator/resolve.ts';
+import { covers } from '../../requirements.ts';
+import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { SERVER_KEY, availableDeployment, condition, entry, group, planned, server, statusOf } from './world.ts';
+
+const planWith = (settings: Partial<Settings>, ...objects: readonly KubeObject[]): Plan => {
+  const bundle = resolveServer(objectsSource(objects), SERVER_KEY);
+  assert.ok(bundle !== undefined);
+  return planServer(bundle, { settings: { ...DEFAULT_SETTINGS, ...settings }, contract: everythingBuilt() });
+};
+const planOf = (...objects: readonly KubeObject[]): Plan => planWith({}, ...objects);
+
+const made = (kind: string, name: string, spec: object): KubeObject => {
+  const parsed = parseResource({
+    apiVersion: 'vmcp.dev/v1beta1',
+    kind,
+    metadata: { name, namespace: 'default' },
+    spec,
+  });
+  assert.ok(parsed.ok, JSON.stringify(parsed));
+  return parsed.value;
+};
+const configMap = (name: string, data: Readonly<Record<string, string>> = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'default' },
+  data,
+});
+
+interface ConfigYaml {
+  readonly incomingAuth: { readonly oidc?: Readonly<Record<string, unknown>>; readonly authz?: object };
+}
+const configOf = (plan: Plan): ConfigYaml => parse((plan.config ?? plan.withheld)?.['config.yaml'] ?? '') as ConfigYaml;
+
+interface PodSpec {
+  readonly containers: readonly { readonly volumeMounts: readonly { readonly mountPath: string }[] }[];
+  readonly volumes: readonly { readonly name: string; readonly projected?: { readonly sources: readonly unknown[] } }[];
+}
+const podOf = (plan: Plan): PodSpec =>
+  (planned(plan, 'Deployment')['spec'] as { readonly template: { readonly spec: PodSpec } }).template.spec;
+const sourcesIn = (plan: Plan, volume: string): unknown =>
+  podOf(plan).volumes.find(({ name }) => name === volume)?.projected?.sources;
+
+const idp = (more: object = {}): KubeObject =>
+  made('MCPOIDCConfig', 'idp', { type: 'inline', inline: { issuer: 'https://idp.example', ...more } });
+const oidc = (more: object = {}) => ({
+  incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'demo' }, ...more },
+});
+
+covers('operator.ca-bundle.mount-path');
+test('the CA bundle of an entry is mounted where the config says it is', () => {
+  const member = entry('a', {
+    remoteUrl: 'https://a.example/mcp',
+    caBundleRef: { configMapRef: { name: 'authorities', key: 'a.pem' } },
+  });
+  const plan = planOf(server(), group(), member, configMap('authorities'));
+  assert.match(plan.config?.['backends.yaml'] ?? '', /caBundlePath: \/etc\/vmcp\/ca-bundles\/a\/ca\.crt/);
+  assert.deepEqual(sourcesIn(plan, 'vmcp-ca-bundles'), [
+    { configMap: { name: 'authorities', items: [{ key: 'a.pem', path: 'a/ca.crt' }], optional: true } },
+  ]);
+  assert.ok(podOf(plan).containers[0]?.volumeMounts.some(({ mountPath }) => mountPath === '/etc/vmcp/ca-bundles'));
+});
+
+covers('operator.secretref.key-selects-value', 'oidcconfig.inline.client-id');
+test('a client secret is a file of the pod, under the name of its Secret and its key', () => {
+  const config = idp({ clientId: 'gateway', clientSecretRef: { name: 'client', key: 'value' } });
+  const plan = planOf(server(oidc()), group(), config);
+  assert.equal(configOf(plan).incomingAuth.oidc?.['clientId'], 'gateway');
+  assert.equal(configOf(plan).incomingAuth.oidc?.['clientSecretFile'], '/etc/vmcp/secrets/client/value');
+  assert.deepEqual(sourcesIn(plan, 'vmcp-secrets'), [
+    { secret: { name: 'client', items: [{ key: 'value', path: 'client/value' }], optional: true } },
+  ]);
+});
+
+covers('extauth.token-exchange.client-optional');
+test('a token exchange needs no client', () => {
+  const exchange = { tokenUrl: 'https://sts.example/token', audience: 'a' };
+  const config = made('MCPExternalAuthConfig', 'sts', { type: 'tokenExchange', tokenExchange: exchange });
+  const plan = planOf(server(), group(), entry('a', { externalAuthConfigRef: { name: 'sts' } }), config);
+  const { outgoingAuth } = parse(plan.config?.['backends.yaml'] ?? '') as { readonly outgoingAuth: unknown };
+  assert.deepEqual(outgoingAuth, { backends: { a: { type: 'token_exchange', tokenExchange: exchange } } });
+});
+
+test('what came from a lost MCPOIDCConfig goes on being served, with its certificates', () => {
+  const caBundleRef = { configMapRef: { name: 'authorities', key: 'ca.pem' } };
+  const first = planOf(server(oidc()), group(), idp({ caBundleRef }), configMap('authorities'));
+  const kept = planned(first, 'ConfigMap');
+  const ownerReferences = (kept.metadata.ownerReferences ?? []).map((each) => ({ ...each, controller: true }));
+  const deployment = { ...availableDeployment, spec: planned(first, 'Deployment')['spec'] };
+  const later = planOf(server(oidc()), group(), deployment, {
+    ...kept,
+    metadata: { ...kept.metadata, ownerReferences },
+  });
+  assert.equal(statusOf(later)['phase'], 'Degraded');
+  assert.equal(later.config?.['config.yaml'], first.config?.['config.yaml']);
+  assert.deepEqual(planned(later, 'Deployment')['spec'], planned(first, 'Deployment')['spec']);
+});
+
+covers('oidcconfig.cluster-service-account.empty-object');
+test("tokens of the cluster's service accounts are taken once the cluster has said who issues them", () => {
+  const cluster = made('MCPOIDCConfig', 'idp', { type: 'clusterServiceAccount', clusterServiceAccount: {} });
+  const unknown = planOf(server(oidc()), group(), cluster);
+  assert.equal(unknown.objects, undefined);
+  assert.match(condition(unknown, 'Valid')?.message ?? '', /^spec\.incomingAuth\.oidcConfigRef: who issues .* inline$/);
+  const clusterIssuer = { issuer: 'https://kubernetes.default.svc', keys: [{ kty: 'RSA', kid: 'k' }] };
+  const known = planWith({ clusterIssuer }, server(oidc()), group(), cluster);
+  const { issuer, audience, clientId, issuerKeys } = configOf(known).incomingAuth.oidc ?? {};
+  assert.deepEqual([issuer, audience, clientId], [clusterIssuer.issuer, 'demo', 'demo']);
+  assert.deepEqual(issuerKeys, { keys: clusterIssuer.keys });
+});
+
+const policies = (configMapRef: object = {}) =>
+  oidc({ authzConfig: { type: 'configMap', configMap: { name: 'policies', ...configMapRef } } });
+
+covers('crd.vmcp.authz-config.config-map-key-default');
+test('policies come from the key authz.json of a ConfigMap, or the one that is named, as JSON or YAML', () => {
+  const cedar = { policies: ['permit(principal, action, resource);'], entities_json: '[{}]' };
+  const json = JSON.stringify({ version: '1.0', type: 'cedarv1', cedar });
+  const yaml = 'version: "1.0"\ntype: cedarv1\ncedar:\n  policies: ["permit(principal, action, resource);"]\n';
+  const parsed = parseResource(server(policies()));
+  assert.ok(parsed.ok);
+  const fromJson = planOf(parsed.value, group(), idp(), configMap('policies', { 'authz.json': json }));
+  assert.deepEqual(configOf(fromJson).incomingAuth.authz, {
+    type: 'cedar',
+    policies: cedar.policies,
+    entitiesJson: '[{}]',
+  });
+  const fromYaml = planOf(
+    server(policies({ key: 'p.yaml' })),
+    group(),
+    idp(),
+    configMap('policies', { 'p.yaml': yaml }),
+  );
+  assert.deepEqual(configOf(fromYaml).incomingAuth.authz, { type: 'cedar', policies: cedar.policies });
+});
+
+const document = (more: object) =>
+  JSON.stringify({
+    version: '1.0',
+    type: 'cedarv1',
+    cedar: { policies: ['permit(principal, action, resource);'] },
+    ...more,
+  });
+
+for (const [what, data, message] of [
+  ['no such key', {}, /ConfigMap policies cannot be used: it has no key authz\.json; add it, or change spec\.incom/],
+  ['nothing that can be read', { 'authz.json': '{' }, /authz\.json: .*; write \{"version": "1\.0"/],
+  ['another type', { 'authz.json': document({ type: 'opa' }) }, /authz\.json\.type: /],
+  ['an unknown key', { 'authz.json': document({ polices: [] }) }, /polices/],
+  ['no policies', { 'authz.json': document({ cedar: { policies: [] } }) }, /authz\.json\.cedar\.policies: /],
+] as const) {
+  test(`policies: ${what} is told, and nothing is served without them`, () => {
+    const plan = planOf(server(policies()), group(), idp(), configMap('policies', data));
+    assert.equal(plan.objects, undefined);
+    assert.match(condition(plan, 'Valid')?.message ?? '', message);
+  });
+}
+
+const authServerConfig = {
+  issuer: 'https://idp.example',
+  upstreamProviders: [{ name: 'corp', type: 'oidc', oidcConfig: { issuerUrl: 'https://corp.example', clientId: 'g' } }],
+};
+const withProvider = (primaryUpstreamProvider: string) =>
+  oidc({ authzConfig: { type: 'inline', inline: { policies: ['x'], primaryUpstreamProvider } } });
+
+covers('status.condition.auth-server-config-validated', 'errors.primary-upstream-unknown.condition');
+test('AuthServerConfigValidated says whether the embedded authorization server can be started', () => {
+  const told = (spec: object) => {
+    const { status, message } = condition(planOf(server(spec), group(), idp()), 'AuthServerConfigValidated') ?? {};
+    return [status, message];
+  };
+  assert.deepEqual(told(oidc()), [undefined, undefined]);
+  assert.deepEqual(told({ ...oidc(), authServerConfig }), ['True', 'the authorization server can be started']);
+  assert.equal(told({ ...withProvider('corp'), authServerConfig })[0], 'True');
+  const unknown = told({ ...withProvider('nobody'), authServerConfig });
+  assert.deepEqual(unknown, [
+    'False',
+    'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: no upstream provider is called nobody; name one of corp',
+  ]);
+});
+
+test('policies of a ConfigMap that rest on an unknown upstream provider are refused, too', () => {
+  const cedar = { policies: ['permit(principal, action, resource);'], primary_upstream_provider: 'nobody' };
+  const plan = planOf(
+    server({ ...policies(), authServerConfig }),
+    group(),
+    idp(),
+    configMap('policies', { 'authz.json': document({ cedar }) }),
+  );
+  assert.equal(plan.objects, undefined);
+  assert.match(condition(plan, 'Valid')?.message ?? '', /no upstream provider is called nobody; name one of corp/);
+});
