@@ -20,14 +20,17 @@ export const configurationKey = (name: string): ObjectKey => ({
 const webhooksOf = (configuration: KubeObject): readonly Webhook[] =>
   (configuration['webhooks'] ?? []) as readonly Webhook[];
 
-/** Under which names the API server connects. */
+/** Under which names or addresses the API server connects. */
 export const hostsOf = (configuration: KubeObject): readonly string[] => [
   ...new Set(
     webhooksOf(configuration).map(({ clientConfig: { service, url = '' } }) =>
-      service === undefined ? new URL(url).hostname : `${service.name}.${service.namespace}.svc`,
+      service === undefined ? hostIn(url) : `${service.name}.${service.namespace}.svc`,
     ),
   ),
 ];
+
+/** A URL has an IPv6 address in brackets. */
+const hostIn = (url: string): string => new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
 
 /** PEM of what the API server trusts in every one of its webhooks. */
 export const trustedBy = (configuration: KubeObject): string => {

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
 import { type Certified, newAuthority, newServerCertificate } from './x509.ts';
 
 /** What the replicas of an operator share: authorities, newest first, and the certificate that all of them serve. */
@@ -78,13 +79,16 @@ const issuerAmong = (authorities: readonly Certified[], circumstances: Circumsta
 
 const isGood = (server: Certified, issuer: Certified, { hosts, nowMs, lifetimes }: Circumstances): boolean => {
   const certificate = new X509Certificate(server.certificate);
-  const names = new Set((certificate.subjectAltName ?? '').split(', ').map((name) => name.replace(/^[^:]*:/, '')));
   return (
     certificate.checkIssued(new X509Certificate(issuer.certificate)) &&
-    hosts.every((host) => names.has(host)) &&
+    hosts.every((host) => isFor(certificate, host)) &&
     !isDue(server, lifetimes.serverMs, nowMs)
   );
 };
+
+/** As the API server sees it: the name of the subject is not one of a host. */
+const isFor = (certificate: X509Certificate, host: string): boolean =>
+  (isIP(host) === 0 ? certificate.checkHost(host, { subject: 'never' }) : certificate.checkIP(host)) !== undefined;
 
 const serverOf = (issuer: Certified, { hosts, nowMs, lifetimes }: Circumstances): Certified => {
   const end = Math.min(nowMs + lifetimes.serverMs, endOf(issuer));

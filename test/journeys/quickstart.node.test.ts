@@ -40,6 +40,26 @@ const podIdentity = (): Promise<string> =>
     'jsonpath={range .items[*]}{.metadata.uid} {.status.containerStatuses[*].restartCount}{"\\n"}{end}',
   );
 
+const entry = (name: string, remoteUrl: string, more: object = {}) => ({
+  apiVersion: 'vmcp.dev/v1beta1',
+  kind: 'MCPServerEntry',
+  metadata: { name },
+  spec: { groupRef: { name: 'tools' }, remoteUrl, transport: 'streamable-http', ...more },
+});
+
+const operatorPods = async (): Promise<readonly string[]> => {
+  const label = 'app.kubernetes.io/name=vmcp-operator';
+  return (await kubectl('get', 'pods', '-n', NAMESPACE, '-l', label, '-o', 'name')).split('\n').filter(Boolean);
+};
+
+const installChart = async (...more: readonly string[]): Promise<void> => {
+  const chart = join(root, 'charts', 'vmcp-operator');
+  const values = join(import.meta.dirname, 'chart-values.yaml');
+  const where = ['--namespace', NAMESPACE, '--create-namespace', '--wait', '--timeout', '120s'];
+  const args = ['upgrade', '--install', 'vmcp-operator', chart, '--values', values, ...where, ...more];
+  await helm(args, node.kubeconfig);
+};
+
 before(async () => {
   if (skip !== false) return;
   const images = await buildImages();
@@ -53,10 +73,7 @@ after(async () => {
 });
 
 test('the chart installs the CRDs and the operator, which runs under its own service account', { skip }, async () => {
-  const chart = join(root, 'charts', 'vmcp-operator');
-  const values = join(import.meta.dirname, 'chart-values.yaml');
-  const where = ['--namespace', NAMESPACE, '--create-namespace', '--wait', '--timeout', '120s'];
-  await helm(['install', 'vmcp-operator', chart, '--values', values, ...where], node.kubeconfig);
+  await installChart();
   const replicas = await kubectl(
     'get',
     'deployment',
@@ -67,6 +84,61 @@ test('the chart installs the CRDs and the operator, which runs under its own ser
     'jsonpath={.status.readyReplicas}',
   );
   assert.equal(replicas, '1');
+});
+
+test('what breaks a rule is refused by the webhook, which is reached through its Service', { skip }, async () => {
+  const apply = (object: object, ...more: readonly string[]): Promise<string> =>
+    node.kubectl(['apply', ...more, '-f', '-'], JSON.stringify(object));
+  const refusal = /MCPServerEntry "bad" is invalid: spec\.remoteUrl: holds credentials; /;
+  const bad = entry('bad', 'http://me:pw@everything:3001/mcp');
+  // The default is Ignore: until the node knows the Service's endpoint, everything is let through.
+  await until('the refusal', () =>
+    apply(bad, '--dry-run=server').then(
+      () => undefined,
+      (error: Error) => (refusal.test(error.message) ? true : undefined),
+    ),
+  );
+  await assert.rejects(apply(bad), refusal);
+
+  const apiVersion = 'vmcp.dev/v1beta1';
+  const login = {
+    apiVersion,
+    kind: 'MCPExternalAuthConfig',
+    metadata: { name: 'login' },
+    spec: { type: 'unauthenticated' },
+  };
+  await apply(login);
+  await apply(entry('user', 'http://everything:3001/mcp', { externalAuthConfigRef: { name: 'login' } }));
+  const removal = (): Promise<string> => kubectl('delete', 'mcpexternalauthconfig', 'login');
+  await until('the guard to hold', () =>
+    kubectl('delete', 'mcpexternalauthconfig', 'login', '--dry-run=server').then(
+      () => undefined,
+      () => true,
+    ),
+  );
+  await assert.rejects(removal(), /MCPExternalAuthConfig login is used by MCPServerEntry user; /);
+  await kubectl('delete', 'mcpserverentry', 'user');
+  await removal();
+});
+
+test('while the operator is replaced under Fail, no request misses the webhook', { skip }, async () => {
+  await installChart('--set', 'webhook.failurePolicy=Fail');
+  const answers = new Set<string>();
+  const load = new AbortController();
+  const keepAsking = async (): Promise<void> => {
+    const bad = JSON.stringify(entry('bad', 'http://me:pw@everything:3001/mcp'));
+    while (!load.signal.aborted) {
+      const answer = await node.kubectl(['create', '--dry-run=server', '-f', '-'], bad).catch(String);
+      answers.add(/spec\.remoteUrl: holds credentials/.test(answer) ? 'refused' : answer);
+    }
+  };
+  const asking = keepAsking();
+  await kubectl('rollout', 'restart', 'deployment', 'vmcp-operator', '-n', NAMESPACE);
+  await kubectl('rollout', 'status', 'deployment', 'vmcp-operator', '-n', NAMESPACE, '--timeout', '90s');
+  await until('the end of the old pod', async () => ((await operatorPods()).length === 1 ? true : undefined));
+  load.abort();
+  await asking;
+  assert.deepEqual([...answers], ['refused']);
 });
 
 test('the quickstart becomes Ready, and a client lists and calls tools through the Service', { skip }, async () => {
@@ -113,13 +185,7 @@ test('at rest the operator writes nothing', { skip }, async () => {
 
 test('a backend that is added shows its tools in the open session, without a restart', { skip }, async () => {
   const pods = await podIdentity();
-  const entry = {
-    apiVersion: 'vmcp.dev/v1beta1',
-    kind: 'MCPServerEntry',
-    metadata: { name: 'second' },
-    spec: { groupRef: { name: 'tools' }, remoteUrl: 'http://everything:3001/mcp', transport: 'streamable-http' },
-  };
-  await node.kubectl(['apply', '-f', '-'], JSON.stringify(entry));
+  await node.kubectl(['apply', '-f', '-'], JSON.stringify(entry('second', 'http://everything:3001/mcp')));
   await until('its tools', async () => ((await toolNames()).includes('second_echo') ? true : undefined));
   assert.equal(await podIdentity(), pods);
 });
@@ -146,7 +212,7 @@ test('helm uninstall leaves the CRDs and nothing else', { skip }, async () => {
   assert.equal(
     await kubectl(
       'get',
-      'clusterrole,clusterrolebinding',
+      'clusterrole,clusterrolebinding,validatingwebhookconfiguration',
       '-l',
       'app.kubernetes.io/instance=vmcp-operator',
       '-o',

@@ -68,6 +68,25 @@ test('another name of the Service gets a certificate at once', () => {
   );
 });
 
+test('a certificate for names and addresses of both families is good as long as it has all of them', () => {
+  const all = [...hosts, '10.1.2.3', '::1', '2001:db8::a:0:1'];
+  const held = renewed(undefined, at(start, '', { hosts: all }));
+  for (const some of [all, all.slice(1), all.slice(0, 2)]) {
+    assert.equal(renewed(held, at(start, bundleOf(held), { hosts: some })), held);
+  }
+  for (const other of ['10.1.2.4', '2001:db8::a:0:2', 'a.svc']) {
+    const moved = renewed(held, at(start, bundleOf(held), { hosts: [...all, other] }));
+    assert.notEqual(moved.server.certificate, held.server.certificate, other);
+  }
+});
+
+test('the name of a certificate’s subject is none of its hosts', () => {
+  const held = renewed(undefined, at(start, '', { hosts: ['10.1.2.3'] }));
+  const [, subject = ''] = new X509Certificate(held.server.certificate).subject.split('=');
+  const moved = renewed(held, at(start, bundleOf(held), { hosts: [subject] }));
+  assert.notEqual(moved.server.certificate, held.server.certificate);
+});
+
 describe('a new authority', () => {
   const due = start + 244 * day;
   const begun = renewed(first, at(due, bundleOf(first)));

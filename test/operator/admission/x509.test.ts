@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { connect, createServer } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
-import { newAuthority, newServerCertificate } from '../../../operator/admission/x509.ts';
+import { type Certified, newAuthority, newServerCertificate } from '../../../operator/admission/x509.ts';
 import { run } from '../../cluster/command.ts';
 import { scratchFolder } from '../../cluster/scratch.ts';
 import { noCertificates } from '../../fixtures/certificates.ts';
@@ -15,7 +15,9 @@ import { noCertificates } from '../../fixtures/certificates.ts';
 const day = 86_400_000;
 const now = Date.parse('2026-11-20T12:00:00Z');
 const validity = { fromMs: now - day, toMs: now + 90 * day };
-const hosts = ['webhook.vmcp-system.svc', 'localhost', '127.0.0.1', `${'a'.repeat(63)}.${'b'.repeat(63)}.svc`];
+const addresses = ['127.0.0.1', '::1', '2001:db8::a:0:1', '::ffff:7f00:1', '1:2:3:4:5:6:7:8'];
+const names = ['webhook.vmcp-system.svc', 'localhost', `${'a'.repeat(63)}.${'b'.repeat(63)}.svc`];
+const hosts = [...names, ...addresses];
 
 const authority = newAuthority('vmcp-operator-1', validity);
 const server = newServerCertificate(hosts, validity, authority);
@@ -39,7 +41,9 @@ test('a server certificate is of its authority, for exactly these hosts, and fit
   assert.equal(leaf.ca, false);
   assert.ok(leaf.checkIssued(ca));
   assert.ok(leaf.verify(ca.publicKey));
-  for (const host of hosts) assert.ok(leaf.checkHost(host) ?? leaf.checkIP(host), host);
+  for (const name of names) assert.ok(leaf.checkHost(name), name);
+  for (const address of addresses) assert.ok(leaf.checkIP(address), address);
+  assert.equal(leaf.checkIP('::2'), undefined);
   assert.equal(leaf.checkHost('other.vmcp-system.svc'), undefined);
   assert.deepEqual(leaf.keyUsage, ['1.3.6.1.5.5.7.3.1']);
 });
@@ -67,6 +71,40 @@ test('OpenSSL takes the chain, strictly', { skip: noCertificates }, async () => 
   const other = newAuthority('vmcp-operator-1', validity);
   await writeFile(caFile, other.certificate);
   await assert.rejects(run('openssl', [...strict, '-CAfile', caFile, file]), /verification failed/);
+});
+
+test('OpenSSL finds in both what RFC 5280 asks for, and nothing else', { skip: noCertificates }, async () => {
+  const extensionsOf = async ({ certificate }: Certified): Promise<readonly string[]> => {
+    const file = join(folder.path, 'extensions.pem');
+    await writeFile(file, certificate);
+    const text = await run('openssl', ['x509', '-in', file, '-noout', '-text']);
+    const [, extensions = ''] = /X509v3 extensions:\n([^]*?)\n {4}Signature Algorithm/.exec(text) ?? [];
+    return extensions.split('\n').map((line) => line.trim());
+  };
+  const identifier = /^[0-9A-F]{2}(:[0-9A-F]{2}){19}$/;
+  const ofAuthority = await extensionsOf(authority);
+  assert.match(ofAuthority[5] ?? '', identifier);
+  assert.deepEqual(ofAuthority.with(5, ''), [
+    'X509v3 Basic Constraints: critical',
+    'CA:TRUE',
+    'X509v3 Key Usage: critical',
+    'Certificate Sign, CRL Sign',
+    'X509v3 Subject Key Identifier:',
+    '',
+  ]);
+  const ofServer = await extensionsOf(newServerCertificate(['a.svc', '10.1.2.3', '2001:db8::1'], validity, authority));
+  assert.deepEqual(ofServer, [
+    'X509v3 Basic Constraints: critical',
+    'CA:FALSE',
+    'X509v3 Key Usage: critical',
+    'Digital Signature',
+    'X509v3 Extended Key Usage:',
+    'TLS Web Server Authentication',
+    'X509v3 Subject Alternative Name:',
+    'DNS:a.svc, IP Address:10.1.2.3, IP Address:2001:DB8:0:0:0:0:0:1',
+    'X509v3 Authority Key Identifier:',
+    ofAuthority[5],
+  ]);
 });
 
 test('a TLS client that knows the authority is let in under its names, and under no other', async () => {
