@@ -38,7 +38,11 @@ export const ownKeys = (kinds: readonly ReconciledKind[], { before, after }: Cha
 const isInsignificant = ({ before, after }: Change): boolean =>
   before !== undefined &&
   after !== undefined &&
+  after.kind !== CONTENT_UNSEEN &&
   isDeepStrictEqual(withoutBookkeeping(before), withoutBookkeeping(after));
+
+/** Its metadata alone is watched, and its content counts: only the version tells that something has changed. */
+const CONTENT_UNSEEN = 'AnyConfigMap';
 
 const withoutBookkeeping = (object: KubeObject): unknown => {
   const { resourceVersion: _, managedFields: __, ...metadata } = object.metadata;

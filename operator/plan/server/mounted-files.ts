@@ -100,11 +100,11 @@ const mount = (
   files: readonly unknown[],
 ): readonly Value[] => (files.length === 0 ? [] : [{ name, mountPath, readOnly: true }]);
 
-const byName = (secrets: readonly KeyRef[]): readonly (readonly [string, readonly string[]])[] => [
-  ...Map.groupBy(secrets, ({ name }) => name)
+const byName = (secrets: readonly KeyRef[]): readonly (readonly [string, readonly string[]])[] =>
+  Map.groupBy(secrets, ({ name }) => name)
     .entries()
-    .map(([name, refs]) => [name, refs.map(({ key }) => key)] as const),
-];
+    .map(([name, refs]) => [name, refs.map(({ key }) => key)] as const)
+    .toArray();
 
 /** The CA bundles in a Deployment's template. */
 const mountedNow = (deployment: KubeObject | undefined): readonly CaBundle[] => {
