@@ -4,6 +4,7 @@ import { acceptedIn } from './plan/server/accepted.ts';
 import type { GroupView, ServerBundle, ServerChildren } from './plan/server/bundle.ts';
 import { childName } from './plan/server/names.ts';
 import { serverSpec } from './plan/server/spec.ts';
+import { lookalikes } from './plan/server/uniqueness.ts';
 import { type Controlled, isControlledBy, podsOfDeployment } from './read/controlled.ts';
 import type { Source } from './read/source.ts';
 
@@ -22,7 +23,8 @@ export const resolveServer = (source: Source, key: ObjectKey): ServerBundle | un
   const references = resolveReferences(source, server);
   const reports = source.reports?.(key) ?? new Map();
   const memberAuth = authOf([...groups.values()], source, key.namespace);
-  return Object.freeze({ server, references, groups, memberAuth, accepted, children, reports });
+  const others = lookalikes(server, source.list('VirtualMCPServer', key.namespace));
+  return Object.freeze({ server, references, groups, memberAuth, accepted, children, reports, lookalikes: others });
 };
 
 const authOf = (groups: readonly GroupView[], source: Source, namespace: string): readonly ResolvedReference[] => {

@@ -4,6 +4,7 @@ import type { PlannedCondition } from '../plan/plan.ts';
 import { lookedUpKinds, referenceKind } from '../plan/references.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { planServer } from '../plan/server/plan-server.ts';
+import { lookalikes } from '../plan/server/uniqueness.ts';
 import type { Source } from '../read/source.ts';
 import { MEMBER_KINDS, groupNameOf, resolveServer } from '../resolve.ts';
 import { withPolicies } from './policies.ts';
@@ -27,9 +28,16 @@ export const virtualMcpServer = (
     resolve: resolveServer,
     complete: withPolicies,
     plan: (bundle, settings) => planServer(bundle, { settings, contract }),
-    affectedBy: (source, changed) => (withEffect.has(changed.kind) ? affectedBy(source, changed, naming) : []),
+    affectedBy: (source, changed) => {
+      if (changed.kind === KIND) return alike(source, changed);
+      return withEffect.has(changed.kind) ? affectedBy(source, changed, naming) : [];
+    },
   };
 };
+
+/** Who has something in common with a server that each should have alone. */
+const alike = (source: Source, changed: KubeObject): readonly ObjectKey[] =>
+  lookalikes(changed, source.list(KIND, keyOf(changed).namespace)).map(keyOf);
 
 interface Naming {
   readonly servers: Referrers;

@@ -1,4 +1,4 @@
-import { later } from './rule.ts';
+import { later, proven } from './rule.ts';
 
 export const incomingAuth = {
   'incoming-auth.oauth21-boundary': later('incoming auth', 'At the incoming boundary clients authenticate with OAuth 2.1 as the MCP authorization specification defines it.'),
@@ -8,7 +8,7 @@ export const incomingAuth = {
   'incoming-auth.oidc': later('incoming auth', 'Type `oidc` means that clients must present a valid token of the referenced OIDC configuration.'),
   'incoming-auth.oidc-config-ref.resolves': later('incoming auth', '`oidcConfigRef.name` names the shared MCPOIDCConfig whose settings validate the tokens.'),
   'incoming-auth.audience.enforced': later('incoming auth', 'A token is accepted only when its audience is `oidcConfigRef.audience`.'),
-  'incoming-auth.audience.unique-per-server': later('incoming auth', '`oidcConfigRef.audience` must be unique per server, so that a token for one server cannot be replayed at another.'),
+  'incoming-auth.audience.unique-per-server': proven('`oidcConfigRef.audience` must be unique per server, so that a token for one server cannot be replayed at another.'),
   'incoming-auth.resource-url.default-internal': later('incoming auth', 'Without `oidcConfigRef.resourceUrl` the protected resource metadata uses the internal service URL.'),
   'incoming-auth.resource-url.custom': later('incoming auth', '`oidcConfigRef.resourceUrl` is the public URL used in the RFC 9728 protected resource metadata.'),
   'incoming-auth.scopes.default-openid': later('incoming auth', '`oidcConfigRef.scopes` defaults to `[openid]`.'),

@@ -4,7 +4,7 @@ export const telemetry = {
   'telemetry.config-ref.applied': later('observability', 'The MCPTelemetryConfig named by `telemetryConfigRef` supplies the server\'s telemetry settings.'),
   'telemetry.config-ref.shared': later('observability', 'One MCPTelemetryConfig may be referenced by several servers.'),
   'telemetry.config-ref.service-name-override': later('observability', '`telemetryConfigRef.serviceName` overrides the telemetry service name.'),
-  'telemetry.config-ref.service-name-unique': later('observability', '`telemetryConfigRef.serviceName` must be unique per server.'),
+  'telemetry.config-ref.service-name-unique': proven('`telemetryConfigRef.serviceName` must be unique per server.'),
   'telemetry.config-ref.service-name-default': later('observability', 'An empty `telemetryConfigRef.serviceName` becomes at runtime the server name with a `thv-` style prefix.'),
   'telemetry.config.valid-standalone': later('observability', '`config.telemetry` stays valid for standalone deployments.'),
   'telemetry.log-level.debug': later('observability', '`operational.logLevel: debug` writes log lines of debug level.'),

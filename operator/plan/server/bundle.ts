@@ -14,6 +14,8 @@ export interface ServerBundle {
   readonly memberAuth: readonly ResolvedReference[];
   readonly accepted: (Accepted & { readonly references: readonly ResolvedReference[] }) | undefined;
   readonly children: ServerChildren;
+  /** Other servers of the namespace that share something with it that each should have alone. */
+  readonly lookalikes: readonly KubeObject[];
   readonly reports: PodReports;
 }
 

@@ -10,6 +10,7 @@ import { overriddenKeys } from './precedence.ts';
 import { isRoutable } from './reports.ts';
 import { type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
 import { sourceOf } from './spec.ts';
+import { sharedConditions } from './uniqueness.ts';
 
 /** `docs/status.md` lists types and reasons. Facts are always there, problems only while they exist (decisions "Conditions"). */
 export const serverConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] => [
@@ -18,6 +19,7 @@ export const serverConditions = (situation: Situation, phase: Phase): readonly P
   ...authServerConfigValidated(situation),
   ...FACTS.map((condition) => condition(situation, phase)),
   ...PROBLEMS.flatMap((condition) => condition(situation) ?? []),
+  ...sharedConditions(situation.bundle.server, situation.bundle.lookalikes),
   ...(isAwaitingReports(situation)
     ? conditionsBefore(situation).filter(({ type }) => REPORTED_PROBLEMS.includes(type))
     : []),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { parseResource } from '../../../crds/index.ts';
+import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { planServer } from '../../../operator/plan/server/plan-server.ts';
@@ -198,4 +199,33 @@ test('policies of a ConfigMap that rest on an unknown upstream provider are refu
   );
   assert.equal(plan.objects, undefined);
   assert.match(condition(plan, 'Valid')?.message ?? '', /no upstream provider is called nobody; name one of corp/);
+});
+
+covers('incoming-auth.audience.unique-per-server', 'telemetry.config-ref.service-name-unique');
+test('a server whose audience or service name another one has, too, is told which', () => {
+  const named = (name: string, spec: object) => server(spec, { name, uid: name });
+  const told = (other: object, type: string) =>
+    condition(
+      planOf(server({ ...oidc(), telemetryConfigRef: { name: 't' } }), group(), idp(), named('b', other)),
+      type,
+    );
+  assert.match(told(oidc(), 'AudienceShared')?.message ?? '', /^VirtualMCPServer b of this namespace .* audience demo/);
+  assert.equal(told(oidc({ type: 'anonymous' }), 'AudienceShared'), undefined);
+  const front = { telemetryConfigRef: { name: 't', serviceName: 'vmcp-demo' } };
+  assert.match(
+    told(front, 'ServiceNameShared')?.message ?? '',
+    /^VirtualMCPServer b of this namespace .* as vmcp-demo/,
+  );
+  assert.equal(told({ telemetryConfigRef: { name: 't' } }, 'ServiceNameShared'), undefined);
+});
+
+test('a change of a server is looked at by those that have something in common with it, and by no others', () => {
+  const named = (name: string, spec: object) => server(spec, { name });
+  const all = [named('a', oidc()), named('b', oidc()), named('c', {})];
+  const affected = (changed: KubeObject) =>
+    virtualMcpServer()
+      .affectedBy(objectsSource(all), changed)
+      .map(({ name }) => name);
+  assert.deepEqual(affected(named('a', oidc())), ['b']);
+  assert.deepEqual(affected(named('d', {})), []);
 });

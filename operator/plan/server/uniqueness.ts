@@ -1,0 +1,62 @@
+import type { KubeObject } from '../../object.ts';
+import { problem } from '../conditions.ts';
+import type { PlannedCondition } from '../plan.ts';
+import { serverSpec } from './spec.ts';
+import { serviceNameOf } from './telemetry.ts';
+
+/** The audience of the tokens that a server takes; undefined where it takes none. */
+const audienceOf = (server: KubeObject): string | undefined => {
+  const { incomingAuth } = serverSpec(server);
+  return incomingAuth.type === 'oidc' ? incomingAuth.oidcConfigRef?.audience : undefined;
+};
+
+const serviceName = (server: KubeObject): string | undefined => {
+  const spec = serverSpec(server);
+  return spec.telemetryConfigRef && serviceNameOf(server, spec);
+};
+
+/** What each server should have of its own (spec: oidcConfigRef.audience, telemetryConfigRef.serviceName). */
+const OWN: readonly Own[] = [
+  {
+    of: audienceOf,
+    type: 'AudienceShared',
+    reason: 'SameAudience',
+    tell: (value, others) =>
+      `${others} of this namespace takes tokens for the audience ${value}, too, so that a token for one is good for the other; give each its own incomingAuth.oidcConfigRef.audience`,
+  },
+  {
+    of: serviceName,
+    type: 'ServiceNameShared',
+    reason: 'SameServiceName',
+    tell: (value, others) =>
+      `${others} of this namespace reports telemetry as ${value}, too; give each its own telemetryConfigRef.serviceName`,
+  },
+];
+
+interface Own {
+  readonly of: (server: KubeObject) => string | undefined;
+  readonly type: string;
+  readonly reason: string;
+  readonly tell: (value: string, others: string) => string;
+}
+
+/** Of `servers`, all of one namespace, the others that have something in common with it that each should have alone. */
+export const lookalikes = (server: KubeObject, servers: readonly KubeObject[]): readonly KubeObject[] => {
+  const own = OWN.map(({ of }) => of(server));
+  if (own.every((value) => value === undefined)) return [];
+  return servers.filter(
+    (other) =>
+      other.metadata.name !== server.metadata.name &&
+      OWN.some(({ of }, index) => own[index] !== undefined && of(other) === own[index]),
+  );
+};
+
+/** Decisions "Where the spec can be read two ways": a warning condition names the other server. */
+export const sharedConditions = (server: KubeObject, others: readonly KubeObject[]): readonly PlannedCondition[] =>
+  OWN.flatMap(({ of, type, reason, tell }) => {
+    const value = of(server);
+    const same = value === undefined ? [] : others.filter((other) => of(other) === value);
+    if (value === undefined || same.length === 0) return [];
+    const names = same.map(({ metadata }) => `VirtualMCPServer ${metadata.name}`).join(', ');
+    return [problem(type, reason, tell(value, names))];
+  });
