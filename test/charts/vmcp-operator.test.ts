@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { parseAllDocuments } from 'yaml';
 import { manifestFiles, writtenFiles } from '../../crds/generate.ts';
 import { API_GROUP, kinds } from '../../crds/index.ts';
 import {
@@ -11,69 +10,14 @@ import {
   watchedRights,
   webhookOwnNamespaceRights,
   webhookRights,
-  type PolicyRule,
 } from '../../operator/api/rights.ts';
 import { GUARDED_KINDS } from '../../operator/admission/index.ts';
 import { reconciledKinds } from '../../operator/kinds/index.ts';
 import { helm } from '../cluster/index.ts';
+import { CHART, one, render, singleRights, type Container, type Rendered } from './rendered.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
-const CHART = join(REPOSITORY, 'charts', 'vmcp-operator');
-
-interface Rendered {
-  readonly kind: string;
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace?: string;
-    readonly annotations?: Record<string, string>;
-  };
-  readonly rules?: readonly (PolicyRule & { readonly resourceNames?: readonly string[] })[];
-  readonly spec?: { readonly template: { readonly spec: PodSpec } };
-  readonly webhooks?: readonly Webhook[];
-}
-
-interface Webhook {
-  readonly name: string;
-  readonly failurePolicy: string;
-  readonly timeoutSeconds: number;
-  readonly sideEffects: string;
-  readonly namespaceSelector?: object;
-  readonly clientConfig: {
-    readonly service: { readonly name: string; readonly namespace: string };
-    readonly caBundle?: string;
-  };
-  readonly rules: readonly { readonly operations: readonly string[]; readonly resources: readonly string[] }[];
-}
-
 const WEBHOOK = 'vmcp-operator-webhook';
-
-interface PodSpec {
-  readonly containers: readonly [Container];
-  readonly enableServiceLinks: boolean;
-  readonly securityContext: object;
-  readonly nodeSelector?: object;
-}
-
-interface Container {
-  readonly image: string;
-  readonly env: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[];
-  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly securityContext: object;
-}
-
-const render = async (...values: readonly string[]): Promise<Rendered[]> => {
-  const sets = values.flatMap((value) => ['--set', value]);
-  const text = await helm(['template', 'vmcp-operator', CHART, '--namespace', 'vmcp-system', ...sets]);
-  return parseAllDocuments(text).flatMap((document) =>
-    document.contents === null ? [] : [document.toJS() as Rendered],
-  );
-};
-
-const one = (objects: readonly Rendered[], kind: string, name = 'vmcp-operator'): Rendered => {
-  const found = objects.filter((object) => object.kind === kind && object.metadata.name === name);
-  assert.equal(found.length, 1, `one ${kind} ${name}`);
-  return found[0] as Rendered;
-};
 
 const containerOf = (objects: readonly Rendered[]): Container => {
   const container = one(objects, 'Deployment').spec?.template.spec.containers[0];
@@ -83,16 +27,6 @@ const containerOf = (objects: readonly Rendered[]): Container => {
 
 const environmentOf = (objects: readonly Rendered[]): Record<string, string | undefined> =>
   Object.fromEntries(containerOf(objects).env.map(({ name, value }) => [name, value]));
-
-/** Every single right, so that it does not matter how they are put together to rules. */
-const single = (rules: Rendered['rules']): string[] =>
-  (rules ?? [])
-    .flatMap(({ apiGroups, resources, verbs }) =>
-      apiGroups.flatMap((group) =>
-        resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}.${group}`)),
-      ),
-    )
-    .sort();
 
 const pluralOf = new Map<string, string>(Object.values(kinds).map(({ kind, plural }) => [kind, plural]));
 const plurals = (names: readonly string[]): string[] => [...new Set(names.flatMap((name) => pluralOf.get(name) ?? []))];
@@ -157,13 +91,13 @@ describe('the chart', () => {
       reconciled: plurals(reconciled),
       owning: plurals(owning),
     });
-    assert.deepEqual(single(one(await render(), 'ClusterRole').rules), single(used));
+    assert.deepEqual(singleRights(one(await render(), 'ClusterRole').rules), singleRights(used));
   });
 
   test('grants in its own namespace exactly what the operator uses, for its own Lease and Secret alone', async () => {
     const role = one(await render(), 'Role');
     assert.equal(role.metadata.namespace, 'vmcp-system');
-    assert.deepEqual(single(role.rules), single(ownNamespaceRights));
+    assert.deepEqual(singleRights(role.rules), singleRights(ownNamespaceRights));
     for (const { verbs, resourceNames } of role.rules ?? []) {
       // RBAC cannot name what does not exist yet.
       assert.equal(resourceNames === undefined, verbs.includes('create'));
@@ -173,7 +107,7 @@ describe('the chart', () => {
   test('grants the webhook exactly what it uses', async () => {
     const objects = await render();
     const everywhere = one(objects, 'ClusterRole', WEBHOOK).rules;
-    assert.deepEqual(single(everywhere), single(webhookRights(API_GROUP, plurals(read()), WEBHOOK)));
+    assert.deepEqual(singleRights(everywhere), singleRights(webhookRights(API_GROUP, plurals(read()), WEBHOOK)));
     const configurations = everywhere?.find(({ resources }) => resources.includes('validatingwebhookconfigurations'));
     assert.deepEqual(configurations?.resourceNames, [WEBHOOK]);
     const own = one(objects, 'Role', WEBHOOK);
