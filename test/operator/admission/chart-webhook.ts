@@ -25,9 +25,11 @@ export const installWebhook = async (
   port: number,
   values: readonly string[] = [],
 ): Promise<void> => {
-  const items = (await webhookOfChart(...values)).map((object) =>
-    object.kind === 'ValidatingWebhookConfiguration' ? { ...object, webhooks: webhooksAt(object, port) } : object,
-  );
+  const isConfiguration = ({ kind }: KubeObject): boolean => kind === 'ValidatingWebhookConfiguration';
+  const configurations = (await webhookOfChart(...values)).filter(isConfiguration);
+  // The operator of the tests looks after all namespaces, whatever the webhook is asked about.
+  const rights = (await webhookOfChart()).filter((each) => !isConfiguration(each));
+  const items = [...rights, ...configurations.map((each) => ({ ...each, webhooks: webhooksAt(each, port) }))];
   const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
   await cluster.kubectl(['apply', '--server-side', '--field-manager', 'helm', '-f', '-'], list);
 };
