@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
-import { AUDIT_POLICY, readWrites, type AuditedWrite } from './audit.ts';
+import { AUDIT_POLICY, readRequests, readWrites, type AuditedRequest, type AuditedWrite } from './audit.ts';
 import { run } from './command.ts';
 
 /** What a test does with an API server, whichever tier it belongs to. */
@@ -19,6 +19,8 @@ export interface ApiAccess {
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
   /** The write requests so far by the API server's audit log, of one user (`system:serviceaccount:<ns>:<name>`) or of all. */
   readonly writes: (user?: string) => Promise<AuditedWrite[]>;
+  /** All requests so far of an account of `vmcp-system`; a watch counts once it has ended. */
+  readonly requests: (user: string) => Promise<AuditedRequest[]>;
   /** A token of the service account, with exactly its rights. */
   readonly tokenFor: (serviceAccount: string, namespace: string) => Promise<string>;
   /** Path of a kubeconfig with that token. */
@@ -58,6 +60,7 @@ export async function prepareAccess(folder: string, url: string, kubectlProgram:
     adminToken,
     kubectl,
     writes: (user) => readWrites(files.auditLog, user),
+    requests: (user) => readRequests(files.auditLog, user),
     tokenFor: async (serviceAccount, namespace) =>
       (await kubectl(['create', 'token', serviceAccount, '--namespace', namespace])).trim(),
     kubeconfigFor: async (token) => {

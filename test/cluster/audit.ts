@@ -15,13 +15,21 @@ export interface AuditedWrite {
   readonly at: string;
 }
 
-/** Everything that changes something, and nothing else: reads and watches would only bury it. */
+/** A request of any kind, and which rule of RBAC let it through. */
+export interface AuditedRequest extends AuditedWrite {
+  /** As the API server says it: the binding and the role. Empty when it was refused. */
+  readonly allowedBy: string;
+}
+
+/** Everything that changes something, and all that an operator asks for; other reads and watches would only bury it. */
 export const AUDIT_POLICY = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
 rules:
   - level: Metadata
     verbs: [create, update, patch, delete, deletecollection]
+  - level: Metadata
+    userGroups: ['system:serviceaccounts:vmcp-system']
   - level: None
 `;
 
@@ -33,17 +41,34 @@ interface AuditEvent {
   readonly objectRef?: Partial<Record<'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name', string>>;
   readonly responseStatus?: { readonly code?: number };
   readonly stageTimestamp: string;
+  readonly annotations?: Readonly<Record<string, string>>;
 }
+
+const WRITES = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
 /**
  * The write requests so far, oldest first. The API server writes the line before it ends its answer, so a write that was
  * answered is in here.
  */
 export async function readWrites(path: string, user: string | undefined): Promise<AuditedWrite[]> {
-  const lines = (await readFile(path, 'utf8').catch(() => '')).split('\n').slice(0, -1);
-  const writes = lines.map((line) => asWrite(JSON.parse(line) as AuditEvent));
+  const writes = (await eventsIn(path)).filter(({ verb }) => WRITES.has(verb)).map(asWrite);
   return user === undefined ? writes : writes.filter((write) => write.user === user);
 }
+
+/** What an account of `vmcp-system` asked for so far; a watch is in here once it has ended. */
+export async function readRequests(path: string, user: string): Promise<AuditedRequest[]> {
+  const requests = (await eventsIn(path)).map((event) => ({
+    ...asWrite(event),
+    allowedBy: event.annotations?.['authorization.k8s.io/reason'] ?? '',
+  }));
+  return requests.filter((request) => request.user === user);
+}
+
+const eventsIn = async (path: string): Promise<readonly AuditEvent[]> =>
+  (await readFile(path, 'utf8').catch(() => ''))
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as AuditEvent);
 
 function asWrite(event: AuditEvent): AuditedWrite {
   const { apiGroup = '', resource = '', subresource = '', namespace = '', name = '' } = event.objectRef ?? {};

@@ -28,8 +28,11 @@ const CONTROLLERS = [
 
 type Programs = Record<(typeof CONTROL_PLANE_PROGRAMS)[number], string>;
 
-/** Starts etcd, kube-apiserver and kube-controller-manager on loopback; several may run side by side. Needs no root. */
-export async function startControlPlane(): Promise<ControlPlane> {
+/**
+ * Starts etcd, kube-apiserver and kube-controller-manager on loopback; several may run side by side. Needs no root. `more`
+ * are arguments of kube-apiserver.
+ */
+export async function startControlPlane(more: readonly string[] = []): Promise<ControlPlane> {
   const programs = await ensurePrograms(CONTROL_PLANE_PROGRAMS);
   const scratch = await scratchFolder('control-plane');
   const crew = newCrew();
@@ -38,14 +41,18 @@ export async function startControlPlane(): Promise<ControlPlane> {
     await scratch.remove();
   };
   try {
-    return { ...(await crew.watch(bringUp(programs, scratch.path, crew))), stop };
+    return { ...(await crew.watch(bringUp(programs, { folder: scratch.path, more }, crew))), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function bringUp(programs: Programs, folder: string, crew: Crew): Promise<Omit<ControlPlane, 'stop'>> {
+async function bringUp(
+  programs: Programs,
+  { folder, more }: { readonly folder: string; readonly more: readonly string[] },
+  crew: Crew,
+): Promise<Omit<ControlPlane, 'stop'>> {
   const start = (name: keyof Programs, args: readonly string[]): Promise<Daemon> =>
     crew.start({ name, program: programs[name], args, logFile: join(folder, `${name}.log`) });
   const files = filesIn(folder);
@@ -62,6 +69,7 @@ async function bringUp(programs: Programs, folder: string, crew: Crew): Promise<
       '--advertise-address=127.0.0.1',
       // There is no `kubernetes` Service to keep: loopback addresses are not legal endpoints.
       '--endpoint-reconciler-type=none',
+      ...more,
     ]);
     await until('the API server', () => isReady(access));
     return daemon;

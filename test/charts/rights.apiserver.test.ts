@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { KubeObject } from '../../operator/object.ts';
+import { helm, startControlPlane, until, type ControlPlane } from '../cluster/index.ts';
+import { freePortPair } from '../fixtures/ports.ts';
+import { CONFIGURATION, installWebhook } from '../operator/admission/chart-webhook.ts';
+import { operatorUser, servers, startOperatorUnderTest } from '../operator/engine/operator-under-test.ts';
+import type { OperatorUnderTest } from '../operator/engine/operator-under-test.ts';
+import { authServer, oidc } from '../operator/validate/cases.ts';
+import { CHART, render } from './rendered.ts';
+
+const QUICKSTART = join(import.meta.dirname, '../../examples/quickstart/quickstart.yaml');
+const RELEASE = ['vmcp-operator', CHART, '--namespace', 'vmcp-system'];
+
+/** Not the right to a request: the API server asks for it when an owner reference is set. The last test takes it away. */
+const ASKED_FOR_BY_ADMISSION = ['ClusterRole vmcp-operator: update virtualmcpservers/finalizers.vmcp.dev'];
+
+const login = { externalAuthConfigRef: { name: 'login' } };
+const entry = { groupRef: { name: 'tools' }, remoteUrl: 'http://a.example.com/mcp', transport: 'streamable-http' };
+const oidcAuth = { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'a' } };
+
+/** One of every kind that is reconciled, each of them named by others. */
+const RESOURCES: readonly (readonly [kind: string, name: string, spec: object])[] = [
+  ['MCPGroup', 'tools', {}],
+  ['MCPOIDCConfig', 'idp', oidc({})],
+  ['MCPTelemetryConfig', 'otel', { prometheus: { enabled: true } }],
+  ['MCPToolConfig', 'renames', { toolsFilter: ['a'] }],
+  ['VirtualMCPCompositeToolDefinition', 'flow', { name: 'w', steps: [{ id: 'a', type: 'tool', tool: 'x.y' }] }],
+  ['MCPExternalAuthConfig', 'login', { type: 'unauthenticated' }],
+  ['MCPServerEntry', 'member', { ...entry, ...login }],
+  ['MCPServer', 'member', { image: 'a', ...login }],
+  ['MCPRemoteProxy', 'member', { remoteUrl: 'http://a.example.com/mcp', ...login }],
+];
+
+/** What names all of them. */
+const gateway = {
+  groupRef: { name: 'tools' },
+  incomingAuth: oidcAuth,
+  telemetryConfigRef: { name: 'otel' },
+  outgoingAuth: { backends: { a: { type: 'externalAuthConfigRef', ...login } } },
+  config: {
+    aggregation: { tools: [{ workload: 'a', toolConfigRef: { name: 'renames' } }] },
+    compositeToolRefs: [{ name: 'flow' }],
+  },
+};
+
+/** `<Role or ClusterRole> <name>: <verb> <resource>.<group>`, and whose name it is for. */
+const grantedRights = async (): Promise<readonly string[]> =>
+  (await render()).flatMap(({ kind, metadata, rules = [] }) =>
+    rules.flatMap(({ apiGroups, resources, verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) => verbs.map((verb) => `${kind} ${metadata.name}: ${verb} ${resource}.${group}`)),
+      ),
+    ),
+  );
+
+describe('the rights that the chart grants', () => {
+  let cluster: ControlPlane;
+  let kubeconfig: string;
+  let port: number;
+  let operator: OperatorUnderTest;
+
+  const start = async (): Promise<void> => {
+    const lifetimes = { authorityMs: 16_000, serverMs: 8_000, settledMs: 2_000 };
+    operator = await startOperatorUnderTest(kubeconfig, servers, {
+      leaderElection: true,
+      webhook: { configuration: CONFIGURATION, port, lingerMs: 0, lifetimes, everyMs: 300 },
+    });
+    await operator.synced;
+  };
+
+  before(async () => {
+    // As OpenShift has it: who sets an owner reference that blocks deletion must be allowed to.
+    cluster = await startControlPlane(['--enable-admission-plugins=OwnerReferencesPermissionEnforcement']);
+    await helm(['install', ...RELEASE, '--create-namespace', '--set', 'webhook.enabled=false'], cluster.kubeconfig);
+    await cluster.kubectl(['wait', 'crd', '--all', '--for', 'condition=Established', '--timeout', '10s']);
+    await untilOwnersAreKnown();
+    port = await freePortPair();
+    await installWebhook(cluster, port);
+    kubeconfig = await cluster.kubeconfigFor(await cluster.tokenFor('vmcp-operator', 'vmcp-system'));
+    await start();
+  });
+  after(async () => {
+    await operator?.stop();
+    await cluster?.stop();
+  });
+
+  const apply = (kind: string, name: string, spec: object, more: object = {}): Promise<string> => {
+    const object = { apiVersion: 'vmcp.dev/v1beta1', kind, metadata: { name }, spec, ...more };
+    return cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], JSON.stringify(object));
+  };
+
+  /** That plugin learns of new kinds twice a minute, and refuses them as owners before. */
+  const untilOwnersAreKnown = (): Promise<string> => {
+    const owner = { apiVersion: 'vmcp.dev/v1beta1', kind: 'VirtualMCPServer', name: 'a', uid: 'a' };
+    const metadata = { name: 'a', ownerReferences: [{ ...owner, blockOwnerDeletion: true }] };
+    const configMap = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata });
+    const create = ['create', '--dry-run=server', '--as', operatorUser, '-f', '-'];
+    return until('owners to be known', () => cluster.kubectl(create, configMap));
+  };
+
+  const get = async (kind: string, name: string): Promise<KubeObject> =>
+    JSON.parse(await cluster.kubectl(['get', kind, name, '-o', 'json'])) as KubeObject;
+
+  /** What the operator itself asked for, and not kubectl in its name. */
+  const requestsOfOperator = async () =>
+    (await cluster.requests(operatorUser)).filter(({ userAgent }) => userAgent === 'vmcp-operator');
+
+  const usedRights = async (): Promise<ReadonlySet<string>> => {
+    const requests = await requestsOfOperator();
+    return new Set(
+      requests.flatMap(({ verb, resource, subresource, group, code, allowedBy }) => {
+        const [, kind, name] = / of (\w+) "([^"]+)"/.exec(allowedBy) ?? [];
+        const what = `${subresource === '' ? resource : `${resource}/${subresource}`}.${group}`;
+        // An apply that makes the object takes both.
+        const verbs = verb === 'patch' && code === 201 ? ['patch', 'create'] : [verb];
+        return verbs.map((each) => `${kind} ${name}: ${each} ${what}`);
+      }),
+    );
+  };
+
+  test('are each granted once, so that nothing makes up for one that is taken away', async () => {
+    const granted = await grantedRights();
+    assert.equal(new Set(granted).size, granted.length);
+  });
+
+  test('let one of every kind be reconciled', async () => {
+    for (const resource of RESOURCES) await apply(...resource);
+    await apply('VirtualMCPServer', 'gateway', gateway);
+    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', QUICKSTART]);
+    await until('the Deployment', () => get('deployment', 'vmcp-quickstart'));
+  });
+
+  test('let a pod be marked whose config has changed', async () => {
+    const pod = await until('a pod', async () => {
+      const names = await cluster.kubectl(['get', 'pods', '-l', 'app.kubernetes.io/instance=quickstart', '-o', 'name']);
+      return names.trim().slice('pod/'.length) || undefined;
+    });
+    const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: pod }, target: { kind: 'Node', name: 'n' } };
+    const path = `/api/v1/namespaces/default/pods/${pod}/binding`;
+    await cluster.kubectl(['create', '--raw', path, '-f', '-'], JSON.stringify(binding));
+    await until('the operator to know of the binding', async () => {
+      const remoteUrl = `http://everything:3001/${performance.now()}`;
+      await apply('MCPServerEntry', 'everything', { ...entry, remoteUrl });
+      return (await get('pod', pod)).metadata.annotations?.['vmcp.dev/config-hash'];
+    });
+  });
+
+  test('let children be removed that are not planned any more', async () => {
+    const { apiVersion, kind, metadata } = await get('virtualmcpserver', 'quickstart');
+    const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true };
+    const labels = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
+    const pod = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'a', image: 'a' }] } };
+    const strays = [
+      { apiVersion: 'v1', kind: 'ConfigMap' },
+      { apiVersion: 'v1', kind: 'ServiceAccount' },
+      { apiVersion: 'v1', kind: 'Service', spec: { ports: [{ port: 80 }] } },
+      {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        spec: { replicas: 0, selector: { matchLabels: { a: 'b' } }, template: pod },
+      },
+    ].map((stray) => ({ ...stray, metadata: { name: 'stray', labels, ownerReferences: [owner] } }));
+    await cluster.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: strays }));
+    await cluster.kubectl(['annotate', 'vmcp', 'quickstart', 'look=again']);
+    await until('the strays to go', async () => {
+      const left = await cluster.kubectl(['get', 'cm,sa,svc,deploy', '-o', 'name']);
+      return left.includes('/stray') ? undefined : true;
+    });
+  });
+
+  test('let the webhook look at everything that it judges by', async () => {
+    const other = { ...gateway, authServerConfig: authServer({ issuer: 'https://other.example.com' }) };
+    await assert.rejects(apply('VirtualMCPServer', 'refused', other), /make both issuers the same/);
+    await assert.rejects(
+      cluster.kubectl(['delete', 'mcpexternalauthconfig', 'login']),
+      /is used by .*MCPRemoteProxy member.*MCPServer member.*MCPServerEntry member/,
+    );
+  });
+
+  test('suffice: no request was refused for want of a right', async () => {
+    const refused = (await requestsOfOperator()).filter(({ code }) => code === 403);
+    assert.deepEqual(refused, []);
+  });
+
+  test('are all used', async () => {
+    const granted = await grantedRights();
+    const renewed = 'Role vmcp-operator-webhook: update secrets.';
+    await until('the certificates to be renewed', async () => (await usedRights()).has(renewed) || undefined);
+    await operator.stop();
+    // Watches are written down when they end.
+    const unused = async (): Promise<readonly string[]> => {
+      const used = await usedRights();
+      return granted.filter((right) => !used.has(right));
+    };
+    const enough = async () => ((await unused()).length === ASKED_FOR_BY_ADMISSION.length ? true : undefined);
+    await until('every right to be used', enough, { timeoutMs: 10_000 }).catch(() => undefined);
+    assert.deepEqual(await unused(), ASKED_FOR_BY_ADMISSION);
+  });
+
+  test('without the one that admission asks for, the server tells what the API server refused', async () => {
+    const role = await get('clusterrole', 'vmcp-operator');
+    const rules = (role['rules'] as readonly { readonly resources: readonly string[] }[]).filter(
+      ({ resources }) => !resources.includes('virtualmcpservers/finalizers'),
+    );
+    await cluster.kubectl(['replace', '-f', '-'], JSON.stringify({ ...role, rules }));
+    await start();
+    await apply('VirtualMCPServer', 'unowned', { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' } });
+    await until('the refusal', async () => {
+      const { status } = (await get('virtualmcpserver', 'unowned')) as { readonly status?: object };
+      return /ChildRefused.*blockOwnerDeletion/.test(JSON.stringify(status ?? {})) || undefined;
+    });
+  });
+});
