@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { rootCertificates } from 'node:tls';
-import { helm, startControlPlane, type ControlPlane } from '../cluster/index.ts';
+import { helm, startControlPlane, until, type ControlPlane } from '../cluster/index.ts';
+import { servers, startOperatorUnderTest } from '../operator/engine/operator-under-test.ts';
+import { CHART } from './rendered.ts';
 
-const CHART = join(import.meta.dirname, '..', '..', 'charts', 'vmcp-operator');
 const OPERATOR = 'system:serviceaccount:vmcp-system:vmcp-operator';
+const EXAMPLES = join(import.meta.dirname, '..', '..', 'examples');
 const CRDS = ['get', 'crd', '--selector', 'app.kubernetes.io/part-of=vmcp', '--output', 'name'];
 
 describe('the chart on a real API server', () => {
@@ -19,8 +21,10 @@ describe('the chart on a real API server', () => {
   });
   after(() => cluster?.stop());
 
-  const upgrade = (value: string): Promise<string> =>
-    helm(['upgrade', 'vmcp-operator', CHART, '--namespace', 'vmcp-system', '--set', value], cluster.kubeconfig);
+  const upgrade = (...values: readonly string[]): Promise<string> => {
+    const sets = values.flatMap((value) => ['--set-json', value]);
+    return helm(['upgrade', 'vmcp-operator', CHART, '--namespace', 'vmcp-system', ...sets], cluster.kubeconfig);
+  };
 
   /** kubectl fails on a no, with the word on standard output. */
   const may = async (namespace: string, ...right: readonly string[]): Promise<boolean> =>
@@ -104,6 +108,68 @@ describe('the chart on a real API server', () => {
     await assert.rejects(bundles(), /not found/);
     await upgrade('webhook.enabled=true');
     await bundles();
+  });
+
+  test('everything that no other product is needed for is taken by the API server', async () => {
+    const peers = '[{"namespaceSelector":{"matchLabels":{"team":"a"}}},{"ipBlock":{"cidr":"192.0.2.0/24"}}]';
+    await upgrade(
+      'replicas=3',
+      'podDisruptionBudget.maxUnavailable="50%"',
+      'podLabels={"team":"platform"}',
+      'podAnnotations={"example.com/a":"b"}',
+      'networkPolicy.enabled=true',
+      'networkPolicy.apiServer={"cidrs":["192.0.2.1/32"],"ports":[6443]}',
+      'networkPolicy.serverNamespaces=["default"]',
+      `networkPolicy.clients=${peers}`,
+      `networkPolicy.scrapers=${peers}`,
+      'metrics.dashboards.enabled=true',
+    );
+    const made = ['networkpolicy,pdb,configmap,service', '--selector', 'app.kubernetes.io/instance=vmcp-operator'];
+    const names = await cluster.kubectl(['get', ...made, '--all-namespaces', '--output', 'name']);
+    assert.deepEqual(names.trim().split('\n').toSorted(), [
+      'configmap/vmcp-operator-dashboards',
+      'networkpolicy.networking.k8s.io/vmcp-operator',
+      'networkpolicy.networking.k8s.io/vmcp-operator-servers',
+      'poddisruptionbudget.policy/vmcp-operator',
+      'service/vmcp-operator-metrics',
+      'service/vmcp-operator-webhook',
+    ]);
+  });
+
+  test('the examples for an Ingress, for spreading and for a policy are taken too', async () => {
+    for (const name of ['ingress/ingress.yaml', 'operations/spread.yaml', 'operations/network-policy.yaml']) {
+      await cluster.kubectl(['apply', '--server-side', '--dry-run=server', '-f', join(EXAMPLES, name)]);
+    }
+  });
+
+  test('with namespaces, an operator works in these, and has no right in any other', async () => {
+    for (const name of ['team-a', 'team-b']) await cluster.kubectl(['create', 'namespace', name]);
+    await upgrade('namespaces=["team-a"]', 'webhook.enabled=false');
+    await until('the ClusterRole to be of no effect', async () =>
+      (await may('team-b', 'list', 'pods')) ? undefined : true,
+    );
+    assert.ok(!(await may('team-b', 'list', 'mcpgroups.vmcp.dev')));
+    assert.ok(!(await may('vmcp-system', 'list', 'secrets')));
+    assert.ok(await may('vmcp-system', 'get', 'secrets/vmcp-operator-management'));
+    const kubeconfig = await cluster.kubeconfigFor(await cluster.tokenFor('vmcp-operator', 'vmcp-system'));
+    const operator = await startOperatorUnderTest(kubeconfig, servers, {
+      namespaces: ['team-a'],
+      leaderElection: true,
+    });
+    try {
+      await cluster.kubectl(['apply', '-f', join(EXAMPLES, 'quickstart/quickstart.yaml'), '--namespace', 'team-a']);
+      await until('the server’s Deployment', () =>
+        cluster.kubectl(['get', 'deployment', 'vmcp-quickstart', '--namespace', 'team-a']),
+      );
+      assert.deepEqual(
+        operator.log.filter(({ level }) => level !== 'info'),
+        [],
+      );
+    } finally {
+      await operator.stop();
+    }
+    await upgrade('namespaces=[]');
+    assert.ok(await may('team-b', 'list', 'pods'));
   });
 
   test('an upgrade goes through, and the CRDs outlive the release', async () => {
