@@ -43,9 +43,28 @@ export const refWith = <T extends z.core.$ZodLooseShape>(kind: string, more: T, 
   });
 
 /** spec: conventions, SecretRef */
-export const secretRef = () => refWith('Secret', { key: z.string().describe('Key inside the Secret') });
+export const secretRef = () => refWith('Secret', { key: dataKey().describe('Key inside the Secret') }, subdomain());
 
-export const configMapKeyRef = () => refWith('ConfigMap', { key: z.string().describe('Key inside the ConfigMap') });
+export const configMapKeyRef = () =>
+  refWith('ConfigMap', { key: dataKey().describe('Key inside the ConfigMap') }, subdomain());
+
+/** Kubernetes: DNS subdomain names. */
+const subdomain = () =>
+  z
+    .string()
+    .max(253)
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, {
+      error: 'not a name; use lower-case letters, digits, inner hyphens and dots',
+    });
+
+/** Kubernetes: keys of Secrets and ConfigMaps, which become names of files. */
+const dataKey = () =>
+  z
+    .string()
+    .max(253)
+    .regex(/^([-_a-zA-Z0-9]|\.[-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/, {
+      error: 'not a key; use letters, digits, -, _ and ., not two dots at the start',
+    });
 
 /** A JSON object of any content, kept as it is. */
 export const freeForm = () => mark(z.looseObject({}), { preserveUnknownFields: true });

@@ -20,7 +20,8 @@ export const secretFiles = (temporaryDirectory: string): SecretFiles => {
       for (const folder of Object.values(FOLDERS)) rmSync(join(directory, folder), { recursive: true, force: true });
       for (const object of objects) {
         const folder = Object.hasOwn(FOLDERS, object.kind) ? FOLDERS[object.kind] : undefined;
-        if (folder !== undefined) writeKeys(join(directory, folder), object);
+        // No reference can name another one.
+        if (folder !== undefined && isLegal(object.metadata.name)) writeKeys(join(directory, folder), object);
       }
     },
     remove: () => rmSync(directory, { recursive: true, force: true }),
@@ -30,25 +31,25 @@ export const secretFiles = (temporaryDirectory: string): SecretFiles => {
 const FOLDERS: Readonly<Record<string, string>> = { Secret: 'secrets', ConfigMap: 'configmaps' };
 
 const writeKeys = (directory: string, object: KubeObject): void => {
-  const home = join(directory, safe(object.metadata.name));
+  const home = join(directory, object.metadata.name);
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  for (const [key, value] of valuesOf(object)) writeFileSync(join(home, safe(key)), value, { mode: 0o600 });
+  for (const [key, value] of valuesOf(object).filter(([name]) => isLegal(name)))
+    writeFileSync(join(home, key), value, { mode: 0o600 });
 };
 
 /** Names and keys come from a file somebody wrote: they must not lead out of the directory. */
-const safe = (name: string): string => {
-  if (!/^[A-Za-z0-9._-]+$/.test(name) || /^\.+$/.test(name)) throw new Error(`not a legal name: ${name}`);
-  return name;
-};
+const isLegal = (name: string): boolean => /^[A-Za-z0-9._-]+$/.test(name) && !/^\.+$/.test(name);
 
-type Values = Readonly<Record<string, string>> | undefined;
+type Values = Readonly<Record<string, unknown>> | undefined;
 
 /** Kubernetes: a Secret's `stringData` wins over its `data`, which is base64 as a ConfigMap's `binaryData` is. */
 const valuesOf = (object: KubeObject): readonly (readonly [string, Buffer])[] => {
   const [encoded, plain] =
     object.kind === 'Secret' ? [object['data'], object['stringData']] : [object['binaryData'], object['data']];
   return [
-    ...Object.entries((encoded as Values) ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64')] as const),
-    ...Object.entries((plain as Values) ?? {}).map(([key, value]) => [key, Buffer.from(value)] as const),
+    ...Object.entries((encoded as Values) ?? {}).map(
+      ([key, value]) => [key, Buffer.from(String(value), 'base64')] as const,
+    ),
+    ...Object.entries((plain as Values) ?? {}).map(([key, value]) => [key, Buffer.from(String(value))] as const),
   ];
 };

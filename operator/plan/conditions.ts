@@ -25,6 +25,7 @@ const clipped = (message: string): string => (message.length > 32_768 ? `${messa
 
 /** Types named for a problem: `True` is the bad news. */
 const PROBLEM_TYPES: ReadonlySet<string> = new Set([
+  'AudienceShared',
   'BackendNameConflict',
   'BackendsWithheld',
   'ConfigOverridden',
@@ -36,6 +37,7 @@ const PROBLEM_TYPES: ReadonlySet<string> = new Set([
   'OidcConfigIgnored',
   'PoliciesNotEnforced',
   'SessionStoreAway',
+  'ServiceNameShared',
   'SessionsNotDurable',
   'StaticBackendsIgnored',
   'ToolsUnmatched',

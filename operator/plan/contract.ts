@@ -84,14 +84,13 @@ const unsupportedFields = ({ kind, spec }: { readonly kind: string; readonly spe
 const backendRefusals = ({ entry, strategy }: BackendWithStrategy): readonly Refusal[] => {
   const file = { backends: [entry], ...(strategy && { outgoingAuth: { backends: { [entry.name]: strategy } } }) };
   const missing = unsupportedIn(backendsFileSchema, file);
-  if (missing.length > 0) {
-    return missing.map(({ reason, remedy }) => ({ reason: 'NotSupportedYet', message: `${reason}; ${remedy}` }));
-  }
   const { error } = backendsFileSchema.safeParse(file);
-  return (error?.issues ?? []).map(({ path, message }) => ({
-    reason: 'Invalid',
-    message: `${path.slice(2).join('.')}: ${message}`,
-  }));
+  return [
+    ...missing.map(({ reason, remedy }) => ({ reason: 'NotSupportedYet', message: `${reason}; ${remedy}` }) as const),
+    ...(error?.issues ?? []).map(
+      ({ path, message }) => ({ reason: 'Invalid', message: `${path.slice(2).join('.')}: ${message}` }) as const,
+    ),
+  ];
 };
 
 const filesOf = ({ main, found }: FilesInput): CheckedFiles => {

@@ -23,6 +23,10 @@ export interface LocalSettings {
   readonly ports: Readonly<Record<string, number>>;
 }
 
+/** Where local mode was told that a backend runs. Names come from manifests: `constructor` is one like any other. */
+export const mappedUrl = ({ local }: Settings, backend: string): string | undefined =>
+  local !== undefined && Object.hasOwn(local.backends, backend) ? local.backends[backend] : undefined;
+
 /** What the API server says of the service-account tokens that it issues (decisions "Service-account tokens"). */
 export interface ClusterIssuer {
   readonly issuer: string;

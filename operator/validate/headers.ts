@@ -37,6 +37,8 @@ const twice = ({ path, name }: AddedHeader, earlier: AddedHeader): Violation =>
 
 /** RFC 9110 §7.6.1, and what the transport of MCP sets itself. */
 const RESERVED: ReadonlySet<string> = new Set([
+  // No YAML map can hold it.
+  '__proto__',
   'connection',
   'content-length',
   'content-type',

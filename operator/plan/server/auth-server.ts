@@ -18,8 +18,8 @@ const withFiles = (value: unknown, settings: Settings): unknown => {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) =>
-      isSecretRef(key)
-        ? [FILE_KEY_OF_SECRET_REF[key], pathsOf(each as KeyRef | readonly KeyRef[], settings)]
+      isSecretRef(key) && isRef(each)
+        ? [FILE_KEY_OF_SECRET_REF[key], pathsOf(each, settings)]
         : [key, withFiles(each, settings)],
     ),
   );
@@ -27,6 +27,10 @@ const withFiles = (value: unknown, settings: Settings): unknown => {
 
 const isSecretRef = (key: string): key is keyof typeof FILE_KEY_OF_SECRET_REF =>
   Object.hasOwn(FILE_KEY_OF_SECRET_REF, key);
+
+/** A map of a user's may have keys that are called the same, and texts as values. */
+const isRef = (value: unknown): value is KeyRef | readonly KeyRef[] =>
+  Array.isArray(value) ? value.every(isRef) : typeof value === 'object' && value !== null && 'key' in value;
 
 const pathsOf = (refs: KeyRef | readonly KeyRef[], settings: Settings): string | readonly string[] =>
   'name' in refs ? secretPath(refs, settings) : refs.map((ref) => secretPath(ref, settings));

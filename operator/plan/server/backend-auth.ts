@@ -37,6 +37,9 @@ export const backendAuth = (
   member: KubeObject | undefined,
   { spec, authConfigs: configs, settings }: BackendAuthInput,
 ): BackendAuth | undefined => {
+  // Decisions: `config.outgoingAuth` is used without `spec.outgoingAuth`, and what is explicit comes first.
+  const said = spec.outgoingAuth === undefined ? spec.config?.outgoingAuth?.backends : undefined;
+  if (said !== undefined && Object.hasOwn(said, name)) return undefined;
   const configName = configNameFor(name, member, spec);
   if (configName === undefined) return undefined;
   const reference = configs.find(({ kind, name }) => kind === KIND && name === configName);

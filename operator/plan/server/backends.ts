@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../object.ts';
 import type { Contract, Refusal } from '../contract.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
-import type { Settings } from '../settings.ts';
+import { type Settings, mappedUrl } from '../settings.ts';
 import { type AuthConfigs, type AuthProblem, type BackendAuth, backendAuth } from './backend-auth.ts';
 import { type KeyRef, caBundlePath, secretPath } from './mounted-files.ts';
 import { type BackendConfigEntry, type HeaderForward, type ServerSpec, type Strategies, sourceOf } from './spec.ts';
@@ -46,7 +46,8 @@ export const staticBackends = (
     const candidate = { label: `config.backends ${name}`, entry, auth, contract };
     const withheld = authUnusable(candidate) ?? refused(candidate);
     const known = { name, url: entry.url, ...(auth && { auth }) };
-    return withheld === undefined ? { ...known, entry, ...strategyIn(auth) } : { ...known, withheld };
+    if (withheld !== undefined) return { ...known, withheld };
+    return { ...known, entry, ...strategyIn(auth), ...(member && caBundleIn(member)) };
   });
 
 const strategyIn = (auth: BackendAuth | undefined): Pick<PlannedBackend, 'strategy'> =>
@@ -65,9 +66,9 @@ const inGroup = (backend: BackendConfigEntry, { groupRef }: ServerSpec): Backend
   metadata: { ...backend.metadata, group: groupRef.name },
 });
 
-const located = (backend: BackendConfigEntry, { local }: Settings): BackendConfigEntry => ({
+const located = (backend: BackendConfigEntry, settings: Settings): BackendConfigEntry => ({
   ...backend,
-  url: local?.backends[backend.name] ?? backend.url,
+  url: mappedUrl(settings, backend.name) ?? backend.url,
 });
 
 export interface DiscoveryInput {
@@ -104,7 +105,7 @@ export const discoveredBackends = (
 
 /** Where it runs: what local mode was told, else what the manifest says. */
 const urlOf = (member: KubeObject, settings: Settings): string | undefined => {
-  const mapped = settings.local?.backends[member.metadata.name];
+  const mapped = mappedUrl(settings, member.metadata.name);
   return mapped ?? (member.kind === 'MCPServerEntry' ? memberSpec(member).remoteUrl : undefined);
 };
 
@@ -225,7 +226,7 @@ function authUnusable({ label, auth }: Pick<Judged, 'label' | 'auth'>): Withheld
 
 /** Contacting a backend without what its manifest asks for (authentication, headers, a CA) would fail open. */
 function unsupported({ label, member, settings, contract }: Candidate): Withheld | undefined {
-  const isMapped = settings.local?.backends[member.metadata.name] !== undefined;
+  const isMapped = mappedUrl(settings, member.metadata.name) !== undefined;
   const fields = Object.entries(member['spec'] as Readonly<Record<string, unknown>>);
   const asked = isMapped ? fields.filter(([field]) => !FIELDS_OF_PODS.has(field)) : fields;
   return withheldFor(label, contract.unsupportedFields(member.kind, Object.fromEntries(asked)));

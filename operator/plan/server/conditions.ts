@@ -200,13 +200,15 @@ const unknownWorkload: Problem = ({ newest: { spec, group, backends } }) => {
   const { aggregation, operational } = (spec.config ?? {}) as BackendNames;
   const known = new Set(backends.map(({ name }) => name));
   const named = [
+    ...Object.keys(spec.outgoingAuth?.backends ?? {}),
+    ...(spec.outgoingAuth === undefined ? Object.keys(spec.config?.outgoingAuth?.backends ?? {}) : []),
     ...(aggregation?.tools ?? []).map(({ workload }) => workload),
     ...(aggregation?.conflictResolutionConfig?.priorityOrder ?? []),
     ...Object.keys(operational?.timeouts?.perWorkload ?? {}),
   ];
   const strangers = [...new Set(named.filter((name) => !known.has(name)))];
   if (strangers.length === 0) return undefined;
-  const message = `config.aggregation or config.operational.timeouts names ${strangers.join(', ')}, which is no backend of this server; correct the name, or let the backend join the group`;
+  const message = `outgoingAuth.backends, config.aggregation or config.operational.timeouts names ${strangers.join(', ')}, which is no backend of this server; correct the name, or let the backend join the group`;
   return problem('UnknownWorkload', 'NoSuchBackend', message);
 };
 

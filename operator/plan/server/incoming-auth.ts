@@ -104,7 +104,10 @@ export const incomingAuthRefusals = ({ spec, references, settings, files }: Inco
     ...(isOfCluster && settings.clusterIssuer === undefined && files === undefined
       ? [{ reason: 'Invalid', message: settings.local === undefined ? NO_ISSUER : NO_CLUSTER } as const]
       : []),
-    ...policyRefusals(spec, references, upstreamsOf(spec)),
+    // What was accepted goes on with the policies that it had.
+    ...(files !== undefined && spec.incomingAuth.authzConfig?.inline === undefined
+      ? []
+      : policyRefusals(spec, references, upstreamsOf(spec))),
   ];
 };
 

@@ -1,3 +1,4 @@
+import { FILE_KEY_OF_SECRET_REF } from '../../../runtime/config/index.ts';
 import { compareText } from '../../../runtime/compare-text.ts';
 import type { KubeObject } from '../../object.ts';
 import type { Settings } from '../settings.ts';
@@ -66,9 +67,23 @@ export const mountedFiles = (
 const SECRET_PATH = /^\/etc\/vmcp\/secrets\/([a-z0-9][a-z0-9.-]{0,252})\/(?!\.{1,2}$)([A-Za-z0-9._-]{1,253})$/;
 const CA_PATH = /^\/etc\/vmcp\/ca-bundles\/([A-Za-z0-9_-]+)\/ca\.crt$/;
 
-function* textsIn(value: unknown): Generator<string> {
-  if (typeof value === 'string') yield value;
-  else if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) yield* textsIn(each);
+/** Keys of the files under which paths stand; a text elsewhere that looks like one mounts nothing. */
+const PLACES: ReadonlySet<string> = new Set([
+  ...Object.values(FILE_KEY_OF_SECRET_REF),
+  'headerValueFile',
+  'tokenFile',
+  'caBundlePath',
+  'caCertPath',
+  'secretFiles',
+  'headerFiles',
+]);
+
+function* textsIn(value: unknown, isPlace = false): Generator<string> {
+  if (typeof value === 'string') {
+    if (isPlace) yield value;
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, each] of Object.entries(value)) yield* textsIn(each, isPlace || PLACES.has(key));
+  }
 }
 
 /** All optional: what is missing fails what uses it, and not the pod (architecture rule 8). */

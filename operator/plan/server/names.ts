@@ -41,7 +41,8 @@ export const serviceHosts = (server: KubeObject, settings: Settings): readonly s
 
 /** Origin of the server as its clients inside the cluster, or on this machine, see it. */
 export const originOf = (server: KubeObject, settings: Settings): string => {
-  const port = settings.local?.ports[server.metadata.name];
+  const { ports = {} } = settings.local ?? {};
+  const port = Object.hasOwn(ports, server.metadata.name) ? ports[server.metadata.name] : undefined;
   if (settings.local !== undefined) return `http://127.0.0.1:${port ?? MCP_PORT}`;
   return `http://${serviceHosts(server, settings).at(-1)}:${MCP_PORT}`;
 };

@@ -44,6 +44,7 @@ export const policiesOf = (
 const readPolicies = (configMap: KubeObject, key: string): Policies | Refusal => {
   const text = (configMap['data'] as Readonly<Record<string, string>> | undefined)?.[key];
   if (text === undefined) return refusal(configMap, `it has no key ${key}; add it, or change ${PATH}.key`);
+  if (text.length > MAX_TEXT) return refusal(configMap, `${key} is longer than ${MAX_TEXT} characters; shorten it`);
   const { data, error } = documentSchema.safeParse(valueOf(text));
   if (error) {
     const each = error.issues.map(({ path, message }) => `${[key, ...path].join('.')}: ${message}`);
@@ -60,14 +61,26 @@ const readPolicies = (configMap: KubeObject, key: string): Policies | Refusal =>
   };
 };
 
-/** JSON, or YAML, which is a superset of it. */
+/** JSON, or YAML where it is none: reading that takes so long that it has to be short. */
 const valueOf = (text: string): unknown => {
   try {
-    return parse(text, { maxAliasCount: 0 });
+    return JSON.parse(text);
+  } catch {
+    return text.length > MAX_YAML ? undefined : yamlIn(text);
+  }
+};
+
+const yamlIn = (text: string): unknown => {
+  try {
+    return parse(text, { maxAliasCount: 0, uniqueKeys: false });
   } catch {
     return undefined;
   }
 };
+
+/** Characters. Whoever may write a ConfigMap makes the operator of everybody read it. */
+const MAX_TEXT = 256 * 1024;
+const MAX_YAML = 32 * 1024;
 
 const refusal = ({ metadata }: KubeObject, why: string): Refusal => ({
   reason: 'Invalid',

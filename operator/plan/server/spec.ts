@@ -73,7 +73,10 @@ export interface SecretRef {
 export interface ServerConfig {
   readonly name?: string;
   readonly backends?: readonly BackendConfigEntry[];
-  readonly outgoingAuth?: { readonly source?: 'discovered' | 'inline' };
+  readonly outgoingAuth?: {
+    readonly source?: 'discovered' | 'inline';
+    readonly backends?: Readonly<Record<string, unknown>>;
+  };
   readonly sessionStorage?: SessionStorage;
   readonly extensions?: {
     readonly allowedHosts?: readonly string[];

@@ -48,12 +48,19 @@ const STRATEGIES: Readonly<Record<string, (auth: ExternalAuth, input: StrategyIn
   tokenExchange: ({ tokenExchange: auth }, input) =>
     auth && { type: 'token_exchange', tokenExchange: exchange(auth, input) },
   upstreamInject: ({ upstreamInject }) => upstreamInject && { type: 'upstream_inject', upstreamInject },
-  cloudSts: ({ cloudSts }, input) =>
-    cloudSts && { type: 'cloud_sts', cloudSts: { ...cloudSts, ...subject(cloudSts, input) } },
+  cloudSts: ({ cloudSts }, input) => cloudSts && { type: 'cloud_sts', cloudSts: role(cloudSts, input) },
 };
 
+const role = (
+  { subjectProviderName, ...rest }: NonNullable<ExternalAuth['cloudSts']>,
+  input: StrategyInput,
+): Value => ({
+  ...rest,
+  ...subject({ subjectProviderName }, input),
+});
+
 const exchange = (
-  { clientSecretRef, subjectTokenType, externalTokenHeaderName, ...rest }: TokenExchange,
+  { clientSecretRef, subjectTokenType, externalTokenHeaderName, subjectProviderName, ...rest }: TokenExchange,
   input: StrategyInput,
 ): Value => ({
   ...rest,
@@ -61,14 +68,14 @@ const exchange = (
   ...(externalTokenHeaderName && { externalTokenHeaderName }),
   ...(clientSecretRef && { clientSecretFile: secretPath(clientSecretRef, input.settings) }),
   ...(subjectTokenType !== undefined && { subjectTokenType: urnOf(subjectTokenType) }),
-  ...subject(rest, input),
+  ...subject({ subjectProviderName }, input),
 });
 
 /** spec: tokenExchange.subjectTokenType has short forms; the file has RFC 8693's own. */
 const urnOf = (type: string): string => (type.includes(':') ? type : `urn:ietf:params:oauth:token-type:${type}`);
 
 const subject = (
-  { subjectProviderName }: { readonly subjectProviderName?: string },
+  { subjectProviderName }: { readonly subjectProviderName: string | undefined },
   { upstreams }: StrategyInput,
 ): Value => {
   const provider = subjectProviderName === undefined || subjectProviderName === '' ? upstreams[0] : subjectProviderName;

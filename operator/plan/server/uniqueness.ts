@@ -47,6 +47,7 @@ export const lookalikes = (server: KubeObject, servers: readonly KubeObject[]): 
   return servers.filter(
     (other) =>
       other.metadata.name !== server.metadata.name &&
+      other.metadata.deletionTimestamp === undefined &&
       OWN.some(({ of }, index) => own[index] !== undefined && of(other) === own[index]),
   );
 };

@@ -6,8 +6,9 @@ import { availableDeployment } from './world.ts';
 test('what a config names is mounted, each key once, and nothing else', () => {
   const config = {
     a: { clientSecretFile: '/etc/vmcp/secrets/idp/secret' },
-    b: ['/etc/vmcp/secrets/idp/secret', '/etc/vmcp/secrets/idp/other', '/etc/vmcp/secrets/a.b/c.d'],
-    c: ['/etc/vmcp/secrets/idp/..', '/etc/vmcp/secrets/idp/a/b', '/etc/vmcp/secrets/../x', 'see /etc/vmcp/secrets/x/y'],
+    hmacFiles: ['/etc/vmcp/secrets/idp/secret', '/etc/vmcp/secrets/idp/other', '/etc/vmcp/secrets/a.b/c.d'],
+    signingKeyFiles: ['/etc/vmcp/secrets/idp/..', '/etc/vmcp/secrets/idp/a/b', '/etc/vmcp/secrets/../x'],
+    note: '/etc/vmcp/secrets/x/y',
   };
   const mounted = mountedFiles(config, [], undefined);
   assert.deepEqual(mounted.secrets, [
@@ -20,7 +21,7 @@ test('what a config names is mounted, each key once, and nothing else', () => {
 
 test('every source is optional, so that a missing one fails what uses it and not the pod', () => {
   const ca = { owner: 'a', configMap: { name: 'authorities', key: 'ca.pem' } };
-  const config = ['/etc/vmcp/secrets/idp/secret', '/etc/vmcp/ca-bundles/a/ca.crt'];
+  const config = { clientSecretFile: '/etc/vmcp/secrets/idp/secret', caBundlePath: '/etc/vmcp/ca-bundles/a/ca.crt' };
   const volumes = fileVolumes(mountedFiles(config, [ca], undefined)) as readonly {
     readonly projected: { readonly sources: readonly Readonly<Record<string, { readonly optional?: boolean }>>[] };
   }[];
@@ -32,7 +33,10 @@ test('every source is optional, so that a missing one fails what uses it and not
 });
 
 test('a CA bundle that only the config still names is mounted as the Deployment has it', () => {
-  const config = ['/etc/vmcp/ca-bundles/_oidc/ca.crt', '/etc/vmcp/ca-bundles/unknown/ca.crt'];
+  const config = {
+    oidc: { caBundlePath: '/etc/vmcp/ca-bundles/_oidc/ca.crt' },
+    backend: { caBundlePath: '/etc/vmcp/ca-bundles/unknown/ca.crt' },
+  };
   const ca = { owner: '_oidc', configMap: { name: 'authorities', key: 'ca.pem' } };
   const volumes = fileVolumes({ secrets: [], caBundles: [ca] });
   const deployment = { ...availableDeployment, spec: { template: { spec: { volumes } } } };

@@ -94,13 +94,7 @@ test('a token exchange needs no client', () => {
 test('what came from a lost MCPOIDCConfig goes on being served, with its certificates', () => {
   const caBundleRef = { configMapRef: { name: 'authorities', key: 'ca.pem' } };
   const first = planOf(server(oidc()), group(), idp({ caBundleRef }), configMap('authorities'));
-  const kept = planned(first, 'ConfigMap');
-  const ownerReferences = (kept.metadata.ownerReferences ?? []).map((each) => ({ ...each, controller: true }));
-  const deployment = { ...availableDeployment, spec: planned(first, 'Deployment')['spec'] };
-  const later = planOf(server(oidc()), group(), deployment, {
-    ...kept,
-    metadata: { ...kept.metadata, ownerReferences },
-  });
+  const later = planOf(server(oidc()), group(), ...servedBefore(first));
   assert.equal(statusOf(later)['phase'], 'Degraded');
   assert.equal(later.config?.['config.yaml'], first.config?.['config.yaml']);
   assert.deepEqual(planned(later, 'Deployment')['spec'], planned(first, 'Deployment')['spec']);
@@ -228,4 +222,96 @@ test('a change of a server is looked at by those that have something in common w
       .map(({ name }) => name);
   assert.deepEqual(affected(named('a', oidc())), ['b']);
   assert.deepEqual(affected(named('d', {})), []);
+});
+
+/** What an operator sees after it has served `first`: its ConfigMap and Deployment. */
+const servedBefore = (first: Plan): readonly KubeObject[] => {
+  const kept = planned(first, 'ConfigMap');
+  const ownerReferences = (kept.metadata.ownerReferences ?? []).map((each) => ({ ...each, controller: true }));
+  const deployment = { ...availableDeployment, spec: planned(first, 'Deployment')['spec'] };
+  return [deployment, { ...kept, metadata: { ...kept.metadata, ownerReferences } }];
+};
+
+test('policies that become unreadable stay as they were accepted', () => {
+  const objects = [server(policies()), group(), idp()];
+  const first = planOf(...objects, configMap('policies', { 'authz.json': document({}) }));
+  for (const data of [{}, { 'authz.json': '{' }]) {
+    const later = planOf(...objects, configMap('policies', data), ...servedBefore(first));
+    assert.equal(statusOf(later)['phase'], 'Degraded');
+    assert.equal(later.config?.['config.yaml'], first.config?.['config.yaml']);
+  }
+});
+
+test('policies that take long to read are not read', () => {
+  const yaml = Array.from({ length: 20_000 }, (_, index) => `k${index}:`).join('\n');
+  const json = document({ cedar: { policies: ['x'.repeat(300_000)] } });
+  for (const text of [yaml, json]) {
+    const plan = planOf(server(policies()), group(), idp(), configMap('policies', { 'authz.json': text }));
+    assert.match(condition(plan, 'Valid')?.message ?? '', /ConfigMap policies cannot be used/);
+  }
+});
+
+test('a key of a map that is called like a reference to a secret is none', () => {
+  const oidcConfig = {
+    issuerUrl: 'https://corp.example',
+    clientId: 'g',
+    additionalAuthorizationParams: { clientSecretRef: 'x' },
+  };
+  const upstreamProviders = [{ name: 'corp', type: 'oidc', oidcConfig }];
+  const plan = planOf(
+    server({ ...oidc(), authServerConfig: { ...authServerConfig, upstreamProviders } }),
+    group(),
+    idp(),
+  );
+  assert.match(plan.config?.['config.yaml'] ?? '', /additionalAuthorizationParams:\n\s+clientSecretRef: x/);
+});
+
+test('certificates of a member of the group are mounted for an entry of a list of one’s own', () => {
+  const caBundlePath = '/etc/vmcp/ca-bundles/a/ca.crt';
+  const backends = [{ name: 'a', url: 'https://a.example', transport: 'streamable-http', type: 'entry', caBundlePath }];
+  const member = entry('a', { caBundleRef: { configMapRef: { name: 'authorities', key: 'a.pem' } } });
+  const plan = planOf(server({ outgoingAuth: { source: 'inline' }, config: { backends } }), group(), member);
+  assert.notEqual(sourcesIn(plan, 'vmcp-ca-bundles'), undefined);
+});
+
+test('an upstream provider that is left empty is the first one, or none', () => {
+  const exchange = { tokenUrl: 'https://sts.example/token', audience: 'a', subjectProviderName: '' };
+  const config = made('MCPExternalAuthConfig', 'sts', { type: 'tokenExchange', tokenExchange: exchange });
+  const member = entry('a', { externalAuthConfigRef: { name: 'sts' } });
+  const chosen = (spec: object): unknown =>
+    (
+      parse(planOf(server(spec), group(), idp(), member, config).config?.['backends.yaml'] ?? '') as {
+        outgoingAuth: { backends: { a: { tokenExchange: { subjectProviderName?: string } } } };
+      }
+    ).outgoingAuth.backends.a.tokenExchange.subjectProviderName;
+  assert.equal(chosen({}), undefined);
+  assert.equal(chosen({ ...oidc(), authServerConfig }), 'corp');
+});
+
+test('a text that looks like the place of a secret mounts nothing', () => {
+  const plan = planOf(server({ config: { metadata: { note: '/etc/vmcp/secrets/admin/password' } } }), group());
+  assert.equal(sourcesIn(plan, 'vmcp-secrets'), undefined);
+});
+
+test('a name in outgoingAuth.backends that is no backend is told', () => {
+  const rule = { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'x' } };
+  const plan = planOf(server({ outgoingAuth: { backends: { github: rule } } }), group(), entry('git-hub'));
+  assert.match(condition(plan, 'UnknownWorkload')?.message ?? '', /names github, which is no backend/);
+});
+
+test('a reference leads to no file but one of a Secret or ConfigMap', () => {
+  for (const ref of [
+    { name: '../../proc', key: 'a' },
+    { name: 'a', key: '../b' },
+    { name: 'a', key: '..' },
+  ]) {
+    const spec = { type: 'bearerToken', bearerToken: { tokenSecretRef: ref } };
+    const parsed = parseResource({
+      apiVersion: 'vmcp.dev/v1beta1',
+      kind: 'MCPExternalAuthConfig',
+      metadata: { name: 'a', namespace: 'default' },
+      spec,
+    });
+    assert.ok(!parsed.ok);
+  }
 });

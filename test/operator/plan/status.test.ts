@@ -73,7 +73,10 @@ for (const [state, reason] of [
 test('a timeout for a backend that the server does not have is told', () => {
   const config = { operational: { timeouts: { perWorkload: { a: '1s', nope: '1s' } } } };
   const told = condition(planOf({ objects: [server({ config }), group(), entry('a')] }), 'UnknownWorkload');
-  assert.match(told?.message ?? '', /^config\.aggregation or config\.operational\.timeouts names nope, which/);
+  assert.match(
+    told?.message ?? '',
+    /^outgoingAuth\.backends, config\.aggregation or config\.operational\.timeouts names nope, which/,
+  );
 });
 
 covers('status.discovered.list', 'status.discovered.url');
