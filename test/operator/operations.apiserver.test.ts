@@ -81,6 +81,7 @@ const untilRehearsed = async ({ log }: OperatorUnderTest, atLeast: number): Prom
 
 const told = ({ verb, kind, name, subresource, reason, change, refused }: Line): string =>
   [verb, kind, String(name).replace(/-[0-9a-f]{10}$/, ''), subresource ?? reason, change, refused && 'refused']
+    .map((word) => (typeof word === 'string' ? word : undefined))
     .filter((word) => word !== undefined)
     .join(' ');
 
@@ -135,7 +136,8 @@ test('of what is there a dry run tells the fields that would change, once', asyn
   const service = lines.filter(({ kind, name }) => kind === 'Service' && name === 'vmcp-dry');
   assert.equal(service.length, 1, JSON.stringify(lines));
   assert.equal(service[0]?.['change'], 'update');
-  assert.ok((service[0]?.['fields'] as readonly string[]).includes('spec.sessionAffinity'), JSON.stringify(service));
+  const fields = (service[0]?.['fields'] ?? []) as readonly string[];
+  assert.ok(fields.includes('spec.sessionAffinity'), JSON.stringify(service));
   // Touched again, it comes to the same writes.
   await cluster.kubectl(['annotate', 'vmcp', 'dry', 'team=blue']);
   assert.equal((await untilRehearsed(operator, lines.length)).length, lines.length);
