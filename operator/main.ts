@@ -19,6 +19,7 @@ Options of run; each is also read from the environment, as VMCP_ and the name in
   --workers N                 reconciles at once; default 16
   --leader-elect true|false   default true
   --log-level LEVEL           default info
+  --dry-run                   write nothing, and log what would be written
 `;
 
 /** One subcommand: the answer is the exit code. */
@@ -66,6 +67,8 @@ const run: Command = async (args, deps) => {
     if (deps.signal.aborted) resolve();
   });
   await running.stop();
+  // A connection that is just being made when the API server does not answer would hold the process for ten seconds more.
+  setTimeout(() => process.exit(), 500).unref();
   return 0;
 };
 

@@ -35,13 +35,20 @@ export interface World {
   readonly forget: (key: ObjectKey) => void;
 }
 
+/** What came of it, beside what was written. */
+export interface Reconciled {
+  readonly againAfterMs?: number;
+  /** A child or the status is not as planned, and the status or the log says why. */
+  readonly isRefused?: boolean;
+}
+
 /** read → resolve → plan → apply → report. Throws what another attempt may overcome. */
 export const reconcile = async (
   kind: ReconciledKind,
   key: ObjectKey,
   world: World,
   signal: AbortSignal,
-): Promise<{ readonly againAfterMs?: number }> => {
+): Promise<Reconciled> => {
   const owner = world.cache.get(key);
   if (owner === undefined || owner.metadata.deletionTimestamp !== undefined) {
     world.forget(key);
@@ -102,10 +109,10 @@ const report = async (
   owner: KubeObject,
   done: { readonly plan: Plan; readonly problems: readonly ChildProblem[] },
   { world, signal }: Effects,
-): Promise<{ readonly againAfterMs?: number }> => {
+): Promise<Reconciled> => {
   const { plan, problems } = done;
   if (plan.status === undefined) {
-    return {};
+    return { isRefused: problems.length > 0 };
   }
   const status = withProblems(plan.status, problems);
   const planned = { status, volatile: kind.volatileStatus ?? [] };
@@ -123,5 +130,6 @@ const report = async (
     reported.refused === undefined ? undefined : slowRetryMs,
     problems.length === 0 || reported.refused !== undefined ? undefined : retryAfterMs(owner['status'], nowMs),
   ].filter((ms) => ms !== undefined);
-  return delays.length === 0 ? {} : { againAfterMs: Math.min(...delays) };
+  const isRefused = problems.length > 0 || reported.refused !== undefined;
+  return { isRefused, ...(delays.length > 0 && { againAfterMs: Math.min(...delays) }) };
 };

@@ -13,6 +13,7 @@ const flags = {
   workers: { type: 'string', default: '16' },
   'leader-elect': { type: 'string', default: 'true' },
   'log-level': { type: 'string', default: 'info' },
+  'dry-run': { type: 'boolean', default: false },
 } as const;
 
 type Flag = keyof typeof flags;
@@ -36,11 +37,13 @@ const withEnvironment = (
   flag: (typeof flags)[Flag],
   env: Readonly<Record<string, string | undefined>>,
 ): object => {
-  const value = env[`VMCP_${name.toUpperCase().replaceAll('-', '_')}`];
-  return value === undefined || value === '' ? flag : { ...flag, default: value };
+  const variable = `VMCP_${name.toUpperCase().replaceAll('-', '_')}`;
+  const value = env[variable];
+  if (value === undefined || value === '') return flag;
+  return { ...flag, default: flag.type === 'boolean' ? oneOf(variable, value, ['true', 'false']) === 'true' : value };
 };
 
-type Values = { readonly [name in Flag]?: string };
+type Values = { readonly [name in Exclude<Flag, 'dry-run'>]?: string } & { readonly 'dry-run'?: boolean };
 
 const optionsOf = (values: Values): RunOptions => {
   const image = values.image ?? '';
@@ -58,6 +61,7 @@ const optionsOf = (values: Values): RunOptions => {
     workers: wholeNumber('--workers', values.workers, 1),
     leaderElection: oneOf('--leader-elect', values['leader-elect'], ['true', 'false']) === 'true',
     logLevel: oneOf('--log-level', values['log-level'], ['debug', 'info', 'warn', 'error']),
+    isDryRun: values['dry-run'] === true,
   };
 };
 

@@ -1,9 +1,10 @@
-import { type Admission, type AdmissionOptions, startAdmission } from './admission/index.ts';
+import { type Admission, type AdmissionDeps, type AdmissionOptions, startAdmission } from './admission/index.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Agent } from 'undici';
 import { apiClient } from './api/client.ts';
 import type { ApiClient } from './api/client.ts';
+import { dryRunClient } from './api/dry-run.ts';
 import { connect } from './api/kubeconfig.ts';
 import type { Connection } from './api/kubeconfig.ts';
 import { rateLimit } from './api/rate-limit.ts';
@@ -11,12 +12,18 @@ import { resourceTable } from './api/resources.ts';
 import type { Resource } from './api/resources.ts';
 import { transport } from './api/transport.ts';
 import { startOperator } from './engine/operator.ts';
+import type { Operator, OperatorDeps } from './engine/operator.ts';
 import { askStatus } from './engine/ask-status.ts';
 import type { ReconciledKind } from './kinds/kind.ts';
+import type { KubeObject } from './object.ts';
 import { serveHealth } from './observe/health.ts';
 import { createLog } from './observe/log.ts';
 import type { Log } from './observe/log.ts';
+import { createMetrics } from './observe/metrics.ts';
+import type { Measured, Metrics } from './observe/metrics.ts';
+import type { Source } from './read/source.ts';
 import { systemClock } from '../runtime/system-clock.ts';
+import { VERSION } from '../runtime/version.ts';
 
 export interface RunOptions {
   /** Absent: as the pod it runs in, or by the usual kubeconfig. */
@@ -33,6 +40,8 @@ export interface RunOptions {
   readonly workers: number;
   readonly leaderElection: boolean;
   readonly logLevel: string;
+  /** Nothing is written: no election, no webhook, and the log tells what would be. */
+  readonly isDryRun: boolean;
 }
 
 /** What of the webhook is not the operator's own anyway. */
@@ -49,12 +58,12 @@ export interface RunDeps {
 
 /** A running operator. */
 export interface Running {
-  /** Port of `/healthz` and `/readyz`. */
+  /** Port of `/healthz`, `/readyz` and `/metrics`. */
   readonly healthPort: number;
   /** Port of the webhook, if there is one. */
   readonly webhookPort?: number;
   readonly synced: Promise<void>;
-  /** Cuts off the requests of reconciles in flight, waits for these to end, gives up the lease, closes all connections. */
+  /** Lets reconciles in flight end (5 s, then they are cut off), gives up the lease, closes all connections. */
   stop(): Promise<void>;
 }
 
@@ -64,45 +73,25 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
   const connection = await connect(options.kubeconfig, deps.env);
   const pods = new Agent({ connect: { timeout: 3000 }, keepAliveTimeout: 1000 });
   const stopping = new AbortController();
-  const state: { isSynced: boolean; admission?: Admission } = { isSynced: false };
-  const api = clientOf(connection, deps.resources);
-  const operatorNamespace = options.operatorNamespace ?? connection.namespace;
-  // The ports come before anything that would go on by itself if one were taken.
-  const health = await serveHealth(options.healthPort, {
-    isHealthy: () => true,
-    isReady: () => state.isSynced && !stopping.signal.aborted && state.admission?.isReady() !== false,
-  });
-  const close = (): Promise<unknown> => Promise.all([health.stop(), pods.destroy(), connection.close()]);
-  const { webhook, namespaces } = options;
-  if (webhook !== undefined) {
-    const isSynced = (): boolean => state.isSynced;
-    state.admission = await startAdmission(
-      { ...webhook, namespace: operatorNamespace, namespaces },
-      { api, source: () => operator.source, clock: systemClock, isSynced, log },
-    ).catch(async (error: unknown) => {
-      await close();
-      throw error;
-    });
-  }
-  const operator = startOperator(
-    {
-      namespaces,
-      settings: { clusterDomain: options.clusterDomain, runtimeImage: options.runtimeImage, operatorNamespace },
-      identity: `${hostname()}_${randomUUID()}`,
-      workers: options.workers,
-      leaderElection: options.leaderElection,
-    },
-    {
-      kinds: deps.kinds,
-      api,
-      clock: systemClock,
-      random: () => Math.random(),
-      unique: () => randomBytes(8).toString('hex'),
-      ask: (podIP, token, signal) => askStatus({ podIP, token }, { dispatcher: pods, clock: systemClock }, signal),
-      log,
-    },
-    stopping.signal,
+  const state: State = { isSynced: false };
+  const metrics = createMetrics(
+    { version: VERSION, kinds: deps.resources.map(({ kind }) => kind) },
+    measuredIn(state, deps.kinds),
   );
+  const api = clientOf(connection, deps.resources, options, metrics);
+  // The ports come before anything that would go on by itself if one were taken.
+  const isReady = (): boolean => state.isSynced && !stopping.signal.aborted && state.admission?.isReady() !== false;
+  const health = await serveHealth(options.healthPort, { isHealthy: () => true, isReady }, metrics);
+  const close = (): Promise<unknown> => Promise.all([health.stop(), pods.destroy(), connection.close()]);
+  const operatorNamespace = options.operatorNamespace ?? connection.namespace;
+  const own = { ...options, operatorNamespace };
+  state.admission = await admissionOf(own, { api, log, state, metrics }).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  const ask = askingBy(pods);
+  const operator = operatorOf(own, { ...deps, api, log, metrics, ask }, stopping.signal);
+  state.operator = operator;
   const synced = operator.synced.then(() => {
     state.isSynced = true;
     log.info('every watched kind was listed');
@@ -119,11 +108,87 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
   };
 };
 
+/** What comes while it starts. */
+interface State {
+  isSynced: boolean;
+  admission?: Admission | undefined;
+  operator?: Operator;
+}
+
+const measuredIn = (state: State, kinds: readonly ReconciledKind[]): Measured => {
+  const counted = kinds.some(({ kind }) => kind === 'VirtualMCPServer') ? ['VirtualMCPServer'] : [];
+  const phaseOf = (object: KubeObject): string | undefined =>
+    (object['status'] as { readonly phase?: string } | undefined)?.phase;
+  return {
+    backlog: () => state.operator?.backlog() ?? 0,
+    phases: () => counted.flatMap((kind) => state.operator?.all(kind) ?? []).map(phaseOf),
+  };
+};
+
+type OwnOptions = RunOptions & { readonly operatorNamespace: string };
+
+type AdmissionParts = Pick<AdmissionDeps, 'api' | 'log'> & { readonly state: State; readonly metrics: Metrics };
+
+/** Not in a dry run: the certificates would have to be stored, and the cluster be told to trust them. */
+const admissionOf = async (
+  { webhook, operatorNamespace, namespaces, isDryRun }: OwnOptions,
+  { api, log, state, metrics }: AdmissionParts,
+): Promise<Admission | undefined> => {
+  if (webhook === undefined || isDryRun) return undefined;
+  const source = (): Source => {
+    if (state.operator === undefined) throw new Error('the operator has not started');
+    return state.operator.source;
+  };
+  return startAdmission(
+    { ...webhook, namespace: operatorNamespace, namespaces },
+    { api, source, clock: systemClock, isSynced: () => state.isSynced, log, observe: metrics.reviews },
+  );
+};
+
+type OperatorParts = Pick<OperatorDeps, 'kinds' | 'api' | 'ask' | 'log'> & { readonly metrics: Metrics };
+
+const operatorOf = (options: OwnOptions, parts: OperatorParts, signal: AbortSignal): Operator => {
+  const { namespaces, clusterDomain, runtimeImage, operatorNamespace, workers, isDryRun } = options;
+  const { kinds, api, ask, log, metrics } = parts;
+  if (isDryRun) log.info('dry run: nothing is written, and the webhook does not answer');
+  return startOperator(
+    {
+      namespaces,
+      settings: { clusterDomain, runtimeImage, operatorNamespace },
+      identity: `${hostname()}_${randomUUID()}`,
+      workers,
+      leaderElection: options.leaderElection && !isDryRun,
+      isDryRun,
+    },
+    {
+      kinds,
+      api,
+      clock: systemClock,
+      random: () => Math.random(),
+      unique: () => randomBytes(8).toString('hex'),
+      ask,
+      log,
+      observe: metrics.work,
+    },
+    signal,
+  );
+};
+
+const askingBy =
+  (dispatcher: Agent): OperatorDeps['ask'] =>
+  (podIP, token, signal) =>
+    askStatus({ podIP, token }, { dispatcher, clock: systemClock }, signal);
+
 /** Enough for 500 servers to converge within seconds, and a bound for everything else. */
 const limits = { requestsPerSecond: 500, burst: 1000 };
 
-const clientOf = (connection: Connection, own: readonly Resource[]): ApiClient =>
-  apiClient(
-    transport(connection, { clock: systemClock, rateLimit: rateLimit(limits, systemClock) }),
-    resourceTable(own),
-  );
+const clientOf = (
+  connection: Connection,
+  own: readonly Resource[],
+  { isDryRun }: Pick<RunOptions, 'isDryRun'>,
+  { calls }: Metrics,
+): ApiClient => {
+  const bound = { clock: systemClock, rateLimit: rateLimit(limits, systemClock), observe: calls };
+  const client = isDryRun ? dryRunClient : apiClient;
+  return client(transport(connection, bound), resourceTable(own));
+};

@@ -39,6 +39,8 @@ export interface AdmissionDeps {
   /** Everything is known. */
   readonly isSynced: () => boolean;
   readonly log: Log;
+  /** Told of every change that was judged. */
+  readonly observe: (review: Pick<Review, 'operation'> & { readonly kind: string }, isAllowed: boolean) => void;
 }
 
 export interface Admission {
@@ -92,14 +94,16 @@ export const startAdmission = async (options: AdmissionOptions, deps: AdmissionD
 type Ask = (review: Review, cluster: Cluster) => Promise<Verdict>;
 
 /** A check asks what it has to ask within the time that the API server gives it. */
-const checksIn = ({ namespaces }: AdmissionOptions, { api, source, clock }: AdmissionDeps) => {
+const checksIn = ({ namespaces }: AdmissionOptions, { api, source, clock, observe }: AdmissionDeps) => {
   const referrersOf = referrers();
-  return (ask: Ask) => (review: Review) => {
-    const { namespace = '' } = (review.object ?? review.oldObject)?.metadata ?? {};
-    if (namespaces.length > 0 && !namespaces.includes(namespace)) return Promise.resolve(accepted);
-    return within({ clock, ms: ANSWER_MS }, (signal) =>
+  return (ask: Ask) => async (review: Review) => {
+    const { kind = '', metadata } = review.object ?? review.oldObject ?? {};
+    if (namespaces.length > 0 && !namespaces.includes(metadata?.namespace ?? '')) return accepted;
+    const verdict = await within({ clock, ms: ANSWER_MS }, (signal) =>
       ask(review, { source: source(), referrersOf, get: (key) => api.get(key, signal) }),
     );
+    observe({ kind, operation: review.operation }, verdict.refusal === undefined);
+    return verdict;
   };
 };
 

@@ -39,7 +39,13 @@ export interface ApiClient {
 
 const pageSize = 500;
 
-export const apiClient = (transport: Transport, table: ResourceTable): ApiClient => {
+/** With `isDryRun` the server is asked what patches and applies would lead to and stores nothing of them; the other writes are what they are. */
+export const apiClient = (
+  transport: Transport,
+  table: ResourceTable,
+  { isDryRun }: { readonly isDryRun: boolean } = { isDryRun: false },
+): ApiClient => {
+  const mode = isDryRun ? { dryRun: 'All' } : {};
   const pathOf = (key: ObjectKey): string => objectPath(resourceOf(table, key.kind), key);
   const applyAt = async (
     path: string,
@@ -49,9 +55,11 @@ export const apiClient = (transport: Transport, table: ResourceTable): ApiClient
   ): Promise<KubeObject> =>
     (await transport.json(
       {
+        verb: 'apply',
+        kind: object.kind,
         method: 'PATCH',
         path,
-        query: { fieldManager: manager, force: true },
+        query: { ...mode, fieldManager: manager, force: true },
         contentType: 'application/apply-patch+yaml',
         body: object,
       },
@@ -59,7 +67,7 @@ export const apiClient = (transport: Transport, table: ResourceTable): ApiClient
     )) as KubeObject;
   return {
     clusterIssuer: (signal) => clusterIssuer(transport, signal),
-    get: (key, signal) => getOrUndefined(transport, pathOf(key), signal),
+    get: (key, signal) => getOrUndefined(transport, key.kind, pathOf(key), signal),
     list: (selection, signal) => listAll(transport, resourceOf(table, selection.kind), selection, signal),
     watch: (selection, resourceVersion, signal) =>
       watchEvents(transport, { resource: resourceOf(table, selection.kind), selection, resourceVersion }, signal),
@@ -67,29 +75,33 @@ export const apiClient = (transport: Transport, table: ResourceTable): ApiClient
     applyStatus: (object, signal) => applyAt(`${pathOf(keyOf(object))}/status`, object, signal),
     create: async (object, signal) => {
       const path = collectionPath(resourceOf(table, object.kind), object.metadata.namespace ?? '');
-      const call = { method: 'POST', path, query: { fieldManager }, body: object } as const;
+      const does = { verb: 'create', kind: object.kind, method: 'POST' } as const;
+      const call = { ...does, path, query: { fieldManager }, body: object };
       return (await transport.json(call, signal)) as KubeObject;
     },
     replace: async (object, signal) => {
-      const call = { method: 'PUT', path: pathOf(keyOf(object)), query: { fieldManager }, body: object } as const;
+      const does = { verb: 'update', kind: object.kind, method: 'PUT' } as const;
+      const call = { ...does, path: pathOf(keyOf(object)), query: { fieldManager }, body: object };
       return (await transport.json(call, signal)) as KubeObject;
     },
     mergePatch: async (key, patch, signal) => {
       const contentType = 'application/merge-patch+json';
-      const call = { method: 'PATCH', path: pathOf(key), query: { fieldManager }, contentType, body: patch } as const;
+      const does = { verb: 'patch', kind: key.kind, method: 'PATCH' } as const;
+      const call = { ...does, path: pathOf(key), query: { ...mode, fieldManager }, contentType, body: patch };
       return (await transport.json(call, signal)) as KubeObject;
     },
-    remove: (key, uid, signal) => removeExactly(transport, pathOf(key), uid, signal),
+    remove: (key, uid, signal) => removeExactly(transport, { kind: key.kind, path: pathOf(key), uid }, signal),
   };
 };
 
 const getOrUndefined = async (
   transport: Transport,
+  kind: string,
   path: string,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> => {
   try {
-    return (await transport.json({ method: 'GET', path }, signal)) as KubeObject;
+    return (await transport.json({ verb: 'get', kind, method: 'GET', path }, signal)) as KubeObject;
   } catch (error) {
     if (isNotFound(error)) {
       return undefined;
@@ -98,10 +110,14 @@ const getOrUndefined = async (
   }
 };
 
-const removeExactly = async (transport: Transport, path: string, uid: string, signal: AbortSignal): Promise<void> => {
+const removeExactly = async (
+  transport: Transport,
+  { kind, path, uid }: { readonly kind: string; readonly path: string; readonly uid: string },
+  signal: AbortSignal,
+): Promise<void> => {
   const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background', preconditions: { uid } };
   try {
-    await transport.json({ method: 'DELETE', path, body }, signal);
+    await transport.json({ verb: 'delete', kind, method: 'DELETE', path, body }, signal);
   } catch (error) {
     if (!isNotFound(error)) {
       throw error;
@@ -125,6 +141,8 @@ const listAll = async (
   for (;;) {
     const page = (await transport.json(
       {
+        verb: 'list',
+        kind: resource.kind,
         method: 'GET',
         path: collectionPath(resource, selection.namespace),
         query: { limit: pageSize, continue: next, labelSelector: selection.labelSelector },

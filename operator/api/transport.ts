@@ -4,7 +4,13 @@ import type { Connection } from './kubeconfig.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Clock } from '../../runtime/clock.ts';
 
+/** What a call does, in the words of RBAC; an apply is told apart from the other patches. */
+export type Verb = 'get' | 'list' | 'watch' | 'apply' | 'create' | 'update' | 'patch' | 'delete';
+
 export interface Call {
+  readonly verb: Verb;
+  /** Of the objects it is about. */
+  readonly kind: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
@@ -25,8 +31,8 @@ export interface Transport {
 export interface TransportDeps {
   readonly clock: Clock;
   readonly rateLimit: RateLimit;
-  /** Told of every answer: method, path without query, status. */
-  readonly observe?: (method: string, path: string, status: number) => void;
+  /** Told when an answer begins, with its status and the time since it was asked for; undefined: none came. */
+  readonly observe?: (call: Pick<Call, 'verb' | 'kind'>, status: number | undefined, ms: number) => void;
 }
 
 /** How long a value of `Authorization` is used before it is asked for again; the kubelet rotates tokens long before they end. */
@@ -34,24 +40,37 @@ const credentialsMs = 60_000;
 
 export const transport = (connection: Connection, deps: TransportDeps): Transport => {
   const authorization = cached(() => connection.authorization(), deps.clock);
-  const send = async (call: Call, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
-    const response = await connection.dispatcher.request({
-      origin: connection.origin,
-      path: connection.pathPrefix + call.path,
-      method: call.method,
-      query: present(call.query ?? {}),
-      headers: present({
-        accept: call.accept ?? 'application/json',
-        authorization: await authorization.get(),
-        'content-type': call.body === undefined ? undefined : (call.contentType ?? 'application/json'),
-        'user-agent': 'vmcp-operator',
-      }),
-      body: call.body === undefined ? null : JSON.stringify(call.body),
-      signal,
-      headersTimeout: call.timeoutMs ?? 30_000,
-      bodyTimeout: call.timeoutMs ?? 30_000,
+  const ask = async (call: Call, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
+    const headers = present({
+      accept: call.accept ?? 'application/json',
+      authorization: await authorization.get(),
+      'content-type': call.body === undefined ? undefined : (call.contentType ?? 'application/json'),
+      'user-agent': 'vmcp-operator',
     });
-    deps.observe?.(call.method, call.path, response.statusCode);
+    const askedAt = deps.clock.now();
+    const tell = (status?: number): void => deps.observe?.(call, status, deps.clock.now() - askedAt);
+    try {
+      const response = await connection.dispatcher.request({
+        origin: connection.origin,
+        path: connection.pathPrefix + call.path,
+        method: call.method,
+        query: present(call.query ?? {}),
+        headers,
+        body: call.body === undefined ? null : JSON.stringify(call.body),
+        signal,
+        headersTimeout: call.timeoutMs ?? 30_000,
+        bodyTimeout: call.timeoutMs ?? 30_000,
+      });
+      tell(response.statusCode);
+      return response;
+    } catch (error) {
+      // Who asked wants no answer any more: no fault of the server.
+      if (!signal.aborted) tell();
+      throw error;
+    }
+  };
+  const send = async (call: Call, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
+    const response = await ask(call, signal);
     if (response.statusCode < 300) {
       return response;
     }

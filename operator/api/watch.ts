@@ -32,6 +32,8 @@ export async function* watchEvents(
   const { resource, selection, resourceVersion } = request;
   const body = await transport.stream(
     {
+      verb: 'watch',
+      kind: resource.kind,
       method: 'GET',
       path: collectionPath(resource, selection.namespace),
       query: {

@@ -16,6 +16,8 @@ export interface ElectionOptions {
   readonly renewWithinMs?: number;
   /** Default 2 s. */
   readonly retryMs?: number;
+  /** How long what is under way at a stop may take, as far as the lease lasts. Default: `STOP_WITHIN_MS`. */
+  readonly stopWithinMs?: number;
 }
 
 export interface ElectionDeps {
@@ -40,14 +42,21 @@ interface Observation {
 
 const leaseName = fieldManager;
 
+/** Leaves most of the 30 s that a pod has for its end to the rest of it. */
+export const STOP_WITHIN_MS = 5000;
+
+/** Leads: with `ending` nothing new is begun, with `over` what is under way is cut off. */
+export type Lead = (ending: AbortSignal, over: AbortSignal) => Promise<void>;
+
 /**
- * Runs `lead` whenever this process holds the Lease; its signal is aborted when the lease is lost or `signal` is. On a
- * stop the lease is given back, so that another process takes over at once. Resolves after `signal` is aborted.
+ * Runs `lead` whenever this process holds the Lease. A lost lease ends and cuts off at once; a stop (`signal`) lets what is
+ * under way come to its end, and then the lease is given back, so that another process takes over at once. Resolves after
+ * `signal` is aborted.
  */
 export const elect = async (
   options: ElectionOptions,
   deps: ElectionDeps,
-  lead: (signal: AbortSignal) => Promise<void>,
+  lead: Lead,
   signal: AbortSignal,
 ): Promise<void> => {
   const election = new Election(options, deps);
@@ -67,11 +76,11 @@ export const elect = async (
 const leadWhileHeld = async (
   election: Election,
   { clock, heldSinceMs }: { readonly clock: Clock; readonly heldSinceMs: number },
-  lead: (signal: AbortSignal) => Promise<void>,
+  lead: Lead,
   signal: AbortSignal,
 ): Promise<void> => {
   const term = new AbortController();
-  const leading = lead(AbortSignal.any([term.signal, signal]));
+  const leading = lead(AbortSignal.any([term.signal, signal]), term.signal);
   let endsAt = heldSinceMs + election.renewWithinMs;
   while (!signal.aborted && !election.isHeldByAnother && clock.now() < endsAt) {
     await election.pause(signal, endsAt - clock.now());
@@ -80,21 +89,36 @@ const leadWhileHeld = async (
       endsAt = askedAt + election.renewWithinMs;
     }
   }
-  term.abort(new Error('leadership ended'));
-  await leading;
+  // Nobody else leads before the lease ends, and it is not renewed any more.
+  const leftMs = signal.aborted && !election.isHeldByAnother ? endsAt - clock.now() : 0;
+  await endWithin({ clock, ms: Math.min(leftMs, election.stopWithinMs) }, term, leading);
   await election.release();
+};
+
+/** Waits for the end of `leading`, and aborts `term` when it does not come within `ms`. */
+export const endWithin = async (
+  { clock, ms }: { readonly clock: Clock; readonly ms: number },
+  term: AbortController,
+  leading: Promise<void>,
+): Promise<void> => {
+  const cutOff = (): void => term.abort(new Error('leadership ended'));
+  if (ms <= 0) cutOff();
+  const timer = clock.after(Math.max(0, ms), cutOff);
+  await leading.finally(() => timer.cancel());
 };
 
 class Election {
   readonly renewWithinMs: number;
+  readonly stopWithinMs: number;
   readonly #options: Required<ElectionOptions>;
   readonly #deps: ElectionDeps;
   #seen: Observation | undefined;
 
   constructor(options: ElectionOptions, deps: ElectionDeps) {
-    this.#options = { leaseMs: 15_000, renewWithinMs: 10_000, retryMs: 2000, ...options };
+    this.#options = { leaseMs: 15_000, renewWithinMs: 10_000, retryMs: 2000, stopWithinMs: STOP_WITHIN_MS, ...options };
     this.#deps = deps;
     this.renewWithinMs = this.#options.renewWithinMs;
+    this.stopWithinMs = this.#options.stopWithinMs;
   }
 
   get isHeldByAnother(): boolean {

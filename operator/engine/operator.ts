@@ -1,5 +1,6 @@
 import { IssuerWatch } from './issuer-watch.ts';
-import { elect } from './leader.ts';
+import { STOP_WITHIN_MS, elect, endWithin } from './leader.ts';
+import type { Lead } from './leader.ts';
 import { followKeys, managementKeys } from './management-keys.ts';
 import type { ManagementKeys } from './management-keys.ts';
 import { watchCluster } from './watching.ts';
@@ -26,6 +27,22 @@ export interface OperatorOptions {
   readonly workers: number;
   /** False: act at once, for a process that is known to be alone. */
   readonly leaderElection: boolean;
+  /** `api` makes no write: the log tells of each that would be made. */
+  readonly isDryRun: boolean;
+}
+
+/** What came of a reconcile; `refused`: the API server does not take a child or the status, or another one is in its place. */
+export type ReconcileResult = 'unchanged' | 'written' | 'refused' | 'error';
+
+/** Told of the engine's work, for what counts it. */
+export interface WorkObserver {
+  readonly reconciled: (kind: string, result: ReconcileResult, ms: number) => void;
+  /** It is tried again later. */
+  readonly failed: (kind: string) => void;
+  /** How long a key that was due waited for a worker. */
+  readonly waited: (ms: number) => void;
+  readonly watchInterrupted: (kind: string) => void;
+  readonly leads: (isLeading: boolean) => void;
 }
 
 export interface OperatorDeps {
@@ -38,6 +55,7 @@ export interface OperatorDeps {
   /** Asks the runtime at this address for its status, with the token given. */
   readonly ask: (podIP: string, token: string, signal: AbortSignal) => Promise<StatusReport>;
   readonly log: Log;
+  readonly observe: WorkObserver;
 }
 
 export interface Operator {
@@ -45,6 +63,10 @@ export interface Operator {
   readonly source: Source;
   /** Every watched kind was listed once. */
   readonly synced: Promise<void>;
+  /** Keys that are due and wait for a worker. */
+  readonly backlog: () => number;
+  /** Every object of a watched kind. */
+  readonly all: Watching['cache']['all'];
   /** Resolves after the signal was aborted and the last reconcile ended. */
   readonly ended: Promise<void>;
 }
@@ -53,31 +75,52 @@ export interface Operator {
 export const startOperator = (options: OperatorOptions, deps: OperatorDeps, signal: AbortSignal): Operator => {
   const watching = watchCluster(options, deps, signal);
   const { identity } = options;
-  const lead = async (term: AbortSignal): Promise<void> => {
+  const lead: Lead = async (ending, over) => {
     deps.log.info({ identity }, 'leading');
-    await act(watching, options, deps, term);
+    deps.observe.leads(!options.isDryRun);
+    await act(watching, options, deps, { ending, over });
+    deps.observe.leads(false);
     deps.log.info({ identity }, 'no longer leading');
   };
   const namespace = options.settings.operatorNamespace;
   const onFailure = (error: unknown): void => deps.log.warn({ error: errorText(error) }, 'leader election failed');
   const acting = options.leaderElection
     ? elect({ namespace, identity }, { api: deps.api, clock: deps.clock, onFailure }, lead, signal)
-    : lead(signal);
+    : leadAlone(lead, deps.clock, signal);
   const ended = Promise.all([watching.ended, acting]).then(() => watching.queue.clear());
-  return { source: watching.source, synced: watching.synced, ended };
+  const { source, synced, queue, cache } = watching;
+  return { source, synced, ended, backlog: () => queue.backlog, all: cache.all };
 };
+
+const leadAlone = async (lead: Lead, clock: Clock, signal: AbortSignal): Promise<void> => {
+  const term = new AbortController();
+  const leading = lead(signal, term.signal);
+  await aborted(signal);
+  await endWithin({ clock, ms: STOP_WITHIN_MS }, term, leading);
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+
+interface Term {
+  readonly ending: AbortSignal;
+  readonly over: AbortSignal;
+}
 
 /** A term of leadership: from the first reconcile to the last. */
 const act = async (
   watching: Watching,
   options: OperatorOptions,
   deps: OperatorDeps,
-  term: AbortSignal,
+  { ending, over }: Term,
 ): Promise<void> => {
-  await untilAborted(term, async () => {
-    await orAborted(watching.synced, term);
-    const keys = await keysWithPatience(options.settings.operatorNamespace, deps, term);
-    watching.puller.start(keys.token, term);
+  await untilAborted(ending, async () => {
+    await orAborted(watching.synced, ending);
+    const keys = await keysWithPatience(options.settings.operatorNamespace, deps, ending);
+    watching.puller.start(keys.token, ending);
     const onFailure = (error: unknown): void =>
       deps.log.error(
         { error: errorText(error) },
@@ -94,11 +137,11 @@ const act = async (
       onFailure: (error) =>
         deps.log.warn({ error: errorText(error) }, 'who issues service-account tokens cannot be read; trying again'),
     });
-    await issuers.refresh(term);
+    await issuers.refresh(ending);
     await Promise.all([
-      followKeys(keys, { clock: deps.clock, onChange, onFailure }, term),
-      issuers.follow(term),
-      watching.queue.run(reconcileIn(watching, options, deps, { keys, issuers }), term),
+      followKeys(keys, { clock: deps.clock, onChange, onFailure }, ending),
+      issuers.follow(ending),
+      watching.queue.run(reconcileIn(watching, options, deps, { keys, issuers }), ending, over),
     ]);
   });
 };

@@ -24,11 +24,17 @@ export interface QueueDeps {
   readonly random: () => number;
   /** Told of every throw with the delay until the next attempt. */
   readonly onFailure: (key: string, error: unknown, delayMs: number) => void;
+  /** Told how long a key that was due waited for a worker. */
+  readonly onTaken: (waitedMs: number) => void;
 }
 
 interface Shift {
   readonly work: Work;
-  readonly signal: AbortSignal;
+  /** Nothing more is taken up. */
+  readonly ending: AbortSignal;
+  /** What is worked on is cut off. */
+  readonly over: AbortSignal;
+  readonly beganAt: number;
 }
 
 interface Entry {
@@ -49,7 +55,8 @@ export class KeyedQueue {
   readonly #options: QueueOptions;
   readonly #deps: QueueDeps;
   readonly #entries = new Map<string, Entry>();
-  readonly #ready = new Set<string>();
+  /** Keys that are due, and since when. */
+  readonly #ready = new Map<string, number>();
   readonly #idle = new Set<() => void>();
   #working = 0;
   #shift: Shift | undefined;
@@ -64,6 +71,11 @@ export class KeyedQueue {
     return this.#entries.size;
   }
 
+  /** Keys that are due and wait for a worker; none while nobody works. */
+  get backlog(): number {
+    return this.#shift === undefined ? 0 : this.#ready.size;
+  }
+
   /** Something the key depends on changed: take it up when changes have calmed down. */
   touch(key: string): void {
     const now = this.#deps.clock.now();
@@ -73,13 +85,13 @@ export class KeyedQueue {
     this.#schedule(key, entry, Math.min(now + quietMs, entry.touchedAt + quietAtMostMs));
   }
 
-  /** Works until `signal` is aborted; resolves when the last worker has come back. */
-  async run(work: Work, signal: AbortSignal): Promise<void> {
-    this.#shift = { work, signal };
+  /** Takes up keys until `ending` is aborted and cuts work off with `over`; resolves when the last worker has come back. */
+  async run(work: Work, ending: AbortSignal, over = ending): Promise<void> {
+    this.#shift = { work, ending, over, beganAt: this.#deps.clock.now() };
     this.#dispatch();
     await new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true });
-      if (signal.aborted) {
+      ending.addEventListener('abort', () => resolve(), { once: true });
+      if (ending.aborted) {
         resolve();
       }
     });
@@ -123,17 +135,18 @@ export class KeyedQueue {
   #makeReady(key: string, entry: Entry): void {
     entry.timer = undefined;
     entry.state = 'ready';
-    this.#ready.add(key);
+    this.#ready.set(key, this.#deps.clock.now());
     this.#dispatch();
   }
 
   #dispatch(): void {
-    for (const key of this.#ready) {
+    for (const [key, readyAt] of this.#ready) {
       const shift = this.#shift;
-      if (shift === undefined || shift.signal.aborted || this.#working >= this.#options.workers) {
+      if (shift === undefined || shift.ending.aborted || this.#working >= this.#options.workers) {
         return;
       }
       this.#ready.delete(key);
+      this.#deps.onTaken(this.#deps.clock.now() - Math.max(readyAt, shift.beganAt));
       void this.#take(key, shift);
     }
   }
@@ -152,16 +165,16 @@ export class KeyedQueue {
     this.#dispatch();
   }
 
-  async #attempt(key: string, entry: Entry, { work, signal }: Shift): Promise<number | undefined> {
+  async #attempt(key: string, entry: Entry, { work, over }: Shift): Promise<number | undefined> {
     try {
-      const result = await work(key, signal);
+      const result = await work(key, over);
       entry.failures = 0;
       return result.againAfterMs;
     } catch (error) {
       entry.failures += 1;
       const own = backoffMs(entry.failures, this.#options.retry, this.#deps.random);
       const delayMs = Math.max(own, askedDelayMs(error));
-      if (!signal.aborted) {
+      if (!over.aborted) {
         this.#deps.onFailure(key, error, delayMs);
       }
       return delayMs;

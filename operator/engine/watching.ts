@@ -6,8 +6,9 @@ import type { OperatorDeps, OperatorOptions } from './operator.ts';
 import { KeyedQueue } from './queue.ts';
 import { StatusPuller } from './status-puller.ts';
 import type { Change } from './store.ts';
+import type { Selection } from '../api/selection.ts';
 import type { ReconciledKind } from '../kinds/kind.ts';
-import { keyText } from '../object.ts';
+import { keyFromText, keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { errorText } from '../observe/log.ts';
 import { clusterSource } from '../read/cluster.ts';
@@ -34,14 +35,18 @@ const retry = { baseMs: 1000, maxMs: 300_000 };
 const quiet = { quietMs: 500, quietAtMostMs: 3000 };
 
 export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signal: AbortSignal): Watching => {
-  const { kinds, clock, random, log } = deps;
+  const { kinds, clock, random, log, observe } = deps;
   const state = { isSynced: false };
   const queue = new KeyedQueue(
     { workers: options.workers, retry, ...quiet },
     {
       clock,
       random,
-      onFailure: (key, error, delayMs) => log.warn({ key, error: errorText(error), delayMs }, 'reconcile failed'),
+      onTaken: observe.waited,
+      onFailure: (key, error, delayMs) => {
+        observe.failed(keyFromText(key).kind);
+        log.warn({ key, error: errorText(error), delayMs }, 'reconcile failed');
+      },
     },
   );
   const rewrites = new Rewrites();
@@ -53,8 +58,10 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
     podOwners(kinds, change).forEach((owner) => puller.poke(owner));
     (state.isSynced ? affectedKeys(kinds, source, change) : ownKeys(kinds, change)).forEach(touch);
   };
-  const onFailure = (selection: object, error: unknown): void =>
+  const onFailure = (selection: Selection, error: unknown): void => {
+    observe.watchInterrupted(selection.kind);
     log.warn({ ...selection, error: errorText(error) }, 'watch interrupted');
+  };
   const cache = clusterCache(
     { kinds: watchedKinds(kinds), namespaces: options.namespaces },
     { api: deps.api, clock, random, onFailure, onChange },

@@ -2,13 +2,17 @@ import { configMapReader } from './config-map-reader.ts';
 import { recordEvents } from './events.ts';
 import type { IssuerWatch } from './issuer-watch.ts';
 import type { ManagementKeys } from './management-keys.ts';
-import type { OperatorDeps, OperatorOptions } from './operator.ts';
+import type { OperatorDeps, OperatorOptions, ReconcileResult } from './operator.ts';
 import type { Work } from './queue.ts';
 import type { Watching } from './watching.ts';
+import type { ApiClient } from '../api/client.ts';
+import { observeWrites } from '../api/observe-writes.ts';
 import { keyFromText, keyText } from '../object.ts';
 import { errorText } from '../observe/log.ts';
 import { reconcile } from '../reconcile.ts';
-import type { World } from '../reconcile.ts';
+import type { Reconciled, World } from '../reconcile.ts';
+import type { Settings } from '../plan/settings.ts';
+import { Rehearsal } from '../write/rehearsal.ts';
 
 /** What changes while the operator runs, and is rendered for every server. */
 export interface Told {
@@ -19,16 +23,69 @@ export interface Told {
 
 /** Reconciling a key in this cluster. */
 export const reconcileIn = (watching: Watching, options: OperatorOptions, deps: OperatorDeps, told: Told): Work => {
-  const world = worldOf(watching, options, deps, told);
   const kinds = new Map(deps.kinds.map((kind) => [kind.kind, kind]));
+  const attempt = options.isDryRun ? rehearsing(watching, deps) : acting(deps);
+  // What it remembers outlives a reconcile.
+  const readContent = configMapReader(deps.api);
   return async (text, signal) => {
     const subject = keyFromText(text);
     const kind = kinds.get(subject.kind);
-    return kind === undefined ? {} : reconcile(kind, subject, world, signal);
+    if (kind === undefined) return {};
+    let writes = 0;
+    const work = (api: ApiClient): Promise<Reconciled> => {
+      const counting = observeWrites(api, ({ error }) => (writes += error === undefined ? 1 : 0));
+      return reconcile(
+        kind,
+        subject,
+        { ...worldOf(watching, options, { ...deps, api: counting }, told), readContent },
+        signal,
+      );
+    };
+    return counted(subject.kind, deps, signal, async () => {
+      const done = await attempt(text, work);
+      return { ...done, result: done.isRefused === true ? 'refused' : writes > 0 ? 'written' : 'unchanged' };
+    });
   };
 };
 
-const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDeps, told: Told): World => {
+/** Tells what came of it, and how long it took. That it was cut off is nothing that came of it. */
+const counted = async <T extends { readonly result: ReconcileResult }>(
+  kind: string,
+  { clock, observe }: Pick<OperatorDeps, 'clock' | 'observe'>,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> => {
+  const beganAt = clock.now();
+  try {
+    const done = await work();
+    observe.reconciled(kind, done.result, clock.now() - beganAt);
+    return done;
+  } catch (error) {
+    if (!signal.aborted) observe.reconciled(kind, 'error', clock.now() - beganAt);
+    throw error;
+  }
+};
+
+/** Runs the reconcile of this key with a client. */
+type Attempt = (key: string, work: (api: ApiClient) => Promise<Reconciled>) => Promise<Reconciled>;
+
+const acting =
+  ({ api }: OperatorDeps): Attempt =>
+  (_, work) =>
+    work(api);
+
+const rehearsing = ({ cache }: Watching, { api, log }: OperatorDeps): Attempt => {
+  const tell = (write: object): void => log.info({ dryRun: true, ...write }, 'would write');
+  const rehearsal = new Rehearsal({ api, live: cache.get, tell });
+  return (key, work) => rehearsal.run(key, work);
+};
+
+const worldOf = (
+  watching: Watching,
+  options: OperatorOptions,
+  deps: OperatorDeps,
+  told: Told,
+): Omit<World, 'readContent'> => {
   const { cache, source, podsOf, puller, rewrites } = watching;
   const { api, clock, unique, log } = deps;
   const events = {
@@ -40,14 +97,10 @@ const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDep
   };
   return {
     source,
-    readContent: configMapReader(api),
-    get settings() {
-      const operatorKeys = told.keys.publicKeys();
-      const clusterIssuer = told.issuers.issuer;
-      return { ...options.settings, operatorKeys, ...(clusterIssuer && { clusterIssuer }) };
-    },
+    settings: settingsOf(options, told),
     api,
-    cache,
+    // The answer to a dry run is no state of the cluster.
+    cache: options.isDryRun ? { ...cache, put: () => {} } : cache,
     rewrites,
     now: clock.now,
     podsOf,
@@ -58,3 +111,9 @@ const worldOf = (watching: Watching, options: OperatorOptions, deps: OperatorDep
     forget: (owner) => puller.forget(owner),
   };
 };
+
+const settingsOf = ({ settings }: OperatorOptions, { keys, issuers }: Told): Settings => ({
+  ...settings,
+  operatorKeys: keys.publicKeys(),
+  ...(issuers.issuer && { clusterIssuer: issuers.issuer }),
+});

@@ -12,6 +12,8 @@ export interface AuditedWrite {
   readonly user: string;
   readonly userAgent: string;
   readonly code: number;
+  /** Nothing of it was stored. */
+  readonly isDryRun: boolean;
   readonly at: string;
 }
 
@@ -35,6 +37,7 @@ rules:
 
 interface AuditEvent {
   readonly verb: string;
+  readonly requestURI: string;
   readonly user: { readonly username: string };
   readonly impersonatedUser?: { readonly username: string };
   readonly userAgent?: string;
@@ -82,6 +85,7 @@ function asWrite(event: AuditEvent): AuditedWrite {
     user: (event.impersonatedUser ?? event.user).username,
     userAgent: event.userAgent ?? '',
     code: event.responseStatus?.code ?? 0,
+    isDryRun: new URL(event.requestURI, 'http://x').searchParams.has('dryRun'),
     at: event.stageTimestamp,
   };
 }

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { build } from 'esbuild';
+import { until } from '../cluster/index.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
 
-/** What the program of an image is made of, as the image's own build puts it together. */
-async function inputsOf(entry: string): Promise<string[]> {
-  const { metafile } = await build({
+/** The program of an image, as the image's own build puts it together. */
+function bundleOf(entry: string) {
+  return build({
     absWorkingDir: REPOSITORY,
     entryPoints: [entry],
     bundle: true,
@@ -19,8 +25,23 @@ async function inputsOf(entry: string): Promise<string[]> {
     write: false,
     logLevel: 'silent',
     outfile: 'dist/out.mjs',
+    banner: {
+      js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",
+    },
   });
-  return Object.keys(metafile.inputs);
+}
+
+/** What it is made of. */
+async function inputsOf(entry: string): Promise<string[]> {
+  return Object.keys((await bundleOf(entry)).metafile.inputs);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
 }
 
 describe('the program of an image', () => {
@@ -40,6 +61,34 @@ describe('the program of an image', () => {
       inputs.filter((path) => path.startsWith('test/')),
       [],
     );
+  });
+
+  test('only an operator in a cluster loads what it is measured with', async () => {
+    assert.ok((await inputsOf('operator/run.ts')).includes('operator/observe/metrics.ts'));
+    for (const entry of ['operator/render.ts', 'operator/local.ts']) {
+      assert.deepEqual(
+        (await inputsOf(entry)).filter((path) => path === 'operator/observe/metrics.ts' || path === 'operator/run.ts'),
+        [],
+      );
+    }
+    const { outputFiles } = await bundleOf('operator/main.ts');
+    const folder = await mkdtemp(join(tmpdir(), 'vmcp-bundle-'));
+    const program = join(folder, 'vmcp-operator.mjs');
+    await writeFile(program, outputFiles[0]?.text ?? '');
+    const cluster = { cluster: { server: 'https://127.0.0.1:1' }, name: 'x' };
+    const contexts = [{ context: { cluster: 'x', user: 'x' }, name: 'x' }];
+    const kubeconfig = { 'current-context': 'x', clusters: [cluster], contexts, users: [{ name: 'x', user: {} }] };
+    await writeFile(join(folder, 'kubeconfig'), JSON.stringify(kubeconfig));
+    const port = await freePort();
+    const flags = ['run', '--image=x', '--leader-elect=false', `--health-port=${port}`, '--log-level=error'];
+    const operator = spawn(process.execPath, [program, ...flags, `--kubeconfig=${join(folder, 'kubeconfig')}`]);
+    const text = await until('the metrics', async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text());
+    assert.match(text, /^vmcp_operator_build_info\{version="[^"]+"\} 1$/m);
+    assert.match(text, /^process_cpu_seconds_total /m);
+    operator.kill('SIGTERM');
+    await once(operator, 'exit');
+    assert.equal(operator.exitCode, 0);
+    await rm(folder, { recursive: true });
   });
 
   for (const [dockerfile, entry, folders] of [

@@ -11,6 +11,7 @@ test('an image is enough; everything else has a default', () => {
     workers: 16,
     leaderElection: true,
     logLevel: 'info',
+    isDryRun: false,
   });
 });
 
@@ -27,6 +28,17 @@ test('every flag is also a variable, and a flag wins over it', () => {
   assert.equal(options.runtimeImage, 'from-flag:1');
   assert.deepEqual(options.namespaces, ['a', 'b']);
   assert.deepEqual([options.leaderElection, options.healthPort, options.operatorNamespace], [false, 9000, 'ops']);
+});
+
+test('a dry run is a flag without a value, or a variable with one', () => {
+  const isDryRun = (args: readonly string[], env: Readonly<Record<string, string>>): unknown => {
+    const options = runOptions(['--image', 'i', ...args], env);
+    return 'problem' in options ? options.problem : options.isDryRun;
+  };
+  assert.equal(isDryRun(['--dry-run'], {}), true);
+  assert.equal(isDryRun([], { VMCP_DRY_RUN: 'true' }), true);
+  assert.equal(isDryRun([], { VMCP_DRY_RUN: 'false' }), false);
+  assert.match(String(isDryRun([], { VMCP_DRY_RUN: 'yes' })), /VMCP_DRY_RUN must be one of true, false/);
 });
 
 test('there is a webhook once its configuration is named', () => {

@@ -28,6 +28,7 @@ const bad = object('MCPServerEntry', 'bad', { ...(user['spec'] as object), remot
 interface UnderTest extends Admission {
   readonly clock: ManualClock;
   readonly failures: readonly string[];
+  readonly reviews: readonly string[];
 }
 
 const LINGER_MS = 5_000;
@@ -63,12 +64,15 @@ const started = async ({
     warn: quiet,
     error: (fields: object) => void failures.push(JSON.stringify(fields)),
   };
+  const reviews: string[] = [];
+  const observe: AdmissionDeps['observe'] = ({ kind, operation }, isAllowed) =>
+    void reviews.push(`${operation} ${kind} ${isAllowed}`);
   const admission = await startAdmission(
     { port: 0, configuration: 'ours', namespace: 'ops', namespaces, lingerMs: LINGER_MS },
-    { api, source: () => objectsSource([login, user]), clock, isSynced, log: log as AdmissionDeps['log'] },
+    { api, source: () => objectsSource([login, user]), clock, isSynced, log: log as AdmissionDeps['log'], observe },
   );
   await settled();
-  return { ...admission, clock, failures };
+  return { ...admission, clock, failures, reviews };
 };
 
 const stop = async (admission: UnderTest): Promise<void> => {
@@ -104,6 +108,15 @@ test('specs and deletions are asked about under a path of their own', async () =
   assert.equal(await ask(admission.port, '/validate', creating(user)), true);
   assert.equal(await ask(admission.port, '/validate-deletion', deleting(login)), false);
   assert.equal(await ask(admission.port, '/validate', deleting(login)), true);
+  const judged = ['CREATE', 'CREATE', 'DELETE', 'DELETE'].map((operation, index) => [
+    operation,
+    [bad, user, login, login][index]?.kind,
+    index % 2 === 1,
+  ]);
+  assert.deepEqual(
+    admission.reviews,
+    judged.map((words) => words.join(' ')),
+  );
   await stop(admission);
 });
 
@@ -111,6 +124,7 @@ test('what happens in a namespace that the operator does not look after is let t
   const admission = await started({ namespaces: ['elsewhere'] });
   assert.equal(await ask(admission.port, '/validate', creating(bad)), true);
   assert.equal(await ask(admission.port, '/validate-deletion', deleting(login)), true);
+  assert.deepEqual(admission.reviews, []);
   await stop(admission);
 });
 

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { apiClient } from '../../../operator/api/client.ts';
 import type { ApiClient } from '../../../operator/api/client.ts';
+import { dryRunClient } from '../../../operator/api/dry-run.ts';
 import { ApiError, isConflict, isRefusal } from '../../../operator/api/errors.ts';
 import { connect } from '../../../operator/api/kubeconfig.ts';
 import type { Connection } from '../../../operator/api/kubeconfig.ts';
@@ -33,6 +34,7 @@ let answer: Answer;
 let client: ApiClient;
 let connection: Connection;
 let folder: string;
+const table = resourceTable([{ kind: 'Widget', apiVersion: 'test.vmcp.dev/v1', plural: 'widgets' }]);
 const clock = manualClock();
 const signal = new AbortController().signal;
 const server = createServer((request, response) => {
@@ -64,7 +66,6 @@ before(async () => {
   };
   await writeFile(path, JSON.stringify(kubeconfig));
   connection = await connect(path, {});
-  const table = resourceTable([{ kind: 'Widget', apiVersion: 'test.vmcp.dev/v1', plural: 'widgets' }]);
   client = apiClient(transport(connection, { clock, rateLimit: () => Promise.resolve() }), table);
 });
 after(async () => {
@@ -234,6 +235,71 @@ describe('a watch', () => {
   });
 });
 
+test('every request is told with what it does, its status and its time; one without an answer is told too', async () => {
+  const told: string[] = [];
+  const observe = ({ verb, kind }: { verb: string; kind: string }, status: number | undefined, ms: number): void =>
+    void told.push(`${verb} ${kind} ${status ?? 'none'} ${ms}`);
+  const watched = transport(connection, { clock, rateLimit: () => Promise.resolve(), observe });
+  const api = apiClient(watched, table);
+  answer = json(200, { ...widget, metadata: { resourceVersion: '1' }, items: [] });
+  await api.get(key, signal);
+  await api.list(key, signal);
+  for await (const _ of api.watch(key, '1', signal)) assert.fail('a watch of nothing');
+  await api.apply(widget, signal);
+  await api.applyStatus(widget, signal);
+  await api.create(widget, signal);
+  await api.replace(widget, signal);
+  await api.mergePatch(key, {}, signal);
+  answer = json(404, {});
+  await api.remove(key, 'uid', signal);
+  answer = (_, response) => response.destroy();
+  await assert.rejects(api.get(key, signal));
+  const gone = new AbortController();
+  answer = () => gone.abort(new Error('stopping'));
+  await assert.rejects(api.get(key, gone.signal), /stopping/);
+  assert.deepEqual(told, [
+    'get Widget 200 0',
+    'list Widget 200 0',
+    'watch Widget 200 0',
+    'apply Widget 200 0',
+    'apply Widget 200 0',
+    'create Widget 200 0',
+    'update Widget 200 0',
+    'patch Widget 200 0',
+    'delete Widget 404 0',
+    'get Widget none 0',
+  ]);
+});
+
+describe('a dry run', () => {
+  const dry = (): ApiClient =>
+    dryRunClient(transport(connection, { clock, rateLimit: () => Promise.resolve() }), table);
+
+  test('asks the server what applies and patches would lead to', async () => {
+    answer = json(200, widget);
+    await dry().apply(widget, signal, 'another');
+    await dry().applyStatus(widget, signal);
+    await dry().mergePatch(key, {}, signal);
+    assert.deepEqual(
+      asked.map(({ method, query }) => `${method} ${query['dryRun']} ${query['fieldManager']}`),
+      ['PATCH All another', 'PATCH All vmcp-operator', 'PATCH All vmcp-operator'],
+    );
+  });
+
+  test('sends nothing else, and knows the Secrets that it would have made', async () => {
+    const api = dry();
+    const secret = { ...widget, kind: 'Secret', apiVersion: 'v1' };
+    await api.create(secret, signal);
+    assert.deepEqual(await api.create(widget, signal), widget);
+    assert.deepEqual(await api.replace(widget, signal), widget);
+    await api.remove(key, 'uid', signal);
+    assert.deepEqual(asked, []);
+    answer = json(404, {});
+    assert.deepEqual(await api.get({ ...key, kind: 'Secret' }, signal), secret);
+    assert.equal(await api.get(key, signal), undefined);
+  });
+});
+
 describe('credentials', () => {
   test('are asked for again after a 401, and once a minute', async () => {
     let given = 0;
@@ -247,7 +313,7 @@ describe('credentials', () => {
     const wire = transport(counting, { clock, rateLimit: () => Promise.resolve() });
     const get = async (status: number): Promise<string | undefined> => {
       answer = json(status, {});
-      await wire.json({ method: 'GET', path: '/api' }, signal).catch(() => {});
+      await wire.json({ verb: 'get', kind: 'Widget', method: 'GET', path: '/api' }, signal).catch(() => {});
       return asked.at(-1)?.headers.authorization;
     };
     assert.deepEqual([await get(200), await get(401), await get(200)], ['Bearer 1', 'Bearer 1', 'Bearer 2']);

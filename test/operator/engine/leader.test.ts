@@ -78,6 +78,55 @@ test('a leader that stops gives the lease back, and the other takes it at its ne
   assert.deepEqual([a.leads(), b.leads()], [false, true]);
 });
 
+/** Leads until it is cut off, whatever it is told before. */
+const untilCutOff = async (isLostAfterMs?: number): Promise<number> => {
+  const clock = manualClock(0);
+  const { api, state } = leaseServer();
+  const stopping = new AbortController();
+  let cutOffAt = 0;
+  const lead = (_ending: AbortSignal, over: AbortSignal): Promise<void> =>
+    new Promise((resolve) =>
+      over.addEventListener('abort', () => {
+        cutOffAt = clock.now();
+        resolve();
+      }),
+    );
+  const ended = elect({ namespace: 'ops', identity: 'a' }, { api, clock, onFailure: () => {} }, lead, stopping.signal);
+  await clock.advance(1000);
+  state.isDown = isLostAfterMs !== undefined;
+  await clock.advance(isLostAfterMs ?? 0);
+  stopping.abort();
+  await clock.advance(30_000);
+  await ended;
+  return cutOffAt;
+};
+
+test('what is under way at a stop is cut off after 5 s, and before that when the lease ends', async () => {
+  assert.equal(await untilCutOff(), 6000);
+  // Renewed last at the start, so it ends at 10 s.
+  assert.equal(await untilCutOff(7000), 10_000);
+});
+
+test('a leader that stops gives the lease back once what was under way is done', async () => {
+  const clock = manualClock(0);
+  const { api, spec } = leaseServer();
+  const stopping = new AbortController();
+  const work = Promise.withResolvers<void>();
+  let isCutOff = false;
+  const lead = async (_ending: AbortSignal, over: AbortSignal): Promise<void> => {
+    await work.promise;
+    isCutOff = over.aborted;
+  };
+  const ended = elect({ namespace: 'ops', identity: 'a' }, { api, clock, onFailure: () => {} }, lead, stopping.signal);
+  await clock.advance(1000);
+  stopping.abort();
+  await clock.advance(4000);
+  assert.equal(spec()?.['holderIdentity'], 'a');
+  work.resolve();
+  await ended;
+  assert.deepEqual([spec()?.['holderIdentity'], isCutOff], ['', false]);
+});
+
 test('a leader that is gone without a word is replaced within 20 s', async () => {
   const clock = manualClock();
   const lost = leaseServer();

@@ -94,7 +94,7 @@ export interface OperatorUnderTest extends Running {
 export const startOperatorUnderTest = async (
   kubeconfig: string,
   { kinds, resources }: KindsUnderTest,
-  options: Partial<Pick<RunOptions, 'leaderElection' | 'namespaces' | 'webhook'>> = {},
+  options: Partial<Pick<RunOptions, 'leaderElection' | 'namespaces' | 'webhook' | 'isDryRun'>> = {},
 ): Promise<OperatorUnderTest> => {
   const log: Line[] = [];
   const note =
@@ -113,6 +113,7 @@ export const startOperatorUnderTest = async (
       workers: 8,
       leaderElection: false,
       logLevel: 'info',
+      isDryRun: false,
       ...options,
     },
     {
@@ -151,6 +152,9 @@ export interface Wire {
   connections(): number;
   /** Ends every connection; new ones are let through. */
   cut(): void;
+  /** Answers wait until `release`; questions get through. */
+  hold(): void;
+  release(): void;
   /** Ends every connection and refuses new ones. */
   down(): Promise<void>;
   up(): Promise<void>;
@@ -160,7 +164,10 @@ export interface Wire {
 export const wireTo = async (cluster: ApiAccess, kubeconfig: string): Promise<Wire> => {
   const target = Number(new URL(cluster.url).port);
   const sockets = new Set<Socket>();
+  /** Ours to the API server → the one that its answers go to. */
+  const answering = new Map<Socket, Socket>();
   let connections = 0;
+  let isHeld = false;
   const server = createServer((inner) => {
     connections += 1;
     const outer = connectTcp(target, '127.0.0.1');
@@ -174,7 +181,10 @@ export const wireTo = async (cluster: ApiAccess, kubeconfig: string): Promise<Wi
           outer.destroy();
         });
     }
-    inner.pipe(outer).pipe(inner);
+    inner.pipe(outer);
+    if (!isHeld) outer.pipe(inner);
+    answering.set(outer, inner);
+    outer.on('close', () => answering.delete(outer));
   });
   const cut = (): void => sockets.forEach((socket) => socket.destroy());
   server.listen(0, '127.0.0.1');
@@ -192,6 +202,14 @@ export const wireTo = async (cluster: ApiAccess, kubeconfig: string): Promise<Wi
     kubeconfig: path,
     connections: () => connections,
     cut,
+    hold: () => {
+      isHeld = true;
+      answering.forEach((inner, outer) => outer.unpipe(inner));
+    },
+    release: () => {
+      isHeld = false;
+      answering.forEach((inner, outer) => outer.pipe(inner));
+    },
     down,
     up: async () => {
       server.listen(port, '127.0.0.1');

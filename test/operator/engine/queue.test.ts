@@ -11,6 +11,8 @@ interface Bench {
   /** Keys in the order they were taken up, with the time since the start. */
   readonly taken: string[];
   readonly failures: string[];
+  /** How long each waited for a worker. */
+  readonly waits: number[];
   readonly ended: Promise<void>;
   readonly stop: () => void;
 }
@@ -22,16 +24,22 @@ const startQueue = (
   const clock = manualClock(0);
   const taken: string[] = [];
   const failures: string[] = [];
+  const waits: number[] = [];
   const queue = new KeyedQueue(
     { workers: 2, quietMs: 500, quietAtMostMs: 3000, retry: { baseMs: 1000, maxMs: 8000 }, ...options },
-    { clock, random: () => 1, onFailure: (key, _, delayMs) => failures.push(`${key} +${delayMs}`) },
+    {
+      clock,
+      random: () => 1,
+      onFailure: (key, _, delayMs) => failures.push(`${key} +${delayMs}`),
+      onTaken: (ms) => waits.push(ms),
+    },
   );
   const stopping = new AbortController();
   const ended = queue.run((key) => {
     taken.push(`${key}@${clock.now()}`);
     return work(key);
   }, stopping.signal);
-  return { clock, queue, taken, failures, ended, stop: () => stopping.abort() };
+  return { clock, queue, taken, failures, waits, ended, stop: () => stopping.abort() };
 };
 
 test('a key waits until it has been quiet, however often it is touched', async () => {
@@ -91,6 +99,61 @@ test('a key whose work throws comes back with growing delays up to the longest, 
   assert.deepEqual(failures.at(-1), 'a +1000');
 });
 
+test('many that fail together do not come back together: up to half of a delay is left out at random', async () => {
+  const clock = manualClock(0);
+  const delays: number[] = [];
+  const random = [0, 0.5, 1];
+  const queue = new KeyedQueue(
+    { workers: 3, quietMs: 0, quietAtMostMs: 0, retry: { baseMs: 1000, maxMs: 8000 } },
+    {
+      clock,
+      random: () => random.shift() ?? 1,
+      onFailure: (_, __, delayMs) => delays.push(delayMs),
+      onTaken: () => {},
+    },
+  );
+  void queue.run(() => Promise.reject(new Error('no')), new AbortController().signal);
+  ['a', 'b', 'c'].forEach((key) => queue.touch(key));
+  await clock.advance(0);
+  assert.deepEqual(delays, [500, 750, 1000]);
+});
+
+test('keys that keep failing hold up no other: while they wait, no worker does', async () => {
+  const { clock, queue, taken, waits } = startQueue((key) =>
+    key.startsWith('bad') ? Promise.reject(new Error('no')) : Promise.resolve({}),
+  );
+  ['bad-1', 'bad-2', 'bad-3'].forEach((key) => queue.touch(key));
+  await clock.advance(20_000);
+  queue.touch('good');
+  await clock.advance(500);
+  assert.equal(taken.at(-1), 'good@20500');
+  assert.ok(waits.every((waitedMs) => waitedMs === 0));
+});
+
+test('the backlog is what is due and finds no worker, and how long that was is told', async () => {
+  const gate = Promise.withResolvers<WorkResult>();
+  const { clock, queue, waits } = startQueue(() => gate.promise);
+  ['a', 'b', 'c'].forEach((key) => queue.touch(key));
+  assert.equal(queue.backlog, 0);
+  await clock.advance(2500);
+  assert.equal(queue.backlog, 1);
+  gate.resolve({});
+  await clock.advance(0);
+  assert.deepEqual([queue.backlog, waits], [0, [0, 0, 2000]]);
+});
+
+test('where nobody works there is no backlog, and the wait counts from when somebody does', async () => {
+  const { clock, queue, waits, stop, ended } = startQueue();
+  stop();
+  await ended;
+  queue.touch('a');
+  await clock.advance(10_000);
+  assert.equal(queue.backlog, 0);
+  void queue.run(() => Promise.resolve({}), new AbortController().signal);
+  await clock.advance(0);
+  assert.deepEqual(waits, [0]);
+});
+
 test('a delay that the other side asked for is kept', async () => {
   const busy = Object.assign(new Error('busy'), { retryAfterMs: 7000 });
   const { clock, queue, taken } = startQueue(() => (taken.length === 1 ? Promise.reject(busy) : Promise.resolve({})));
@@ -133,6 +196,33 @@ test('a stop waits for the work in flight', async () => {
   assert.equal(first, 'still working');
   gate.resolve({});
   await ended;
+});
+
+test('work in flight at a stop goes on with its own signal until that is aborted, and nothing more is taken up', async () => {
+  const { clock, queue, stop, ended } = startQueue();
+  stop();
+  await ended;
+  const [ending, over] = [new AbortController(), new AbortController()];
+  const seen: string[] = [];
+  const running = queue.run(
+    async (key, signal) => {
+      seen.push(key);
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      signal.throwIfAborted();
+      return {};
+    },
+    ending.signal,
+    over.signal,
+  );
+  queue.touch('a');
+  await clock.advance(500);
+  ending.abort();
+  queue.touch('b');
+  await clock.advance(4000);
+  assert.equal(await Promise.race([running.then(() => 'ended'), clock.advance(0).then(() => 'working')]), 'working');
+  over.abort();
+  await running;
+  assert.deepEqual(seen, ['a']);
 });
 
 test('what is cleared waits for nothing any more', async () => {

@@ -59,10 +59,12 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
     clusterIssuer: unused,
   };
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const nothing = (): void => {};
+  const observe = { reconciled: nothing, failed: nothing, waited: nothing, watchInterrupted: nothing, leads: nothing };
   const settings = { clusterDomain: 'cluster.local', runtimeImage: 'i', operatorNamespace: 'ops' };
   const watching = watchCluster(
-    { namespaces: [], settings, identity: 'me', workers: 1, leaderElection: false },
-    { kinds: [widgetKind], api, clock: manualClock(), random: () => 1, unique: () => 'u', ask: unused, log },
+    { namespaces: [], settings, identity: 'me', workers: 1, leaderElection: false, isDryRun: false },
+    { kinds: [widgetKind], api, clock: manualClock(), random: () => 1, unique: () => 'u', ask: unused, log, observe },
     new AbortController().signal,
   );
   await watching.synced;
