@@ -57,6 +57,10 @@ interface Pod {
   readonly [field: string]: unknown;
 }
 
+interface Status {
+  readonly conditions?: readonly { readonly type: string; readonly message: string }[];
+}
+
 interface Template {
   readonly metadata: { readonly labels: Json; readonly annotations: Json };
   readonly spec: Pod;
@@ -239,16 +243,27 @@ test('what the user no longer sets is removed, and what was ours is ours again',
   await assertAtRest();
 });
 
-test('what only the API server can tell is a condition with its words, until it is mended', async () => {
-  await applyServer({ spec: { containers: [{ name: 'vmcp', imagePullPolicy: 'Sometimes' }] } });
-  const refusal = await until('the refusal', async () => {
-    const { conditions = [] } = ((await get('vmcp', 'demo'))['status'] ?? {}) as {
-      readonly conditions?: readonly { readonly type: string; readonly message: string }[];
-    };
-    return conditions.find(({ type }) => type === 'ChildRefused');
+const untellable: readonly (readonly [what: string, template: object, words: RegExp])[] = [
+  ['a word that is none', vmcpWith({ imagePullPolicy: 'Sometimes' }), /imagePullPolicy.*Sometimes/],
+  ['a field that does not exist', vmcpWith({ imgae: 'x' }), /unknown field .*imgae/],
+  ['a text for a list', { spec: { volumes: [{ name: 'x', projected: { sources: 'text' } }] } }, /sources/],
+  ['a text for a number', { spec: { terminationGracePeriodSeconds: 'long' } }, /terminationGracePeriodSeconds/],
+  ['a variable with a value and a source', vmcpWith({ env: [{ name: 'A', value: 'x', valueFrom: {} }] }), /valueFrom/],
+];
+
+for (const [what, template, words] of untellable) {
+  test(`what only the API server can tell is a condition with its words: ${what}`, async () => {
+    await applyServer(template);
+    const message = await until('the refusal', async () => {
+      const { conditions = [] } = ((await get('vmcp', 'demo'))['status'] ?? {}) as Status;
+      return conditions.find(({ type, message: text }) => type === 'ChildRefused' && words.test(text))?.message;
+    });
+    assert.match(message, /Deployment.*vmcp-demo/);
   });
-  assert.match(refusal.message, /imagePullPolicy.*Sometimes/);
-  await applyServer({ spec: { containers: [{ name: 'vmcp', imagePullPolicy: 'Never' }] } });
+}
+
+test('a template that was refused and is mended is applied', async () => {
+  await applyServer(vmcpWith({ imagePullPolicy: 'Never' }));
   await untilTemplate('the policy', (now) => container(now)?.['imagePullPolicy'] === 'Never');
   await assertAtRest();
 });
