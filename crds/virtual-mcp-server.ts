@@ -104,7 +104,7 @@ const spec = z.strictObject({
     .array(z.strictObject({ name: z.string().default('').describe('Name of the Secret.') }))
     .optional()
     .describe('Secrets that pull the images.'),
-  podTemplateSpec: notYet(podTemplateSpec('vmcp').optional(), 'pod templates'),
+  podTemplateSpec: podTemplateSpec('vmcp').optional(),
   replicas: replicas().optional().describe('Number of pods. Absent: left to an autoscaler.'),
   serviceAccount: z.string().optional().describe('An existing service account for the pods. Absent: one is made.'),
   serviceType: z

@@ -1,6 +1,6 @@
 import type { ClusterIssuer } from '../plan/settings.ts';
 import { clusterIssuer } from './cluster-issuer.ts';
-import { isNotFound } from './errors.ts';
+import { isInternal, isMalformed, isNotFound } from './errors.ts';
 import { collectionPath, objectPath, resourceOf } from './resources.ts';
 import type { Resource, ResourceTable } from './resources.ts';
 import { acceptOf, typed } from './selection.ts';
@@ -26,7 +26,10 @@ export interface ApiClient {
   list(selection: Selection, signal: AbortSignal): Promise<ObjectList>;
   /** Ends when the server ends it; throws `ApiError` 410 when `resourceVersion` is too old. */
   watch(selection: Selection, resourceVersion: string, signal: AbortSignal): AsyncIterable<WatchEvent>;
-  /** Server-side apply with force: fields it names become the manager's (default: ours), whoever held them. */
+  /**
+   * Server-side apply with force: fields it names become the manager's (default: ours), whoever held them. An object that does
+   * not fit its type is answered as malformed (400, 422), not as the internal error that the server makes of it.
+   */
   apply(object: KubeObject, signal: AbortSignal, manager?: string): Promise<KubeObject>;
   applyStatus(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   create(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
@@ -65,13 +68,30 @@ export const apiClient = (
       },
       signal,
     )) as KubeObject;
+  /** A server-side apply cannot tell a wrong type from a fault of the server, but a create that is never stored can. */
+  const askWhatIsMalformed = async (object: KubeObject, signal: AbortSignal): Promise<void> => {
+    const path = collectionPath(resourceOf(table, object.kind), object.metadata.namespace ?? '');
+    const query = { fieldManager, dryRun: 'All', fieldValidation: 'Strict' };
+    try {
+      await transport.json({ method: 'POST', path, query, body: object }, signal);
+    } catch (error) {
+      if (isMalformed(error)) throw error;
+    }
+  };
   return {
     clusterIssuer: (signal) => clusterIssuer(transport, signal),
     get: (key, signal) => getOrUndefined(transport, key.kind, pathOf(key), signal),
     list: (selection, signal) => listAll(transport, resourceOf(table, selection.kind), selection, signal),
     watch: (selection, resourceVersion, signal) =>
       watchEvents(transport, { resource: resourceOf(table, selection.kind), selection, resourceVersion }, signal),
-    apply: (object, signal, manager) => applyAt(pathOf(keyOf(object)), object, signal, manager),
+    apply: async (object, signal, manager) => {
+      try {
+        return await applyAt(pathOf(keyOf(object)), object, signal, manager);
+      } catch (error) {
+        if (isInternal(error)) await askWhatIsMalformed(object, signal);
+        throw error;
+      }
+    },
     applyStatus: (object, signal) => applyAt(`${pathOf(keyOf(object))}/status`, object, signal),
     create: async (object, signal) => {
       const path = collectionPath(resourceOf(table, object.kind), object.metadata.namespace ?? '');

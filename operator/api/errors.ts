@@ -45,6 +45,11 @@ const hasStatus = (error: unknown, ...statuses: readonly number[]): error is Api
 /** The server will not take this object however often it is sent: a user's mistake, not a fault. */
 export const isRefusal = (error: unknown): error is ApiError => hasStatus(error, 400, 403, 422);
 
+/** The server cannot read the object, or it breaks a rule of its type. */
+export const isMalformed = (error: unknown): error is ApiError => hasStatus(error, 400, 422);
+
+export const isInternal = (error: unknown): error is ApiError => hasStatus(error, 500);
+
 export const isNotFound = (error: unknown): error is ApiError => hasStatus(error, 404);
 
 /** The object changed, or is another one than the one meant (uid precondition). */

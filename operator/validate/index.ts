@@ -5,6 +5,7 @@ import { authServerReference, embeddedAuthServer, serverWithAuthServer } from '.
 import { externalAuth } from './external-auth.ts';
 import { forwardedHeaders } from './headers.ts';
 import { oidcConfig } from './oidc-config.ts';
+import { podTemplate } from './pod-template.ts';
 import { telemetryConfig } from './telemetry-config.ts';
 import { toolConfig } from './tool-config.ts';
 import type { LookUp, Validator, Violation } from './validator.ts';
@@ -26,6 +27,7 @@ export const validators: readonly Validator[] = [
   oidcConfig,
   telemetryConfig,
   toolConfig,
+  podTemplate,
   // Last: what has words of its own above is told in those.
   contract,
 ];

@@ -7,20 +7,36 @@ export interface Mount {
 
 interface Mounted {
   readonly name?: string;
-  readonly items?: readonly { readonly key: string }[];
+  readonly items?: unknown;
 }
 
 interface Volume {
-  readonly configMap?: Mounted;
-  readonly projected?: { readonly sources?: readonly { readonly configMap?: Mounted }[] };
+  readonly configMap?: Mounted | null;
+  readonly projected?: { readonly sources?: unknown } | null;
+}
+
+interface Source {
+  readonly configMap?: Mounted | null;
 }
 
 /** The ConfigMaps that a pod with this spec mounts. */
 export const mountsOf = (podSpec: unknown): readonly Mount[] => {
-  const volumes = (podSpec as { readonly volumes?: readonly Volume[] } | undefined)?.volumes ?? [];
-  return volumes
-    .flatMap(({ configMap, projected }) => [configMap, ...(projected?.sources ?? []).map((source) => source.configMap)])
+  const { volumes } = (podSpec ?? {}) as { readonly volumes?: unknown };
+  return (recordsIn(volumes) as readonly Volume[])
+    .flatMap(({ configMap, projected }) => [
+      configMap,
+      ...(recordsIn(projected?.sources) as readonly Source[]).map((source) => source.configMap),
+    ])
     .flatMap((mounted) =>
-      mounted?.name === undefined ? [] : [{ name: mounted.name, keys: mounted.items?.map(({ key }) => key) }],
+      mounted?.name === undefined
+        ? []
+        : [{ name: mounted.name, keys: mounted.items === undefined ? undefined : keysOf(mounted.items) }],
     );
 };
+
+const keysOf = (items: unknown): readonly string[] =>
+  (recordsIn(items) as readonly { readonly key: string }[]).map(({ key }) => key);
+
+/** A pod template is the user's: a list may be anything until the API server has refused it. */
+const recordsIn = (value: unknown): readonly object[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'object' && item !== null) : [];

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../object.ts';
 import { hashOf } from '../canonical.ts';
+import { type PodTemplate, customizedPodTemplate } from '../pod-template.ts';
 import type { Settings } from '../settings.ts';
 import { MANAGEMENT_PORT, MCP_PORT, childName, labelsOf } from './names.ts';
 import { type MountedFiles, fileMounts, fileVolumes } from './mounted-files.ts';
@@ -23,8 +24,11 @@ export interface PodTemplateInput {
   readonly mounted: MountedFiles;
 }
 
-/** The pod template without the name of its ConfigMap, which is made from this very value. */
-export const podTemplate = (input: PodTemplateInput, configMapName = ''): Readonly<Record<string, unknown>> => ({
+/** The pod template with the user's over it, without the name of its ConfigMap, which is made from this very value. */
+export const podTemplate = (input: PodTemplateInput, configMapName = ''): PodTemplate =>
+  customizedPodTemplate(ownTemplate(input, configMapName), input.spec.podTemplateSpec);
+
+const ownTemplate = (input: PodTemplateInput, configMapName: string): PodTemplate => ({
   metadata: {
     labels: labelsOf(input.server),
     annotations: { 'vmcp.dev/startup-hash': input.startupHash },

@@ -20,6 +20,8 @@ export interface ServerSpec {
   readonly telemetryConfigRef?: { readonly name: string; readonly serviceName?: string };
   readonly config?: ServerConfig;
   readonly imagePullSecrets?: readonly { readonly name?: string }[];
+  /** Free-form: a strategic merge patch over the pod template that is made. */
+  readonly podTemplateSpec?: Readonly<Record<string, unknown>>;
   readonly replicas?: number;
   readonly serviceAccount?: string;
   readonly serviceType?: string;

@@ -109,6 +109,27 @@ test('fields that this program does not know survive, in and out', async () => {
   assert.deepEqual(await client.apply(widget, signal), widget);
 });
 
+test('an apply that ends in an internal error is explained by a create that is never stored', async () => {
+  for (const [status, told] of [
+    [400, 400],
+    [422, 422],
+    [409, 500],
+    [403, 500],
+    [201, 500],
+  ] as const) {
+    asked.length = 0;
+    answer = (one, response) => json(one.method === 'PATCH' ? 500 : status, { message: one.method })(one, response);
+    await assert.rejects(client.apply(widget, signal), (error) => error instanceof ApiError && error.status === told);
+    assert.deepEqual(
+      asked.map(({ method, query }) => [method, query['dryRun']]),
+      [
+        ['PATCH', undefined],
+        ['POST', 'All'],
+      ],
+    );
+  }
+});
+
 test('apply is server-side, with our name and by force; a status goes to the subresource', async () => {
   answer = json(200, widget);
   await client.apply(widget, signal);

@@ -149,7 +149,11 @@ test('a domain of the cluster reaches every name that is formed', () => {
 
 test('what serves under the old spec is left alone when nothing is acceptable', () => {
   const plan = planOf({
-    objects: [server({ podTemplateSpec: { spec: { nodeSelector: { a: 'b' } } } }), group(), availableDeployment],
+    objects: [
+      server({ podTemplateSpec: { spec: { containers: [{ image: 'nameless' }] } } }),
+      group(),
+      availableDeployment,
+    ],
   });
   assert.equal(plan.objects, undefined);
   assert.equal(plan.config, undefined);
