@@ -72,8 +72,9 @@ export const apiClient = (
   const askWhatIsMalformed = async (object: KubeObject, signal: AbortSignal): Promise<void> => {
     const path = collectionPath(resourceOf(table, object.kind), object.metadata.namespace ?? '');
     const query = { fieldManager, dryRun: 'All', fieldValidation: 'Strict' };
+    const does = { verb: 'create', kind: object.kind, method: 'POST' } as const;
     try {
-      await transport.json({ method: 'POST', path, query, body: object }, signal);
+      await transport.json({ ...does, path, query, body: object }, signal);
     } catch (error) {
       if (isMalformed(error)) throw error;
     }
