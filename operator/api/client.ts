@@ -68,17 +68,6 @@ export const apiClient = (
       },
       signal,
     )) as KubeObject;
-  /** A server-side apply cannot tell a wrong type from a fault of the server, but a create that is never stored can. */
-  const askWhatIsMalformed = async (object: KubeObject, signal: AbortSignal): Promise<void> => {
-    const path = collectionPath(resourceOf(table, object.kind), object.metadata.namespace ?? '');
-    const query = { fieldManager, dryRun: 'All', fieldValidation: 'Strict' };
-    const does = { verb: 'create', kind: object.kind, method: 'POST' } as const;
-    try {
-      await transport.json({ ...does, path, query, body: object }, signal);
-    } catch (error) {
-      if (isMalformed(error)) throw error;
-    }
-  };
   return {
     clusterIssuer: (signal) => clusterIssuer(transport, signal),
     get: (key, signal) => getOrUndefined(transport, key.kind, pathOf(key), signal),
@@ -89,7 +78,7 @@ export const apiClient = (
       try {
         return await applyAt(pathOf(keyOf(object)), object, signal, manager);
       } catch (error) {
-        if (isInternal(error)) await askWhatIsMalformed(object, signal);
+        if (isInternal(error)) await askWhatIsMalformed(transport, resourceOf(table, object.kind), object, signal);
         throw error;
       }
     },
@@ -113,6 +102,23 @@ export const apiClient = (
     },
     remove: (key, uid, signal) => removeExactly(transport, { kind: key.kind, path: pathOf(key), uid }, signal),
   };
+};
+
+/** A server-side apply cannot tell a wrong type from a fault of the server, but a create that is never stored can. */
+const askWhatIsMalformed = async (
+  transport: Transport,
+  resource: Resource,
+  object: KubeObject,
+  signal: AbortSignal,
+): Promise<void> => {
+  const path = collectionPath(resource, object.metadata.namespace ?? '');
+  const query = { fieldManager, dryRun: 'All', fieldValidation: 'Strict' };
+  const does = { verb: 'create', kind: object.kind, method: 'POST' } as const;
+  try {
+    await transport.json({ ...does, path, query, body: object }, signal);
+  } catch (error) {
+    if (isMalformed(error)) throw error;
+  }
 };
 
 const getOrUndefined = async (
