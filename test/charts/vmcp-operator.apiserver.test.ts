@@ -148,6 +148,9 @@ describe('the chart on a real API server', () => {
     await until('the ClusterRole to be of no effect', async () =>
       (await may('team-b', 'list', 'pods')) ? undefined : true,
     );
+    // The Roles that stand in for it take effect on their own time.
+    for (const what of ['pods', 'mcpgroups.vmcp.dev', 'deployments.apps'])
+      await until(`the right to list ${what}`, async () => ((await may('team-a', 'list', what)) ? true : undefined));
     assert.ok(!(await may('team-b', 'list', 'mcpgroups.vmcp.dev')));
     assert.ok(!(await may('vmcp-system', 'list', 'secrets')));
     assert.ok(await may('vmcp-system', 'get', 'secrets/vmcp-operator-management'));
