@@ -7,7 +7,7 @@ import { planServer } from '../plan/server/plan-server.ts';
 import { lookalikes } from '../plan/server/uniqueness.ts';
 import type { Source } from '../read/source.ts';
 import { MEMBER_KINDS, groupNameOf, resolveServer } from '../resolve.ts';
-import { withPolicies } from './policies.ts';
+import { withPolicies } from './policy-content.ts';
 import type { ReconciledKind } from './kind.ts';
 import { type Referrers, type Targets, referrers, targetsOnce } from './referrers.ts';
 

@@ -1,7 +1,7 @@
 import { foundToolsIn } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
-import type { ResolvedReference } from '../references.ts';
-import type { ServerSpec } from './spec.ts';
+import { lookUpIn } from '../references.ts';
+import type { SpecInput } from './part.ts';
 
 /** One entry of `config.aggregation.tools`. */
 interface WorkloadTools {
@@ -12,25 +12,18 @@ interface WorkloadTools {
   readonly toolConfigRef?: { readonly name: string };
 }
 
-export interface AggregationInput {
-  readonly spec: ServerSpec;
-  readonly references: readonly ResolvedReference[];
-  /** The files of the accepted spec, when it is that which is rendered. */
-  readonly files?: ConfigFiles;
-}
-
 /** `config.aggregation` as the file spells it: what a toolConfigRef names stands in place of `filter` and `overrides` (spec). */
-export const aggregation = (input: AggregationInput): unknown => {
+export const aggregation = (input: SpecInput): unknown => {
   const written = input.spec.config?.['aggregation'] as { readonly tools?: readonly WorkloadTools[] } | undefined;
   return written?.tools === undefined
     ? written
     : { ...written, tools: written.tools.map((tools) => resolved(tools, input)) };
 };
 
-const resolved = ({ toolConfigRef, ...written }: WorkloadTools, { references, files }: AggregationInput): unknown => {
+const resolved = ({ toolConfigRef, ...written }: WorkloadTools, { references, files }: SpecInput): unknown => {
   if (toolConfigRef === undefined) return written;
   const { filter: _filter, overrides: _overrides, ...rest } = written;
-  const target = references.find(({ kind, name }) => kind === 'MCPToolConfig' && name === toolConfigRef.name)?.target;
+  const target = lookUpIn(references)('MCPToolConfig', toolConfigRef.name);
   if (target === undefined) return { ...rest, ...asBefore(written.workload, files) };
   const { toolsFilter, toolsOverride } = target['spec'] as ToolConfigSpec;
   return {

@@ -1,22 +1,19 @@
 import type { KubeObject } from '../../object.ts';
 import type { FilesInput } from '../contract.ts';
-import type { Settings } from '../settings.ts';
-import { type AggregationInput, aggregation } from './aggregation.ts';
+import { aggregation } from './aggregation.ts';
 import { authServer } from './auth-server.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
 import { compositeTools } from './composite-tools.ts';
-import { incomingAuth } from './incoming-auth.ts';
+import type { IncomingAuth } from './incoming-auth.ts';
 import { serviceHosts } from './names.ts';
+import type { PartInput, Value } from './part.ts';
 import { sessionStorage, sessionStore } from './session-store.ts';
 import { type BackendConfigEntry, type FoundBackends, type Strategies, sourceOf } from './spec.ts';
 import { telemetry } from './telemetry.ts';
 
-type Value = Readonly<Record<string, unknown>>;
-
-export interface ConfigInput extends AggregationInput {
-  readonly server: KubeObject;
-  readonly settings: Settings;
+export interface ConfigInput extends PartInput {
+  readonly auth: IncomingAuth;
   readonly backends: readonly PlannedBackend[];
   /** The Service as the cluster knows it: its load balancer may have names. */
   readonly service: KubeObject | undefined;
@@ -32,7 +29,7 @@ const configValue = (input: ConfigInput): Value => {
     groupRef: spec.groupRef.name,
     aggregation: aggregation(input),
     compositeTools: compositeTools(input),
-    incomingAuth: incomingAuth(input),
+    incomingAuth: input.auth.value,
     outgoingAuth: outgoingAuth(input),
     authServer: authServer(spec, server, input.settings),
     backends: hasStaticBackends(spec) ? rendered(input.backends) : undefined,

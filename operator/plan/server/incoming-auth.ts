@@ -1,41 +1,43 @@
-import type { KubeObject } from '../../object.ts';
-import { type Refusal, valueIn } from '../contract.ts';
-import type { ConfigFiles } from '../plan.ts';
-import { type ResolvedReference, lookUpIn } from '../references.ts';
+import type { Refusal } from '../contract.ts';
+import { lookUpIn } from '../references.ts';
 import type { Settings } from '../settings.ts';
 import { upstreamsOf } from './auth-server.ts';
 import { CA_OWNERS, type KeyRef, caBundlePath, secretPath } from './mounted-files.ts';
 import { originOf } from './names.ts';
-import { isRefusal, policiesOf, policyRefusals } from './policies.ts';
-import type { AuthzConfig, OidcConfigRef, ServerSpec } from './spec.ts';
+import { type PartInput, type Value, before } from './part.ts';
+import { type KnownPolicies, policiesOf } from './policies.ts';
+import type { OidcConfigRef } from './spec.ts';
 
-type Value = Readonly<Record<string, unknown>>;
-
-export interface IncomingAuthInput {
-  readonly server: KubeObject;
-  readonly spec: ServerSpec;
-  readonly references: readonly ResolvedReference[];
-  readonly settings: Settings;
-  /** The files of the accepted spec, when it is that which is rendered. */
-  readonly files?: ConfigFiles;
+/** Who is let in, and what speaks against serving that way. */
+export interface IncomingAuth {
+  /** As the file says it. */
+  readonly value: Value;
+  /** Beside references that lead to nothing: those are told of by conditions of their own. */
+  readonly refusals: readonly Refusal[];
+  /** Certificates of the issuer, as today's references have them. */
+  readonly caBundle: KeyRef | undefined;
 }
 
 /** spec: `spec.incomingAuth` takes precedence over `config.incomingAuth`. With `anonymous`, nothing else counts (decisions). */
-export const incomingAuth = (input: IncomingAuthInput): Value => {
+export const incomingAuth = (input: PartInput): IncomingAuth => {
   const { type, oidcConfigRef, authzConfig } = input.spec.incomingAuth;
-  if (type === 'anonymous') return { type };
-  const policies = authzConfig && authz(authzConfig, input);
+  if (type === 'anonymous') return { value: { type }, refusals: [], caBundle: undefined };
+  const issuer = oidcConfigRef && oidcConfigOf(oidcConfigRef, input);
+  const known = authzConfig && policiesOf(authzConfig, input.references, upstreamsOf(input.spec));
   return {
-    type,
-    ...(oidcConfigRef && { oidc: oidc(oidcConfigRef, input) ?? asBefore('oidc', input) }),
-    // Without policies everybody might do everything: a file that lacks them is refused.
-    ...(authzConfig && { authz: policies ?? asBefore('authz', input) ?? { type: 'cedar' } }),
+    value: {
+      type,
+      ...(oidcConfigRef && { oidc: (issuer && oidc(oidcConfigRef, issuer, input)) ?? asBefore('oidc', input) }),
+      // Without policies everybody might do everything: a file that lacks them is refused.
+      ...(known && { authz: enforced(known, input) ?? asBefore('authz', input) ?? { type: 'cedar' } }),
+    },
+    refusals: [...issuerRefusals(issuer, input), ...policyRefusals(known, input)],
+    caBundle: issuer?.inline?.caBundleRef?.configMapRef,
   };
 };
 
-/** Decisions "Last good spec": what came from a lost object stays as it was. */
-const asBefore = (key: 'oidc' | 'authz', { files }: IncomingAuthInput): unknown =>
-  files && (valueIn(files)['incomingAuth'] as Value | undefined)?.[key];
+const asBefore = (key: 'oidc' | 'authz', input: PartInput): unknown =>
+  (before(input, 'incomingAuth') as Value | undefined)?.[key];
 
 /** `spec` of an MCPOIDCConfig. */
 interface OidcConfig {
@@ -55,11 +57,11 @@ interface InlineOidc {
   readonly caBundleRef?: { readonly configMapRef: KeyRef };
 }
 
-/** spec: config.incomingAuth.oidc. Undefined while nobody knows what the reference leads to. */
-const oidc = (ref: OidcConfigRef, { references, settings, server }: IncomingAuthInput): Value | undefined => {
-  const target = lookUpIn(references)('MCPOIDCConfig', ref.name);
-  if (target === undefined) return undefined;
-  const { inline } = target['spec'] as OidcConfig;
+const oidcConfigOf = ({ name }: OidcConfigRef, { references }: PartInput): OidcConfig | undefined =>
+  lookUpIn(references)('MCPOIDCConfig', name)?.['spec'] as OidcConfig | undefined;
+
+/** spec: config.incomingAuth.oidc. Undefined while nobody knows who issues. */
+const oidc = (ref: OidcConfigRef, { inline }: OidcConfig, { settings, server }: PartInput): Value | undefined => {
   const source = inline === undefined ? clusterIssuer(settings) : inlineIssuer(inline, settings);
   if (source === undefined) return undefined;
   const { issuer, ...more } = source;
@@ -94,32 +96,24 @@ const inlineIssuer = (inline: InlineOidc, settings: Settings): Value => {
 const clusterIssuer = ({ clusterIssuer }: Settings): Value | undefined =>
   clusterIssuer && { issuer: clusterIssuer.issuer, issuerKeys: { keys: clusterIssuer.keys } };
 
-/** What speaks against serving it, beside references that lead to nothing: those are told of by conditions of their own. */
-export const incomingAuthRefusals = ({ spec, references, settings, files }: IncomingAuthInput): readonly Refusal[] => {
-  const { type, oidcConfigRef } = spec.incomingAuth;
-  if (type === 'anonymous') return [];
-  const target = oidcConfigRef && lookUpIn(references)('MCPOIDCConfig', oidcConfigRef.name);
-  const isOfCluster = (target?.['spec'] as OidcConfig | undefined)?.type === 'clusterServiceAccount';
-  return [
-    ...(isOfCluster && settings.clusterIssuer === undefined && files === undefined
-      ? [{ reason: 'Invalid', message: settings.local === undefined ? NO_ISSUER : NO_CLUSTER } as const]
-      : []),
-    // What was accepted goes on with the policies that it had.
-    ...(files !== undefined && spec.incomingAuth.authzConfig?.inline === undefined
-      ? []
-      : policyRefusals(spec, references, upstreamsOf(spec))),
-  ];
+const issuerRefusals = (issuer: OidcConfig | undefined, { settings, files }: PartInput): readonly Refusal[] => {
+  const isKnown = issuer?.type !== 'clusterServiceAccount' || settings.clusterIssuer !== undefined;
+  if (isKnown || files !== undefined) return [];
+  return [{ reason: 'Invalid', message: settings.local === undefined ? NO_ISSUER : NO_CLUSTER }];
 };
 
 const PATH = 'spec.incomingAuth.oidcConfigRef';
 const NO_ISSUER = `${PATH}: who issues the service-account tokens of this cluster is not known; let the operator read /.well-known/openid-configuration and /openid/v1/jwks of the API server, or use an MCPOIDCConfig of type inline`;
 const NO_CLUSTER = `${PATH}: there is no cluster here whose service accounts could have tokens; use an MCPOIDCConfig of type inline`;
 
+/** What was accepted goes on with the policies that it had. */
+const policyRefusals = (known: KnownPolicies | undefined, { files }: PartInput): readonly Refusal[] =>
+  files === undefined ? (known?.refusals ?? []) : [];
+
 /** spec: spec.incomingAuth.authzConfig. Undefined while nobody knows the policies. */
-const authz = (config: AuthzConfig, { spec, references }: IncomingAuthInput): Value | undefined => {
-  const found = policiesOf(config, references);
-  if (found === undefined || isRefusal(found)) return undefined;
-  const { policies, entitiesJson, primaryUpstreamProvider = '' } = found;
+const enforced = ({ policies: known }: KnownPolicies, { spec }: PartInput): Value | undefined => {
+  if (known === undefined) return undefined;
+  const { policies, entitiesJson, primaryUpstreamProvider = '' } = known;
   // Decisions: the first upstream is written into the config when there is an embedded server.
   const provider = primaryUpstreamProvider || upstreamsOf(spec)[0];
   return {
@@ -128,14 +122,4 @@ const authz = (config: AuthzConfig, { spec, references }: IncomingAuthInput): Va
     ...(entitiesJson !== undefined && { entitiesJson }),
     ...(provider !== undefined && { primaryUpstreamProvider: provider }),
   };
-};
-
-/** Certificates of the issuer, as today's references have them. */
-export const oidcCaBundle = ({
-  spec,
-  references,
-}: Pick<IncomingAuthInput, 'spec' | 'references'>): KeyRef | undefined => {
-  const { oidcConfigRef } = spec.incomingAuth;
-  const target = oidcConfigRef && lookUpIn(references)('MCPOIDCConfig', oidcConfigRef.name);
-  return (target?.['spec'] as OidcConfig | undefined)?.inline?.caBundleRef?.configMapRef;
 };

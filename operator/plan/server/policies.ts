@@ -4,7 +4,7 @@ import { providerNameSchema } from '../../../runtime/config/index.ts';
 import type { KubeObject } from '../../object.ts';
 import type { Refusal } from '../contract.ts';
 import type { ResolvedReference } from '../references.ts';
-import type { AuthzConfig, ServerSpec } from './spec.ts';
+import type { AuthzConfig } from './spec.ts';
 
 /** Who may call what, wherever it is written. */
 export interface Policies {
@@ -31,14 +31,26 @@ const DEFAULT_KEY = 'authz.json';
 export const policyConfigMap = (references: readonly ResolvedReference[]): KubeObject | undefined =>
   references.find(({ path }) => path === PATH)?.target;
 
-/** What is known of the policies; undefined while their ConfigMap is not there. */
+/** What a server enforces, and what speaks against serving with it. */
+export interface KnownPolicies {
+  /** Absent while nobody knows them. */
+  readonly policies?: Policies;
+  readonly refusals: readonly Refusal[];
+}
+
+/** A ConfigMap that is not there is told of by its reference, and is no refusal. */
 export const policiesOf = (
   { inline, configMap }: AuthzConfig,
   references: readonly ResolvedReference[],
-): Policies | Refusal | undefined => {
-  if (inline !== undefined) return inline;
+  upstreams: readonly string[],
+): KnownPolicies => {
+  if (inline !== undefined) return { policies: inline, refusals: [] };
   const target = policyConfigMap(references);
-  return target && readPolicies(target, configMap?.key ?? DEFAULT_KEY);
+  if (target === undefined) return { refusals: [] };
+  const found = readPolicies(target, configMap?.key ?? DEFAULT_KEY);
+  if ('reason' in found) return { refusals: [found] };
+  const unknown = unknownProvider(found, target, upstreams);
+  return unknown === undefined ? { policies: found, refusals: [] } : { refusals: [unknown] };
 };
 
 const readPolicies = (configMap: KubeObject, key: string): Policies | Refusal => {
@@ -87,21 +99,12 @@ const refusal = ({ metadata }: KubeObject, why: string): Refusal => ({
   message: `${PATH}: ConfigMap ${metadata.name} cannot be used: ${why}`,
 });
 
-export const isRefusal = (found: Policies | Refusal): found is Refusal => 'reason' in found;
-
-/** What speaks against serving with these policies; a ConfigMap that is not there is told of by its reference. */
-export const policyRefusals = (
-  { incomingAuth: { type, authzConfig } }: ServerSpec,
-  references: readonly ResolvedReference[],
+const unknownProvider = (
+  { primaryUpstreamProvider = '' }: Policies,
+  configMap: KubeObject,
   upstreams: readonly string[],
-): readonly Refusal[] => {
-  if (type === 'anonymous' || authzConfig === undefined) return [];
-  const found = policiesOf(authzConfig, references);
-  if (found === undefined) return [];
-  if (isRefusal(found)) return [found];
-  const target = policyConfigMap(references);
-  const { primaryUpstreamProvider = '' } = found;
-  if (target === undefined || primaryUpstreamProvider === '' || upstreams.includes(primaryUpstreamProvider)) return [];
+): Refusal | undefined => {
+  if (primaryUpstreamProvider === '' || upstreams.includes(primaryUpstreamProvider)) return undefined;
   const remedy = upstreams.length === 0 ? 'set spec.authServerConfig' : `name one of ${upstreams.join(', ')}`;
-  return [refusal(target, `no upstream provider is called ${primaryUpstreamProvider}; ${remedy}`)];
+  return refusal(configMap, `no upstream provider is called ${primaryUpstreamProvider}; ${remedy}`);
 };

@@ -14,8 +14,9 @@ import {
 } from './backends.ts';
 import type { GroupView, ServerBundle } from './bundle.ts';
 import { filesInput } from './config.ts';
-import { incomingAuthRefusals, oidcCaBundle } from './incoming-auth.ts';
+import { type IncomingAuth, incomingAuth } from './incoming-auth.ts';
 import { CA_OWNERS, type CaBundle, type KeyRef, type MountedFiles, mountedFiles } from './mounted-files.ts';
+import type { SpecInput } from './part.ts';
 import { requiredReferences } from './required.ts';
 import type { ServerSpec } from './spec.ts';
 import { telemetryCaBundle } from './telemetry.ts';
@@ -32,14 +33,6 @@ export interface Rendering extends CheckedFiles {
   readonly unresolved: readonly ResolvedReference[];
 }
 
-/** The newest spec of a server, or the accepted one. */
-export interface SpecInput {
-  readonly spec: ServerSpec;
-  readonly references: readonly ResolvedReference[];
-  /** The files of the accepted spec, whose keys stand in for a reference of the whole server that went missing. */
-  readonly files?: ConfigFiles;
-}
-
 /** What stays the same from plan to plan. */
 export interface PlanDeps {
   readonly settings: Settings;
@@ -52,24 +45,25 @@ export const render = (bundle: ServerBundle, input: SpecInput, { settings, contr
   const { server, children, memberAuth } = bundle;
   const authConfigs = [...references, ...memberAuth];
   const backends = backendsOf(input, group, { spec, authConfigs, settings, contract });
-  const said = filesInput({ ...input, server, settings, backends, service: children.service });
+  const auth = incomingAuth({ ...input, server, settings });
+  const said = filesInput({ ...input, server, settings, auth, backends, service: children.service });
   const rendered = contract.filesOf(said);
-  const mounted = mountedFiles(said, caBundles(input, backends), children.deployment);
+  const mounted = mountedFiles(said, caBundles(input, auth, backends), children.deployment);
   const open = unresolved(requiredReferences(references, spec));
   const violations = violationsIn(server, input, settings);
   // Fields first: they say what the user wrote, the files only what became of it.
   const written = [
     ...contract.unsupportedFields('VirtualMCPServer', spec),
     ...violations.map(refusalOf),
-    ...incomingAuthRefusals({ ...input, server, settings }),
+    ...auth.refusals,
   ];
   const refusals: readonly Refusal[] = written.length > 0 || open.length > 0 ? written : rendered.refusals;
   return { ...rendered, spec, group, backends, mounted, violations, unresolved: open, refusals };
 };
 
 /** Every CA bundle that is known today. */
-const caBundles = (input: SpecInput, backends: readonly PlannedBackend[]): readonly CaBundle[] => [
-  ...bundleOf(CA_OWNERS.oidc, oidcCaBundle(input)),
+const caBundles = (input: SpecInput, auth: IncomingAuth, backends: readonly PlannedBackend[]): readonly CaBundle[] => [
+  ...bundleOf(CA_OWNERS.oidc, auth.caBundle),
   ...bundleOf(CA_OWNERS.telemetry, telemetryCaBundle(input)),
   ...backends.flatMap(({ name, caBundle }) => bundleOf(name, caBundle)),
 ];

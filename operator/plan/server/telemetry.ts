@@ -1,22 +1,10 @@
 import type { KubeObject } from '../../object.ts';
-import { valueIn } from '../contract.ts';
-import type { ConfigFiles } from '../plan.ts';
-import { type ResolvedReference, lookUpIn } from '../references.ts';
+import { lookUpIn } from '../references.ts';
 import type { Settings } from '../settings.ts';
 import { CA_OWNERS, type KeyRef, caBundlePath, secretPath } from './mounted-files.ts';
 import { childName } from './names.ts';
+import { type PartInput, type SpecInput, type Value, before } from './part.ts';
 import type { ServerSpec } from './spec.ts';
-
-type Value = Readonly<Record<string, unknown>>;
-
-export interface TelemetryInput {
-  readonly server: KubeObject;
-  readonly spec: ServerSpec;
-  readonly references: readonly ResolvedReference[];
-  readonly settings: Settings;
-  /** The files of the accepted spec, when it is that which is rendered. */
-  readonly files?: ConfigFiles;
-}
 
 /** `spec` of an MCPTelemetryConfig. */
 interface TelemetryConfig {
@@ -38,11 +26,11 @@ interface OpenTelemetry {
 }
 
 /** Decisions: `spec.telemetryConfigRef` over `config.telemetry`. What came from a lost object stays as it was ("Last good spec"). */
-export const telemetry = (input: TelemetryInput): unknown => {
+export const telemetry = (input: PartInput): unknown => {
   const { telemetryConfigRef, config } = input.spec;
   if (telemetryConfigRef === undefined) return config?.['telemetry'];
   const target = lookUpIn(input.references)('MCPTelemetryConfig', telemetryConfigRef.name);
-  if (target === undefined) return input.files && valueIn(input.files)['telemetry'];
+  if (target === undefined) return before(input, 'telemetry');
   const { openTelemetry, prometheus } = target['spec'] as TelemetryConfig;
   return {
     serviceName: serviceNameOf(input.server, input.spec),
@@ -77,10 +65,7 @@ const filesOf = (headers: NonNullable<OpenTelemetry['sensitiveHeaders']>, settin
   Object.fromEntries(headers.map(({ name, secretKeyRef }) => [name, secretPath(secretKeyRef, settings)]));
 
 /** Certificates of the endpoint, as today's references have them. */
-export const telemetryCaBundle = ({
-  spec,
-  references,
-}: Pick<TelemetryInput, 'spec' | 'references'>): KeyRef | undefined => {
+export const telemetryCaBundle = ({ spec, references }: SpecInput): KeyRef | undefined => {
   const { telemetryConfigRef } = spec;
   const target = telemetryConfigRef && lookUpIn(references)('MCPTelemetryConfig', telemetryConfigRef.name);
   return (target?.['spec'] as TelemetryConfig | undefined)?.openTelemetry?.caBundleRef?.configMapRef;

@@ -1,0 +1,25 @@
+import type { KubeObject } from '../../object.ts';
+import { valueIn } from '../contract.ts';
+import type { ConfigFiles } from '../plan.ts';
+import type { ResolvedReference } from '../references.ts';
+import type { Settings } from '../settings.ts';
+import type { ServerSpec } from './spec.ts';
+
+export type Value = Readonly<Record<string, unknown>>;
+
+/** The newest spec of a server, or the accepted one. */
+export interface SpecInput {
+  readonly spec: ServerSpec;
+  readonly references: readonly ResolvedReference[];
+  /** The files of the accepted spec when it is that which is rendered: they stand in for a reference that went missing. */
+  readonly files?: ConfigFiles;
+}
+
+/** What every part of the files is made of. */
+export interface PartInput extends SpecInput {
+  readonly server: KubeObject;
+  readonly settings: Settings;
+}
+
+/** Decisions "Last good spec": what the accepted files say under a key, for a part that came from a lost object. */
+export const before = ({ files }: Pick<SpecInput, 'files'>, key: string): unknown => files && valueIn(files)[key];
