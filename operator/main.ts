@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { VERSION } from '../runtime/version.ts';
+import { aborted } from './aborted.ts';
 import type { CommandDeps } from './command.ts';
 
 const usage = `usage: vmcp-operator run [options]            reconcile a cluster
@@ -61,11 +62,8 @@ const run: Command = async (args, deps) => {
   ]);
   const resources = Object.values(kinds).map(({ kind, plural }) => ({ kind, plural, apiVersion: API_VERSION }));
   const running = await runOperator(options, { env: deps.env, kinds: reconciledKinds(), resources });
-  await new Promise<void>((resolve) => {
-    deps.signal.addEventListener('abort', () => resolve(), { once: true });
-    // Told while it was starting.
-    if (deps.signal.aborted) resolve();
-  });
+  // Maybe told while it was starting.
+  await aborted(deps.signal);
   await running.stop();
   // A connection that is just being made when the API server does not answer would hold the process for ten seconds more.
   setTimeout(() => process.exit(), 500).unref();

@@ -5,8 +5,6 @@ import { keysIn, newKey, secretName, secretOf } from './key-secret.ts';
 import type { Key } from './key-secret.ts';
 import type { ApiClient } from '../api/client.ts';
 import { isConflict } from '../api/errors.ts';
-import { sleep } from '../../runtime/clock.ts';
-import type { Clock } from '../../runtime/clock.ts';
 
 /** The keys that prove to a runtime's management port that the operator asks (decisions: "Management port"). */
 export interface ManagementKeys {
@@ -59,31 +57,6 @@ const publicKeyOf = ({ jwk }: Key): JWK => {
   const { d: _, ...publicKey } = jwk;
   return publicKey;
 };
-
-/** Keeps the keys equal to the Secret, so that deleting it is all it takes to have a new one. */
-export const followKeys = async (
-  keys: Pick<ManagementKeys, 'refresh'>,
-  deps: { readonly clock: Clock; readonly onChange: () => void; readonly onFailure: (error: unknown) => void },
-  signal: AbortSignal,
-): Promise<void> => {
-  for (;;) {
-    await sleep(deps.clock, refreshMs, signal);
-    if (signal.aborted) {
-      return;
-    }
-    try {
-      if (await keys.refresh(signal)) {
-        deps.onChange();
-      }
-    } catch (error) {
-      if (!signal.aborted) {
-        deps.onFailure(error);
-      }
-    }
-  }
-};
-
-const refreshMs = 30_000;
 
 /** The newest that every pod knows; while none is that old, the one that they know longest. */
 const signer = (keys: readonly Key[], nowMs: number): Key => {

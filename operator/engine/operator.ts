@@ -1,11 +1,14 @@
-import { IssuerWatch } from './issuer-watch.ts';
+import { ask, follow } from './follow.ts';
+import type { Followed } from './follow.ts';
+import { KnownIssuer } from './known-issuer.ts';
 import { STOP_WITHIN_MS, elect, endWithin } from './leader.ts';
 import type { Lead } from './leader.ts';
-import { followKeys, managementKeys } from './management-keys.ts';
+import { managementKeys } from './management-keys.ts';
 import type { ManagementKeys } from './management-keys.ts';
 import { watchCluster } from './watching.ts';
 import type { Watching } from './watching.ts';
 import { reconcileIn } from './world.ts';
+import { aborted } from '../aborted.ts';
 import type { ApiClient } from '../api/client.ts';
 import { sleep } from '../../runtime/clock.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -99,12 +102,6 @@ const leadAlone = async (lead: Lead, clock: Clock, signal: AbortSignal): Promise
   await endWithin({ clock, ms: STOP_WITHIN_MS }, term, leading);
 };
 
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    if (signal.aborted) resolve();
-  });
-
 interface Term {
   readonly ending: AbortSignal;
   readonly over: AbortSignal;
@@ -121,30 +118,36 @@ const act = async (
     await orAborted(watching.synced, ending);
     const keys = await keysWithPatience(options.settings.operatorNamespace, deps, ending);
     watching.puller.start(keys.token, ending);
-    const onFailure = (error: unknown): void =>
-      deps.log.error(
-        { error: errorText(error) },
-        'the keys for the management ports cannot be read; the known ones stay',
-      );
-    // Their public halves are part of what is rendered.
-    const onChange = (): void => watching.puller.followed().forEach((server) => watching.queue.touch(keyText(server)));
-    const issuers = new IssuerWatch({
-      api: deps.api,
-      clock: deps.clock,
-      // One that waits for this is not followed.
-      onChange: () =>
-        watching.cache.all('VirtualMCPServer').forEach((server) => watching.queue.touch(keyText(keyOf(server)))),
-      onFailure: (error) =>
-        deps.log.warn({ error: errorText(error) }, 'who issues service-account tokens cannot be read; trying again'),
-    });
-    await issuers.refresh(ending);
+    const issuers = new KnownIssuer(deps.api);
+    const followed = { keys: followedKeys(keys, watching, deps), issuers: followedIssuer(issuers, watching, deps) };
+    await ask(followed.issuers, ending);
     await Promise.all([
-      followKeys(keys, { clock: deps.clock, onChange, onFailure }, ending),
-      issuers.follow(ending),
+      follow(followed.keys, deps.clock, ending),
+      follow(followed.issuers, deps.clock, ending),
       watching.queue.run(reconcileIn(watching, options, deps, { keys, issuers }), ending, over),
     ]);
   });
 };
+
+/** Kept equal to their Secret, so that deleting it is all it takes to have a new one. */
+const followedKeys = ({ refresh }: ManagementKeys, { puller, queue }: Watching, { log }: OperatorDeps): Followed => ({
+  refresh,
+  everyMs: 30_000,
+  // Their public halves are part of what is rendered.
+  onChange: () => puller.followed().forEach((server) => queue.touch(keyText(server))),
+  onFailure: (error) =>
+    log.error({ error: errorText(error) }, 'the keys for the management ports cannot be read; the known ones stay'),
+});
+
+const followedIssuer = (issuers: KnownIssuer, { cache, queue }: Watching, { log }: OperatorDeps): Followed => ({
+  refresh: (signal) => issuers.refresh(signal),
+  // Kubernetes keeps an old key valid for as long as tokens that it signed live, an hour at least.
+  everyMs: 5 * 60_000,
+  // One that waits for this is not followed.
+  onChange: () => cache.all('VirtualMCPServer').forEach((server) => queue.touch(keyText(keyOf(server)))),
+  onFailure: (error) =>
+    log.warn({ error: errorText(error) }, 'who issues service-account tokens cannot be read; trying again'),
+});
 
 /** Runs `work`; that it throws because of the abort is its ordinary end. */
 const untilAborted = async (signal: AbortSignal, work: () => Promise<void>): Promise<void> => {

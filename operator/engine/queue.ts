@@ -1,3 +1,4 @@
+import { aborted } from '../aborted.ts';
 import { backoffMs } from '../../runtime/clock.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 
@@ -89,12 +90,7 @@ export class KeyedQueue {
   async run(work: Work, ending: AbortSignal, over = ending): Promise<void> {
     this.#shift = { work, ending, over, beganAt: this.#deps.clock.now() };
     this.#dispatch();
-    await new Promise<void>((resolve) => {
-      ending.addEventListener('abort', () => resolve(), { once: true });
-      if (ending.aborted) {
-        resolve();
-      }
-    });
+    await aborted(ending);
     this.#shift = undefined;
     if (this.#working > 0) {
       await new Promise<void>((resolve) => this.#idle.add(resolve));

@@ -1,6 +1,6 @@
 import { configMapReader } from './config-map-reader.ts';
 import { recordEvents } from './events.ts';
-import type { IssuerWatch } from './issuer-watch.ts';
+import type { KnownIssuer } from './known-issuer.ts';
 import type { ManagementKeys } from './management-keys.ts';
 import type { OperatorDeps, OperatorOptions, ReconcileResult } from './operator.ts';
 import type { Work } from './queue.ts';
@@ -18,7 +18,7 @@ import { Rehearsal } from '../write/rehearsal.ts';
 export interface Told {
   /** For the management ports. */
   readonly keys: Pick<ManagementKeys, 'publicKeys'>;
-  readonly issuers: Pick<IssuerWatch, 'issuer'>;
+  readonly issuers: Pick<KnownIssuer, 'issuer'>;
 }
 
 /** Reconciling a key in this cluster. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { JWK } from 'jose';
 import { ApiError } from '../../../operator/api/errors.ts';
-import { followKeys, managementKeys } from '../../../operator/engine/management-keys.ts';
+import { managementKeys } from '../../../operator/engine/management-keys.ts';
 import type { ManagementKeys } from '../../../operator/engine/management-keys.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { manualClock } from './manual-clock.ts';
@@ -124,22 +124,4 @@ test('keys that somebody else wrote into the Secret are taken', async () => {
   assert.equal(await keys.refresh(signal), true);
   assert.deepEqual(keys.publicKeys(), theirs.publicKeys());
   assert.equal(await keys.refresh(signal), false);
-});
-
-test('the Secret is looked at every half minute, whatever failed before, until the term ends', async () => {
-  const clock = manualClock(start);
-  const term = new AbortController();
-  const seen: string[] = [];
-  const answers = [() => Promise.reject(new Error('no answer')), () => Promise.resolve(false)];
-  const refresh = (): Promise<boolean> => answers.shift()?.() ?? Promise.resolve(true);
-  const at = (): number => (clock.now() - start) / 1000;
-  const ended = followKeys(
-    { refresh },
-    { clock, onChange: () => seen.push(`changed@${at()}`), onFailure: () => seen.push(`failed@${at()}`) },
-    term.signal,
-  );
-  await clock.advance(120_000);
-  assert.deepEqual(seen, ['failed@30', 'changed@90', 'changed@120']);
-  term.abort();
-  await ended;
 });
