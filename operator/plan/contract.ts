@@ -5,6 +5,8 @@ import {
   type ConfigInput,
   aggregationSchema,
   backendsFileSchema,
+  filePathsIn,
+  fileSchema,
   formatProblem,
   loadConfig,
   operationalSchema,
@@ -38,6 +40,8 @@ export interface FilesInput {
 /** The files, and what the runtime itself would say about them: nothing that it would refuse is ever written. */
 export interface CheckedFiles {
   readonly files: ConfigFiles;
+  /** Every file that they name. */
+  readonly filePaths: readonly string[];
   /** Over the keys that cannot change live: a new one needs new pods. */
   readonly startupHash: string;
   readonly refusals: readonly Refusal[];
@@ -96,7 +100,8 @@ const backendRefusals = ({ entry, strategy }: BackendWithStrategy): readonly Ref
 const filesOf = ({ main, found }: FilesInput): CheckedFiles => {
   const files = { 'config.yaml': renderMain(main), 'backends.yaml': renderBackends(found as BackendsInput) };
   const startupHash = hashOf(startupKeysOf(main as ConfigInput), 16);
-  return Object.freeze({ files: Object.freeze(files), startupHash, refusals: refusalsOf(files) });
+  const filePaths = [...filePathsIn(fileSchema, main), ...filePathsIn(backendsFileSchema, found)];
+  return Object.freeze({ files: Object.freeze(files), filePaths, startupHash, refusals: refusalsOf(files) });
 };
 
 const refusalsOf = (files: ConfigFiles): readonly Refusal[] => {

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { keyedList } from './keyed-list.ts';
 import { notYet } from './not-yet.ts';
 import { rule, withRules } from './rules.ts';
-import { filePathSchema, httpUrlSchema, stringMap, workloadNameSchema } from './scalars.ts';
+import { filePathSchema } from './file-paths.ts';
+import { httpUrlSchema, stringMap, workloadNameSchema } from './scalars.ts';
 
 const backendShape = {
   name: workloadNameSchema.describe('Identifies the backend; the name it has in the group.'),

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { notYet } from './not-yet.ts';
 import { requiredWhen, rule, withRules } from './rules.ts';
-import { filePathSchema, httpUrlSchema, providerNameSchema } from './scalars.ts';
+import { filePathSchema } from './file-paths.ts';
+import { httpUrlSchema, providerNameSchema } from './scalars.ts';
 
 const oidcShape = {
   issuer: httpUrlSchema.describe('Issuer of the tokens.'),

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
-import { fieldsOf, innerOf, isRecord, itemOf } from './schema-walk.ts';
+import { isRecord, walk } from './schema-walk.ts';
 
 /** What a mark on a field says. */
 export interface NotYet {
@@ -39,31 +39,14 @@ export interface Unsupported {
 
 /** Every marked field of `schema` that `value` (as written, before defaults) sets to something else than its default. */
 export function unsupportedIn(schema: z.core.$ZodType, value: unknown): readonly Unsupported[] {
-  return [...walk(schema, value, [])];
-}
-
-function* walk(schema: z.core.$ZodType, value: unknown, path: readonly (string | number)[]): Generator<Unsupported> {
-  if (value === undefined) return;
-  const mark = notYetOf(schema);
-  if (mark !== undefined && counts(schema, value, mark)) {
-    yield unsupported(mark, schema, path);
-    return;
-  }
-  const inner = innerOf(schema);
-  if (inner !== undefined) {
-    yield* walk(inner, value, path);
-    return;
-  }
-  const fields = fieldsOf(schema);
-  const item = itemOf(schema);
-  if (Array.isArray(value)) {
-    for (const [index, each] of value.entries()) if (item !== undefined) yield* walk(item, each, [...path, index]);
-  } else if (isRecord(value)) {
-    for (const [key, each] of Object.entries(value)) {
-      const field = fields === undefined ? item : Object.hasOwn(fields, key) ? fields[key] : undefined;
-      if (field !== undefined) yield* walk(field, each, [...path, key]);
-    }
-  }
+  const found: Unsupported[] = [];
+  walk({ schema, value, path: [] }, (at) => {
+    const mark = notYetOf(at.schema);
+    if (mark === undefined || !counts(at.schema, at.value, mark)) return true;
+    found.push(unsupported(mark, at.schema, at.path));
+    return false;
+  });
+  return found;
 }
 
 function counts(schema: z.core.$ZodType, value: unknown, mark: NotYet): boolean {

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { notYet } from './not-yet.ts';
 import { atLeastOne, atMostOne, exactlyOne, presentExactlyWhen, withRules } from './rules.ts';
-import { filePathSchema, httpUrlSchema, providerNameSchema, workloadNameSchema } from './scalars.ts';
+import { filePathSchema } from './file-paths.ts';
+import { httpUrlSchema, providerNameSchema, workloadNameSchema } from './scalars.ts';
 
 const headerInjectionShape = {
   headerName: z

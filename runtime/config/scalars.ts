@@ -77,9 +77,6 @@ export const networkSchema = z
   .regex(/^[0-9A-Fa-f:.]+(\/[0-9]{1,3})?$/, { error: NETWORK })
   .refine(isNetwork, { error: NETWORK, when: hasNoProblemYet });
 
-/** Absolute path of a file the process can read. */
-export const filePathSchema = z.string().max(4096).regex(/^\//, { error: 'not an absolute path; start it with /' });
-
 export const stringMap = () => z.record(z.string(), z.string());
 
 /** Decimal number as text, because resources must not hold floating-point numbers. spec: config.optimizer */

@@ -60,6 +60,32 @@ export function isOptional(schema: z.core.$ZodType): boolean {
   return schema._zod.optin !== undefined;
 }
 
+/** Where a walk has come to. */
+export interface At {
+  readonly schema: z.core.$ZodType;
+  /** As written: nothing is parsed, and what does not fit its schema is not gone into. */
+  readonly value: unknown;
+  readonly path: readonly (string | number)[];
+}
+
+/** Goes through a value along its schema, outermost first, into whatever `see` says yes to. */
+export function walk({ schema, value, path }: At, see: (at: At) => boolean): void {
+  if (value === undefined || !see({ schema, value, path })) return;
+  const inner = innerOf(schema);
+  if (inner !== undefined) return walk({ schema: inner, value, path }, see);
+  const [fields, item] = [fieldsOf(schema), itemOf(schema)];
+  const go = (next: z.core.$ZodType | undefined, key: string | number, each: unknown): void => {
+    if (next !== undefined) walk({ schema: next, value: each, path: [...path, key] }, see);
+  };
+  if (Array.isArray(value)) {
+    for (const [index, each] of value.entries()) go(item, index, each);
+  } else if (isRecord(value)) {
+    for (const [key, each] of Object.entries(value)) {
+      go(fields === undefined ? item : Object.hasOwn(fields, key) ? fields[key] : undefined, key, each);
+    }
+  }
+}
+
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

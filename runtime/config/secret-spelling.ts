@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { filePathSchema } from './scalars.ts';
+import { filePathSchema } from './file-paths.ts';
 
 /** Fields of an object. */
 export type Shape = Readonly<Record<string, z.ZodType>>;

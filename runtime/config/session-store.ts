@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { atMostOne, withRules } from './rules.ts';
-import { filePathSchema, hostPortSchema } from './scalars.ts';
+import { filePathSchema } from './file-paths.ts';
+import { hostPortSchema } from './scalars.ts';
 
 const user = (whose: string) =>
   z.string().min(1).max(256).optional().describe(`User of ${whose}; absent: the default one.`);

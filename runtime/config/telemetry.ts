@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { notYet } from './not-yet.ts';
-import { decimal, filePathSchema, stringMap } from './scalars.ts';
+import { filePathSchema } from './file-paths.ts';
+import { decimal, stringMap } from './scalars.ts';
 
 const telemetryShape = {
   endpoint: z.string().optional().describe('OTLP endpoint.'),

@@ -1,4 +1,3 @@
-import { FILE_KEY_OF_SECRET_REF } from '../../../runtime/config/index.ts';
 import { compareText } from '../../../runtime/compare-text.ts';
 import type { KubeObject } from '../../object.ts';
 import type { Settings } from '../settings.ts';
@@ -43,48 +42,29 @@ export const caBundlePath = (owner: string, { name, key }: KeyRef, { local }: Se
     : `${local.filesDirectory}/configmaps/${name}/${key}`;
 
 /**
- * What a config names below the directories of the pod. Read off the config itself, whatever a path came from, so that what is named and
- * what is mounted cannot differ. `known` are the bundles of today; one that the config kept from a lost object (decisions "Last good
- * spec") is mounted as the Deployment has it.
+ * What the rendered files name below the directories of the pod. Read off the files themselves, whatever a path came from, so that what
+ * is named and what is mounted cannot differ. `known` are the bundles of today; one that the config kept from a lost object (decisions
+ * "Last good spec") is mounted as the Deployment has it.
  */
 export const mountedFiles = (
-  config: unknown,
+  filePaths: readonly string[],
   known: readonly CaBundle[],
   deployment: KubeObject | undefined,
 ): MountedFiles => {
-  const texts = [...new Set(textsIn(config))].sort(compareText);
+  const paths = [...new Set(filePaths)].sort(compareText);
   const sources = new Map([...mountedNow(deployment), ...known].map((each) => [each.owner, each]));
   return {
-    secrets: texts.flatMap((text) => {
-      const [, name, key] = SECRET_PATH.exec(text) ?? [];
+    secrets: paths.flatMap((path) => {
+      const [, name, key] = SECRET_PATH.exec(path) ?? [];
       return name === undefined || key === undefined ? [] : [{ name, key }];
     }),
-    caBundles: texts.flatMap((text) => sources.get(CA_PATH.exec(text)?.[1] ?? '') ?? []),
+    caBundles: paths.flatMap((path) => sources.get(CA_PATH.exec(path)?.[1] ?? '') ?? []),
   };
 };
 
 /** Kubernetes: names of Secrets are DNS subdomains, keys have letters, digits, `-`, `_` and `.`. */
 const SECRET_PATH = /^\/etc\/vmcp\/secrets\/([a-z0-9][a-z0-9.-]{0,252})\/(?!\.{1,2}$)([A-Za-z0-9._-]{1,253})$/;
 const CA_PATH = /^\/etc\/vmcp\/ca-bundles\/([A-Za-z0-9_-]+)\/ca\.crt$/;
-
-/** Keys of the files under which paths stand; a text elsewhere that looks like one mounts nothing. */
-const PLACES: ReadonlySet<string> = new Set([
-  ...Object.values(FILE_KEY_OF_SECRET_REF),
-  'headerValueFile',
-  'tokenFile',
-  'caBundlePath',
-  'caCertPath',
-  'secretFiles',
-  'headerFiles',
-]);
-
-function* textsIn(value: unknown, isPlace = false): Generator<string> {
-  if (typeof value === 'string') {
-    if (isPlace) yield value;
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [key, each] of Object.entries(value)) yield* textsIn(each, isPlace || PLACES.has(key));
-  }
-}
 
 /** All optional: what is missing fails what uses it, and not the pod (architecture rule 8). */
 export const fileVolumes = ({ secrets, caBundles }: MountedFiles): readonly Value[] => [

@@ -48,7 +48,7 @@ export const render = (bundle: ServerBundle, input: SpecInput, { settings, contr
   const auth = incomingAuth({ ...input, server, settings });
   const said = filesInput({ ...input, server, settings, auth, backends, service: children.service });
   const rendered = contract.filesOf(said);
-  const mounted = mountedFiles(said, caBundles(input, auth, backends), children.deployment);
+  const mounted = mountedFiles(rendered.filePaths, caBundles(input, auth, backends), children.deployment);
   const open = unresolved(requiredReferences(references, spec));
   const violations = violationsIn(server, input, settings);
   // Fields first: they say what the user wrote, the files only what became of it.
