@@ -13,8 +13,8 @@ import {
   servers,
   startOperatorUnderTest,
   untilQuiet,
-  wireTo,
 } from './engine/operator-under-test.ts';
+import { wireTo } from './engine/wire.ts';
 import type { Line, OperatorUnderTest } from './engine/operator-under-test.ts';
 
 let cluster: ControlPlane;

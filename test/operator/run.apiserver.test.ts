@@ -9,8 +9,8 @@ import {
   startOperatorUnderTest,
   untilQuiet,
   widgets,
-  wireTo,
 } from './engine/operator-under-test.ts';
+import { wireTo } from './engine/wire.ts';
 import type { OperatorUnderTest } from './engine/operator-under-test.ts';
 
 let cluster: ControlPlane;
