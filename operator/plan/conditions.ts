@@ -16,15 +16,8 @@ export const undecided = (type: string, reason: string, message: string): Planne
   message: clipped(message),
 });
 
-/** A condition named for a problem: present only while it exists. */
-export const problem = (type: string, reason: string, message: string): PlannedCondition =>
-  fact(type, true, reason, message);
-
-/** spec: condition message at most 32768 characters. */
-const clipped = (message: string): string => (message.length > 32_768 ? `${message.slice(0, 32_767)}…` : message);
-
 /** Types named for a problem: `True` is the bad news. */
-const PROBLEM_TYPES: ReadonlySet<string> = new Set([
+const PROBLEM_TYPES = [
   'AudienceShared',
   'BackendNameConflict',
   'BackendsWithheld',
@@ -43,10 +36,21 @@ const PROBLEM_TYPES: ReadonlySet<string> = new Set([
   'ToolsUnmatched',
   'UnknownStaticBackend',
   'UnknownWorkload',
-]);
+] as const;
+
+export type ProblemType = (typeof PROBLEM_TYPES)[number];
+
+const isProblemType = (type: string): boolean => (PROBLEM_TYPES as readonly string[]).includes(type);
+
+/** A condition named for a problem: present only while it exists. */
+export const problem = (type: ProblemType, reason: string, message: string): PlannedCondition =>
+  fact(type, true, reason, message);
+
+/** spec: condition message at most 32768 characters. */
+const clipped = (message: string): string => (message.length > 32_768 ? `${message.slice(0, 32_767)}…` : message);
 
 const isBadNews = ({ type, status }: PlannedCondition): boolean =>
-  PROBLEM_TYPES.has(type) ? status === 'True' : status === 'False';
+  isProblemType(type) ? status === 'True' : status === 'False';
 
 /** A warning for each condition that tells bad news; the reporter records those whose condition changed. */
 export const warningsOf = (conditions: readonly PlannedCondition[]): readonly PlannedEvent[] =>

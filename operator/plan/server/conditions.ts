@@ -1,6 +1,6 @@
 import type { SessionStoreReport } from '../../../runtime/status-report.ts';
 import { violationText } from '../../validate/index.ts';
-import { fact, problem, undecided } from '../conditions.ts';
+import { type ProblemType, fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import { referenceConditions } from '../references.ts';
 import type { PlannedBackend } from './backends.ts';
@@ -107,7 +107,7 @@ const statusReachable: Fact = (situation) => {
 const FACTS: readonly Fact[] = [backendsDiscovered, backendsRoutable, statusReachable, ready];
 
 const withheld =
-  (type: string, reasons: readonly string[]): Problem =>
+  (type: ProblemType, reasons: readonly string[]): Problem =>
   ({ newest, served }) => {
     const backends = (served ?? newest).backends.flatMap((each: PlannedBackend) => each.withheld ?? []);
     const [first, ...rest] = backends.filter(({ reason }) => reasons.includes(reason));

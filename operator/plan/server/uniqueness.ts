@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../object.ts';
-import { problem } from '../conditions.ts';
+import { type ProblemType, problem } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import { serverSpec } from './spec.ts';
 import { serviceNameOf } from './telemetry.ts';
@@ -35,7 +35,7 @@ const OWN: readonly Own[] = [
 
 interface Own {
   readonly of: (server: KubeObject) => string | undefined;
-  readonly type: string;
+  readonly type: ProblemType;
   readonly reason: string;
   readonly tell: (value: string, others: string) => string;
 }
