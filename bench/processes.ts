@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Load, Seen } from './load.ts';
+import { imageFlags } from './publish.ts';
 
 export interface Started {
   readonly url: string;
@@ -31,7 +32,7 @@ const here = (name: string): string => join(import.meta.dirname, name);
 
 export const startProcesses = async (): Promise<Processes> => {
   const directory = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
-  const nodeFlags = imageFlags(await readFile(here('../Dockerfile.vmcp'), 'utf8'));
+  const nodeFlags = await imageFlags('Dockerfile.vmcp');
   const children = new Set<ChildProcess>();
   const run = (args: readonly string[]) => {
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -70,13 +71,6 @@ export const startProcesses = async (): Promise<Processes> => {
       await rm(directory, { recursive: true });
     },
   };
-};
-
-/** What the image tells Node. */
-const imageFlags = (dockerfile: string): readonly string[] => {
-  const [, entrypoint] = /^ENTRYPOINT (.*)$/m.exec(dockerfile) ?? [];
-  if (entrypoint === undefined) throw new Error('Dockerfile.vmcp has no ENTRYPOINT');
-  return (JSON.parse(entrypoint) as string[]).filter((argument) => argument.startsWith('--'));
 };
 
 const configOver = (backendUrl: string): string =>

@@ -1,5 +1,6 @@
 import { keyOf, mediansOf, type Path, ratioOf, type Sample, type Samples, type Scenario } from './paths.ts';
 import type { Lives, Memory } from './sessions.ts';
+import { type Target, atLeast, atMost, targetTable } from './targets.ts';
 
 export interface Measured {
   readonly scenarios: readonly Scenario[];
@@ -9,14 +10,6 @@ export interface Measured {
   readonly warmKb: number;
   readonly idleSessions: number;
   readonly memory: Memory;
-}
-
-interface Target {
-  readonly what: string;
-  readonly wanted: string;
-  readonly measured: number;
-  readonly digits: number;
-  readonly isMet: boolean;
 }
 
 /** Markdown: every path and scenario, then what was aimed at. */
@@ -54,32 +47,6 @@ const samplesOf = (scenario: Scenario | undefined, samples: Samples, name: Path[
 
 const floorOf = (scenario: Scenario | undefined, samples: Samples): readonly Sample[] =>
   samplesOf(scenario, samples, 'byte proxy');
-
-const targetTable = (targets: readonly Target[]): string =>
-  [
-    '| target | wanted | measured | |',
-    '|---|---|---|---|',
-    ...targets.map(
-      ({ what, wanted, measured, digits, isMet }) =>
-        `| ${what} | ${wanted} | ${measured.toFixed(digits)} | ${isMet ? 'met' : '**not met**'} |`,
-    ),
-  ].join('\n');
-
-const atLeast = (what: string, wanted: number, measured: number): Target => ({
-  what,
-  wanted: `≥ ${wanted}`,
-  measured,
-  digits: 2,
-  isMet: measured >= wanted,
-});
-
-const atMost = (what: string, wanted: number, measured: number, digits = 2): Target => ({
-  what,
-  wanted: `≤ ${wanted}`,
-  measured,
-  digits,
-  isMet: measured <= wanted,
-});
 
 const targetsOf = ({
   scenarios,

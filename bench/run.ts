@@ -1,9 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureAll, type Scenario, scenariosOf } from './paths.ts';
 import { startProcesses } from './processes.ts';
+import { publish } from './publish.ts';
 import { reportOf } from './report.ts';
 import { idleSessionKb, memoryUnderLoad, sessionLives } from './sessions.ts';
 
@@ -47,7 +45,8 @@ try {
     memory: await memoryUnderLoad(processes, backend, { calls: size.calls, milliseconds: size.underLoad }),
   });
   console.log(report);
-  if (values.write) await writeReadme(report);
+  const { rounds, windows, seconds } = values;
+  if (values.write) await publish('data plane', `${rounds} rounds of ${windows} windows of ${seconds} s`, report);
 } finally {
   await processes.endAll();
 }
@@ -57,15 +56,4 @@ function fewest(scenarios: readonly Scenario[]): readonly Scenario[] {
   return scenarios
     .filter(({ clients, kind }) => clients === 50 || (clients === 1 && kind === 'echo'))
     .map((scenario) => ({ ...scenario, paths: scenario.paths.filter(({ name }) => name !== 'direct') }));
-}
-
-async function writeReadme(report: string): Promise<void> {
-  const path = join(import.meta.dirname, 'README.md');
-  const text = await readFile(path, 'utf8');
-  const stamp = `Measured ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? 'CPU'}, ${values.rounds} rounds of ${values.windows} windows of ${values.seconds} s.`;
-  const results = `<!-- results -->\n${stamp}\n\n${report}\n<!-- end -->`;
-  await writeFile(
-    path,
-    text.replace(/<!-- results -->[\s\S]*<!-- end -->/, () => results),
-  );
 }

@@ -32,7 +32,7 @@ export interface AdmissionOptions {
 }
 
 export interface AdmissionDeps {
-  readonly api: Pick<ApiClient, 'get' | 'create' | 'replace' | 'apply'>;
+  readonly api: Pick<ApiClient, 'get' | 'createOwned' | 'replace' | 'apply'>;
   /** Asked for once everything is known. */
   readonly source: () => Source;
   readonly clock: Clock;

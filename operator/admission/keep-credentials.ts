@@ -19,7 +19,7 @@ export interface KeepOptions {
 }
 
 export interface KeepDeps {
-  readonly api: Pick<ApiClient, 'get' | 'create' | 'replace' | 'apply'>;
+  readonly api: Pick<ApiClient, 'get' | 'createOwned' | 'replace' | 'apply'>;
   readonly clock: Clock;
   /** To be served from now on; told again only when it is another one. */
   readonly onCertificate: (server: Certified) => void;
@@ -88,7 +88,7 @@ const current = async (
   };
   if (secret === undefined) {
     const made = renewed(known && withNewAuthority(known, circumstances), circumstances);
-    await api.create(secretOf(namespace, made), signal);
+    await api.createOwned(secretOf(namespace, made), signal);
     return made;
   }
   const stored = credentialsIn(secret);

@@ -1,6 +1,7 @@
 import type { ClusterIssuer } from '../plan/settings.ts';
 import { clusterIssuer } from './cluster-issuer.ts';
 import { isInternal, isMalformed, isNotFound } from './errors.ts';
+import { ownAccount } from './own-account.ts';
 import { collectionPath, objectPath, resourceOf } from './resources.ts';
 import type { Resource, ResourceTable } from './resources.ts';
 import { acceptOf, typed } from './selection.ts';
@@ -9,7 +10,7 @@ import type { Transport } from './transport.ts';
 import { watchEvents } from './watch.ts';
 import type { WatchEvent } from './watch.ts';
 import { fieldManager, keyOf } from '../object.ts';
-import type { KubeObject, ObjectKey } from '../object.ts';
+import type { KubeObject, ObjectKey, OwnerReference } from '../object.ts';
 
 export interface ObjectList {
   readonly items: readonly KubeObject[];
@@ -33,6 +34,8 @@ export interface ApiClient {
   apply(object: KubeObject, signal: AbortSignal, manager?: string): Promise<KubeObject>;
   applyStatus(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   create(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
+  /** The same; it goes when the service account that we act as goes, if that is of its namespace. */
+  createOwned(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   /** Optimistic: answers 409 unless `metadata.resourceVersion` is the newest. */
   replace(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   mergePatch(key: ObjectKey, patch: object, signal: AbortSignal): Promise<KubeObject>;
@@ -68,6 +71,8 @@ export const apiClient = (
       },
       signal,
     )) as KubeObject;
+  const create: ApiClient['create'] = (object, signal) =>
+    createObject(transport, resourceOf(table, object.kind), object, signal);
   return {
     clusterIssuer: (signal) => clusterIssuer(transport, signal),
     get: (key, signal) => getOrUndefined(transport, key.kind, pathOf(key), signal),
@@ -83,12 +88,9 @@ export const apiClient = (
       }
     },
     applyStatus: (object, signal) => applyAt(`${pathOf(keyOf(object))}/status`, object, signal),
-    create: async (object, signal) => {
-      const path = collectionPath(resourceOf(table, object.kind), object.metadata.namespace ?? '');
-      const does = { verb: 'create', kind: object.kind, method: 'POST' } as const;
-      const call = { ...does, path, query: { fieldManager }, body: object };
-      return (await transport.json(call, signal)) as KubeObject;
-    },
+    create,
+    createOwned: async (object, signal) =>
+      create(withOwner(object, await ownAccount(transport, object.metadata.namespace ?? '', signal)), signal),
     replace: async (object, signal) => {
       const does = { verb: 'update', kind: object.kind, method: 'PUT' } as const;
       const call = { ...does, path: pathOf(keyOf(object)), query: { fieldManager }, body: object };
@@ -103,6 +105,20 @@ export const apiClient = (
     remove: (key, uid, signal) => removeExactly(transport, { kind: key.kind, path: pathOf(key), uid }, signal),
   };
 };
+
+const createObject = async (
+  transport: Transport,
+  resource: Resource,
+  object: KubeObject,
+  signal: AbortSignal,
+): Promise<KubeObject> => {
+  const path = collectionPath(resource, object.metadata.namespace ?? '');
+  const does = { verb: 'create', kind: object.kind, method: 'POST' } as const;
+  return (await transport.json({ ...does, path, query: { fieldManager }, body: object }, signal)) as KubeObject;
+};
+
+const withOwner = (object: KubeObject, owner: OwnerReference | undefined): KubeObject =>
+  owner === undefined ? object : { ...object, metadata: { ...object.metadata, ownerReferences: [owner] } };
 
 /** A server-side apply cannot tell a wrong type from a fault of the server, but a create that is never stored can. */
 const askWhatIsMalformed = async (

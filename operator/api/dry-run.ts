@@ -13,13 +13,15 @@ export const dryRunClient = (transport: Transport, table: ResourceTable): ApiCli
   const client = apiClient(transport, table, { isDryRun: true });
   // The operator makes Secrets for itself and reads them again. Nothing else that it creates is ever read.
   const secrets = new Map<string, KubeObject>();
+  const create: ApiClient['create'] = (object) => {
+    if (object.kind === 'Secret') secrets.set(keyText(keyOf(object)), object);
+    return Promise.resolve(object);
+  };
   return {
     ...client,
     get: async (key, signal) => (await client.get(key, signal)) ?? secrets.get(keyText(key)),
-    create: (object) => {
-      if (object.kind === 'Secret') secrets.set(keyText(keyOf(object)), object);
-      return Promise.resolve(object);
-    },
+    create,
+    createOwned: create,
     replace: (object) => Promise.resolve(object),
     remove: () => Promise.resolve(),
   };

@@ -35,6 +35,7 @@ export const observeWrites = (api: ApiClient, onWrite: (write: Write) => void): 
     applyStatus: (object, signal) =>
       told({ ...about('apply', object), subresource: 'status' }, api.applyStatus(object, signal)),
     create: (object, signal) => told(about('create', object), api.create(object, signal)),
+    createOwned: (object, signal) => told(about('create', object), api.createOwned(object, signal)),
     replace: (object, signal) => told(about('update', object), api.replace(object, signal)),
     mergePatch: (key, patch, signal) => told({ verb: 'patch', key, sent: patch }, api.mergePatch(key, patch, signal)),
     remove: (key, uid, signal) => told({ verb: 'delete', key }, api.remove(key, uid, signal)),

@@ -21,7 +21,7 @@ export interface ElectionOptions {
 }
 
 export interface ElectionDeps {
-  readonly api: Pick<ApiClient, 'get' | 'create' | 'replace'>;
+  readonly api: Pick<ApiClient, 'get' | 'createOwned' | 'replace'>;
   readonly clock: Clock;
   readonly onFailure: (error: unknown) => void;
 }
@@ -146,7 +146,7 @@ class Election {
     const lease = await this.#deps.api.get(this.#key, signal);
     signal.throwIfAborted();
     if (lease === undefined) {
-      this.#observe(await this.#deps.api.create(this.#claim(undefined), signal));
+      this.#observe(await this.#deps.api.createOwned(this.#claim(undefined), signal));
       return true;
     }
     this.#observe(lease);

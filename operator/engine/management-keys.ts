@@ -17,7 +17,7 @@ export interface ManagementKeys {
 }
 
 interface KeysDeps {
-  readonly api: Pick<ApiClient, 'get' | 'create'>;
+  readonly api: Pick<ApiClient, 'get' | 'createOwned'>;
   readonly now: () => number;
 }
 
@@ -95,7 +95,7 @@ const readOrMake = async (
   }
   const keys = [await newKey(now()), ...known];
   try {
-    await api.create(secretOf(namespace, keys), signal);
+    await api.createOwned(secretOf(namespace, keys), signal);
     return keys;
   } catch (error) {
     const made = isConflict(error) ? await read() : undefined;

@@ -5,12 +5,13 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 
 const BENCH = join(import.meta.dirname, '../../bench/run.ts');
+const run = promisify(execFile);
 
 test(
   'the benchmarks still run: every scenario has its row, every target its figure',
   { timeout: 300_000 },
   async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [BENCH, '--quick']);
+    const { stdout } = await run(process.execPath, [BENCH, '--quick']);
     for (const what of ['1 KB call', '100 KB call', 'list of 200 tools', 'page of 1,000 of 2,000 tools']) {
       assert.match(stdout, new RegExp(`^\\| ${what} \\| \\d+ \\| vmcp \\| \\d`, 'm'));
     }

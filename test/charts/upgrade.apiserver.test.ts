@@ -101,13 +101,19 @@ describe('a stranger’s way with the chart', () => {
     );
   });
 
-  test('uninstalls it: the operator and its rights go, CRDs, resources and servers stay', async () => {
+  test('uninstalls it: the operator, its rights and what it made for itself go, CRDs, resources and servers stay', async () => {
     await operator.stop();
     await setField('mcpgroup', 'tools', { colour: 'blue' });
     await uninstall();
     const gone = ['get', 'deployment,role,rolebinding,serviceaccount', ...NAMESPACE, '--output', 'name'];
     assert.equal((await cluster.kubectl(gone)).trim(), 'serviceaccount/default');
     await assert.rejects(cluster.kubectl(['get', 'clusterrole', 'vmcp-operator']), /not found/);
+    // What the operator made for itself goes with its account.
+    await until('its Secrets and its Lease to go', async () =>
+      (await cluster.kubectl(['get', 'secret,lease', ...NAMESPACE, '--output', 'name'])).includes('vmcp-operator')
+        ? undefined
+        : true,
+    );
     assert.equal((await cluster.kubectl(CRDS)).trim().split('\n').length, servers.resources.length);
     assert.equal(await field('mcpgroup', 'tools', '.spec.colour'), 'blue');
     assert.equal(await field('deployment', 'vmcp-quickstart', '.spec.replicas'), '3');

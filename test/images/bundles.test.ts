@@ -7,29 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { build } from 'esbuild';
 import { until } from '../cluster/index.ts';
-
-const REPOSITORY = join(import.meta.dirname, '..', '..');
-
-/** The program of an image, as the image's own build puts it together. */
-function bundleOf(entry: string) {
-  return build({
-    absWorkingDir: REPOSITORY,
-    entryPoints: [entry],
-    bundle: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'esm',
-    metafile: true,
-    write: false,
-    logLevel: 'silent',
-    outfile: 'dist/out.mjs',
-    banner: {
-      js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",
-    },
-  });
-}
+import { REPOSITORY, bundleOf } from './bundle.ts';
 
 /** What it is made of. */
 async function inputsOf(entry: string): Promise<string[]> {

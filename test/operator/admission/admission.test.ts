@@ -53,7 +53,7 @@ const started = async ({
         : key.kind === 'Secret'
           ? Promise.resolve(undefined)
           : get(key),
-    create: (made) => Promise.resolve(made),
+    createOwned: (made) => Promise.resolve(made),
     replace: (made) => Promise.resolve(made),
     apply: (made) => Promise.resolve(made),
   };

@@ -44,7 +44,8 @@ const apiServer = () => {
     stored.get(kind)?.metadata.resourceVersion !== metadata.resourceVersion;
   const api: KeepDeps['api'] = {
     get: ({ kind }) => Promise.resolve(stored.get(kind)),
-    create: (object) => (stored.has(object.kind) ? conflict('AlreadyExists') : Promise.resolve(put('create', object))),
+    createOwned: (object) =>
+      stored.has(object.kind) ? conflict('AlreadyExists') : Promise.resolve(put('create', object)),
     replace: (object) => (isStale(object) ? conflict('Conflict') : Promise.resolve(put('replace', object))),
     apply: (object) => {
       if (isStale(object)) return conflict('Conflict');

@@ -19,9 +19,9 @@ const leaseServer = () => {
   };
   const answer = <T>(value: () => T): Promise<T> =>
     state.isDown ? Promise.reject(new Error('connect ECONNREFUSED')) : Promise.resolve().then(value);
-  const api: Pick<ApiClient, 'get' | 'create' | 'replace'> = {
+  const api: Pick<ApiClient, 'get' | 'createOwned' | 'replace'> = {
     get: () => answer(() => stored),
-    create: (object) =>
+    createOwned: (object) =>
       answer(() => {
         if (stored !== undefined) throw new ApiError(409, { reason: 'AlreadyExists' });
         return store(object);
@@ -197,7 +197,7 @@ test('the clock of another machine does not matter: a lease counts from when its
   const { api } = leaseServer();
   const spec = { holderIdentity: 'other', leaseDurationSeconds: 15, renewTime: '2020-01-01T00:00:00.000000Z' };
   const metadata = { name: 'vmcp-operator', namespace: 'ops' };
-  await api.create(
+  await api.createOwned(
     { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec },
     new AbortController().signal,
   );

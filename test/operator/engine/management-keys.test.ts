@@ -21,7 +21,7 @@ const secrets = () => {
     stored,
     api: {
       get: () => Promise.resolve(stored[0]),
-      create: (object: KubeObject) => {
+      createOwned: (object: KubeObject) => {
         if (stored.length > 0) return Promise.reject(new ApiError(409, { reason: 'AlreadyExists' }));
         stored.push(object);
         return Promise.resolve(object);

@@ -53,6 +53,7 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
     apply: unused,
     applyStatus: unused,
     create: unused,
+    createOwned: unused,
     replace: unused,
     mergePatch: unused,
     remove: unused,

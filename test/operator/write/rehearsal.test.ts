@@ -30,6 +30,7 @@ const rehearsal = (found: KubeObject | undefined = live) => {
       Promise.resolve({ ...object, metadata: { ...object.metadata, resourceVersion: '2', generation: 7 } }),
     applyStatus: (object) => Promise.resolve(object),
     create: (object) => Promise.resolve(object),
+    createOwned: (object) => Promise.resolve(object),
     replace: (object) => Promise.resolve(object),
     mergePatch: () => Promise.reject(new ApiError(403, { message: 'no pods today' })),
     remove: () => Promise.resolve(),

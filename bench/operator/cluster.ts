@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ControlPlane, until } from '../../test/cluster/index.ts';
+import { countedWrites, installOperator, servers } from '../../test/operator/engine/operator-under-test.ts';
+import { bundleOf } from '../../test/images/bundle.ts';
+import { imageFlags } from '../publish.ts';
+
+/** The operator as a process of its own, with the rights that the chart gives it. */
+export interface OperatorProcess {
+  readonly pid: number;
+  readonly stop: () => Promise<void>;
+}
+
+export const startOperatorProcess = async (plane: ControlPlane): Promise<OperatorProcess> => {
+  const flags = {
+    kubeconfig: await installOperator(plane, servers),
+    image: 'example.test/vmcp:1',
+    'operator-namespace': 'vmcp-system',
+    'health-port': '0',
+    'log-level': 'warn',
+  };
+  const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
+  const program = await programOfImage(folder);
+  const node = [...(await imageFlags('Dockerfile.operator')), program, 'run', ...args];
+  const child = spawn(process.execPath, node, { stdio: ['ignore', 'inherit', 'inherit'] });
+  await untilLeading(plane, child);
+  return {
+    pid: child.pid ?? 0,
+    stop: async () => {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+      await rm(folder, { recursive: true });
+    },
+  };
+};
+
+/** One file, as the image has it: from source, Node would also keep the compiler of TypeScript in memory. */
+const programOfImage = async (folder: string): Promise<string> => {
+  const [file] = (await bundleOf('operator/main.ts')).outputFiles;
+  const path = join(folder, 'vmcp-operator.mjs');
+  await writeFile(path, file?.contents ?? '');
+  return path;
+};
+
+const untilLeading = async (plane: ControlPlane, child: ChildProcess): Promise<unknown> =>
+  until('the operator to lead', async () => {
+    if (child.exitCode !== null) throw new Error(`the operator ended with ${child.exitCode}`);
+    return plane.kubectl(['get', 'lease', '-n', 'vmcp-system', 'vmcp-operator']);
+  });
+
+/** What an API server is given at once: servers, each with a group of its own of so many entries. */
+export const manifests = (count: number, entriesEach: number): readonly object[] =>
+  Array.from({ length: count }, (_, index) => `s${index}`).flatMap((name) => [
+    made('MCPGroup', name, {}),
+    ...Array.from({ length: entriesEach }, (_, index) =>
+      made('MCPServerEntry', `${name}-e${index}`, {
+        groupRef: { name },
+        remoteUrl: `https://${name}-e${index}.example.com/mcp`,
+        transport: 'streamable-http',
+      }),
+    ),
+    made('VirtualMCPServer', name, { groupRef: { name }, incomingAuth: { type: 'anonymous' } }),
+  ]);
+
+const made = (kind: string, name: string, spec: object): object => ({
+  apiVersion: 'vmcp.dev/v1beta1',
+  kind,
+  metadata: { name, namespace: 'default' },
+  spec,
+});
+
+/** Waits until the operator has written nothing for five seconds; answers its counted writes. */
+export const writesAtRest = async (plane: ControlPlane): Promise<Awaited<ReturnType<typeof countedWrites>>> => {
+  let count = -1;
+  return until(
+    'the operator to rest',
+    async () => {
+      const writes = await countedWrites(plane);
+      const isAtRest = writes.length === count;
+      count = writes.length;
+      return isAtRest ? writes : undefined;
+    },
+    { timeoutMs: 600_000, intervalMs: 5_000 },
+  );
+};
+
+interface Listed {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly generation?: number };
+  readonly status?: { readonly observedGeneration?: number };
+}
+
+/** Objects that are not there, and those of ours whose status does not tell of their newest generation; none when all is done. */
+export const missing = async (plane: ControlPlane, count: number): Promise<readonly string[]> => {
+  const list = async (kinds: string): Promise<readonly Listed[]> =>
+    (JSON.parse(await plane.kubectl(['get', kinds, '-o', 'json'])) as { readonly items: readonly Listed[] }).items;
+  const ours = await list('vmcp,mcpgroup,mcpserverentry');
+  const children = await list('serviceaccount,service,configmap,deployment');
+  const kindsOf = Map.groupBy(children, ({ kind }) => kind);
+  return [
+    ...ours
+      .filter(({ metadata, status }) => status?.observedGeneration !== metadata.generation)
+      .map(({ kind, metadata }) => `status of ${kind} ${metadata.name}`),
+    ...['ServiceAccount', 'Service', 'ConfigMap', 'Deployment'].flatMap((kind) => {
+      const made = (kindsOf.get(kind) ?? []).filter(({ metadata }) => metadata.name.startsWith('vmcp-s'));
+      return made.length === count ? [] : [`${count - made.length} of ${kind}`];
+    }),
+  ];
+};
