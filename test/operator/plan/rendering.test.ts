@@ -5,42 +5,20 @@ import { parseResource } from '../../../crds/index.ts';
 import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
-import { planServer } from '../../../operator/plan/server/plan-server.ts';
-import type { Settings } from '../../../operator/plan/settings.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { resolveServer } from '../../../operator/resolve.ts';
 import { covers } from '../../requirements.ts';
-import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
-import { SERVER_KEY, availableDeployment, condition, entry, group, planned, server, statusOf } from './world.ts';
-
-const planWith = (settings: Partial<Settings>, ...objects: readonly KubeObject[]): Plan => {
-  const bundle = resolveServer(objectsSource(objects), SERVER_KEY);
-  assert.ok(bundle !== undefined);
-  return planServer(bundle, { settings: { ...DEFAULT_SETTINGS, ...settings }, contract: everythingBuilt() });
-};
-const planOf = (...objects: readonly KubeObject[]): Plan => planWith({}, ...objects);
-
-const made = (kind: string, name: string, spec: object): KubeObject => {
-  const parsed = parseResource({
-    apiVersion: 'vmcp.dev/v1beta1',
-    kind,
-    metadata: { name, namespace: 'default' },
-    spec,
-  });
-  assert.ok(parsed.ok, JSON.stringify(parsed));
-  return parsed.value;
-};
-const configMap = (name: string, data: Readonly<Record<string, string>> = {}): KubeObject => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name, namespace: 'default' },
-  data,
-});
-
-interface ConfigYaml {
-  readonly incomingAuth: { readonly oidc?: Readonly<Record<string, unknown>>; readonly authz?: object };
-}
-const configOf = (plan: Plan): ConfigYaml => parse((plan.config ?? plan.withheld)?.['config.yaml'] ?? '') as ConfigYaml;
+import {
+  authServerConfig,
+  configMap,
+  configOf,
+  idp,
+  made,
+  oidc,
+  planOf,
+  planWith,
+  servedBefore,
+} from './built-world.ts';
+import { condition, entry, group, planned, server, statusOf } from './world.ts';
 
 interface PodSpec {
   readonly containers: readonly { readonly volumeMounts: readonly { readonly mountPath: string }[] }[];
@@ -50,12 +28,6 @@ const podOf = (plan: Plan): PodSpec =>
   (planned(plan, 'Deployment')['spec'] as { readonly template: { readonly spec: PodSpec } }).template.spec;
 const sourcesIn = (plan: Plan, volume: string): unknown =>
   podOf(plan).volumes.find(({ name }) => name === volume)?.projected?.sources;
-
-const idp = (more: object = {}): KubeObject =>
-  made('MCPOIDCConfig', 'idp', { type: 'inline', inline: { issuer: 'https://idp.example', ...more } });
-const oidc = (more: object = {}) => ({
-  incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'demo' }, ...more },
-});
 
 covers('operator.ca-bundle.mount-path');
 test('the CA bundle of an entry is mounted where the config says it is', () => {
@@ -113,57 +85,6 @@ test("tokens of the cluster's service accounts are taken once the cluster has sa
   assert.deepEqual(issuerKeys, { keys: clusterIssuer.keys });
 });
 
-const policies = (configMapRef: object = {}) =>
-  oidc({ authzConfig: { type: 'configMap', configMap: { name: 'policies', ...configMapRef } } });
-
-covers('crd.vmcp.authz-config.config-map-key-default');
-test('policies come from the key authz.json of a ConfigMap, or the one that is named, as JSON or YAML', () => {
-  const cedar = { policies: ['permit(principal, action, resource);'], entities_json: '[{}]' };
-  const json = JSON.stringify({ version: '1.0', type: 'cedarv1', cedar });
-  const yaml = 'version: "1.0"\ntype: cedarv1\ncedar:\n  policies: ["permit(principal, action, resource);"]\n';
-  const parsed = parseResource(server(policies()));
-  assert.ok(parsed.ok);
-  const fromJson = planOf(parsed.value, group(), idp(), configMap('policies', { 'authz.json': json }));
-  assert.deepEqual(configOf(fromJson).incomingAuth.authz, {
-    type: 'cedar',
-    policies: cedar.policies,
-    entitiesJson: '[{}]',
-  });
-  const fromYaml = planOf(
-    server(policies({ key: 'p.yaml' })),
-    group(),
-    idp(),
-    configMap('policies', { 'p.yaml': yaml }),
-  );
-  assert.deepEqual(configOf(fromYaml).incomingAuth.authz, { type: 'cedar', policies: cedar.policies });
-});
-
-const document = (more: object) =>
-  JSON.stringify({
-    version: '1.0',
-    type: 'cedarv1',
-    cedar: { policies: ['permit(principal, action, resource);'] },
-    ...more,
-  });
-
-for (const [what, data, message] of [
-  ['no such key', {}, /ConfigMap policies cannot be used: it has no key authz\.json; add it, or change spec\.incom/],
-  ['nothing that can be read', { 'authz.json': '{' }, /authz\.json: .*; write \{"version": "1\.0"/],
-  ['another type', { 'authz.json': document({ type: 'opa' }) }, /authz\.json\.type: /],
-  ['an unknown key', { 'authz.json': document({ polices: [] }) }, /polices/],
-  ['no policies', { 'authz.json': document({ cedar: { policies: [] } }) }, /authz\.json\.cedar\.policies: /],
-] as const) {
-  test(`policies: ${what} is told, and nothing is served without them`, () => {
-    const plan = planOf(server(policies()), group(), idp(), configMap('policies', data));
-    assert.equal(plan.objects, undefined);
-    assert.match(condition(plan, 'Valid')?.message ?? '', message);
-  });
-}
-
-const authServerConfig = {
-  issuer: 'https://idp.example',
-  upstreamProviders: [{ name: 'corp', type: 'oidc', oidcConfig: { issuerUrl: 'https://corp.example', clientId: 'g' } }],
-};
 const withProvider = (primaryUpstreamProvider: string) =>
   oidc({ authzConfig: { type: 'inline', inline: { policies: ['x'], primaryUpstreamProvider } } });
 
@@ -181,18 +102,6 @@ test('AuthServerConfigValidated says whether the embedded authorization server c
     'False',
     'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: no upstream provider is called nobody; name one of corp',
   ]);
-});
-
-test('policies of a ConfigMap that rest on an unknown upstream provider are refused, too', () => {
-  const cedar = { policies: ['permit(principal, action, resource);'], primary_upstream_provider: 'nobody' };
-  const plan = planOf(
-    server({ ...policies(), authServerConfig }),
-    group(),
-    idp(),
-    configMap('policies', { 'authz.json': document({ cedar }) }),
-  );
-  assert.equal(plan.objects, undefined);
-  assert.match(condition(plan, 'Valid')?.message ?? '', /no upstream provider is called nobody; name one of corp/);
 });
 
 covers('incoming-auth.audience.unique-per-server', 'telemetry.config-ref.service-name-unique');
@@ -222,33 +131,6 @@ test('a change of a server is looked at by those that have something in common w
       .map(({ name }) => name);
   assert.deepEqual(affected(named('a', oidc())), ['b']);
   assert.deepEqual(affected(named('d', {})), []);
-});
-
-/** What an operator sees after it has served `first`: its ConfigMap and Deployment. */
-const servedBefore = (first: Plan): readonly KubeObject[] => {
-  const kept = planned(first, 'ConfigMap');
-  const ownerReferences = (kept.metadata.ownerReferences ?? []).map((each) => ({ ...each, controller: true }));
-  const deployment = { ...availableDeployment, spec: planned(first, 'Deployment')['spec'] };
-  return [deployment, { ...kept, metadata: { ...kept.metadata, ownerReferences } }];
-};
-
-test('policies that become unreadable stay as they were accepted', () => {
-  const objects = [server(policies()), group(), idp()];
-  const first = planOf(...objects, configMap('policies', { 'authz.json': document({}) }));
-  for (const data of [{}, { 'authz.json': '{' }]) {
-    const later = planOf(...objects, configMap('policies', data), ...servedBefore(first));
-    assert.equal(statusOf(later)['phase'], 'Degraded');
-    assert.equal(later.config?.['config.yaml'], first.config?.['config.yaml']);
-  }
-});
-
-test('policies that take long to read are not read', () => {
-  const yaml = Array.from({ length: 20_000 }, (_, index) => `k${index}:`).join('\n');
-  const json = document({ cedar: { policies: ['x'.repeat(300_000)] } });
-  for (const text of [yaml, json]) {
-    const plan = planOf(server(policies()), group(), idp(), configMap('policies', { 'authz.json': text }));
-    assert.match(condition(plan, 'Valid')?.message ?? '', /ConfigMap policies cannot be used/);
-  }
 });
 
 test('a key of a map that is called like a reference to a secret is none', () => {

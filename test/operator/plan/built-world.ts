@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { parse } from 'yaml';
+import { parseResource } from '../../../crds/index.ts';
+import type { KubeObject } from '../../../operator/object.ts';
+import type { Plan } from '../../../operator/plan/plan.ts';
+import { planServer } from '../../../operator/plan/server/plan-server.ts';
+import type { Settings } from '../../../operator/plan/settings.ts';
+import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { resolveServer } from '../../../operator/resolve.ts';
+import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { SERVER_KEY, availableDeployment, planned } from './world.ts';
+
+/** What is planned for `demo` where the runtime can do all that is rendered for it. */
+export const planWith = (settings: Partial<Settings>, ...objects: readonly KubeObject[]): Plan => {
+  const bundle = resolveServer(objectsSource(objects), SERVER_KEY);
+  assert.ok(bundle !== undefined);
+  return planServer(bundle, { settings: { ...DEFAULT_SETTINGS, ...settings }, contract: everythingBuilt() });
+};
+
+export const planOf = (...objects: readonly KubeObject[]): Plan => planWith({}, ...objects);
+
+export const made = (kind: string, name: string, spec: object): KubeObject => {
+  const parsed = parseResource({
+    apiVersion: 'vmcp.dev/v1beta1',
+    kind,
+    metadata: { name, namespace: 'default' },
+    spec,
+  });
+  assert.ok(parsed.ok, JSON.stringify(parsed));
+  return parsed.value;
+};
+
+export const configMap = (name: string, data: Readonly<Record<string, string>> = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'default' },
+  data,
+});
+
+interface ConfigYaml {
+  readonly incomingAuth: { readonly oidc?: Readonly<Record<string, unknown>>; readonly authz?: object };
+}
+
+export const configOf = (plan: Plan): ConfigYaml =>
+  parse((plan.config ?? plan.withheld)?.['config.yaml'] ?? '') as ConfigYaml;
+
+export const idp = (more: object = {}): KubeObject =>
+  made('MCPOIDCConfig', 'idp', { type: 'inline', inline: { issuer: 'https://idp.example', ...more } });
+
+export const oidc = (more: object = {}) => ({
+  incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'demo' }, ...more },
+});
+
+export const authServerConfig = {
+  issuer: 'https://idp.example',
+  upstreamProviders: [{ name: 'corp', type: 'oidc', oidcConfig: { issuerUrl: 'https://corp.example', clientId: 'g' } }],
+};
+
+/** What an operator sees after it has served `first`: its ConfigMap and Deployment. */
+export const servedBefore = (first: Plan): readonly KubeObject[] => {
+  const kept = planned(first, 'ConfigMap');
+  const ownerReferences = (kept.metadata.ownerReferences ?? []).map((each) => ({ ...each, controller: true }));
+  const deployment = { ...availableDeployment, spec: planned(first, 'Deployment')['spec'] };
+  return [deployment, { ...kept, metadata: { ...kept.metadata, ownerReferences } }];
+};
