@@ -1,71 +1,33 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { after, afterEach, before, test } from 'node:test';
-import { startControlPlane, until } from '../cluster/index.ts';
-import type { ControlPlane } from '../cluster/index.ts';
+import { before, describe, test } from 'node:test';
+import type { KubeObject } from '../../operator/object.ts';
+import { until } from '../cluster/index.ts';
+import { installedCluster } from './engine/cluster-under-test.ts';
+import { made, madeServer, refuseNodePorts } from './engine/cluster-user.ts';
 import {
+  type Line,
+  type OperatorUnderTest,
   countedWrites,
-  installOperator,
   operatorUser,
   servers,
-  startOperatorUnderTest,
-  untilQuiet,
 } from './engine/operator-under-test.ts';
 import { wireTo } from './engine/wire.ts';
-import type { Line, OperatorUnderTest } from './engine/operator-under-test.ts';
 
-let cluster: ControlPlane;
-let kubeconfig: string;
+const cluster = installedCluster(servers);
+const { kubectl, apply, remove, childrenOf, statusOf, untilStatus, untilQuiet, startOperator } = cluster;
 
 before(async () => {
-  cluster = await startControlPlane();
-  kubeconfig = await installOperator(cluster, servers);
-});
-after(() => cluster.stop());
-// What a test that failed has left.
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((operator) => operator.stop()));
+  await cluster.ready();
+  await apply(made('MCPGroup', 'tools', {}));
 });
 
-const started: OperatorUnderTest[] = [];
+const server = (name: string, spec: object = {}): object => madeServer(name, { replicas: 0, ...spec });
 
-const start = async (options: Parameters<typeof startOperatorUnderTest>[2]): Promise<OperatorUnderTest> => {
-  const operator = await startOperatorUnderTest(kubeconfig, servers, options);
-  started.push(operator);
-  return operator;
-};
-
-const group = { apiVersion: 'vmcp.dev/v1beta1', kind: 'MCPGroup', metadata: { name: 'tools' }, spec: {} };
-
-const server = (name: string, spec: object = {}): object => ({
-  apiVersion: 'vmcp.dev/v1beta1',
-  kind: 'VirtualMCPServer',
-  metadata: { name },
-  spec: { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' }, replicas: 0, ...spec },
-});
-
-const apply = (...items: readonly object[]): Promise<string> =>
-  cluster.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-
-const childrenOf = async (name: string): Promise<readonly string[]> => {
-  const selector = `app.kubernetes.io/instance=${name}`;
-  const text = await cluster.kubectl(['get', 'sa,svc,cm,deploy', '-l', selector, '-o', 'name']);
-  return text.split('\n').filter((line) => line !== '');
-};
-
-/** Undefined until an operator wrote it: the CRD has a default. */
-const statusOf = async (name: string): Promise<unknown> => {
-  const { status } = JSON.parse(await cluster.kubectl(['get', 'vmcp', name, '-o', 'json'])) as {
-    readonly status?: { readonly observedGeneration?: number };
-  };
-  return status?.observedGeneration === undefined ? undefined : status;
-};
-
-const untilReported = (name: string): Promise<unknown> =>
-  until(`${name} to have a status`, async () => (await statusOf(name)) ?? undefined);
+const isReported = async (name: string): Promise<boolean> =>
+  (await statusOf('vmcp', name)).observedGeneration !== undefined;
 
 const rehearsed = (log: readonly Line[]): readonly Line[] => log.filter(({ dryRun }) => dryRun === true);
 
@@ -85,23 +47,11 @@ const told = ({ verb, kind, name, subresource, reason, change, refused }: Line):
     .filter((word) => word !== undefined)
     .join(' ');
 
-const refuseNodePorts = async (): Promise<void> => {
-  await cluster.kubectl(['create', 'quota', 'none', '--hard=services.nodeports=0']);
-  // No controller counts here.
-  const none = { 'services.nodeports': '0' };
-  const patch = JSON.stringify({ status: { hard: none, used: none } });
-  await cluster.kubectl(['patch', 'quota', 'none', '--subresource=status', '--type=merge', '-p', patch]);
-};
-
 test('a dry run tells of every write and makes none', async () => {
-  await refuseNodePorts();
-  await apply(group, server('dry'), server('refused', { serviceType: 'NodePort' }));
+  await refuseNodePorts(cluster);
+  await apply(server('dry'), server('refused', { serviceType: 'NodePort' }));
   const webhook = { configuration: 'vmcp-operator-webhook', port: 0, lingerMs: 0 };
-  const operator = await start({
-    isDryRun: true,
-    leaderElection: true,
-    webhook,
-  });
+  const operator = await startOperator({ isDryRun: true, leaderElection: true, webhook });
   assert.equal(operator.webhookPort, undefined);
   const lines = await untilRehearsed(operator, 8);
   const about = (name: string): readonly string[] =>
@@ -115,23 +65,23 @@ test('a dry run tells of every write and makes none', async () => {
   assert.ok(about('dry').includes('apply VirtualMCPServer dry status update'), about('dry').join('\n'));
   assert.ok(about('refused').includes('apply Service vmcp-refused create refused'), about('refused').join('\n'));
   await operator.stop();
-  const writes = await cluster.writes(operatorUser);
+  const writes = await cluster.plane.writes(operatorUser);
   assert.deepEqual(
     writes.filter(({ isDryRun }) => !isDryRun),
     [],
   );
-  assert.deepEqual([await childrenOf('dry'), await statusOf('dry')], [[], undefined]);
-  const own = await cluster.kubectl(['get', 'secrets,leases', '-n', 'vmcp-system', '-o', 'name']);
+  assert.deepEqual([await childrenOf('dry'), await isReported('dry')], [[], false]);
+  const own = await kubectl(['get', 'secrets,leases', '-n', 'vmcp-system', '-o', 'name']);
   assert.doesNotMatch(own, /vmcp/);
 });
 
 test('of what is there a dry run tells the fields that would change, once', async () => {
-  const real = await start({});
-  await untilReported('dry');
-  await untilQuiet(cluster);
+  const real = await startOperator({});
+  await untilStatus('a status', ['vmcp', 'dry']);
+  await untilQuiet();
   await real.stop();
   await apply(server('dry', { sessionAffinity: 'None' }));
-  const operator = await start({ isDryRun: true });
+  const operator = await startOperator({ isDryRun: true });
   const lines = await untilRehearsed(operator, 2);
   const service = lines.filter(({ kind, name }) => kind === 'Service' && name === 'vmcp-dry');
   assert.equal(service.length, 1, JSON.stringify(lines));
@@ -139,10 +89,10 @@ test('of what is there a dry run tells the fields that would change, once', asyn
   const fields = (service[0]?.['fields'] ?? []) as readonly string[];
   assert.ok(fields.includes('spec.sessionAffinity'), JSON.stringify(service));
   // Touched again, it comes to the same writes.
-  await cluster.kubectl(['annotate', 'vmcp', 'dry', 'team=blue']);
+  await kubectl(['annotate', 'vmcp', 'dry', 'team=blue']);
   assert.equal((await untilRehearsed(operator, lines.length)).length, lines.length);
   await operator.stop();
-  const affinity = await cluster.kubectl(['get', 'service', 'vmcp-dry', '-o', 'jsonpath={.spec.sessionAffinity}']);
+  const affinity = await kubectl(['get', 'service', 'vmcp-dry', '-o', 'jsonpath={.spec.sessionAffinity}']);
   assert.equal(affinity, 'ClientIP');
 });
 
@@ -156,10 +106,10 @@ const sum = (text: string, name: string, ...labels: readonly string[]): number =
     .reduce((total, line) => total + Number(line.split(' ').at(-1)), 0);
 
 test('what it does can be counted', async () => {
-  const operator = await start({ leaderElection: true });
+  const operator = await startOperator({ leaderElection: true });
   await apply(server('counted'));
-  await untilReported('counted');
-  await untilQuiet(cluster);
+  await untilStatus('a status', ['vmcp', 'counted']);
+  await untilQuiet();
   const text = await metricsAt(operator.healthPort);
   const ofServers = 'kind="VirtualMCPServer"';
   assert.ok(sum(text, 'reconciles_total', ofServers, 'result="written"') >= 1);
@@ -177,64 +127,147 @@ test('what it does can be counted', async () => {
 });
 
 /** The operator as a process of its own, one reconcile after the other. */
-const startProcess = (kubeconfigPath: string): ChildProcess => {
+const startProcess = (more: Readonly<Record<string, string>> = {}): ChildProcess => {
   const program = join(import.meta.dirname, '../../operator/main.ts');
-  const flags = { 'operator-namespace': 'vmcp-system', workers: '1', 'health-port': '0', 'log-level': 'error' };
-  const args = Object.entries({ ...flags, kubeconfig: kubeconfigPath, image: 'example.test/vmcp:1' });
-  const argv = [program, 'run', ...args.map(([flag, value]) => `--${flag}=${value}`)];
-  return spawn(process.execPath, argv, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const flags = {
+    kubeconfig: cluster.kubeconfig,
+    image: 'example.test/vmcp:1',
+    'operator-namespace': 'vmcp-system',
+    workers: '1',
+    'health-port': '0',
+    'log-level': 'error',
+    ...more,
+  };
+  const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
+  return spawn(process.execPath, [program, 'run', ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
 };
 
-const holderOf = (): Promise<string> =>
-  cluster.kubectl(['get', 'lease', 'vmcp-operator', '-n', 'vmcp-system', '-o', 'jsonpath={.spec.holderIdentity}']);
+describe('killed', () => {
+  // What is left of other tests would be work for an operator that starts.
+  before(() => remove('vmcp', '--all'));
 
-/** Starts it with work to do, and holds back the answers once it has begun to write. */
-const heldInTheMiddle = async (names: readonly string[]) => {
-  await apply(group, ...names.map((name) => server(name)));
-  const wire = await wireTo(cluster, kubeconfig);
-  const seen = (await countedWrites(cluster)).length;
-  const operator = startProcess(wire.kubeconfig);
-  const hasBegun = async () => ((await countedWrites(cluster)).length > seen + 6 ? true : undefined);
-  await until('some writes', hasBegun, { intervalMs: 2 });
-  wire.hold();
-  assert.notEqual(await holderOf(), '');
-  const exited = once(operator, 'exit');
-  operator.kill('SIGTERM');
-  return { wire, operator, exited };
-};
+  /** Those of the servers that have all their children and a status of their newest generation. */
+  const complete = async (names: readonly string[]): Promise<readonly string[]> => {
+    const text = await kubectl(['get', 'vmcp,sa,svc,cm,deploy', '-o', 'json']);
+    const { items } = JSON.parse(text) as { readonly items: readonly KubeObject[] };
+    return names.filter((name) => {
+      const children = items.filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] === name);
+      const itself = items.find(({ kind, metadata }) => kind === 'VirtualMCPServer' && metadata.name === name);
+      const status = itself?.['status'] as { readonly observedGeneration?: number } | undefined;
+      const kinds = children.map(({ kind }) => kind).toSorted();
+      return (
+        kinds.join() === 'ConfigMap,Deployment,Service,ServiceAccount' &&
+        status?.observedGeneration === itself?.metadata.generation
+      );
+    });
+  };
 
-test('SIGTERM lets the reconcile under way come to its end: nothing is left half made, the Lease is free, the exit is 0', async () => {
-  const names = Array.from({ length: 8 }, (_, index) => `stopped-${index}`);
-  const { wire, operator, exited } = await heldInTheMiddle(names);
-  // So long nothing can end: the API server does not answer.
-  const first = await Promise.race([exited.then(() => 'exited'), untilQuiet(cluster, 500).then(() => 'at work')]);
-  assert.equal(first, 'at work');
-  wire.release();
-  await exited;
-  await wire.stop();
-  assert.equal(operator.exitCode, 0);
-  const made = await Promise.all(
-    names.map(async (name) => ({ children: (await childrenOf(name)).length, status: await statusOf(name) })),
-  );
-  assert.deepEqual(
-    made.filter(({ children, status }) => children !== (status === undefined ? 0 : 4)),
-    [],
-  );
-  assert.ok(
-    made.some(({ children }) => children === 0),
-    'it was stopped before it was done',
-  );
-  assert.equal(await holderOf(), '');
+  const untilComplete = (names: readonly string[]): Promise<true> =>
+    until(`${names.length} servers to be complete`, async () =>
+      (await complete(names)).length === names.length ? true : undefined,
+    );
+
+  test('an operator that is killed between two writes goes on where it was, and makes nothing twice', async () => {
+    const names = Array.from({ length: 6 }, (_, index) => `killed-${index}`);
+    await apply(...names.map((name) => server(name)));
+    const begun = (await countedWrites(cluster.plane)).length;
+    for (let round = 0; round < 4; round += 1) {
+      const seen = (await countedWrites(cluster.plane)).length;
+      const operator = startProcess({ 'leader-elect': 'false' });
+      const hasWritten = async () => ((await countedWrites(cluster.plane)).length >= seen + 3 ? true : undefined);
+      await until('some writes', hasWritten, { intervalMs: 2 });
+      operator.kill('SIGKILL');
+      await once(operator, 'exit');
+    }
+    assert.ok((await complete(names)).length < names.length, 'it was killed before it was done');
+    const operator = startProcess({ 'leader-elect': 'false' });
+    await untilComplete(names);
+    await untilQuiet();
+    const created = (await countedWrites(cluster.plane)).slice(begun).filter(({ code }) => code === 201);
+    const twice = Map.groupBy(created, ({ resource, name }) => `${resource} ${name}`);
+    assert.deepEqual(
+      [...twice].filter(([, writes]) => writes.length > 1).map(([what]) => what),
+      [],
+    );
+    operator.kill('SIGTERM');
+    await once(operator, 'exit');
+    assert.equal(operator.exitCode, 0);
+  });
+
+  test('an operator whose API server is killed goes on when it is back, and writes nothing that is there', async () => {
+    const operator = await startOperator();
+    await operator.synced;
+    await apply(server('before'));
+    await untilComplete(['before']);
+    await untilQuiet();
+    const seen = (await countedWrites(cluster.plane)).length;
+    await cluster.plane.restartApiServer();
+    await apply(server('since'));
+    await untilComplete(['since']);
+    await remove('service', 'vmcp-before');
+    await untilComplete(['before', 'since']);
+    await untilQuiet();
+    const writes = (await countedWrites(cluster.plane)).slice(seen).map(({ resource, name }) => `${resource} ${name}`);
+    assert.deepEqual(
+      writes.filter((write) => !/since/.test(write)),
+      ['services vmcp-before'],
+    );
+    await operator.stop();
+  });
 });
 
-test('an API server that does not answer holds up no stop for longer than a pod has', async () => {
-  const { wire, operator, exited } = await heldInTheMiddle(
-    Array.from({ length: 8 }, (_, index) => `unanswered-${index}`),
-  );
-  const stoppedAt = performance.now();
-  await exited;
-  const tookMs = performance.now() - stoppedAt;
-  await wire.stop();
-  assert.equal(operator.exitCode, 0);
-  assert.ok(tookMs < 12_000, `it took ${tookMs} ms`);
+describe('stopped', () => {
+  const holderOf = (): Promise<string> =>
+    kubectl(['get', 'lease', 'vmcp-operator', '-n', 'vmcp-system', '-o', 'jsonpath={.spec.holderIdentity}']);
+
+  /** Starts it with work to do, and holds back the answers once it has begun to write. */
+  const heldInTheMiddle = async (names: readonly string[]) => {
+    await apply(...names.map((name) => server(name)));
+    const wire = await wireTo(cluster.plane, cluster.kubeconfig);
+    const seen = (await countedWrites(cluster.plane)).length;
+    const operator = startProcess({ kubeconfig: wire.kubeconfig });
+    const hasBegun = async () => ((await countedWrites(cluster.plane)).length > seen + 6 ? true : undefined);
+    await until('some writes', hasBegun, { intervalMs: 2 });
+    wire.hold();
+    assert.notEqual(await holderOf(), '');
+    const exited = once(operator, 'exit');
+    operator.kill('SIGTERM');
+    return { wire, operator, exited };
+  };
+
+  test('SIGTERM lets the reconcile under way come to its end: nothing is left half made, the Lease is free, the exit is 0', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `stopped-${index}`);
+    const { wire, operator, exited } = await heldInTheMiddle(names);
+    // So long nothing can end: the API server does not answer.
+    const first = await Promise.race([exited.then(() => 'exited'), untilQuiet(500).then(() => 'at work')]);
+    assert.equal(first, 'at work');
+    wire.release();
+    await exited;
+    await wire.stop();
+    assert.equal(operator.exitCode, 0);
+    const left = await Promise.all(
+      names.map(async (name) => ({ children: (await childrenOf(name)).length, wasReached: await isReported(name) })),
+    );
+    assert.deepEqual(
+      left.filter(({ children, wasReached }) => children !== (wasReached ? 4 : 0)),
+      [],
+    );
+    assert.ok(
+      left.some(({ children }) => children === 0),
+      'it was stopped before it was done',
+    );
+    assert.equal(await holderOf(), '');
+  });
+
+  test('an API server that does not answer holds up no stop for longer than a pod has', async () => {
+    const { wire, operator, exited } = await heldInTheMiddle(
+      Array.from({ length: 8 }, (_, index) => `unanswered-${index}`),
+    );
+    const stoppedAt = performance.now();
+    await exited;
+    const tookMs = performance.now() - stoppedAt;
+    await wire.stop();
+    assert.equal(operator.exitCode, 0);
+    assert.ok(tookMs < 12_000, `it took ${tookMs} ms`);
+  });
 });

@@ -1,46 +1,25 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { KubeObject } from '../../operator/object.ts';
-import { startControlPlane, until } from '../cluster/index.ts';
-import type { ControlPlane } from '../cluster/index.ts';
-import {
-  countedWrites,
-  installOperator,
-  servers,
-  startOperatorUnderTest,
-  untilQuiet,
-} from './engine/operator-under-test.ts';
-import type { OperatorUnderTest } from './engine/operator-under-test.ts';
+import { before, test } from 'node:test';
+import { POD_TEMPLATE_KEYS } from '../../operator/strategic-merge/index.ts';
+import { until } from '../cluster/index.ts';
+import { clusterUnderTest } from './engine/cluster-under-test.ts';
+import { conditionIn, made, madeServer } from './engine/cluster-user.ts';
+import { countedWrites, servers } from './engine/operator-under-test.ts';
+import { servedStrategies } from './strategic-merge/served-strategies.ts';
 
-let cluster: ControlPlane;
-let operator: OperatorUnderTest | undefined;
+const cluster = clusterUnderTest(servers);
+const { kubectl, get, apply, patch, childrenOf, untilStatus, untilQuiet } = cluster;
+const demo = ['vmcp', 'demo'] as const;
+const assertAtRest = () => cluster.assertAtRest(...demo);
 
 before(async () => {
-  cluster = await startControlPlane();
-  operator = await startOperatorUnderTest(await installOperator(cluster, servers), servers);
-  await operator.synced;
-  const group = { apiVersion: 'vmcp.dev/v1beta1', kind: 'MCPGroup', metadata: { name: 'tools' }, spec: {} };
-  await cluster.kubectl(['apply', '-f', '-'], JSON.stringify(group));
-});
-after(async () => {
-  await operator?.stop();
-  await cluster.stop();
+  await cluster.ready();
+  await apply(made('MCPGroup', 'tools', {}));
 });
 
 /** As a user keeps it in a file, again and again. */
 const applyServer = (podTemplateSpec: object, ...flags: readonly string[]): Promise<string> =>
-  cluster.kubectl(
-    ['apply', ...flags, '-f', '-'],
-    JSON.stringify({
-      apiVersion: 'vmcp.dev/v1beta1',
-      kind: 'VirtualMCPServer',
-      metadata: { name: 'demo' },
-      spec: { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' }, podTemplateSpec },
-    }),
-  );
-
-const get = async (kind: string, name: string): Promise<KubeObject> =>
-  JSON.parse(await cluster.kubectl(['get', kind, name, '-o', 'json'])) as KubeObject;
+  kubectl(['apply', ...flags, '-f', '-'], JSON.stringify(madeServer('demo', { podTemplateSpec })));
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -55,10 +34,6 @@ interface Pod {
   readonly containers: readonly Container[];
   readonly volumes: readonly (Json & { readonly name: string })[];
   readonly [field: string]: unknown;
-}
-
-interface Status {
-  readonly conditions?: readonly { readonly type: string; readonly message: string }[];
 }
 
 interface Template {
@@ -80,19 +55,6 @@ const container = ({ spec }: Template, wanted = 'vmcp') => spec.containers.find(
 const volume = ({ spec }: Template, wanted: string) => spec.volumes.find(({ name }) => name === wanted);
 
 const limitsOf = (template: Template): Json | undefined => container(template)?.resources?.limits;
-
-/** A look at everything that is there, without a reason to write. */
-const assertAtRest = async (): Promise<void> => {
-  await untilQuiet(cluster);
-  const count = (await countedWrites(cluster)).length;
-  await cluster.kubectl(['annotate', 'vmcp', 'demo', `touched=${count}`, '--overwrite']);
-  await untilQuiet(cluster);
-  const since = (await countedWrites(cluster)).slice(count);
-  assert.deepEqual(
-    since.map(({ verb, resource, name }) => `${verb} ${resource} ${name}`),
-    [],
-  );
-};
 
 /** Every kind of thing that the API server rewrites or adds a default to. */
 const rich = {
@@ -165,15 +127,14 @@ test('a pod template with every default of the API server is written once', asyn
 });
 
 test('the one Deployment is written once for it, and one ConfigMap is enough', async () => {
-  const writes = (await countedWrites(cluster)).filter(({ resource }) => resource === 'deployments');
+  const writes = (await countedWrites(cluster.plane)).filter(({ resource }) => resource === 'deployments');
   assert.equal(writes.length, 1);
-  const configMaps = await cluster.kubectl(['get', 'configmap', '-l', 'app.kubernetes.io/instance=demo', '-o', 'name']);
-  assert.equal(configMaps.trim().split('\n').length, 1);
+  assert.equal((await childrenOf('demo', 'configmap')).length, 1);
 });
 
 test('drift of a field that only the user set is put right', async () => {
-  const change = JSON.stringify({ spec: { template: { spec: { nodeSelector: { disk: 'hdd' } } } } });
-  await cluster.kubectl(['patch', 'deployment', 'vmcp-demo', '--type=merge', '-p', change]);
+  const change = { spec: { template: { spec: { nodeSelector: { disk: 'hdd' } } } } };
+  await patch(['deployment', 'vmcp-demo'], 'merge', change);
   await untilTemplate('the node selector', ({ spec }) => (spec['nodeSelector'] as Json)['disk'] === 'ssd');
   await assertAtRest();
 });
@@ -226,7 +187,7 @@ test('null removes a field when the resource is applied server-side; kubectl dro
 test('what the user no longer sets is removed, and what was ours is ours again', async () => {
   await applyServer(rich);
   await untilTemplate('the sidecar', (now) => container(now, 'dns') !== undefined);
-  await untilQuiet(cluster);
+  await untilQuiet();
   await applyServer({});
   const template = await untilTemplate('the sidecar to go', (now) => container(now, 'dns') === undefined);
   const { metadata, spec } = template;
@@ -254,11 +215,10 @@ const untellable: readonly (readonly [what: string, template: object, words: Reg
 for (const [what, template, words] of untellable) {
   test(`what only the API server can tell is a condition with its words: ${what}`, async () => {
     await applyServer(template);
-    const message = await until('the refusal', async () => {
-      const { conditions = [] } = ((await get('vmcp', 'demo'))['status'] ?? {}) as Status;
-      return conditions.find(({ type, message: text }) => type === 'ChildRefused' && words.test(text))?.message;
-    });
-    assert.match(message, /Deployment.*vmcp-demo/);
+    const status = await untilStatus('the refusal', demo, (now) =>
+      words.test(conditionIn(now, 'ChildRefused')?.message ?? ''),
+    );
+    assert.match(conditionIn(status, 'ChildRefused')?.message ?? '', /Deployment.*vmcp-demo/);
   });
 }
 
@@ -270,7 +230,23 @@ test('a template that was refused and is mended is applied', async () => {
 
 test('no reconcile failed on the way', () => {
   assert.deepEqual(
-    operator?.log.filter(({ level }) => level !== 'info'),
+    cluster.operator.log.filter(({ level }) => level !== 'info'),
     [],
+  );
+});
+
+test('the table of merge keys is the one that the API server serves', async () => {
+  const keys = Object.fromEntries((await servedStrategies(cluster.plane)).map(({ path, key }) => [path, key]));
+  assert.deepEqual(POD_TEMPLATE_KEYS, keys);
+});
+
+test('there are only strategies that merge', async () => {
+  const served = await servedStrategies(cluster.plane);
+  // retainKeys concerns who computes a patch; `replace` would need a place in the table.
+  const strategies = new Set(served.map(({ strategy }) => strategy));
+  assert.deepEqual([...strategies].sort(), ['merge', 'merge,retainKeys']);
+  assert.deepEqual(
+    served.filter(({ strategy }) => strategy !== 'merge').map(({ path }) => path),
+    ['spec.resourceClaims', 'spec.volumes'],
   );
 });

@@ -1,35 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { KubeObject } from '../../operator/object.ts';
-import { startControlPlane, until } from '../cluster/index.ts';
-import type { ControlPlane } from '../cluster/index.ts';
-import {
-  countedWrites,
-  installOperator,
-  startOperatorUnderTest,
-  untilQuiet,
-  widgets,
-} from './engine/operator-under-test.ts';
+import { until } from '../cluster/index.ts';
+import { installedCluster } from './engine/cluster-under-test.ts';
+import { bindToNode } from './engine/fake-pod.ts';
+import { type OperatorUnderTest, widgets } from './engine/operator-under-test.ts';
 import { wireTo } from './engine/wire.ts';
-import type { OperatorUnderTest } from './engine/operator-under-test.ts';
 
-let cluster: ControlPlane;
-let kubeconfig: string;
+const cluster = installedCluster(widgets);
+const { kubectl, get, apply, remove, patch, childrenOf, untilQuiet, writesDuring, startOperator } = cluster;
 
-before(async () => {
-  cluster = await startControlPlane();
-  kubeconfig = await installOperator(cluster, widgets);
+const widget = (name: string, spec: object) => ({
+  apiVersion: 'test.vmcp.dev/v1',
+  kind: 'Widget',
+  metadata: { name },
+  spec,
 });
-after(() => cluster.stop());
-
-const widget = (name: string, spec: object): string =>
-  JSON.stringify({ apiVersion: 'test.vmcp.dev/v1', kind: 'Widget', metadata: { name }, spec });
-
-const apply = (manifest: string, ...args: readonly string[]): Promise<string> =>
-  cluster.kubectl(['apply', '--server-side', '-f', '-', ...args], manifest);
-
-const get = async (kind: string, name: string): Promise<KubeObject> =>
-  JSON.parse(await cluster.kubectl(['get', kind, name, '-o', 'json', '--show-managed-fields'])) as KubeObject;
 
 const field = (object: unknown, path: string): unknown =>
   path.split('/').reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], object);
@@ -39,29 +24,12 @@ const untilField = (kind: string, name: string, path: string, wanted: unknown): 
     field(await get(kind, name), path) === wanted ? true : undefined,
   );
 
-const childrenOf = async (name: string): Promise<readonly string[]> => {
-  const selector = `app.kubernetes.io/instance=${name}`;
-  const names = await cluster.kubectl(['get', 'sa,svc,cm,deploy', '-l', selector, '-o', 'name']);
-  return names.split('\n').filter((line) => line !== '');
-};
-
-/** Names of the writes since, as `verb resource/subresource name`. */
-const writesDuring = async (act: () => Promise<unknown>): Promise<readonly string[]> => {
-  await untilQuiet(cluster);
-  const seen = (await countedWrites(cluster)).length;
-  await act();
-  await untilQuiet(cluster);
-  return (await countedWrites(cluster))
-    .slice(seen)
-    .map(({ verb, resource, subresource, name }) => `${verb} ${resource}${subresource && `/${subresource}`} ${name}`);
-};
-
 const withoutHash = (write: string): string => write.replace(/-[0-9a-f]{6}$/, '');
 
 describe('an operator that runs', () => {
   let operator: OperatorUnderTest;
   before(async () => {
-    operator = await startOperatorUnderTest(kubeconfig, widgets);
+    operator = await startOperator();
   });
   after(() => operator.stop());
 
@@ -84,22 +52,16 @@ describe('an operator that runs', () => {
   });
 
   test('somebody else changes an owned field: it is put back', async () => {
-    const scale = ['patch', 'deployment', 'widget-first', '--type=merge', '-p'];
-    await cluster.kubectl([...scale, '{"spec":{"template":{"spec":{"serviceAccountName":"default"}}}}']);
+    const account = { spec: { template: { spec: { serviceAccountName: 'default' } } } };
+    await patch(['deployment', 'widget-first'], 'merge', account);
     await untilField('deployment', 'widget-first', 'spec/template/spec/serviceAccountName', 'widget-first');
-    await cluster.kubectl([
-      'patch',
-      'service',
-      'widget-first',
-      '--type=json',
-      '-p',
-      '[{"op":"replace","path":"/spec/ports/0/targetPort","value":9}]',
-    ]);
+    const port = { op: 'replace', path: '/spec/ports/0/targetPort', value: 9 };
+    await patch(['service', 'widget-first'], 'json', [port]);
     await untilField('service', 'widget-first', 'spec/ports/0/targetPort', 'http');
   });
 
   test('a child that is deleted comes back', async () => {
-    await cluster.kubectl(['delete', 'service,serviceaccount,deployment', '-l', 'app.kubernetes.io/instance=first']);
+    await kubectl(['delete', 'service,serviceaccount,deployment', '-l', 'app.kubernetes.io/instance=first']);
     await until('the children', async () => ((await childrenOf('first')).length === 4 ? true : undefined));
   });
 
@@ -107,12 +69,12 @@ describe('an operator that runs', () => {
     await apply(widget('shared', { greeting: 'hello' }));
     await untilField('widget', 'shared', 'status/phase', 'Ready');
     const writes = await writesDuring(async () => {
-      await cluster.kubectl(['scale', 'deployment', 'widget-shared', '--replicas=3']);
-      await cluster.kubectl(['annotate', 'deployment', 'widget-shared', 'team=blue']);
-      await cluster.kubectl(['label', 'service', 'widget-shared', 'team=blue']);
+      await kubectl(['scale', 'deployment', 'widget-shared', '--replicas=3']);
+      await kubectl(['annotate', 'deployment', 'widget-shared', 'team=blue']);
+      await kubectl(['label', 'service', 'widget-shared', 'team=blue']);
       const sidecar = { name: 'proxy', image: 'example.test/proxy:1' };
       const patch = { spec: { template: { spec: { containers: [sidecar] } } } };
-      await cluster.kubectl(['patch', 'deployment', 'widget-shared', '--type=strategic', '-p', JSON.stringify(patch)]);
+      await kubectl(['patch', 'deployment', 'widget-shared', '--type=strategic', '-p', JSON.stringify(patch)]);
     });
     assert.deepEqual(writes, []);
     const deployment = await get('deployment', 'widget-shared');
@@ -133,16 +95,16 @@ describe('an operator that runs', () => {
     await untilField('widget', 'refers', 'status/conditions/0/status', 'False');
     // Of ConfigMaps only those with the operator's label are watched.
     const metadata = { name: 'input', labels: { 'app.kubernetes.io/managed-by': 'vmcp-operator' } };
-    await apply(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: '1' } }));
+    await apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: '1' } });
     await untilField('widget', 'refers', 'status/inputKeys', 1);
-    await cluster.kubectl(['patch', 'configmap', 'input', '--type=merge', '-p', '{"data":{"b":"2"}}']);
+    await patch(['configmap', 'input'], 'merge', { data: { b: '2' } });
     await untilField('widget', 'refers', 'status/inputKeys', 2);
-    await cluster.kubectl(['delete', 'configmap', 'input']);
+    await remove('configmap', 'input');
     await untilField('widget', 'refers', 'status/conditions/0/status', 'False');
   });
 
   test('an event tells of each transition, and of nothing else', async () => {
-    const list = await cluster.kubectl(['get', 'events.events.k8s.io', '-o', 'json']);
+    const list = await kubectl(['get', 'events.events.k8s.io', '-o', 'json']);
     const events = (JSON.parse(list) as { items: readonly { reason: string; regarding: { name: string } }[] }).items
       .filter(({ regarding }) => regarding.name === 'refers')
       .map(({ reason }) => reason);
@@ -150,7 +112,7 @@ describe('an operator that runs', () => {
   });
 
   test("an object of a child's name that is not ours is left alone, a condition names it, and it heals", async () => {
-    await cluster.kubectl(['create', 'service', 'clusterip', 'widget-taken', '--tcp=1234']);
+    await kubectl(['create', 'service', 'clusterip', 'widget-taken', '--tcp=1234']);
     await apply(widget('taken', { greeting: 'hello' }));
     await untilField('widget', 'taken', 'status/phase', 'Degraded');
     const { status } = (await get('widget', 'taken')) as unknown as {
@@ -179,32 +141,26 @@ describe('an operator that runs', () => {
   test('an old ConfigMap stays while a ReplicaSet names it and goes with the last one', async () => {
     await apply(widget('rolls', { greeting: 'hello', replicas: 0 }));
     await untilField('widget', 'rolls', 'status/phase', 'Ready');
-    const configMaps = async (): Promise<number> =>
-      (await childrenOf('rolls')).filter((name) => name.startsWith('configmap/')).length;
+    const configMaps = async (): Promise<number> => (await childrenOf('rolls', 'configmap')).length;
     await apply(widget('rolls', { greeting: 'hello', replicas: 0, revision: 1 }));
     await until('a second ConfigMap', async () => ((await configMaps()) === 2 ? true : undefined));
-    await untilQuiet(cluster);
+    await untilQuiet();
     assert.equal(await configMaps(), 2);
     // Not by age: both may have been made in the same second.
     const first = '{.items[?(@.metadata.annotations.deployment\\.kubernetes\\.io/revision=="1")].metadata.name}';
     const selector = 'app.kubernetes.io/instance=rolls';
-    const old = await cluster.kubectl(['get', 'rs', '-l', selector, '-o', `jsonpath=${first}`]);
-    await cluster.kubectl(['delete', 'rs', old]);
+    const old = await kubectl(['get', 'rs', '-l', selector, '-o', `jsonpath=${first}`]);
+    await remove('rs', old);
     await until('the first ConfigMap to go', async () => ((await configMaps()) === 1 ? true : undefined));
   });
 
   test('a pod on a node is told once when its mounted config changes, so that the kubelet looks at once', async () => {
     await apply(widget('mounted', { greeting: 'hello', replicas: 1 }));
     const pod = await until('the pod', async () => {
-      const names = await cluster.kubectl(['get', 'pods', '-l', 'app.kubernetes.io/instance=mounted', '-o', 'name']);
-      return names.trim().slice('pod/'.length) || undefined;
+      const [first] = await childrenOf('mounted', 'pods');
+      return first?.metadata.name;
     });
-    const binding = { metadata: { name: pod }, target: { kind: 'Node', name: 'nowhere' } };
-    const path = `/api/v1/namespaces/default/pods/${pod}/binding`;
-    await cluster.kubectl(
-      ['create', '--raw', path, '-f', '-'],
-      JSON.stringify({ apiVersion: 'v1', kind: 'Binding', ...binding }),
-    );
+    await bindToNode(cluster.plane, pod);
     const writes = await writesDuring(() => apply(widget('mounted', { greeting: 'good evening', replicas: 1 })));
     assert.deepEqual(writes.map(withoutHash), [
       'patch configmaps widget-mounted',
@@ -216,14 +172,14 @@ describe('an operator that runs', () => {
   });
 
   test('a deleted resource takes its children with it', async () => {
-    await cluster.kubectl(['delete', 'widget', 'rolls']);
+    await remove('widget', 'rolls');
     await until('its children to go', async () => ((await childrenOf('rolls')).length === 0 ? true : undefined));
   });
 
   test('nothing is written at rest, nor by an operator that starts anew', async () => {
     const writes = await writesDuring(async () => {
       await operator.stop();
-      operator = await startOperatorUnderTest(kubeconfig, widgets);
+      operator = await startOperator();
       await operator.synced;
     });
     assert.deepEqual(writes, []);
@@ -232,8 +188,8 @@ describe('an operator that runs', () => {
 
 describe('an operator whose API server is not always there', () => {
   test('cut watches go on, and an outage is survived without a restart', async () => {
-    const wire = await wireTo(cluster, kubeconfig);
-    const operator = await startOperatorUnderTest(wire.kubeconfig, widgets);
+    const wire = await wireTo(cluster.plane, cluster.kubeconfig);
+    const operator = await startOperator({}, wire.kubeconfig);
     await operator.synced;
     wire.cut();
     await apply(widget('after-cut', { greeting: 'hello' }));
@@ -250,10 +206,10 @@ describe('an operator whose API server is not always there', () => {
 
 describe('two operators', () => {
   test('one leads; the other takes over at once when it stops, and within 20 s when it is cut off', async () => {
-    const wire = await wireTo(cluster, kubeconfig);
+    const wire = await wireTo(cluster.plane, cluster.kubeconfig);
     const [first, second] = [
-      await startOperatorUnderTest(kubeconfig, widgets, { leaderElection: true }),
-      await startOperatorUnderTest(wire.kubeconfig, widgets, { leaderElection: true }),
+      await startOperator({ leaderElection: true }),
+      await startOperator({ leaderElection: true }, wire.kubeconfig),
     ];
     const leads = ({ log }: OperatorUnderTest): boolean =>
       log.filter(({ message }) => message === 'leading').length >
@@ -267,7 +223,7 @@ describe('two operators', () => {
       await first.stop();
       await until('the second to lead', async () => leads(second) || undefined, { timeoutMs: 5000 });
     }
-    const third = await startOperatorUnderTest(kubeconfig, widgets, { leaderElection: true });
+    const third = await startOperator({ leaderElection: true });
     if (leads(second)) {
       await wire.down();
       await until('the third to lead', async () => leads(third) || undefined, { timeoutMs: 20_000 });

@@ -1,69 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import type { KubeObject } from '../../operator/object.ts';
-import type { PlannedCondition } from '../../operator/plan/plan.ts';
-import { startControlPlane, until } from '../cluster/index.ts';
-import type { ControlPlane } from '../cluster/index.ts';
+import { before, describe, test } from 'node:test';
 import { covers } from '../requirements.ts';
-import {
-  countedWrites,
-  installOperator,
-  servers,
-  startOperatorUnderTest,
-  untilQuiet,
-} from './engine/operator-under-test.ts';
-import type { OperatorUnderTest } from './engine/operator-under-test.ts';
+import { clusterUnderTest } from './engine/cluster-under-test.ts';
+import { type StatusUnderTest, conditionIn, made, verdictIn } from './engine/cluster-user.ts';
+import { servers } from './engine/operator-under-test.ts';
 
-let cluster: ControlPlane;
-let kubeconfig: string;
-let operator: OperatorUnderTest;
+const cluster = clusterUnderTest(servers);
+const { kubectl, remove, untilStatus, untilQuiet, writesDuring } = cluster;
+const apply = (...object: Parameters<typeof made>): Promise<string> => cluster.apply(made(...object));
 
 before(async () => {
-  cluster = await startControlPlane();
-  kubeconfig = await installOperator(cluster, servers);
-  operator = await startOperatorUnderTest(kubeconfig, servers);
-  await operator.synced;
+  await cluster.ready();
   await apply('MCPGroup', 'tools', {});
 });
-after(async () => {
-  await operator.stop();
-  await cluster.stop();
-});
-
-const apply = (kind: string, name: string, spec: object): Promise<string> =>
-  cluster.kubectl(
-    ['apply', '--server-side', '--force-conflicts', '-f', '-'],
-    JSON.stringify({ apiVersion: 'vmcp.dev/v1beta1', kind, metadata: { name }, spec }),
-  );
-
-const remove = (kind: string, name: string): Promise<string> => cluster.kubectl(['delete', kind, name]);
-
-/** Lists that become empty are taken away by server-side apply. */
-interface Status {
-  readonly observedGeneration?: number;
-  readonly configHash?: string;
-  readonly oidcConfigHash?: string;
-  readonly referenceCount?: number;
-  readonly referencingWorkloads?: readonly { readonly kind: string; readonly name: string }[];
-  readonly referencingVirtualServers?: readonly string[];
-  readonly validationStatus?: string;
-  readonly validationErrors?: readonly string[];
-  readonly phase?: string;
-  readonly entries?: readonly string[];
-  readonly conditions?: readonly PlannedCondition[];
-}
-
-const untilStatus = (what: string, [kind, name]: readonly [string, string], holds: (status: Status) => boolean) =>
-  until(what, async () => {
-    const object = JSON.parse(await cluster.kubectl(['get', kind, name, '-o', 'json'])) as KubeObject;
-    const status: Status = object['status'] ?? {};
-    return status.observedGeneration === object.metadata.generation && holds(status) ? status : undefined;
-  });
-
-const condition = ({ conditions = [] }: Status, type: string): string | undefined => {
-  const found = conditions.find((each) => each.type === type);
-  return found && `${found.status} ${found.reason}`;
-};
 
 const secret = { name: 'api', key: 'token' };
 const base = { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' } };
@@ -146,7 +95,7 @@ for (const { kind, name, good, changed, bad, complaint, workloads } of CASES) {
     test('says that it is valid, and a hash that follows its spec', async () => {
       await apply(kind, name, good);
       const first = await untilStatus('a status', [kind, name], ({ configHash }) => configHash !== undefined);
-      assert.equal(condition(first, 'Valid'), 'True Valid');
+      assert.equal(verdictIn(first, 'Valid'), 'True Valid');
       assert.deepEqual([first.referenceCount, first.referencingWorkloads], [0, []]);
       await apply(kind, name, changed);
       const second = await untilStatus(
@@ -174,13 +123,13 @@ for (const { kind, name, good, changed, bad, complaint, workloads } of CASES) {
     test('what no CRD can refuse is told, once, with an event', async () => {
       await apply(kind, name, bad);
       const status = await untilStatus('the condition', [kind, name], (each) =>
-        (condition(each, 'Valid') ?? '').startsWith('False'),
+        (verdictIn(each, 'Valid') ?? '').startsWith('False'),
       );
-      assert.match(status.conditions?.find(({ type }) => type === 'Valid')?.message ?? '', complaint);
+      assert.match(conditionIn(status, 'Valid')?.message ?? '', complaint);
       await apply(kind, name, good);
-      await untilStatus('it to be mended', [kind, name], (each) => condition(each, 'Valid') === 'True Valid');
-      await untilQuiet(cluster);
-      const list = await cluster.kubectl(['get', 'events.events.k8s.io', '-o', 'json']);
+      await untilStatus('it to be mended', [kind, name], (each) => verdictIn(each, 'Valid') === 'True Valid');
+      await untilQuiet();
+      const list = await kubectl(['get', 'events.events.k8s.io', '-o', 'json']);
       const { items } = JSON.parse(list) as { items: readonly { reason: string; regarding: { name: string } }[] };
       const told = items.filter(({ reason, regarding }) => regarding.name === name && reason === 'Invalid');
       assert.equal(told.length, 1);
@@ -192,12 +141,12 @@ covers('operator.secretref.same-namespace');
 test('a Secret that it names is told when missing, and found when it comes, in its own namespace', async () => {
   await apply('MCPExternalAuthConfig', 'login', CASES[1]?.good ?? {});
   const told = (wanted: string) =>
-    untilStatus(wanted, ['MCPExternalAuthConfig', 'login'], (status) => condition(status, 'SecretResolved') === wanted);
-  await cluster.kubectl(['create', 'secret', 'generic', 'api', '-n', 'vmcp-system', '--from-literal=token=x']);
+    untilStatus(wanted, ['MCPExternalAuthConfig', 'login'], (status) => verdictIn(status, 'SecretResolved') === wanted);
+  await kubectl(['create', 'secret', 'generic', 'api', '-n', 'vmcp-system', '--from-literal=token=x']);
   await told('False SecretNotFound');
-  await cluster.kubectl(['create', 'secret', 'generic', 'api', '--from-literal=token=x']);
+  await kubectl(['create', 'secret', 'generic', 'api', '--from-literal=token=x']);
   await told('True SecretFound');
-  await cluster.kubectl(['delete', 'secret', 'api']);
+  await remove('secret', 'api');
   await told('False SecretNotFound');
 });
 
@@ -207,10 +156,10 @@ test('a workflow that goes in circles is told, and who offers it is listed', asy
   await apply(kind, 'flow', workflow({ ...step, dependsOn: ['a'] }));
   const bad = await untilStatus('Invalid', [kind, 'flow'], ({ validationStatus }) => validationStatus === 'Invalid');
   assert.match(bad.validationErrors?.[0] ?? '', /^spec\.steps\[0\]\.dependsOn\[0\]: "a" waits for itself; /);
-  assert.equal(condition(bad, 'Ready'), 'False WorkflowNotReady');
+  assert.equal(verdictIn(bad, 'Ready'), 'False WorkflowNotReady');
   await apply(kind, 'flow', workflow(step));
   const good = await untilStatus('Valid', [kind, 'flow'], ({ validationStatus }) => validationStatus === 'Valid');
-  assert.deepEqual([condition(good, 'Ready'), good.validationErrors], ['True WorkflowReady', []]);
+  assert.deepEqual([verdictIn(good, 'Ready'), good.validationErrors], ['True WorkflowReady', []]);
   await apply('VirtualMCPServer', 'gateway', { ...base, config: { compositeToolRefs: [{ name: 'flow' }] } });
   await untilStatus(
     'its user',
@@ -231,17 +180,12 @@ test('a server follows the MCPOIDCConfig that it names: missing, there, changed,
   const oidc = (issuer: string) => apply('MCPOIDCConfig', 'idp', { type: 'inline', inline: { issuer } });
   const incomingAuth = { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'a' } };
   const resolved = (wanted: string) =>
-    untilStatus(wanted, gateway, (status) => condition(status, 'OIDCConfigResolved') === wanted);
+    untilStatus(wanted, gateway, (status) => verdictIn(status, 'OIDCConfigResolved') === wanted);
   await apply('VirtualMCPServer', 'gateway', { ...base, incomingAuth });
-  await cluster.kubectl(
-    ['apply', '--server-side', '-n', 'vmcp-system', '-f', '-'],
-    JSON.stringify({
-      apiVersion: 'vmcp.dev/v1beta1',
-      kind: 'MCPOIDCConfig',
-      metadata: { name: 'idp' },
-      spec: { type: 'clusterServiceAccount', clusterServiceAccount: {} },
-    }),
-  );
+  await cluster.apply({
+    ...made('MCPOIDCConfig', 'idp', { type: 'clusterServiceAccount', clusterServiceAccount: {} }),
+    metadata: { name: 'idp', namespace: 'vmcp-system' },
+  });
   const missing = await resolved('False OIDCConfigNotFound');
   assert.notEqual(missing.phase, 'Ready');
   assert.equal(missing.oidcConfigHash, undefined);
@@ -271,7 +215,7 @@ test('an entry tells of everything that it names', async () => {
     caBundleRef: { configMapRef: { name: 'authorities', key: 'ca.crt' } },
   });
   const types = ['GroupResolved', 'ExternalAuthConfigResolved', 'SecretResolved', 'ConfigMapResolved'];
-  const told = (status: Status): readonly unknown[] => types.map((type) => condition(status, type));
+  const told = (status: StatusUnderTest): readonly unknown[] => types.map((type) => verdictIn(status, type));
   const missing = await untilStatus('a status', named, ({ conditions = [] }) => conditions.length > 0);
   assert.deepEqual(told(missing), [
     'True GroupFound',
@@ -279,8 +223,8 @@ test('an entry tells of everything that it names', async () => {
     'False SecretNotFound',
     'False ConfigMapNotFound',
   ]);
-  await cluster.kubectl(['create', 'secret', 'generic', 'headers', '--from-literal=k=v']);
-  await cluster.kubectl(['create', 'configmap', 'authorities', '--from-literal=ca.crt=x']);
+  await kubectl(['create', 'secret', 'generic', 'headers', '--from-literal=k=v']);
+  await kubectl(['create', 'configmap', 'authorities', '--from-literal=ca.crt=x']);
   await apply('MCPExternalAuthConfig', 'login', { type: 'unauthenticated' });
   await untilStatus('everything', named, (status) => told(status).every((each) => String(each).startsWith('True')));
   const config = await untilStatus('its status', ['MCPExternalAuthConfig', 'login'], () => true);
@@ -306,18 +250,13 @@ test('an entry that moves to another group leaves the one and joins the other', 
 
 test('nothing is written at rest, nor by an operator that starts anew', async () => {
   for (const { workloads } of CASES) for (const workload of workloads) await apply(...workload);
-  await untilQuiet(cluster, 3000);
-  const count = (await countedWrites(cluster)).length;
-  await operator.stop();
-  operator = await startOperatorUnderTest(kubeconfig, servers);
-  await operator.synced;
-  await untilQuiet(cluster, 5000);
-  assert.deepEqual((await countedWrites(cluster)).slice(count), []);
+  await untilQuiet(3000);
+  assert.deepEqual(await writesDuring(cluster.restartOperator, 5000), []);
 });
 
 test('no reconcile failed and no watch was interrupted on the way', () => {
   assert.deepEqual(
-    operator.log.filter(({ level }) => level !== 'info'),
+    cluster.operator.log.filter(({ level }) => level !== 'info'),
     [],
   );
 });

@@ -1,75 +1,87 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before } from 'node:test';
-import type { KubeObject } from '../../../operator/object.ts';
-import type { PlannedCondition } from '../../../operator/plan/plan.ts';
-import { type ControlPlane, startControlPlane, until } from '../../cluster/index.ts';
+import { type ControlPlane, startControlPlane } from '../../cluster/index.ts';
+import { type ClusterUser, clusterUser } from './cluster-user.ts';
 import {
   type KindsUnderTest,
   type OperatorOptionsUnderTest,
   type OperatorUnderTest,
-  countedWrites,
   installOperator,
   startOperatorUnderTest,
-  untilQuiet,
 } from './operator-under-test.ts';
 
-/** Kind and name of an object in the namespace `default`. */
-export type Named = readonly [kind: string, name: string];
+export const quickstart = join(import.meta.dirname, '../../../examples/quickstart/quickstart.yaml');
 
-/** What the status of any of our kinds may say. */
-export interface StatusUnderTest {
-  readonly phase?: string;
-  readonly message?: string;
-  readonly url?: string;
-  readonly observedGeneration?: number;
-  readonly conditions?: readonly PlannedCondition[];
-  readonly [field: string]: unknown;
-}
-
-/** A control plane with an operator in it, and what a user does there. */
-export interface ClusterUnderTest {
+/** A control plane that an operator is installed in, and what a user does there. */
+export interface InstalledCluster extends ClusterUser {
+  /** To be awaited first in a `before` of the file: at its top level all of them start at once. */
+  readonly ready: () => Promise<void>;
   readonly plane: ControlPlane;
-  readonly operator: OperatorUnderTest;
-  readonly kubectl: ControlPlane['kubectl'];
-  /** Ends the operator and starts another one. */
-  readonly restartOperator: () => Promise<void>;
-  readonly get: (...named: Named) => Promise<KubeObject>;
-  readonly apply: (...items: readonly object[]) => Promise<string>;
-  readonly remove: (...named: Named) => Promise<string>;
-  readonly patch: (named: Named, type: 'json' | 'merge', change: object) => Promise<string>;
-  readonly statusOf: (...named: Named) => Promise<StatusUnderTest>;
-  readonly untilStatus: (
-    what: string,
-    named: Named,
-    holds: (status: StatusUnderTest) => boolean,
-  ) => Promise<StatusUnderTest>;
-  /** The counted writes of the operator while this is done and until it rests, as `verb resource/subresource name`. */
-  readonly writesDuring: (act: () => Promise<unknown>) => Promise<readonly string[]>;
+  /** Path of the kubeconfig of the operator's account. */
+  readonly kubeconfig: string;
+  /** One that the test stops; what a failed test leaves is stopped after all tests. */
+  readonly startOperator: (options?: OperatorOptionsUnderTest, kubeconfig?: string) => Promise<OperatorUnderTest>;
 }
 
 /** For the tests of a file: starts before them, ends after them. Not to be asked for anything sooner. */
-export const clusterUnderTest = (subject: KindsUnderTest, options: OperatorOptionsUnderTest = {}): ClusterUnderTest => {
-  let started: { readonly plane: ControlPlane; readonly kubeconfig: string } | undefined;
-  let operator: OperatorUnderTest | undefined;
-  const here = () => started ?? assert.fail('the control plane is started before the tests');
+export const installedCluster = (subject: KindsUnderTest): InstalledCluster => {
+  let plane: ControlPlane | undefined;
+  let kubeconfig: string | undefined;
+  let starting: Promise<void> | undefined;
+  const operators: OperatorUnderTest[] = [];
+  const thePlane = () => plane ?? assert.fail('the control plane is started before the tests');
+  const theKubeconfig = () => kubeconfig ?? assert.fail('the operator is installed before the tests');
   const start = async (): Promise<void> => {
-    operator = await startOperatorUnderTest(here().kubeconfig, subject, options);
-    await operator.synced;
+    plane = await startControlPlane();
+    kubeconfig = await installOperator(plane, subject);
   };
-  before(async () => {
-    const plane = await startControlPlane();
-    started = { plane, kubeconfig: '' };
-    started = { plane, kubeconfig: await installOperator(plane, subject) };
-    await start();
-  });
+  const ready = () => (starting ??= start());
+  before(ready);
   after(async () => {
-    await operator?.stop();
-    await started?.plane.stop();
+    await Promise.all(operators.map((operator) => operator.stop()));
+    await plane?.stop();
   });
   return {
-    ...userOf(() => here().plane),
+    ...clusterUser(thePlane),
+    ready,
     get plane() {
-      return here().plane;
+      return thePlane();
+    },
+    get kubeconfig() {
+      return theKubeconfig();
+    },
+    startOperator: async (options, path = theKubeconfig()) => {
+      const operator = await startOperatorUnderTest(path, subject, options);
+      operators.push(operator);
+      return operator;
+    },
+  };
+};
+
+/** A control plane with an operator at work in it. */
+export interface ClusterUnderTest extends Pick<InstalledCluster, 'ready' | 'plane'>, ClusterUser {
+  readonly operator: OperatorUnderTest;
+  /** Ends the operator and starts another one. */
+  readonly restartOperator: () => Promise<void>;
+}
+
+/** As `installedCluster`, and the operator has seen everything before the tests begin. */
+export const clusterUnderTest = (subject: KindsUnderTest): ClusterUnderTest => {
+  const installed = installedCluster(subject);
+  let operator: OperatorUnderTest | undefined;
+  let starting: Promise<void> | undefined;
+  const start = async (): Promise<void> => {
+    operator = await installed.startOperator();
+    await operator.synced;
+  };
+  const ready = () => (starting ??= installed.ready().then(start));
+  before(ready);
+  return {
+    ...clusterUser(() => installed.plane),
+    ready,
+    get plane() {
+      return installed.plane;
     },
     get operator() {
       return operator ?? assert.fail('the operator is started before the tests');
@@ -79,57 +91,4 @@ export const clusterUnderTest = (subject: KindsUnderTest, options: OperatorOptio
       await start();
     },
   };
-};
-
-const userOf = (plane: () => ControlPlane): Omit<ClusterUnderTest, 'plane' | 'operator' | 'restartOperator'> => {
-  const get = async (...named: Named): Promise<KubeObject> =>
-    JSON.parse(await plane().kubectl(['get', ...named, '-o', 'json'])) as KubeObject;
-  const statusOf = async (...named: Named): Promise<StatusUnderTest> =>
-    ((await get(...named))['status'] ?? {}) as StatusUnderTest;
-  return {
-    kubectl: (...args) => plane().kubectl(...args),
-    get,
-    statusOf,
-    apply: (...items) =>
-      plane().kubectl(
-        ['apply', '--server-side', '--force-conflicts', '-f', '-'],
-        JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
-      ),
-    remove: (...named) => plane().kubectl(['delete', ...named]),
-    patch: (named, type, change) =>
-      plane().kubectl(['patch', ...named, `--type=${type}`, '-p', JSON.stringify(change)]),
-    untilStatus: (what, named, holds) =>
-      until(what, async () => {
-        const status = await statusOf(...named);
-        return holds(status) ? status : undefined;
-      }),
-    writesDuring: async (act) => {
-      await untilQuiet(plane());
-      const seen = (await countedWrites(plane())).length;
-      await act();
-      await untilQuiet(plane());
-      return (await countedWrites(plane()))
-        .slice(seen)
-        .map(
-          ({ verb, resource, subresource, name }) => `${verb} ${resource}${subresource && `/${subresource}`} ${name}`,
-        );
-    },
-  };
-};
-
-/** An object of ours in the namespace `default`. */
-export const made = (kind: string, name: string, spec: object): object => ({
-  apiVersion: 'vmcp.dev/v1beta1',
-  kind,
-  metadata: { name },
-  spec,
-});
-
-export const conditionIn = ({ conditions }: StatusUnderTest, wanted: string): PlannedCondition | undefined =>
-  conditions?.find(({ type }) => type === wanted);
-
-/** `True GroupFound` and its like; undefined where there is no such condition. */
-export const verdictIn = (status: StatusUnderTest, wanted: string): string | undefined => {
-  const found = conditionIn(status, wanted);
-  return found && `${found.status} ${found.reason}`;
 };

@@ -48,3 +48,15 @@ export const pretendReady = async (cluster: ApiAccess, name: string, address: st
   const patch = JSON.stringify({ status });
   await cluster.kubectl(['patch', 'pod', name, '--subresource=status', '--type=merge', '-p', patch]);
 };
+
+/** Makes the API server believe that this pod is on a node; there is no scheduler. */
+export const bindToNode = async (cluster: ApiAccess, pod: string): Promise<void> => {
+  const binding = {
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { name: pod },
+    target: { kind: 'Node', name: 'nowhere' },
+  };
+  const path = `/api/v1/namespaces/default/pods/${pod}/binding`;
+  await cluster.kubectl(['create', '--raw', path, '-f', '-'], JSON.stringify(binding));
+};
