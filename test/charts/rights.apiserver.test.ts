@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { KubeObject } from '../../operator/object.ts';
 import { helm, startControlPlane, until, type ControlPlane } from '../cluster/index.ts';
 import { freePortPair } from '../fixtures/ports.ts';
 import { CONFIGURATION, installWebhook } from '../operator/admission/chart-webhook.ts';
+import { quickstart } from '../operator/engine/cluster-under-test.ts';
+import { clusterUser, made } from '../operator/engine/cluster-user.ts';
+import { bindToNode } from '../operator/engine/fake-pod.ts';
 import { operatorUser, servers, startOperatorUnderTest } from '../operator/engine/operator-under-test.ts';
 import type { OperatorUnderTest } from '../operator/engine/operator-under-test.ts';
 import { authServer, oidc } from '../operator/validate/cases.ts';
 import { CHART, render } from './rendered.ts';
 
-const QUICKSTART = join(import.meta.dirname, '../../examples/quickstart/quickstart.yaml');
 const RELEASE = ['vmcp-operator', CHART, '--namespace', 'vmcp-system'];
 
 /** Not the right to a request: the API server asks for it when an owner reference is set. The last test takes it away. */
@@ -86,10 +86,8 @@ describe('the rights that the chart grants', () => {
     await cluster?.stop();
   });
 
-  const apply = (kind: string, name: string, spec: object, more: object = {}): Promise<string> => {
-    const object = { apiVersion: 'vmcp.dev/v1beta1', kind, metadata: { name }, spec, ...more };
-    return cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], JSON.stringify(object));
-  };
+  const { get, remove, childrenOf, ...user } = clusterUser(() => cluster);
+  const apply = (...object: Parameters<typeof made>): Promise<string> => user.apply(made(...object));
 
   /** That plugin learns of new kinds twice a minute, and refuses them as owners before. */
   const untilOwnersAreKnown = (): Promise<string> => {
@@ -99,9 +97,6 @@ describe('the rights that the chart grants', () => {
     const create = ['create', '--dry-run=server', '--as', operatorUser, '-f', '-'];
     return until('owners to be known', () => cluster.kubectl(create, configMap));
   };
-
-  const get = async (kind: string, name: string): Promise<KubeObject> =>
-    JSON.parse(await cluster.kubectl(['get', kind, name, '-o', 'json'])) as KubeObject;
 
   /** What the operator itself asked for, and not kubectl in its name. */
   const requestsOfOperator = async () =>
@@ -128,18 +123,16 @@ describe('the rights that the chart grants', () => {
   test('let one of every kind be reconciled', async () => {
     for (const resource of RESOURCES) await apply(...resource);
     await apply('VirtualMCPServer', 'gateway', gateway);
-    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', QUICKSTART]);
+    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', quickstart]);
     await until('the Deployment', () => get('deployment', 'vmcp-quickstart'));
   });
 
   test('let a pod be marked whose config has changed', async () => {
     const pod = await until('a pod', async () => {
-      const names = await cluster.kubectl(['get', 'pods', '-l', 'app.kubernetes.io/instance=quickstart', '-o', 'name']);
-      return names.trim().slice('pod/'.length) || undefined;
+      const [first] = await childrenOf('quickstart', 'pods');
+      return first?.metadata.name;
     });
-    const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: pod }, target: { kind: 'Node', name: 'n' } };
-    const path = `/api/v1/namespaces/default/pods/${pod}/binding`;
-    await cluster.kubectl(['create', '--raw', path, '-f', '-'], JSON.stringify(binding));
+    await bindToNode(cluster, pod);
     await until('the operator to know of the binding', async () => {
       const remoteUrl = `http://everything:3001/${performance.now()}`;
       await apply('MCPServerEntry', 'everything', { ...entry, remoteUrl });
@@ -174,7 +167,7 @@ describe('the rights that the chart grants', () => {
     const other = { ...gateway, authServerConfig: authServer({ issuer: 'https://other.example.com' }) };
     await assert.rejects(apply('VirtualMCPServer', 'refused', other), /make both issuers the same/);
     await assert.rejects(
-      cluster.kubectl(['delete', 'mcpexternalauthconfig', 'login']),
+      remove('mcpexternalauthconfig', 'login'),
       /is used by .*MCPRemoteProxy member.*MCPServer member.*MCPServerEntry member/,
     );
   });

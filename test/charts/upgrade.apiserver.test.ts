@@ -5,16 +5,11 @@ import { after, before, describe, test } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { helm, startControlPlane, until, type ControlPlane } from '../cluster/index.ts';
 import { scratchFolder } from '../cluster/scratch.ts';
-import {
-  countedWrites,
-  servers,
-  startOperatorUnderTest,
-  untilQuiet,
-  type OperatorUnderTest,
-} from '../operator/engine/operator-under-test.ts';
+import { quickstart } from '../operator/engine/cluster-under-test.ts';
+import { clusterUser } from '../operator/engine/cluster-user.ts';
+import { servers, startOperatorUnderTest, type OperatorUnderTest } from '../operator/engine/operator-under-test.ts';
 import { CHART } from './rendered.ts';
 
-const QUICKSTART = join(import.meta.dirname, '../../examples/quickstart/quickstart.yaml');
 const NAMESPACE = ['--namespace', 'vmcp-system'];
 const CRDS = ['get', 'crd', '--selector', 'app.kubernetes.io/part-of=vmcp', '--output', 'name'];
 
@@ -65,7 +60,7 @@ describe('a stranger’s way with the chart', () => {
   test('installs it, applies the quickstart, and every child is there', async () => {
     await release('install', CHART, '--create-namespace');
     await startAsThePod();
-    await cluster.kubectl(['apply', '--server-side', '-f', QUICKSTART]);
+    await cluster.kubectl(['apply', '--server-side', '-f', quickstart]);
     await untilField('virtualmcpserver', 'quickstart', '.status.phase', 'Pending');
     await until('the Deployment', () => field('deployment', 'vmcp-quickstart', '.metadata.uid'));
   });
@@ -84,12 +79,11 @@ describe('a stranger’s way with the chart', () => {
 
   test('upgrades to a chart with a new field: it is served, and nothing is written to what was there', async () => {
     assert.equal(await isServed(), false);
-    await untilQuiet(cluster);
-    const written = (await countedWrites(cluster)).length;
-    await release('upgrade', nextChart);
-    await until('the field to be served', async () => (await isServed()) || undefined);
-    await untilQuiet(cluster);
-    assert.deepEqual((await countedWrites(cluster)).slice(written), []);
+    const writes = await clusterUser(() => cluster).writesDuring(async () => {
+      await release('upgrade', nextChart);
+      await until('the field to be served', async () => (await isServed()) || undefined);
+    });
+    assert.deepEqual(writes, []);
     await setField('virtualmcpserver', 'quickstart', { replicas: 3 });
     await untilField('deployment', 'vmcp-quickstart', '.spec.replicas', '3');
   });

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { rootCertificates } from 'node:tls';
 import { helm, startControlPlane, until, type ControlPlane } from '../cluster/index.ts';
-import { servers, startOperatorUnderTest } from '../operator/engine/operator-under-test.ts';
+import { trustedBy } from '../operator/admission/chart-webhook.ts';
+import { operatorUser, servers, startOperatorUnderTest } from '../operator/engine/operator-under-test.ts';
 import { CHART } from './rendered.ts';
 
-const OPERATOR = 'system:serviceaccount:vmcp-system:vmcp-operator';
 const EXAMPLES = join(import.meta.dirname, '..', '..', 'examples');
 const CRDS = ['get', 'crd', '--selector', 'app.kubernetes.io/part-of=vmcp', '--output', 'name'];
 
@@ -28,7 +28,7 @@ describe('the chart on a real API server', () => {
 
   /** kubectl fails on a no, with the word on standard output. */
   const may = async (namespace: string, ...right: readonly string[]): Promise<boolean> =>
-    cluster.kubectl(['auth', 'can-i', ...right, '--as', OPERATOR, '--namespace', namespace]).then(
+    cluster.kubectl(['auth', 'can-i', ...right, '--as', operatorUser, '--namespace', namespace]).then(
       () => true,
       (error: Error) => {
         assert.match(error.message, /^no\b/m);
@@ -77,14 +77,7 @@ describe('the chart on a real API server', () => {
     assert.ok(!(await may('default', 'create', configuration)));
   });
 
-  const bundles = (): Promise<string> =>
-    cluster.kubectl([
-      'get',
-      'validatingwebhookconfiguration',
-      'vmcp-operator-webhook',
-      '--output',
-      'jsonpath={.webhooks[*].clientConfig.caBundle}',
-    ]);
+  const bundles = (): Promise<string> => trustedBy(cluster);
 
   test('an upgrade keeps what the operator told the API server to trust', async () => {
     const caBundle = Buffer.from(rootCertificates[0] ?? '').toString('base64');
@@ -95,7 +88,7 @@ describe('the chart on a real API server', () => {
       metadata: { name: 'vmcp-operator-webhook' },
       webhooks: names.map((name) => ({ name, clientConfig: { caBundle } })),
     };
-    const serverSide = ['apply', '--server-side', '--field-manager', 'vmcp-operator', '-f', '-', '--as', OPERATOR];
+    const serverSide = ['apply', '--server-side', '--field-manager', 'vmcp-operator', '-f', '-', '--as', operatorUser];
     await cluster.kubectl(serverSide, JSON.stringify(patch));
     await upgrade('webhook.timeoutSeconds=1');
     assert.equal(await bundles(), `${caBundle} ${caBundle}`);

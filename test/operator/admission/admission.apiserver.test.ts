@@ -3,26 +3,20 @@ import { after, before, describe, test } from 'node:test';
 import { unsupported } from '../../../crds/index.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { PlannedCondition } from '../../../operator/plan/plan.ts';
-import type { ControlPlane } from '../../cluster/index.ts';
 import { violationText } from '../../../operator/validate/index.ts';
-import { startControlPlane, until } from '../../cluster/index.ts';
+import { until } from '../../cluster/index.ts';
 import { freePortPair } from '../../fixtures/ports.ts';
 import { covers } from '../../requirements.ts';
-import {
-  countedWrites,
-  installOperator,
-  servers,
-  startOperatorUnderTest,
-  untilQuiet,
-} from '../engine/operator-under-test.ts';
-import type { OperatorUnderTest } from '../engine/operator-under-test.ts';
-import { authServer, oidc, refused } from '../validate/cases.ts';
-import { CONFIGURATION, installWebhook } from './chart-webhook.ts';
+import { installedCluster } from '../engine/cluster-under-test.ts';
+import { conditionIn } from '../engine/cluster-user.ts';
+import { type OperatorUnderTest, servers } from '../engine/operator-under-test.ts';
+import { authServer, oidc, refused, refusedServer } from '../validate/cases.ts';
+import { CONFIGURATION, installWebhook, trustedBy } from './chart-webhook.ts';
 import { type Requests, requestsTo } from './requests.ts';
 
-let cluster: ControlPlane;
+const cluster = installedCluster(servers);
+const { kubectl, statusOf, writesDuring } = cluster;
 let requests: Requests;
-let kubeconfig: string;
 let port: number;
 let operator: OperatorUnderTest;
 
@@ -33,27 +27,23 @@ const isReady = async ({ healthPort }: OperatorUnderTest): Promise<true | undefi
   (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).ok ? true : undefined;
 
 const start = async (): Promise<void> => {
-  operator = await startOperatorUnderTest(kubeconfig, servers, {
-    webhook: { configuration: CONFIGURATION, port, lingerMs: 0 },
-  });
+  operator = await cluster.startOperator({ webhook: { configuration: CONFIGURATION, port, lingerMs: 0 } });
   await until('the operator to be ready', () => isReady(operator));
 };
 
+const install = (failurePolicy: 'Fail' | 'Ignore'): Promise<void> =>
+  installWebhook(cluster.plane, port, [GUARDED, `webhook.failurePolicy=${failurePolicy}`]);
+
 before(async () => {
-  cluster = await startControlPlane();
-  requests = await requestsTo(cluster);
-  kubeconfig = await installOperator(cluster, servers);
+  await cluster.ready();
+  requests = await requestsTo(cluster.plane);
   port = await freePortPair();
   await apply('MCPGroup', 'tools', {});
   await apply('MCPServerEntry', 'legacy', entry('http://me:pw@a.example.com'));
-  await installWebhook(cluster, port, [GUARDED, 'webhook.failurePolicy=Fail']);
+  await install('Fail');
   await start();
 });
-after(async () => {
-  await operator.stop();
-  await requests.close();
-  await cluster.stop();
-});
+after(() => requests.close());
 
 const object = (kind: string, name: string, spec: object, namespace = 'default'): KubeObject => ({
   apiVersion: 'vmcp.dev/v1beta1',
@@ -62,11 +52,10 @@ const object = (kind: string, name: string, spec: object, namespace = 'default')
   spec,
 });
 
-const apply = (...made: Parameters<typeof object>): Promise<string> =>
-  cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], JSON.stringify(object(...made)));
+const apply = (...made: Parameters<typeof object>): Promise<string> => cluster.apply(object(...made));
 
 const remove = (kind: string, name: string, ...more: readonly string[]): Promise<string> =>
-  cluster.kubectl(['delete', kind, name, '--wait=false', ...more]);
+  kubectl(['delete', kind, name, '--wait=false', ...more]);
 
 const entry = (remoteUrl: string, more: object = {}) => ({
   groupRef: { name: 'tools' },
@@ -76,14 +65,14 @@ const entry = (remoteUrl: string, more: object = {}) => ({
 });
 
 const isThere = async (kind: string, name: string): Promise<boolean> =>
-  (await cluster.kubectl(['get', kind, name, '--ignore-not-found', '--output', 'name'])) !== '';
+  (await kubectl(['get', kind, name, '--ignore-not-found', '--output', 'name'])) !== '';
 
 describe('kubectl', () => {
   test('is told where, why and what to do, whichever way it sends', async () => {
     const bad = JSON.stringify(object('MCPServerEntry', 'bad', entry('http://me:pw@a.example.com')));
     for (const args of [['create'], ['apply'], ['apply', '--server-side'], ['apply', '--dry-run=server']]) {
       await assert.rejects(
-        cluster.kubectl([...args, '-f', '-'], bad),
+        kubectl([...args, '-f', '-'], bad),
         /The MCPServerEntry "bad" is invalid: spec\.remoteUrl: holds credentials; remove them, and let externalAuthConfigRef name a Secret/,
       );
     }
@@ -103,38 +92,19 @@ describe('kubectl', () => {
   });
 
   test('tries with --dry-run, and nothing comes of it', async () => {
-    await untilQuiet(cluster);
-    const written = (await countedWrites(cluster)).length;
-    const dry = ['apply', '--server-side', '--dry-run=server', '-f', '-'];
-    await cluster.kubectl(dry, JSON.stringify(object('MCPServerEntry', 'dry', entry('http://a.example.com'))));
-    await untilQuiet(cluster);
+    const dry = JSON.stringify(object('MCPServerEntry', 'dry', entry('http://a.example.com')));
+    const writes = await writesDuring(() => kubectl(['apply', '--server-side', '--dry-run=server', '-f', '-'], dry));
     assert.ok(!(await isThere('mcpserverentry', 'dry')));
-    assert.deepEqual((await countedWrites(cluster)).slice(written), []);
+    assert.deepEqual(writes, []);
   });
 });
 
-/** What depends on nothing else, of every kind that has rules; and a server whose rule looks at what it names. */
-const violations: readonly (readonly [kind: string, why: string, spec: object, violations: readonly string[]])[] = [
-  ...refused,
-  [
-    'VirtualMCPServer',
-    'a backend with a metadata address',
-    {
-      groupRef: { name: 'tools' },
-      incomingAuth: { type: 'anonymous' },
-      outgoingAuth: { source: 'inline' },
-      config: { backends: [{ name: 'a', url: 'http://169.254.169.254/mcp', transport: 'streamable-http' }] },
-    },
-    ['spec.config.backends[0].url: is a link-local or metadata address; name the address of the MCP server'],
-  ],
-];
-
 describe('one list of rules', () => {
   before(async () => {
-    await cluster.kubectl(['create', 'namespace', 'open']);
+    await kubectl(['create', 'namespace', 'open']);
   });
 
-  for (const [index, [kind, why, spec, complaints]] of violations.entries()) {
+  for (const [index, [kind, why, spec, complaints]] of [...refused, refusedServer].entries()) {
     test(`${kind}, ${why}: refused where there is a webhook, told by Valid in the same words where there is none`, async () => {
       const name = `it-${index}`;
       const { status, message } = await requests.create(object(kind, name, spec));
@@ -150,15 +120,8 @@ describe('one list of rules', () => {
   }
 });
 
-const conditionOf = async (
-  kind: string,
-  name: string,
-  namespace = 'default',
-): Promise<PlannedCondition | undefined> => {
-  const got = await cluster.kubectl(['get', kind, name, '--namespace', namespace, '--output', 'json']);
-  const { status } = JSON.parse(got) as { readonly status?: { readonly conditions?: readonly PlannedCondition[] } };
-  return status?.conditions?.find(({ type }) => type === 'Valid');
-};
+const conditionOf = async (kind: string, name: string, namespace = 'default'): Promise<PlannedCondition | undefined> =>
+  conditionIn(await statusOf(kind, name, '--namespace', namespace), 'Valid');
 
 covers('errors.primary-upstream-unknown.rejected');
 test('policies that name an upstream provider which is none are refused', async () => {
@@ -180,7 +143,7 @@ test('policies that name an upstream provider which is none are refused', async 
 describe('what was wrong before there was a webhook', () => {
   test('keeps its labels, finalizers and status movable', async () => {
     assert.equal((await conditionOf('MCPServerEntry', 'legacy'))?.status, 'False');
-    await cluster.kubectl(['label', 'mcpserverentry', 'legacy', 'team=blue']);
+    await kubectl(['label', 'mcpserverentry', 'legacy', 'team=blue']);
     for (const finalizers of [['example.com/hold'], []]) {
       const { status } = await requests.patch('MCPServerEntry', 'legacy', { metadata: { finalizers } });
       assert.equal(status, 200);
@@ -235,7 +198,7 @@ describe('configuration that is in use', () => {
 
   test('is not deleted, one by one or all at once, and its users are named', async () => {
     await assert.rejects(remove('mcpexternalauthconfig', 'login'), refusal);
-    await assert.rejects(cluster.kubectl(['delete', 'mcpexternalauthconfig', '--all']), refusal);
+    await assert.rejects(kubectl(['delete', 'mcpexternalauthconfig', '--all']), refusal);
     await assert.rejects(remove('mcpexternalauthconfig', 'login', '--dry-run=server'), refusal);
     assert.ok(await isThere('mcpexternalauthconfig', 'login'));
   });
@@ -253,9 +216,9 @@ describe('configuration that is in use', () => {
     const items = [object('MCPServerEntry', 'user', usingLogin), object('MCPExternalAuthConfig', 'login', login)];
     const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
     for (let round = 0; round < 5; round += 1) {
-      await cluster.kubectl(['apply', '-f', '-'], list);
+      await cluster.apply(...items);
       await untilGuarded();
-      await cluster.kubectl(['delete', '--wait=false', '-f', '-'], list);
+      await kubectl(['delete', '--wait=false', '-f', '-'], list);
     }
   });
 
@@ -263,17 +226,17 @@ describe('configuration that is in use', () => {
     await apply('MCPExternalAuthConfig', 'login', login);
     await apply('MCPServerEntry', 'user', usingLogin);
     await untilGuarded();
-    await cluster.kubectl(['annotate', 'mcpexternalauthconfig', 'login', 'vmcp.dev/allow-delete=true']);
+    await kubectl(['annotate', 'mcpexternalauthconfig', 'login', 'vmcp.dev/allow-delete=true']);
     await remove('mcpexternalauthconfig', 'login');
     await remove('mcpserverentry', 'user');
-    await cluster.kubectl(['create', 'namespace', 'doomed']);
+    await kubectl(['create', 'namespace', 'doomed']);
     for (const name of ['a', 'b', 'c']) await apply('MCPServerEntry', name, usingLogin, 'doomed');
     await apply('MCPExternalAuthConfig', 'login', login, 'doomed');
     await assert.rejects(
       remove('mcpexternalauthconfig', 'login', '--namespace', 'doomed'),
       /used by MCPServerEntry a, /,
     );
-    await cluster.kubectl(['delete', 'namespace', 'doomed', '--timeout', '60s']);
+    await kubectl(['delete', 'namespace', 'doomed', '--timeout', '60s']);
   });
 });
 
@@ -295,31 +258,23 @@ describe('while no operator answers', () => {
     const { status, message } = await requests.create(object('MCPServerEntry', 'new', entry('http://a.example.com')));
     assert.equal(status, 500);
     assert.match(message, /failed calling webhook "validate\.vmcp\.dev"/);
-    await cluster.kubectl(['label', 'mcpserverentry', 'user', 'team=blue']);
+    await kubectl(['label', 'mcpserverentry', 'user', 'team=blue']);
     await remove('mcpexternalauthconfig', 'login');
     await remove('mcpserverentry', 'user');
   });
 
   test('Ignore lets everything through', async () => {
-    await installWebhook(cluster, port, [GUARDED, 'webhook.failurePolicy=Ignore']);
+    await install('Ignore');
     const { status } = await requests.create(object('MCPServerEntry', 'new', entry('http://me:pw@a.example.com')));
     assert.equal(status, 201);
   });
 
   test('an operator that starts is ready by itself, with the certificate that is there, and tells of what came through', async () => {
-    const bundle = (): Promise<string> =>
-      cluster.kubectl([
-        'get',
-        'validatingwebhookconfiguration',
-        CONFIGURATION,
-        '--output',
-        'jsonpath={.webhooks[*].clientConfig.caBundle}',
-      ]);
-    const before = await bundle();
-    await installWebhook(cluster, port, [GUARDED, 'webhook.failurePolicy=Fail']);
+    const before = await trustedBy(cluster.plane);
+    await install('Fail');
     await start();
     assert.notEqual(before, '');
-    assert.equal(await bundle(), before);
+    assert.equal(await trustedBy(cluster.plane), before);
     const told = await until('the condition', () => conditionOf('MCPServerEntry', 'new'));
     assert.match(told.message, /^spec\.remoteUrl: holds credentials; /);
     const { status } = await requests.create(object('MCPServerEntry', 'newer', entry('http://me:pw@a.example.com')));

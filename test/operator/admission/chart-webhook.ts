@@ -34,6 +34,12 @@ export const installWebhook = async (
   await cluster.kubectl(['apply', '--server-side', '--field-manager', 'helm', '-f', '-'], list);
 };
 
+/** Whom the API server trusts when it calls the webhooks; of each of them, with a space between. */
+export const trustedBy = ({ kubectl }: ApiAccess): Promise<string> => {
+  const path = 'jsonpath={.webhooks[*].clientConfig.caBundle}';
+  return kubectl(['get', 'validatingwebhookconfiguration', CONFIGURATION, '--output', path]);
+};
+
 const webhooksAt = (configuration: KubeObject, port: number): readonly Webhook[] =>
   (configuration['webhooks'] as readonly Webhook[]).map(({ clientConfig: { service, ...rest }, ...webhook }) => ({
     ...webhook,

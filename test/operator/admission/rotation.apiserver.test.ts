@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { ControlPlane } from '../../cluster/index.ts';
-import { startControlPlane, until } from '../../cluster/index.ts';
+import { until } from '../../cluster/index.ts';
 import { freePortPair } from '../../fixtures/ports.ts';
-import { installOperator, servers, startOperatorUnderTest } from '../engine/operator-under-test.ts';
-import type { OperatorUnderTest } from '../engine/operator-under-test.ts';
-import { CONFIGURATION, installWebhook } from './chart-webhook.ts';
+import { installedCluster } from '../engine/cluster-under-test.ts';
+import { type OperatorUnderTest, servers } from '../engine/operator-under-test.ts';
+import { CONFIGURATION, installWebhook, trustedBy } from './chart-webhook.ts';
 import { type Requests, requestsTo } from './requests.ts';
 import { object } from './world.ts';
 
-let cluster: ControlPlane;
+const cluster = installedCluster(servers);
 let requests: Requests;
 const replicas: OperatorUnderTest[] = [];
 
@@ -17,23 +16,18 @@ const replicas: OperatorUnderTest[] = [];
 const lifetimes = { authorityMs: 24_000, serverMs: 12_000, settledMs: 3_000 };
 
 before(async () => {
-  cluster = await startControlPlane();
-  requests = await requestsTo(cluster);
-  const kubeconfig = await installOperator(cluster, servers);
+  await cluster.ready();
+  requests = await requestsTo(cluster.plane);
   const port = await freePortPair();
-  await installWebhook(cluster, port, ['webhook.failurePolicy=Fail']);
+  await installWebhook(cluster.plane, port, ['webhook.failurePolicy=Fail']);
   // They share the certificates; the API server comes to the first.
   for (const at of [port, port + 1]) {
     const webhook = { configuration: CONFIGURATION, port: at, lingerMs: 0, lifetimes, everyMs: 300 };
-    replicas.push(await startOperatorUnderTest(kubeconfig, servers, { webhook, leaderElection: true }));
+    replicas.push(await cluster.startOperator({ webhook, leaderElection: true }));
   }
   await until('the webhook to answer', async () => ((await ask()) === 422 ? true : undefined));
 });
-after(async () => {
-  await Promise.all(replicas.map((replica) => replica.stop()));
-  await requests.close();
-  await cluster.stop();
-});
+after(() => requests.close());
 
 const bad = object('MCPServerEntry', 'bad', {
   groupRef: { name: 'tools' },
@@ -44,8 +38,7 @@ const bad = object('MCPServerEntry', 'bad', {
 const ask = async (): Promise<number> => (await requests.create(bad, 'dryRun=All')).status;
 
 const authorities = async (): Promise<readonly string[]> => {
-  const path = 'jsonpath={.webhooks[0].clientConfig.caBundle}';
-  const bundle = await cluster.kubectl(['get', 'validatingwebhookconfiguration', CONFIGURATION, '--output', path]);
+  const [bundle = ''] = (await trustedBy(cluster.plane)).split(' ');
   return (
     Buffer.from(bundle, 'base64')
       .toString()

@@ -65,8 +65,10 @@ export const fine: readonly (readonly [kind: string, spec: object])[] = [
   ['MCPServerEntry', entry({ addPlaintextHeaders: { 'X-Team': 'tools' } })],
 ];
 
+type Refused = readonly [kind: string, why: string, spec: object, violations: readonly string[]];
+
 /** What breaks rules that look at nothing but the object. */
-export const refused: readonly (readonly [kind: string, why: string, spec: object, violations: readonly string[]])[] = [
+export const refused: readonly Refused[] = [
   [
     'MCPOIDCConfig',
     'no URL',
@@ -177,4 +179,17 @@ export const refused: readonly (readonly [kind: string, why: string, spec: objec
       'spec.headerForward.addPlaintextHeaders["X-Team"]: the value of X-Team has characters that no header has; remove line breaks and the like',
     ],
   ],
+];
+
+/** A rule of servers, which look at what they name. */
+export const refusedServer: Refused = [
+  'VirtualMCPServer',
+  'a backend with a metadata address',
+  {
+    groupRef: { name: 'tools' },
+    incomingAuth: { type: 'anonymous' },
+    outgoingAuth: { source: 'inline' },
+    config: { backends: [{ name: 'a', url: 'http://169.254.169.254/mcp', transport: 'streamable-http' }] },
+  },
+  ['spec.config.backends[0].url: is a link-local or metadata address; name the address of the MCP server'],
 ];
