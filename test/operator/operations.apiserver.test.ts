@@ -168,7 +168,7 @@ describe('killed', () => {
     );
 
   test('an operator that is killed between two writes goes on where it was, and makes nothing twice', async () => {
-    const names = Array.from({ length: 6 }, (_, index) => `killed-${index}`);
+    const names = Array.from({ length: 12 }, (_, index) => `killed-${index}`);
     await apply(...names.map((name) => server(name)));
     const begun = (await countedWrites(cluster.plane)).length;
     for (let round = 0; round < 4; round += 1) {
