@@ -114,7 +114,7 @@ const report = async (
   if (plan.status === undefined) {
     return { isRefused: problems.length > 0 };
   }
-  const status = withProblems(plan.status, problems);
+  const status = withProblems(plan.status, problems, kind.phasesWithProblems);
   const planned = { status, volatile: kind.volatileStatus ?? [] };
   const nowMs = world.now();
   const reported = await reportStatus(owner, planned, { api: world.api, cache: world.cache, nowMs }, signal);

@@ -5,8 +5,8 @@ import type { GroupView, ServerBundle, ServerChildren } from './plan/server/bund
 import { childName } from './plan/server/names.ts';
 import { serverSpec } from './plan/server/spec.ts';
 import { lookalikes } from './plan/server/uniqueness.ts';
-import { type Controlled, isControlledBy, podsOfDeployment } from './read/controlled.ts';
 import type { Source } from './read/source.ts';
+import { controlledIn, ownedBy, resolveDeployment } from './resolve-workload.ts';
 
 /** Kinds whose objects join the group they name, in the order that decides when two share a name (decisions "Names"). */
 export const MEMBER_KINDS = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'] as const;
@@ -59,21 +59,8 @@ export const groupNameOf = (object: KubeObject): string | undefined =>
   (object['spec'] as { readonly groupRef?: { readonly name?: string } } | undefined)?.groupRef?.name;
 
 const childrenOf = (source: Source, server: KubeObject): ServerChildren => {
-  const namespace = server.metadata.namespace ?? 'default';
-  const owned = (kind: string): KubeObject | undefined => {
-    const child = source.get(kind, namespace, childName(server));
-    return child !== undefined && isControlledBy(child, server) ? child : undefined;
-  };
-  const controlled: Controlled = (kind, owner) =>
-    source.list(kind, namespace).filter((each) => isControlledBy(each, owner));
-  const deployment = owned('Deployment');
-  return {
-    deployment,
-    service: owned('Service'),
-    configMaps: controlled('ConfigMap', server),
-    replicaSets: deployment === undefined ? [] : controlled('ReplicaSet', deployment),
-    pods: deployment === undefined ? [] : podsOfDeployment(deployment, controlled).filter(isStaying),
-  };
+  const name = childName(server);
+  const { controller: deployment, replicaSets, pods } = resolveDeployment(source, server, name);
+  const service = ownedBy(source, server, { kind: 'Service', name });
+  return { deployment, service, configMaps: controlledIn(source, server)('ConfigMap', server), replicaSets, pods };
 };
-
-const isStaying = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;

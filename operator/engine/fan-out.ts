@@ -65,7 +65,9 @@ export const ownersOf = (kinds: readonly ReconciledKind[], object: KubeObject): 
   }
   const labels = object.metadata.labels ?? {};
   const name = labels['app.kubernetes.io/instance'];
-  const kind = kinds.find((reconciled) => reconciled.kind.toLowerCase() === labels['app.kubernetes.io/component']);
+  // The container behind a vmcp runtime has a component of its own (decisions "Names").
+  const component = labels['app.kubernetes.io/component']?.replace(/-backend$/, '');
+  const kind = kinds.find((reconciled) => reconciled.kind.toLowerCase() === component);
   const isOurs = labels['app.kubernetes.io/managed-by'] === fieldManager;
   return isOurs && name !== undefined && kind !== undefined ? [{ kind: kind.kind, namespace, name }] : [];
 };

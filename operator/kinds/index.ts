@@ -3,6 +3,7 @@ import { type Contract, newContract } from '../plan/contract.ts';
 import { planSharedConfig } from '../plan/shared-config.ts';
 import type { ReconciledKind } from './kind.ts';
 import { mcpGroup } from './mcp-group.ts';
+import { mcpServer } from './mcp-server.ts';
 import { mcpServerEntry } from './mcp-server-entry.ts';
 import { targetsOnce } from './referrers.ts';
 import { type SharedConfigKind, sharedConfig } from './shared-config.ts';
@@ -26,6 +27,7 @@ export const reconciledKinds = (contract: Contract = newContract()): readonly Re
     ...SHARED.map((kind) => sharedConfig(kind, contract, targetsOf)),
     mcpGroup,
     mcpServerEntry(contract, targetsOf),
+    mcpServer(contract, targetsOf),
     virtualMcpServer(contract, targetsOf),
   ];
   return kinds as readonly ReconciledKind[];

@@ -6,6 +6,12 @@ import type { Source } from '../read/source.ts';
 /** The whole object, as it is now; undefined when it has gone meanwhile. */
 export type ReadContent = (metadata: KubeObject) => Promise<KubeObject | undefined>;
 
+/** What a phase becomes while a child is not as planned: what has not been made yet cannot come, what serves goes on. */
+export type PhasesWithProblems = Readonly<Record<string, string>>;
+
+/** Of kinds whose `status.phase` has no word for what serves although something is wrong: conditions and the message tell. */
+export const WITHOUT_DEGRADED: PhasesWithProblems = { Pending: 'Failed', Stopped: 'Failed', Downloading: 'Failed' };
+
 /** One reconciled kind: what it reads, and what it makes of it. `operator/kinds/index.ts` lists them all. */
 export interface ReconciledKind<Bundle = unknown> {
   readonly kind: string;
@@ -15,6 +21,8 @@ export interface ReconciledKind<Bundle = unknown> {
   readonly reads: readonly string[];
   /** Keys of the status that may grow stale, at any depth (`lastHealthCheck`): alone they cause a write every 10 minutes at most. */
   readonly volatileStatus?: readonly string[];
+  /** Phases that become others while a child is not as planned; absent: those of a VirtualMCPServer. */
+  readonly phasesWithProblems?: PhasesWithProblems;
   /** Gathers everything `plan` needs into one frozen value; undefined when the object is gone. */
   resolve(source: Source, key: ObjectKey): Bundle | undefined;
   /** The bundle with the content of objects that the source knows the metadata of; only where `plan` needs to see inside. */

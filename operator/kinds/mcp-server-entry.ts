@@ -1,11 +1,11 @@
-import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
+import type { KubeObject, ObjectKey } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import { type EntryBundle, planEntry } from '../plan/entry.ts';
-import { lookedUpKinds, referenceKind } from '../plan/references.ts';
 import type { Source } from '../read/source.ts';
 import { resolveReferences } from '../resolve.ts';
 import type { ReconciledKind } from './kind.ts';
-import { type Targets, referrers, targetsOnce } from './referrers.ts';
+import { namingOf } from './naming.ts';
+import { type Targets, targetsOnce } from './referrers.ts';
 
 const KIND = 'MCPServerEntry';
 
@@ -13,19 +13,14 @@ export const mcpServerEntry = (
   contract: Contract = newContract(),
   targetsOf: Targets = targetsOnce(),
 ): ReconciledKind<EntryBundle> => {
-  const named = lookedUpKinds(KIND);
-  const referrersOf = referrers(targetsOf);
+  const { named, affectedBy } = namingOf(KIND, targetsOf);
   return {
     kind: KIND,
     owns: [],
     reads: named,
     resolve,
     plan: (bundle) => planEntry(bundle, contract),
-    affectedBy: (source, changed) => {
-      if (!named.includes(changed.kind)) return [];
-      const { kind, namespace, name } = keyOf(changed);
-      return referrersOf(source.list(KIND, namespace), { kind: referenceKind(kind), name }).map(keyOf);
-    },
+    affectedBy,
   };
 };
 

@@ -31,6 +31,7 @@ const PROBLEM_TYPES = [
   'PoliciesNotEnforced',
   'SessionStoreAway',
   'ServiceNameShared',
+  'SessionStorageIgnored',
   'SessionsNotDurable',
   'StaticBackendsIgnored',
   'ToolsUnmatched',

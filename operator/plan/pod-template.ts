@@ -3,7 +3,7 @@ import { POD_TEMPLATE_KEYS, strategicMerge } from '../strategic-merge/index.ts';
 export interface PodTemplate {
   readonly metadata: {
     readonly labels: Readonly<Record<string, string>>;
-    readonly annotations: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
   };
   readonly spec: Readonly<Record<string, unknown>>;
 }
@@ -14,12 +14,13 @@ export interface PodTemplate {
  */
 export const customizedPodTemplate = (own: PodTemplate, patch: Readonly<Record<string, unknown>> = {}): PodTemplate => {
   const merged = strategicMerge({ ...own }, patch, POD_TEMPLATE_KEYS) as Partial<PodTemplate>;
+  const annotations = { ...merged.metadata?.annotations, ...own.metadata.annotations };
   return {
     ...merged,
     metadata: {
       ...merged.metadata,
       labels: { ...merged.metadata?.labels, ...own.metadata.labels },
-      annotations: { ...merged.metadata?.annotations, ...own.metadata.annotations },
+      ...(Object.keys(annotations).length > 0 && { annotations }),
     },
     spec: withSortedPullSecrets(merged.spec ?? {}),
   };

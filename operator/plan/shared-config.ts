@@ -44,7 +44,10 @@ export interface Verdict {
   readonly complaints: readonly string[];
 }
 
-export const verdictOn = ({ config, references }: SharedConfigBundle, contract: Contract): Verdict => {
+export const verdictOn = (
+  { config, references }: Pick<SharedConfigBundle, 'config' | 'references'>,
+  contract: Contract,
+): Verdict => {
   const unsupported = contract.unsupportedFields(config.kind, config['spec']);
   if (unsupported.length > 0) {
     return { word: 'NotSupportedYet', complaints: unsupported.map(({ message }) => message) };
@@ -53,7 +56,8 @@ export const verdictOn = ({ config, references }: SharedConfigBundle, contract: 
   return { word: wrong[0]?.word ?? 'Valid', complaints: wrong.map(violationText) };
 };
 
-export const validCondition = ({ word, complaints }: Verdict): PlannedCondition =>
-  complaints.length === 0
-    ? fact('Valid', true, word, 'whoever refers to it can use it')
-    : fact('Valid', false, word, complaints.join('; '));
+export const validCondition = (
+  { word, complaints }: Verdict,
+  goodNews = 'whoever refers to it can use it',
+): PlannedCondition =>
+  complaints.length === 0 ? fact('Valid', true, word, goodNews) : fact('Valid', false, word, complaints.join('; '));

@@ -8,6 +8,7 @@ import { oidcConfig } from './oidc-config.ts';
 import { podTemplate } from './pod-template.ts';
 import { telemetryConfig } from './telemetry-config.ts';
 import { toolConfig } from './tool-config.ts';
+import { workload } from './workload.ts';
 import type { LookUp, Validator, Violation } from './validator.ts';
 
 export { type LookUp, type Validator, type Violation, violationText } from './validator.ts';
@@ -28,6 +29,7 @@ export const validators: readonly Validator[] = [
   telemetryConfig,
   toolConfig,
   podTemplate,
+  workload,
   // Last: what has words of its own above is told in those.
   contract,
 ];

@@ -3,16 +3,25 @@ import { type Validator, type Violation, violation } from './validator.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** What runs as a container of its own, and what that container is called. */
+const CONTAINERS: Readonly<Record<string, string>> = {
+  EmbeddingServer: 'embedding',
+  MCPServer: 'mcp',
+  VirtualMCPServer: 'vmcp',
+};
+
 /** spec: spec.podTemplateSpec, a strategic merge patch over the operator's template. What only its types forbid, the API server tells. */
 export const podTemplate: Validator = {
-  kinds: ['VirtualMCPServer'],
-  validate: ({ spec }) => {
+  kinds: Object.keys(CONTAINERS),
+  validate: ({ kind, spec }) => {
     const { podTemplateSpec: patch } = spec as { readonly podTemplateSpec?: Json };
     if (patch === undefined) return [];
     const malformed = [...patchProblems(patch, POD_TEMPLATE_KEYS), ...mapProblems(patch)];
     return malformed.length > 0
       ? malformed.map(({ path, reason, remedy }) => violation(`${AT}.${path}`, reason, remedy))
-      : touchedReserved(patch);
+      : kind === 'VirtualMCPServer'
+        ? touchedReserved(patch)
+        : withoutContainer(patch, CONTAINERS[kind] ?? '');
   },
 };
 
@@ -67,11 +76,7 @@ const essential = {
 const removed = (patch: Json): readonly Violation[] => {
   const left = podSpecOf(strategicMerge(essential, patch, POD_TEMPLATE_KEYS));
   const server = left.containers?.find(({ name }) => name === CONTAINER);
-  const index = podSpecOf(patch).containers?.findIndex(({ name }) => name === CONTAINER) ?? -1;
-  const place = `${AT}.spec.containers${index < 0 ? '' : `[${index}]`}`;
-  if (server === undefined) {
-    return [violation(place, 'removes container vmcp, which is the server', 'name the containers to add or to delete')];
-  }
+  if (server === undefined) return withoutContainer(patch, CONTAINER);
   const isConfig = ({ name }: { readonly name?: string }): boolean => name === CONFIG.name;
   if (left.volumes?.some(isConfig) !== true) {
     const path = `${AT}.spec.volumes`;
@@ -79,7 +84,26 @@ const removed = (patch: Json): readonly Violation[] => {
   }
   return server.volumeMounts?.some(isConfig) === true
     ? []
-    : [violation(`${place}.volumeMounts`, "removes the operator's mounts", 'name the mounts to add or to delete')];
+    : [
+        violation(
+          `${placeOf(patch, CONTAINER)}.volumeMounts`,
+          "removes the operator's mounts",
+          'name the mounts to add or to delete',
+        ),
+      ];
+};
+
+/** Merging shows whether the patch takes the container away. */
+const withoutContainer = (patch: Json, container: string): readonly Violation[] => {
+  const left = podSpecOf(strategicMerge({ spec: { containers: [{ name: container }] } }, patch, POD_TEMPLATE_KEYS));
+  if (left.containers?.some(({ name }) => name === container) === true) return [];
+  const reason = `removes container ${container}, which is the server`;
+  return [violation(placeOf(patch, container), reason, 'name the containers to add or to delete')];
+};
+
+const placeOf = (patch: Json, container: string): string => {
+  const index = podSpecOf(patch).containers?.findIndex(({ name }) => name === container) ?? -1;
+  return `${AT}.spec.containers${index < 0 ? '' : `[${index}]`}`;
 };
 
 const podSpecOf = (template: Json): PodSpec => template['spec'] ?? {};

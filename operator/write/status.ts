@@ -37,7 +37,11 @@ const textOf = (problems: readonly ChildProblem[]): string => problems.map(({ me
  * The status with what went wrong while applying the children: conditions, and a phase and a `Ready` that are not better
  * than that. Without a Service of ours there is no URL either: it would lead to whoever has that name.
  */
-export const withProblems = (status: Status, problems: readonly ChildProblem[]): Status => {
+export const withProblems = (
+  status: Status,
+  problems: readonly ChildProblem[],
+  phases: Readonly<Record<string, string>> = DEGRADING,
+): Status => {
   if (problems.length === 0) {
     return status;
   }
@@ -53,14 +57,14 @@ export const withProblems = (status: Status, problems: readonly ChildProblem[]):
   const isOurs = !problems.some(({ type, child }) => type === 'ChildConflict' && child.kind === 'Service');
   return {
     ...rest,
-    ...(typeof phase === 'string' ? { phase: worse[phase] ?? phase, message } : {}),
+    ...(typeof phase === 'string' ? { phase: phases[phase] ?? phase, message } : {}),
     ...(url === undefined || !isOurs ? {} : { url }),
     conditions: [...conditions, ...added],
   };
 };
 
 /** What has not been made yet cannot come; what serves goes on. */
-const worse: Readonly<Record<string, string>> = { Ready: 'Degraded', Pending: 'Failed' };
+const DEGRADING: Readonly<Record<string, string>> = { Ready: 'Degraded', Pending: 'Failed' };
 
 /** A condition keeps the time of its last transition while its `status` stays what it was. */
 export const stamped = (status: Status, owner: KubeObject, nowMs: number): Status => {

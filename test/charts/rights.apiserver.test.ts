@@ -14,7 +14,9 @@ import { CHART, render } from './rendered.ts';
 const RELEASE = ['vmcp-operator', CHART, '--namespace', 'vmcp-system'];
 
 /** Not the right to a request: the API server asks for it when an owner reference is set. The last test takes it away. */
-const ASKED_FOR_BY_ADMISSION = ['ClusterRole vmcp-operator: update virtualmcpservers/finalizers.vmcp.dev'];
+const ASKED_FOR_BY_ADMISSION = ['mcpservers', 'virtualmcpservers'].map(
+  (plural) => `ClusterRole vmcp-operator: update ${plural}/finalizers.vmcp.dev`,
+);
 
 const login = { externalAuthConfigRef: { name: 'login' } };
 const entry = { groupRef: { name: 'tools' }, remoteUrl: 'http://a.example.com/mcp', transport: 'streamable-http' };
@@ -30,6 +32,7 @@ const RESOURCES: readonly (readonly [kind: string, name: string, spec: object])[
   ['MCPExternalAuthConfig', 'login', { type: 'unauthenticated' }],
   ['MCPServerEntry', 'member', { ...entry, ...login }],
   ['MCPServer', 'member', { image: 'a', ...login }],
+  ['MCPServer', 'run', { image: 'a', transport: 'sse' }],
   ['MCPRemoteProxy', 'member', { remoteUrl: 'http://a.example.com/mcp', ...login }],
 ];
 

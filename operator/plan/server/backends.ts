@@ -1,6 +1,8 @@
 import type { KubeObject } from '../../object.ts';
 import type { Contract, Refusal } from '../contract.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
+import { isFronted, mcpServerUrl, notRunYet } from '../mcp-server/way.ts';
+import { mcpServerSpec } from '../mcp-server/spec.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
 import { type AuthConfigs, type AuthProblem, type BackendAuth, backendAuth } from './backend-auth.ts';
 import { type KeyRef, caBundlePath, secretPath } from './mounted-files.ts';
@@ -106,7 +108,9 @@ export const discoveredBackends = (
 /** Where it runs: what local mode was told, else what the manifest says. */
 const urlOf = (member: KubeObject, settings: Settings): string | undefined => {
   const mapped = mappedUrl(settings, member.metadata.name);
-  return mapped ?? (member.kind === 'MCPServerEntry' ? memberSpec(member).remoteUrl : undefined);
+  if (mapped !== undefined) return mapped;
+  if (member.kind === 'MCPServer') return mcpServerUrl(member, settings);
+  return member.kind === 'MCPServerEntry' ? memberSpec(member).remoteUrl : undefined;
 };
 
 interface MemberSpec {
@@ -124,18 +128,25 @@ const memberSpec = (member: KubeObject): MemberSpec => member['spec'] as MemberS
 
 const entryOf = (member: KubeObject, url: string, settings: Settings): BackendConfigEntry => {
   const { name } = member.metadata;
-  const { caBundleRef, groupRef, transport } = memberSpec(member);
+  const { caBundleRef, groupRef } = memberSpec(member);
   const headerForward = forwarded(memberSpec(member), settings);
   return {
     name,
     url,
-    transport: transport === 'sse' ? 'sse' : 'streamable-http',
+    transport: transportOf(member, settings),
     ...(member.kind === 'MCPServerEntry' && { type: 'entry' }),
     ...(caBundleRef && { caBundlePath: caBundlePath(name, caBundleRef.configMapRef, settings) }),
     ...(headerForward && { headerForward }),
     // spec: config.backends[].metadata; the key `group` is set by the service.
     metadata: { group: groupRef?.name ?? '' },
   };
+};
+
+/** Where the vmcp runtime stands in front, it speaks streamable HTTP, whatever the container speaks. */
+const transportOf = (member: KubeObject, settings: Settings): BackendConfigEntry['transport'] => {
+  const isOurs = member.kind === 'MCPServer' && mappedUrl(settings, member.metadata.name) === undefined;
+  const isSse = memberSpec(member).transport === 'sse' && !(isOurs && isFronted(mcpServerSpec(member)));
+  return isSse ? 'sse' : 'streamable-http';
 };
 
 const forwarded = ({ headerForward }: MemberSpec, settings: Settings): HeaderForward | undefined => {
@@ -202,19 +213,20 @@ function unsafeUrl({ member, settings }: Candidate): Withheld | undefined {
   return { reason: 'Invalid', message: `${member.kind} ${member.metadata.name}: the URL ${problem}` };
 }
 
-/** A kind that runs containers, and nothing that says where it runs. */
+/** A member that runs containers, and nothing that says where it runs. */
 function noWorkload({ member, entry, settings }: Candidate): Withheld | undefined {
   if (entry !== undefined) return undefined;
-  const name = member.metadata.name;
-  return settings.local === undefined
-    ? {
-        reason: 'NotSupportedYet',
-        message: `${member.kind} ${name}: running this kind is not supported yet; use an MCPServerEntry that names its URL`,
-      }
-    : {
-        reason: 'NeedsCluster',
-        message: `${member.kind} ${name}: needs containers; start it yourself and map it with --backend ${name}=URL`,
-      };
+  const { name } = member.metadata;
+  const label = `${member.kind} ${name}`;
+  if (settings.local !== undefined) {
+    const message = `${label}: needs containers; start it yourself and map it with --backend ${name}=URL`;
+    return { reason: 'NeedsCluster', message };
+  }
+  const missing =
+    member.kind === 'MCPServer'
+      ? notRunYet(mcpServerSpec(member))
+      : ['running this kind is not supported yet; use an MCPServerEntry that names its URL'];
+  return { reason: 'NotSupportedYet', message: `${label}: ${missing.join('; ')}` };
 }
 
 /** Decisions: a missing MCPExternalAuthConfig makes this backend unavailable, and no other. */

@@ -1,19 +1,12 @@
 import type { KubeObject } from '../../object.ts';
 import type { ConfigFiles } from '../plan.ts';
-import { MCP_PORT, childName, labelsOf, ownerReferencesTo } from './names.ts';
+import { metadataOfChild } from '../workload/child.ts';
+import { MCP_PORT, childName, labelsOf } from './names.ts';
 import { type PodTemplateInput, configMapName, podTemplate } from './pod-template.ts';
 import type { ServerSpec } from './spec.ts';
 
-/** Metadata every child shares: our labels and one controlling owner, so that garbage collection needs no finalizer. */
-const metadata = (server: KubeObject, name: string): KubeObject['metadata'] => {
-  const ownerReferences = ownerReferencesTo(server);
-  return {
-    name,
-    namespace: server.metadata.namespace ?? 'default',
-    labels: labelsOf(server),
-    ...(ownerReferences.length > 0 && { ownerReferences }),
-  };
-};
+const metadata = (server: KubeObject, name: string): KubeObject['metadata'] =>
+  metadataOfChild({ owner: server, name, component: server.kind.toLowerCase() });
 
 /** spec: spec.serviceAccount; the managed account gets only `spec.imagePullSecrets` (spec: imagePullSecrets 4). */
 export const serviceAccount = (server: KubeObject, spec: ServerSpec): KubeObject | undefined =>

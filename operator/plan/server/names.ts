@@ -1,5 +1,6 @@
-import type { KubeObject, OwnerReference } from '../../object.ts';
+import type { KubeObject } from '../../object.ts';
 import type { Settings } from '../settings.ts';
+import { labelsOfChild } from '../workload/child.ts';
 
 /** Decisions "Names": what the children of a VirtualMCPServer are called and where it can be reached. */
 export const MCP_PORT = 4483;
@@ -10,27 +11,8 @@ const MCP_PATH = '/mcp';
 export const childName = (server: KubeObject): string => `vmcp-${server.metadata.name}`;
 
 /** Labels of every child, and all four together the selector of pods. */
-export const labelsOf = (server: KubeObject): Readonly<Record<string, string>> => ({
-  'app.kubernetes.io/name': 'vmcp',
-  'app.kubernetes.io/instance': server.metadata.name,
-  'app.kubernetes.io/managed-by': 'vmcp-operator',
-  'app.kubernetes.io/component': server.kind.toLowerCase(),
-});
-
-/** None where there is no API server that gave the owner a uid (a directory of manifests). */
-export const ownerReferencesTo = (owner: KubeObject): readonly OwnerReference[] =>
-  owner.metadata.uid === undefined
-    ? []
-    : [
-        {
-          apiVersion: owner.apiVersion,
-          kind: owner.kind,
-          name: owner.metadata.name,
-          uid: owner.metadata.uid,
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ];
+export const labelsOf = (server: KubeObject): Readonly<Record<string, string>> =>
+  labelsOfChild({ owner: server, component: server.kind.toLowerCase() });
 
 /** Every name the Service answers to inside the cluster, shortest first. */
 export const serviceHosts = (server: KubeObject, settings: Settings): readonly string[] => {

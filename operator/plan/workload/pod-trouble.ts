@@ -1,5 +1,4 @@
 import type { KubeObject } from '../../object.ts';
-import { mountedConfigMap } from './pod-template.ts';
 
 interface ContainerStatus {
   readonly image?: string;
@@ -45,7 +44,7 @@ const CRASHES = 3;
 const containerTrouble = (container: ContainerStatus): string | undefined => {
   const { reason = '', message } = container.state?.waiting ?? {};
   if (PULLING.has(reason)) return `image ${container.image ?? ''} cannot be pulled; the events of the pod say why`;
-  if (STUCK.has(reason)) return message === undefined ? reason : `${reason}: ${message}`;
+  if (STUCK.has(reason)) return message === undefined ? reason : `${reason}: ${message}${remedyFor(message)}`;
   const isCrashing = container.ready !== true && (container.restartCount ?? 0) >= CRASHES;
   return reason === 'CrashLoopBackOff' || isCrashing ? crash(container) : undefined;
 };
@@ -59,6 +58,12 @@ const PULLING: ReadonlySet<string> = new Set([
 
 const STUCK: ReadonlySet<string> = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError']);
 
+/** The kubelet has no other word for it than this text. */
+const remedyFor = (message: string): string =>
+  message.includes('runAsNonRoot')
+    ? '; set securityContext.runAsUser of the container in spec.podTemplateSpec, or runAsNonRoot: false where it has to be root'
+    : '';
+
 const crash = ({ lastState }: ContainerStatus): string => {
   const { reason = 'Error', exitCode } = lastState?.terminated ?? {};
   return `the container keeps ending: ${reason}${exitCode === undefined ? '' : `, exit code ${exitCode}`}; its log says why`;
@@ -66,16 +71,10 @@ const crash = ({ lastState }: ContainerStatus): string => {
 
 /**
  * Quota, a missing service account, an admission webhook: no pod is even made. Only the ReplicaSet of the template as it is
- * now counts (it mounts the same ConfigMap, whose name is made from the template): the condition of the Deployment repeats
- * that of older ones, whose cause may be mended.
+ * now counts: the condition of the Deployment repeats that of older ones, whose cause may be mended.
  */
-export const whyNoPodIsMade = (
-  deployment: KubeObject | undefined,
-  replicaSets: readonly KubeObject[],
-): string | undefined => {
-  const current = deployment === undefined ? undefined : mountedConfigMap(deployment);
-  const message = replicaSets
-    .filter((each) => current !== undefined && mountedConfigMap(each) === current)
+export const whyNoPodIsMade = (ofThisTemplate: readonly KubeObject[]): string | undefined => {
+  const message = ofThisTemplate
     .flatMap(conditionsOf)
     .find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message;
   // The API server has no other word for it than this text.

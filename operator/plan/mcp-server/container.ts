@@ -1,0 +1,73 @@
+import type { KubeObject } from '../../object.ts';
+import type { PodTemplate } from '../pod-template.ts';
+import type { Child } from '../workload/child.ts';
+import { PORT_NAME, deployment, service, serviceAccount } from '../workload/objects.ts';
+import { type Variable, secretVariable, variables, workloadTemplate } from '../workload/pod.ts';
+import { type McpServerSpec, transportOf } from './spec.ts';
+
+type Value = Readonly<Record<string, unknown>>;
+
+const DEFAULT_PORT = 8080;
+
+/**
+ * The container of an MCPServer that speaks HTTP, with the Service and the account that go with it, as `child` names them. Children in the
+ * order they are applied.
+ */
+export const containerObjects = (spec: McpServerSpec, child: Child): readonly KubeObject[] => [
+  ...containerAccount(spec, child),
+  service(child, spec.sessionAffinity ?? 'ClientIP'),
+  deployment(child, containerTemplate(spec, child, overHttp(spec)), spec.replicas),
+];
+
+/** spec.serviceAccount; without it one is made. */
+export const containerAccount = (spec: McpServerSpec, child: Child): readonly KubeObject[] =>
+  spec.serviceAccount === undefined ? [serviceAccount(child)] : [];
+
+/** Its pods; `way` says how the container is spoken to. */
+export const containerTemplate = (spec: McpServerSpec, child: Child, way: Value): PodTemplate =>
+  workloadTemplate(child, {
+    container: {
+      name: 'mcp',
+      image: spec.image,
+      ...(spec.args !== undefined && spec.args.length > 0 && { args: spec.args }),
+      ...variables(transportVariables(spec), spec.env, secretVariables(spec)),
+      ...(spec.resources !== undefined && { resources: spec.resources }),
+      ...way,
+    },
+    more:
+      spec.serviceAccount === undefined
+        ? { serviceAccountName: child.name, automountServiceAccountToken: false }
+        : // Whether its token is in the pod is for that account to say.
+          { serviceAccountName: spec.serviceAccount },
+    patch: spec.podTemplateSpec,
+  });
+
+/** By these names servers are told how they are spoken to, where they take it from their environment. */
+const transportVariables = (spec: McpServerSpec): readonly Variable[] => {
+  const transport = transportOf(spec);
+  const port = String(spec.mcpPort ?? DEFAULT_PORT);
+  return [
+    { name: 'MCP_TRANSPORT', value: transport },
+    ...(transport === 'stdio'
+      ? []
+      : [
+          { name: 'MCP_PORT', value: port },
+          { name: 'FASTMCP_PORT', value: port },
+          { name: 'MCP_HOST', value: '0.0.0.0' },
+        ]),
+  ];
+};
+
+const secretVariables = ({ secrets = [] }: McpServerSpec): readonly Variable[] =>
+  secrets.map((secret) => secretVariable(secret.targetEnvName ?? secret.key, secret));
+
+/** An MCP server has no path that tells of its health: it is up when its port is open. */
+const overHttp = ({ mcpPort = DEFAULT_PORT }: McpServerSpec): Value => ({
+  ports: [{ name: PORT_NAME, containerPort: mcpPort, protocol: 'TCP' }],
+  // Every second until it is up; an image that fetches its packages first may take minutes.
+  startupProbe: { ...isOpen(), periodSeconds: 1, failureThreshold: 300 },
+  readinessProbe: { ...isOpen(), periodSeconds: 5 },
+  livenessProbe: { ...isOpen(), periodSeconds: 10, failureThreshold: 3 },
+});
+
+const isOpen = (): Value => ({ tcpSocket: { port: PORT_NAME } });

@@ -1,0 +1,100 @@
+import type { KubeObject } from '../../object.ts';
+import { problem } from '../conditions.ts';
+import type { Contract } from '../contract.ts';
+import type { Plan, PlannedCondition } from '../plan.ts';
+import { type ResolvedReference, referenceConditions } from '../references.ts';
+import type { Settings } from '../settings.ts';
+import { type Verdict, validCondition, verdictOn } from '../shared-config.ts';
+import { childOf } from '../workload/child.ts';
+import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
+import { containerObjects } from './container.ts';
+import { type McpServerSpec, mcpServerSpec } from './spec.ts';
+import { isFronted, mcpServerUrl, notRunYet } from './way.ts';
+
+/** An MCPServer, what it refers to, and what the cluster has of it. */
+export interface McpServerBundle {
+  readonly server: KubeObject;
+  readonly references: readonly ResolvedReference[];
+  /** The pods of its container. */
+  readonly workload: RunningWorkload;
+}
+
+export interface McpServerDeps {
+  readonly settings: Settings;
+  readonly contract: Contract;
+}
+
+/** No reference holds it up: a group only lists it, and a missing Secret is missed by the container alone. */
+export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: McpServerDeps): Plan => {
+  const { server, references, workload } = bundle;
+  if (settings.local !== undefined) return planLocally(bundle, settings);
+  const spec = mcpServerSpec(server);
+  const verdict = judged(bundle, contract);
+  const { complaints } = verdict;
+  const standing = standingOf({ workload, complaints, replicas: spec.replicas });
+  const conditions = [
+    validCondition(verdict, 'the server can be run'),
+    ...referenceConditions(references),
+    ...sessionStorageIgnored(spec),
+    readyCondition(standing),
+  ];
+  const url = mcpServerUrl(server, settings);
+  return {
+    // A spec that cannot be run leaves what runs as it is.
+    ...(complaints.length === 0 && { objects: containerObjects(spec, childOf(server)) }),
+    status: {
+      phase: PHASES[standing.state],
+      message: standing.message,
+      ...(url !== undefined && { url }),
+      readyReplicas: standing.readyReplicas,
+      ...observed(server),
+      conditions,
+    },
+    events: eventsOf(standing, conditions),
+  };
+};
+
+const judged = ({ server, references }: McpServerBundle, contract: Contract): Verdict => {
+  const missing = notRunYet(mcpServerSpec(server));
+  return missing.length > 0
+    ? { word: 'NotSupportedYet', complaints: missing }
+    : verdictOn({ config: server, references }, contract);
+};
+
+/** spec: MCPServer status.phase */
+const PHASES: Readonly<Record<Standing['state'], string>> = {
+  refused: 'Failed',
+  stopped: 'Stopped',
+  stuck: 'Failed',
+  starting: 'Pending',
+  serving: 'Ready',
+};
+
+const observed = ({ metadata: { generation } }: KubeObject): object =>
+  generation === undefined ? {} : { observedGeneration: generation };
+
+/** Sessions are the container's own where no runtime stands in front. */
+const sessionStorageIgnored = (spec: McpServerSpec): readonly PlannedCondition[] => {
+  if (spec.sessionStorage === undefined || isFronted(spec)) return [];
+  const message = 'the container keeps sessions as it does by itself; remove sessionStorage';
+  return [problem('SessionStorageIgnored', 'NothingInFront', message)];
+};
+
+/** Decisions "Local mode": it runs where somebody said that it runs. */
+const planLocally = ({ server, references }: McpServerBundle, settings: Settings): Plan => {
+  const { name } = server.metadata;
+  const url = mcpServerUrl(server, settings);
+  const message = `needs containers; start it yourself and map it with --backend ${name}=URL`;
+  const conditions = [
+    ...referenceConditions(references),
+    ...(url === undefined ? [problem('NeedsCluster', 'NeedsCluster', message)] : []),
+  ];
+  return {
+    objects: [],
+    status:
+      url === undefined
+        ? { phase: 'Pending', message, ...observed(server), conditions }
+        : { phase: 'Ready', message: 'runs where it is mapped to', url, ...observed(server), conditions },
+    events: [],
+  };
+};

@@ -1,0 +1,81 @@
+import type { KubeObject } from '../../object.ts';
+import { fact, warningsOf } from '../conditions.ts';
+import type { PlannedCondition, PlannedEvent } from '../plan.ts';
+import { whyNoPodIsMade, whyPodsCannotStart } from './pod-trouble.ts';
+
+/** The pods of a workload as the cluster has them, and what makes them. */
+export interface RunningWorkload {
+  /** A Deployment or a StatefulSet; undefined while there is none of ours. */
+  readonly controller: KubeObject | undefined;
+  /** None of a StatefulSet. */
+  readonly replicaSets: readonly KubeObject[];
+  /** Without those that are going. */
+  readonly pods: readonly KubeObject[];
+}
+
+/** How a workload stands; each kind has its own word for it in `status.phase`. */
+export interface Standing {
+  readonly state: 'refused' | 'stopped' | 'stuck' | 'starting' | 'serving';
+  /** Of the condition `Ready`. */
+  readonly reason: string;
+  readonly message: string;
+  readonly readyReplicas: number;
+}
+
+export interface StandingInput {
+  readonly workload: RunningWorkload;
+  /** What is wrong with the spec; what runs is left as it is meanwhile. */
+  readonly complaints: readonly string[];
+  /** The count that the spec asks for; absent: the one that the cluster has. */
+  readonly replicas?: number | undefined;
+}
+
+/** Decisions "Phase": what serves goes on serving, and says what is wrong beside it. */
+export const standingOf = ({ workload, complaints, replicas }: StandingInput): Standing => {
+  const { controller, replicaSets, pods } = workload;
+  const spec = (controller?.['spec'] ?? {}) as { readonly replicas?: number };
+  const { readyReplicas = 0 } = (controller?.['status'] ?? {}) as { readonly readyReplicas?: number };
+  const trouble = whyPodsCannotStart(pods) ?? whyNoPodIsMade(ofThisTemplate(controller, replicaSets));
+  const isServing = readyReplicas > 0;
+  const told = (state: Standing['state'], reason: string, message: string): Standing => ({
+    state: isServing ? 'serving' : state,
+    reason,
+    message,
+    readyReplicas,
+  });
+  if (complaints.length > 0) {
+    const why = complaints.join('; ');
+    return isServing
+      ? told('serving', 'LastGoodSpecServes', `the pods are left as they are: ${why}`)
+      : told('refused', 'NothingToServe', why);
+  }
+  if (!isServing && (replicas ?? spec.replicas) === 0) return told('stopped', 'ScaledToZero', 'no pods: replicas is 0');
+  if (trouble !== undefined) return told('stuck', 'PodsCannotStart', `pods cannot start: ${trouble}`);
+  return isServing
+    ? told('serving', 'Serving', 'running')
+    : told('starting', 'PodsStarting', 'waiting for a pod to be ready');
+};
+
+/** The Deployment's own bookkeeping tells which ReplicaSet is of its template as it is now. */
+const ofThisTemplate = (
+  controller: KubeObject | undefined,
+  replicaSets: readonly KubeObject[],
+): readonly KubeObject[] => {
+  const current = controller?.metadata.annotations?.[REVISION];
+  return replicaSets.filter(({ metadata }) => current !== undefined && metadata.annotations?.[REVISION] === current);
+};
+
+const REVISION = 'deployment.kubernetes.io/revision';
+
+export const readyCondition = ({ state, reason, message }: Standing): PlannedCondition =>
+  fact('Ready', state === 'serving', reason, message);
+
+/** What went wrong, and the end of a way: a workload that is waiting is no news. */
+export const eventsOf = (
+  { state, reason, message }: Standing,
+  conditions: readonly PlannedCondition[],
+): readonly PlannedEvent[] => [
+  ...warningsOf(conditions.filter(({ type }) => type !== 'Ready')),
+  ...(state === 'serving' && reason === 'Serving' ? [{ type: 'Normal' as const, reason, message }] : []),
+  ...(reason === 'PodsCannotStart' ? [{ type: 'Warning' as const, reason, message }] : []),
+];

@@ -1,0 +1,61 @@
+import { amountOf } from '../quantity.ts';
+import { type Validator, type Violation, violation } from './validator.ts';
+
+type Quantities = Readonly<Record<string, string>>;
+
+interface WorkloadSpec {
+  readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities };
+  readonly modelCache?: { readonly size?: string };
+  readonly env?: readonly { readonly name: string }[];
+  readonly secrets?: readonly { readonly key: string; readonly targetEnvName?: string }[];
+}
+
+/** Fields that become fields of pods and volumes: what the API server would refuse there is told at its own place. */
+export const workload: Validator = {
+  kinds: ['EmbeddingServer', 'MCPRemoteProxy', 'MCPServer'],
+  validate: (object) => {
+    const spec = object['spec'] as WorkloadSpec;
+    return [...amounts(spec), ...requestsAboveLimits(spec), ...cacheSize(spec), ...variablesTwice(spec)];
+  },
+};
+
+const amounts = ({ resources = {} }: WorkloadSpec): readonly Violation[] =>
+  Object.entries(resources).flatMap(([part, quantities]) =>
+    Object.entries(quantities).flatMap(([resource, text]) => {
+      const amount = amountOf(text);
+      const path = `spec.resources.${part}.${resource}`;
+      return amount === undefined || amount < 0
+        ? [violation(path, `${JSON.stringify(text)} is no amount`, `write one like ${EXAMPLES[resource] ?? '1'}`)]
+        : [];
+    }),
+  );
+
+const EXAMPLES: Readonly<Record<string, string>> = { cpu: '500m or 2', memory: '256Mi or 1Gi' };
+
+const requestsAboveLimits = ({ resources: { requests = {}, limits = {} } = {} }: WorkloadSpec): readonly Violation[] =>
+  Object.entries(requests).flatMap(([resource, text]) => {
+    const [asked, most] = [amountOf(text), amountOf(limits[resource])];
+    if (asked === undefined || most === undefined || asked <= most) return [];
+    const reason = `asks for ${text}, and the limit is ${limits[resource]}`;
+    return [violation(`spec.resources.requests.${resource}`, reason, 'ask for less, or raise the limit')];
+  });
+
+const cacheSize = ({ modelCache }: WorkloadSpec): readonly Violation[] => {
+  if (modelCache?.size === undefined || (amountOf(modelCache.size) ?? 0) > 0) return [];
+  const reason = `${JSON.stringify(modelCache.size)} is no size of a volume`;
+  return [violation('spec.modelCache.size', reason, 'write one like 10Gi')];
+};
+
+/** The schema keeps the names of `env` apart, and each key of a Secret; two lists may still give one name two values. */
+const variablesTwice = ({ env = [], secrets = [] }: WorkloadSpec): readonly Violation[] => {
+  const names = [...env.map(({ name }) => name), ...secrets.map(nameOfVariable)];
+  return secrets.flatMap((secret, index) => {
+    const name = nameOfVariable(secret);
+    if (names.indexOf(name) === env.length + index) return [];
+    const remedy = 'set targetEnvName to a name of its own, or remove one of them';
+    return [violation(`spec.secrets[${index}]`, `the variable ${name} has another value already`, remedy)];
+  });
+};
+
+const nameOfVariable = ({ key, targetEnvName }: { readonly key: string; readonly targetEnvName?: string }): string =>
+  targetEnvName ?? key;
