@@ -2,6 +2,7 @@ import { planCompositeTool } from '../plan/composite-tool.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import { planSharedConfig } from '../plan/shared-config.ts';
 import type { ReconciledKind } from './kind.ts';
+import { embeddingServer } from './embedding-server.ts';
 import { mcpGroup } from './mcp-group.ts';
 import { mcpServer } from './mcp-server.ts';
 import { mcpServerEntry } from './mcp-server-entry.ts';
@@ -28,6 +29,7 @@ export const reconciledKinds = (contract: Contract = newContract()): readonly Re
     mcpGroup,
     mcpServerEntry(contract, targetsOf),
     mcpServer(contract, targetsOf),
+    embeddingServer(contract, targetsOf),
     virtualMcpServer(contract, targetsOf),
   ];
   return kinds as readonly ReconciledKind[];

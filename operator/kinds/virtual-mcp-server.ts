@@ -73,10 +73,12 @@ const isUnsettled = ({ metadata: { generation }, ...object }: KubeObject): boole
     | { readonly observedGeneration?: number; readonly conditions?: readonly PlannedCondition[] }
     | undefined;
   const facts = (status?.conditions ?? []).filter(
-    ({ type }) => type === 'Valid' || (type.endsWith('Resolved') && !OF_PARTS.has(type)),
+    ({ type }) => OF_ALL.has(type) || (type.endsWith('Resolved') && !OF_PARTS.has(type)),
   );
   return status?.observedGeneration !== generation || facts.some(({ status }) => status !== 'True');
 };
+
+const OF_ALL: ReadonlySet<string> = new Set(['Valid', 'EmbeddingServerReady']);
 
 /** What is told of these has no effect on which spec is served. */
 const OF_PARTS: ReadonlySet<string> = new Set(['ExternalAuthConfigResolved', 'SecretResolved']);

@@ -23,6 +23,7 @@ const PROBLEM_TYPES = [
   'BackendsWithheld',
   'ConfigOverridden',
   'ConfigRefused',
+  'ModelCacheFixed',
   'NamesCollide',
   'NamesUnresolved',
   'NamesUnusual',

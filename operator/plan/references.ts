@@ -23,6 +23,7 @@ const SUBJECTS: Readonly<Record<string, string>> = {
   MCPToolConfig: 'ToolConfig',
   VirtualMCPCompositeToolDefinition: 'CompositeTool',
   MCPExternalAuthConfig: 'ExternalAuthConfig',
+  EmbeddingServer: 'EmbeddingServer',
   Secret: 'Secret',
   ConfigMap: 'ConfigMap',
 };

@@ -14,7 +14,7 @@ import { CHART, render } from './rendered.ts';
 const RELEASE = ['vmcp-operator', CHART, '--namespace', 'vmcp-system'];
 
 /** Not the right to a request: the API server asks for it when an owner reference is set. The last test takes it away. */
-const ASKED_FOR_BY_ADMISSION = ['mcpservers', 'virtualmcpservers'].map(
+const ASKED_FOR_BY_ADMISSION = ['embeddingservers', 'mcpservers', 'virtualmcpservers'].map(
   (plural) => `ClusterRole vmcp-operator: update ${plural}/finalizers.vmcp.dev`,
 );
 
@@ -33,6 +33,7 @@ const RESOURCES: readonly (readonly [kind: string, name: string, spec: object])[
   ['MCPServerEntry', 'member', { ...entry, ...login }],
   ['MCPServer', 'member', { image: 'a', ...login }],
   ['MCPServer', 'run', { image: 'a', transport: 'sse' }],
+  ['EmbeddingServer', 'vectors', {}],
   ['MCPRemoteProxy', 'member', { remoteUrl: 'http://a.example.com/mcp', ...login }],
 ];
 
@@ -41,6 +42,7 @@ const gateway = {
   groupRef: { name: 'tools' },
   incomingAuth: oidcAuth,
   telemetryConfigRef: { name: 'otel' },
+  embeddingServerRef: { name: 'vectors' },
   outgoingAuth: { backends: { a: { type: 'externalAuthConfigRef', ...login } } },
   config: {
     aggregation: { tools: [{ workload: 'a', toolConfigRef: { name: 'renames' } }] },
@@ -144,8 +146,12 @@ describe('the rights that the chart grants', () => {
   });
 
   test('let children be removed that are not planned any more', async () => {
-    const { apiVersion, kind, metadata } = await get('virtualmcpserver', 'quickstart');
-    const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true };
+    const ownerIs = async (...of: readonly [string, string]) => {
+      const { apiVersion, kind, metadata } = await get(...of);
+      return [{ apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true }];
+    };
+    const server = await ownerIs('virtualmcpserver', 'quickstart');
+    const vectors = await ownerIs('embeddingserver', 'vectors');
     const labels = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
     const pod = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'a', image: 'a' }] } };
     const strays = [
@@ -157,11 +163,19 @@ describe('the rights that the chart grants', () => {
         kind: 'Deployment',
         spec: { replicas: 0, selector: { matchLabels: { a: 'b' } }, template: pod },
       },
-    ].map((stray) => ({ ...stray, metadata: { name: 'stray', labels, ownerReferences: [owner] } }));
+      {
+        apiVersion: 'apps/v1',
+        kind: 'StatefulSet',
+        spec: { replicas: 0, serviceName: 'a', selector: { matchLabels: { a: 'b' } }, template: pod },
+      },
+    ].map((stray) => {
+      const ownerReferences = stray.kind === 'StatefulSet' ? vectors : server;
+      return { ...stray, metadata: { name: 'stray', labels, ownerReferences } };
+    });
     await cluster.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: strays }));
-    await cluster.kubectl(['annotate', 'vmcp', 'quickstart', 'look=again']);
+    await cluster.kubectl(['annotate', 'vmcp/quickstart', 'embeddingserver/vectors', 'look=again']);
     await until('the strays to go', async () => {
-      const left = await cluster.kubectl(['get', 'cm,sa,svc,deploy', '-o', 'name']);
+      const left = await cluster.kubectl(['get', 'cm,sa,svc,deploy,sts', '-o', 'name']);
       return left.includes('/stray') ? undefined : true;
     });
   });

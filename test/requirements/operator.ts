@@ -6,7 +6,7 @@ export const operator = {
   'operator.ref.group.same-namespace': proven('`groupRef` resolves only inside the namespace of the VirtualMCPServer.'),
   'operator.ref.oidc-config.same-namespace': proven('`oidcConfigRef` resolves only inside the namespace of the referring resource.'),
   'operator.ref.telemetry-config.same-namespace': proven('`telemetryConfigRef` resolves only inside the namespace of the referring resource.'),
-  'operator.ref.embedding-server.same-namespace': later('operator', '`embeddingServerRef` resolves only inside the namespace of the referring resource.'),
+  'operator.ref.embedding-server.same-namespace': proven('`embeddingServerRef` resolves only inside the namespace of the referring resource.'),
   'operator.ref.tool-config.same-namespace': proven('`toolConfigRef` resolves only inside the namespace of the referring resource.'),
   'operator.ref.external-auth-config.same-namespace': proven('`externalAuthConfigRef` resolves only inside the namespace of the referring resource.'),
   'operator.process.single': proven('Incoming token validation, policy evaluation and forwarding run in the one virtual-server process, with no separate proxy in front.'),

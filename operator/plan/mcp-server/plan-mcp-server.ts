@@ -7,6 +7,7 @@ import type { Settings } from '../settings.ts';
 import { type Verdict, validCondition, verdictOn } from '../shared-config.ts';
 import { childOf } from '../workload/child.ts';
 import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
+import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { containerObjects } from './container.ts';
 import { type McpServerSpec, mcpServerSpec } from './spec.ts';
 import { isFronted, mcpServerUrl, notRunYet } from './way.ts';
@@ -27,7 +28,8 @@ export interface McpServerDeps {
 /** No reference holds it up: a group only lists it, and a missing Secret is missed by the container alone. */
 export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: McpServerDeps): Plan => {
   const { server, references, workload } = bundle;
-  if (settings.local !== undefined) return planLocally(bundle, settings);
+  const url = mcpServerUrl(server, settings);
+  if (settings.local !== undefined) return planWithoutCluster(server, url, referenceConditions(references));
   const spec = mcpServerSpec(server);
   const verdict = judged(bundle, contract);
   const { complaints } = verdict;
@@ -38,7 +40,7 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
     ...sessionStorageIgnored(spec),
     readyCondition(standing),
   ];
-  const url = mcpServerUrl(server, settings);
+  const { generation } = server.metadata;
   return {
     // A spec that cannot be run leaves what runs as it is.
     ...(complaints.length === 0 && { objects: containerObjects(spec, childOf(server)) }),
@@ -47,7 +49,7 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
       message: standing.message,
       ...(url !== undefined && { url }),
       readyReplicas: standing.readyReplicas,
-      ...observed(server),
+      ...(generation !== undefined && { observedGeneration: generation }),
       conditions,
     },
     events: eventsOf(standing, conditions),
@@ -70,31 +72,9 @@ const PHASES: Readonly<Record<Standing['state'], string>> = {
   serving: 'Ready',
 };
 
-const observed = ({ metadata: { generation } }: KubeObject): object =>
-  generation === undefined ? {} : { observedGeneration: generation };
-
 /** Sessions are the container's own where no runtime stands in front. */
 const sessionStorageIgnored = (spec: McpServerSpec): readonly PlannedCondition[] => {
   if (spec.sessionStorage === undefined || isFronted(spec)) return [];
   const message = 'the container keeps sessions as it does by itself; remove sessionStorage';
   return [problem('SessionStorageIgnored', 'NothingInFront', message)];
-};
-
-/** Decisions "Local mode": it runs where somebody said that it runs. */
-const planLocally = ({ server, references }: McpServerBundle, settings: Settings): Plan => {
-  const { name } = server.metadata;
-  const url = mcpServerUrl(server, settings);
-  const message = `needs containers; start it yourself and map it with --backend ${name}=URL`;
-  const conditions = [
-    ...referenceConditions(references),
-    ...(url === undefined ? [problem('NeedsCluster', 'NeedsCluster', message)] : []),
-  ];
-  return {
-    objects: [],
-    status:
-      url === undefined
-        ? { phase: 'Pending', message, ...observed(server), conditions }
-        : { phase: 'Ready', message: 'runs where it is mapped to', url, ...observed(server), conditions },
-    events: [],
-  };
 };

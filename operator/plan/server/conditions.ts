@@ -5,6 +5,7 @@ import type { PlannedCondition } from '../plan.ts';
 import { referenceConditions } from '../references.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
+import { embeddingServerReady, isEmbeddingServiceOverridden } from './optimizer.ts';
 import { type Phase, notLoggedIn, refusalText, withoutLogin } from './phase.ts';
 import { overriddenKeys } from './precedence.ts';
 import { isRoutable } from './reports.ts';
@@ -16,6 +17,7 @@ import { sharedConditions } from './uniqueness.ts';
 export const serverConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] => [
   valid(situation),
   ...referenceConditions(situation.bundle.references),
+  ...embeddingServerReady(situation.bundle.references),
   ...authServerConfigValidated(situation),
   ...FACTS.map((condition) => condition(situation, phase)),
   ...PROBLEMS.flatMap((condition) => condition(situation) ?? []),
@@ -133,10 +135,17 @@ const unknownStaticBackend: Problem = ({ newest: { spec, group, backends } }) =>
   return problem('UnknownStaticBackend', 'NotInGroup', message);
 };
 
-const configOverridden: Problem = ({ newest: { spec } }) => {
-  const keys = overriddenKeys(spec);
-  if (keys.length === 0) return undefined;
-  const each = keys.map((key) => `spec.${key} takes precedence over spec.config.${key}, which says something else`);
+const configOverridden: Problem = ({ newest: { spec }, bundle: { server }, settings }) => {
+  const pairs = [
+    ...overriddenKeys(spec).map((key) => [key, key]),
+    ...(isEmbeddingServiceOverridden({ server, spec, settings })
+      ? [['embeddingServerRef', 'optimizer.embeddingService']]
+      : []),
+  ];
+  if (pairs.length === 0) return undefined;
+  const each = pairs.map(
+    ([above, below]) => `spec.${above} takes precedence over spec.config.${below}, which says something else`,
+  );
   return problem('ConfigOverridden', 'SpecWins', `${each.join('; ')}; remove what is in spec.config`);
 };
 

@@ -8,6 +8,7 @@ import { compositeTools } from './composite-tools.ts';
 import type { IncomingAuth } from './incoming-auth.ts';
 import { serviceHosts } from './names.ts';
 import type { PartInput, Value } from './part.ts';
+import { optimizer } from './optimizer.ts';
 import { sessionStorage, sessionStore } from './session-store.ts';
 import { type BackendConfigEntry, type FoundBackends, type Strategies, sourceOf } from './spec.ts';
 import { telemetry } from './telemetry.ts';
@@ -35,6 +36,7 @@ const configValue = (input: ConfigInput): Value => {
     backends: hasStaticBackends(spec) ? rendered(input.backends) : undefined,
     sessionStorage: sessionStorage(server, spec),
     telemetry: telemetry(input),
+    optimizer: optimizer(input),
     management: management(input),
     extensions: extensions(input),
   });

@@ -19,6 +19,7 @@ export interface ServerSpec {
   readonly authServerConfig?: EmbeddedAuthServer;
   readonly telemetryConfigRef?: { readonly name: string; readonly serviceName?: string };
   readonly config?: ServerConfig;
+  readonly embeddingServerRef?: { readonly name: string };
   readonly imagePullSecrets?: readonly { readonly name?: string }[];
   /** Free-form: a strategic merge patch over the pod template that is made. */
   readonly podTemplateSpec?: Readonly<Record<string, unknown>>;
@@ -79,6 +80,7 @@ export interface ServerConfig {
     readonly source?: 'discovered' | 'inline';
     readonly backends?: Readonly<Record<string, unknown>>;
   };
+  readonly optimizer?: { readonly embeddingService?: string; readonly [key: string]: unknown };
   readonly sessionStorage?: SessionStorage;
   readonly extensions?: {
     readonly allowedHosts?: readonly string[];

@@ -1,10 +1,14 @@
 import type { KubeObject } from '../../object.ts';
 
 interface ContainerStatus {
+  readonly name?: string;
   readonly image?: string;
   readonly ready?: boolean;
   readonly restartCount?: number;
-  readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string } };
+  readonly state?: {
+    readonly running?: object;
+    readonly waiting?: { readonly reason?: string; readonly message?: string };
+  };
   readonly lastState?: { readonly terminated?: { readonly reason?: string; readonly exitCode?: number } };
 }
 
@@ -25,6 +29,10 @@ export const whyPodsCannotStart = (pods: readonly KubeObject[]): string | undefi
   const considered = living.length > 0 ? living : pods;
   return considered.map(troubleOf).find((trouble) => trouble !== undefined);
 };
+
+/** Whether it is ready is another question. */
+export const isContainerRunning = (pod: KubeObject, container: string): boolean =>
+  (statusOf(pod).containerStatuses ?? []).some(({ name, state }) => name === container && state?.running !== undefined);
 
 const statusOf = (pod: KubeObject): PodStatus => pod['status'] ?? {};
 

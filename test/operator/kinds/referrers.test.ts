@@ -43,6 +43,7 @@ test('what a kind reads of others follows from the references of its schema', ()
   assert.deepEqual(mcpServerEntry().reads, ['MCPGroup', 'MCPExternalAuthConfig', 'Secret', 'AnyConfigMap']);
   assert.deepEqual(virtualMcpServer().reads.toSorted(), [
     'AnyConfigMap',
+    'EmbeddingServer',
     'MCPExternalAuthConfig',
     'MCPGroup',
     'MCPOIDCConfig',

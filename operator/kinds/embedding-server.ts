@@ -1,0 +1,34 @@
+import { type Contract, newContract } from '../plan/contract.ts';
+import { type EmbeddingServerBundle, planEmbeddingServer } from '../plan/embedding-server/plan-embedding-server.ts';
+import { childOf } from '../plan/workload/child.ts';
+import { resolveReferences } from '../resolve.ts';
+import { resolveStatefulSet } from '../resolve-workload.ts';
+import { type ReconciledKind, WITHOUT_DEGRADED } from './kind.ts';
+import { namingOf } from './naming.ts';
+import { type Targets, targetsOnce } from './referrers.ts';
+
+const KIND = 'EmbeddingServer';
+
+export const embeddingServer = (
+  contract: Contract = newContract(),
+  targetsOf: Targets = targetsOnce(),
+): ReconciledKind<EmbeddingServerBundle> => {
+  const { named, affectedBy } = namingOf(KIND, targetsOf);
+  return {
+    kind: KIND,
+    owns: ['Service', 'StatefulSet'],
+    reads: [...named, 'Pod'],
+    phasesWithProblems: WITHOUT_DEGRADED,
+    resolve: (source, { namespace, name }) => {
+      const server = source.get(KIND, namespace, name);
+      if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
+      return Object.freeze({
+        server,
+        references: resolveReferences(source, server),
+        workload: resolveStatefulSet(source, server, childOf(server).name),
+      });
+    },
+    plan: (bundle, settings) => planEmbeddingServer(bundle, { settings, contract }),
+    affectedBy,
+  };
+};
