@@ -172,7 +172,10 @@ test('a directory with nothing to render says so', async (t) => {
     { 'a.yaml': 'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\n' },
   ]) {
     const { code, stdout, stderr } = await rendered(t, files);
-    assert.match(stderr, /: no manifests of MCPExternalAuthConfig, .*, MCPGroup, MCPServerEntry, MCPServer, EmbeddingServer, VirtualMCPServer in /);
+    assert.match(
+      stderr,
+      /: no manifests of MCPExternalAuthConfig, .*, MCPGroup, MCPServerEntry, MCPServer, EmbeddingServer, VirtualMCPServer in /,
+    );
     assert.deepEqual([code, stdout], [1, '']);
   }
 });
