@@ -60,6 +60,8 @@ test('a pod concerns the resource that its labels name, since a ReplicaSet owns 
   const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'rs', uid: 'u' }];
   const pod: KubeObject = { ...configMap('pod', { labels, ownerReferences }), kind: 'Pod' };
   assert.deepEqual(keys(undefined, pod), ['Widget/here/one']);
+  const behind = { ...labels, 'app.kubernetes.io/component': 'widget-backend' };
+  assert.deepEqual(keys(undefined, { ...pod, metadata: { ...pod.metadata, labels: behind } }), ['Widget/here/one']);
   const foreign = {
     ...pod,
     metadata: { ...pod.metadata, labels: { ...labels, 'app.kubernetes.io/managed-by': 'helm' } },

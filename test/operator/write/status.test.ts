@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../../operator/api/errors.ts';
+import { WITHOUT_DEGRADED } from '../../../operator/kinds/kind.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { retryAfterMs } from '../../../operator/write/retry.ts';
 import { reportStatus, stamped, withProblems } from '../../../operator/write/status.ts';
@@ -179,6 +180,13 @@ test('a child that cannot be applied lowers the phase, is named in a condition, 
   ]);
   assert.equal(withProblems({ phase: 'Pending' }, [refused])['phase'], 'Failed');
   assert.equal(withProblems(before, []), before);
+});
+
+test('of a kind that has no word for it, what serves stays Ready', () => {
+  const phases = ['Ready', 'Pending', 'Stopped', 'Downloading'].map(
+    (phase) => withProblems({ phase, message: 'm' }, [refused], WITHOUT_DEGRADED)['phase'],
+  );
+  assert.deepEqual(phases, ['Ready', 'Failed', 'Failed', 'Failed']);
 });
 
 test('what was bad already is told beside it', () => {
