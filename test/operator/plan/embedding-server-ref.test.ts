@@ -90,6 +90,14 @@ test('an EmbeddingServer of another namespace counts as missing', () => {
   assert.equal(statusOf(plan)['phase'], 'Pending');
 });
 
+test('one that breaks a rule counts as missing, and its rule is told', () => {
+  const broken = { ...embeddingServer('Ready'), spec: { modelCache: { enabled: true, size: 'big' } } };
+  const plan = planOf(searching(), broken);
+  assert.equal(condition(plan, 'EmbeddingServerResolved')?.reason, 'EmbeddingServerInvalid');
+  assert.match(condition(plan, 'EmbeddingServerResolved')?.message ?? '', /cannot be used: spec\.modelCache\.size/);
+  assert.equal(plan.objects, undefined);
+});
+
 test('without an optimizer nobody waits for it', () => {
   const plan = planOf(server({ embeddingServerRef: { name: 'minilm' } }));
   assert.ok(plan.objects);

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseResource } from '../../../crds/index.ts';
+import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
+import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
+import { newContract } from '../../../operator/plan/contract.ts';
+import { containerObjects } from '../../../operator/plan/mcp-server/container.ts';
+import { mcpServerSpec } from '../../../operator/plan/mcp-server/spec.ts';
+import type { Plan } from '../../../operator/plan/plan.ts';
+import type { Settings } from '../../../operator/plan/settings.ts';
+import { childOf, labelsOfChild } from '../../../operator/plan/workload/child.ts';
+import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { condition, statusOf } from './world.ts';
+
+const weather = (spec: object = {}): KubeObject => {
+  const parsed = parseResource({
+    apiVersion: 'vmcp.dev/v1beta1',
+    kind: 'MCPServer',
+    metadata: { name: 'weather', namespace: 'default' },
+    spec: { image: 'example/weather:1', transport: 'streamable-http', ...spec },
+  });
+  assert.ok(parsed.ok, JSON.stringify(parsed));
+  return { ...parsed.value, metadata: { ...parsed.value.metadata, uid: 'u1' } };
+};
+
+interface World {
+  readonly settings?: Settings;
+  readonly contract?: ReturnType<typeof newContract>;
+}
+
+const planOf = (objects: readonly KubeObject[], { settings = DEFAULT_SETTINGS, contract }: World = {}): Plan => {
+  const [server] = objects;
+  assert.ok(server);
+  const kind = mcpServer(contract ?? newContract());
+  const bundle = kind.resolve(objectsSource(objects), keyOf(server));
+  assert.ok(bundle);
+  return kind.plan(bundle, settings);
+};
+
+const named = (kind: string, spec: object = {}): KubeObject => ({
+  apiVersion: kind === 'Secret' ? 'v1' : 'vmcp.dev/v1beta1',
+  kind,
+  metadata: { name: 'it', namespace: 'default' },
+  spec,
+});
+
+const REFERENCES: readonly (readonly [type: string, naming: object, good: KubeObject])[] = [
+  ['Group', { groupRef: { name: 'it' } }, named('MCPGroup')],
+  ['Secret', { secrets: [{ name: 'it', key: 'token' }] }, named('Secret')],
+  [
+    'ExternalAuthConfig',
+    { externalAuthConfigRef: { name: 'it' } },
+    named('MCPExternalAuthConfig', { type: 'unauthenticated' }),
+  ],
+];
+
+for (const [type, naming, good] of REFERENCES) {
+  test(`${type}: found, missing and in another namespace are told, and none holds the pods up`, () => {
+    const contract = everythingBuilt();
+    const elsewhere = { ...good, metadata: { ...good.metadata, namespace: 'elsewhere' } };
+    const reasons = [[good], [], [elsewhere]].map((objects) => {
+      const plan = planOf([weather(naming), ...objects], { contract });
+      assert.ok(plan.objects);
+      return condition(plan, `${type}Resolved`)?.reason;
+    });
+    assert.deepEqual(reasons, [`${type}Found`, `${type}NotFound`, `${type}NotFound`]);
+  });
+
+  test(`${type}: its change is looked at by the servers that name it`, () => {
+    const source = objectsSource([weather(naming), good]);
+    assert.deepEqual(mcpServer().affectedBy(source, good).map(keyText), ['MCPServer/default/weather']);
+    assert.deepEqual(mcpServer().affectedBy(objectsSource([weather()]), good), []);
+  });
+}
+
+test('the container behind a vmcp runtime has a name and a label of its own', () => {
+  const server = weather({ replicas: 2 });
+  const child = childOf(server, 'backend');
+  const objects = containerObjects(mcpServerSpec(server), child);
+  assert.deepEqual(
+    objects.map(({ kind, metadata }) => [kind, metadata.name]),
+    ['ServiceAccount', 'Service', 'Deployment'].map((kind) => [kind, 'mcpserver-weather-backend']),
+  );
+  const labels = { ...labelsOfChild(childOf(server)), 'app.kubernetes.io/component': 'mcpserver-backend' };
+  for (const { metadata } of objects) assert.deepEqual(metadata.labels, labels);
+  const service = objects.find(({ kind }) => kind === 'Service');
+  assert.partialDeepStrictEqual(service, { spec: { selector: labels } });
+});
+
+test('a Deployment of that name which belongs to somebody else tells nothing of this server', () => {
+  const foreign: KubeObject = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'mcpserver-weather', namespace: 'default' },
+    status: { readyReplicas: 3 },
+  };
+  assert.equal(statusOf(planOf([weather(), foreign]))['phase'], 'Pending');
+});
+
+test('without a cluster it runs where it is mapped to, or not at all', () => {
+  const local = { filesDirectory: '/tmp', ports: {}, backends: {} };
+  const unmapped = planOf([weather()], { settings: { ...DEFAULT_SETTINGS, local } });
+  assert.deepEqual([unmapped.objects, statusOf(unmapped)['phase']], [[], 'Pending']);
+  assert.match(condition(unmapped, 'NeedsCluster')?.message ?? '', /--backend weather=URL/);
+  const backends = { weather: 'http://localhost:3001/mcp' };
+  const mapped = planOf([weather()], { settings: { ...DEFAULT_SETTINGS, local: { ...local, backends } } });
+  assert.deepEqual([mapped.objects, statusOf(mapped)['url']], [[], backends.weather]);
+});
