@@ -100,12 +100,18 @@ const backendViews = (
     });
 };
 
-/** What status said last: an operator that has just started knows nothing better until a pod answers. */
+/**
+ * What status said last: an operator that has just started knows nothing better until a pod answers. What it said of a backend that
+ * was withheld is no report: no pod contacted that.
+ */
 const lastReported = (server: KubeObject): ReadonlyMap<string, BackendReport> | undefined => {
   const status = server['status'] as { readonly discoveredBackends?: readonly BackendReport[] } | undefined;
-  const known = status?.discoveredBackends;
+  const known = status?.discoveredBackends?.filter((each) => !wasWithheld(each));
   return known === undefined ? undefined : new Map(known.map((each) => [each.name, { ...each, toolCount: 0 }]));
 };
+
+const wasWithheld = ({ status, lastHealthCheck }: BackendReport): boolean =>
+  status === 'unavailable' && lastHealthCheck === undefined;
 
 /** Pods serve, and this process has not asked one yet: what status said of them stays, so that a restart causes no write. */
 export const isAwaitingReports = ({ pods, reports: { reachable, unreachable } }: Situation): boolean =>

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { JWK } from 'jose';
+import { parse } from 'yaml';
+import { kinds } from '../../crds/index.ts';
+import { objectSchema } from '../../crds/crd.ts';
+import type { SchemaNode } from '../../crds/structural.ts';
+import { reconciledKinds } from '../../operator/kinds/index.ts';
+import type { KubeObject } from '../../operator/object.ts';
+import { mountedConfigMap } from '../../operator/plan/server/pod-template.ts';
+import type { StatusReport } from '../../runtime/status-report.ts';
+import { until } from '../cluster/index.ts';
+import { clusterUnderTest } from './engine/cluster-under-test.ts';
+import { type StatusUnderTest, verdictIn } from './engine/cluster-user.ts';
+import { type FakePod, pretendReady, serveReport } from './engine/fake-pod.ts';
+import { servers } from './engine/operator-under-test.ts';
+import { everythingBuilt } from './plan/golden.ts';
+import { MEMBERS, type Made, ROWS, type Row, WORLD } from './references/table.ts';
+
+/** As if the runtime could do all that is rendered for it. */
+const cluster = clusterUnderTest({ ...servers, kinds: reconciledKinds(everythingBuilt()) });
+const { apply } = cluster;
+
+const objectOf = ([kind, name, content]: Made, namespace = 'default'): object => {
+  const metadata = { name, namespace };
+  if (kind === 'Secret') return { apiVersion: 'v1', kind, metadata, stringData: content };
+  if (kind === 'ConfigMap') return { apiVersion: 'v1', kind, metadata, data: content };
+  return { apiVersion: 'vmcp.dev/v1beta1', kind, metadata, spec: content };
+};
+
+const REFERRERS = [...new Map(ROWS.map(({ referrer }) => [`${referrer[0]} ${referrer[1]}`, referrer])).values()];
+const TARGETS = ROWS.flatMap(({ targets }) => targets);
+
+/** Everything that is there, by kind and name. */
+type Seen = ReadonlyMap<string, KubeObject>;
+
+const look = async (): Promise<Seen> => {
+  const kindsOfOurs = [...new Set([...REFERRERS, ...WORLD].map(([kind]) => kind))];
+  const text = await cluster.kubectl(['get', [...kindsOfOurs, 'deployment', 'configmap', 'pod'].join(), '-o', 'json']);
+  const { items } = JSON.parse(text) as { readonly items: readonly KubeObject[] };
+  return new Map(items.map((item) => [`${item.kind} ${item.metadata.name}`, item]));
+};
+
+const statusIn = (seen: Seen, [kind, name]: Made): StatusUnderTest => seen.get(`${kind} ${name}`)?.['status'] ?? {};
+
+/** What the pods of a server are told; undefined before there are any. */
+const toldTo = (seen: Seen, server: string | undefined): string | undefined => {
+  const deployment = seen.get(`Deployment vmcp-${server}`);
+  const configMap = seen.get(`ConfigMap ${(deployment && mountedConfigMap(deployment)) ?? ''}`);
+  return configMap && JSON.stringify(configMap['data']);
+};
+
+/** Waits until `wrong` finds nothing in any row; each that has something is named. */
+const untilAll = (what: string, wrong: (row: Row, seen: Seen) => string | undefined): Promise<Seen> => {
+  let last = '';
+  return until(what, async () => {
+    const seen = await look();
+    await makePodsReady(seen);
+    const found = ROWS.flatMap((row) => {
+      const problem = wrong(row, seen);
+      return problem === undefined ? [] : [`${titleOf(row)}: ${problem}`];
+    });
+    last = found.join('\n');
+    if (found.length > 0) throw new Error(last);
+    return seen;
+  });
+};
+
+const titleOf = ({ referrer: [kind, name], subject }: Row): string => `${kind} ${name} → ${subject}`;
+
+/** What is not as it should be about the condition and the phase. */
+const unlike = (row: Row, seen: Seen, state: 'missing' | 'found' | 'deleted'): string | undefined => {
+  const status = statusIn(seen, row.referrer);
+  const [verdict, phase] = [verdictIn(status, `${row.subject}Resolved`), row.phases[state]];
+  const wanted = state === 'found' ? `True ${row.subject}Found` : `False ${row.subject}NotFound`;
+  if (verdict !== wanted) return `${verdict}, not ${wanted}`;
+  return phase === undefined || status.phase === phase
+    ? undefined
+    : `phase ${status.phase} (${status.message}), not ${phase}`;
+};
+
+/** Uids of pods that have been made ready, and what answers in place of those that are asked. */
+const pods = new Set<string>();
+const answering: FakePod[] = [];
+after(async () => {
+  await Promise.all(answering.map((pod) => pod.stop()));
+});
+
+/** There is no kubelet, and no runtime: both are stood in for, and every backend is fine. */
+const makePodsReady = async (seen: Seen): Promise<void> => {
+  for (const pod of [...seen.values()].filter(
+    ({ kind, metadata }) => kind === 'Pod' && !pods.has(metadata.uid ?? ''),
+  )) {
+    await makeReady(pod, seen);
+  }
+};
+
+const makeReady = async ({ metadata: { name, uid = '', labels = {} } }: KubeObject, seen: Seen): Promise<void> => {
+  pods.add(uid);
+  const address = `127.44.90.${pods.size}`;
+  const server = labels['app.kubernetes.io/instance'] ?? '';
+  const told = toldTo(seen, server);
+  if (told !== undefined) {
+    const { 'config.yaml': text = '' } = JSON.parse(told) as Readonly<Record<string, string>>;
+    const { management } = parse(text) as { readonly management: { audience: string; operatorKeys: readonly JWK[] } };
+    const trust = { keys: management.operatorKeys, audience: management.audience };
+    answering.push(await serveReport(address, trust, healthy(MEMBERS[server] ?? [])));
+  }
+  await pretendReady(cluster.plane, name, address);
+};
+
+const healthy = (backends: readonly string[]): StatusReport => ({
+  version: '1',
+  config: { hash: 'x' },
+  toolCount: backends.length,
+  backends: backends.map((name) => ({
+    name,
+    status: 'ready',
+    lastHealthCheck: new Date().toISOString(),
+    consecutiveFailures: 0,
+    toolCount: 1,
+  })),
+  collisions: [],
+});
+
+describe('what is referred to', () => {
+  let told: ReadonlyMap<string, string | undefined>;
+  const remember = (seen: Seen): void => {
+    told = new Map(ROWS.map(({ server }) => [server ?? '', toldTo(seen, server)]));
+  };
+  before(async () => {
+    await cluster.ready();
+    await cluster.kubectl(['create', 'namespace', 'elsewhere']);
+    await apply(...TARGETS.map(({ made }) => objectOf(made, 'elsewhere')), ...WORLD.map((made) => objectOf(made)));
+    await apply(...REFERRERS.map((made) => objectOf(made)));
+  });
+
+  test('is in the table, every kind of it that a schema knows', () => {
+    const listed = new Set(ROWS.map(({ referrer: [kind], targets: [target] }) => `${kind} ${target?.made[0]}`));
+    const known = reconciledKinds().flatMap(({ kind }) => placesOf(kind));
+    assert.deepEqual(
+      known.filter((place) => !listed.has(place)),
+      [],
+    );
+  });
+
+  test('is missing, also when another namespace has it: the condition says so, and nothing is made of it', async () => {
+    const seen = await untilAll('all to be missed', (row, now) => unlike(row, now, 'missing'));
+    for (const row of ROWS.filter(({ phases }) => phases.missing === 'Pending')) {
+      assert.equal(toldTo(seen, row.server), undefined, titleOf(row));
+    }
+  });
+
+  test('comes: the condition says so, the phase follows, and the pods are told', async () => {
+    await apply(...TARGETS.map(({ made }) => objectOf(made)));
+    remember(
+      await untilAll('all to be found', (row, seen) =>
+        row.server !== undefined && toldTo(seen, row.server) === undefined ? 'no pods' : unlike(row, seen, 'found'),
+      ),
+    );
+  });
+
+  test('changes: the pods are told something else', async () => {
+    await apply(...TARGETS.map(({ made: [kind, name], changed }) => objectOf([kind, name, changed])));
+    const isTold = ({ targets, server }: Row): boolean =>
+      server !== undefined &&
+      targets.some(({ made: [kind] }) => !['Secret', 'MCPGroup', 'EmbeddingServer'].includes(kind));
+    remember(
+      await untilAll('the changes to take effect', (row, seen) =>
+        isTold(row) && toldTo(seen, row.server) === told.get(row.server ?? '')
+          ? 'told as before'
+          : unlike(row, seen, 'found'),
+      ),
+    );
+  });
+
+  test('is deleted: the condition says so; what was accepted stays in effect, and a backend that needs it is withheld', async () => {
+    for (const [kind, made] of Map.groupBy(TARGETS, ({ made: [kind] }) => kind)) {
+      await cluster.kubectl(['delete', kind, ...new Set(made.map(({ made: [, name] }) => name))]);
+    }
+    await untilAll('all to be missed', (row, seen) => {
+      const isSame = toldTo(seen, row.server) === told.get(row.server ?? '');
+      if (row.afterwards === 'kept' && !isSame) return 'told something else';
+      if (row.afterwards === 'withheld' && isSame) return 'told as before';
+      return unlike(row, seen, 'deleted');
+    });
+  });
+
+  test('comes again: everything is as it was', async () => {
+    await apply(...TARGETS.map(({ made: [kind, name], changed }) => objectOf([kind, name, changed])));
+    await untilAll('all to be found', (row, seen) =>
+      row.server !== undefined && toldTo(seen, row.server) !== told.get(row.server)
+        ? 'told something else'
+        : unlike(row, seen, 'found'),
+    );
+  });
+
+  test('has cost no reconcile a failure', () => {
+    assert.deepEqual(
+      cluster.operator.log.filter(({ level }) => level !== 'info'),
+      [],
+    );
+  });
+});
+
+/** `<kind> <kind it may name>`, for everything below a kind's schema. */
+const placesOf = (kind: string): readonly string[] => {
+  const definition = kinds[kind as keyof typeof kinds];
+  return [...new Set(namedBelow(objectSchema(definition)))].map((named) => `${kind} ${named}`);
+};
+
+const namedBelow = ({ refersTo, properties = {}, additionalProperties, items }: SchemaNode): readonly string[] => [
+  ...(refersTo === undefined ? [] : [refersTo]),
+  ...[...Object.values(properties), additionalProperties, items].flatMap((child) => (child ? namedBelow(child) : [])),
+];
