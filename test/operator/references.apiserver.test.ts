@@ -15,7 +15,8 @@ import { type StatusUnderTest, verdictIn } from './engine/cluster-user.ts';
 import { type FakePod, pretendReady, serveReport } from './engine/fake-pod.ts';
 import { servers } from './engine/operator-under-test.ts';
 import { everythingBuilt } from './plan/golden.ts';
-import { MEMBERS, type Made, ROWS, type Row, WORLD } from './references/table.ts';
+import type { Made, Row } from './references/row.ts';
+import { MEMBERS, ROWS, WORLD } from './references/table.ts';
 
 /** As if the runtime could do all that is rendered for it. */
 const cluster = clusterUnderTest({ ...servers, kinds: reconciledKinds(everythingBuilt()) });
