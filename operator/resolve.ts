@@ -3,7 +3,6 @@ import { type ResolvedReference, lookedUpReferences, resolved, sourceKind } from
 import { acceptedIn } from './plan/server/accepted.ts';
 import type { GroupView, ServerBundle, ServerChildren } from './plan/server/bundle.ts';
 import { childName } from './plan/server/names.ts';
-import { serverSpec } from './plan/server/spec.ts';
 import { lookalikes } from './plan/server/uniqueness.ts';
 import type { Source } from './read/source.ts';
 import { controlledIn, ownedBy, resolveDeployment } from './resolve-workload.ts';
@@ -17,8 +16,10 @@ export const resolveServer = (source: Source, key: ObjectKey): ServerBundle | un
   if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
   const children = childrenOf(source, server);
   const known = source.accepted?.(key) ?? acceptedIn({ server, ...children });
-  const accepted = known && { ...known, references: resolveReferences(source, { ...server, spec: known.spec }) };
-  const names = [serverSpec(server).groupRef.name, accepted?.spec.groupRef.name].filter((name) => name !== undefined);
+  const accepted = known && { ...known, references: resolveReferences(source, { ...server, spec: known.written }) };
+  const names = [groupNameOf(server), known && groupNameOf({ ...server, spec: known.written })].filter(
+    (name) => name !== undefined,
+  );
   const groups = new Map(names.map((name) => [name, resolveGroup(source, { ...key, kind: 'MCPGroup', name })]));
   const references = resolveReferences(source, server);
   const reports = source.reports?.(key) ?? new Map();

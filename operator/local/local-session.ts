@@ -2,7 +2,7 @@ import type { KubeObject, ObjectKey } from '../object.ts';
 import { type Planned, namespacesOf, planEverything } from '../everything.ts';
 import { reconciledKinds } from '../kinds/index.ts';
 import type { Accepted } from '../plan/server/accepted.ts';
-import { serverSpec } from '../plan/server/spec.ts';
+import { writtenSpec } from '../plan/server/spec.ts';
 import type { Settings } from '../plan/settings.ts';
 import type { Manifests } from '../read/manifests.ts';
 import { problemText } from '../read/manifests.ts';
@@ -126,7 +126,7 @@ export class LocalSession {
   /** Accepted = served as it is newest (decisions "Last good spec"). */
   #remember({ kind, metadata, ...object }: KubeObject, { config, withheld }: Planned['plan'], failed: boolean): void {
     if (kind !== 'VirtualMCPServer' || config === undefined || withheld !== undefined || failed) return;
-    this.#accepted.set(metadata.name, { spec: serverSpec({ kind, metadata, ...object }), files: config });
+    this.#accepted.set(metadata.name, { written: writtenSpec({ kind, metadata, ...object }), files: config });
   }
 
   async #ports(wanted: Ports): Promise<Ports> {

@@ -6,20 +6,20 @@ import { canonicalJson } from '../canonical.ts';
 import type { ConfigFiles } from '../plan.ts';
 import { childName, labelsOf } from './names.ts';
 import { mountedConfigMap } from './pod-template.ts';
-import type { ServerSpec } from './spec.ts';
+import type { WrittenSpec } from './spec.ts';
 
 /** The last spec that was valid, had every reference and was applied, with the files it is served from. */
 export interface Accepted {
   readonly generation?: number;
-  readonly spec: ServerSpec;
+  readonly written: WrittenSpec;
   readonly files: ConfigFiles;
 }
 
 /** Key of the ConfigMap that holds it; pods do not see it. */
 export const ACCEPTED_KEY = 'accepted.json';
 
-export const acceptedText = (spec: ServerSpec, generation: number | undefined): string =>
-  `${canonicalJson({ ...(generation !== undefined && { generation }), spec })}\n`;
+export const acceptedText = (written: WrittenSpec, generation: number | undefined): string =>
+  `${canonicalJson({ ...(generation !== undefined && { generation }), spec: written })}\n`;
 
 /** Where the accepted spec of a server may lie. */
 export interface AcceptedPlaces {
@@ -60,7 +60,7 @@ const acceptedOf = (configMap: KubeObject, server: KubeObject): Accepted | undef
   const { [ACCEPTED_KEY]: text, ...files } = (configMap['data'] ?? {}) as ConfigFiles;
   const { generation, spec } = parsed(text);
   if (!isSpec(spec, server)) return undefined;
-  return { ...(typeof generation === 'number' && { generation }), spec, files };
+  return { ...(typeof generation === 'number' && { generation }), written: spec, files };
 };
 
 const parsed = (text: string | undefined): { readonly generation?: unknown; readonly spec?: unknown } => {
@@ -72,5 +72,5 @@ const parsed = (text: string | undefined): { readonly generation?: unknown; read
 };
 
 /** What the API server would take; the spec that it has taken needs no second look. */
-const isSpec = (spec: unknown, server: KubeObject): spec is ServerSpec =>
+const isSpec = (spec: unknown, server: KubeObject): spec is WrittenSpec =>
   isDeepStrictEqual(spec, server['spec']) || parseResource({ ...server, spec }).ok;

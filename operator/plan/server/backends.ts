@@ -6,7 +6,14 @@ import { mcpServerSpec } from '../mcp-server/spec.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
 import { type AuthConfigs, type AuthProblem, type BackendAuth, backendAuth } from './backend-auth.ts';
 import { type KeyRef, caBundlePath, secretPath } from './mounted-files.ts';
-import { type BackendConfigEntry, type HeaderForward, type ServerSpec, type Strategies, sourceOf } from './spec.ts';
+import {
+  type BackendConfigEntry,
+  type HeaderForward,
+  type ServerSpec,
+  type Strategies,
+  type WrittenSpec,
+  sourceOf,
+} from './spec.ts';
 
 /** A backend of the server: rendered for the runtime, or withheld from it with the reason. */
 export interface PlannedBackend {
@@ -56,8 +63,8 @@ const strategyIn = (auth: BackendAuth | undefined): Pick<PlannedBackend, 'strate
   auth?.strategy === undefined ? {} : { strategy: auth.strategy };
 
 /** The spec with the backends of its list where they really run. */
-export const withLocatedBackends = (spec: ServerSpec, settings: Settings): ServerSpec => {
-  const { config } = spec;
+export const withLocatedBackends = (spec: WrittenSpec, settings: Settings): WrittenSpec => {
+  const { config } = spec as Partial<ServerSpec>;
   if (settings.local === undefined || config?.backends === undefined) return spec;
   return { ...spec, config: { ...config, backends: config.backends.map((each) => located(each, settings)) } };
 };

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../object.ts';
 import type { ConfigFiles } from '../plan.ts';
 import { metadataOfChild } from '../workload/child.ts';
-import { MCP_PORT, childName, labelsOf } from './names.ts';
+import { childName, labelsOf, servicePort } from './names.ts';
 import { type PodTemplateInput, configMapName, podTemplate } from './pod-template.ts';
 import type { ServerSpec } from './spec.ts';
 
@@ -30,7 +30,7 @@ export const service = (server: KubeObject, spec: ServerSpec): KubeObject => ({
     type: spec.serviceType ?? 'ClusterIP',
     sessionAffinity: spec.sessionAffinity ?? 'ClientIP',
     selector: labelsOf(server),
-    ports: [{ name: 'http', port: MCP_PORT, targetPort: 'http', protocol: 'TCP', appProtocol: 'http' }],
+    ports: [{ name: 'http', port: servicePort(server), targetPort: 'http', protocol: 'TCP', appProtocol: 'http' }],
   },
 });
 

@@ -1,10 +1,12 @@
 import { configHash } from '../shared-config.ts';
 import type { ServerBundle } from './bundle.ts';
-import { serverSpec } from './spec.ts';
+import type { ServerSpec } from './spec.ts';
 
 /** spec: status.oidcConfigHash and status.telemetryConfigHash, each set only while the spec refers to such a configuration. */
-export const configHashes = ({ server, references }: ServerBundle): Readonly<Record<string, string>> => {
-  const { incomingAuth, telemetryConfigRef } = serverSpec(server);
+export const configHashes = (
+  { server, references }: ServerBundle,
+  { incomingAuth, telemetryConfigRef }: ServerSpec,
+): Readonly<Record<string, string>> => {
   const said = (server['status'] ?? {}) as Readonly<Record<string, unknown>>;
   const hash = (kind: string, ref: { readonly name: string } | undefined, field: string): object => {
     if (ref === undefined) return {};

@@ -27,7 +27,8 @@ const configValue = (input: ConfigInput): Value => {
   return present({
     ...passedOn,
     name: spec.config?.name ?? server.metadata.name,
-    groupRef: spec.groupRef.name,
+    // Empty for a front that is in no group.
+    groupRef: spec.groupRef.name || undefined,
     aggregation: aggregation(input),
     compositeTools: compositeTools(input),
     incomingAuth: input.auth.value,

@@ -23,7 +23,9 @@ export const incomingAuth = (input: PartInput): IncomingAuth => {
   const { type, oidcConfigRef, authzConfig } = input.spec.incomingAuth;
   if (type === 'anonymous') return { value: { type }, refusals: [], caBundle: undefined };
   const issuer = oidcConfigRef && oidcConfigOf(oidcConfigRef, input);
-  const known = authzConfig && policiesOf(authzConfig, input.references, upstreamsOf(input.spec));
+  const { isFront } = input.spec;
+  const known =
+    authzConfig && policiesOf(authzConfig, input.references, isFront === true ? undefined : upstreamsOf(input.spec));
   return {
     value: {
       type,
@@ -96,15 +98,18 @@ const inlineIssuer = (inline: InlineOidc, settings: Settings): Value => {
 const clusterIssuer = ({ clusterIssuer }: Settings): Value | undefined =>
   clusterIssuer && { issuer: clusterIssuer.issuer, issuerKeys: { keys: clusterIssuer.keys } };
 
-const issuerRefusals = (issuer: OidcConfig | undefined, { settings, files }: PartInput): readonly Refusal[] => {
+const issuerRefusals = (
+  issuer: OidcConfig | undefined,
+  { settings, files, references }: PartInput,
+): readonly Refusal[] => {
   const isKnown = issuer?.type !== 'clusterServiceAccount' || settings.clusterIssuer !== undefined;
   if (isKnown || files !== undefined) return [];
-  return [{ reason: 'Invalid', message: settings.local === undefined ? NO_ISSUER : NO_CLUSTER }];
+  const { path = '' } = references.find(({ kind }) => kind === 'MCPOIDCConfig') ?? {};
+  return [{ reason: 'Invalid', message: `${path}: ${settings.local === undefined ? NO_ISSUER : NO_CLUSTER}` }];
 };
 
-const PATH = 'spec.incomingAuth.oidcConfigRef';
-const NO_ISSUER = `${PATH}: who issues the service-account tokens of this cluster is not known; let the operator read /.well-known/openid-configuration and /openid/v1/jwks of the API server, or use an MCPOIDCConfig of type inline`;
-const NO_CLUSTER = `${PATH}: there is no cluster here whose service accounts could have tokens; use an MCPOIDCConfig of type inline`;
+const NO_ISSUER = `who issues the service-account tokens of this cluster is not known; let the operator read /.well-known/openid-configuration and /openid/v1/jwks of the API server, or use an MCPOIDCConfig of type inline`;
+const NO_CLUSTER = `there is no cluster here whose service accounts could have tokens; use an MCPOIDCConfig of type inline`;
 
 /** What was accepted goes on with the policies that it had. */
 const policyRefusals = (known: KnownPolicies | undefined, { files }: PartInput): readonly Refusal[] =>
@@ -114,8 +119,9 @@ const policyRefusals = (known: KnownPolicies | undefined, { files }: PartInput):
 const enforced = ({ policies: known }: KnownPolicies, { spec }: PartInput): Value | undefined => {
   if (known === undefined) return undefined;
   const { policies, entitiesJson, primaryUpstreamProvider = '' } = known;
-  // Decisions: the first upstream is written into the config when there is an embedded server.
-  const provider = primaryUpstreamProvider || upstreamsOf(spec)[0];
+  // Decisions: the first upstream is written into the config when there is an embedded server. A front has one at most, and whatever
+  // is named is ignored (spec: Errors, "primaryUpstreamProvider set on MCPServer or MCPRemoteProxy").
+  const provider = (spec.isFront === true ? '' : primaryUpstreamProvider) || upstreamsOf(spec)[0];
   return {
     type: 'cedar',
     policies,

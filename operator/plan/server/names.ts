@@ -1,14 +1,20 @@
 import type { KubeObject } from '../../object.ts';
 import type { Settings } from '../settings.ts';
-import { labelsOfChild } from '../workload/child.ts';
+import { SERVICE_PORT, childOf, labelsOfChild } from '../workload/child.ts';
 
-/** Decisions "Names": what the children of a VirtualMCPServer are called and where it can be reached. */
+/** Decisions "Names": what the children of a server are called and where it can be reached. */
 export const MCP_PORT = 4483;
 export const MANAGEMENT_PORT = 4484;
 const MCP_PATH = '/mcp';
 
 /** Name of its Deployment, Service and ServiceAccount. */
-export const childName = (server: KubeObject): string => `vmcp-${server.metadata.name}`;
+export const childName = (server: KubeObject): string =>
+  server.kind === AGGREGATOR ? `vmcp-${server.metadata.name}` : childOf(server).name;
+
+const AGGREGATOR = 'VirtualMCPServer';
+
+/** Port of its Service; its pods listen on `MCP_PORT`, whatever their kind. */
+export const servicePort = ({ kind }: KubeObject): number => (kind === AGGREGATOR ? MCP_PORT : SERVICE_PORT);
 
 /** Labels of every child, and all four together the selector of pods. */
 export const labelsOf = (server: KubeObject): Readonly<Record<string, string>> =>
@@ -26,7 +32,7 @@ export const originOf = (server: KubeObject, settings: Settings): string => {
   const { ports = {} } = settings.local ?? {};
   const port = Object.hasOwn(ports, server.metadata.name) ? ports[server.metadata.name] : undefined;
   if (settings.local !== undefined) return `http://127.0.0.1:${port ?? MCP_PORT}`;
-  return `http://${serviceHosts(server, settings).at(-1)}:${MCP_PORT}`;
+  return `http://${serviceHosts(server, settings).at(-1)}:${servicePort(server)}`;
 };
 
 /** spec: status.url */

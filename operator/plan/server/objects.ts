@@ -16,14 +16,14 @@ export const objectsOf = (
   generation: number | undefined,
 ): readonly KubeObject[] => {
   const { server } = bundle;
-  const { spec, startupHash, files, mounted } = rendering;
+  const { written, spec, startupHash, files, mounted } = rendering;
   const template = { server, spec, settings, startupHash, mounted };
   const current = configMapName(template);
   const account = serviceAccount(server, spec);
   return [
     ...(account === undefined ? [] : [account]),
     service(server, spec),
-    configMap(server, current, { ...files, [ACCEPTED_KEY]: acceptedText(spec, generation) }),
+    configMap(server, current, { ...files, [ACCEPTED_KEY]: acceptedText(written, generation) }),
     ...olderConfigMaps(bundle, files, current),
     deployment(template),
   ];

@@ -3,16 +3,21 @@ import { valueIn } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
 import type { ResolvedReference } from '../references.ts';
 import type { Settings } from '../settings.ts';
-import type { ServerSpec } from './spec.ts';
+import type { ServerSpec, WrittenSpec } from './spec.ts';
 
 export type Value = Readonly<Record<string, unknown>>;
 
-/** The newest spec of a server, or the accepted one. */
-export interface SpecInput {
-  readonly spec: ServerSpec;
+/** The newest spec of a server, or the accepted one, as it was written. */
+export interface WrittenInput {
+  readonly written: WrittenSpec;
   readonly references: readonly ResolvedReference[];
   /** The files of the accepted spec when it is that which is rendered: they stand in for a reference that went missing. */
   readonly files?: ConfigFiles;
+}
+
+/** The same in the words that the files are made of. */
+export interface SpecInput extends WrittenInput {
+  readonly spec: ServerSpec;
 }
 
 /** What every part of the files is made of. */

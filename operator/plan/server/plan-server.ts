@@ -1,70 +1,30 @@
+import type { BackendReport } from '../../../runtime/status-report.ts';
+import type { KubeObject } from '../../object.ts';
+import type { Plan } from '../plan.ts';
 import type { ServerBundle } from './bundle.ts';
-import { warningsOf } from '../conditions.ts';
-import type { Plan, PlannedCondition, PlannedEvent } from '../plan.ts';
 import { serverConditions } from './conditions.ts';
-import { configHashes } from './config-hashes.ts';
-import { urlOf } from './names.ts';
-import { objectsOf } from './objects.ts';
-import { type Phase, phaseOf } from './phase.ts';
-import { type PlanDeps, type Rendering, isAcceptable, render } from './render.ts';
+import { groupBackends } from './group-backends.ts';
+import type { Value } from './part.ts';
+import { phaseOf } from './phase.ts';
+import { planServed } from './plan-served.ts';
+import type { PlanDeps } from './render.ts';
 import { isRoutable } from './reports.ts';
-import { type BackendView, type Situation, situationOf } from './situation.ts';
-import { serverSpec } from './spec.ts';
+import type { ServedShape } from './shape.ts';
+import type { BackendView, Situation } from './situation.ts';
+import type { ServerSpec } from './spec.ts';
 
-/** The newest spec is always rendered; what is applied is that, or the last good one while it cannot be served. */
-export const planServer = (bundle: ServerBundle, deps: PlanDeps): Plan => {
-  const { settings, contract } = deps;
-  const newest = render(bundle, { spec: serverSpec(bundle.server), references: bundle.references }, deps);
-  const served = isAcceptable(newest) ? newest : lastGood(bundle, deps);
-  const situation = situationOf({ bundle, settings, newest, served });
-  const phase = phaseOf(situation);
-  const conditions = serverConditions(situation, phase);
-  return {
-    ...applied(situation),
-    ...(settings.local === undefined && { pullStatusEveryMs: contract.statusIntervalMs((served ?? newest).spec) }),
-    status: { ...statusOf(situation, phase), conditions },
-    events: eventsOf(phase, conditions),
-    ...(served !== undefined && { config: served.files, startupHash: served.startupHash }),
-    ...(served !== newest && { withheld: newest.files }),
-  };
-};
-
-/** Planned again with today's references, so that a deleted child comes back and a revoked backend goes. */
-const lastGood = (bundle: ServerBundle, deps: PlanDeps): Rendering | undefined => {
-  if (bundle.accepted === undefined) return undefined;
-  const rendering = render(bundle, bundle.accepted, deps);
-  return rendering.refusals.length === 0 ? rendering : undefined;
-};
-
-/** Without a spec that may be served, children stay as they are. */
-const applied = ({ bundle, settings, newest, served }: Situation): Pick<Plan, 'objects'> => {
-  if (settings.local !== undefined) return { objects: [] };
-  if (served === undefined) return {};
-  const generation = served === newest ? bundle.server.metadata.generation : bundle.accepted?.generation;
-  return { objects: objectsOf(bundle, served, settings, generation) };
-};
-
-/** What went wrong, and the end of a way: a server that is waiting is no news. */
-const eventsOf = (
-  { phase, reason, message }: Phase,
-  conditions: readonly PlannedCondition[],
-): readonly PlannedEvent[] => [
-  ...warningsOf(conditions.filter(({ type }) => type !== 'Ready')),
-  ...(phase === 'Ready' ? [{ type: 'Normal' as const, reason, message }] : []),
-  ...(phase === 'Failed' ? [{ type: 'Warning' as const, reason, message }] : []),
-];
+/** A VirtualMCPServer: one endpoint over the members of a group. */
+export const planServer = (bundle: ServerBundle, deps: PlanDeps): Plan => planServed(bundle, AGGREGATOR, deps);
 
 /** spec: VirtualMCPServer status */
-const statusOf = (situation: Situation, { phase, message }: Phase): Readonly<Record<string, unknown>> => {
-  const { bundle, settings, backends } = situation;
-  const { generation } = bundle.server.metadata;
+const statusOf = (situation: Situation, { phase, message, url, ...common }: Value): Value => {
+  const { backends } = situation;
   return {
     phase,
     message,
-    url: urlOf(bundle.server, settings),
+    url,
     backendCount: backends.filter(({ status }) => isRoutable(status)).length,
-    ...(generation !== undefined && { observedGeneration: generation }),
-    ...configHashes(bundle),
+    ...common,
     discoveredBackends: backends.map(discoveredBackend),
     extensions: { toolCount: toolCount(situation) },
   };
@@ -82,7 +42,7 @@ const authShown = ({ auth }: BackendView): Readonly<Record<string, string>> =>
     ? { authType: 'unauthenticated' }
     : { ...(auth.type !== undefined && { authType: auth.type }), authConfigRef: auth.configName };
 
-const discoveredBackend = (view: BackendView): Readonly<Record<string, unknown>> => ({
+const discoveredBackend = (view: BackendView): Value => ({
   name: view.name,
   ...(view.url !== undefined && { url: view.url }),
   status: view.status,
@@ -91,3 +51,23 @@ const discoveredBackend = (view: BackendView): Readonly<Record<string, unknown>>
   ...(view.lastHealthCheck !== undefined && { lastHealthCheck: view.lastHealthCheck }),
   consecutiveFailures: view.consecutiveFailures,
 });
+
+/** What status says of a backend that was withheld is no report: no pod contacted that. */
+const lastReported = (server: KubeObject): ReadonlyMap<string, BackendReport> | undefined => {
+  const status = server['status'] as { readonly discoveredBackends?: readonly BackendReport[] } | undefined;
+  const known = status?.discoveredBackends?.filter((each) => !wasWithheld(each));
+  return known === undefined ? undefined : new Map(known.map((each) => [each.name, { ...each, toolCount: 0 }]));
+};
+
+const wasWithheld = ({ status, lastHealthCheck }: BackendReport): boolean =>
+  status === 'unavailable' && lastHealthCheck === undefined;
+
+const AGGREGATOR: ServedShape = {
+  // It is written in these very words.
+  specOf: ({ written }) => written as unknown as ServerSpec,
+  backendsOf: groupBackends,
+  phaseOf,
+  conditionsOf: serverConditions,
+  statusOf,
+  lastReported,
+};

@@ -58,6 +58,9 @@ const ownTemplate = (input: PodTemplateInput, configMapName: string): PodTemplat
 export const configMapName = (input: PodTemplateInput): string =>
   `${childName(input.server)}-${hashOf(podTemplate(input), 10)}`;
 
+/** Decisions "container defaults". */
+const DEFAULT_RESOURCES = { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } };
+
 const container = ({ settings, spec, mounted }: PodTemplateInput): Readonly<Record<string, unknown>> => ({
   name: 'vmcp',
   image: settings.runtimeImage,
@@ -67,7 +70,7 @@ const container = ({ settings, spec, mounted }: PodTemplateInput): Readonly<Reco
     { name: 'management', containerPort: MANAGEMENT_PORT, protocol: 'TCP' },
   ],
   ...(passwordEnv(spec).length > 0 && { env: passwordEnv(spec) }),
-  resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+  resources: spec.resources ?? DEFAULT_RESOURCES,
   // Every second until it is up, so that a first call need not wait; then at rest.
   startupProbe: { ...probe('/healthz'), periodSeconds: 1, failureThreshold: 60 },
   readinessProbe: { ...probe('/readyz'), periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 2 },

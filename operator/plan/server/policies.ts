@@ -24,12 +24,15 @@ const documentSchema = z.strictObject({
   }),
 });
 
-const PATH = 'spec.incomingAuth.authzConfig.configMap';
 const DEFAULT_KEY = 'authz.json';
 
 /** The ConfigMap that holds the policies, with its content or without; undefined when none is named or there. */
 export const policyConfigMap = (references: readonly ResolvedReference[]): KubeObject | undefined =>
-  references.find(({ path }) => path === PATH)?.target;
+  policyReference(references)?.target;
+
+/** In whichever field of its kind. */
+const policyReference = (references: readonly ResolvedReference[]): ResolvedReference | undefined =>
+  references.find(({ path }) => path.endsWith('.authzConfig.configMap'));
 
 /** What a server enforces, and what speaks against serving with it. */
 export interface KnownPolicies {
@@ -38,30 +41,40 @@ export interface KnownPolicies {
   readonly refusals: readonly Refusal[];
 }
 
-/** A ConfigMap that is not there is told of by its reference, and is no refusal. */
+/** Where policies are, and which field says so. */
+interface Place {
+  readonly configMap: KubeObject;
+  readonly path: string;
+}
+
+/**
+ * A ConfigMap that is not there is told of by its reference, and is no refusal. Without `upstreams` the provider that they name
+ * is not looked at.
+ */
 export const policiesOf = (
   { inline, configMap }: AuthzConfig,
   references: readonly ResolvedReference[],
-  upstreams: readonly string[],
+  upstreams?: readonly string[],
 ): KnownPolicies => {
   if (inline !== undefined) return { policies: inline, refusals: [] };
-  const target = policyConfigMap(references);
+  const { target, path = '' } = policyReference(references) ?? {};
   if (target === undefined) return { refusals: [] };
-  const found = readPolicies(target, configMap?.key ?? DEFAULT_KEY);
+  const place = { configMap: target, path };
+  const found = readPolicies(place, configMap?.key ?? DEFAULT_KEY);
   if ('reason' in found) return { refusals: [found] };
-  const unknown = unknownProvider(found, target, upstreams);
+  const unknown = upstreams && unknownProvider(found, place, upstreams);
   return unknown === undefined ? { policies: found, refusals: [] } : { refusals: [unknown] };
 };
 
-const readPolicies = (configMap: KubeObject, key: string): Policies | Refusal => {
-  const text = (configMap['data'] as Readonly<Record<string, string>> | undefined)?.[key];
-  if (text === undefined) return refusal(configMap, `it has no key ${key}; add it, or change ${PATH}.key`);
-  if (text.length > MAX_TEXT) return refusal(configMap, `${key} is longer than ${MAX_TEXT} characters; shorten it`);
+const readPolicies = (place: Place, key: string): Policies | Refusal => {
+  const text = (place.configMap['data'] as Readonly<Record<string, string>> | undefined)?.[key];
+  if (text === undefined) return refusal(place, `it has no key ${key}; add it, or change ${place.path}.key`);
+  if (text.length > MAX_TEXT) return refusal(place, `${key} is longer than ${MAX_TEXT} characters; shorten it`);
   const { data, error } = documentSchema.safeParse(valueOf(text));
   if (error) {
     const each = error.issues.map(({ path, message }) => `${[key, ...path].join('.')}: ${message}`);
     return refusal(
-      configMap,
+      place,
       `${each.join('; ')}; write {"version": "1.0", "type": "cedarv1", "cedar": {"policies": […]}}`,
     );
   }
@@ -94,17 +107,17 @@ const yamlIn = (text: string): unknown => {
 const MAX_TEXT = 256 * 1024;
 const MAX_YAML = 32 * 1024;
 
-const refusal = ({ metadata }: KubeObject, why: string): Refusal => ({
+const refusal = ({ configMap, path }: Place, why: string): Refusal => ({
   reason: 'Invalid',
-  message: `${PATH}: ConfigMap ${metadata.name} cannot be used: ${why}`,
+  message: `${path}: ConfigMap ${configMap.metadata.name} cannot be used: ${why}`,
 });
 
 const unknownProvider = (
   { primaryUpstreamProvider = '' }: Policies,
-  configMap: KubeObject,
+  place: Place,
   upstreams: readonly string[],
 ): Refusal | undefined => {
   if (primaryUpstreamProvider === '' || upstreams.includes(primaryUpstreamProvider)) return undefined;
   const remedy = upstreams.length === 0 ? 'set spec.authServerConfig' : `name one of ${upstreams.join(', ')}`;
-  return refusal(configMap, `no upstream provider is called ${primaryUpstreamProvider}; ${remedy}`);
+  return refusal(place, `no upstream provider is called ${primaryUpstreamProvider}; ${remedy}`);
 };

@@ -9,15 +9,20 @@ import type { ServerSpec } from './spec.ts';
  */
 export const requiredReferences = (
   references: readonly ResolvedReference[],
-  { incomingAuth, config }: ServerSpec,
+  { incomingAuth, config, isFront }: ServerSpec,
 ): readonly ResolvedReference[] =>
   references
-    .filter(({ kind }) => !OF_PARTS.has(kind))
-    .filter(({ path }) => incomingAuth.type !== 'anonymous' || !path.startsWith('spec.incomingAuth.'))
+    .filter(({ kind, path }) => !OF_PARTS.has(kind) || path === AUTH_SERVER)
+    // The members of its group are not what a front serves.
+    .filter(({ kind }) => isFront !== true || kind !== 'MCPGroup')
+    .filter(({ path }) => incomingAuth.type !== 'anonymous' || !OF_CALLERS.test(path))
     .filter(({ kind }) => kind !== 'EmbeddingServer' || config?.['optimizer'] !== undefined)
     .map((reference) =>
       isAwaited(reference) ? { ...reference, target: undefined, invalid: 'is not ready' } : reference,
     );
+
+const AUTH_SERVER = 'spec.authServerRef';
+const OF_CALLERS = /^spec\.(incomingAuth|oidcConfigRef|authzConfig)\b/;
 
 const OF_PARTS: ReadonlySet<string> = new Set(['MCPExternalAuthConfig', 'Secret']);
 

@@ -8,11 +8,12 @@ const PASSWORD_VARIABLE = 'VMCP_SESSION_KVSTORE_PASSWORD';
 type Value = Readonly<Record<string, unknown>>;
 
 /** Decisions: `spec.sessionStorage` over `config.sessionStorage`. */
-export const sessionStorage = ({ metadata }: KubeObject, { sessionStorage, config }: ServerSpec): unknown => {
+export const sessionStorage = ({ kind, metadata }: KubeObject, { sessionStorage, config }: ServerSpec): unknown => {
   const storage = sessionStorage === undefined ? config?.sessionStorage : withoutPassword(sessionStorage);
   if (storage?.provider !== 'kvstore') return storage;
-  // Servers that share a store keep apart without anybody having to think of it.
-  return { ...storage, keyPrefix: storage.keyPrefix ?? `vmcp:${metadata.namespace ?? 'default'}:${metadata.name}:` };
+  // Servers that share a store keep apart without anybody having to think of it; no name has a slash.
+  const name = kind === 'VirtualMCPServer' ? metadata.name : `${kind.toLowerCase()}/${metadata.name}`;
+  return { ...storage, keyPrefix: storage.keyPrefix ?? `vmcp:${metadata.namespace ?? 'default'}:${name}:` };
 };
 
 /** The secret that holds the password; a store in memory needs none. */

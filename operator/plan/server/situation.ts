@@ -9,6 +9,7 @@ import { whyNoPodIsMade, whyPodsCannotStart } from '../workload/pod-trouble.ts';
 import { mountedConfigMap } from './pod-template.ts';
 import type { Rendering } from './render.ts';
 import { type MergedReports, mergeReports } from './reports.ts';
+import type { ServedShape } from './shape.ts';
 
 /** Everything the status of a server is derived from. */
 export interface Situation {
@@ -38,10 +39,13 @@ export interface BackendView extends BackendReport {
   readonly isWithheld: boolean;
 }
 
-export const situationOf = (parts: Pick<Situation, 'bundle' | 'settings' | 'newest' | 'served'>): Situation => {
+export const situationOf = (
+  parts: Pick<Situation, 'bundle' | 'settings' | 'newest' | 'served'>,
+  shape: Pick<ServedShape, 'lastReported'>,
+): Situation => {
   const reports = mergeReports(heard(parts.bundle));
   const pods = podsView(parts.bundle, parts.settings);
-  return { ...parts, reports, pods, backends: backendViews({ ...parts, reports, pods }) };
+  return { ...parts, reports, pods, backends: backendViews({ ...parts, reports, pods }, shape) };
 };
 
 /** The silence of a pod that is not ready yet tells nothing: its port is not open. */
@@ -84,6 +88,7 @@ interface DeploymentStatus {
 /** spec: status.discoveredBackends, one per backend, withheld ones included. */
 const backendViews = (
   parts: Pick<Situation, 'bundle' | 'newest' | 'served' | 'reports' | 'pods'>,
+  { lastReported }: Pick<ServedShape, 'lastReported'>,
 ): readonly BackendView[] => {
   const lastKnown =
     parts.reports.reachable === 0 && parts.pods.isServing ? lastReported(parts.bundle.server) : undefined;
@@ -99,19 +104,6 @@ const backendViews = (
       return withheld === undefined ? view : { ...view, status: 'unavailable', message: withheld.message };
     });
 };
-
-/**
- * What status said last: an operator that has just started knows nothing better until a pod answers. What it said of a backend that
- * was withheld is no report: no pod contacted that.
- */
-const lastReported = (server: KubeObject): ReadonlyMap<string, BackendReport> | undefined => {
-  const status = server['status'] as { readonly discoveredBackends?: readonly BackendReport[] } | undefined;
-  const known = status?.discoveredBackends?.filter((each) => !wasWithheld(each));
-  return known === undefined ? undefined : new Map(known.map((each) => [each.name, { ...each, toolCount: 0 }]));
-};
-
-const wasWithheld = ({ status, lastHealthCheck }: BackendReport): boolean =>
-  status === 'unavailable' && lastHealthCheck === undefined;
 
 /** Pods serve, and this process has not asked one yet: what status said of them stays, so that a restart causes no write. */
 export const isAwaitingReports = ({ pods, reports: { reachable, unreachable } }: Situation): boolean =>

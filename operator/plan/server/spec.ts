@@ -24,11 +24,18 @@ export interface ServerSpec {
   /** Free-form: a strategic merge patch over the pod template that is made. */
   readonly podTemplateSpec?: Readonly<Record<string, unknown>>;
   readonly replicas?: number;
+  /** Of container `vmcp`, in place of the defaults. */
+  readonly resources?: Readonly<Record<string, unknown>>;
   readonly serviceAccount?: string;
   readonly serviceType?: string;
   readonly sessionAffinity?: string;
   readonly sessionStorage?: SessionStorage;
+  /** It stands in front of one backend: what an MCPRemoteProxy asks for, in these words. */
+  readonly isFront?: true;
 }
+
+/** `spec` as somebody wrote it, of whatever kind. */
+export type WrittenSpec = Readonly<Record<string, unknown>>;
 
 export interface OidcConfigRef {
   readonly name: string;
@@ -118,6 +125,8 @@ export interface FoundBackends {
 }
 
 export const serverSpec = (server: KubeObject): ServerSpec => server['spec'] as ServerSpec;
+
+export const writtenSpec = (server: KubeObject): WrittenSpec => server['spec'] as WrittenSpec;
 
 /** As `spec.config` spells it: a password never enters a ConfigMap. */
 export const withoutPassword = ({ passwordRef: _secret, ...rest }: SessionStorage): SessionStorage => rest;

@@ -1,0 +1,67 @@
+import { warningsOf } from '../conditions.ts';
+import type { Plan, PlannedCondition, PlannedEvent } from '../plan.ts';
+import type { ServerBundle } from './bundle.ts';
+import { configHashes } from './config-hashes.ts';
+import { urlOf } from './names.ts';
+import { objectsOf } from './objects.ts';
+import type { Value } from './part.ts';
+import type { Phase } from './phase.ts';
+import { type PlanDeps, type RenderDeps, type Rendering, isAcceptable, render } from './render.ts';
+import type { ServedShape } from './shape.ts';
+import { type Situation, situationOf } from './situation.ts';
+import { writtenSpec } from './spec.ts';
+
+/** The newest spec is always rendered; what is applied is that, or the last good one while it cannot be served. */
+export const planServed = (bundle: ServerBundle, shape: ServedShape, planDeps: PlanDeps): Plan => {
+  const deps = { ...planDeps, shape };
+  const { settings, contract } = deps;
+  const newest = render(bundle, { written: writtenSpec(bundle.server), references: bundle.references }, deps);
+  const served = isAcceptable(newest) ? newest : lastGood(bundle, deps);
+  const situation = situationOf({ bundle, settings, newest, served }, shape);
+  const phase = shape.phaseOf(situation);
+  const conditions = shape.conditionsOf(situation, phase);
+  return {
+    ...applied(situation),
+    ...(settings.local === undefined && { pullStatusEveryMs: contract.statusIntervalMs((served ?? newest).spec) }),
+    status: { ...shape.statusOf(situation, commonStatus(situation, phase)), conditions },
+    events: eventsOf(phase, conditions),
+    ...(served !== undefined && { config: served.files, startupHash: served.startupHash }),
+    ...(served !== newest && { withheld: newest.files }),
+  };
+};
+
+/** Planned again with today's references, so that a deleted child comes back and a revoked backend goes. */
+const lastGood = (bundle: ServerBundle, deps: RenderDeps): Rendering | undefined => {
+  if (bundle.accepted === undefined) return undefined;
+  const rendering = render(bundle, bundle.accepted, deps);
+  return rendering.refusals.length === 0 ? rendering : undefined;
+};
+
+/** Without a spec that may be served, children stay as they are. */
+const applied = ({ bundle, settings, newest, served }: Situation): Pick<Plan, 'objects'> => {
+  if (settings.local !== undefined) return { objects: [] };
+  if (served === undefined) return {};
+  const generation = served === newest ? bundle.server.metadata.generation : bundle.accepted?.generation;
+  return { objects: objectsOf(bundle, served, settings, generation) };
+};
+
+/** What went wrong, and the end of a way: a server that is waiting is no news. */
+const eventsOf = (
+  { phase, reason, message }: Phase,
+  conditions: readonly PlannedCondition[],
+): readonly PlannedEvent[] => [
+  ...warningsOf(conditions.filter(({ type }) => type !== 'Ready')),
+  ...(phase === 'Ready' ? [{ type: 'Normal' as const, reason, message }] : []),
+  ...(phase === 'Failed' ? [{ type: 'Warning' as const, reason, message }] : []),
+];
+
+const commonStatus = ({ bundle, settings, newest }: Situation, { phase, message }: Phase): Value => {
+  const { generation } = bundle.server.metadata;
+  return {
+    phase,
+    message,
+    url: urlOf(bundle.server, settings),
+    ...(generation !== undefined && { observedGeneration: generation }),
+    ...configHashes(bundle, newest.spec),
+  };
+};

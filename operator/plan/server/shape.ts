@@ -1,0 +1,28 @@
+import type { BackendReport } from '../../../runtime/status-report.ts';
+import type { KubeObject } from '../../object.ts';
+import type { PlannedCondition } from '../plan.ts';
+import type { PlannedBackend } from './backends.ts';
+import type { GroupView, ServerBundle } from './bundle.ts';
+import type { SpecInput, Value, WrittenInput } from './part.ts';
+import type { Phase } from './phase.ts';
+import type { PlanDeps } from './render.ts';
+import type { Situation } from './situation.ts';
+import type { ServerSpec } from './spec.ts';
+
+/** What the kinds that the runtime serves differ in; everything else of their plans is the same. */
+export interface ServedShape {
+  /** What is asked for, in the words of a VirtualMCPServer. */
+  specOf(input: WrittenInput): ServerSpec;
+  backendsOf(bundle: ServerBundle, input: SpecInput, deps: PlanDeps): ServedBackends;
+  phaseOf(situation: Situation): Phase;
+  conditionsOf(situation: Situation, phase: Phase): readonly PlannedCondition[];
+  /** `common` with the fields that this kind has beside. */
+  statusOf(situation: Situation, common: Value): Value;
+  /** What status said last of the backends: an operator that has just started knows nothing better until a pod answers. */
+  lastReported(server: KubeObject): ReadonlyMap<string, BackendReport> | undefined;
+}
+
+export interface ServedBackends {
+  readonly group: GroupView;
+  readonly backends: readonly PlannedBackend[];
+}
