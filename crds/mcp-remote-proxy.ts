@@ -38,14 +38,22 @@ export const mcpRemoteProxy = defineKind({
       headerForward().optional().describe('Headers added to every request to the remote server.'),
       'headers added to requests',
     ),
-    oidcConfigRef: oidcConfigRef().optional().describe('Whose tokens the proxy accepts from its clients.'),
+    oidcConfigRef: notYet(
+      oidcConfigRef()
+        .optional()
+        .describe('Whose tokens the proxy accepts from its clients. Absent: everybody may connect.'),
+      'authenticating callers',
+    ),
     authzConfig: authzConfig().optional().describe('Policies for calls of its clients.'),
-    authServerRef: authServerRef()
-      .optional()
-      .describe('An MCPExternalAuthConfig of type embeddedAuthServer: the proxy issues tokens of its own.'),
+    authServerRef: notYet(
+      authServerRef()
+        .optional()
+        .describe('An MCPExternalAuthConfig of type embeddedAuthServer: the proxy issues tokens of its own.'),
+      'the embedded authorization server',
+    ),
     sessionStorage: sessionStorage().optional().describe('Where sessions are kept when there are several replicas.'),
     replicas: replicas().optional().describe('Number of pods. Absent: left to an autoscaler.'),
-    resources: resources().optional().describe("Resources of the proxy's container."),
+    resources: resources().optional().describe("Resources of the proxy's container, in place of the usual ones."),
     serviceAccount: z.string().optional().describe('An existing service account for the pods. Absent: one is made.'),
     sessionAffinity: sessionAffinity(),
     podTemplateSpec: podTemplateSpec('vmcp').optional(),

@@ -12,21 +12,39 @@ export const MEMBER_KINDS = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'] as
 
 /** Undefined when the server is gone or going: garbage collection does the rest. */
 export const resolveServer = (source: Source, key: ObjectKey): ServerBundle | undefined => {
-  const server = source.get('VirtualMCPServer', key.namespace, key.name);
-  if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
-  const children = childrenOf(source, server);
-  const known = source.accepted?.(key) ?? acceptedIn({ server, ...children });
-  const accepted = known && { ...known, references: resolveReferences(source, { ...server, spec: known.written }) };
-  const names = [groupNameOf(server), known && groupNameOf({ ...server, spec: known.written })].filter(
+  const bundle = resolveServed(source, key);
+  if (bundle === undefined) return undefined;
+  const { server, accepted } = bundle;
+  const names = [groupNameOf(server), accepted && groupNameOf({ ...server, spec: accepted.written })].filter(
     (name) => name !== undefined,
   );
   const groups = new Map(names.map((name) => [name, resolveGroup(source, { ...key, kind: 'MCPGroup', name })]));
-  const references = resolveReferences(source, server);
-  const reports = source.reports?.(key) ?? new Map();
-  const memberAuth = authOf([...groups.values()], source, key.namespace);
-  const others = lookalikes(server, source.list('VirtualMCPServer', key.namespace));
-  return Object.freeze({ server, references, groups, memberAuth, accepted, children, reports, lookalikes: others });
+  return Object.freeze({ ...bundle, groups, memberAuth: authOf([...groups.values()], source, key.namespace) });
 };
+
+/** Of any kind that the runtime serves, without the members of groups. Undefined when it is gone or going. */
+export const resolveServed = (source: Source, key: ObjectKey): ServerBundle | undefined => {
+  const server = source.get(key.kind, key.namespace, key.name);
+  if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
+  const children = childrenOf(source, server);
+  const known = source.accepted?.(key) ?? acceptedIn({ server, ...children });
+  return Object.freeze({
+    server,
+    references: resolveReferences(source, server),
+    groups: new Map(),
+    memberAuth: [],
+    accepted: known && { ...known, references: resolveReferences(source, { ...server, spec: known.written }) },
+    children,
+    lookalikes: lookalikes(server, servedIn(source, key.namespace)),
+    reports: source.reports?.(key) ?? new Map(),
+  });
+};
+
+/** Kinds that may have the vmcp runtime, and clients of their own. */
+export const SERVED_KINDS = ['VirtualMCPServer', 'MCPRemoteProxy', 'MCPServer'] as const;
+
+export const servedIn = (source: Source, namespace: string): readonly KubeObject[] =>
+  SERVED_KINDS.flatMap((kind) => source.list(kind, namespace));
 
 const authOf = (groups: readonly GroupView[], source: Source, namespace: string): readonly ResolvedReference[] => {
   const [kind, path] = ['MCPExternalAuthConfig', 'spec.externalAuthConfigRef'];

@@ -139,12 +139,16 @@ const followedKeys = ({ refresh }: ManagementKeys, { puller, queue }: Watching, 
     log.error({ error: errorText(error) }, 'the keys for the management ports cannot be read; the known ones stay'),
 });
 
-const followedIssuer = (issuers: KnownIssuer, { cache, queue }: Watching, { log }: OperatorDeps): Followed => ({
+const followedIssuer = (issuers: KnownIssuer, { cache, queue }: Watching, { kinds, log }: OperatorDeps): Followed => ({
   refresh: (signal) => issuers.refresh(signal),
   // Kubernetes keeps an old key valid for as long as tokens that it signed live, an hour at least.
   everyMs: 5 * 60_000,
   // One that waits for this is not followed.
-  onChange: () => cache.all('VirtualMCPServer').forEach((server) => queue.touch(keyText(keyOf(server)))),
+  onChange: () =>
+    kinds
+      .filter(({ owns }) => owns.includes('ConfigMap'))
+      .flatMap(({ kind }) => cache.all(kind))
+      .forEach((server) => queue.touch(keyText(keyOf(server)))),
   onFailure: (error) =>
     log.warn({ error: errorText(error) }, 'who issues service-account tokens cannot be read; trying again'),
 });

@@ -4,6 +4,7 @@ import { planSharedConfig } from '../plan/shared-config.ts';
 import type { ReconciledKind } from './kind.ts';
 import { embeddingServer } from './embedding-server.ts';
 import { mcpGroup } from './mcp-group.ts';
+import { mcpRemoteProxy } from './mcp-remote-proxy.ts';
 import { mcpServer } from './mcp-server.ts';
 import { mcpServerEntry } from './mcp-server-entry.ts';
 import { targetsOnce } from './referrers.ts';
@@ -28,6 +29,7 @@ export const reconciledKinds = (contract: Contract = newContract()): readonly Re
     ...SHARED.map((kind) => sharedConfig(kind, contract, targetsOf)),
     mcpGroup,
     mcpServerEntry(contract, targetsOf),
+    mcpRemoteProxy(contract, targetsOf),
     mcpServer(contract, targetsOf),
     embeddingServer(contract, targetsOf),
     virtualMcpServer(contract, targetsOf),

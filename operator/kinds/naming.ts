@@ -10,10 +10,10 @@ export interface Naming {
   readonly affectedBy: (source: Source, changed: KubeObject) => readonly ObjectKey[];
 }
 
-/** What objects of this kind name, and who of them names something. */
-export const namingOf = (kind: string, targetsOf: Targets): Naming => {
+/** What objects of this kind name, and who of them names something; one that `hearsOfAll` is told of everything. */
+export const namingOf = (kind: string, targetsOf: Targets, hearsOfAll?: (object: KubeObject) => boolean): Naming => {
   const named = lookedUpKinds(kind);
-  const referrersOf = referrers(targetsOf);
+  const referrersOf = referrers(targetsOf, hearsOfAll);
   return {
     named,
     affectedBy: (source, changed) => {

@@ -1,14 +1,14 @@
 import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
-import type { PlannedCondition } from '../plan/plan.ts';
 import { lookedUpKinds, referenceKind } from '../plan/references.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { planServer } from '../plan/server/plan-server.ts';
-import { lookalikes } from '../plan/server/uniqueness.ts';
 import type { Source } from '../read/source.ts';
 import { MEMBER_KINDS, groupNameOf, resolveServer } from '../resolve.ts';
+import { alikeOf } from './alike.ts';
 import { withPolicies } from './policy-content.ts';
 import type { ReconciledKind } from './kind.ts';
+import { unsettled } from './unsettled.ts';
 import { type Referrers, type Targets, referrers, targetsOnce } from './referrers.ts';
 
 const KIND = 'VirtualMCPServer';
@@ -19,7 +19,10 @@ export const virtualMcpServer = (
 ): ReconciledKind<ServerBundle> => {
   const named = lookedUpKinds(KIND);
   const withEffect = new Set([...named, ...MEMBER_KINDS]);
-  const naming = { servers: referrers(targetsOf, isUnsettled), members: referrers(targetsOf) };
+  const naming = {
+    servers: referrers(targetsOf, unsettled(['ExternalAuthConfigResolved', 'SecretResolved'])),
+    members: referrers(targetsOf),
+  };
   return {
     kind: KIND,
     owns: ['ServiceAccount', 'Service', 'ConfigMap', 'Deployment'],
@@ -29,15 +32,11 @@ export const virtualMcpServer = (
     complete: withPolicies,
     plan: (bundle, settings) => planServer(bundle, { settings, contract }),
     affectedBy: (source, changed) => {
-      if (changed.kind === KIND) return alike(source, changed);
-      return withEffect.has(changed.kind) ? affectedBy(source, changed, naming) : [];
+      const alike = alikeOf(KIND, source, changed);
+      return withEffect.has(changed.kind) ? [...alike, ...affectedBy(source, changed, naming)] : alike;
     },
   };
 };
-
-/** Who has something in common with a server that each should have alone. */
-const alike = (source: Source, changed: KubeObject): readonly ObjectKey[] =>
-  lookalikes(changed, source.list(KIND, keyOf(changed).namespace)).map(keyOf);
 
 interface Naming {
   readonly servers: Referrers;
@@ -63,22 +62,3 @@ const groupsTouched = (source: Source, changed: KubeObject, members: Referrers):
   const using = MEMBER_KINDS.flatMap((each) => members(source.list(each, namespace), { kind, name }));
   return [...new Set(using.flatMap((member) => groupNameOf(member) ?? []))];
 };
-
-/**
- * It may be served from an accepted spec that names other objects than the newest one does: nobody has looked at the newest
- * yet, or it is invalid, or something that it names is missing. Such a server is told of everything.
- */
-const isUnsettled = ({ metadata: { generation }, ...object }: KubeObject): boolean => {
-  const status = object['status'] as
-    | { readonly observedGeneration?: number; readonly conditions?: readonly PlannedCondition[] }
-    | undefined;
-  const facts = (status?.conditions ?? []).filter(
-    ({ type }) => OF_ALL.has(type) || (type.endsWith('Resolved') && !OF_PARTS.has(type)),
-  );
-  return status?.observedGeneration !== generation || facts.some(({ status }) => status !== 'True');
-};
-
-const OF_ALL: ReadonlySet<string> = new Set(['Valid', 'EmbeddingServerReady']);
-
-/** What is told of these has no effect on which spec is served. */
-const OF_PARTS: ReadonlySet<string> = new Set(['ExternalAuthConfigResolved', 'SecretResolved']);

@@ -19,6 +19,7 @@ export const undecided = (type: string, reason: string, message: string): Planne
 /** Types named for a problem: `True` is the bad news. */
 const PROBLEM_TYPES = [
   'AudienceShared',
+  'AuthzPrimaryUpstreamProviderIgnored',
   'BackendNameConflict',
   'BackendsWithheld',
   'ConfigOverridden',

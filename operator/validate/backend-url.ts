@@ -16,12 +16,12 @@ const REMEDIES: Remedies = {
   host: 'name the address of the MCP server',
 };
 
-/** spec: MCPServerEntry.remoteUrl */
-export const entryUrl: Validator = {
-  kinds: ['MCPServerEntry'],
+/** spec: MCPServerEntry.remoteUrl, MCPRemoteProxy.remoteUrl */
+export const remoteUrl: Validator = {
+  kinds: ['MCPServerEntry', 'MCPRemoteProxy'],
   validate: ({ spec }) => {
-    const { remoteUrl } = spec as { readonly remoteUrl: string };
-    return urlViolations('spec.remoteUrl', remoteUrl).map((each) => ({ ...each, word: 'InvalidUrl' as const }));
+    const { remoteUrl: url } = spec as { readonly remoteUrl: string };
+    return urlViolations('spec.remoteUrl', url).map((each) => ({ ...each, word: 'InvalidUrl' as const }));
   },
 };
 

@@ -65,7 +65,7 @@ export const serverWithAuthServer: Validator = {
   validate: ({ spec }, lookUp) => {
     const { authServerConfig, incomingAuth } = spec as ServerSpec;
     return [
-      ...foreignIssuer(authServerConfig, incomingAuth.oidcConfigRef, lookUp),
+      ...foreignIssuer('spec.authServerConfig.issuer', authServerConfig, incomingAuth.oidcConfigRef, lookUp),
       ...unknownProvider(authServerConfig, incomingAuth.authzConfig?.inline?.primaryUpstreamProvider),
     ];
   },
@@ -73,6 +73,7 @@ export const serverWithAuthServer: Validator = {
 
 /** The tokens that it issues are those that are accepted. */
 const foreignIssuer = (
+  path: string,
   server: EmbeddedAuthServer | undefined,
   reference: { readonly name: string } | undefined,
   lookUp: LookUp,
@@ -84,7 +85,7 @@ const foreignIssuer = (
   const accepted = inline === undefined ? 'the cluster itself' : inline.issuer;
   return [
     violation(
-      'spec.authServerConfig.issuer',
+      path,
       `${server.issuer} issues tokens, and MCPOIDCConfig ${config.metadata.name} accepts those of ${accepted}`,
       'make both issuers the same',
     ),
@@ -103,7 +104,9 @@ const unknownProvider = (server: EmbeddedAuthServer | undefined, name: string | 
 export const authServerReference: Validator = {
   kinds: ['MCPServer', 'MCPRemoteProxy'],
   validate: ({ spec }, lookUp) => {
-    const { authServerRef } = spec as { readonly authServerRef?: { readonly name: string } };
+    const { authServerRef, oidcConfigRef } = spec as Readonly<
+      Record<'authServerRef' | 'oidcConfigRef', { readonly name: string } | undefined>
+    >;
     const config = authServerRef && lookUp('MCPExternalAuthConfig', authServerRef.name);
     if (config === undefined) return [];
     const { type, embeddedAuthServer: server } = config['spec'] as {
@@ -116,7 +119,19 @@ export const authServerReference: Validator = {
     }
     const reason = `${named} has ${server.upstreamProviders.length} upstream providers`;
     return server.upstreamProviders.length === 1
-      ? []
+      ? [...nobodyChecks(oidcConfigRef), ...foreignIssuer('spec.authServerRef', server, oidcConfigRef, lookUp)]
       : [violation('spec.authServerRef', reason, 'name one with a single upstream provider')];
   },
 };
+
+/** Decisions: `authServerConfig` with `anonymous` is invalid; here nobody writes that word. */
+const nobodyChecks = (oidcConfigRef: object | undefined): readonly Violation[] =>
+  oidcConfigRef === undefined
+    ? [
+        violation(
+          'spec.authServerRef',
+          'the tokens that it issues are checked by nobody',
+          'set oidcConfigRef to an MCPOIDCConfig of its issuer',
+        ),
+      ]
+    : [];

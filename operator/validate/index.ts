@@ -1,5 +1,5 @@
 import type { KubeObject } from '../object.ts';
-import { backendUrls, entryUrl } from './backend-url.ts';
+import { backendUrls, remoteUrl } from './backend-url.ts';
 import { contract } from './contract.ts';
 import { authServerReference, embeddedAuthServer, serverWithAuthServer } from './embedded-auth-server.ts';
 import { externalAuth } from './external-auth.ts';
@@ -18,7 +18,7 @@ export { type LookUp, type Validator, type Violation, violationText } from './va
  * off. A feature adds its rules with a line here.
  */
 export const validators: readonly Validator[] = [
-  entryUrl,
+  remoteUrl,
   backendUrls,
   forwardedHeaders,
   externalAuth,

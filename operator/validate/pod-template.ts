@@ -6,6 +6,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** What runs as a container of its own, and what that container is called. */
 const CONTAINERS: Readonly<Record<string, string>> = {
   EmbeddingServer: 'embedding',
+  MCPRemoteProxy: 'vmcp',
   MCPServer: 'mcp',
   VirtualMCPServer: 'vmcp',
 };
@@ -19,7 +20,7 @@ export const podTemplate: Validator = {
     const malformed = [...patchProblems(patch, POD_TEMPLATE_KEYS), ...mapProblems(patch)];
     return malformed.length > 0
       ? malformed.map(({ path, reason, remedy }) => violation(`${AT}.${path}`, reason, remedy))
-      : kind === 'VirtualMCPServer'
+      : CONTAINERS[kind] === CONTAINER
         ? touchedReserved(patch)
         : withoutContainer(patch, CONTAINERS[kind] ?? '');
   },

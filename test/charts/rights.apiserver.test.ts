@@ -14,7 +14,7 @@ import { CHART, render } from './rendered.ts';
 const RELEASE = ['vmcp-operator', CHART, '--namespace', 'vmcp-system'];
 
 /** Not the right to a request: the API server asks for it when an owner reference is set. The last test takes it away. */
-const ASKED_FOR_BY_ADMISSION = ['embeddingservers', 'mcpservers', 'virtualmcpservers'].map(
+const ASKED_FOR_BY_ADMISSION = ['embeddingservers', 'mcpremoteproxies', 'mcpservers', 'virtualmcpservers'].map(
   (plural) => `ClusterRole vmcp-operator: update ${plural}/finalizers.vmcp.dev`,
 );
 
@@ -34,6 +34,7 @@ const RESOURCES: readonly (readonly [kind: string, name: string, spec: object])[
   ['MCPServer', 'member', { image: 'a', ...login }],
   ['MCPServer', 'run', { image: 'a', transport: 'sse' }],
   ['EmbeddingServer', 'vectors', {}],
+  ['MCPRemoteProxy', 'remote', { remoteUrl: 'http://backend/mcp' }],
   ['MCPRemoteProxy', 'member', { remoteUrl: 'http://a.example.com/mcp', ...login }],
 ];
 

@@ -64,7 +64,7 @@ export const authserver = {
   'authserver.upstreams.required': proven('`upstreamProviders` is required.'),
   'authserver.upstreams.vmcp-several': later('authorization server', 'A VirtualMCPServer accepts several `upstreamProviders`.'),
   'authserver.upstreams.mcpserver-one': later('authorization server', 'An MCPServer accepts one upstream provider only.'),
-  'authserver.upstreams.mcpremoteproxy-one': later('authorization server', 'An MCPRemoteProxy accepts one upstream provider only.'),
+  'authserver.upstreams.mcpremoteproxy-one': proven('An MCPRemoteProxy accepts one upstream provider only.'),
   'authserver.kvstore.acl-required': proven('`storage.kvstore.aclUserConfig` is required.'),
   'authserver.kvstore.password-required': proven('`aclUserConfig.passwordSecretRef` (SecretRef) is required.'),
   'authserver.kvstore.acl-auth': later('authorization server', 'With `aclUserConfig.usernameSecretRef` set, the store login sends the user name and password from the two secrets.'),

@@ -2,6 +2,7 @@ import type { KubeObject } from '../../object.ts';
 import { type ResolvedReference, howToMend } from '../references.ts';
 import { upstreamsOf } from './auth-server.ts';
 import { type BackendAuthRule, type ServerSpec, sourceOf } from './spec.ts';
+import { contactFields } from './workload.ts';
 import { type ExternalAuth, type StrategyInput, externalAuth, providerOf, strategyOf } from './strategy.ts';
 
 /** The MCPExternalAuthConfig that says how a backend is authenticated to. */
@@ -35,19 +36,27 @@ export interface BackendAuthInput {
 export const backendAuth = (
   name: string,
   member: KubeObject | undefined,
-  { spec, authConfigs: configs, settings }: BackendAuthInput,
+  input: BackendAuthInput,
 ): BackendAuth | undefined => {
+  const { spec } = input;
   // Decisions: `config.outgoingAuth` is used without `spec.outgoingAuth`, and what is explicit comes first.
   const said = spec.outgoingAuth === undefined ? spec.config?.outgoingAuth?.backends : undefined;
   if (said !== undefined && Object.hasOwn(said, name)) return undefined;
-  const configName = configNameFor(name, member, spec);
-  if (configName === undefined) return undefined;
+  const configName = configNameFor(name, member, input);
+  return configName === undefined ? undefined : authNamed(configName, input);
+};
+
+/** What an MCPExternalAuthConfig says of one backend. */
+export const authNamed = (
+  configName: string,
+  { spec, authConfigs: configs, settings }: BackendAuthInput,
+): BackendAuth => {
   const reference = configs.find(({ kind, name }) => kind === KIND && name === configName);
   if (reference?.target === undefined) return { configName, problem: unusable(configName, reference) };
   const auth = externalAuth(reference.target);
   const { type } = auth;
   const upstreams = upstreamsOf(spec);
-  const problem = noLogin(configName, auth, upstreams);
+  const problem = noLogin(configName, auth, spec);
   if (problem !== undefined) return { configName, type, problem };
   const strategy = strategyOf(auth, { settings, upstreams });
   return strategy === undefined
@@ -56,11 +65,14 @@ export const backendAuth = (
 };
 
 /** spec: upstreamInject and `subjectProviderName` name an entry of `upstreamProviders`. */
-const noLogin = (configName: string, auth: ExternalAuth, upstreams: readonly string[]): AuthProblem | undefined => {
+const noLogin = (configName: string, auth: ExternalAuth, spec: ServerSpec): AuthProblem | undefined => {
+  const upstreams = upstreamsOf(spec);
   const provider = providerOf(auth);
   if (provider === undefined || provider === '' || upstreams.includes(provider)) return undefined;
   const remedy =
-    upstreams.length === 0 ? 'set spec.authServerConfig of the server' : `name one of ${upstreams.join(', ')}`;
+    upstreams.length === 0
+      ? `set ${spec.isFront === true ? 'spec.authServerRef' : 'spec.authServerConfig of the server'}`
+      : `name one of ${upstreams.join(', ')}`;
   return {
     reason: 'AuthConfigInvalid',
     message: `${KIND} ${configName} cannot be used: the server has no upstream provider ${provider}; ${remedy}`,
@@ -70,8 +82,12 @@ const noLogin = (configName: string, auth: ExternalAuth, upstreams: readonly str
 const KIND = 'MCPExternalAuthConfig';
 
 /** Decisions "Outgoing auth precedence": explicit entry > discovered > default. */
-const configNameFor = (name: string, member: KubeObject | undefined, spec: ServerSpec): string | undefined => {
-  const own = (member?.['spec'] as { readonly externalAuthConfigRef?: Named } | undefined)?.externalAuthConfigRef?.name;
+const configNameFor = (
+  name: string,
+  member: KubeObject | undefined,
+  { spec, settings }: BackendAuthInput,
+): string | undefined => {
+  const own = member && (contactFields(member, settings) as MemberSpec).externalAuthConfigRef?.name;
   const { backends, default: otherwise } = spec.outgoingAuth ?? {};
   const named = (rule: BackendAuthRule): string | undefined =>
     rule.type === 'discovered' ? own : rule.externalAuthConfigRef?.name;
@@ -80,6 +96,10 @@ const configNameFor = (name: string, member: KubeObject | undefined, spec: Serve
   if (sourceOf(spec) === 'discovered' && own !== undefined) return own;
   return otherwise && named(otherwise);
 };
+
+interface MemberSpec {
+  readonly externalAuthConfigRef?: Named;
+}
 
 interface Named {
   readonly name: string;

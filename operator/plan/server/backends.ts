@@ -1,19 +1,15 @@
 import type { KubeObject } from '../../object.ts';
-import type { Contract, Refusal } from '../contract.ts';
+import type { Contract } from '../contract.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
-import { isFronted, mcpServerUrl, notRunYet } from '../mcp-server/way.ts';
+import { isFronted, notRunYet } from '../mcp-server/way.ts';
 import { mcpServerSpec } from '../mcp-server/spec.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
-import { type AuthConfigs, type AuthProblem, type BackendAuth, backendAuth } from './backend-auth.ts';
-import { type KeyRef, caBundlePath, secretPath } from './mounted-files.ts';
-import {
-  type BackendConfigEntry,
-  type HeaderForward,
-  type ServerSpec,
-  type Strategies,
-  type WrittenSpec,
-  sourceOf,
-} from './spec.ts';
+import { type AuthConfigs, type BackendAuth, backendAuth } from './backend-auth.ts';
+import { type WrittenHeaderForward, headerForward } from './header-forward.ts';
+import { type Judged, type Withheld, authUnusable, refused, whyNotContacted, withheldFor } from './judge-backend.ts';
+import { type KeyRef, caBundlePath } from './mounted-files.ts';
+import { contactFields, workloadUrl } from './workload.ts';
+import { type BackendConfigEntry, type ServerSpec, type Strategies, type WrittenSpec, sourceOf } from './spec.ts';
 
 /** A backend of the server: rendered for the runtime, or withheld from it with the reason. */
 export interface PlannedBackend {
@@ -32,11 +28,6 @@ export interface PlannedBackend {
   readonly caBundle?: KeyRef;
 }
 
-export interface Withheld {
-  readonly reason: 'NameTaken' | 'NeedsCluster' | 'NotSupportedYet' | 'Invalid' | AuthProblem['reason'];
-  readonly message: string;
-}
-
 /** spec: config.backends; `inline` with entries of its own serves exactly those, as written (decisions "Config in the cluster"). */
 export const hasStaticBackends = (spec: ServerSpec): boolean =>
   sourceOf(spec) === 'inline' && (spec.config?.backends?.length ?? 0) > 0;
@@ -53,7 +44,7 @@ export const staticBackends = (
     const member = members.find(({ metadata }) => metadata.name === name);
     const auth = spec.outgoingAuth && backendAuth(name, member, { spec, authConfigs, settings });
     const candidate = { label: `config.backends ${name}`, entry, auth, contract };
-    const withheld = authUnusable(candidate) ?? refused(candidate);
+    const withheld = whyNotContacted(candidate);
     const known = { name, url: entry.url, ...(auth && { auth }) };
     if (withheld !== undefined) return { ...known, withheld };
     return { ...known, entry, ...strategyIn(auth), ...(member && caBundleIn(member)) };
@@ -112,12 +103,11 @@ export const discoveredBackends = (
     };
   });
 
-/** Where it runs: what local mode was told, else what the manifest says. */
+/** Where it runs: what local mode was told, else what the manifest says, else its Service. */
 const urlOf = (member: KubeObject, settings: Settings): string | undefined => {
   const mapped = mappedUrl(settings, member.metadata.name);
   if (mapped !== undefined) return mapped;
-  if (member.kind === 'MCPServer') return mcpServerUrl(member, settings);
-  return member.kind === 'MCPServerEntry' ? memberSpec(member).remoteUrl : undefined;
+  return member.kind === 'MCPServerEntry' ? memberSpec(member).remoteUrl : workloadUrl(member, settings);
 };
 
 interface MemberSpec {
@@ -125,60 +115,39 @@ interface MemberSpec {
   readonly remoteUrl?: string;
   readonly transport?: string;
   readonly caBundleRef?: { readonly configMapRef: KeyRef };
-  readonly headerForward?: {
-    readonly addPlaintextHeaders?: Readonly<Record<string, string>>;
-    readonly addHeadersFromSecret?: readonly { readonly headerName: string; readonly valueSecretRef: KeyRef }[];
-  };
+  readonly headerForward?: WrittenHeaderForward;
 }
 
 const memberSpec = (member: KubeObject): MemberSpec => member['spec'] as MemberSpec;
 
+const contactSpec = (member: KubeObject, settings: Settings): MemberSpec => contactFields(member, settings);
+
 const entryOf = (member: KubeObject, url: string, settings: Settings): BackendConfigEntry => {
   const { name } = member.metadata;
-  const { caBundleRef, groupRef } = memberSpec(member);
-  const headerForward = forwarded(memberSpec(member), settings);
+  const { caBundleRef, groupRef, headerForward: headers } = contactSpec(member, settings);
   return {
     name,
     url,
     transport: transportOf(member, settings),
     ...(member.kind === 'MCPServerEntry' && { type: 'entry' }),
     ...(caBundleRef && { caBundlePath: caBundlePath(name, caBundleRef.configMapRef, settings) }),
-    ...(headerForward && { headerForward }),
+    ...(headers && { headerForward: headerForward(headers, settings) }),
     // spec: config.backends[].metadata; the key `group` is set by the service.
     metadata: { group: groupRef?.name ?? '' },
   };
 };
 
-/** Where the vmcp runtime stands in front, it speaks streamable HTTP, whatever the container speaks. */
+/** Where the vmcp runtime stands in front, it speaks streamable HTTP, whatever is behind it. */
 const transportOf = (member: KubeObject, settings: Settings): BackendConfigEntry['transport'] => {
   const isOurs = member.kind === 'MCPServer' && mappedUrl(settings, member.metadata.name) === undefined;
-  const isSse = memberSpec(member).transport === 'sse' && !(isOurs && isFronted(mcpServerSpec(member)));
-  return isSse ? 'sse' : 'streamable-http';
-};
-
-const forwarded = ({ headerForward }: MemberSpec, settings: Settings): HeaderForward | undefined => {
-  if (headerForward === undefined) return undefined;
-  const { addPlaintextHeaders: plaintext, addHeadersFromSecret = [] } = headerForward;
-  const files = addHeadersFromSecret.map(({ headerName, valueSecretRef }) => [
-    headerName,
-    secretPath(valueSecretRef, settings),
-  ]);
-  return { ...(plaintext && { plaintext }), ...(files.length > 0 && { secretFiles: Object.fromEntries(files) }) };
+  const isSse = contactSpec(member, settings).transport === 'sse';
+  return isSse && !(isOurs && isFronted(mcpServerSpec(member))) ? 'sse' : 'streamable-http';
 };
 
 const caBundleIn = (member: KubeObject): Pick<PlannedBackend, 'caBundle'> => {
   const { caBundleRef } = memberSpec(member);
   return caBundleRef === undefined ? {} : { caBundle: caBundleRef.configMapRef };
 };
-
-/** What any backend is looked at for. */
-interface Judged {
-  /** Names it in messages. */
-  readonly label: string;
-  readonly entry: BackendConfigEntry | undefined;
-  readonly auth: BackendAuth | undefined;
-  readonly contract: Contract;
-}
 
 /** A member of the group. */
 interface Candidate extends Judged {
@@ -229,49 +198,10 @@ function noWorkload({ member, entry, settings }: Candidate): Withheld | undefine
     const message = `${label}: needs containers; start it yourself and map it with --backend ${name}=URL`;
     return { reason: 'NeedsCluster', message };
   }
-  const missing =
-    member.kind === 'MCPServer'
-      ? notRunYet(mcpServerSpec(member))
-      : ['running this kind is not supported yet; use an MCPServerEntry that names its URL'];
-  return { reason: 'NotSupportedYet', message: `${label}: ${missing.join('; ')}` };
-}
-
-/** Decisions: a missing MCPExternalAuthConfig makes this backend unavailable, and no other. */
-function authUnusable({ label, auth }: Pick<Judged, 'label' | 'auth'>): Withheld | undefined {
-  if (auth?.problem === undefined) return undefined;
-  const { reason, message } = auth.problem;
-  return { reason, message: `${label}: ${message}` };
+  return { reason: 'NotSupportedYet', message: `${label}: ${notRunYet(mcpServerSpec(member)).join('; ')}` };
 }
 
 /** Contacting a backend without what its manifest asks for (authentication, headers, a CA) would fail open. */
 function unsupported({ label, member, settings, contract }: Candidate): Withheld | undefined {
-  const isMapped = mappedUrl(settings, member.metadata.name) !== undefined;
-  const fields = Object.entries(member['spec'] as Readonly<Record<string, unknown>>);
-  const asked = isMapped ? fields.filter(([field]) => !FIELDS_OF_PODS.has(field)) : fields;
-  return withheldFor(label, contract.unsupportedFields(member.kind, Object.fromEntries(asked)));
+  return withheldFor(label, contract.unsupportedFields(member.kind, contactFields(member, settings)));
 }
-
-/** What the pods of a workload would do is the business of whoever started it where it was mapped to. */
-const FIELDS_OF_PODS: ReadonlySet<string> = new Set([
-  'authServerRef',
-  'authzConfig',
-  'oidcConfigRef',
-  'podTemplateSpec',
-  'rateLimiting',
-  'replicas',
-  'resources',
-  'sessionStorage',
-]);
-
-/** What the runtime would refuse. */
-function refused({ label, entry, auth, contract }: Judged): Withheld | undefined {
-  if (entry === undefined) return undefined;
-  return withheldFor(label, contract.backendRefusals({ entry, strategy: auth?.strategy }));
-}
-
-const withheldFor = (label: string, refusals: readonly Refusal[]): Withheld | undefined => {
-  const [first] = refusals;
-  if (first === undefined) return undefined;
-  const message = refusals.map((each) => each.message).join('; ');
-  return { reason: first.reason, message: `${label}: ${message}` };
-};

@@ -1,15 +1,25 @@
-import type { SessionStoreReport } from '../../../runtime/status-report.ts';
-import { violationText } from '../../validate/index.ts';
 import { type ProblemType, fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import { referenceConditions } from '../references.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
 import { embeddingServerReady, isEmbeddingServiceOverridden } from './optimizer.ts';
-import { type Phase, notLoggedIn, refusalText, withoutLogin } from './phase.ts';
+import { type Phase, notLoggedIn, withoutLogin } from './phase.ts';
 import { overriddenKeys } from './precedence.ts';
 import { isRoutable } from './reports.ts';
-import { type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
+import {
+  type Fact,
+  type Problem,
+  authServerConfigValidated,
+  configRefused,
+  keptConditions,
+  ready,
+  sessionStoreAway,
+  sessionsNotDurable,
+  statusReachable,
+  valid,
+} from './served-conditions.ts';
+import type { Situation } from './situation.ts';
 import { sourceOf } from './spec.ts';
 import { sharedConditions } from './uniqueness.ts';
 
@@ -22,9 +32,7 @@ export const serverConditions = (situation: Situation, phase: Phase): readonly P
   ...FACTS.map((condition) => condition(situation, phase)),
   ...PROBLEMS.flatMap((condition) => condition(situation) ?? []),
   ...sharedConditions(situation.bundle.server, situation.bundle.lookalikes),
-  ...(isAwaitingReports(situation)
-    ? conditionsBefore(situation).filter(({ type }) => REPORTED_PROBLEMS.includes(type))
-    : []),
+  ...keptConditions(situation, REPORTED_PROBLEMS),
 ];
 
 const REPORTED_PROBLEMS: readonly string[] = [
@@ -35,27 +43,6 @@ const REPORTED_PROBLEMS: readonly string[] = [
   'ConfigRefused',
   'SessionStoreAway',
 ];
-
-type Fact = (situation: Situation, phase: Phase) => PlannedCondition;
-type Problem = (situation: Situation) => PlannedCondition | undefined;
-
-const valid = ({ newest: { refusals } }: Situation): PlannedCondition => {
-  const [first] = refusals;
-  return first === undefined
-    ? fact('Valid', true, 'Valid', 'the spec can be served')
-    : fact('Valid', false, first.reason, refusalText(refusals));
-};
-
-/** spec: status, known condition types; there as soon as anything is said of an embedded authorization server. */
-const authServerConfigValidated = ({ newest: { spec, violations } }: Situation): readonly PlannedCondition[] => {
-  const wrong = violations.filter(({ path }) => ABOUT_AUTH_SERVER.some((start) => path.startsWith(start)));
-  if (wrong.length > 0)
-    return [fact('AuthServerConfigValidated', false, 'Invalid', wrong.map(violationText).join('; '))];
-  if (spec.authServerConfig === undefined) return [];
-  return [fact('AuthServerConfigValidated', true, 'Valid', 'the authorization server can be started')];
-};
-
-const ABOUT_AUTH_SERVER = ['spec.authServerConfig', 'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider'];
 
 const backendsDiscovered: Fact = ({ newest, served }) => {
   const { spec, backends } = served ?? newest;
@@ -88,22 +75,6 @@ const backendsRoutable: Fact = ({ backends, newest, served }) => {
   return unknown.length === down.length
     ? undecided('BackendsRoutable', 'NotReported', names)
     : fact('BackendsRoutable', false, 'SomeNotRoutable', names);
-};
-
-const ready: Fact = (_situation, { phase, reason, message }) =>
-  fact('Ready', phase === 'Ready' || phase === 'Degraded', reason, message);
-
-const statusReachable: Fact = (situation) => {
-  const { reachable, unreachable } = situation.reports;
-  if (unreachable.length > 0) {
-    const message = `no answer on the management port of ${unreachable.join(', ')}; see the pod's log, and network policies between operator and pods`;
-    return fact('StatusReachable', false, 'PodsUnreachable', message);
-  }
-  if (reachable > 0) return fact('StatusReachable', true, 'PodsAnswer', 'every pod answers');
-  const before = conditionsBefore(situation).find(({ type }) => type === 'StatusReachable');
-  return isAwaitingReports(situation) && before !== undefined
-    ? before
-    : undecided('StatusReachable', 'NoPodsAsked', 'no pod has been asked yet');
 };
 
 const FACTS: readonly Fact[] = [backendsDiscovered, backendsRoutable, statusReachable, ready];
@@ -147,16 +118,6 @@ const configOverridden: Problem = ({ newest: { spec }, bundle: { server }, setti
     ([above, below]) => `spec.${above} takes precedence over spec.config.${below}, which says something else`,
   );
   return problem('ConfigOverridden', 'SpecWins', `${each.join('; ')}; remove what is in spec.config`);
-};
-
-const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings }) => {
-  if (settings.local !== undefined) return undefined;
-  const storage = spec.sessionStorage ?? spec.config?.sessionStorage;
-  const live = bundle.children.deployment?.['spec'] as { readonly replicas?: number } | undefined;
-  const replicas = spec.replicas ?? live?.replicas ?? 1;
-  if (replicas <= 1 || storage?.provider === 'kvstore') return undefined;
-  const message = `${replicas} replicas keep sessions each for itself; use sessionStorage.provider kvstore, or one replica`;
-  return problem('SessionsNotDurable', 'MemoryStorage', message);
 };
 
 const namesCollide: Problem = ({ reports: { collisions, collisionCount } }) => {
@@ -247,26 +208,6 @@ const policiesNotEnforced: Problem = ({ newest: { spec } }) =>
         'incomingAuth.type anonymous disables all access control; set it to oidc, or remove authzConfig',
       )
     : undefined;
-
-/** The operator checks what it renders with the runtime's own code, so this tells of pods of another version. */
-const configRefused: Problem = ({ reports: { refused } }) => {
-  if (refused.size === 0) return undefined;
-  const each = [...refused].map(([pod, problems]) => `pod ${pod}: ${problems.join('; ')}`);
-  return problem('ConfigRefused', 'PodServesOlderConfig', each.join('\n'));
-};
-
-const sessionStoreAway: Problem = ({ reports: { storeTroubles } }) => {
-  if (storeTroubles.size === 0) return undefined;
-  const each = [...storeTroubles].map(([pod, { state, reason }]) => `pod ${pod}: ${reason ?? state}`);
-  const message = `requests that need the session store are refused: ${each.join('; ')}; see docs/sessions.md`;
-  return problem(
-    'SessionStoreAway',
-    [...storeTroubles.values()].some(isDown) ? 'NoAnswer' : 'CommandsRefused',
-    message,
-  );
-};
-
-const isDown = ({ state }: SessionStoreReport): boolean => state === 'down';
 
 const PROBLEMS: readonly Problem[] = [
   withheld('NeedsCluster', ['NeedsCluster']),

@@ -1,16 +1,20 @@
 import type { KubeObject } from '../../object.ts';
 import { type ProblemType, problem } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
-import { serverSpec } from './spec.ts';
+import { type OidcConfigRef, serverSpec, writtenSpec } from './spec.ts';
 import { serviceNameOf } from './telemetry.ts';
 
 /** The audience of the tokens that a server takes; undefined where it takes none. */
 const audienceOf = (server: KubeObject): string | undefined => {
+  if (server.kind !== AGGREGATOR) return (writtenSpec(server)['oidcConfigRef'] as OidcConfigRef | undefined)?.audience;
   const { incomingAuth } = serverSpec(server);
   return incomingAuth.type === 'oidc' ? incomingAuth.oidcConfigRef?.audience : undefined;
 };
 
+const AGGREGATOR = 'VirtualMCPServer';
+
 const serviceName = (server: KubeObject): string | undefined => {
+  if (server.kind !== AGGREGATOR) return undefined;
   const spec = serverSpec(server);
   return spec.telemetryConfigRef && serviceNameOf(server, spec);
 };
@@ -22,7 +26,7 @@ const OWN: readonly Own[] = [
     type: 'AudienceShared',
     reason: 'SameAudience',
     tell: (value, others) =>
-      `${others} of this namespace takes tokens for the audience ${value}, too, so that a token for one is good for the other; give each its own incomingAuth.oidcConfigRef.audience`,
+      `${others} of this namespace takes tokens for the audience ${value}, too, so that a token for one is good for the other; give each its own oidcConfigRef.audience`,
   },
   {
     of: serviceName,
@@ -46,7 +50,7 @@ export const lookalikes = (server: KubeObject, servers: readonly KubeObject[]): 
   if (own.every((value) => value === undefined)) return [];
   return servers.filter(
     (other) =>
-      other.metadata.name !== server.metadata.name &&
+      (other.kind !== server.kind || other.metadata.name !== server.metadata.name) &&
       other.metadata.deletionTimestamp === undefined &&
       OWN.some(({ of }, index) => own[index] !== undefined && of(other) === own[index]),
   );
@@ -58,6 +62,6 @@ export const sharedConditions = (server: KubeObject, others: readonly KubeObject
     const value = of(server);
     const same = value === undefined ? [] : others.filter((other) => of(other) === value);
     if (value === undefined || same.length === 0) return [];
-    const names = same.map(({ metadata }) => `VirtualMCPServer ${metadata.name}`).join(', ');
+    const names = same.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(', ');
     return [problem(type, reason, tell(value, names))];
   });

@@ -174,7 +174,7 @@ test('a directory with nothing to render says so', async (t) => {
     const { code, stdout, stderr } = await rendered(t, files);
     assert.match(
       stderr,
-      /: no manifests of MCPExternalAuthConfig, .*, MCPGroup, MCPServerEntry, MCPServer, EmbeddingServer, VirtualMCPServer in /,
+      /: no manifests of MCPExternalAuthConfig, .*, MCPServerEntry, MCPRemoteProxy, MCPServer, EmbeddingServer, VirtualMCPServer in /,
     );
     assert.deepEqual([code, stdout], [1, '']);
   }

@@ -64,17 +64,36 @@ test('policies may name an upstream provider of the embedded server, and no othe
   ]);
 });
 
-test('the embedded server of an MCPServer is of that type and has one upstream provider', () => {
-  const spec = { image: 'a', authServerRef: { name: 'it' } };
-  const [idp] = authServer({}).upstreamProviders;
-  const two = authServer({ upstreamProviders: [idp, { ...idp, name: 'second' }] });
-  const config = (embeddedAuthServer: object) =>
-    stored('MCPExternalAuthConfig', { type: 'embeddedAuthServer', embeddedAuthServer });
-  assert.deepEqual(told('MCPServer', spec, sees(config(authServer({})))), []);
-  assert.deepEqual(told('MCPServer', spec, sees(config(two))), [
-    'spec.authServerRef: MCPExternalAuthConfig it has 2 upstream providers; name one with a single upstream provider',
-  ]);
-  assert.deepEqual(told('MCPServer', spec, sees(stored('MCPExternalAuthConfig', { type: 'unauthenticated' }))), [
-    'spec.authServerRef: MCPExternalAuthConfig it is of type unauthenticated; name one of type embeddedAuthServer',
-  ]);
-});
+const withEmbeddedServer = [
+  ['MCPServer', { image: 'a' }],
+  ['MCPRemoteProxy', { remoteUrl: 'https://a.example.com/mcp' }],
+] as const;
+
+for (const [kind, own] of withEmbeddedServer) {
+  test(`the embedded server of an ${kind} is of that type, has one upstream provider, and its tokens are checked`, () => {
+    const unchecked = { ...own, authServerRef: { name: 'it' } };
+    const spec = { ...unchecked, oidcConfigRef: { name: 'it', audience: 'a' } };
+    const [idp] = authServer({}).upstreamProviders;
+    const two = authServer({ upstreamProviders: [idp, { ...idp, name: 'second' }] });
+    const config = (embeddedAuthServer: object) =>
+      stored('MCPExternalAuthConfig', { type: 'embeddedAuthServer', embeddedAuthServer });
+    const one = config(authServer({}));
+    assert.deepEqual(told(kind, spec, sees(one)), []);
+    assert.deepEqual(
+      told(kind, spec, sees(one, stored('MCPOIDCConfig', oidc({ issuer: 'https://auth.example.com' })))),
+      [],
+    );
+    assert.deepEqual(told(kind, unchecked, sees(one)), [
+      'spec.authServerRef: the tokens that it issues are checked by nobody; set oidcConfigRef to an MCPOIDCConfig of its issuer',
+    ]);
+    assert.deepEqual(told(kind, spec, sees(one, stored('MCPOIDCConfig', oidc({})))), [
+      'spec.authServerRef: https://auth.example.com issues tokens, and MCPOIDCConfig it accepts those of https://idp.example.com; make both issuers the same',
+    ]);
+    assert.deepEqual(told(kind, spec, sees(config(two))), [
+      'spec.authServerRef: MCPExternalAuthConfig it has 2 upstream providers; name one with a single upstream provider',
+    ]);
+    assert.deepEqual(told(kind, spec, sees(stored('MCPExternalAuthConfig', { type: 'unauthenticated' }))), [
+      'spec.authServerRef: MCPExternalAuthConfig it is of type unauthenticated; name one of type embeddedAuthServer',
+    ]);
+  });
+}

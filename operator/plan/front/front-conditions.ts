@@ -1,0 +1,107 @@
+import type { BackendReport, BackendStatus } from '../../../runtime/status-report.ts';
+import type { KubeObject } from '../../object.ts';
+import { fact, problem, undecided } from '../conditions.ts';
+import type { PlannedCondition } from '../plan.ts';
+import { referenceConditions } from '../references.ts';
+import type { Phase } from '../server/phase.ts';
+import { policiesOf } from '../server/policies.ts';
+import { isRoutable } from '../server/reports.ts';
+import {
+  type Fact,
+  type Problem,
+  authServerConfigValidated,
+  configRefused,
+  keptConditions,
+  ready,
+  sessionStoreAway,
+  sessionsNotDurable,
+  statusReachable,
+  valid,
+} from '../server/served-conditions.ts';
+import type { Situation } from '../server/situation.ts';
+import { sharedConditions } from '../server/uniqueness.ts';
+
+/** `docs/status.md` lists types and reasons. */
+export const frontConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] => [
+  valid(situation),
+  ...referenceConditions(situation.bundle.references),
+  ...authServerConfigValidated(situation),
+  ...FACTS.map((condition) => condition(situation, phase)),
+  ...PROBLEMS.flatMap((condition) => condition(situation) ?? []),
+  ...sharedConditions(situation.bundle.server, situation.bundle.lookalikes),
+  ...keptConditions(situation, ['ConfigRefused', 'SessionStoreAway']),
+];
+
+const TYPE = 'BackendReachable';
+
+/** What pods say of the one backend: the reason is the status, so that it can be read back. */
+const REASONS: Readonly<Record<BackendStatus, string>> = {
+  ready: 'BackendAnswers',
+  unauthenticated: 'LoginNeeded',
+  degraded: 'BackendDegraded',
+  unavailable: 'BackendUnavailable',
+  unknown: 'NotReported',
+};
+
+const backendReachable: Fact = ({ newest, served, backends }) => {
+  const [withheld] = (served ?? newest).backends.flatMap((backend) => backend.withheld ?? []);
+  if (withheld !== undefined) return fact(TYPE, false, withheld.reason, withheld.message);
+  const { status, message } = backends[0] ?? { status: 'unknown' };
+  const words = message ?? WORDS[status];
+  return status === 'unknown'
+    ? undecided(TYPE, REASONS[status], words)
+    : fact(TYPE, isRoutable(status), REASONS[status], words);
+};
+
+const WORDS: Readonly<Record<BackendStatus, string>> = {
+  ready: 'the server behind it answers',
+  unauthenticated: 'the server behind it answers, and wants a login',
+  degraded: 'the server behind it does not answer every time',
+  unavailable: 'the server behind it does not answer',
+  unknown: 'no pod has told yet',
+};
+
+/** What status said last of the backend, which has no field of its own there. */
+export const lastReported = (server: KubeObject): ReadonlyMap<string, BackendReport> | undefined => {
+  const { conditions = [] } = (server['status'] ?? {}) as { readonly conditions?: readonly PlannedCondition[] };
+  const said = conditions.find(({ type }) => type === TYPE);
+  const known = Object.entries(REASONS).find(([, reason]) => reason === said?.reason);
+  if (said === undefined || known === undefined) return undefined;
+  const { name } = server.metadata;
+  const status = known[0] as BackendStatus;
+  const message = said.message === WORDS[status] ? {} : { message: said.message };
+  return new Map([[name, { name, status, consecutiveFailures: 0, toolCount: 0, ...message }]]);
+};
+
+const FACTS: readonly Fact[] = [backendReachable, statusReachable, ready];
+
+/** Decisions: `authzConfig` together with `anonymous`. */
+const policiesNotEnforced: Problem = ({ newest: { spec } }) =>
+  spec.incomingAuth.type === 'anonymous' && spec.incomingAuth.authzConfig !== undefined
+    ? problem(
+        'PoliciesNotEnforced',
+        'AnonymousAccess',
+        'without oidcConfigRef everybody may connect, and nothing tells callers apart; set it, or remove authzConfig',
+      )
+    : undefined;
+
+/** spec: Errors, "primaryUpstreamProvider set on MCPServer or MCPRemoteProxy". */
+const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newest: { spec } }) => {
+  const { authzConfig } = spec.incomingAuth;
+  const named = authzConfig && policiesOf(authzConfig, references).policies?.primaryUpstreamProvider;
+  return named === undefined || named === ''
+    ? undefined
+    : problem(
+        'AuthzPrimaryUpstreamProviderIgnored',
+        'OneUpstreamAtMost',
+        `policies name the upstream provider ${named}, which is ignored: an ${server.kind} has one at most, and they see its claims; remove primaryUpstreamProvider`,
+      );
+};
+
+const PROBLEMS: readonly Problem[] = [
+  policiesNotEnforced,
+  primaryUpstreamIgnored,
+  sessionsNotDurable,
+  sessionStoreAway,
+  configRefused,
+];

@@ -1,0 +1,36 @@
+import { type Phase, phaseOf } from '../server/phase.ts';
+import type { Situation } from '../server/situation.ts';
+
+/**
+ * Decisions "Phase", for kinds that know no `Degraded`: whether it answers. What is wrong beside that is in the message and in the
+ * conditions. A single backend that may not be contacted leaves nothing to serve.
+ */
+export const frontPhase = (situation: Situation): Phase => {
+  const phase = phaseOf(situation);
+  if (phase.reason === 'NothingToServe' || phase.reason === 'ReferenceMissing') return phase;
+  const withheld = withheldBackend(situation);
+  if (withheld !== undefined) return withheld;
+  if (phase.reason === 'BackendsNotRoutable') return { ...phase, phase: 'Ready', message: notReached(situation) };
+  if (phase.phase === 'Degraded') return { ...phase, phase: 'Ready' };
+  return phase.phase === 'Ready' ? { ...phase, message: servingText(situation) } : phase;
+};
+
+/** Something may still make the config that is missing; what is wrong in it, only its author. */
+const withheldBackend = ({ newest, served }: Situation): Phase | undefined => {
+  const [withheld] = (served ?? newest).backends.flatMap((backend) => backend.withheld ?? []);
+  if (withheld === undefined) return undefined;
+  const { message } = withheld;
+  return withheld.reason === 'AuthConfigNotFound'
+    ? { phase: 'Pending', reason: 'ReferenceMissing', message }
+    : { phase: 'Failed', reason: 'NothingToServe', message };
+};
+
+const notReached = ({ backends }: Situation): string => {
+  const [backend] = backends;
+  return `serving, but the server behind it cannot be used: ${backend?.message ?? backend?.status ?? 'unknown'}`;
+};
+
+const servingText = ({ backends }: Situation): string =>
+  backends.some(({ status }) => status === 'unauthenticated')
+    ? 'serving; the server behind it wants a login'
+    : 'serving';

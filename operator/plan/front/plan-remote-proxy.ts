@@ -1,0 +1,31 @@
+import type { Plan } from '../plan.ts';
+import type { ServerBundle } from '../server/bundle.ts';
+import { planServed } from '../server/plan-served.ts';
+import type { PlanDeps } from '../server/render.ts';
+import type { ServedShape } from '../server/shape.ts';
+import { referenceConditions } from '../references.ts';
+import { mappedUrl } from '../settings.ts';
+import { planWithoutCluster } from '../workload/without-cluster.ts';
+import { frontConditions, lastReported } from './front-conditions.ts';
+import { frontPhase } from './front-phase.ts';
+import { frontSpec } from './front-spec.ts';
+import { remoteBackend } from './remote-backend.ts';
+
+/** An MCPRemoteProxy: the runtime in front of one server that runs elsewhere. */
+export const planRemoteProxy = (bundle: ServerBundle, deps: PlanDeps): Plan =>
+  deps.settings.local === undefined ? planServed(bundle, REMOTE_PROXY, deps) : onLaptop(bundle, deps);
+
+const REMOTE_PROXY: ServedShape = {
+  specOf: frontSpec,
+  backendsOf: (bundle, input, deps) => ({
+    group: { group: undefined, members: [] },
+    backends: [remoteBackend(bundle, input, deps)],
+  }),
+  phaseOf: frontPhase,
+  conditionsOf: frontConditions,
+  statusOf: (_situation, common) => common,
+  lastReported,
+};
+
+const onLaptop = ({ server, references }: ServerBundle, { settings }: PlanDeps): Plan =>
+  planWithoutCluster(server, mappedUrl(settings, server.metadata.name), referenceConditions(references));

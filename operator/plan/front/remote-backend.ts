@@ -1,0 +1,48 @@
+import { urlProblem } from '../../validate/backend-url.ts';
+import { authNamed } from '../server/backend-auth.ts';
+import type { PlannedBackend } from '../server/backends.ts';
+import type { ServerBundle } from '../server/bundle.ts';
+import { type WrittenHeaderForward, headerForward } from '../server/header-forward.ts';
+import { whyNotContacted } from '../server/judge-backend.ts';
+import type { SpecInput } from '../server/part.ts';
+import type { PlanDeps } from '../server/render.ts';
+import type { BackendConfigEntry } from '../server/spec.ts';
+
+interface RemoteSpec {
+  readonly remoteUrl: string;
+  readonly transport?: BackendConfigEntry['transport'];
+  readonly headerForward?: WrittenHeaderForward;
+  readonly externalAuthConfigRef?: { readonly name: string };
+}
+
+/** The remote server of an MCPRemoteProxy, as the backend that bears its name. */
+export const remoteBackend = (
+  { server }: ServerBundle,
+  input: SpecInput,
+  { settings, contract }: PlanDeps,
+): PlannedBackend => {
+  const {
+    remoteUrl: url,
+    transport,
+    headerForward: headers,
+    externalAuthConfigRef,
+  } = input.written as unknown as RemoteSpec;
+  const { name } = server.metadata;
+  // It may hold credentials: it is not repeated, and a violation tells of it.
+  if (urlProblem(url) !== undefined) return { name };
+  const entry: BackendConfigEntry = {
+    name,
+    url,
+    transport: transport ?? 'streamable-http',
+    ...(headers && { headerForward: headerForward(headers, settings) }),
+  };
+  const known = { spec: input.spec, authConfigs: input.references, settings };
+  const auth = externalAuthConfigRef && authNamed(externalAuthConfigRef.name, known);
+  const withheld = whyNotContacted({ label: `${server.kind} ${name}`, entry, auth, contract });
+  return {
+    name,
+    url,
+    ...(auth && { auth }),
+    ...(withheld === undefined ? { entry, ...(auth?.strategy && { strategy: auth.strategy }) } : { withheld }),
+  };
+};

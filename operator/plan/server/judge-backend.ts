@@ -1,0 +1,41 @@
+import type { Contract, Refusal } from '../contract.ts';
+import type { AuthProblem, BackendAuth } from './backend-auth.ts';
+import type { BackendConfigEntry } from './spec.ts';
+
+/** Why a backend is not contacted. */
+export interface Withheld {
+  readonly reason: 'NameTaken' | 'NeedsCluster' | 'NotSupportedYet' | 'Invalid' | AuthProblem['reason'];
+  readonly message: string;
+}
+
+/** What any backend is looked at for. */
+export interface Judged {
+  /** Names it in messages. */
+  readonly label: string;
+  readonly entry: BackendConfigEntry | undefined;
+  readonly auth: BackendAuth | undefined;
+  readonly contract: Contract;
+}
+
+/** What speaks against contacting a backend, whoever it is. */
+export const whyNotContacted = (judged: Judged): Withheld | undefined => authUnusable(judged) ?? refused(judged);
+
+/** Decisions: a missing MCPExternalAuthConfig makes this backend unavailable, and no other. */
+export function authUnusable({ label, auth }: Pick<Judged, 'label' | 'auth'>): Withheld | undefined {
+  if (auth?.problem === undefined) return undefined;
+  const { reason, message } = auth.problem;
+  return { reason, message: `${label}: ${message}` };
+}
+
+/** What the runtime would refuse. */
+export function refused({ label, entry, auth, contract }: Judged): Withheld | undefined {
+  if (entry === undefined) return undefined;
+  return withheldFor(label, contract.backendRefusals({ entry, strategy: auth?.strategy }));
+}
+
+export const withheldFor = (label: string, refusals: readonly Refusal[]): Withheld | undefined => {
+  const [first] = refusals;
+  if (first === undefined) return undefined;
+  const message = refusals.map((each) => each.message).join('; ');
+  return { reason: first.reason, message: `${label}: ${message}` };
+};

@@ -1,0 +1,83 @@
+import type { SessionStoreReport } from '../../../runtime/status-report.ts';
+import { violationText } from '../../validate/index.ts';
+import { fact, problem, undecided } from '../conditions.ts';
+import type { PlannedCondition } from '../plan.ts';
+import { type Phase, refusalText } from './phase.ts';
+import { type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
+
+/** Conditions of every kind that the runtime serves. */
+
+export type Fact = (situation: Situation, phase: Phase) => PlannedCondition;
+export type Problem = (situation: Situation) => PlannedCondition | undefined;
+
+export const valid = ({ newest: { refusals } }: Situation): PlannedCondition => {
+  const [first] = refusals;
+  return first === undefined
+    ? fact('Valid', true, 'Valid', 'the spec can be served')
+    : fact('Valid', false, first.reason, refusalText(refusals));
+};
+
+/** spec: status, known condition types; there as soon as anything is said of an embedded authorization server. */
+export const authServerConfigValidated = ({ newest: { spec, violations } }: Situation): readonly PlannedCondition[] => {
+  const wrong = violations.filter(({ path }) => ABOUT_AUTH_SERVER.some((start) => path.startsWith(start)));
+  if (wrong.length > 0)
+    return [fact('AuthServerConfigValidated', false, 'Invalid', wrong.map(violationText).join('; '))];
+  if (spec.authServerConfig === undefined) return [];
+  return [fact('AuthServerConfigValidated', true, 'Valid', 'the authorization server can be started')];
+};
+
+const ABOUT_AUTH_SERVER = [
+  'spec.authServerConfig',
+  'spec.authServerRef',
+  'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider',
+];
+
+export const ready: Fact = (_situation, { phase, reason, message }) =>
+  fact('Ready', phase === 'Ready' || phase === 'Degraded', reason, message);
+
+export const statusReachable: Fact = (situation) => {
+  const { reachable, unreachable } = situation.reports;
+  if (unreachable.length > 0) {
+    const message = `no answer on the management port of ${unreachable.join(', ')}; see the pod's log, and network policies between operator and pods`;
+    return fact('StatusReachable', false, 'PodsUnreachable', message);
+  }
+  if (reachable > 0) return fact('StatusReachable', true, 'PodsAnswer', 'every pod answers');
+  const before = conditionsBefore(situation).find(({ type }) => type === 'StatusReachable');
+  return isAwaitingReports(situation) && before !== undefined
+    ? before
+    : undecided('StatusReachable', 'NoPodsAsked', 'no pod has been asked yet');
+};
+
+export const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings }) => {
+  if (settings.local !== undefined) return undefined;
+  const storage = spec.sessionStorage ?? spec.config?.sessionStorage;
+  const live = bundle.children.deployment?.['spec'] as { readonly replicas?: number } | undefined;
+  const replicas = spec.replicas ?? live?.replicas ?? 1;
+  if (replicas <= 1 || storage?.provider === 'kvstore') return undefined;
+  const message = `${replicas} replicas keep sessions each for itself; use sessionStorage.provider kvstore, or one replica`;
+  return problem('SessionsNotDurable', 'MemoryStorage', message);
+};
+
+/** The operator checks what it renders with the runtime's own code, so this tells of pods of another version. */
+export const configRefused: Problem = ({ reports: { refused } }) => {
+  if (refused.size === 0) return undefined;
+  const each = [...refused].map(([pod, problems]) => `pod ${pod}: ${problems.join('; ')}`);
+  return problem('ConfigRefused', 'PodServesOlderConfig', each.join('\n'));
+};
+
+export const sessionStoreAway: Problem = ({ reports: { storeTroubles } }) => {
+  if (storeTroubles.size === 0) return undefined;
+  const each = [...storeTroubles].map(([pod, { state, reason }]) => `pod ${pod}: ${reason ?? state}`);
+  const message = `requests that need the session store are refused: ${each.join('; ')}; see docs/sessions.md`;
+  return problem(
+    'SessionStoreAway',
+    [...storeTroubles.values()].some(isDown) ? 'NoAnswer' : 'CommandsRefused',
+    message,
+  );
+};
+
+const isDown = ({ state }: SessionStoreReport): boolean => state === 'down';
+
+/** What pods told of `types` stays until one is asked again. */
+export const keptConditions = (situation: Situation, types: readonly string[]): readonly PlannedCondition[] =>
+  isAwaitingReports(situation) ? conditionsBefore(situation).filter(({ type }) => types.includes(type)) : [];
