@@ -48,16 +48,26 @@ const spec = z.strictObject({
       .describe('How a VirtualMCPServer that discovers its backends authenticates to this server.'),
     'outgoing authentication',
   ),
-  oidcConfigRef: oidcConfigRef().optional().describe('Whose tokens this server accepts from its own clients.'),
+  oidcConfigRef: notYet(
+    oidcConfigRef().optional().describe('Whose tokens this server accepts from its own clients.'),
+    'authenticating callers',
+  ),
   authzConfig: authzConfig().optional().describe('Policies for calls of its own clients.'),
-  authServerRef: authServerRef()
-    .optional()
-    .describe('An MCPExternalAuthConfig of type embeddedAuthServer: this server issues tokens of its own.'),
+  authServerRef: notYet(
+    authServerRef()
+      .optional()
+      .describe('An MCPExternalAuthConfig of type embeddedAuthServer: this server issues tokens of its own.'),
+    'the embedded authorization server',
+  ),
   rateLimiting: rateLimitingSchema.optional().describe('Limits for calls of its own clients.'),
   sessionStorage: sessionStorage()
     .optional()
     .describe('Where sessions and limits are kept when there are several replicas.'),
-  replicas: replicas().optional().describe('Number of pods. Absent: left to an autoscaler.'),
+  replicas: replicas()
+    .optional()
+    .describe(
+      'Number of pods; with clients of its own, of the container and of the runtime in front. Absent: left to an autoscaler.',
+    ),
   resources: resources().optional().describe("Resources of the server's container."),
   serviceAccount: z.string().optional().describe('An existing service account for the pods. Absent: one is made.'),
   sessionAffinity: sessionAffinity(),

@@ -21,6 +21,7 @@ const builtIn: readonly Resource[] = [
   { kind: 'Deployment', apiVersion: 'apps/v1', plural: 'deployments' },
   { kind: 'ReplicaSet', apiVersion: 'apps/v1', plural: 'replicasets' },
   { kind: 'StatefulSet', apiVersion: 'apps/v1', plural: 'statefulsets' },
+  { kind: 'NetworkPolicy', apiVersion: 'networking.k8s.io/v1', plural: 'networkpolicies' },
   { kind: 'Lease', apiVersion: 'coordination.k8s.io/v1', plural: 'leases' },
   { kind: 'Event', apiVersion: 'events.k8s.io/v1', plural: 'events' },
   { kind: 'Role', apiVersion: 'rbac.authorization.k8s.io/v1', plural: 'roles' },

@@ -27,6 +27,7 @@ export const watchedRights = (group: string, kinds: UsedKinds): readonly PolicyR
   { apiGroups: [group], resources: kinds.owning.map((plural) => `${plural}/finalizers`), verbs: ['update'] },
   { apiGroups: [''], resources: ['configmaps', 'serviceaccounts', 'services'], verbs: forChildren },
   { apiGroups: ['apps'], resources: ['deployments', 'statefulsets'], verbs: forChildren },
+  { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: forChildren },
   { apiGroups: ['apps'], resources: ['replicasets'], verbs: ['list', 'watch'] },
   // `patch` marks pods whose mounted config changed.
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'patch'] },

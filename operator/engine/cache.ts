@@ -30,7 +30,16 @@ export interface CacheOptions {
 }
 
 /** Of these kinds only what the operator's own label marks is watched: a cluster is full of others. */
-const onlyOurs = new Set(['ConfigMap', 'Deployment', 'Pod', 'ReplicaSet', 'Service', 'ServiceAccount', 'StatefulSet']);
+const onlyOurs = new Set([
+  'ConfigMap',
+  'Deployment',
+  'NetworkPolicy',
+  'Pod',
+  'ReplicaSet',
+  'Service',
+  'ServiceAccount',
+  'StatefulSet',
+]);
 
 /** The values of Secrets are never read; of the ConfigMaps of others it counts that they are there. */
 const onlyMetadata = new Set(['AnyConfigMap', 'Secret']);

@@ -69,7 +69,9 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
   const podsOf = (owner: ObjectKey): readonly KubeObject[] =>
     [cache.get(owner)]
       .filter((object) => object !== undefined)
-      .flatMap((object) => cache.controlledBy('Deployment', object))
+      .flatMap((object) =>
+        cache.controlledBy('Deployment', object).filter((deployment) => isRuntimeOf(object, deployment)),
+      )
       .flatMap((deployment) => podsOfDeployment(deployment, cache.controlledBy));
   const onSilence = ({ metadata: { namespace, name } }: KubeObject, error: unknown): void => {
     // A pod that starts or ends does not answer for a while; one that answers nonsense is worth a look.
@@ -99,3 +101,7 @@ const podOwners = (kinds: readonly ReconciledKind[], { before, after }: Change):
   const object = after ?? before;
   return object?.kind === 'Pod' ? ownersOf(kinds, object) : [];
 };
+
+/** The container behind it is a stranger: it is asked nothing, for a token of ours comes along. */
+const isRuntimeOf = (owner: KubeObject, { metadata }: KubeObject): boolean =>
+  metadata.labels?.['app.kubernetes.io/component'] !== `${owner.kind.toLowerCase()}-backend`;

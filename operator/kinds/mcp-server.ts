@@ -1,11 +1,19 @@
+import type { KubeObject } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import { type McpServerBundle, planMcpServer } from '../plan/mcp-server/plan-mcp-server.ts';
+import { mcpServerSpec } from '../plan/mcp-server/spec.ts';
+import { isFronted } from '../plan/mcp-server/way.ts';
+import type { ServerBundle } from '../plan/server/bundle.ts';
 import { childOf } from '../plan/workload/child.ts';
-import { resolveReferences } from '../resolve.ts';
+import type { Source } from '../read/source.ts';
+import { SERVED_KINDS, resolveReferences, resolveServed } from '../resolve.ts';
 import { resolveDeployment } from '../resolve-workload.ts';
+import { alikeOf } from './alike.ts';
 import { type ReconciledKind, WITHOUT_DEGRADED } from './kind.ts';
 import { namingOf } from './naming.ts';
+import { withPolicies } from './policy-content.ts';
 import { type Targets, targetsOnce } from './referrers.ts';
+import { unsettled } from './unsettled.ts';
 
 const KIND = 'MCPServer';
 
@@ -13,22 +21,36 @@ export const mcpServer = (
   contract: Contract = newContract(),
   targetsOf: Targets = targetsOnce(),
 ): ReconciledKind<McpServerBundle> => {
-  const { named, affectedBy } = namingOf(KIND, targetsOf);
+  const { named, affectedBy } = namingOf(KIND, targetsOf, unsettled(['GroupResolved', 'SecretResolved']));
   return {
     kind: KIND,
-    owns: ['ServiceAccount', 'Service', 'Deployment'],
-    reads: [...named, 'ReplicaSet', 'Pod'],
+    owns: ['ServiceAccount', 'Service', 'NetworkPolicy', 'ConfigMap', 'Deployment'],
+    reads: [...new Set([...named, ...SERVED_KINDS.filter((kind) => kind !== KIND), 'ReplicaSet', 'Pod'])],
     phasesWithProblems: WITHOUT_DEGRADED,
     resolve: (source, { namespace, name }) => {
       const server = source.get(KIND, namespace, name);
       if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
+      const front = frontOf(source, server);
       return Object.freeze({
         server,
         references: resolveReferences(source, server),
         workload: resolveDeployment(source, server, childOf(server).name),
+        ...(front && { front }),
       });
     },
+    complete: async (bundle, read) =>
+      bundle.front === undefined ? bundle : { ...bundle, front: await withPolicies(bundle.front, read) },
     plan: (bundle, settings) => planMcpServer(bundle, { settings, contract }),
-    affectedBy,
+    affectedBy: (source, changed) => [...alikeOf(KIND, source, changed), ...affectedBy(source, changed)],
   };
+};
+
+/** With clients of its own it has the vmcp runtime in front. */
+const frontOf = (source: Source, server: KubeObject): ServerBundle | undefined => {
+  if (!isFronted(mcpServerSpec(server))) return undefined;
+  const { namespace = '', name } = server.metadata;
+  const front = resolveServed(source, { kind: KIND, namespace, name });
+  return (
+    front && Object.freeze({ ...front, behind: resolveDeployment(source, server, childOf(server, 'backend').name) })
+  );
 };

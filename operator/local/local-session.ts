@@ -28,6 +28,9 @@ export interface LocalSessionDeps {
   readonly stderr: (text: string) => void;
 }
 
+/** Other kinds run where they are mapped to. */
+const SERVED = 'VirtualMCPServer';
+
 /** One directory being served: what it says, what of it is accepted, and what was last shown. */
 export class LocalSession {
   readonly #options: LocalOptions;
@@ -101,7 +104,7 @@ export class LocalSession {
     const source = {
       ...objectsSource(this.#objects),
       reports: ({ name }: ObjectKey) => this.#deps.runtimes.reports(name),
-      accepted: ({ name }: ObjectKey) => this.#accepted.get(name),
+      accepted: ({ kind, name }: ObjectKey) => (kind === SERVED ? this.#accepted.get(name) : undefined),
     };
     return planEverything(this.#kinds, { source, namespaces: namespacesOf(this.#objects) }, this.#settings);
   }
@@ -125,7 +128,7 @@ export class LocalSession {
 
   /** Accepted = served as it is newest (decisions "Last good spec"). */
   #remember({ kind, metadata, ...object }: KubeObject, { config, withheld }: Planned['plan'], failed: boolean): void {
-    if (kind !== 'VirtualMCPServer' || config === undefined || withheld !== undefined || failed) return;
+    if (kind !== SERVED || config === undefined || withheld !== undefined || failed) return;
     this.#accepted.set(metadata.name, { written: writtenSpec({ kind, metadata, ...object }), files: config });
   }
 
@@ -186,7 +189,7 @@ export class LocalSession {
 }
 
 const serverNames = (objects: readonly KubeObject[]): readonly string[] =>
-  objects.filter(({ kind }) => kind === 'VirtualMCPServer').map(({ metadata }) => metadata.name);
+  objects.filter(({ kind }) => kind === SERVED).map(({ metadata }) => metadata.name);
 
 const unknownServers = (ports: Ports, objects: readonly KubeObject[]): readonly string[] => {
   const names = serverNames(objects);

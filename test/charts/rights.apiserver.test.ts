@@ -20,6 +20,7 @@ const ASKED_FOR_BY_ADMISSION = ['embeddingservers', 'mcpremoteproxies', 'mcpserv
 
 const login = { externalAuthConfigRef: { name: 'login' } };
 const entry = { groupRef: { name: 'tools' }, remoteUrl: 'http://a.example.com/mcp', transport: 'streamable-http' };
+const policies = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };
 const oidcAuth = { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'a' } };
 
 /** One of every kind that is reconciled, each of them named by others. */
@@ -33,6 +34,7 @@ const RESOURCES: readonly (readonly [kind: string, name: string, spec: object])[
   ['MCPServerEntry', 'member', { ...entry, ...login }],
   ['MCPServer', 'member', { image: 'a', ...login }],
   ['MCPServer', 'run', { image: 'a', transport: 'sse' }],
+  ['MCPServer', 'guarded', { image: 'a', transport: 'sse', authzConfig: policies }],
   ['EmbeddingServer', 'vectors', {}],
   ['MCPRemoteProxy', 'remote', { remoteUrl: 'http://backend/mcp' }],
   ['MCPRemoteProxy', 'member', { remoteUrl: 'http://a.example.com/mcp', ...login }],

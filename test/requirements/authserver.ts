@@ -63,7 +63,7 @@ export const authserver = {
   'authserver.storage.kvstore-restart': later('authorization server', 'With `storage.type: kvstore` stored upstream tokens survive a restart.'),
   'authserver.upstreams.required': proven('`upstreamProviders` is required.'),
   'authserver.upstreams.vmcp-several': later('authorization server', 'A VirtualMCPServer accepts several `upstreamProviders`.'),
-  'authserver.upstreams.mcpserver-one': later('authorization server', 'An MCPServer accepts one upstream provider only.'),
+  'authserver.upstreams.mcpserver-one': proven('An MCPServer accepts one upstream provider only.'),
   'authserver.upstreams.mcpremoteproxy-one': proven('An MCPRemoteProxy accepts one upstream provider only.'),
   'authserver.kvstore.acl-required': proven('`storage.kvstore.aclUserConfig` is required.'),
   'authserver.kvstore.password-required': proven('`aclUserConfig.passwordSecretRef` (SecretRef) is required.'),

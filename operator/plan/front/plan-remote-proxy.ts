@@ -16,7 +16,14 @@ export const planRemoteProxy = (bundle: ServerBundle, deps: PlanDeps): Plan =>
   deps.settings.local === undefined ? planServed(bundle, REMOTE_PROXY, deps) : onLaptop(bundle, deps);
 
 const REMOTE_PROXY: ServedShape = {
-  specOf: frontSpec,
+  specOf: frontSpec([
+    'podTemplateSpec',
+    'replicas',
+    'resources',
+    'serviceAccount',
+    'sessionAffinity',
+    'sessionStorage',
+  ]),
   backendsOf: (bundle, input, deps) => ({
     group: { group: undefined, members: [] },
     backends: [remoteBackend(bundle, input, deps)],

@@ -7,6 +7,8 @@ import type { Settings } from '../settings.ts';
 import { type Verdict, validCondition, verdictOn } from '../shared-config.ts';
 import { childOf } from '../workload/child.ts';
 import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
+import type { ServerBundle } from '../server/bundle.ts';
+import { planFrontedServer } from '../front/plan-fronted-server.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { containerObjects } from './container.ts';
 import { type McpServerSpec, mcpServerSpec } from './spec.ts';
@@ -18,6 +20,8 @@ export interface McpServerBundle {
   readonly references: readonly ResolvedReference[];
   /** The pods of its container. */
   readonly workload: RunningWorkload;
+  /** The runtime in front of it; absent where it has no clients of its own. */
+  readonly front?: ServerBundle;
 }
 
 export interface McpServerDeps {
@@ -27,9 +31,10 @@ export interface McpServerDeps {
 
 /** No reference holds it up: a group only lists it, and a missing Secret is missed by the container alone. */
 export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: McpServerDeps): Plan => {
-  const { server, references, workload } = bundle;
+  const { server, references, workload, front } = bundle;
   const url = mcpServerUrl(server, settings);
   if (settings.local !== undefined) return planWithoutCluster(server, url, referenceConditions(references));
+  if (front !== undefined) return planFrontedServer(front, { settings, contract });
   const spec = mcpServerSpec(server);
   const verdict = judged(bundle, contract);
   const { complaints } = verdict;

@@ -14,10 +14,6 @@ export const isBridged = (spec: McpServerSpec): boolean => transportOf(spec) ===
 
 /** What stands between clients and the container, and cannot be made yet; one text for each, with the remedy. */
 export const notRunYet = (spec: McpServerSpec): readonly string[] => [
-  ...OF_ITS_CLIENTS.filter((field) => spec[field] !== undefined).map(
-    (field) =>
-      `spec.${field}: not supported yet: the vmcp runtime in front of an MCPServer; remove it, and let a VirtualMCPServer check its clients`,
-  ),
   ...(isBridged(spec)
     ? [
         'spec.transport: not supported yet: servers of transport stdio; set streamable-http or sse, and an image that speaks it',

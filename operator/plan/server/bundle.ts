@@ -1,9 +1,10 @@
 import type { KubeObject } from '../../object.ts';
 import type { PodReports } from '../../read/source.ts';
 import type { ResolvedReference } from '../references.ts';
+import type { RunningWorkload } from '../workload/standing.ts';
 import type { Accepted } from './accepted.ts';
 
-/** Everything that decides what the world of one VirtualMCPServer should be. */
+/** Everything that decides what the world of one server should be: a VirtualMCPServer, or a kind with one backend. */
 export interface ServerBundle {
   readonly server: KubeObject;
   /** What the newest spec refers to. */
@@ -14,6 +15,8 @@ export interface ServerBundle {
   readonly memberAuth: readonly ResolvedReference[];
   readonly accepted: (Accepted & { readonly references: readonly ResolvedReference[] }) | undefined;
   readonly children: ServerChildren;
+  /** The pods of the container that the runtime stands in front of. */
+  readonly behind?: RunningWorkload;
   /** Other servers of the namespace that share something with it that each should have alone. */
   readonly lookalikes: readonly KubeObject[];
   readonly reports: PodReports;

@@ -5,7 +5,8 @@ import { type BackendView, type Situation, conditionsBefore, isAwaitingReports }
 
 /** spec: status.phase, with what the condition `Ready` says about it. */
 export interface Phase {
-  readonly phase: 'Pending' | 'Ready' | 'Degraded' | 'Failed';
+  /** `Stopped`: of an MCPServer alone. */
+  readonly phase: 'Pending' | 'Ready' | 'Degraded' | 'Failed' | 'Stopped';
   readonly reason: string;
   readonly message: string;
 }

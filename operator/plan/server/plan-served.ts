@@ -21,7 +21,7 @@ export const planServed = (bundle: ServerBundle, shape: ServedShape, planDeps: P
   const phase = shape.phaseOf(situation);
   const conditions = shape.conditionsOf(situation, phase);
   return {
-    ...applied(situation),
+    ...applied(situation, shape),
     ...(settings.local === undefined && { pullStatusEveryMs: contract.statusIntervalMs((served ?? newest).spec) }),
     status: { ...shape.statusOf(situation, commonStatus(situation, phase)), conditions },
     events: eventsOf(phase, conditions),
@@ -38,11 +38,15 @@ const lastGood = (bundle: ServerBundle, deps: RenderDeps): Rendering | undefined
 };
 
 /** Without a spec that may be served, children stay as they are. */
-const applied = ({ bundle, settings, newest, served }: Situation): Pick<Plan, 'objects'> => {
+const applied = (
+  { bundle, settings, newest, served }: Situation,
+  { objectsOf: othersOf }: ServedShape,
+): Pick<Plan, 'objects'> => {
   if (settings.local !== undefined) return { objects: [] };
   if (served === undefined) return {};
   const generation = served === newest ? bundle.server.metadata.generation : bundle.accepted?.generation;
-  return { objects: objectsOf(bundle, served, settings, generation) };
+  const others = othersOf?.(bundle, served, settings) ?? [];
+  return { objects: [...others, ...objectsOf(bundle, served, settings, generation)] };
 };
 
 /** What went wrong, and the end of a way: a server that is waiting is no news. */

@@ -1,0 +1,73 @@
+import type { Plan } from '../plan.ts';
+import type { KubeObject } from '../../object.ts';
+import { containerObjects } from '../mcp-server/container.ts';
+import { type McpServerSpec, mcpServerSpec } from '../mcp-server/spec.ts';
+import { notRunYet } from '../mcp-server/way.ts';
+import type { ServerBundle } from '../server/bundle.ts';
+import type { Phase } from '../server/phase.ts';
+import { planServed } from '../server/plan-served.ts';
+import type { PlanDeps } from '../server/render.ts';
+import type { ServedShape } from '../server/shape.ts';
+import type { Situation } from '../server/situation.ts';
+import { childOf } from '../workload/child.ts';
+import { type Standing, standingOf } from '../workload/standing.ts';
+import { admitFront } from './admit-front.ts';
+import { containerBackend } from './container-backend.ts';
+import { frontConditions, lastReported } from './front-conditions.ts';
+import { frontPhase } from './front-phase.ts';
+import { frontSpec } from './front-spec.ts';
+
+/** An MCPServer with clients of its own: the runtime in front of its container. */
+export const planFrontedServer = (bundle: ServerBundle, deps: PlanDeps): Plan => planServed(bundle, FRONTED, deps);
+
+const FRONTED: ServedShape = {
+  // Account, resources and pod template are those of the container.
+  specOf: frontSpec(['replicas', 'sessionAffinity', 'sessionStorage']),
+  backendsOf: (bundle, input, deps) => ({
+    group: { group: undefined, members: [] },
+    backends: [containerBackend(bundle, input, deps)],
+  }),
+  refusalsOf: ({ written }) =>
+    notRunYet(written as unknown as McpServerSpec).map((message) => ({ reason: 'NotSupportedYet', message })),
+  objectsOf: ({ server }, { written }) => objectsBehind({ ...server, spec: written }),
+  phaseOf,
+  conditionsOf: frontConditions,
+  statusOf: (situation, common) => ({ ...common, readyReplicas: readyReplicas(situation) }),
+  lastReported,
+};
+
+/** The policy comes before the pods that it guards. */
+const objectsBehind = (server: KubeObject): readonly KubeObject[] => {
+  const behind = childOf(server, 'backend');
+  // Clients are told apart by the front; its own connections have to stay with the container that knows their sessions.
+  const spec: McpServerSpec = { ...mcpServerSpec(server), sessionAffinity: 'ClientIP' };
+  return [admitFront(behind, childOf(server)), ...containerObjects(spec, behind)];
+};
+
+function phaseOf(situation: Situation): Phase {
+  const phase = frontPhase(situation);
+  if (phase.reason === 'NothingToServe' || phase.reason === 'ReferenceMissing') return phase;
+  if (phase.reason === 'ScaledToZero') return { ...phase, phase: 'Stopped' };
+  const { state, reason, message } = standingBehind(situation);
+  const told = `the container: ${message}`;
+  if (state === 'stuck') return { phase: 'Failed', reason, message: told };
+  if (reason === 'PodsCannotStart') return { ...phase, message: `${phase.message}; ${told}` };
+  return state === 'starting' && phase.phase === 'Ready' ? { phase: 'Pending', reason, message: told } : phase;
+}
+
+const NOTHING = { controller: undefined, replicaSets: [], pods: [] } as const;
+
+const standingBehind = ({ bundle, newest, served }: Situation): Standing =>
+  standingOf({
+    workload: bundle.behind ?? NOTHING,
+    complaints: [],
+    replicas: (served ?? newest).spec.replicas,
+  });
+
+/** A call needs both. */
+const readyReplicas = (situation: Situation): number => {
+  const { status } = (situation.bundle.children.deployment ?? {}) as {
+    readonly status?: { readonly readyReplicas?: number };
+  };
+  return Math.min(status?.readyReplicas ?? 0, standingBehind(situation).readyReplicas);
+};
