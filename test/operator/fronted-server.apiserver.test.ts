@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../cluster/index.ts';
-import { type Named, clusterUnderTest, made } from './engine/cluster-under-test.ts';
+import { clusterUnderTest } from './engine/cluster-under-test.ts';
+import { type Named, made } from './engine/cluster-user.ts';
 import { servers } from './engine/operator-under-test.ts';
 
 const cluster = clusterUnderTest(servers);
