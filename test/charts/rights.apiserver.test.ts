@@ -154,13 +154,17 @@ describe('the rights that the chart grants', () => {
       return [{ apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true }];
     };
     const server = await ownerIs('virtualmcpserver', 'quickstart');
-    const vectors = await ownerIs('embeddingserver', 'vectors');
+    const owners: Readonly<Record<string, unknown>> = {
+      NetworkPolicy: await ownerIs('mcpserver', 'guarded'),
+      StatefulSet: await ownerIs('embeddingserver', 'vectors'),
+    };
     const labels = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
     const pod = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'a', image: 'a' }] } };
     const strays = [
       { apiVersion: 'v1', kind: 'ConfigMap' },
       { apiVersion: 'v1', kind: 'ServiceAccount' },
       { apiVersion: 'v1', kind: 'Service', spec: { ports: [{ port: 80 }] } },
+      { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', spec: { podSelector: {} } },
       {
         apiVersion: 'apps/v1',
         kind: 'Deployment',
@@ -172,13 +176,19 @@ describe('the rights that the chart grants', () => {
         spec: { replicas: 0, serviceName: 'a', selector: { matchLabels: { a: 'b' } }, template: pod },
       },
     ].map((stray) => {
-      const ownerReferences = stray.kind === 'StatefulSet' ? vectors : server;
+      const ownerReferences = owners[stray.kind] ?? server;
       return { ...stray, metadata: { name: 'stray', labels, ownerReferences } };
     });
     await cluster.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: strays }));
-    await cluster.kubectl(['annotate', 'vmcp/quickstart', 'embeddingserver/vectors', 'look=again']);
+    await cluster.kubectl([
+      'annotate',
+      'vmcp/quickstart',
+      'embeddingserver/vectors',
+      'mcpserver/guarded',
+      'look=again',
+    ]);
     await until('the strays to go', async () => {
-      const left = await cluster.kubectl(['get', 'cm,sa,svc,deploy,sts', '-o', 'name']);
+      const left = await cluster.kubectl(['get', 'cm,sa,svc,netpol,deploy,sts', '-o', 'name']);
       return left.includes('/stray') ? undefined : true;
     });
   });
