@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { test } from 'node:test';
+import type { JWK } from 'jose';
+import { parse } from 'yaml';
 import { until } from '../cluster/index.ts';
 import { clusterUnderTest } from './engine/cluster-under-test.ts';
-import { type Named, made } from './engine/cluster-user.ts';
+import { type Named, made, verdictIn } from './engine/cluster-user.ts';
+import { pretendReady, serveReport } from './engine/fake-pod.ts';
 import { servers } from './engine/operator-under-test.ts';
+import { report } from './plan/world.ts';
 
 const cluster = clusterUnderTest(servers);
 
@@ -59,6 +64,45 @@ test('an MCPServer that gets clients of its own gets the runtime in front, under
   assert.deepEqual(await containersOf('mcpserver-weather'), ['vmcp']);
   assert.deepEqual(await containersOf('mcpserver-weather-backend'), ['mcp']);
   assert.equal((await cluster.statusOf(...SERVER)).url, url);
+});
+
+/** Loopback addresses of their own, so that the fixed management port is free. */
+const [FRONT, CONTAINER] = ['127.44.84.11', '127.44.84.12'] as const;
+
+const podOf = (component: string): Promise<string> =>
+  until(`a pod of ${component}`, async () => {
+    const selector = `app.kubernetes.io/component=${component}`;
+    const [first] = (await cluster.kubectl(['get', 'pods', '-l', selector, '-o', 'name'])).split('\n');
+    return first === '' ? undefined : first?.slice('pod/'.length);
+  });
+
+test('the runtime in front is asked for its status, with a token for this resource, and the container never', async (t) => {
+  const [configMap] = await cluster.childrenOf('weather', 'configmap');
+  const { 'config.yaml': text = '' } = (configMap?.['data'] ?? {}) as Readonly<Record<string, string>>;
+  const { management } = parse(text) as {
+    readonly management: { readonly audience: string; readonly operatorKeys: readonly JWK[] };
+  };
+  assert.equal(management.audience, (await cluster.get(...SERVER)).metadata.uid);
+  const trust = { keys: management.operatorKeys, audience: management.audience };
+  const front = await serveReport(FRONT, trust, report({ weather: 'ready' }));
+  const asked: string[] = [];
+  const stranger = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response.end();
+  }).listen(4484, CONTAINER);
+  t.after(() => Promise.all([front.stop(), new Promise((resolve) => stranger.close(resolve))]));
+  await pretendReady(cluster.plane, await podOf('mcpserver-backend'), CONTAINER);
+  await pretendReady(cluster.plane, await podOf('mcpserver'), FRONT);
+  const ready = await cluster.untilStatus('Ready', SERVER, ({ phase }) => phase === 'Ready');
+  assert.equal(verdictIn(ready, 'BackendReachable'), 'True BackendAnswers');
+  assert.match(JSON.stringify((await cluster.get(...SERVER))['status']), /"readyReplicas":1/);
+  front.report = report({ weather: 'unavailable' });
+  await cluster.untilStatus(
+    'a container that is away',
+    SERVER,
+    (status) => verdictIn(status, 'BackendReachable') === 'False BackendUnavailable',
+  );
+  assert.deepEqual(asked, []);
 });
 
 test('at rest nothing is written, and a policy that somebody opens is closed', async () => {

@@ -13,13 +13,12 @@ export const isFronted = (spec: McpServerSpec): boolean => OF_ITS_CLIENTS.some((
 export const isBridged = (spec: McpServerSpec): boolean => transportOf(spec) === 'stdio';
 
 /** What stands between clients and the container, and cannot be made yet; one text for each, with the remedy. */
-export const notRunYet = (spec: McpServerSpec): readonly string[] => [
-  ...(isBridged(spec)
+export const notRunYet = (spec: McpServerSpec): readonly string[] =>
+  isBridged(spec)
     ? [
         'spec.transport: not supported yet: servers of transport stdio; set streamable-http or sse, and an image that speaks it',
       ]
-    : []),
-];
+    : [];
 
 /**
  * spec: status.url. Where clients reach it; undefined where nothing answers. The container of `sse` is spoken to directly, and servers of

@@ -38,14 +38,11 @@ const lastGood = (bundle: ServerBundle, deps: RenderDeps): Rendering | undefined
 };
 
 /** Without a spec that may be served, children stay as they are. */
-const applied = (
-  { bundle, settings, newest, served }: Situation,
-  { objectsOf: othersOf }: ServedShape,
-): Pick<Plan, 'objects'> => {
+const applied = ({ bundle, settings, newest, served }: Situation, shape: ServedShape): Pick<Plan, 'objects'> => {
   if (settings.local !== undefined) return { objects: [] };
   if (served === undefined) return {};
   const generation = served === newest ? bundle.server.metadata.generation : bundle.accepted?.generation;
-  const others = othersOf?.(bundle, served, settings) ?? [];
+  const others = shape.objectsOf?.(bundle, served, settings) ?? [];
   return { objects: [...others, ...objectsOf(bundle, served, settings, generation)] };
 };
 
