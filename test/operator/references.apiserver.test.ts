@@ -46,7 +46,7 @@ const statusIn = (seen: Seen, [kind, name]: Made): StatusUnderTest => seen.get(`
 
 /** What the pods of a server are told; undefined before there are any. */
 const toldTo = (seen: Seen, server: string | undefined): string | undefined => {
-  const deployment = seen.get(`Deployment vmcp-${server}`);
+  const deployment = seen.get(`Deployment vmcp-${server}`) ?? seen.get(`Deployment mcpremoteproxy-${server}`);
   const configMap = seen.get(`ConfigMap ${(deployment && mountedConfigMap(deployment)) ?? ''}`);
   return configMap && JSON.stringify(configMap['data']);
 };
