@@ -1,4 +1,5 @@
 import { names } from '../references.ts';
+import { mountedConfigMap } from './pod-template.ts';
 import type { Rendering } from './render.ts';
 import { isRoutable } from './reports.ts';
 import { type BackendView, type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
@@ -25,7 +26,8 @@ type Rule = (situation: Situation) => Phase | undefined;
 /** Decisions "Last good spec": a reference is waited for only before anything has served; a lost memory is a failure. */
 const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
   if (served !== undefined) return undefined;
-  const hadServed = pods.isServing || bundle.children.deployment !== undefined;
+  const { deployment } = bundle.children;
+  const hadServed = pods.isServing || deployment !== undefined;
   if (newest.refusals.length === 0 && !hadServed) {
     return {
       phase: 'Pending',
@@ -33,8 +35,14 @@ const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
       message: `waiting for ${waitedFor(newest)}`,
     };
   }
-  const lost = hadServed ? ['the last good spec is lost, its pods are left alone'] : [];
-  return { phase: 'Failed', reason: 'NothingToServe', message: [whyNot(newest), ...lost].join('; ') };
+  // A Deployment without a config of ours is the one of a container that had no runtime in front.
+  const hadConfig = deployment === undefined || mountedConfigMap(deployment) !== undefined;
+  const left = hadConfig ? 'the last good spec is lost, its pods are left alone' : 'what runs already is left as it is';
+  return {
+    phase: 'Failed',
+    reason: 'NothingToServe',
+    message: hadServed ? `${whyNot(newest)}; ${left}` : whyNot(newest),
+  };
 };
 
 const scaledToZero: Rule = ({ pods }) =>
