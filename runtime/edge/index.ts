@@ -1,4 +1,7 @@
+export { Asks } from './asks.ts';
+export { canAnswer } from './client-capabilities.ts';
 export { type Endpoint, type EndpointDeps, mcpEndpoint } from './endpoint.ts';
+export { type Envelope, paramText, readEnvelope, requestIdIn } from './envelope.ts';
 export { type Eras, parseByEra } from './era.ts';
 export { EventLogs } from './event-log.ts';
 export { hostCheck, type HostCheck, type HostRules } from './hosts.ts';
@@ -9,6 +12,8 @@ export { managementServer } from './management-server.ts';
 export { modernEra, type ModernDeps } from './modern.ts';
 export type { OperatorTokenSettings } from './operator-token.ts';
 export { publicServer } from './public-server.ts';
+export { requestKey } from './request-id.ts';
+export { noSuchSession } from './session.ts';
 export { Sessions } from './sessions.ts';
 export { slackMs } from './held-session.ts';
 export { SharedSessions } from './shared-sessions.ts';

@@ -1,0 +1,117 @@
+import type { ClientAnswer, OpenStream } from '../../runtime/call.ts';
+import { Asks, canAnswer, requestKey } from '../../runtime/edge/index.ts';
+import { VmcpError } from '../../runtime/errors.ts';
+import { BOUNDS } from './bounds.ts';
+
+/** Sends a whole JSON-RPC message; false when nobody takes it. */
+export type Send = (message: Buffer) => boolean;
+
+interface Call {
+  readonly controller: AbortController;
+  /** On the stream of its answer. */
+  readonly send: Send;
+}
+
+/** What the server asks of a client. */
+export interface Ask {
+  readonly method: string;
+  /** JSON text. */
+  readonly params: Buffer | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** One client of the server, from `initialize` to DELETE or until it has been idle for too long. */
+export class ClientSession {
+  readonly id: string;
+  /** JSON text. */
+  readonly capabilities: Buffer;
+  /** As `logging/setLevel` has it; all messages until then. */
+  logLevel: string | undefined;
+  /** URIs. */
+  readonly subscriptions = new Set<string>();
+  usedAt: number;
+  /** Nothing was sent on it since it was opened. */
+  isUnused = true;
+  readonly #calls = new Map<string, Call>();
+  readonly #streams = new Set<OpenStream>();
+  /** Streams that are about to open, too. */
+  #places = 0;
+  readonly #asks = new Asks(BOUNDS.asksPerSession);
+
+  constructor(id: string, capabilities: Buffer, now: number) {
+    this.id = id;
+    this.capabilities = capabilities;
+    this.usedAt = now;
+  }
+
+  get isIdle(): boolean {
+    return this.#calls.size === 0 && this.#streams.size === 0;
+  }
+
+  /** A call begins; `end` must be called when it is over. `id` is JSON text. */
+  begin(id: Buffer, send: Send): { readonly signal: AbortSignal; readonly end: () => void } {
+    const key = requestKey(id);
+    if (this.#calls.has(key)) throw new VmcpError('not_json_rpc', '"id" is that of a request still under way');
+    if (this.#calls.size >= BOUNDS.callsPerSession)
+      throw new VmcpError('busy', `this session has ${BOUNDS.callsPerSession} calls under way; wait for one of them`);
+    const controller = new AbortController();
+    this.#calls.set(key, { controller, send });
+    return { signal: controller.signal, end: () => void this.#calls.delete(key) };
+  }
+
+  /** Ends the call with this id (JSON text); nothing happens when it is over. */
+  cancel(id: Buffer, reason: VmcpError): void {
+    this.#calls.get(requestKey(id))?.controller.abort(reason);
+  }
+
+  /** A place for one more stream of the client's own, until the returned function is called. */
+  takePlace(): () => void {
+    if (this.#places >= BOUNDS.streamsPerSession)
+      throw new VmcpError('too_many_streams', 'this session has too many streams open');
+    this.#places += 1;
+    let isTaken = true;
+    return () => {
+      if (isTaken) this.#places -= 1;
+      isTaken = false;
+    };
+  }
+
+  listen(stream: OpenStream): void {
+    this.#streams.add(stream);
+    stream.onClosed(() => this.#streams.delete(stream));
+  }
+
+  /** What is about no call: on a stream of its own, or where there is none beside a call. MCP: each message goes to one stream only. */
+  readonly tell: Send = (message) => this.#sendOnStream(message) || this.#sendOnCall(message);
+
+  /** What a call brings with it: beside its answer, or where that is closed on a stream of the session. */
+  readonly tellInCall: Send = (message) => this.#sendOnCall(message) || this.#sendOnStream(message);
+
+  /** Asks the client. Throws `client_cannot_answer` when it has not declared that it can, or nothing reaches it. */
+  ask({ method, params, signal }: Ask): Promise<ClientAnswer> {
+    if (!canAnswer(this.capabilities, method, params))
+      throw new VmcpError('client_cannot_answer', 'the client has not declared that it answers such requests');
+    return this.#asks.ask({ method, params, signal, send: this.tellInCall });
+  }
+
+  /** The client's response to something it was asked; nothing happens when nobody waits for it. */
+  settle(id: Buffer, answer: ClientAnswer): void {
+    this.#asks.settle(requestKey(id), answer);
+  }
+
+  end(reason: VmcpError): void {
+    for (const { controller } of this.#calls.values()) controller.abort(reason);
+    this.#asks.refuseAll(reason);
+    for (const stream of this.#streams) stream.end();
+  }
+
+  #sendOnStream(message: Buffer): boolean {
+    for (const stream of this.#streams) if (stream.send(message)) return true;
+    return false;
+  }
+
+  #sendOnCall(message: Buffer): boolean {
+    for (const { send } of this.#calls.values()) if (send(message)) return true;
+    return false;
+  }
+}

@@ -1,0 +1,60 @@
+import { type Envelope, readEnvelope } from '../../runtime/edge/index.ts';
+import { type Span, splice } from '../../runtime/json-bytes.ts';
+import { memberAt, replacedMember, smallMember } from '../../runtime/json-members.ts';
+
+/** JSON-RPC messages as text: everything that is not ours to change stays as its sender wrote it. */
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+
+/** The request as the server gets it: under our id, its progress under the same number, and on one line. */
+export const upstreamRequest = ({ body, meta }: Envelope, id: number): Buffer => {
+  const number = Buffer.from(String(id));
+  const token = meta && memberAt(body, meta.start, 'progressToken');
+  const renamed = token ? splice(body, token, number) : body;
+  return onOneLine(replacedMember(renamed, 'id', () => number));
+};
+
+/** MCP "stdio": messages must not contain newlines. In JSON they are white space only. */
+export const onOneLine = (message: Buffer): Buffer => {
+  if (!message.includes(LF) && !message.includes(CR)) return message;
+  return Buffer.from(message.map((byte) => (byte === LF || byte === CR ? SPACE : byte)));
+};
+
+/** JSON text of the progress token that a client gave its request. */
+export const progressTokenOf = ({ body, meta }: Envelope): Buffer | undefined => {
+  const span = meta && memberAt(body, meta.start, 'progressToken');
+  return span && copyOf(body, span);
+};
+
+/** What `params` holds under `name`, when that is small. */
+export const paramOf = ({ body, params }: Envelope, name: string): unknown =>
+  params && smallMember(body, params.start, name);
+
+export const withParam = ({ body, params }: Envelope, name: string, value: Buffer): Buffer => {
+  const span = params && memberAt(body, params.start, name);
+  return span ? splice(body, span, value) : body;
+};
+
+export const withId = (message: Buffer, id: Buffer): Buffer => replacedMember(message, 'id', () => id);
+
+export const paramsText = ({ body, params }: Envelope): Buffer | undefined =>
+  params && body.subarray(params.start, params.end);
+
+export const copyOf = (bytes: Buffer, { start, end }: Span): Buffer => Buffer.from(bytes.subarray(start, end));
+
+export const requestOf = (method: string, params: object = {}): Envelope =>
+  readEnvelope(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params })));
+
+export const notificationOf = (method: string, params?: object): Buffer =>
+  Buffer.from(JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) }));
+
+export const resultOf = (id: Buffer, result: Buffer): Buffer =>
+  Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":'), id, Buffer.from(',"result":'), result, closing]);
+
+/** `error` is JSON text. */
+export const errorOf = (id: Buffer, error: Buffer): Buffer =>
+  Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":'), id, Buffer.from(',"error":'), error, closing]);
+
+const closing = Buffer.from('}');

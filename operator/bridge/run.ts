@@ -1,0 +1,108 @@
+import { abortAfter, type Clock, type Timer } from '../../runtime/clock.ts';
+import type { VmcpError } from '../../runtime/errors.ts';
+import { errorText } from '../observe/log.ts';
+import { BOUNDS } from './bounds.ts';
+import type { ClientSession } from './client-session.ts';
+import { ClientSessions } from './client-sessions.ts';
+import { FromServer } from './from-server.ts';
+import { type Greeting, greetingIn, initializeRequest } from './handshake.ts';
+import { notificationOf, requestOf } from './messages.ts';
+import { type Link, ServerProcess } from './server-process.ts';
+
+export interface BridgeLog {
+  readonly info: (fields: object, message: string) => void;
+  readonly warn: (fields: object, message: string) => void;
+}
+
+export interface RunDeps {
+  readonly clock: Clock;
+  readonly log: BridgeLog;
+  /** At least 128 random bits. */
+  readonly newSessionId: () => string;
+  /** Of the bridge. */
+  readonly version: string;
+}
+
+/** After an `initialize` that the server did not answer, or answered with what cannot be used. */
+const AGAIN_MS = 10_000;
+
+/** One run of the server's program, and the sessions of its clients: they end with it, since what they have agreed on with it is gone. */
+export class Run {
+  readonly process: ServerProcess<ClientSession>;
+  readonly sessions: ClientSessions;
+  readonly #deps: RunDeps;
+  readonly #fromServer: FromServer;
+  readonly #onGreeting: (greeting: Greeting) => void;
+  #isGreeted = false;
+  #greeted: AbortController | undefined;
+  #again: Timer | undefined;
+
+  /** `onGreeting` is told what the server says of itself. */
+  constructor(deps: RunDeps, onGreeting: (greeting: Greeting) => void) {
+    this.#deps = deps;
+    this.#onGreeting = onGreeting;
+    this.sessions = new ClientSessions({
+      clock: deps.clock,
+      newId: deps.newSessionId,
+      onEnd: (session) => this.#unsubscribe([...session.subscriptions]),
+    });
+    this.#fromServer = new FromServer({
+      all: () => this.sessions.all(),
+      soleAsker: () => this.process.soleAsker(),
+      isAnyCallUnderWay: () => this.process.isAnyCallUnderWay,
+      tellServer: (message) => void this.process.tell(message),
+    });
+    this.process = new ServerProcess({ clock: deps.clock, ...this.#fromServer });
+  }
+
+  get isReady(): boolean {
+    return this.process.isAttached && this.#isGreeted;
+  }
+
+  attach(link: Link): void {
+    this.process.attach(link);
+    // It is not known whether an `initialize` has arrived whose answer was lost: better twice than never.
+    if (!this.#isGreeted) void this.#greet();
+  }
+
+  detach(reason: VmcpError): void {
+    this.#again?.cancel();
+    this.process.detach(reason);
+  }
+
+  end(reason: VmcpError): void {
+    this.detach(reason);
+    this.#greeted?.abort(reason);
+    this.#fromServer.forget();
+    this.sessions.close();
+  }
+
+  /** A resource that nobody else listens to is none of the server's business any more. */
+  #unsubscribe(uris: readonly string[]): void {
+    for (const uri of uris) {
+      if ([...this.sessions.all()].some(({ subscriptions }) => subscriptions.has(uri))) continue;
+      const envelope = requestOf('resources/unsubscribe', { uri });
+      if (this.process.isAttached)
+        this.process.ask({ envelope }, abortAfter(this.#deps.clock, BOUNDS.handshakeMs)).catch(() => {});
+    }
+  }
+
+  async #greet(): Promise<void> {
+    const { clock, log, version } = this.#deps;
+    const greeted = new AbortController();
+    this.#greeted = greeted;
+    const signal = AbortSignal.any([greeted.signal, abortAfter(clock, BOUNDS.handshakeMs)]);
+    try {
+      const greeting = greetingIn(await this.process.ask({ envelope: initializeRequest(version) }, signal));
+      this.process.tell(notificationOf('notifications/initialized'));
+      this.#isGreeted = true;
+      this.#onGreeting(greeting);
+      log.info({ server: greeting['serverInfo'] }, 'the server is initialized');
+    } catch (error) {
+      // Whoever attaches again begins anew.
+      if (greeted.signal.aborted || !this.process.isAttached) return;
+      log.warn({ reason: errorText(error) }, 'the server cannot be initialized; another try follows');
+      this.#again = clock.after(AGAIN_MS, () => void this.#greet());
+    }
+  }
+}

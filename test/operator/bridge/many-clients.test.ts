@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { request as httpRequest } from 'node:http';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { BOUNDS } from '../../../operator/bridge/index.ts';
+import { until } from '../../cluster/until.ts';
+import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
+import { openSession, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
+import {
+  attachScript,
+  type BridgeUnderTest,
+  type Said,
+  type ScriptedServer,
+  startBridge,
+} from './bridge-under-test.ts';
+
+let clock: FrozenClock;
+let bridge: BridgeUnderTest;
+let server: ScriptedServer;
+beforeEach(async () => {
+  clock = frozenClock();
+  bridge = await startBridge(clock);
+  server = attachScript(bridge);
+  await until('the handshake', () => Promise.resolve(bridge.multiplexer.isReady || undefined));
+});
+afterEach(() => bridge.close());
+
+const open = (capabilities: object = {}): Promise<RawSession> => openSession(bridge.url, capabilities);
+
+const call = async (session: RawSession, name: string): Promise<{ reply: Promise<RawAnswer>; id: number }> => {
+  const reply = session.call(name);
+  const { id = -1 } = await server.hears(({ params }) => params?.['name'] === name);
+  return { reply, id };
+};
+
+const answer = (id: number): object => ({ jsonrpc: '2.0', id, result: {} });
+const elicit = (id: unknown): object => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'elicitation/create',
+  params: { message: '?' },
+});
+const log = (level: string, data: string): object => ({
+  jsonrpc: '2.0',
+  method: 'notifications/message',
+  params: { level, data },
+});
+const settled = (id: unknown) => (said: Said) => said.id === id && said.method === undefined;
+const before = ({ messages }: RawAnswer): readonly unknown[] => messages.slice(0, -1);
+
+describe('what the server asks', () => {
+  test('goes to the client whose calls alone are under way, and its answer back, ids and all', async () => {
+    const [asked, idle] = await Promise.all([open({ elicitation: {} }), open({ elicitation: {} })]);
+    const { reply, id } = await call(asked, 'form');
+    server.says(elicit('server-1'));
+    await asked.send({ jsonrpc: '2.0', id: 'vmcp-1', result: { action: 'accept' } });
+    await idle.send({ jsonrpc: '2.0', id: 'vmcp-1', result: { action: 'decline' } });
+    assert.deepEqual((await server.hears(settled('server-1'))).result, { action: 'accept' });
+    server.says(answer(id));
+    assert.deepEqual(before(await reply), [{ ...elicit('vmcp-1') }]);
+  });
+
+  test('is refused when calls of several clients are under way', async () => {
+    const [one, other] = await Promise.all([open({ elicitation: {} }), open({ elicitation: {} })]);
+    const calls = [await call(one, 'one'), await call(other, 'other')];
+    server.says(elicit(7));
+    assert.match((await server.hears(settled(7))).error?.message ?? '', /which of several clients/);
+    server.says(...calls.map(({ id }) => answer(id)));
+    for (const { reply } of calls) assert.deepEqual((await reply).messages, []);
+  });
+
+  test('is refused while a call that another client gave up may still be its reason', async () => {
+    const [gone, other] = await Promise.all([open(), open({ elicitation: {} })]);
+    const given = await call(gone, 'given-up');
+    await gone.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
+    await given.reply;
+    const { reply, id } = await call(other, 'other');
+    server.says(elicit(1));
+    assert.ok((await server.hears(settled(1))).error);
+    clock.advance(BOUNDS.abandonedMs);
+    server.says(elicit(2));
+    await until('the question', async () => (await other.send({ jsonrpc: '2.0', id: 'vmcp-1', result: {} }), true));
+    assert.deepEqual((await server.hears(settled(2))).result, {});
+    server.says(answer(id));
+    await reply;
+  });
+
+  test('is refused when it is about roots, or when nobody called', async () => {
+    await open({ roots: {}, elicitation: {} });
+    server.says({ jsonrpc: '2.0', id: 1, method: 'roots/list' }, elicit(2), { jsonrpc: '2.0', id: 3, method: 'ping' });
+    assert.equal((await server.hears(settled(1))).error?.code, -32_601);
+    assert.equal((await server.hears(settled(2))).error?.code, -32_603);
+    assert.deepEqual((await server.hears(settled(3))).result, {});
+  });
+
+  test('is taken back at the client when the server cancels it', async () => {
+    const asked = await open({ elicitation: {} });
+    const { reply, id } = await call(asked, 'form');
+    server.says(elicit(5), { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } });
+    await server.hears(settled(5));
+    server.says(answer(id));
+    const [, cancelled] = before(await reply) as Said[];
+    assert.deepEqual(cancelled?.params, { requestId: 'vmcp-1' });
+  });
+});
+
+describe('what the server tells', () => {
+  test('in its log goes to the client whose calls alone are under way, and to none while there are several', async () => {
+    const [one, other] = await Promise.all([open(), open()]);
+    const first = await call(one, 'one');
+    server.says(log('info', 'about one'));
+    const second = await call(other, 'other');
+    server.says(log('error', 'about whom?'), answer(first.id), log('info', 'about other'), answer(second.id));
+    assert.deepEqual(before(await first.reply), [log('info', 'about one')]);
+    assert.deepEqual(before(await second.reply), [log('info', 'about other')]);
+  });
+
+  test('in its log is as much as the client wants, and the server is asked for what the most curious one wants', async () => {
+    const [quiet, curious] = await Promise.all([open(), open()]);
+    const set = async (session: RawSession, level: string): Promise<unknown> => {
+      const seen = server.heard.length;
+      const reply = session.request('logging/setLevel', { level });
+      const said = await server.hears(
+        ({ method, id = 0 }) => method === 'logging/setLevel' && id > (server.heard[seen - 1]?.id ?? 0),
+      );
+      server.says(answer(said.id ?? 0));
+      await reply;
+      return said.params?.['level'];
+    };
+    assert.equal(await set(curious, 'debug'), 'debug');
+    assert.equal(await set(quiet, 'error'), 'debug');
+    const { reply, id } = await call(quiet, 'x');
+    server.says(log('info', 'not for it'), log('alert', 'for it'), answer(id));
+    assert.deepEqual(before(await reply), [log('alert', 'for it')]);
+  });
+
+  test('of progress without a token of ours is nobody’s', async () => {
+    const session = await open();
+    const { reply, id } = await call(session, 'x');
+    server.says(
+      { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: id, progress: 1 } },
+      answer(id),
+    );
+    assert.deepEqual((await reply).messages, []);
+  });
+});
+
+describe('what a client does', () => {
+  test('cancelling reaches the server under the id that it knows', async () => {
+    const session = await open();
+    const { reply, id } = await call(session, 'x');
+    await session.send({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: 1, reason: 'why not' },
+    });
+    const said = await server.hears(({ method }) => method === 'notifications/cancelled');
+    assert.deepEqual(said.params, { requestId: id });
+    assert.equal((await reply).text, '');
+  });
+
+  test('a subscription ends at the server with the last client that has it', async () => {
+    const [one, other] = await Promise.all([open(), open()]);
+    const subscribe = async (session: RawSession): Promise<void> => {
+      const seen = server.heard.length;
+      const reply = session.request('resources/subscribe', { uri: 'a:b' });
+      await until('the request', () => Promise.resolve(server.heard.length > seen || undefined));
+      server.says(answer(server.heard.at(-1)?.id ?? 0));
+      await reply;
+    };
+    await subscribe(one);
+    await subscribe(other);
+    assert.deepEqual((await one.request('resources/unsubscribe', { uri: 'a:b' })).json, answer(2));
+    const isUnsubscribed = ({ method }: Said): boolean => method === 'resources/unsubscribe';
+    assert.equal(server.heard.some(isUnsubscribed), false);
+    await other.end();
+    assert.deepEqual((await server.hears(isUnsubscribed)).params, { uri: 'a:b' });
+  });
+
+  test('a session that is not used ends, and one that is in use does not', async () => {
+    const [unused, used] = await Promise.all([open(), open()]);
+    const { reply, id } = await call(used, 'x');
+    clock.advance(BOUNDS.sessionTtlMs);
+    assert.equal((await unused.call('y')).status, 404);
+    // The longest that a call may take.
+    assert.match((await reply).text, /not answered within 30 minutes/);
+    server.says(answer(id));
+    assert.equal((await used.request('ping')).status, 200);
+  });
+
+  test('not reading its stream costs it the stream, and nobody else anything', async () => {
+    const [stalled, reading] = await Promise.all([open(), open()]);
+    const headers = { accept: 'text/event-stream', 'mcp-session-id': stalled.id };
+    const closed = Promise.withResolvers<void>();
+    const opened = Promise.withResolvers<void>();
+    const stream = httpRequest(bridge.url, { headers }, (response) => {
+      response.pause();
+      response.on('close', closed.resolve).on('error', () => {});
+      opened.resolve();
+    });
+    stream.on('error', () => {});
+    stream.end();
+    await opened.promise;
+    const changed = {
+      jsonrpc: '2.0',
+      method: 'notifications/tools/list_changed',
+      params: { filler: 'x'.repeat(500_000) },
+    };
+    for (let told = 0; told < 40; told += 1) server.says(changed);
+    await closed.promise;
+    const { reply, id } = await call(reading, 'x');
+    server.says(answer(id));
+    assert.equal((await reply).status, 200);
+  });
+});
