@@ -6,6 +6,7 @@ import type { CommandDeps } from './command.ts';
 const usage = `usage: vmcp-operator run [options]            reconcile a cluster
        vmcp-operator local <dir> [options]    serve the manifests of a directory from this process
        vmcp-operator render <dir> [options]   print what would be applied for them
+       vmcp-operator bridge --pod POD         serve the stdio MCP server of a container
        vmcp-operator version
 
 Options of run; each is also read from the environment, as VMCP_ and the name in capitals:
@@ -29,6 +30,7 @@ type Command = (args: readonly string[], deps: CommandDeps) => Promise<number>;
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   run: () => Promise.resolve(run),
   render: async () => (await import('./render.ts')).render,
+  bridge: async () => (await import('./bridge.ts')).runBridge,
   local: async () => (await import('./local.ts')).runLocal,
   version: () => Promise.resolve(version),
   '--version': () => Promise.resolve(version),

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { type Environment, listOf, oneOf, wholeNumber, withEnvironment } from './flag-values.ts';
 import type { RunOptions } from './run.ts';
 
 const flags = {
@@ -19,28 +20,13 @@ const flags = {
 type Flag = keyof typeof flags;
 
 /** The options of `vmcp-operator run`; a flag wins over its variable (`--health-port`, `VMCP_HEALTH_PORT`). */
-export const runOptions = (
-  args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): RunOptions | { readonly problem: string } => {
+export const runOptions = (args: readonly string[], env: Environment): RunOptions | { readonly problem: string } => {
   try {
-    const options = Object.entries(flags).map(([name, flag]) => [name, withEnvironment(name, flag, env)]);
-    const { values } = parseArgs({ args: [...args], options: Object.fromEntries(options) as typeof flags });
+    const { values } = parseArgs({ args: [...args], options: withEnvironment(flags, env) });
     return optionsOf(values);
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };
   }
-};
-
-const withEnvironment = (
-  name: string,
-  flag: (typeof flags)[Flag],
-  env: Readonly<Record<string, string | undefined>>,
-): object => {
-  const variable = `VMCP_${name.toUpperCase().replaceAll('-', '_')}`;
-  const value = env[variable];
-  if (value === undefined || value === '') return flag;
-  return { ...flag, default: flag.type === 'boolean' ? oneOf(variable, value, ['true', 'false']) === 'true' : value };
 };
 
 type Values = { readonly [name in Exclude<Flag, 'dry-run'>]?: string } & { readonly 'dry-run'?: boolean };
@@ -53,7 +39,7 @@ const optionsOf = (values: Values): RunOptions => {
   return {
     ...(values.kubeconfig === undefined ? {} : { kubeconfig: values.kubeconfig }),
     ...(values['operator-namespace'] === undefined ? {} : { operatorNamespace: values['operator-namespace'] }),
-    namespaces: (values.namespaces ?? '').split(',').flatMap((name) => name.trim() || []),
+    namespaces: listOf(values.namespaces),
     runtimeImage: image,
     clusterDomain: values['cluster-domain'] ?? '',
     healthPort: wholeNumber('--health-port', values['health-port'], 0),
@@ -74,18 +60,3 @@ const webhookOf = (values: Values): Pick<RunOptions, 'webhook'> => {
 
 /** As long as the runtime goes on serving (decisions "Graceful stop"). */
 const LINGER_MS = 5_000;
-
-const wholeNumber = (flag: string, text: string | undefined, min: number): number => {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < min || value > 65_535) {
-    throw new Error(`${flag} must be a whole number from ${min} to 65535, not "${text}"`);
-  }
-  return value;
-};
-
-const oneOf = (flag: string, text: string | undefined, words: readonly string[]): string => {
-  if (text === undefined || !words.includes(text)) {
-    throw new Error(`${flag} must be one of ${words.join(', ')}, not "${text}"`);
-  }
-  return text;
-};

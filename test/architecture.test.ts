@@ -88,7 +88,7 @@ for (const [name, places] of Object.entries(fences)) {
 /** Composition roots, and adapters whose whole purpose is the effect they wrap. */
 const effectful: readonly RegExp[] = [
   /^runtime\/(main|start)\.ts$/,
-  /^operator\/(main|run|local|render)\.ts$/,
+  /^operator\/(main|run|local|render|bridge)\.ts$/,
   /^runtime\/(system-clock|watch-files)\.ts$/,
   /^runtime\/config\/read-files\.ts$/,
   /^operator\/read\/directory\.ts$/,

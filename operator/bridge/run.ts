@@ -1,5 +1,6 @@
 import { abortAfter, type Clock, type Timer } from '../../runtime/clock.ts';
 import type { VmcpError } from '../../runtime/errors.ts';
+import type { Log } from '../../runtime/observe/index.ts';
 import { errorText } from '../observe/log.ts';
 import { BOUNDS } from './bounds.ts';
 import type { ClientSession } from './client-session.ts';
@@ -9,10 +10,7 @@ import { type Greeting, greetingIn, initializeRequest } from './handshake.ts';
 import { notificationOf, requestOf } from './messages.ts';
 import { type Link, ServerProcess } from './server-process.ts';
 
-export interface BridgeLog {
-  readonly info: (fields: object, message: string) => void;
-  readonly warn: (fields: object, message: string) => void;
-}
+export type BridgeLog = Pick<Log, 'debug' | 'info' | 'warn' | 'error'>;
 
 export interface RunDeps {
   readonly clock: Clock;
@@ -52,7 +50,8 @@ export class Run {
       isAnyCallUnderWay: () => this.process.isAnyCallUnderWay,
       tellServer: (message) => void this.process.tell(message),
     });
-    this.process = new ServerProcess({ clock: deps.clock, ...this.#fromServer });
+    const { onRequest, onNotification } = this.#fromServer;
+    this.process = new ServerProcess({ clock: deps.clock, onRequest, onNotification });
   }
 
   get isReady(): boolean {

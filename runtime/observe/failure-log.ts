@@ -25,7 +25,7 @@ interface Window {
 }
 
 /** Logs why requests were not served, each with the correlation id that its client was told. */
-export const failureLog = (log: Log, now: () => number) => {
+export const failureLog = (log: Pick<Log, 'debug' | 'warn' | 'error'>, now: () => number) => {
   const windows = new Map<string, Window>();
   const windowOf = (text: string): Window => {
     const window = windows.get(text);

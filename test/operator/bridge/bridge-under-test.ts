@@ -31,7 +31,7 @@ export const startBridge = async (clock: Clock = systemClock): Promise<BridgeUnd
     (level: string) =>
     (fields: object, message: string): void =>
       void logged.push({ level, message, fields: fields as Logged['fields'] });
-  const log = { info: logAs('info'), warn: logAs('warn') };
+  const log = { debug: logAs('debug'), info: logAs('info'), warn: logAs('warn'), error: logAs('error') };
   const multiplexer = new Multiplexer({
     clock,
     log,
