@@ -11,6 +11,7 @@ const usage = `usage: vmcp-operator run [options]            reconcile a cluster
 
 Options of run; each is also read from the environment, as VMCP_ and the name in capitals:
   --image IMAGE               the runtime's image (required)
+  --bridge-image IMAGE        the operator's, for the pods of stdio servers; default vmcp-operator and the version
   --kubeconfig FILE           default: the pod's own account, else the usual kubeconfig
   --namespaces A,B            watch these only; default: all
   --operator-namespace NAME   holds the Lease and the management key; default: the pod's

@@ -8,7 +8,7 @@ import { problemText } from './read/manifests.ts';
 import { objectsSource } from './read/objects-source.ts';
 import { joinDocuments, planDocuments } from './write/stdout.ts';
 
-const USAGE = `usage: vmcp-operator render <dir> [--cluster-domain cluster.local] [--image vmcp]
+const USAGE = `usage: vmcp-operator render <dir> [--cluster-domain cluster.local] [--image vmcp] [--bridge-image vmcp-operator]
 
 Prints what the operator would apply for the manifests of <dir>, and the status it would report.
 `;
@@ -66,6 +66,7 @@ const renderOptions = (
     settings: {
       clusterDomain: values['cluster-domain'] ?? env['VMCP_CLUSTER_DOMAIN'] ?? 'cluster.local',
       runtimeImage: values.image ?? env['VMCP_IMAGE'] ?? 'vmcp',
+      bridgeImage: values['bridge-image'] ?? env['VMCP_BRIDGE_IMAGE'] ?? 'vmcp-operator',
       operatorNamespace: 'vmcp-system',
       operatorKeys: [],
     },
@@ -74,7 +75,11 @@ const renderOptions = (
 
 const parse = (args: readonly string[]) => {
   try {
-    const options = { 'cluster-domain': { type: 'string' }, image: { type: 'string' } } as const;
+    const options = {
+      'cluster-domain': { type: 'string' },
+      image: { type: 'string' },
+      'bridge-image': { type: 'string' },
+    } as const;
     return parseArgs({ args: [...args], allowPositionals: true, options });
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

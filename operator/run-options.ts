@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
 import { type Environment, listOf, oneOf, wholeNumber, withEnvironment } from './flag-values.ts';
 import type { RunOptions } from './run.ts';
+import { VERSION } from '../runtime/version.ts';
 
 const flags = {
   image: { type: 'string' },
+  'bridge-image': { type: 'string', default: `vmcp-operator:${VERSION}` },
   kubeconfig: { type: 'string' },
   namespaces: { type: 'string', default: '' },
   'operator-namespace': { type: 'string' },
@@ -41,6 +43,7 @@ const optionsOf = (values: Values): RunOptions => {
     ...(values['operator-namespace'] === undefined ? {} : { operatorNamespace: values['operator-namespace'] }),
     namespaces: listOf(values.namespaces),
     runtimeImage: image,
+    bridgeImage: values['bridge-image'] ?? '',
     clusterDomain: values['cluster-domain'] ?? '',
     healthPort: wholeNumber('--health-port', values['health-port'], 0),
     ...webhookOf(values),

@@ -33,6 +33,7 @@ export interface RunOptions {
   /** Holds the Lease and the Secret of the management key. Absent: the namespace of the connection. */
   readonly operatorNamespace?: string;
   readonly runtimeImage: string;
+  readonly bridgeImage: string;
   readonly clusterDomain: string;
   readonly healthPort: number;
   /** Absent: no webhook; what it would refuse is told by conditions. */
@@ -148,13 +149,13 @@ const admissionOf = async (
 type OperatorParts = Pick<OperatorDeps, 'kinds' | 'api' | 'ask' | 'log'> & { readonly metrics: Metrics };
 
 const operatorOf = (options: OwnOptions, parts: OperatorParts, signal: AbortSignal): Operator => {
-  const { namespaces, clusterDomain, runtimeImage, operatorNamespace, workers, isDryRun } = options;
+  const { namespaces, clusterDomain, runtimeImage, bridgeImage, operatorNamespace, workers, isDryRun } = options;
   const { kinds, api, ask, log, metrics } = parts;
   if (isDryRun) log.info('dry run: nothing is written, and the webhook does not answer');
   return startOperator(
     {
       namespaces,
-      settings: { clusterDomain, runtimeImage, operatorNamespace },
+      settings: { clusterDomain, runtimeImage, bridgeImage, operatorNamespace },
       identity: `${hostname()}_${randomUUID()}`,
       workers,
       leaderElection: options.leaderElection && !isDryRun,

@@ -29,8 +29,11 @@ export const watchedRights = (group: string, kinds: UsedKinds): readonly PolicyR
   { apiGroups: ['apps'], resources: ['deployments', 'statefulsets'], verbs: forChildren },
   { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: forChildren },
   { apiGroups: ['apps'], resources: ['replicasets'], verbs: ['list', 'watch'] },
-  // `patch` marks pods whose mounted config changed.
-  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'patch'] },
+  // `patch` marks pods whose mounted config changed. `get` is for the bridges of stdio servers: nobody may grant what they have not.
+  { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch', 'patch'] },
+  // And so is this, which the operator itself never does.
+  { apiGroups: [''], resources: ['pods/attach'], verbs: ['get', 'create'] },
+  { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles', 'rolebindings'], verbs: forChildren },
   // Metadata alone is asked for; RBAC has no word for that difference.
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },

@@ -2,12 +2,12 @@ import type { KubeObject } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import { type McpServerBundle, planMcpServer } from '../plan/mcp-server/plan-mcp-server.ts';
 import { mcpServerSpec } from '../plan/mcp-server/spec.ts';
-import { isFronted } from '../plan/mcp-server/way.ts';
+import { isBridged, isFronted } from '../plan/mcp-server/way.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { childOf } from '../plan/workload/child.ts';
 import type { Source } from '../read/source.ts';
 import { SERVED_KINDS, resolveReferences, resolveServed } from '../resolve.ts';
-import { resolveDeployment } from '../resolve-workload.ts';
+import { resolveDeployment, resolveStatefulSet } from '../resolve-workload.ts';
 import { alikeOf } from './alike.ts';
 import { type ReconciledKind, WITHOUT_DEGRADED } from './kind.ts';
 import { namingOf } from './naming.ts';
@@ -24,17 +24,27 @@ export const mcpServer = (
   const { named, affectedBy } = namingOf(KIND, targetsOf, unsettled(['GroupResolved', 'SecretResolved']));
   return {
     kind: KIND,
-    owns: ['ServiceAccount', 'Service', 'NetworkPolicy', 'ConfigMap', 'Deployment'],
+    owns: [
+      'ServiceAccount',
+      'Role',
+      'RoleBinding',
+      'Service',
+      'NetworkPolicy',
+      'ConfigMap',
+      'Deployment',
+      'StatefulSet',
+    ],
     reads: [...new Set([...named, ...SERVED_KINDS.filter((kind) => kind !== KIND), 'ReplicaSet', 'Pod'])],
     phasesWithProblems: WITHOUT_DEGRADED,
     resolve: (source, { namespace, name }) => {
       const server = source.get(KIND, namespace, name);
       if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
+      const resolveWorkload = isBridged(mcpServerSpec(server)) ? resolveStatefulSet : resolveDeployment;
       const front = frontOf(source, server);
       return Object.freeze({
         server,
         references: resolveReferences(source, server),
-        workload: resolveDeployment(source, server, childOf(server).name),
+        workload: resolveWorkload(source, server, childOf(server).name),
         ...(front && { front }),
       });
     },

@@ -169,6 +169,7 @@ export class LocalSession {
     return {
       clusterDomain: 'cluster.local',
       runtimeImage: 'vmcp',
+      bridgeImage: 'vmcp-operator',
       operatorNamespace: 'vmcp-system',
       operatorKeys: [],
       local: {

@@ -4,6 +4,8 @@ export interface Settings {
   readonly clusterDomain: string;
   /** Image of the runtime container, in full. */
   readonly runtimeImage: string;
+  /** Image of the container that bridges a stdio server to HTTP (`vmcp-operator bridge`), in full. */
+  readonly bridgeImage: string;
   /** Namespace of the operator, named in nothing but messages and its own objects. */
   readonly operatorNamespace: string;
   /** Public keys (JWK, Ed25519) whose tokens the management port of a runtime accepts; newest first. */

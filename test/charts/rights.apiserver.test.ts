@@ -14,9 +14,15 @@ import { CHART, render } from './rendered.ts';
 const RELEASE = ['vmcp-operator', CHART, '--namespace', 'vmcp-system'];
 
 /** Not the right to a request: the API server asks for it when an owner reference is set. The last test takes it away. */
-const ASKED_FOR_BY_ADMISSION = ['embeddingservers', 'mcpremoteproxies', 'mcpservers', 'virtualmcpservers'].map(
-  (plural) => `ClusterRole vmcp-operator: update ${plural}/finalizers.vmcp.dev`,
-);
+const ASKED_FOR_BY_ADMISSION = [
+  ...['embeddingservers', 'mcpremoteproxies', 'mcpservers', 'virtualmcpservers'].map(
+    (plural) => `update ${plural}/finalizers.vmcp.dev`,
+  ),
+  // When a right is granted: the Role of a bridge has these.
+  'get pods.',
+  'get pods/attach.',
+  'create pods/attach.',
+].map((right) => `ClusterRole vmcp-operator: ${right}`);
 
 const login = { externalAuthConfigRef: { name: 'login' } };
 const entry = { groupRef: { name: 'tools' }, remoteUrl: 'http://a.example.com/mcp', transport: 'streamable-http' };
@@ -34,6 +40,7 @@ const RESOURCES: readonly (readonly [kind: string, name: string, spec: object])[
   ['MCPServerEntry', 'member', { ...entry, ...login }],
   ['MCPServer', 'member', { image: 'a', ...login }],
   ['MCPServer', 'run', { image: 'a', transport: 'sse' }],
+  ['MCPServer', 'bridged', { image: 'a' }],
   ['MCPServer', 'guarded', { image: 'a', transport: 'sse', authzConfig: policies }],
   ['EmbeddingServer', 'vectors', {}],
   ['MCPRemoteProxy', 'remote', { remoteUrl: 'http://backend/mcp' }],
@@ -154,9 +161,12 @@ describe('the rights that the chart grants', () => {
       return [{ apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true }];
     };
     const server = await ownerIs('virtualmcpserver', 'quickstart');
+    const bridged = await ownerIs('mcpserver', 'bridged');
     const owners: Readonly<Record<string, unknown>> = {
       NetworkPolicy: await ownerIs('mcpserver', 'guarded'),
       StatefulSet: await ownerIs('embeddingserver', 'vectors'),
+      Role: bridged,
+      RoleBinding: bridged,
     };
     const labels = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
     const pod = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'a', image: 'a' }] } };
@@ -175,6 +185,12 @@ describe('the rights that the chart grants', () => {
         kind: 'StatefulSet',
         spec: { replicas: 0, serviceName: 'a', selector: { matchLabels: { a: 'b' } }, template: pod },
       },
+      { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', rules: [] },
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'stray' },
+      },
     ].map((stray) => {
       const ownerReferences = owners[stray.kind] ?? server;
       return { ...stray, metadata: { name: 'stray', labels, ownerReferences } };
@@ -185,10 +201,11 @@ describe('the rights that the chart grants', () => {
       'vmcp/quickstart',
       'embeddingserver/vectors',
       'mcpserver/guarded',
+      'mcpserver/bridged',
       'look=again',
     ]);
     await until('the strays to go', async () => {
-      const left = await cluster.kubectl(['get', 'cm,sa,svc,netpol,deploy,sts', '-o', 'name']);
+      const left = await cluster.kubectl(['get', 'cm,sa,svc,netpol,deploy,sts,role,rolebinding', '-o', 'name']);
       return left.includes('/stray') ? undefined : true;
     });
   });

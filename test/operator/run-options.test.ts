@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runOptions } from '../../operator/run-options.ts';
+import { VERSION } from '../../runtime/version.ts';
 
 test('an image is enough; everything else has a default', () => {
   assert.deepEqual(runOptions(['--image', 'vmcp:1'], {}), {
     namespaces: [],
     runtimeImage: 'vmcp:1',
+    bridgeImage: `vmcp-operator:${VERSION}`,
     clusterDomain: 'cluster.local',
     healthPort: 8080,
     workers: 16,

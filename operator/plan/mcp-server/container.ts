@@ -16,15 +16,25 @@ const DEFAULT_PORT = 8080;
 export const containerObjects = (spec: McpServerSpec, child: Child): readonly KubeObject[] => [
   ...containerAccount(spec, child),
   service(child, spec.sessionAffinity ?? 'ClientIP'),
-  deployment(child, containerTemplate(spec, child, overHttp(spec)), spec.replicas),
+  deployment(child, containerTemplate(spec, child, { container: overHttp(spec) }), spec.replicas),
 ];
 
 /** spec.serviceAccount; without it one is made. */
 export const containerAccount = (spec: McpServerSpec, child: Child): readonly KubeObject[] =>
   spec.serviceAccount === undefined ? [serviceAccount(child)] : [];
 
-/** Its pods; `way` says how the container is spoken to. */
-export const containerTemplate = (spec: McpServerSpec, child: Child, way: Value): PodTemplate =>
+/** How the container is spoken to. */
+export interface Way {
+  /** Fields of the container. */
+  readonly container: Value;
+  /** Containers of ours beside it. */
+  readonly beside?: readonly Value[];
+  /** Fields of the pod's spec. */
+  readonly pod?: Value;
+}
+
+/** Its pods. */
+export const containerTemplate = (spec: McpServerSpec, child: Child, way: Way): PodTemplate =>
   workloadTemplate(child, {
     container: {
       name: 'mcp',
@@ -32,13 +42,16 @@ export const containerTemplate = (spec: McpServerSpec, child: Child, way: Value)
       ...(spec.args !== undefined && spec.args.length > 0 && { args: spec.args }),
       ...variables(transportVariables(spec), spec.env, secretVariables(spec)),
       ...(spec.resources !== undefined && { resources: spec.resources }),
-      ...way,
+      ...way.container,
     },
-    more:
-      spec.serviceAccount === undefined
+    ...(way.beside && { beside: way.beside }),
+    more: {
+      ...(spec.serviceAccount === undefined
         ? { serviceAccountName: child.name, automountServiceAccountToken: false }
         : // Whether its token is in the pod is for that account to say.
-          { serviceAccountName: spec.serviceAccount },
+          { serviceAccountName: spec.serviceAccount }),
+      ...way.pod,
+    },
     patch: spec.podTemplateSpec,
   });
 

@@ -10,9 +10,10 @@ import { type RunningWorkload, type Standing, eventsOf, readyCondition, standing
 import type { ServerBundle } from '../server/bundle.ts';
 import { planFrontedServer } from '../front/plan-fronted-server.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
+import { bridgedObjects } from './bridged.ts';
 import { containerObjects } from './container.ts';
 import { type McpServerSpec, mcpServerSpec } from './spec.ts';
-import { isFronted, mcpServerUrl, notRunYet } from './way.ts';
+import { isBridged, isFronted, mcpServerUrl, notRunYet } from './way.ts';
 
 /** An MCPServer, what it refers to, and what the cluster has of it. */
 export interface McpServerBundle {
@@ -48,7 +49,7 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
   const { generation } = server.metadata;
   return {
     // A spec that cannot be run leaves what runs as it is.
-    ...(complaints.length === 0 && { objects: containerObjects(spec, childOf(server)) }),
+    ...(complaints.length === 0 && { objects: objectsOf(bundle, settings) }),
     status: {
       phase: PHASES[standing.state],
       message: standing.message,
@@ -59,6 +60,15 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
     },
     events: eventsOf(standing, conditions),
   };
+};
+
+const objectsOf = ({ server, workload }: McpServerBundle, settings: Settings): readonly KubeObject[] => {
+  const spec = mcpServerSpec(server);
+  const child = childOf(server);
+  if (!isBridged(spec)) return containerObjects(spec, child);
+  const { replicas: present } = (workload.controller?.['spec'] ?? {}) as { readonly replicas?: number };
+  // Kubernetes makes it one where nobody says.
+  return bridgedObjects(spec, child, { settings, replicas: spec.replicas ?? present ?? 1 });
 };
 
 const judged = ({ server, references }: McpServerBundle, contract: Contract): Verdict => {

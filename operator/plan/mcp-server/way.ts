@@ -14,9 +14,9 @@ export const isBridged = (spec: McpServerSpec): boolean => transportOf(spec) ===
 
 /** What stands between clients and the container, and cannot be made yet; one text for each, with the remedy. */
 export const notRunYet = (spec: McpServerSpec): readonly string[] =>
-  isBridged(spec)
+  isBridged(spec) && isFronted(spec)
     ? [
-        'spec.transport: not supported yet: servers of transport stdio; set streamable-http or sse, and an image that speaks it',
+        'spec.transport: not supported yet: servers of transport stdio with the vmcp runtime in front; set streamable-http or sse, and an image that speaks it, or let a VirtualMCPServer check its clients',
       ]
     : [];
 

@@ -53,6 +53,12 @@ export const metadataOfChild = (child: Child): KubeObject['metadata'] => {
 /** Port of the Service in front of a workload (decisions "Names"). */
 export const SERVICE_PORT = 8080;
 
+/** Every name its Service answers to inside the cluster, shortest first. */
+export const hostsOfChild = ({ owner, name }: Child, { clusterDomain }: Settings): readonly string[] => {
+  const qualified = `${name}.${owner.metadata.namespace ?? 'default'}`;
+  return [name, qualified, `${qualified}.svc`, `${qualified}.svc.${clusterDomain}`];
+};
+
 /** Where its Service is reached inside the cluster. */
-export const originOfChild = ({ owner, name }: Child, { clusterDomain }: Settings): string =>
-  `http://${name}.${owner.metadata.namespace ?? 'default'}.svc.${clusterDomain}:${SERVICE_PORT}`;
+export const originOfChild = (child: Child, settings: Settings): string =>
+  `http://${hostsOfChild(child, settings).at(-1)}:${SERVICE_PORT}`;

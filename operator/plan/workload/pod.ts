@@ -35,14 +35,19 @@ export const RESTRICTED = {
 
 export interface WorkloadPod {
   readonly container: Value;
+  /** More containers, which are ours. */
+  readonly beside?: readonly Value[];
   /** More fields of the pod's spec. */
   readonly more?: Value;
   /** Free-form: a strategic merge patch over what is made here. */
   readonly patch: Value | undefined;
 }
 
-/** Pods of one container of a third party. What the patch says wins. */
-export const workloadTemplate = (child: Child, { container, more = {}, patch }: WorkloadPod): PodTemplate =>
+/** Pods around a container of a third party. What the patch says wins. */
+export const workloadTemplate = (
+  child: Child,
+  { container, beside = [], more = {}, patch }: WorkloadPod,
+): PodTemplate =>
   customizedPodTemplate(
     {
       metadata: { labels: labelsOfChild(child) },
@@ -51,7 +56,7 @@ export const workloadTemplate = (child: Child, { container, more = {}, patch }: 
         enableServiceLinks: false,
         securityContext: RESTRICTED.pod,
         ...more,
-        containers: [{ ...container, securityContext: RESTRICTED.container }],
+        containers: [{ ...container, securityContext: RESTRICTED.container }, ...beside],
       },
     },
     patch,

@@ -108,6 +108,7 @@ export const startOperatorUnderTest = async (
       namespaces: [],
       operatorNamespace: 'vmcp-system',
       runtimeImage: 'example.test/vmcp:1',
+      bridgeImage: 'example.test/vmcp-operator:1',
       clusterDomain: 'cluster.local',
       healthPort: 0,
       workers: 8,

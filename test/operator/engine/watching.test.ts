@@ -62,7 +62,7 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const nothing = (): void => {};
   const observe = { reconciled: nothing, failed: nothing, waited: nothing, watchInterrupted: nothing, leads: nothing };
-  const settings = { clusterDomain: 'cluster.local', runtimeImage: 'i', operatorNamespace: 'ops' };
+  const settings = { clusterDomain: 'cluster.local', runtimeImage: 'i', bridgeImage: 'b', operatorNamespace: 'ops' };
   const watching = watchCluster(
     { namespaces: [], settings, identity: 'me', workers: 1, leaderElection: false, isDryRun: false },
     { kinds: [widgetKind], api, clock: manualClock(), random: () => 1, unique: () => 'u', ask: unused, log, observe },

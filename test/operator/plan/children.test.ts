@@ -120,7 +120,13 @@ test('a change of backends changes neither the pod template nor the name of the 
 });
 
 test('another image makes another pod template and another ConfigMap', () => {
-  const settings = { clusterDomain: 'cluster.local', operatorNamespace: 'x', operatorKeys: [], runtimeImage: 'vmcp:2' };
+  const settings = {
+    clusterDomain: 'cluster.local',
+    operatorNamespace: 'x',
+    operatorKeys: [],
+    runtimeImage: 'vmcp:2',
+    bridgeImage: 'b',
+  };
   const other = planOf({ ...world(), settings });
   assert.notEqual(planned(other, 'ConfigMap').metadata.name, planned(planOf(world()), 'ConfigMap').metadata.name);
 });
@@ -141,7 +147,13 @@ test('planning over what a first plan made gives the same plan', () => {
 });
 
 test('a domain of the cluster reaches every name that is formed', () => {
-  const settings = { clusterDomain: 'corp.example', operatorNamespace: 'x', operatorKeys: [], runtimeImage: 'vmcp:1' };
+  const settings = {
+    clusterDomain: 'corp.example',
+    operatorNamespace: 'x',
+    operatorKeys: [],
+    runtimeImage: 'vmcp:1',
+    bridgeImage: 'b',
+  };
   const plan = planOf({ ...world(), settings });
   assert.equal(statusOf(plan)['url'], 'http://vmcp-demo.default.svc.corp.example:4483/mcp');
   assert.match(plan.config?.['config.yaml'] ?? '', /- vmcp-demo\.default\.svc\.corp\.example$/m);

@@ -30,6 +30,7 @@ export const writeGolden = (path: string, input: string, output: string): void =
 export const DEFAULT_SETTINGS: Settings = {
   clusterDomain: 'cluster.local',
   runtimeImage: 'ghcr.io/example/vmcp:0.1.0',
+  bridgeImage: 'ghcr.io/example/vmcp-operator:0.1.0',
   operatorNamespace: 'vmcp-system',
   operatorKeys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'k1', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }],
 };
