@@ -37,23 +37,29 @@ export const keepAttached = async (deps: KeepAttachedDeps, signal: AbortSignal):
   while (!signal.aborted) {
     try {
       const run = await deps.running(signal);
-      if (run === undefined && before?.hasExited === false) {
-        deps.multiplexer.ended();
-        before = { ...before, hasExited: true, at: clock.now() };
+      if (run === undefined) before = endedBefore(before, deps);
+      if (run !== undefined && !isStale(run, before, clock)) {
+        before = await attachedTo(run, before, deps, signal);
+        failed = 0;
+        told = undefined;
+        continue;
       }
-      if (run === undefined || isStale(run, before, clock)) throw new Error('the server’s container is not running');
-      before = await attachedTo(run, before, deps, signal);
-      failed = 0;
-      told = undefined;
     } catch (error) {
       const reason = errorText(error);
-      // Each reason once: a container that crashes again and again is the kubelet's to tell.
+      // Each reason once; that the container does not run is the kubelet's to tell.
       if (reason !== told && !signal.aborted) log.warn({ reason }, 'not attached to the server’s container');
       told = reason;
-      failed += 1;
-      await sleep(clock, backoffMs(failed, RETRY, random), signal);
     }
+    failed += 1;
+    await sleep(clock, backoffMs(failed, RETRY, random), signal);
   }
+};
+
+/** It ended while we were not attached. */
+const endedBefore = (before: Before | undefined, { multiplexer, clock }: KeepAttachedDeps): Before | undefined => {
+  if (before === undefined || before.hasExited) return before;
+  multiplexer.ended();
+  return { ...before, hasExited: true, at: clock.now() };
 };
 
 /** The pod's status still shows the run that has ended. */
