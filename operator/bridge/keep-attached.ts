@@ -15,7 +15,7 @@ export interface KeepAttachedDeps {
   readonly log: BridgeLog;
 }
 
-const RETRY = { baseMs: 250, maxMs: 5_000 };
+const RETRY = { baseMs: 250, maxMs: 2_000 };
 /** The status of a pod lags behind its containers by about so much. */
 const SETTLED_MS = 5_000;
 /** Of an exit that the status of the pod does not show by then there was none. */

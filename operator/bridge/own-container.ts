@@ -27,17 +27,22 @@ export const runningContainer = async (
 
 const UPGRADE_REQUIRED = 400;
 
-/** Why the API server does not let us attach, which a WebSocket does not tell: its answer to the same request without an upgrade. */
+/**
+ * Why the API server does not let us attach, which a WebSocket does not tell: its answers to the same request without an upgrade. From 1.35 on
+ * a WebSocket takes the right to POST, too.
+ */
 export const whyNotAttached = async (
   path: string,
   transport: Transport,
   signal: AbortSignal,
 ): Promise<string | undefined> => {
-  try {
-    await transport.json({ verb: 'get', kind: 'Pod', method: 'GET', path }, signal);
-    return undefined;
-  } catch (error) {
-    // It would have let us.
-    return error instanceof ApiError && error.status === UPGRADE_REQUIRED ? undefined : errorText(error);
+  for (const asked of [{ verb: 'get', method: 'GET' } as const, { verb: 'create', method: 'POST' } as const]) {
+    try {
+      await transport.json({ ...asked, kind: 'Pod', path }, signal);
+    } catch (error) {
+      const wouldHaveLetUs = error instanceof ApiError && error.status === UPGRADE_REQUIRED;
+      if (!wouldHaveLetUs) return errorText(error);
+    }
   }
+  return undefined;
 };

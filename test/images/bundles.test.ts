@@ -42,9 +42,18 @@ describe('the program of an image', () => {
     );
   });
 
+  test('a bridge stands beside each server, and loads neither schemas of resources nor what reconciles them', async () => {
+    const inputs = await inputsOf('operator/bridge.ts');
+    assert.ok(inputs.includes('operator/bridge/multiplexer.ts'));
+    assert.deepEqual(
+      inputs.filter((path) => /^(crds|operator\/(engine|kinds|plan|read|resolve|write))\//.test(path)),
+      [],
+    );
+  });
+
   test('only an operator in a cluster loads what it is measured with', async () => {
     assert.ok((await inputsOf('operator/run.ts')).includes('operator/observe/metrics.ts'));
-    for (const entry of ['operator/render.ts', 'operator/local.ts']) {
+    for (const entry of ['operator/render.ts', 'operator/local.ts', 'operator/bridge.ts']) {
       assert.deepEqual(
         (await inputsOf(entry)).filter((path) => path === 'operator/observe/metrics.ts' || path === 'operator/run.ts'),
         [],

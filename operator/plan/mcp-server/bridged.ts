@@ -93,7 +93,8 @@ const bridge = (child: Child, settings: Settings): Value => ({
     { name: 'VMCP_ALLOWED_HOSTS', value: hostsOfChild(child, settings).join(',') },
   ],
   ports: [{ name: PORT_NAME, containerPort: SERVICE_PORT, protocol: 'TCP' }],
-  resources: { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '256Mi' } },
+  // At rest 120 MiB; the rest is what its bounds let it hold (`operator/bridge/bounds.ts`).
+  resources: { requests: { cpu: '10m', memory: '128Mi' }, limits: { memory: '384Mi' } },
   startupProbe: { ...probe('/healthz'), periodSeconds: 1, failureThreshold: 60 },
   // Ready is who is attached to a server that has said who it is.
   readinessProbe: { ...probe('/readyz'), periodSeconds: 2, timeoutSeconds: 3, failureThreshold: 2 },
