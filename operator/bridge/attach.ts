@@ -42,10 +42,15 @@ const PING_MS = 30_000;
 /** Of one message; servers refuse large ones. */
 const FRAME_BYTES = 32 * 1024;
 
-export const attachPath = ({ namespace, pod, container }: ContainerAddress): string => {
-  const query = new URLSearchParams({ container, stdin: 'true', stdout: 'true', stderr: 'false', tty: 'false' });
-  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/attach?${query.toString()}`;
-};
+/** What is asked of the API server. */
+export const attachCall = ({
+  namespace,
+  pod,
+  container,
+}: ContainerAddress): { readonly path: string; readonly query: Readonly<Record<string, string>> } => ({
+  path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/attach`,
+  query: { container, stdin: 'true', stdout: 'true', stderr: 'false', tty: 'false' },
+});
 
 /** Attaches to a running container. Throws when the API server does not let us, without its reason, which a WebSocket does not tell. */
 export const attach = async (
@@ -54,7 +59,9 @@ export const attach = async (
   signal: AbortSignal,
 ): Promise<Attachment> => {
   const authorization = await connection.authorization();
-  const url = `${connection.origin.replace(/^http/, 'ws')}${connection.pathPrefix}${attachPath(address)}`;
+  const { path, query } = attachCall(address);
+  const origin = connection.origin.replace(/^http/, 'ws');
+  const url = `${origin}${connection.pathPrefix}${path}?${new URLSearchParams(query).toString()}`;
   const socket = new WebSocket(url, {
     protocols: PROTOCOLS,
     dispatcher: connection.dispatcher,

@@ -1,7 +1,7 @@
 import { ApiError } from '../api/errors.ts';
 import type { Transport } from '../api/transport.ts';
 import { errorText } from '../observe/log.ts';
-import type { ContainerAddress } from './attach.ts';
+import { attachCall, type ContainerAddress } from './attach.ts';
 
 interface Pod {
   readonly status?: {
@@ -32,13 +32,13 @@ const UPGRADE_REQUIRED = 400;
  * a WebSocket takes the right to POST, too.
  */
 export const whyNotAttached = async (
-  path: string,
+  address: ContainerAddress,
   transport: Transport,
   signal: AbortSignal,
 ): Promise<string | undefined> => {
   for (const asked of [{ verb: 'get', method: 'GET' } as const, { verb: 'create', method: 'POST' } as const]) {
     try {
-      await transport.json({ ...asked, kind: 'Pod', path }, signal);
+      await transport.json({ ...asked, ...attachCall(address), kind: 'Pod' }, signal);
     } catch (error) {
       const wouldHaveLetUs = error instanceof ApiError && error.status === UPGRADE_REQUIRED;
       if (!wouldHaveLetUs) return errorText(error);

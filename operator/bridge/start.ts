@@ -3,7 +3,7 @@ import { rateLimit } from '../api/rate-limit.ts';
 import { transport } from '../api/transport.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { failureLog } from '../../runtime/observe/index.ts';
-import { type Attachment, attach, attachPath, type ContainerAddress } from './attach.ts';
+import { type Attachment, attach, type ContainerAddress } from './attach.ts';
 import { keepAttached } from './keep-attached.ts';
 import { Multiplexer } from './multiplexer.ts';
 import { runningContainer, whyNotAttached } from './own-container.ts';
@@ -42,7 +42,7 @@ export const startBridge = async (
   const attachHere = (signal: AbortSignal): Promise<Attachment> =>
     attach(address, { connection, clock, onOutput: (chunk) => multiplexer.output(chunk) }, signal).catch(
       async (error: unknown) => {
-        const why = await whyNotAttached(attachPath(address), api, signal);
+        const why = await whyNotAttached(address, api, signal);
         throw why === undefined ? error : new Error(why);
       },
     );

@@ -35,7 +35,10 @@ export const startAttachServer = async ({ refuses = false } = {}): Promise<Attac
   const server = createServer((_request, response) => response.writeHead(400).end());
   server.on('upgrade', (request: IncomingMessage, socket: Socket) => {
     requests.push(request);
-    if (refuses) return void socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
+    if (refuses) {
+      socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
+      return;
+    }
     current = socket;
     const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}${GUID}`).digest('base64');
     socket.write(

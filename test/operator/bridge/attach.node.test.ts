@@ -124,10 +124,11 @@ describe('a container of a real node', { skip }, () => {
     const log = { debug: tell, info: tell, warn: tell, error: tell };
     const bridge = await startBridge({ ...LISTENING, address: ADDRESS }, { ...DEPS, connection, log });
     const isTold = (text: string): true | undefined => told.some((line) => line.includes(text)) || undefined;
-    const answer = until('success or refusal', () =>
-      Promise.resolve(isTold('is initialized') ?? isTold('is forbidden')),
-    );
-    await answer.catch((error: Error) => assert.fail(`${error.message}: ${told.join(', ')}`)).finally(bridge.stop);
+    try {
+      await until('success or refusal', () => Promise.resolve(isTold('is initialized') ?? isTold('is forbidden')));
+    } finally {
+      await bridge.stop();
+    }
     return isTold('is forbidden') === undefined;
   };
 });
