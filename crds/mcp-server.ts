@@ -74,6 +74,9 @@ const spec = z.strictObject({
   podTemplateSpec: podTemplateSpec('mcp').optional(),
 });
 
+/** With any of them the server has clients of its own, and the vmcp runtime stands in front of its container (decisions). */
+export const FIELDS_OF_OWN_CLIENTS = ['oidcConfigRef', 'authzConfig', 'rateLimiting', 'authServerRef'] as const;
+
 interface Limits {
   readonly oidcConfigRef?: unknown;
   readonly rateLimiting?:

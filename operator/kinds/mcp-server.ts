@@ -4,7 +4,8 @@ import { type McpServerBundle, planMcpServer } from '../plan/mcp-server/plan-mcp
 import { mcpServerSpec } from '../plan/mcp-server/spec.ts';
 import { isBridged, isFronted } from '../plan/mcp-server/way.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
-import { childOf } from '../plan/workload/child.ts';
+import { type Child, childOf } from '../plan/workload/child.ts';
+import type { RunningWorkload } from '../plan/workload/standing.ts';
 import type { Source } from '../read/source.ts';
 import { SERVED_KINDS, resolveReferences, resolveServed } from '../resolve.ts';
 import { resolveDeployment, resolveStatefulSet } from '../resolve-workload.ts';
@@ -39,12 +40,11 @@ export const mcpServer = (
     resolve: (source, { namespace, name }) => {
       const server = source.get(KIND, namespace, name);
       if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
-      const resolveWorkload = isBridged(mcpServerSpec(server)) ? resolveStatefulSet : resolveDeployment;
       const front = frontOf(source, server);
       return Object.freeze({
         server,
         references: resolveReferences(source, server),
-        workload: resolveWorkload(source, server, childOf(server).name),
+        workload: workloadOf(source, server, childOf(server)),
         ...(front && { front }),
       });
     },
@@ -60,7 +60,9 @@ const frontOf = (source: Source, server: KubeObject): ServerBundle | undefined =
   if (!isFronted(mcpServerSpec(server))) return undefined;
   const { namespace = '', name } = server.metadata;
   const front = resolveServed(source, { kind: KIND, namespace, name });
-  return (
-    front && Object.freeze({ ...front, behind: resolveDeployment(source, server, childOf(server, 'backend').name) })
-  );
+  return front && Object.freeze({ ...front, behind: workloadOf(source, server, childOf(server, 'backend')) });
 };
+
+/** What runs its container. */
+const workloadOf = (source: Source, server: KubeObject, { name }: Child): RunningWorkload =>
+  (isBridged(mcpServerSpec(server)) ? resolveStatefulSet : resolveDeployment)(source, server, name);

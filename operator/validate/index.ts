@@ -6,11 +6,13 @@ import { externalAuth } from './external-auth.ts';
 import { forwardedHeaders } from './headers.ts';
 import { oidcConfig } from './oidc-config.ts';
 import { podTemplate } from './pod-template.ts';
+import { stdioServer } from './stdio-server.ts';
 import { telemetryConfig } from './telemetry-config.ts';
 import { toolConfig } from './tool-config.ts';
 import { workload } from './workload.ts';
 import type { LookUp, Validator, Violation } from './validator.ts';
 
+export { MOST_BRIDGED } from './stdio-server.ts';
 export { type LookUp, type Validator, type Violation, violationText } from './validator.ts';
 
 /**
@@ -30,6 +32,7 @@ export const validators: readonly Validator[] = [
   toolConfig,
   podTemplate,
   workload,
+  stdioServer,
   // Last: what has words of its own above is told in those.
   contract,
 ];

@@ -1,8 +1,9 @@
 import type { Plan } from '../plan.ts';
 import type { KubeObject } from '../../object.ts';
+import { type BridgedDeps, bridgedObjects } from '../mcp-server/bridged.ts';
 import { containerObjects } from '../mcp-server/container.ts';
 import { type McpServerSpec, mcpServerSpec } from '../mcp-server/spec.ts';
-import { notRunYet } from '../mcp-server/way.ts';
+import { isBridged } from '../mcp-server/way.ts';
 import type { ServerBundle } from '../server/bundle.ts';
 import type { Phase } from '../server/phase.ts';
 import { planServed } from '../server/plan-served.ts';
@@ -27,9 +28,8 @@ const FRONTED: ServedShape = {
     group: { group: undefined, members: [] },
     backends: [containerBackend(bundle, input, deps)],
   }),
-  refusalsOf: ({ written }) =>
-    notRunYet(written as unknown as McpServerSpec).map((message) => ({ reason: 'NotSupportedYet', message })),
-  objectsOf: ({ server }, { written }) => objectsBehind({ ...server, spec: written }),
+  objectsOf: ({ server, behind }, { written }, settings) =>
+    objectsBehind({ ...server, spec: written }, { settings, controller: behind?.controller }),
   phaseOf,
   conditionsOf: frontConditions,
   statusOf: (situation, common) => ({ ...common, readyReplicas: readyReplicas(situation) }),
@@ -37,11 +37,12 @@ const FRONTED: ServedShape = {
 };
 
 /** The policy comes before the pods that it guards. */
-const objectsBehind = (server: KubeObject): readonly KubeObject[] => {
+const objectsBehind = (server: KubeObject, deps: BridgedDeps): readonly KubeObject[] => {
   const behind = childOf(server, 'backend');
   // Clients are told apart by the front; its own connections have to stay with the container that knows their sessions.
   const spec: McpServerSpec = { ...mcpServerSpec(server), sessionAffinity: 'ClientIP' };
-  return [admitFront(behind, childOf(server)), ...containerObjects(spec, behind)];
+  const run = isBridged(spec) ? bridgedObjects(spec, behind, deps) : containerObjects(spec, behind);
+  return [admitFront(behind, childOf(server)), ...run];
 };
 
 function phaseOf(situation: Situation): Phase {

@@ -5,15 +5,23 @@ import { type Child, SERVICE_PORT, hostsOfChild, labelsOfChild, metadataOfChild 
 import { PORT_NAME, service } from '../workload/objects.ts';
 import { RESTRICTED } from '../workload/pod.ts';
 import { containerAccount, containerTemplate } from './container.ts';
+import { MOST_BRIDGED } from '../../validate/index.ts';
 import type { McpServerSpec } from './spec.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 
 export interface BridgedDeps {
   readonly settings: Settings;
-  /** Pods that there are to be, or where that is left to an autoscaler, that there are. */
-  readonly replicas: number;
+  /** The StatefulSet as it is. */
+  readonly controller: KubeObject | undefined;
 }
+
+/** Pods that there are to be, or where that is left to an autoscaler, that there are. Each has its name in the Role. */
+const replicasOf = (spec: McpServerSpec, controller: KubeObject | undefined): number => {
+  const { replicas: present } = (controller?.['spec'] ?? {}) as { readonly replicas?: number };
+  // Kubernetes makes it one where nobody says.
+  return Math.min(spec.replicas ?? present ?? 1, MOST_BRIDGED);
+};
 
 /**
  * Children of an MCPServer that speaks over its standard input and output, in the order they are applied. Each pod has a bridge that attaches to
@@ -21,7 +29,7 @@ export interface BridgedDeps {
  */
 export const bridgedObjects = (spec: McpServerSpec, child: Child, deps: BridgedDeps): readonly KubeObject[] => [
   ...containerAccount(spec, child),
-  role(child, deps.replicas),
+  role(child, replicasOf(spec, deps.controller)),
   roleBinding(child, spec.serviceAccount ?? child.name),
   service(child, spec.sessionAffinity ?? 'ClientIP'),
   {

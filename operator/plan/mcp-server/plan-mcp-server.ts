@@ -4,7 +4,7 @@ import type { Contract } from '../contract.ts';
 import type { Plan, PlannedCondition } from '../plan.ts';
 import { type ResolvedReference, referenceConditions } from '../references.ts';
 import type { Settings } from '../settings.ts';
-import { type Verdict, validCondition, verdictOn } from '../shared-config.ts';
+import { validCondition, verdictOn } from '../shared-config.ts';
 import { childOf } from '../workload/child.ts';
 import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
 import type { ServerBundle } from '../server/bundle.ts';
@@ -13,7 +13,7 @@ import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { bridgedObjects } from './bridged.ts';
 import { containerObjects } from './container.ts';
 import { type McpServerSpec, mcpServerSpec } from './spec.ts';
-import { isBridged, isFronted, mcpServerUrl, notRunYet } from './way.ts';
+import { isBridged, isFronted, mcpServerUrl } from './way.ts';
 
 /** An MCPServer, what it refers to, and what the cluster has of it. */
 export interface McpServerBundle {
@@ -37,7 +37,7 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
   if (settings.local !== undefined) return planWithoutCluster(server, url, referenceConditions(references));
   if (front !== undefined) return planFrontedServer(front, { settings, contract });
   const spec = mcpServerSpec(server);
-  const verdict = judged(bundle, contract);
+  const verdict = verdictOn({ config: server, references }, contract);
   const { complaints } = verdict;
   const standing = standingOf({ workload, complaints, replicas: spec.replicas });
   const conditions = [
@@ -66,16 +66,7 @@ const objectsOf = ({ server, workload }: McpServerBundle, settings: Settings): r
   const spec = mcpServerSpec(server);
   const child = childOf(server);
   if (!isBridged(spec)) return containerObjects(spec, child);
-  const { replicas: present } = (workload.controller?.['spec'] ?? {}) as { readonly replicas?: number };
-  // Kubernetes makes it one where nobody says.
-  return bridgedObjects(spec, child, { settings, replicas: spec.replicas ?? present ?? 1 });
-};
-
-const judged = ({ server, references }: McpServerBundle, contract: Contract): Verdict => {
-  const missing = notRunYet(mcpServerSpec(server));
-  return missing.length > 0
-    ? { word: 'NotSupportedYet', complaints: missing }
-    : verdictOn({ config: server, references }, contract);
+  return bridgedObjects(spec, child, { settings, controller: workload.controller });
 };
 
 /** spec: MCPServer status.phase */

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../object.ts';
 import type { Contract } from '../contract.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
-import { isFronted, notRunYet } from '../mcp-server/way.ts';
+import { isFronted } from '../mcp-server/way.ts';
 import { mcpServerSpec } from '../mcp-server/spec.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
 import { type AuthConfigs, type BackendAuth, backendAuth } from './backend-auth.ts';
@@ -191,14 +191,10 @@ function unsafeUrl({ member, settings }: Candidate): Withheld | undefined {
 
 /** A member that runs containers, and nothing that says where it runs. */
 function noWorkload({ member, entry, settings }: Candidate): Withheld | undefined {
-  if (entry !== undefined) return undefined;
+  if (entry !== undefined || settings.local === undefined) return undefined;
   const { name } = member.metadata;
-  const label = `${member.kind} ${name}`;
-  if (settings.local !== undefined) {
-    const message = `${label}: needs containers; start it yourself and map it with --backend ${name}=URL`;
-    return { reason: 'NeedsCluster', message };
-  }
-  return { reason: 'NotSupportedYet', message: `${label}: ${notRunYet(mcpServerSpec(member)).join('; ')}` };
+  const message = `${member.kind} ${name}: needs containers; start it yourself and map it with --backend ${name}=URL`;
+  return { reason: 'NeedsCluster', message };
 }
 
 /** Contacting a backend without what its manifest asks for (authentication, headers, a CA) would fail open. */

@@ -54,7 +54,6 @@ export const render = (bundle: ServerBundle, said: WrittenInput, deps: RenderDep
   const violations = violationsIn(server, said, settings);
   // Fields first: they say what the user wrote, the files only what became of it.
   const complaints = [
-    ...(shape.refusalsOf?.(input) ?? []),
     ...contract.unsupportedFields(server.kind, written),
     ...violations.map(refusalOf),
     ...auth.refusals,

@@ -1,6 +1,5 @@
 import type { BackendReport } from '../../../runtime/status-report.ts';
 import type { KubeObject } from '../../object.ts';
-import type { Refusal } from '../contract.ts';
 import type { PlannedCondition } from '../plan.ts';
 import type { Settings } from '../settings.ts';
 import type { PlannedBackend } from './backends.ts';
@@ -16,8 +15,6 @@ export interface ServedShape {
   /** What is asked for, in the words of a VirtualMCPServer. */
   specOf(input: WrittenInput): ServerSpec;
   backendsOf(bundle: ServerBundle, input: SpecInput, deps: PlanDeps): ServedBackends;
-  /** What speaks against serving it, beside what schemas and rules say. */
-  refusalsOf?(input: SpecInput): readonly Refusal[];
   /** Children beside those of the runtime, of the spec that is served; applied before them. */
   objectsOf?(bundle: ServerBundle, served: Rendering, settings: Settings): readonly KubeObject[];
   phaseOf(situation: Situation): Phase;

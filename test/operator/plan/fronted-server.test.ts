@@ -136,8 +136,10 @@ test('the phase is that of the worse of the two, and an operator that starts ane
   assert.equal(phaseOf(stopped), 'Stopped');
 });
 
-test('transport stdio behind it is told as not supported yet', () => {
-  const early = plan([server({ authzConfig: policies, transport: 'stdio' })]);
-  assert.equal(condition(early, 'Valid')?.reason, 'NotSupportedYet');
-  assert.equal(early.objects, undefined);
+test('transport stdio behind it is a StatefulSet with a bridge in each pod', () => {
+  const bridged = plan([server({ authzConfig: policies, transport: 'stdio', replicas: 2 })]);
+  const kinds = (bridged.objects ?? [])
+    .filter(({ metadata }) => metadata.name.endsWith('-backend'))
+    .map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['NetworkPolicy', 'ServiceAccount', 'Role', 'RoleBinding', 'Service', 'StatefulSet']);
 });

@@ -1,0 +1,43 @@
+import { FIELDS_OF_OWN_CLIENTS } from '../../crds/index.ts';
+import { type Validator, violation } from './validator.ts';
+
+/** Pods of a server of transport stdio: the Role of their bridges names each of them. */
+export const MOST_BRIDGED = 100;
+
+/** Kubernetes labels the pods of a StatefulSet with its name and a hash: a name above 52 characters starts none. */
+const LONGEST_NAME = 52 - 'mcpserver--backend'.length;
+
+interface Spec {
+  readonly transport?: string;
+  readonly replicas?: number;
+}
+
+/** What bounds a server that runs as a StatefulSet. */
+export const stdioServer: Validator = {
+  kinds: ['MCPServer'],
+  validate: ({ metadata: { name }, spec }) => {
+    const { transport = 'stdio', replicas = 0 } = spec as Spec;
+    if (transport !== 'stdio') return [];
+    const isFronted = FIELDS_OF_OWN_CLIENTS.some((field) => Object.hasOwn(spec as object, field));
+    return [
+      ...(replicas > MOST_BRIDGED
+        ? [
+            violation(
+              'spec.replicas',
+              `a server of transport stdio has at most ${MOST_BRIDGED} pods`,
+              `write ${MOST_BRIDGED} or less`,
+            ),
+          ]
+        : []),
+      ...(isFronted && name.length > LONGEST_NAME
+        ? [
+            violation(
+              'metadata.name',
+              `a server of transport stdio with clients of its own has a name of at most ${LONGEST_NAME} characters`,
+              'shorten it',
+            ),
+          ]
+        : []),
+    ];
+  },
+};

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseResource } from '../../../crds/index.ts';
+import { violationText, violationsOf } from '../../../operator/validate/index.ts';
+
+const told = (name: string, spec: object): readonly string[] => {
+  const resource = {
+    apiVersion: 'vmcp.dev/v1beta1',
+    kind: 'MCPServer',
+    metadata: { name },
+    spec: { image: 'a', ...spec },
+  };
+  const parsed = parseResource(resource);
+  assert.ok(parsed.ok, JSON.stringify(parsed));
+  return violationsOf(parsed.value, () => undefined).map(violationText);
+};
+
+const limited = { authzConfig: { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } } };
+const [longest, tooLong] = ['a'.repeat(34), 'a'.repeat(35)] as const;
+
+test('a server of transport stdio has so many pods that a Role can name them', () => {
+  assert.deepEqual(told('it', { replicas: 100 }), []);
+  assert.deepEqual(told('it', { replicas: 101 }), [
+    'spec.replicas: a server of transport stdio has at most 100 pods; write 100 or less',
+  ]);
+  assert.deepEqual(told('it', { replicas: 101, transport: 'sse' }), []);
+});
+
+test('behind the runtime, its name leaves room for what Kubernetes makes of it', () => {
+  assert.deepEqual(told(longest, limited), []);
+  assert.deepEqual(told(tooLong, {}), []);
+  assert.deepEqual(told(tooLong, { ...limited, transport: 'sse' }), []);
+  assert.deepEqual(told(tooLong, limited), [
+    'metadata.name: a server of transport stdio with clients of its own has a name of at most 34 characters; shorten it',
+  ]);
+});
