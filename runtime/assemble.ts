@@ -79,6 +79,8 @@ interface Phase {
   isReady: boolean;
   /** decisions "Management port": the store of the sessions has answered once. */
   hasSessions: boolean;
+  /** It was told to stop, and still serves whoever comes. */
+  isLeaving: boolean;
   isStopping: boolean;
 }
 
@@ -87,7 +89,7 @@ const CLIENT = { name: 'vmcp', version: VERSION };
 
 /** Joins the rooms. Throws InvalidConfigError. */
 export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts => {
-  const phase: Phase = { isReady: false, hasSessions: false, isStopping: false };
+  const phase: Phase = { isReady: false, hasSessions: false, isLeaving: false, isStopping: false };
   const config = liveConfig(options.files, (newer) => prepare(newer));
   const log = deps.logFor(config.current());
   warnOf(log, config.current());
@@ -106,6 +108,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     settings: () => offerSettingsOf(config.current()),
     backends: seen,
     settled: (timeoutMs) => backends.settled(timeoutMs),
+    known: (timeoutMs) => backends.known(timeoutMs),
   });
   const clients = clientsOf({ config, backends, log, phase }, deps);
   const listeners = listenersOf(offer, backends);
@@ -208,7 +211,8 @@ const endpointOf = ({ sessions, phase, ...parts }: EndpointParts, deps: Assemble
     ...parts,
     clock: deps.clock,
     newCorrelationId: deps.newCorrelationId,
-    isClosing: () => phase.isStopping,
+    isLeaving: () => phase.isLeaving,
+    isStopping: () => phase.isStopping,
     bounds: LIMITS,
     isSessionKnown: (id, request) => sessions.isKnown(id, () => authenticateAnonymous(request)),
     bodies: new ByteBudget(LIMITS.bodyBytesTogether),

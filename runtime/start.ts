@@ -95,10 +95,13 @@ const stopperOf = (
     clock,
     beUnready: () => {
       phase.isReady = false;
+      phase.isLeaving = true;
     },
     refuseNew: () => {
       phase.isStopping = true;
       endpoint.endStreams();
+      // Who has not come in all that time may come at any moment: on a new connection, to another replica.
+      publicApp.server.closeIdleConnections();
     },
     idle: endpoint.idle,
     cancelCalls: (reason) => {

@@ -90,14 +90,23 @@ export class BackendSet {
   }
 
   /** Resolves once every backend's first attempt to list has ended, or it has been waited for `timeoutMs` since the backend came. */
-  async settled(timeoutMs: number): Promise<void> {
+  settled(timeoutMs: number): Promise<void> {
+    return this.#waitForUnknown(({ firstListed }) => firstListed, timeoutMs);
+  }
+
+  /** Resolves once every backend has been heard of or is given up for now, at the latest as `settled`. */
+  known(timeoutMs: number): Promise<void> {
+    return this.#waitForUnknown(({ known }) => known, timeoutMs);
+  }
+
+  async #waitForUnknown(over: (backend: Backend) => Promise<void>, timeoutMs: number): Promise<void> {
     const unknown = this.all().filter(({ state }) => state.status === 'unknown');
     if (unknown.length === 0) return;
     const since = Math.max(...unknown.map(({ openedAt }) => openedAt));
     const enough = new AbortController();
     const remainingMs = since + timeoutMs - this.#deps.clock.now();
     const timeUp = sleep(this.#deps.clock, Math.max(0, remainingMs), enough.signal);
-    await Promise.race([timeUp, Promise.all(unknown.map(({ firstListed }) => firstListed))]);
+    await Promise.race([timeUp, Promise.all(unknown.map(over))]);
     enough.abort();
   }
 

@@ -114,6 +114,11 @@ export class Backend {
     return this.#monitor.firstRound;
   }
 
+  /** Resolves once it has been heard of, or is given up for now. */
+  get known(): Promise<void> {
+    return this.#monitor.known;
+  }
+
   start(): void {
     this.#monitor.start();
   }

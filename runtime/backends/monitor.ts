@@ -34,6 +34,7 @@ const JITTER = 0.1;
 export class Monitor {
   readonly #deps: MonitorDeps;
   readonly #firstRound = Promise.withResolvers<void>();
+  readonly #known = Promise.withResolvers<void>();
   #health: Health = UNKNOWN;
   #timer: Timer | undefined;
   #round: AbortController | undefined;
@@ -60,6 +61,11 @@ export class Monitor {
     return this.#firstRound.promise;
   }
 
+  /** Resolves once the status is no longer `unknown`: a check has succeeded, or as many have failed as it takes. */
+  get known(): Promise<void> {
+    return this.#known.promise;
+  }
+
   start(): void {
     void this.#go();
   }
@@ -69,6 +75,7 @@ export class Monitor {
     this.#timer?.cancel();
     this.#round?.abort(new VmcpError('cancelled', 'no longer served'));
     this.#firstRound.resolve();
+    this.#known.resolve();
   }
 
   /** The settings have changed: the next round comes when they say. */
@@ -127,6 +134,7 @@ export class Monitor {
     const { status, message, lists } = this.state;
     if (status !== before.status || message !== before.message || lists !== before.lists) onChange();
     this.#firstRound.resolve();
+    if (status !== 'unknown') this.#known.resolve();
   }
 
   async #look(round: AbortController): Promise<Finding> {

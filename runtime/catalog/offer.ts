@@ -20,8 +20,10 @@ export interface OfferSettings extends AggregationSettings {
 export interface OfferDeps {
   readonly settings: () => OfferSettings;
   readonly backends: () => readonly OfferedBackend[];
-  /** Resolves once every backend has been heard of, or after `timeoutMs`. */
+  /** Resolves once every backend was asked for its lists, or after `timeoutMs`. */
   readonly settled: (timeoutMs: number) => Promise<void>;
+  /** Resolves once every backend has been heard of or is given up for now, or after `timeoutMs`. */
+  readonly known: (timeoutMs: number) => Promise<void>;
   /** What the caller's own credential adds (`overlays`); it stands in place of shared backends of the same names. */
   readonly overlay?: (caller: Caller) => Overlay | Promise<Overlay> | undefined;
   /** What of the lists this caller may see; undefined: all. */
@@ -81,6 +83,7 @@ export const makeOffer = (deps: OfferDeps): Offer => {
     await deps.settled(settings.waitForUnknownMs);
     isStarted = true;
   };
+  const known = (): Promise<void> => deps.known(settings.waitForUnknownMs);
   const visible = visibleLists();
   const list: Offer['list'] = async (kind, cursor, caller) => {
     const isStrict = settings.partialFailureMode === 'fail';
@@ -91,16 +94,17 @@ export const makeOffer = (deps: OfferDeps): Offer => {
     return visible(catalog.lists, deps.visible?.(caller))[kind].page(cursor);
   };
   const lookUp: Offer['lookUp'] = ({ names, name, caller }) => {
-    if (names === 'task') return taskTarget(name, { backends: deps.backends, settled });
+    if (names === 'task') return taskTarget(name, { backends: deps.backends, known });
     const find = ({ catalog }: Offered): Target | undefined => catalog.offered.find(names, name);
     const offered = offeredTo(caller);
-    const known = offered instanceof Promise ? offered.then(find) : find(offered);
-    // A client may remember names from before a restart: they are unknown only once every backend has been heard of.
+    const found = offered instanceof Promise ? offered.then(find) : find(offered);
+    // A client may remember names from before a restart, or from another replica: they are unknown only once every backend has been
+    // heard of, whose first check may fail in a pod that is as new.
     const again = async (): Promise<Target> => {
-      await settled();
+      await known();
       return find(await offeredTo(caller)) ?? unknown(deps.backends(), settings, { names, name });
     };
-    return known instanceof Promise ? known.then((target) => target ?? again()) : (known ?? again());
+    return found instanceof Promise ? found.then((target) => target ?? again()) : (found ?? again());
   };
   return {
     catalog: () => shared,

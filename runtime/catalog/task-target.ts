@@ -6,19 +6,19 @@ import type { OfferedBackend } from './offer.ts';
 export interface TaskTargetDeps {
   readonly backends: () => readonly Pick<OfferedBackend, 'name' | 'status' | 'isWithheld'>[];
   /** Resolves once every backend has been heard of, or has been waited for long enough. */
-  readonly settled: () => Promise<void>;
+  readonly known: () => Promise<void>;
 }
 
 /**
  * Where the id of a task leads: it names its backend itself, and whatever a client makes up leads at most to a backend that is served.
  * Throws `unknown_name`, and `backend_unavailable` for a backend that is withheld.
  */
-export const taskTarget = (id: string, { backends, settled }: TaskTargetDeps): Target | Promise<Target> => {
+export const taskTarget = (id: string, { backends, known }: TaskTargetDeps): Target | Promise<Target> => {
   const task = readTaskId(id);
   const owner = task && backends().find(({ name }) => name === task.backend);
   if (!task || !owner) throw new VmcpError('unknown_name', 'unknown task');
   if (owner.isWithheld) throw new VmcpError('backend_unavailable', `backend "${owner.name}" is not served`);
   const target = { backend: owner.name, ownName: Buffer.from(JSON.stringify(task.ownId)) };
   // A client may remember its task from before a restart.
-  return owner.status === 'unknown' ? settled().then(() => target) : target;
+  return owner.status === 'unknown' ? known().then(() => target) : target;
 };

@@ -24,8 +24,10 @@ export interface EndpointDeps {
   readonly newCorrelationId: () => string;
   /** A request was refused before it could be read, or its answer could not be made. */
   readonly onFailure: (error: VmcpError, request: Inbound) => void;
-  /** While stopping, every answer asks the client to come back on a new connection, to another replica. */
-  readonly isClosing: () => boolean;
+  /** From the first word of a stop on, every answer asks the client to come back on a new connection, to another replica. */
+  readonly isLeaving: () => boolean;
+  /** Streams are not begun any more. */
+  readonly isStopping: () => boolean;
   readonly bounds: EndpointBounds;
   /** Clients of 2024-11-05. */
   readonly connections: Pick<SseConnections, 'sessionOf' | 'streamed' | 'answer'>;
@@ -70,7 +72,7 @@ export interface Endpoint {
 export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   const underWay = new RequestsUnderWay(deps.bounds.requests, deps);
   const answer = async (request: IncomingMessage, exchange: HttpExchange, held: Held): Promise<void> => {
-    if (deps.isClosing()) exchange.extra.push('connection', 'close');
+    if (deps.isLeaving()) exchange.extra.push('connection', 'close');
     try {
       if (underWay.isTooMany(held.client)) throw tooMany();
       const reply = await route(deps, { request, exchange, held });
@@ -88,7 +90,7 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
     held.isStream = true;
     const stream = exchange.stream(reply);
     underWay.becomeStream(held.client, stream, { takesAnswers: takesAnswers(exchange) });
-    if (deps.isClosing() && !takesAnswers(exchange)) stream.end();
+    if (deps.isStopping() && !takesAnswers(exchange)) stream.end();
   };
   return {
     listener: (request, response) => {

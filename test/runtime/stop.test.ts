@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { until } from '../cluster/until.ts';
 import { STOP_TIMES } from '../../runtime/graceful-stop.ts';
 import type { Running } from '../../runtime/start.ts';
 import { answerJson, type FixtureBackend, hang, startBackend, textResult } from '../fixtures/backend.ts';
+import { connectByHand, postBytes } from '../fixtures/by-hand.ts';
 import { frozenClock, type FrozenClock } from '../fixtures/frozen-clock.ts';
 import { INITIALIZE, openSession, post, type RawSession } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
@@ -53,6 +55,27 @@ describe('a graceful stop', () => {
     assert.equal(await readiness(), 503);
     assert.equal((await post(running.url, INITIALIZE)).status, 200);
     assert.equal((await session.request('ping')).status, 200);
+  });
+
+  test('from its first word on asks clients for new connections, which lead to another replica', async () => {
+    assert.notEqual((await session.request('ping')).headers.get('connection'), 'close');
+    void running.stop();
+    assert.equal((await session.request('ping')).headers.get('connection'), 'close');
+  });
+
+  test('closes connections that nothing came on while it still served, calls under way or not', async (t) => {
+    const idle = connectByHand(t, running.url);
+    idle.socket.write(postBytes(JSON.stringify(INITIALIZE)));
+    await until('its answer', async () => (idle.text().includes('"result"') ? true : undefined), { intervalMs: 5 });
+    const call = session.send(slowCall);
+    await backend.received(({ body }) => body.includes('"slow"'));
+    const stopped = running.stop();
+    assert.equal(idle.isClosed(), false);
+    clock.advance(5_000);
+    await idle.closed;
+    release();
+    assert.match((await call).text, /finished/);
+    await stopped;
   });
 
   test('then refuses new sessions while a call runs on and gets its answer', async () => {

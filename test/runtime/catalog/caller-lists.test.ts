@@ -62,6 +62,7 @@ test('a backend whose strategy depends on the caller is listed with each callerâ
       { name: 'own', status: 'unauthenticated' },
     ],
     settled: async () => {},
+    known: async () => {},
     overlay: overlays({
       list: (caller) => (caller.kind === 'user' ? listAs(caller) : undefined),
       now: () => 1_000_000,

@@ -36,6 +36,7 @@ const offerOf = (
     settings: () => current,
     backends: () => backends,
     settled: async (timeoutMs) => void waits.push(timeoutMs),
+    known: async (timeoutMs) => void waits.push(timeoutMs),
     ...more,
   });
   const heard: (readonly ListKind[])[] = [];

@@ -32,7 +32,8 @@ beforeEach(async () => {
     clock: systemClock,
     newCorrelationId: () => 'correlation',
     onFailure: () => {},
-    isClosing: () => false,
+    isLeaving: () => false,
+    isStopping: () => false,
     bounds: {
       requests: 100,
       bodyBytes: 4 * 1_024 * KIB,
