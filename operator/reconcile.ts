@@ -9,7 +9,7 @@ import type { Settings } from './plan/settings.ts';
 import type { Source } from './read/source.ts';
 import { applyChildren } from './write/apply.ts';
 import type { ChildProblem } from './write/apply.ts';
-import { markPods, podsToMark } from './write/mark-pods.ts';
+import { type Mountable, markPods, podsToMark } from './write/mark-pods.ts';
 import { prune } from './write/prune.ts';
 import { retryAfterMs, slowRetryMs } from './write/retry.ts';
 import type { Rewrites } from './write/rewrites.ts';
@@ -100,8 +100,11 @@ const refreshMounts = async (kind: ReconciledKind, owner: KubeObject, { world, s
     return;
   }
   const configMaps = world.cache.controlledBy('ConfigMap', owner);
+  const { namespace } = keyOf(owner);
+  const unseen: Mountable['unseen'] = (of, name) =>
+    kind.reads.includes(of) ? world.cache.get({ kind: of, namespace, name }) : undefined;
   const pods = world.podsOf(keyOf(owner));
-  await markPods(podsToMark(configMaps, pods), world, signal);
+  await markPods(podsToMark({ configMaps, unseen }, pods), world, signal);
 };
 
 const report = async (

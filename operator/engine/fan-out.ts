@@ -38,11 +38,11 @@ export const ownKeys = (kinds: readonly ReconciledKind[], { before, after }: Cha
 const isInsignificant = ({ before, after }: Change): boolean =>
   before !== undefined &&
   after !== undefined &&
-  after.kind !== CONTENT_UNSEEN &&
+  !CONTENT_UNSEEN.has(after.kind) &&
   isDeepStrictEqual(withoutBookkeeping(before), withoutBookkeeping(after));
 
-/** Its metadata alone is watched, and its content counts: only the version tells that something has changed. */
-const CONTENT_UNSEEN = 'AnyConfigMap';
+/** Their metadata alone is watched, and their content counts: only the version tells that something has changed. */
+const CONTENT_UNSEEN: ReadonlySet<string> = new Set(['AnyConfigMap', 'Secret']);
 
 const withoutBookkeeping = (object: KubeObject): unknown => {
   const { resourceVersion: _, managedFields: __, ...metadata } = object.metadata;

@@ -1,19 +1,38 @@
 import { fieldManager } from '../object.ts';
-import type { KubeObject, ObjectMeta } from '../object.ts';
+import type { KubeObject, ManagedFields, ObjectMeta } from '../object.ts';
 
 /** Keeps of an object what plans and comparisons need: a cache of thousands must stay small. */
-export const trim = (object: KubeObject): KubeObject => ({ ...rest(object), metadata: trimMetadata(object.metadata) });
+export const trim = (object: KubeObject): KubeObject => ({
+  ...rest(object),
+  metadata: trimMetadata(object.metadata, CONTENT_UNSEEN.has(object.kind) ? contentChanges : ours),
+});
+
+/** Their metadata alone is watched: who changed the content, and when, is all that tells of it. */
+const CONTENT_UNSEEN: ReadonlySet<string> = new Set(['AnyConfigMap', 'Secret']);
+
+type Entries = readonly ManagedFields[];
+
+const ours = (entries: Entries): Entries =>
+  entries.filter((entry) => entry.manager === fieldManager && entry.operation === 'Apply');
+
+/** As who applies them writes them. */
+const CONTENT_FIELDS = ['f:data', 'f:binaryData', 'f:stringData'];
+
+const contentChanges = (entries: Entries): Entries =>
+  entries
+    .filter(({ fieldsV1 = {} }) => CONTENT_FIELDS.some((field) => field in fieldsV1))
+    .map((entry) => ({ ...entry, fieldsV1: {} }));
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
-const trimMetadata = (metadata: ObjectMeta): ObjectMeta => {
+const trimMetadata = (metadata: ObjectMeta, keep: (entries: Entries) => Entries): ObjectMeta => {
   const { managedFields, annotations, ...kept } = metadata;
-  const ours = managedFields?.filter((entry) => entry.manager === fieldManager && entry.operation === 'Apply') ?? [];
+  const entries = keep(managedFields ?? []);
   const { [lastApplied]: _, ...shown } = annotations ?? {};
   return {
     ...kept,
     ...(Object.keys(shown).length === 0 ? {} : { annotations: shown }),
-    ...(ours.length === 0 ? {} : { managedFields: ours }),
+    ...(entries.length === 0 ? {} : { managedFields: entries }),
   };
 };
 

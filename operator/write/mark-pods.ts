@@ -1,7 +1,7 @@
-import { mountsOf } from './mounts.ts';
+import { type Mount, mountsOf } from './mounts.ts';
 import { isNotFound } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
-import { fieldManager, keyOf } from '../object.ts';
+import { keyOf } from '../object.ts';
 import type { KubeObject } from '../object.ts';
 import { hashOf } from '../plan/canonical.ts';
 
@@ -12,37 +12,52 @@ export interface Mark {
   readonly hash: string;
 }
 
+/** What pods may mount. */
+export interface Mountable {
+  /** Those of the server, whole. */
+  readonly configMaps: readonly KubeObject[];
+  /** Of Secrets, and of the ConfigMaps of others, the metadata is known. */
+  readonly unseen: (kind: 'AnyConfigMap' | 'Secret', name: string) => KubeObject | undefined;
+}
+
 /**
- * Pods whose mounted ConfigMap may have changed after they were made and that have not been told what is in it. A changed
- * annotation makes the kubelet look at the pod at once and refresh its volumes; otherwise that takes up to a minute.
+ * Pods of which something that they mount may have changed after they were made and that have not been told what it is now. A
+ * changed annotation makes the kubelet look at the pod at once and refresh its volumes; otherwise that takes up to a minute.
  */
-export const podsToMark = (configMaps: readonly KubeObject[], pods: readonly KubeObject[]): readonly Mark[] =>
+export const podsToMark = (mountable: Mountable, pods: readonly KubeObject[]): readonly Mark[] =>
   pods.flatMap((pod) => {
     // In whole seconds: what changed in the second in which the pod was made may have come after it.
-    const isChanged = (configMap: KubeObject): boolean =>
-      changedAt(configMap) >= (pod.metadata.creationTimestamp ?? '');
-    const seen = mountsOf(pod['spec']).flatMap(({ name, keys }) =>
-      configMaps.filter(({ metadata }) => metadata.name === name).map((configMap) => ({ configMap, keys })),
-    );
+    const isChanged = (object: KubeObject): boolean => changedAt(object) >= (pod.metadata.creationTimestamp ?? '');
+    const seen = mountsOf(pod['spec']).flatMap((mount) => {
+      const object = mountedObject(mountable, mount);
+      return object === undefined ? [] : [{ object, keys: mount.keys }];
+    });
     const hash = hashOf(
-      seen.map(({ configMap, keys }) => seenData(configMap, keys)),
+      seen.map(({ object, keys }) => seenContent(object, keys)),
       10,
     );
     const isTold =
-      !seen.some(({ configMap }) => isChanged(configMap)) || pod.metadata.annotations?.[configHashAnnotation] === hash;
+      !seen.some(({ object }) => isChanged(object)) || pod.metadata.annotations?.[configHashAnnotation] === hash;
     return isTold || !isOnNode(pod) ? [] : [{ pod, hash }];
   });
 
-/** What a pod sees of it: a change of anything else is none to the pod. */
-const seenData = (configMap: KubeObject, keys: readonly string[] | undefined): Readonly<Record<string, unknown>> => {
-  const data = (configMap['data'] ?? {}) as Readonly<Record<string, unknown>>;
+const mountedObject = ({ configMaps, unseen }: Mountable, { kind, name }: Mount): KubeObject | undefined =>
+  kind === 'Secret'
+    ? unseen('Secret', name)
+    : (configMaps.find(({ metadata }) => metadata.name === name) ?? unseen('AnyConfigMap', name));
+
+/** What a pod sees of it: a change of anything else is none to the pod. Of what the operator does not see, the version stands for all. */
+const seenContent = (object: KubeObject, keys: readonly string[] | undefined): Readonly<Record<string, unknown>> => {
+  if (object.kind !== 'ConfigMap') return { version: object.metadata.resourceVersion };
+  const data = (object['data'] ?? {}) as Readonly<Record<string, unknown>>;
   return keys === undefined ? data : Object.fromEntries(keys.map((key) => [key, data[key]]));
 };
 
-/** RFC 3339 in whole seconds, comparable as text; empty for what we never applied. */
-const changedAt = (object: KubeObject): string =>
-  object.metadata.managedFields?.find(({ manager, operation }) => manager === fieldManager && operation === 'Apply')
-    ?.time ?? '';
+/** RFC 3339 in whole seconds, comparable as text; empty when nobody can tell. The cache keeps the entries that tell (`trim`). */
+const changedAt = ({ metadata }: KubeObject): string =>
+  (metadata.managedFields ?? [])
+    .map(({ time = '' }) => time)
+    .reduce((newest, time) => (time > newest ? time : newest), '');
 
 /** Only there a kubelet has mounted something that may be stale. */
 const isOnNode = (pod: KubeObject): boolean => {

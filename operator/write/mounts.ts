@@ -1,5 +1,6 @@
-/** A ConfigMap that a pod sees as files. */
+/** A ConfigMap or Secret that a pod sees as files. */
 export interface Mount {
+  readonly kind: 'ConfigMap' | 'Secret';
   readonly name: string;
   /** The keys it sees; undefined: all. */
   readonly keys: readonly string[] | undefined;
@@ -17,22 +18,25 @@ interface Volume {
 
 interface Source {
   readonly configMap?: Mounted | null;
+  readonly secret?: Mounted | null;
 }
 
-/** The ConfigMaps that a pod with this spec mounts. */
+/** The ConfigMaps that a pod with this spec mounts, and the Secrets in its projected volumes, where the operator puts them. */
 export const mountsOf = (podSpec: unknown): readonly Mount[] => {
   const { volumes } = (podSpec ?? {}) as { readonly volumes?: unknown };
-  return (recordsIn(volumes) as readonly Volume[])
-    .flatMap(({ configMap, projected }) => [
-      configMap,
-      ...(recordsIn(projected?.sources) as readonly Source[]).map((source) => source.configMap),
-    ])
-    .flatMap((mounted) =>
-      mounted?.name === undefined
-        ? []
-        : [{ name: mounted.name, keys: mounted.items === undefined ? undefined : keysOf(mounted.items) }],
-    );
+  return (recordsIn(volumes) as readonly Volume[]).flatMap(({ configMap, projected }) => [
+    ...mount('ConfigMap', configMap),
+    ...(recordsIn(projected?.sources) as readonly Source[]).flatMap((source) => [
+      ...mount('ConfigMap', source.configMap),
+      ...mount('Secret', source.secret),
+    ]),
+  ]);
 };
+
+const mount = (kind: Mount['kind'], mounted: Mounted | null | undefined): readonly Mount[] =>
+  mounted?.name === undefined
+    ? []
+    : [{ kind, name: mounted.name, keys: mounted.items === undefined ? undefined : keysOf(mounted.items) }];
 
 const keysOf = (items: unknown): readonly string[] =>
   (recordsIn(items) as readonly { readonly key: string }[]).map(({ key }) => key);

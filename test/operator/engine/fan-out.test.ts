@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { affectedKeys, ownKeys } from '../../../operator/engine/fan-out.ts';
 import type { ReconciledKind } from '../../../operator/kinds/kind.ts';
-import { keyText } from '../../../operator/object.ts';
+import { keyOf, keyText } from '../../../operator/object.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Source } from '../../../operator/read/source.ts';
 import { widgetKind } from './widget.ts';
@@ -84,4 +84,11 @@ test('bookkeeping of the server concerns nobody', () => {
 test('while the first lists come in, only the objects of our own kinds are noted', () => {
   assert.deepEqual(ownKeys(kinds, { after: configMap('input') }), []);
   assert.equal(ownKeys(kinds, { after: widget('one', 'input') }).length, 1);
+});
+
+test('of a Secret only the version tells that its content changed', () => {
+  const before: KubeObject = { ...configMap('input', { resourceVersion: '1' }), kind: 'Secret' };
+  const after: KubeObject = { ...before, metadata: { ...before.metadata, resourceVersion: '2' } };
+  const reading = [{ ...widgetKind, reads: ['Secret'], affectedBy: () => [keyOf(widget('one', 'input'))] }];
+  assert.deepEqual(affectedKeys(reading, source, { before, after }).map(keyText), ['Widget/here/one']);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
 import { hashOf } from '../../../operator/plan/canonical.ts';
-import { podsToMark } from '../../../operator/write/mark-pods.ts';
+import { type Mountable, podsToMark } from '../../../operator/write/mark-pods.ts';
 
 const data = { 'config.yaml': 'formatVersion: 1\n' };
 
@@ -31,7 +31,9 @@ const pod = (
   status: { phase: more.phase ?? 'Running' },
 });
 
-const marks = (one: KubeObject, changedAt: string): number => podsToMark([configMap(changedAt)], [one]).length;
+const own = (configMap: KubeObject): Mountable => ({ configMaps: [configMap], unseen: () => undefined });
+
+const marks = (one: KubeObject, changedAt: string): number => podsToMark(own(configMap(changedAt)), [one]).length;
 
 const early = '2026-11-20T12:00:00Z';
 const late = '2026-11-20T12:00:01Z';
@@ -59,8 +61,8 @@ test('a change of a key that pods do not mount is no change to them', () => {
   const told = pod(early, { hash: hashOf([data], 10) });
   const partly = { ...told, spec: { nodeName: 'node', volumes: [volume] } };
   const withMore = { ...configMap(late), data: { ...data, 'accepted.json': '{"generation":2}' } };
-  assert.equal(podsToMark([withMore], [partly]).length, 0);
-  assert.equal(podsToMark([{ ...withMore, data: { 'config.yaml': 'other' } }], [partly]).length, 1);
+  assert.equal(podsToMark(own(withMore), [partly]).length, 0);
+  assert.equal(podsToMark(own({ ...withMore, data: { 'config.yaml': 'other' } }), [partly]).length, 1);
 });
 
 test('a pod that is over is left alone', () => {
@@ -75,4 +77,31 @@ test('a pod that mounts another ConfigMap is left alone', () => {
 test('a ConfigMap among the sources of a projected volume counts', () => {
   const projected = { sources: [{ secret: { name: 's' } }, { configMap: { name: 'config' } }] };
   assert.equal(marks({ ...pod(early), spec: { nodeName: 'node', volumes: [{ projected }] } }, late), 1);
+});
+
+const unseen = (kind: 'AnyConfigMap' | 'Secret', changedAt: string, resourceVersion = '1'): Mountable => {
+  const managedFields = [{ manager: 'kubectl', operation: 'Update', time: changedAt }] as const;
+  const object: KubeObject = { apiVersion: 'v1', kind, metadata: { name: 'theirs', resourceVersion, managedFields } };
+  return {
+    configMaps: [],
+    unseen: (asked, name) => (asked === kind && name === object.metadata.name ? object : undefined),
+  };
+};
+
+const mounting = (source: object, hash?: string): KubeObject => ({
+  ...pod(early, hash === undefined ? {} : { hash }),
+  spec: { nodeName: 'node', volumes: [{ projected: { sources: [source] } }] },
+});
+
+test('a Secret, and a ConfigMap of others, whose content changed is told once for each version', () => {
+  const told = hashOf([{ version: '1' }], 10);
+  for (const [kind, source] of [
+    ['Secret', { secret: { name: 'theirs' } }],
+    ['AnyConfigMap', { configMap: { name: 'theirs' } }],
+  ] as const) {
+    assert.equal(podsToMark(unseen(kind, late), [mounting(source)]).length, 1);
+    assert.equal(podsToMark(unseen(kind, late), [mounting(source, told)]).length, 0);
+    assert.equal(podsToMark(unseen(kind, late, '2'), [mounting(source, told)]).length, 1);
+    assert.equal(podsToMark(unseen(kind, '2026-11-20T11:59:59Z'), [mounting(source)]).length, 0);
+  }
 });
