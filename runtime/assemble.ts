@@ -107,8 +107,7 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
   const offer: Offer = makeOffer({
     settings: () => offerSettingsOf(config.current()),
     backends: seen,
-    settled: (timeoutMs) => backends.settled(timeoutMs),
-    known: (timeoutMs) => backends.known(timeoutMs),
+    ...waitsFor(backends),
   });
   const clients = clientsOf({ config, backends, log, phase }, deps);
   const listeners = listenersOf(offer, backends);
@@ -149,6 +148,11 @@ export const assemble = (options: AssembleOptions, deps: AssembleDeps): Parts =>
     phase,
   };
 };
+
+const waitsFor = (backends: BackendSet) => ({
+  settled: (timeoutMs: number): Promise<void> => backends.settled(timeoutMs),
+  known: (timeoutMs: number): Promise<void> => backends.known(timeoutMs),
+});
 
 const warnOf = (log: Log, config: Config): void => {
   for (const problem of warningsOf(config)) log.warn({ problem }, 'questionable configuration');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
+import { until } from '../cluster/until.ts';
 import { answerStatus, type FixtureBackend, hang, startBackend } from '../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../fixtures/frozen-clock.ts';
 import { openSession } from '../fixtures/raw-client.ts';
@@ -156,7 +157,7 @@ describe('at start', () => {
     assert.deepEqual(await list, ['up_echo']);
   });
 
-  test('a call of a name that is not known yet waits too', async () => {
+  test('a call of a name that is not known yet waits too, also for the check after one that failed', async () => {
     let release = (): void => {};
     down.set({
       on: ({ recorded }) => {
@@ -174,8 +175,12 @@ describe('at start', () => {
     const call = session.call('down_echo');
     await session.request('ping');
     release();
-    const { json } = await call;
-    assert.equal((json as { error: { code: number } }).error.code, -32602);
+    await until('the failed check', async () => {
+      const seen = running?.status().backends.find(({ name }) => name === 'down');
+      return seen?.consecutiveFailures === 1 ? true : undefined;
+    });
+    clock.advance(1_000);
+    assert.match((await call).text, /"content"/);
   });
 });
 
