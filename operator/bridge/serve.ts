@@ -45,7 +45,7 @@ export const serveBridge = async (
   times: StopTimes = STOP_TIMES,
 ): Promise<Serving> => {
   let isStopping = false;
-  const endpoint = endpointOf(multiplexer, { allowedHosts, isClosing: () => isStopping }, deps);
+  const endpoint = endpointOf(multiplexer, { allowedHosts, isStopping: () => isStopping }, deps);
   const app = publicServer(endpoint, BOUNDS, deps);
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', (_request, reply) => {
@@ -89,14 +89,15 @@ const isNoIpv6 = (error: unknown): boolean =>
 
 interface EndpointSettings {
   readonly allowedHosts: readonly string[];
-  readonly isClosing: () => boolean;
+  readonly isStopping: () => boolean;
 }
 
-const endpointOf = (multiplexer: Multiplexer, { allowedHosts, isClosing }: EndpointSettings, deps: ServeDeps) => {
+const endpointOf = (multiplexer: Multiplexer, { allowedHosts, isStopping }: EndpointSettings, deps: ServeDeps) => {
   const hosts = hostCheck({ allowedHosts, allowedOrigins: [], trustedProxies: [] });
   return mcpEndpoint({
     ...deps,
-    isClosing,
+    isLeaving: isStopping,
+    isStopping,
     hosts: () => hosts,
     handle: multiplexer.handle,
     bounds: BOUNDS,
