@@ -88,11 +88,18 @@ const apply = async (
   const { problems, missing } = await applyChildren(owner, plan.objects, world, signal);
   // A Deployment that is not as planned may still name what is no longer planned.
   if (!missing.some((child) => child.kind === 'Deployment')) {
-    await prune(owner, { kinds: kind.owns, objects: plan.objects }, world, signal);
+    await prune(owner, { kinds: kind.owns, objects: wanted(plan.objects, missing) }, world, signal);
   }
   await refreshMounts(kind, owner, { world, signal });
   return problems;
 };
+
+/** A RoleBinding whose Role is not ours gives rights that nobody meant to give: it goes. */
+const wanted = (objects: readonly KubeObject[], missing: readonly ObjectKey[]): readonly KubeObject[] =>
+  objects.filter(
+    ({ kind, metadata }) =>
+      kind !== 'RoleBinding' || !missing.some((key) => key.kind === kind && key.name === metadata.name),
+  );
 
 /** Only servers have pods that mount what is rendered for them. */
 const refreshMounts = async (kind: ReconciledKind, owner: KubeObject, { world, signal }: Effects): Promise<void> => {

@@ -1,5 +1,5 @@
 import { handOverReplicas } from './hand-over.ts';
-import { mountsOf } from './mounts.ts';
+import { needs } from './needs.ts';
 import { isAsPlanned } from './rewrites.ts';
 import type { Rewrites } from './rewrites.ts';
 import { repairOf } from './service-diff.ts';
@@ -20,7 +20,7 @@ export interface ChildProblem {
 
 export interface Applied {
   readonly problems: readonly ChildProblem[];
-  /** Children that are not as planned: those of the problems, and the Deployment that waits for one of them. */
+  /** Children that are not as planned: those of the problems, and those that wait for one of them. */
   readonly missing: readonly ObjectKey[];
 }
 
@@ -32,8 +32,8 @@ export interface ApplyDeps {
 }
 
 /**
- * Makes the children what the plan says, in its order. One that cannot be is told and holds up no other, but for a
- * Deployment whose pods need it: a removed backend must go also while a Service is refused. Sends nothing for a child that
+ * Makes the children what the plan says, in its order. One that cannot be is told and holds up no other, but for those
+ * that need it: a removed backend must go also while a Service is refused. Sends nothing for a child that
  * already agrees. Throws what may pass by itself, after the other children when it is an answer of the server.
  */
 export const applyChildren = async (
@@ -44,19 +44,19 @@ export const applyChildren = async (
 ): Promise<Applied> => {
   const problems: ChildProblem[] = [];
   const faults: ApiError[] = [];
-  const missing: ObjectKey[] = [];
+  const missing: KubeObject[] = [];
   for (const child of children) {
-    const awaited = missing.filter((key) => isNeededBy(child, key));
+    const awaited = missing.filter((each) => needs(child, each));
     if (awaited.length > 0) {
-      missing.push(keyOf(child));
-      awaited.forEach((key) => nameWaiting(problems, key, child));
+      missing.push(child);
+      awaited.forEach((each) => nameWaiting(problems, keyOf(each), child));
       continue;
     }
     const outcome = await attempt(owner, child, deps, signal);
     if (outcome === undefined) {
       continue;
     }
-    missing.push(keyOf(child));
+    missing.push(child);
     if (outcome instanceof ApiError) {
       faults.push(outcome);
     } else {
@@ -66,22 +66,8 @@ export const applyChildren = async (
   if (faults[0] !== undefined) {
     throw faults[0];
   }
-  return { problems, missing };
+  return { problems, missing: missing.map(keyOf) };
 };
-
-/** A pod never starts before what it mounts, nor without its account. */
-const isNeededBy = (child: KubeObject, key: ObjectKey): boolean => {
-  const pod = (child['spec'] as { readonly template?: { readonly spec?: PodSpec } } | undefined)?.template?.spec;
-  return (
-    pod !== undefined &&
-    ((key.kind === 'ServiceAccount' && pod.serviceAccountName === key.name) ||
-      (key.kind === 'ConfigMap' && mountsOf(pod).some(({ name }) => name === key.name)))
-  );
-};
-
-interface PodSpec {
-  readonly serviceAccountName?: string;
-}
 
 const nameWaiting = (problems: ChildProblem[], key: ObjectKey, { kind, metadata: { name } }: KubeObject): void => {
   const at = problems.findIndex(({ child }) => child.kind === key.kind && child.name === key.name);

@@ -1,3 +1,4 @@
+import { compareText } from '../../../runtime/compare-text.ts';
 import type { KubeObject } from '../../object.ts';
 import { type ProblemType, problem } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
@@ -62,6 +63,13 @@ export const sharedConditions = (server: KubeObject, others: readonly KubeObject
     const value = of(server);
     const same = value === undefined ? [] : others.filter((other) => of(other) === value);
     if (value === undefined || same.length === 0) return [];
-    const names = same.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(', ');
-    return [problem(type, reason, tell(value, names))];
+    return [problem(type, reason, tell(value, firstOf(same)))];
   });
+
+/** No count, so that one more among many changes no status. */
+const firstOf = (servers: readonly KubeObject[]): string => {
+  const names = servers.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort(compareText);
+  return names.length > NAMED ? `${names.slice(0, NAMED).join(', ')} and others` : names.join(', ');
+};
+
+const NAMED = 5;
