@@ -22,7 +22,7 @@ import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import type { Measured, Metrics } from './observe/metrics.ts';
 import type { Source } from './read/source.ts';
-import { systemClock } from '../runtime/system-clock.ts';
+import { steadyClock, systemClock } from '../runtime/system-clock.ts';
 import { VERSION } from '../runtime/version.ts';
 
 export interface RunOptions {
@@ -164,7 +164,8 @@ const operatorOf = (options: OwnOptions, parts: OperatorParts, signal: AbortSign
     {
       kinds,
       api,
-      clock: systemClock,
+      clock: steadyClock,
+      now: systemClock.now,
       random: () => Math.random(),
       unique: () => randomBytes(8).toString('hex'),
       ask,
@@ -178,7 +179,7 @@ const operatorOf = (options: OwnOptions, parts: OperatorParts, signal: AbortSign
 const askingBy =
   (dispatcher: Agent): OperatorDeps['ask'] =>
   (podIP, token, signal) =>
-    askStatus({ podIP, token }, { dispatcher, clock: systemClock }, signal);
+    askStatus({ podIP, token }, { dispatcher, clock: steadyClock }, signal);
 
 /** Enough for 500 servers to converge within seconds, and a bound for everything else. */
 const limits = { requestsPerSecond: 500, burst: 1000 };
@@ -189,7 +190,7 @@ const clientOf = (
   { isDryRun }: Pick<RunOptions, 'isDryRun'>,
   { calls }: Metrics,
 ): ApiClient => {
-  const bound = { clock: systemClock, rateLimit: rateLimit(limits, systemClock), observe: calls };
+  const bound = { clock: steadyClock, rateLimit: rateLimit(limits, steadyClock), observe: calls };
   const client = isDryRun ? dryRunClient : apiClient;
   return client(transport(connection, bound), resourceTable(own));
 };

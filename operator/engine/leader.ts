@@ -22,7 +22,10 @@ export interface ElectionOptions {
 
 export interface ElectionDeps {
   readonly api: Pick<ApiClient, 'get' | 'createOwned' | 'replace'>;
+  /** Measures how long the lease lasts: one that is set on the way would make two leaders. */
   readonly clock: Clock;
+  /** Time of day, for what the lease tells people. */
+  readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -45,8 +48,11 @@ const leaseName = fieldManager;
 /** Leaves most of the 30 s that a pod has for its end to the rest of it. */
 export const STOP_WITHIN_MS = 5000;
 
-/** Leads: with `ending` nothing new is begun, with `over` what is under way is cut off. */
-export type Lead = (ending: AbortSignal, over: AbortSignal) => Promise<void>;
+/**
+ * Leads: with `ending` nothing new is begun, with `over` what is under way is cut off. Nothing is written unless `isHeld`: a
+ * process that stood still learns by its timers too late that its time is over.
+ */
+export type Lead = (ending: AbortSignal, over: AbortSignal, isHeld: () => boolean) => Promise<void>;
 
 /**
  * Runs `lead` whenever this process holds the Lease. A lost lease ends and cuts off at once; a stop (`signal`) lets what is
@@ -80,9 +86,10 @@ const leadWhileHeld = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const term = new AbortController();
-  const leading = lead(AbortSignal.any([term.signal, signal]), term.signal);
   let endsAt = heldSinceMs + election.renewWithinMs;
-  while (!signal.aborted && !election.isHeldByAnother && clock.now() < endsAt) {
+  const isHeld = (): boolean => !election.isHeldByAnother && clock.now() < endsAt;
+  const leading = lead(AbortSignal.any([term.signal, signal]), term.signal, isHeld);
+  while (!signal.aborted && isHeld()) {
     await election.pause(signal, endsAt - clock.now());
     const askedAt = clock.now();
     if (askedAt < endsAt && (await election.tryHold(endsAt - askedAt, signal))) {
@@ -203,7 +210,7 @@ class Election {
   }
 
   #microTime(): string {
-    return microTime(this.#deps.clock.now());
+    return microTime(this.#deps.now());
   }
 }
 

@@ -10,6 +10,7 @@ import type { Watching } from './watching.ts';
 import { reconcileIn } from './world.ts';
 import { aborted } from '../aborted.ts';
 import type { ApiClient } from '../api/client.ts';
+import { whileHeld } from '../api/while-held.ts';
 import { sleep } from '../../runtime/clock.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { StatusReport } from '../../runtime/status-report.ts';
@@ -51,7 +52,10 @@ export interface WorkObserver {
 export interface OperatorDeps {
   readonly kinds: readonly ReconciledKind[];
   readonly api: ApiClient;
+  /** For durations; nobody sets it while we run. */
   readonly clock: Clock;
+  /** Time of day. */
+  readonly now: () => number;
   readonly random: () => number;
   /** A short text that no other call returned. */
   readonly unique: () => string;
@@ -78,17 +82,17 @@ export interface Operator {
 export const startOperator = (options: OperatorOptions, deps: OperatorDeps, signal: AbortSignal): Operator => {
   const watching = watchCluster(options, deps, signal);
   const { identity } = options;
-  const lead: Lead = async (ending, over) => {
+  const lead: Lead = async (ending, over, isHeld) => {
     deps.log.info({ identity }, 'leading');
     deps.observe.leads(!options.isDryRun);
-    await act(watching, options, deps, { ending, over });
+    await act(watching, options, { ...deps, api: whileHeld(deps.api, isHeld) }, { ending, over });
     deps.observe.leads(false);
     deps.log.info({ identity }, 'no longer leading');
   };
   const namespace = options.settings.operatorNamespace;
   const onFailure = (error: unknown): void => deps.log.warn({ error: errorText(error) }, 'leader election failed');
   const acting = options.leaderElection
-    ? elect({ namespace, identity }, { api: deps.api, clock: deps.clock, onFailure }, lead, signal)
+    ? elect({ namespace, identity }, { api: deps.api, clock: deps.clock, now: deps.now, onFailure }, lead, signal)
     : leadAlone(lead, deps.clock, signal);
   const ended = Promise.all([watching.ended, acting]).then(() => watching.queue.clear());
   const { source, synced, queue, cache } = watching;
@@ -97,7 +101,7 @@ export const startOperator = (options: OperatorOptions, deps: OperatorDeps, sign
 
 const leadAlone = async (lead: Lead, clock: Clock, signal: AbortSignal): Promise<void> => {
   const term = new AbortController();
-  const leading = lead(signal, term.signal);
+  const leading = lead(signal, term.signal, () => true);
   await aborted(signal);
   await endWithin({ clock, ms: STOP_WITHIN_MS }, term, leading);
 };
@@ -174,12 +178,12 @@ const orAborted = async (promise: Promise<void>, signal: AbortSignal): Promise<v
 
 const keysWithPatience = async (
   namespace: string,
-  { api, clock, log }: OperatorDeps,
+  { api, clock, now, log }: OperatorDeps,
   signal: AbortSignal,
 ): Promise<ManagementKeys> => {
   for (;;) {
     try {
-      return await managementKeys(namespace, { api, now: clock.now }, signal);
+      return await managementKeys(namespace, { api, now }, signal);
     } catch (error) {
       signal.throwIfAborted();
       log.error({ error: errorText(error) }, 'the keys for the management ports cannot be had; trying again');

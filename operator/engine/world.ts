@@ -87,10 +87,10 @@ const worldOf = (
   told: Told,
 ): Omit<World, 'readContent'> => {
   const { cache, source, podsOf, puller, rewrites } = watching;
-  const { api, clock, unique, log } = deps;
+  const { api, now, unique, log } = deps;
   const events = {
     api,
-    now: clock.now,
+    now,
     unique,
     instance: options.identity,
     onFailure: (error: unknown) => log.warn({ error: errorText(error) }, 'an event was not taken'),
@@ -102,7 +102,7 @@ const worldOf = (
     // The answer to a dry run is no state of the cluster.
     cache: options.isDryRun ? { ...cache, put: () => {} } : cache,
     rewrites,
-    now: clock.now,
+    now,
     podsOf,
     record: (regarding, planned, signal) => recordEvents(regarding, planned, events, signal),
     onStatusRefused: (key, error) =>

@@ -40,6 +40,10 @@ const same = (desired: unknown, live: unknown, owned: Owned, field = ''): boolea
     return Array.isArray(live) && sameList(desired, live, owned);
   }
   if (isRecord(desired)) {
+    if (owned === undefined && saysSomething(desired)) {
+      // Lost as a whole: it is atomic (`nodeSelector`), and somebody made another one of it.
+      return false;
+    }
     return (
       isRecord(live) &&
       (holdsNothingInside(owned) ? contains(live, desired, field) : sameRecord(desired, live, owned, field))
@@ -47,6 +51,10 @@ const same = (desired: unknown, live: unknown, owned: Owned, field = ''): boolea
   }
   return sameScalar(desired, live, field);
 };
+
+/** Is there a value in it that a manager could hold? */
+const saysSomething = (value: unknown): boolean =>
+  isRecord(value) || Array.isArray(value) ? Object.values(value).some(saysSomething) : !isNothing(value);
 
 const sameRecord = (desired: Json, live: Json, owned: Owned, field = ''): boolean => {
   const fieldOf = (key: string): string => (quantityFields.has(field) ? field : key);

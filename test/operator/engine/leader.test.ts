@@ -53,7 +53,7 @@ const candidate = (identity: string, api: ReturnType<typeof leaseServer>['api'],
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     isLeading = false;
   };
-  const ended = elect({ namespace: 'ops', identity }, { api, clock, onFailure: () => {} }, lead, stopping.signal);
+  const ended = elect({ namespace: 'ops', identity }, { api, clock, now: clock.now, onFailure: () => {} }, lead, stopping.signal);
   return { leads: () => isLeading, terms: () => terms, stop: () => stopping.abort(), ended };
 };
 
@@ -91,7 +91,7 @@ const untilCutOff = async (isLostAfterMs?: number): Promise<number> => {
         resolve();
       }),
     );
-  const ended = elect({ namespace: 'ops', identity: 'a' }, { api, clock, onFailure: () => {} }, lead, stopping.signal);
+  const ended = elect({ namespace: 'ops', identity: 'a' }, { api, clock, now: clock.now, onFailure: () => {} }, lead, stopping.signal);
   await clock.advance(1000);
   state.isDown = isLostAfterMs !== undefined;
   await clock.advance(isLostAfterMs ?? 0);
@@ -117,7 +117,7 @@ test('a leader that stops gives the lease back once what was under way is done',
     await work.promise;
     isCutOff = over.aborted;
   };
-  const ended = elect({ namespace: 'ops', identity: 'a' }, { api, clock, onFailure: () => {} }, lead, stopping.signal);
+  const ended = elect({ namespace: 'ops', identity: 'a' }, { api, clock, now: clock.now, onFailure: () => {} }, lead, stopping.signal);
   await clock.advance(1000);
   stopping.abort();
   await clock.advance(4000);
@@ -154,6 +154,26 @@ test('a leader that cannot renew stops leading before another may take over', as
   state.isDown = false;
   await clock.advance(4000);
   assert.deepEqual([a.leads(), a.terms()], [true, 2]);
+});
+
+test('a leader that stood still knows by the clock that its lease has run out, before any timer tells it', async () => {
+  const clock = manualClock();
+  const { api } = leaseServer();
+  let now = 0;
+  let isHeldNow = (): boolean => false;
+  const lead = (ending: AbortSignal, _over: AbortSignal, isHeld: () => boolean): Promise<void> => {
+    isHeldNow = isHeld;
+    return new Promise((resolve) => ending.addEventListener('abort', () => resolve(), { once: true }));
+  };
+  const stopped = { ...clock, now: () => now };
+  const deps = { api, clock: stopped, now: stopped.now, onFailure: () => {} };
+  void elect({ namespace: 'ops', identity: 'a' }, deps, lead, new AbortController().signal);
+  await clock.advance(0);
+  assert.equal(isHeldNow(), true);
+  now = 9_999;
+  assert.equal(isHeldNow(), true);
+  now = 10_000;
+  assert.equal(isHeldNow(), false);
 });
 
 test('an answer that comes late does not stretch a term: the lease counts from the question', async () => {

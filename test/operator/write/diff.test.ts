@@ -174,6 +174,13 @@ describe('something is sent when somebody changes', () => {
   for (const [name, edit] of Object.entries(drift)) {
     test(name, () => assert.equal(agrees(desired(), live(edit)), false));
   }
+
+  test('an atomic map, by adding to it: the whole of it is theirs then', () => {
+    const { 'f:selector': _, ...others } = fieldsV1['f:spec'];
+    const entry = { manager: 'vmcp-operator', operation: 'Apply', fieldsV1: { ...fieldsV1, 'f:spec': others } };
+    const selector = { matchLabels: { app: 'x', theirs: 'y' } };
+    assert.equal(agrees(desired(), live({ 'spec/selector': selector, 'metadata/managedFields': [entry] })), false);
+  });
 });
 
 describe('something is sent when we want', () => {
