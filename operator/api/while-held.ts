@@ -5,18 +5,16 @@ import type { ApiClient } from './client.ts';
  * meanwhile before its timers tell it that its time is over: what comes next in a reconcile would be sent.
  */
 export const whileHeld = (api: ApiClient, isHeld: () => boolean): ApiClient => {
-  const held = <A extends readonly unknown[], T>(write: (...args: A) => Promise<T>) => {
-    return (...args: A): Promise<T> =>
-      isHeld() ? write(...args) : Promise.reject(new Error('the Lease has run out: nothing is written'));
-  };
+  const held = <T>(write: () => Promise<T>): Promise<T> =>
+    isHeld() ? write() : Promise.reject(new Error('the Lease has run out: nothing is written'));
   return {
     ...api,
-    apply: held(api.apply),
-    applyStatus: held(api.applyStatus),
-    create: held(api.create),
-    createOwned: held(api.createOwned),
-    replace: held(api.replace),
-    mergePatch: held(api.mergePatch),
-    remove: held(api.remove),
+    apply: (object, signal, manager) => held(() => api.apply(object, signal, manager)),
+    applyStatus: (object, signal) => held(() => api.applyStatus(object, signal)),
+    create: (object, signal) => held(() => api.create(object, signal)),
+    createOwned: (object, signal) => held(() => api.createOwned(object, signal)),
+    replace: (object, signal) => held(() => api.replace(object, signal)),
+    mergePatch: (key, patch, signal) => held(() => api.mergePatch(key, patch, signal)),
+    remove: (key, uid, signal) => held(() => api.remove(key, uid, signal)),
   };
 };

@@ -60,16 +60,20 @@ const inNamespace = (item: object, namespace: string): object => ({
 });
 
 const untilComplete = (namespace: string, names: readonly string[]): Promise<true> =>
-  until(`${names.length} servers to be complete`, async () => {
-    const text = await kubectl(['get', 'vmcp,sa,svc,cm,deploy', '-n', namespace, '-o', 'json']);
-    const { items } = JSON.parse(text) as { readonly items: readonly KubeObject[] };
-    const isComplete = (name: string): boolean => {
-      const of = items.filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] === name);
-      const itself = items.find(({ kind, metadata }) => kind === 'VirtualMCPServer' && metadata.name === name);
-      return of.length === 4 && itself?.['status'] !== undefined;
-    };
-    return names.every(isComplete) ? true : undefined;
-  }, { intervalMs: 400 });
+  until(
+    `${names.length} servers to be complete`,
+    async () => {
+      const text = await kubectl(['get', 'vmcp,sa,svc,cm,deploy', '-n', namespace, '-o', 'json']);
+      const { items } = JSON.parse(text) as { readonly items: readonly KubeObject[] };
+      const isComplete = (name: string): boolean => {
+        const of = items.filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] === name);
+        const itself = items.find(({ kind, metadata }) => kind === 'VirtualMCPServer' && metadata.name === name);
+        return of.length === 4 && itself?.['status'] !== undefined;
+      };
+      return names.every(isComplete) ? true : undefined;
+    },
+    { intervalMs: 400 },
+  );
 
 const untilWritten = (rival: Rival, count: number): Promise<readonly AuditedWrite[]> =>
   until(
@@ -147,7 +151,10 @@ describe('two operators', { concurrency: true }, () => {
     await untilComplete(pair.namespace, await pair.work('c'));
     await assertOneAfterTheOther(pair);
     const again = (await pair.other.writes()).map(({ resource, name }) => `${resource} ${name}`);
-    assert.deepEqual(again.filter((write) => !/\bc-\d/.test(write)), []);
+    assert.deepEqual(
+      again.filter((write) => !/\bc-\d/.test(write)),
+      [],
+    );
   });
 });
 

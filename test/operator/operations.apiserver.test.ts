@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import type { KubeObject } from '../../operator/object.ts';
 import { until } from '../cluster/index.ts';
@@ -14,6 +13,7 @@ import {
   operatorUser,
   servers,
 } from './engine/operator-under-test.ts';
+import { spawnOperator } from './engine/operator-process.ts';
 import { wireTo } from './engine/wire.ts';
 
 const cluster = installedCluster(servers);
@@ -126,21 +126,8 @@ test('what it does can be counted', async () => {
   await operator.stop();
 });
 
-/** The operator as a process of its own, one reconcile after the other. */
-const startProcess = (more: Readonly<Record<string, string>> = {}): ChildProcess => {
-  const program = join(import.meta.dirname, '../../operator/main.ts');
-  const flags = {
-    kubeconfig: cluster.kubeconfig,
-    image: 'example.test/vmcp:1',
-    'operator-namespace': 'vmcp-system',
-    workers: '1',
-    'health-port': '0',
-    'log-level': 'error',
-    ...more,
-  };
-  const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
-  return spawn(process.execPath, [program, 'run', ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
-};
+const startProcess = (more: Readonly<Record<string, string>> = {}): ChildProcess =>
+  spawnOperator(cluster.kubeconfig, more);
 
 describe('killed', () => {
   // What is left of other tests would be work for an operator that starts.

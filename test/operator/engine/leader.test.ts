@@ -53,7 +53,12 @@ const candidate = (identity: string, api: ReturnType<typeof leaseServer>['api'],
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     isLeading = false;
   };
-  const ended = elect({ namespace: 'ops', identity }, { api, clock, now: clock.now, onFailure: () => {} }, lead, stopping.signal);
+  const ended = elect(
+    { namespace: 'ops', identity },
+    { api, clock, now: clock.now, onFailure: () => {} },
+    lead,
+    stopping.signal,
+  );
   return { leads: () => isLeading, terms: () => terms, stop: () => stopping.abort(), ended };
 };
 
@@ -91,7 +96,12 @@ const untilCutOff = async (isLostAfterMs?: number): Promise<number> => {
         resolve();
       }),
     );
-  const ended = elect({ namespace: 'ops', identity: 'a' }, { api, clock, now: clock.now, onFailure: () => {} }, lead, stopping.signal);
+  const ended = elect(
+    { namespace: 'ops', identity: 'a' },
+    { api, clock, now: clock.now, onFailure: () => {} },
+    lead,
+    stopping.signal,
+  );
   await clock.advance(1000);
   state.isDown = isLostAfterMs !== undefined;
   await clock.advance(isLostAfterMs ?? 0);
@@ -117,7 +127,12 @@ test('a leader that stops gives the lease back once what was under way is done',
     await work.promise;
     isCutOff = over.aborted;
   };
-  const ended = elect({ namespace: 'ops', identity: 'a' }, { api, clock, now: clock.now, onFailure: () => {} }, lead, stopping.signal);
+  const ended = elect(
+    { namespace: 'ops', identity: 'a' },
+    { api, clock, now: clock.now, onFailure: () => {} },
+    lead,
+    stopping.signal,
+  );
   await clock.advance(1000);
   stopping.abort();
   await clock.advance(4000);

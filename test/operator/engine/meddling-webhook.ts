@@ -51,7 +51,7 @@ const meddledPod = (spec: PodSpec): object => ({
   ],
 });
 
-const annotated = <T extends { readonly annotations?: object }>(metadata: T | undefined): object => ({
+const annotated = (metadata: Reviewed['metadata'] | undefined): object => ({
   ...metadata,
   annotations: { ...metadata?.annotations, 'mesh.example/injected': 'true' },
 });

@@ -65,7 +65,17 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
   const settings = { clusterDomain: 'cluster.local', runtimeImage: 'i', bridgeImage: 'b', operatorNamespace: 'ops' };
   const watching = watchCluster(
     { namespaces: [], settings, identity: 'me', workers: 1, leaderElection: false, isDryRun: false },
-    { kinds: [widgetKind], api, clock: manualClock(), now: () => 0, random: () => 1, unique: () => 'u', ask: unused, log, observe },
+    {
+      kinds: [widgetKind],
+      api,
+      clock: manualClock(),
+      now: () => 0,
+      random: () => 1,
+      unique: () => 'u',
+      ask: unused,
+      log,
+      observe,
+    },
     new AbortController().signal,
   );
   await watching.synced;
