@@ -194,7 +194,8 @@ const roundsOf = async (owner: keyof typeof OWNERS): Promise<readonly (readonly 
 };
 
 /** What the server lets nobody change; that it lets nobody remove what it requires goes without saying. */
-const FIXED = /selector|template\.metadata\.labels|serviceName|podManagementPolicy|volumeClaimTemplates|strategy\.type/;
+const FIXED =
+  /selector|template\.metadata\.labels|serviceName|podManagementPolicy|volumeClaimTemplates|strategy\.type|volumeMounts.*name/;
 
 const resourceOf = ({ kind }: KubeObject): string => `${kind.toLowerCase()}s`;
 
