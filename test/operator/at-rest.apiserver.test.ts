@@ -221,7 +221,10 @@ describe('drift', () => {
         .filter(({ outcome }) => outcome === 'drifted')
         .map(({ object }) => `patch ${resourceOf(object)} ${object.metadata.name}`);
       // A key that is touched again and again waits for 3 s; what never comes is told below.
-      const areMade = async () => new Set(wanted).difference(new Set((await writesOf()).slice(seen))).size === 0;
+      const areMade = async (): Promise<boolean> => {
+        const made = new Set((await writesOf()).slice(seen));
+        return wanted.every((write) => made.has(write));
+      };
       await until('the repairs', async () => (await areMade()) || undefined, { timeoutMs: 15_000 }).catch(() => {});
       await untilQuiet(1200);
       const writes = (await writesOf()).slice(seen).filter((write) => !isPassing(write, begun));
