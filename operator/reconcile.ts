@@ -5,6 +5,7 @@ import type { ReconciledKind } from './kinds/kind.ts';
 import { keyOf } from './object.ts';
 import type { KubeObject, ObjectKey } from './object.ts';
 import type { Plan, PlannedEvent } from './plan/plan.ts';
+import { planOfUnreadable } from './plan/unreadable.ts';
 import type { Settings } from './plan/settings.ts';
 import type { Source } from './read/source.ts';
 import { applyChildren } from './write/apply.ts';
@@ -53,6 +54,11 @@ export const reconcile = async (
   if (owner === undefined || owner.metadata.deletionTimestamp !== undefined) {
     world.forget(key);
     return {};
+  }
+  const unreadable = planOfUnreadable(owner);
+  if (unreadable !== undefined) {
+    world.forget(key);
+    return report(kind, owner, { plan: unreadable, problems: [] }, { world, signal });
   }
   const resolved = kind.resolve(world.source, key);
   if (resolved === undefined) {

@@ -1,16 +1,22 @@
 import { createHash } from 'node:crypto';
 
-/** JSON with the keys of every object in code-point order: equal values give equal text. */
-export const canonicalJson = (value: unknown): string => text(value) ?? 'null';
+/**
+ * JSON with the keys of every object in code-point order: equal values give equal text. What is nested deeper than anybody may nest it
+ * (`validate/nesting.ts`) counts as equal.
+ */
+export const canonicalJson = (value: unknown): string => text(value, 0) ?? 'null';
+
+const DEEPEST = 256;
 
 /** Undefined for what JSON leaves out. */
-const text = (value: unknown): string | undefined => {
+const text = (value: unknown, depth: number): string | undefined => {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (depth > DEEPEST) return '"…"';
+  if (Array.isArray(value)) return `[${value.map((each) => text(each, depth + 1) ?? 'null').join(',')}]`;
   const members = Object.entries(value)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([key, each]) => {
-      const member = text(each);
+      const member = text(each, depth + 1);
       return member === undefined ? [] : [`${JSON.stringify(key)}:${member}`];
     });
   return `{${members.join(',')}}`;

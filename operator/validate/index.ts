@@ -4,6 +4,7 @@ import { contract } from './contract.ts';
 import { authServerReference, embeddedAuthServer, serverWithAuthServer } from './embedded-auth-server.ts';
 import { externalAuth } from './external-auth.ts';
 import { forwardedHeaders } from './headers.ts';
+import { nestedTooDeep } from './nesting.ts';
 import { oidcConfig } from './oidc-config.ts';
 import { podTemplate } from './pod-template.ts';
 import { stdioServer } from './stdio-server.ts';
@@ -12,6 +13,7 @@ import { toolConfig } from './tool-config.ts';
 import { workload } from './workload.ts';
 import type { LookUp, Validator, Violation } from './validator.ts';
 
+export { nestedTooDeep } from './nesting.ts';
 export { MOST_BRIDGED } from './stdio-server.ts';
 export { type LookUp, type Validator, type Violation, violationText } from './validator.ts';
 
@@ -43,6 +45,8 @@ export const violationsOf = (
   lookUp: LookUp,
   list: readonly Validator[] = validators,
 ): readonly Violation[] => {
+  const deep = nestedTooDeep(object);
+  if (deep !== undefined) return [deep];
   const found = list
     .filter(({ kinds }) => kinds === undefined || kinds.includes(object.kind))
     .flatMap(({ validate }) => validate(object, lookUp));
