@@ -49,7 +49,7 @@ export const configMapKeyRef = () =>
   refWith('ConfigMap', { key: dataKey().describe('Key inside the ConfigMap') }, subdomain());
 
 /** Kubernetes: DNS subdomain names. */
-const subdomain = () =>
+export const subdomain = () =>
   z
     .string()
     .max(253)
@@ -58,7 +58,7 @@ const subdomain = () =>
     });
 
 /** Kubernetes: keys of Secrets and ConfigMaps, which become names of files. */
-const dataKey = () =>
+export const dataKey = () =>
   z
     .string()
     .max(253)

@@ -15,6 +15,7 @@ import {
   remoteUrl,
   replicas,
   resources,
+  serviceAccount,
   sessionAffinity,
 } from './workload.ts';
 
@@ -54,7 +55,7 @@ export const mcpRemoteProxy = defineKind({
     sessionStorage: sessionStorage().optional().describe('Where sessions are kept when there are several replicas.'),
     replicas: replicas().optional().describe('Number of pods. Absent: left to an autoscaler.'),
     resources: resources().optional().describe("Resources of the proxy's container, in place of the usual ones."),
-    serviceAccount: z.string().optional().describe('An existing service account for the pods. Absent: one is made.'),
+    serviceAccount: serviceAccount(),
     sessionAffinity: sessionAffinity(),
     podTemplateSpec: podTemplateSpec('vmcp').optional(),
   }),

@@ -4,7 +4,7 @@ import { notYet, rateLimitingSchema, rule, withRules } from '../runtime/config/i
 import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
 import { authzConfig, oidcConfigRef } from './incoming-auth.ts';
 import { defineKind } from './kind.ts';
-import { commonStatus, nonEmpty, refWith } from './kit.ts';
+import { commonStatus, dataKey, nonEmpty, refWith, subdomain } from './kit.ts';
 import { sessionStorage } from './session-storage.ts';
 import {
   authServerRef,
@@ -14,13 +14,19 @@ import {
   podTemplateSpec,
   replicas,
   resources,
+  serviceAccount,
   sessionAffinity,
+  variableName,
 } from './workload.ts';
 
-const secret = refWith('Secret', {
-  key: nonEmpty().describe('Key inside the Secret.'),
-  targetEnvName: nonEmpty().optional().describe('Environment variable that gets the value. Default: the key.'),
-});
+const secret = refWith(
+  'Secret',
+  {
+    key: dataKey().describe('Key inside the Secret.'),
+    targetEnvName: variableName().optional().describe('Environment variable that gets the value. Default: the key.'),
+  },
+  subdomain(),
+);
 
 const spec = z.strictObject({
   image: nonEmpty().describe('Container image of the server.'),
@@ -69,7 +75,7 @@ const spec = z.strictObject({
       'Number of pods; with clients of its own, of the container and of the runtime in front. Absent: left to an autoscaler.',
     ),
   resources: resources().optional().describe("Resources of the server's container."),
-  serviceAccount: z.string().optional().describe('An existing service account for the pods. Absent: one is made.'),
+  serviceAccount: serviceAccount(),
   sessionAffinity: sessionAffinity(),
   podTemplateSpec: podTemplateSpec('mcp').optional(),
 });

@@ -9,7 +9,7 @@ import { mark, nonEmpty, refTo, refWith } from './kit.ts';
 import { sessionStorage } from './session-storage.ts';
 import { virtualMcpServerRules } from './virtual-mcp-server-rules.ts';
 import { virtualMcpServerStatus } from './virtual-mcp-server-status.ts';
-import { groupRef, podTemplateSpec, replicas, sessionAffinity } from './workload.ts';
+import { groupRef, podTemplateSpec, replicas, serviceAccount, sessionAffinity } from './workload.ts';
 
 const incomingAuth = withRules(
   z.strictObject({
@@ -106,7 +106,7 @@ const spec = z.strictObject({
     .describe('Secrets that pull the images.'),
   podTemplateSpec: podTemplateSpec('vmcp').optional(),
   replicas: replicas().optional().describe('Number of pods. Absent: left to an autoscaler.'),
-  serviceAccount: z.string().optional().describe('An existing service account for the pods. Absent: one is made.'),
+  serviceAccount: serviceAccount(),
   serviceType: z
     .enum(['ClusterIP', 'NodePort', 'LoadBalancer'])
     .default('ClusterIP')

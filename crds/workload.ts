@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { keyedList } from '../runtime/config/index.ts';
-import { freeForm, nonEmpty, refTo, refWith, secretRef } from './kit.ts';
+import { freeForm, nonEmpty, refTo, refWith, secretRef, subdomain } from './kit.ts';
 
 /** Fields that the kinds with pods of their own share. */
 
@@ -34,10 +34,17 @@ export const resources = () =>
     limits: quantities().optional().describe('What the container may use at most.'),
   });
 
+/** Kubernetes: names of environment variables. */
+export const variableName = () =>
+  z
+    .string()
+    .max(253)
+    .regex(/^[ -<>-~]+$/, { error: 'not a name of a variable; use printable ASCII characters without =' });
+
 export const environment = () =>
   keyedList(
     z.strictObject({
-      name: nonEmpty().describe('Name of the environment variable.'),
+      name: variableName().describe('Name of the environment variable.'),
       value: z.string().describe('Its value.'),
     }),
     'name',
@@ -48,6 +55,10 @@ export const sessionAffinity = () =>
     .enum(['ClientIP', 'None'])
     .default('ClientIP')
     .describe('Whether connections of one client address go to the same pod.');
+
+/** Kubernetes: names of service accounts. Empty, the pods would get the namespace's default account, with its token. */
+export const serviceAccount = () =>
+  subdomain().optional().describe('An existing service account for the pods. Absent: one is made.');
 
 export const replicas = () => z.int32().min(0);
 

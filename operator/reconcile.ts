@@ -92,13 +92,21 @@ const apply = async (
     return [];
   }
   const { problems, missing } = await applyChildren(owner, plan.objects, world, signal);
-  // A Deployment that is not as planned may still name what is no longer planned.
-  if (!missing.some((child) => child.kind === 'Deployment')) {
-    await prune(owner, { kinds: kind.owns, objects: wanted(plan.objects, missing) }, world, signal);
-  }
+  await prune(owner, { kinds: prunable(kind, missing), objects: wanted(plan.objects, missing) }, world, signal);
   await refreshMounts(kind, owner, { world, signal });
   return problems;
 };
+
+/**
+ * What serves stays until what takes its place is there: pods while any child is missing, and while those are, also what they may still
+ * name.
+ */
+const prunable = ({ owns }: ReconciledKind, missing: readonly ObjectKey[]): readonly string[] => {
+  if (missing.some(({ kind }) => RUNS_PODS.has(kind))) return owns.filter((kind) => kind === 'RoleBinding');
+  return missing.length === 0 ? owns : owns.filter((kind) => !RUNS_PODS.has(kind));
+};
+
+const RUNS_PODS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
 
 /** A RoleBinding whose Role is not ours gives rights that nobody meant to give: it goes. */
 const wanted = (objects: readonly KubeObject[], missing: readonly ObjectKey[]): readonly KubeObject[] =>

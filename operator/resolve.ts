@@ -43,7 +43,7 @@ export const resolveServed = (source: Source, key: ObjectKey): ServerBundle | un
 /** Kinds that may have the vmcp runtime, and clients of their own. */
 export const SERVED_KINDS = ['VirtualMCPServer', 'MCPRemoteProxy', 'MCPServer'] as const;
 
-export const servedIn = (source: Source, namespace: string): readonly KubeObject[] =>
+const servedIn = (source: Source, namespace: string): readonly KubeObject[] =>
   SERVED_KINDS.flatMap((kind) => source.list(kind, namespace));
 
 const authOf = (groups: readonly GroupView[], source: Source, namespace: string): readonly ResolvedReference[] => {

@@ -17,7 +17,7 @@ export const upstreamRequest = ({ body, meta }: Envelope, id: number): Buffer =>
 };
 
 /** MCP "stdio": messages must not contain newlines. In JSON they are white space only. */
-export const onOneLine = (message: Buffer): Buffer => {
+const onOneLine = (message: Buffer): Buffer => {
   if (!message.includes(LF) && !message.includes(CR)) return message;
   return Buffer.from(message.map((byte) => (byte === LF || byte === CR ? SPACE : byte)));
 };

@@ -33,7 +33,7 @@ export interface Serving {
 
 /**
  * The container of the server is told to stop at the same time and sleeps before that for as long as this takes at most
- * (`operator/plan/workload/stdio.ts`).
+ * (`operator/plan/mcp-server/bridged.ts`).
  */
 const STOP_TIMES: StopTimes = { servingMs: 5_000, callsMs: 10_000, farewellMs: 1_000 };
 

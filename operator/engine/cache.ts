@@ -36,6 +36,8 @@ const onlyOurs = new Set([
   'NetworkPolicy',
   'Pod',
   'ReplicaSet',
+  'Role',
+  'RoleBinding',
   'Service',
   'ServiceAccount',
   'StatefulSet',

@@ -19,12 +19,14 @@ const isBoundBy = (binding: KubeObject, { kind, metadata }: KubeObject): boolean
   return kind === roleRef?.kind && metadata.name === roleRef.name;
 };
 
-/** A pod never starts before what it mounts, without its account, or before the policy that says who may reach it. */
+/** A pod never starts before what it mounts, without its account and its rights, or before the policy that says who may reach it. */
 const isNeededByPods = ({ metadata, spec }: Template, other: KubeObject): boolean => {
   const { name } = other.metadata;
   switch (other.kind) {
     case 'ServiceAccount':
       return spec?.serviceAccountName === name;
+    case 'RoleBinding':
+      return isSubject(other, spec?.serviceAccountName);
     case 'ConfigMap':
       return mountsOf(spec).some((mount) => mount.name === name);
     case 'NetworkPolicy':
@@ -32,6 +34,12 @@ const isNeededByPods = ({ metadata, spec }: Template, other: KubeObject): boolea
     default:
       return false;
   }
+};
+
+/** The rights that its account has for this very workload. */
+const isSubject = (binding: KubeObject, account: string | undefined): boolean => {
+  const { subjects = [] } = binding as { readonly subjects?: readonly { readonly name: string }[] };
+  return subjects.some(({ name }) => name === account);
 };
 
 const selects = (policy: KubeObject, labels: Readonly<Record<string, string>>): boolean => {

@@ -56,6 +56,14 @@ test('nobody is bound to a Role that is somebody else’s; the rest is made', as
   assert.match(told, /RoleBinding x waits for it/);
 });
 
+test('a pod that attaches to itself waits until it may', async () => {
+  const subjects = [{ kind: 'ServiceAccount', name: 'a', namespace: 'n' }];
+  const binding = child('RoleBinding', 'x', { roleRef: { kind: 'Role', name: 'x' }, subjects });
+  const children = [child('Role', 'x'), binding, child('StatefulSet', 'x', pods({}, { serviceAccountName: 'a' }))];
+  assert.deepEqual(await appliedOf(children, {}).then(([applied]) => applied), ['Role', 'RoleBinding', 'StatefulSet']);
+  assert.deepEqual(await appliedOf(children, { refused: 'Role' }).then(([applied]) => applied), []);
+});
+
 test('pods wait for the policy that says who may reach them, and only those it selects', async () => {
   const policy = child('NetworkPolicy', 'x', { spec: { podSelector: { matchLabels: { part: 'behind' } } } });
   const children = [

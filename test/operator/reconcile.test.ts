@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ApiError } from '../../operator/api/errors.ts';
+import type { ReconciledKind } from '../../operator/kinds/kind.ts';
+import type { KubeObject } from '../../operator/object.ts';
+import { type World, reconcile } from '../../operator/reconcile.ts';
+import { Rewrites } from '../../operator/write/rewrites.ts';
+import { DEFAULT_SETTINGS } from './plan/golden.ts';
+
+const owner: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'Owner',
+  metadata: { name: 'o', namespace: 'n', uid: 'u' },
+  spec: {},
+};
+const child = (kind: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: {
+    name: 'x',
+    namespace: 'n',
+    uid: kind,
+    ownerReferences: [{ apiVersion: 'v1', kind: 'Owner', name: 'o', uid: 'u', controller: true }],
+  },
+  ...(kind === 'RoleBinding' && { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'x' } }),
+});
+
+const OWNS = ['Role', 'RoleBinding', 'Service', 'Deployment', 'StatefulSet'];
+
+/** What is removed of `present` where `planned` is to be there and the API server refuses one kind of it. */
+const removed = async (present: readonly string[], planned: readonly string[], refused: string) => {
+  const gone: string[] = [];
+  const kind: Partial<ReconciledKind> = {
+    kind: 'Owner',
+    owns: OWNS,
+    resolve: () => ({}),
+    plan: () => ({ objects: planned.map(child), events: [] }),
+  };
+  const held = present.map(child);
+  const world = {
+    source: {},
+    settings: DEFAULT_SETTINGS,
+    rewrites: new Rewrites(),
+    now: () => 0,
+    podsOf: () => [],
+    forget: () => {},
+    cache: {
+      get: ({ kind: wanted }: { kind: string }) =>
+        wanted === 'Owner' ? owner : held.find((each) => each.kind === wanted),
+      put: () => {},
+      controlledBy: (wanted: string) => held.filter((each) => each.kind === wanted),
+    },
+    api: {
+      get: () => Promise.resolve(undefined),
+      apply: (object: KubeObject) =>
+        object.kind === refused ? Promise.reject(new ApiError(422, { message: 'no' })) : Promise.resolve(object),
+      remove: (key: { kind: string }) => Promise.resolve(void gone.push(key.kind)),
+    },
+  };
+  const key = { kind: 'Owner', namespace: 'n', name: 'o' };
+  await reconcile(kind as ReconciledKind, key, world as unknown as World, new AbortController().signal);
+  return gone;
+};
+
+test('what runs pods stays until what takes its place is there', async () => {
+  assert.deepEqual(await removed(['Deployment'], ['Role', 'StatefulSet'], 'StatefulSet'), []);
+  assert.deepEqual(await removed(['Deployment'], ['Role', 'StatefulSet'], 'Role'), []);
+  assert.deepEqual(await removed(['Deployment'], ['Role', 'StatefulSet'], 'nothing'), ['Deployment']);
+});
+
+test('what pods may still name stays with them; the rest goes although something is refused', async () => {
+  assert.deepEqual(await removed(['Service', 'Deployment'], ['StatefulSet'], 'StatefulSet'), []);
+  assert.deepEqual(await removed(['Role'], ['Service'], 'Service'), ['Role']);
+});
+
+test('a binding to a Role that is not as planned goes at once', async () => {
+  assert.deepEqual(await removed(['RoleBinding', 'Service'], ['Role', 'RoleBinding', 'Service'], 'Role'), [
+    'RoleBinding',
+  ]);
+});
