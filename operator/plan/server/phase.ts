@@ -1,6 +1,7 @@
 import { names } from '../references.ts';
 import { mountedConfigMap } from './pod-template.ts';
 import type { Rendering } from './render.ts';
+import { whatPodsWaitFor } from '../workload/pod-trouble.ts';
 import { isRoutable } from './reports.ts';
 import { type BackendView, type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
 
@@ -56,9 +57,9 @@ const cannotStart: Rule = ({ pods }) => {
   return { phase: pods.isServing ? 'Degraded' : 'Failed', reason: 'PodsCannotStart', message };
 };
 
-const notServing: Rule = ({ pods, settings }) => {
+const notServing: Rule = ({ pods, settings, bundle }) => {
   if (pods.isServing) return undefined;
-  const message = settings.local === undefined ? 'waiting for a pod to be ready' : 'not running';
+  const message = settings.local === undefined ? whatPodsWaitFor(bundle.children.pods) : 'not running';
   return { phase: 'Pending', reason: 'PodsStarting', message };
 };
 

@@ -30,6 +30,19 @@ export const whyPodsCannotStart = (pods: readonly KubeObject[]): string | undefi
   return considered.map(troubleOf).find((trouble) => trouble !== undefined);
 };
 
+/**
+ * What pods that are not ready wait for, in words that stay the same: the scheduler counts nodes, and each count would be a write of the
+ * status. It may pass by itself (a node comes), so nothing has failed.
+ */
+export const whatPodsWaitFor = (pods: readonly KubeObject[]): string => {
+  const stuck = pods.find((pod) => conditionsOf(pod).some(isUnschedulable));
+  const wait = 'waiting for a pod to be ready';
+  return stuck === undefined ? wait : `${wait}: no node takes pod ${stuck.metadata.name}; its events say why`;
+};
+
+const isUnschedulable = ({ type, status, reason }: Condition): boolean =>
+  type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable';
+
 /** Whether it is ready is another question. */
 export const isContainerRunning = (pod: KubeObject, container: string): boolean =>
   (statusOf(pod).containerStatuses ?? []).some(({ name, state }) => name === container && state?.running !== undefined);
@@ -94,8 +107,9 @@ export const whyNoPodIsMade = (ofThisTemplate: readonly KubeObject[]): string | 
 interface Condition {
   readonly type: string;
   readonly status: string;
+  readonly reason?: string;
   readonly message?: string;
 }
 
-const conditionsOf = (replicaSet: KubeObject): readonly Condition[] =>
-  (replicaSet['status'] as { readonly conditions?: readonly Condition[] } | undefined)?.conditions ?? [];
+const conditionsOf = (object: KubeObject): readonly Condition[] =>
+  (object['status'] as { readonly conditions?: readonly Condition[] } | undefined)?.conditions ?? [];

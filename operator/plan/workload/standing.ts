@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../object.ts';
 import { fact, warningsOf } from '../conditions.ts';
 import type { PlannedCondition, PlannedEvent } from '../plan.ts';
-import { whyNoPodIsMade, whyPodsCannotStart } from './pod-trouble.ts';
+import { whatPodsWaitFor, whyNoPodIsMade, whyPodsCannotStart } from './pod-trouble.ts';
 
 /** The pods of a workload as the cluster has them, and what makes them. */
 export interface RunningWorkload {
@@ -53,8 +53,14 @@ export const standingOf = ({ workload, complaints, replicas }: StandingInput): S
   if (trouble !== undefined) return told('stuck', 'PodsCannotStart', `pods cannot start: ${trouble}`);
   return isServing
     ? told('serving', 'Serving', 'running')
-    : told('starting', 'PodsStarting', 'waiting for a pod to be ready');
+    : told('starting', 'PodsStarting', noPodOf(workload) ?? whatPodsWaitFor(pods));
 };
+
+/** Of a quota or a missing service account a StatefulSet tells in its events alone. */
+const noPodOf = ({ controller, pods }: RunningWorkload): string | undefined =>
+  controller?.kind === 'StatefulSet' && pods.length === 0
+    ? `waiting for a pod to be made; the events of StatefulSet ${controller.metadata.name} say what is in the way`
+    : undefined;
 
 /** The Deployment's own bookkeeping tells which ReplicaSet is of its template as it is now. */
 const ofThisTemplate = (
