@@ -15,7 +15,7 @@ const pod = (message: string): KubeObject => ({
   metadata: { name: 'mcpserver-a-0' },
   status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] },
 });
-const told = (pods: readonly KubeObject[], controller: KubeObject | undefined = statefulSet) =>
+const told = (pods: readonly KubeObject[], controller = statefulSet) =>
   standingOf({ workload: { controller, replicaSets: [], pods }, complaints: [] });
 
 test('a pod that no node takes is waited for, in words that do not follow the scheduler’s', () => {
@@ -29,5 +29,5 @@ test('a pod that no node takes is waited for, in words that do not follow the sc
 
 test('a StatefulSet without pods says where it is told why', () => {
   assert.match(told([]).message, /^waiting for a pod to be made; the events of StatefulSet mcpserver-a say/);
-  assert.equal(told([], undefined).message, 'waiting for a pod to be ready');
+  assert.equal(told([], { ...statefulSet, kind: 'Deployment' }).message, 'waiting for a pod to be ready');
 });
