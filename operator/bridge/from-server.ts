@@ -8,9 +8,12 @@ import { errorOf, paramOf, paramsText, resultOf } from './messages.ts';
 /** What the server's own messages are sorted by. */
 export interface Audience {
   readonly all: () => Iterable<ClientSession>;
-  /** Whose calls alone are under way; undefined when there are none, or those of several. */
+  /** Whose calls alone are under way, of those that may make a server ask; undefined when there are none, or those of several. */
   readonly soleAsker: () => ClientSession | undefined;
-  readonly isAnyCallUnderWay: () => boolean;
+  /** The same of requests of any method. */
+  readonly soleCaller: () => ClientSession | undefined;
+  /** Nobody's request can be the reason of what the server says. */
+  readonly isQuiet: () => boolean;
   readonly tellServer: (message: Buffer) => void;
 }
 
@@ -29,15 +32,18 @@ const toSubscribers: Route = (notification, { all }) => {
       session.tell(notification.body);
 };
 
-/** What is said during the calls of several clients may be about any of them, and is told to none. */
-const toWhoeverItIsAbout: Route = (notification, { all, soleAsker, isAnyCallUnderWay }) => {
+/**
+ * What is said during the requests of several clients may be about any of them, and is told to none; so is what may be about one that its client
+ * has given up.
+ */
+const toWhoeverItIsAbout: Route = (notification, { all, soleCaller, isQuiet }) => {
   const severity = String(paramOf(notification, 'level'));
   const tell = (session: ClientSession, send: ClientSession['tell']): void => {
     if (isSevereEnough(severity, session.logLevel)) send(notification.body);
   };
-  const sole = soleAsker();
+  const sole = soleCaller();
   if (sole) return tell(sole, sole.tellInCall);
-  if (!isAnyCallUnderWay()) for (const session of all()) tell(session, session.tell);
+  if (isQuiet()) for (const session of all()) tell(session, session.tell);
 };
 
 const ROUTES: ReadonlyMap<string, Route> = new Map([

@@ -47,7 +47,8 @@ export class Run {
     this.#fromServer = new FromServer({
       all: () => this.sessions.all(),
       soleAsker: () => this.process.soleAsker(),
-      isAnyCallUnderWay: () => this.process.isAnyCallUnderWay,
+      soleCaller: () => this.process.soleCaller(),
+      isQuiet: () => this.process.isQuiet,
       tellServer: (message) => void this.process.tell(message),
     });
     const { onRequest, onNotification } = this.#fromServer;

@@ -30,7 +30,7 @@ interface Pending<Owner> extends Question<Owner> {
 /** A question that nobody waits for any more, although the server may still be about it. */
 interface Abandoned<Owner> {
   readonly owner: Owner | undefined;
-  readonly mayAsk: boolean;
+  readonly method: string;
   readonly until: number;
   isTold: boolean;
 }
@@ -44,8 +44,6 @@ export interface ServerProcessDeps {
 /** MCP 2026-07-28 names the requests during which a server may want something of its client; in older revisions it does so, too. */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
-const mayAsk = ({ envelope }: { readonly envelope: Envelope }): boolean => MAY_ASK.has(envelope.method);
-
 /** One run of the server's program: what was asked of it, under ids of our own. It outlives the connection to it. */
 export class ServerProcess<Owner> {
   readonly #deps: ServerProcessDeps;
@@ -53,6 +51,8 @@ export class ServerProcess<Owner> {
   readonly #abandoned = new Map<number, Abandoned<Owner>>();
   readonly #link: Arrival<Link>;
   #lastId = 0;
+  /** Until then something given up counts that there was no place for: whose it was is not known any more. */
+  #unknownUntil = Number.NEGATIVE_INFINITY;
 
   constructor(deps: ServerProcessDeps) {
     this.#deps = deps;
@@ -114,18 +114,38 @@ export class ServerProcess<Owner> {
     this.#take(id)?.reject(error);
   }
 
-  get isAnyCallUnderWay(): boolean {
-    return [...this.#pending.values()].some(mayAsk);
+  /** Nothing is under way, and nothing was given up a short while ago: what the server says is about nobody's request. */
+  get isQuiet(): boolean {
+    return this.#pending.size === 0 && !this.#isAnyUnknown && this.#mayGoOn().length === 0;
   }
 
   /** Whose doing it is when the server asks something: undefined when it may be that of several. */
   soleAsker(): Owner | undefined {
-    const now = this.#deps.clock.now();
-    const owners = new Set([...this.#pending.values()].filter(mayAsk).map(({ owner }) => owner));
+    return this.#sole((method) => MAY_ASK.has(method));
+  }
+
+  /** Whose requests alone are under way: undefined when they are those of several. */
+  soleCaller(): Owner | undefined {
+    return this.#sole(() => true);
+  }
+
+  #sole(counts: (method: string) => boolean): Owner | undefined {
+    if (this.#isAnyUnknown) return undefined;
+    const pending = [...this.#pending.values()].filter(({ envelope }) => counts(envelope.method));
+    const owners = new Set(pending.map(({ owner }) => owner));
     const [sole] = owners;
     if (owners.size !== 1) return undefined;
-    const isAnothers = ({ owner, mayAsk, until }: Abandoned<Owner>): boolean => mayAsk && until > now && owner !== sole;
-    return [...this.#abandoned.values()].some(isAnothers) ? undefined : sole;
+    return this.#mayGoOn().some(({ owner, method }) => counts(method) && owner !== sole) ? undefined : sole;
+  }
+
+  get #isAnyUnknown(): boolean {
+    return this.#unknownUntil > this.#deps.clock.now();
+  }
+
+  /** What was given up so short a while ago that the server may still be about it. */
+  #mayGoOn(): readonly Abandoned<Owner>[] {
+    const now = this.#deps.clock.now();
+    return [...this.#abandoned.values()].filter(({ until }) => until > now);
   }
 
   #take(id: number): Pending<Owner> | undefined {
@@ -162,11 +182,14 @@ export class ServerProcess<Owner> {
     // MCP "Cancellation": initialize must not be cancelled.
     if (pending.envelope.method === 'initialize') return undefined;
     const now = this.#deps.clock.now();
-    for (const [old, { until }] of this.#abandoned)
-      if (until <= now || this.#abandoned.size >= BOUNDS.abandoned) this.#abandoned.delete(old);
-      else break;
+    for (const [old, { until }] of this.#abandoned) {
+      if (until > now && this.#abandoned.size < BOUNDS.abandoned) break;
+      this.#abandoned.delete(old);
+      // Whoever gives up many must not hide thereby what others have given up.
+      this.#unknownUntil = until;
+    }
     const until = now + BOUNDS.abandonedMs;
-    const abandoned = { owner: pending.owner, mayAsk: mayAsk(pending), until, isTold: false };
+    const abandoned = { owner: pending.owner, method: pending.envelope.method, until, isTold: false };
     this.#abandoned.set(id, abandoned);
     return abandoned;
   }
