@@ -15,6 +15,9 @@ export const BOUNDS = Object.freeze({
   sessionTtlMs: 30 * 60_000,
   /** Resources that one session subscribes to. */
   subscriptionsPerSession: 64,
+  subscriptionUriBytes: 2_048,
+  subscriptionBytesPerSession: 16_384,
+  subscriptionBytesTogether: 16 * MIB,
   /** A call that has no answer by then never gets one. */
   callMs: 30 * 60_000,
   /** A call that its client gave up may still make the server ask something. */

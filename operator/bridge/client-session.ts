@@ -2,6 +2,7 @@ import type { ClientAnswer, OpenStream } from '../../runtime/call.ts';
 import { Asks, canAnswer, requestKey } from '../../runtime/edge/index.ts';
 import { VmcpError } from '../../runtime/errors.ts';
 import { BOUNDS } from './bounds.ts';
+import { Subscriptions } from './subscriptions.ts';
 
 /** Sends a whole JSON-RPC message; false when nobody takes it. */
 export type Send = (message: Buffer) => boolean;
@@ -27,8 +28,7 @@ export class ClientSession {
   readonly capabilities: Buffer;
   /** As `logging/setLevel` has it; all messages until then. */
   logLevel: string | undefined;
-  /** URIs. */
-  readonly subscriptions = new Set<string>();
+  readonly subscriptions = new Subscriptions();
   usedAt: number;
   /** Nothing was sent on it since it was opened. */
   isUnused = true;

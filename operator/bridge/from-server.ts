@@ -23,13 +23,10 @@ const toAll: Route = ({ body }, { all }) => {
   for (const session of all()) session.tell(body);
 };
 
-/** MCP "Subscriptions": what is told may be about a part of what was subscribed to. */
 const toSubscribers: Route = (notification, { all }) => {
   const uri = paramOf(notification, 'uri');
   if (typeof uri !== 'string') return;
-  for (const session of all())
-    if (session.subscriptions.has(uri) || [...session.subscriptions].some((whole) => uri.startsWith(whole)))
-      session.tell(notification.body);
+  for (const session of all()) if (session.subscriptions.isAbout(uri)) session.tell(notification.body);
 };
 
 /**

@@ -36,16 +36,28 @@ export const requestIn: Handler = (deps, session, arrival) => {
   return (HANDLERS.get(method) ?? relay)(deps, session, arrival);
 };
 
-const relay: Handler = async (deps, session, { envelope, request }) => {
+const relay: Handler = async (deps, session, arrival) => replyTo(arrival, await answerOf(deps, session, arrival));
+
+const replyTo = ({ envelope: { id = NULL } }: Arrival, { body }: Envelope): Reply => ({
+  kind: 'whole',
+  status: 200,
+  body: withId(body, id),
+});
+
+/** As the server gives it, under an id of ours. */
+const answerOf = async (
+  deps: RequestDeps,
+  session: ClientSession,
+  { envelope, request }: Arrival,
+): Promise<Envelope> => {
   const { process, sessions } = deps.run();
-  const id = envelope.id ?? Buffer.from('null');
+  const id = envelope.id ?? NULL;
   const { signal, end } = session.begin(id, request.send);
   const timer = deps.clock.after(BOUNDS.callMs, () => session.cancel(id, tooLong()));
   const onProgress = (notification: Buffer): void =>
     void (request.send(notification) || session.tellInCall(notification));
   try {
-    const response = await process.ask({ envelope, owner: session, onProgress }, signal);
-    return { kind: 'whole', status: 200, body: withId(response.body, id) };
+    return await process.ask({ envelope, owner: session, onProgress }, signal);
   } finally {
     timer.cancel();
     end();
@@ -53,10 +65,12 @@ const relay: Handler = async (deps, session, { envelope, request }) => {
   }
 };
 
+const NULL = Buffer.from('null');
+
 const tooLong = (): VmcpError =>
   new VmcpError('backend_timeout', `the server has not answered within ${BOUNDS.callMs / 60_000} minutes`);
 
-const emptyAnswer = ({ id = Buffer.from('null') }: Envelope): Reply => ({
+const emptyAnswer = ({ id = NULL }: Envelope): Reply => ({
   kind: 'whole',
   status: 200,
   body: resultOf(id, Buffer.from('{}')),
@@ -73,13 +87,31 @@ const setLevel: Handler = (deps, session, { envelope, request }) => {
   return relay(deps, session, { envelope: asMost, request });
 };
 
-const subscribe: Handler = (deps, session, arrival) => {
+const subscribe: Handler = async (deps, session, arrival) => {
   const uri = uriOf(arrival);
-  if (session.subscriptions.size >= BOUNDS.subscriptionsPerSession && !session.subscriptions.has(uri))
-    throw new VmcpError('busy', 'too many subscriptions; end one');
+  const run = deps.run();
+  if (!session.subscriptions.has(uri)) refuseTooMany(run, uri);
   // Before the answer: an update may come right after it.
-  session.subscriptions.add(uri);
-  return relay(deps, session, arrival);
+  const isNew = session.subscriptions.add(uri);
+  try {
+    const answer = await answerOf(deps, session, arrival);
+    if (isNew && answer.error) session.subscriptions.delete(uri);
+    return replyTo(arrival, answer);
+  } catch (error) {
+    // The server may have heard of it; a session that has ended ends its subscriptions itself.
+    if (isNew && run.sessions.isKnown(session.id)) {
+      session.subscriptions.delete(uri);
+      run.unsubscribe([uri]);
+    }
+    throw error;
+  }
+};
+
+const refuseTooMany = ({ sessions }: Run, uri: string): void => {
+  let bytes = Buffer.byteLength(uri);
+  for (const { subscriptions } of sessions.all()) bytes += subscriptions.bytes;
+  if (bytes > BOUNDS.subscriptionBytesTogether)
+    throw new VmcpError('overloaded', 'the clients of this server have too many subscriptions; try again later');
 };
 
 /** Others may listen to the same resource. */

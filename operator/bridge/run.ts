@@ -42,7 +42,7 @@ export class Run {
     this.sessions = new ClientSessions({
       clock: deps.clock,
       newId: deps.newSessionId,
-      onEnd: (session) => this.#unsubscribe([...session.subscriptions]),
+      onEnd: (session) => this.unsubscribe([...session.subscriptions]),
     });
     this.#fromServer = new FromServer({
       all: () => this.sessions.all(),
@@ -78,7 +78,7 @@ export class Run {
   }
 
   /** A resource that nobody else listens to is none of the server's business any more. */
-  #unsubscribe(uris: readonly string[]): void {
+  unsubscribe(uris: readonly string[]): void {
     for (const uri of uris) {
       if ([...this.sessions.all()].some(({ subscriptions }) => subscriptions.has(uri))) continue;
       const envelope = requestOf('resources/unsubscribe', { uri });

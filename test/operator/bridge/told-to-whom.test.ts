@@ -8,7 +8,13 @@ import { ServerProcess } from '../../../operator/bridge/server-process.ts';
 import { until } from '../../cluster/until.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 import { openSession, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
-import { attachScript, type BridgeUnderTest, type ScriptedServer, startBridge } from './bridge-under-test.ts';
+import {
+  attachScript,
+  type BridgeUnderTest,
+  type Said,
+  type ScriptedServer,
+  startBridge,
+} from './bridge-under-test.ts';
 import { listen, type Listening } from './listening.ts';
 
 let clock: FrozenClock;
@@ -36,9 +42,10 @@ interface Asked {
 }
 
 const asked = async (session: RawSession, method: string, params: object): Promise<Asked> => {
+  const past = server.heard.length;
   const reply = session.request(method, params);
-  const wanted = JSON.stringify(params);
-  const { id = -1 } = await server.hears((said) => said.method === method && JSON.stringify(said.params) === wanted);
+  const isIt = (said: Said): boolean => said.method === method && server.heard.indexOf(said) >= past;
+  const { id = -1 } = await until('the request', () => Promise.resolve(server.heard.findLast(isIt)));
   return { reply, id };
 };
 
@@ -46,11 +53,24 @@ const called = (session: RawSession, name: string): Promise<Asked> => asked(sess
 const cancel = (session: RawSession, requestId: number): Promise<unknown> =>
   session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
 const answer = (id: number): object => ({ jsonrpc: '2.0', id, result: {} });
+const refusal = (id: number): object => ({ jsonrpc: '2.0', id, error: { code: -32_002, message: 'no such resource' } });
 const log = (data: string): object => ({
   jsonrpc: '2.0',
   method: 'notifications/message',
   params: { level: 'info', data },
 });
+const updated = (uri: string): object => ({
+  jsonrpc: '2.0',
+  method: 'notifications/resources/updated',
+  params: { uri },
+});
+
+const subscribe = async (uri: string, answering: (id: number) => object): Promise<void> => {
+  const { reply, id } = await asked(other, 'resources/subscribe', { uri });
+  server.says(answering(id));
+  await reply;
+};
+
 let fences = 0;
 /** What the other client hears on its stream of these messages. */
 const overheard = async (...messages: readonly object[]): Promise<readonly unknown[]> => {
@@ -124,5 +144,59 @@ describe('a log message is told to no other client', () => {
     assert.deepEqual([process.soleAsker(), process.soleCaller(), process.isQuiet], [undefined, undefined, false]);
     clock.advance(BOUNDS.abandonedMs);
     assert.deepEqual([process.soleAsker(), process.soleCaller()], ['other', 'other']);
+  });
+});
+
+describe('a subscription', () => {
+  const update = updated('file:///home/a.txt');
+
+  test('that the server refuses is none', async () => {
+    await subscribe('file:///home/a.txt', refusal);
+    assert.deepEqual(await overheard(update), []);
+    // One that there was before stays.
+    await subscribe('file:///home/a.txt', answer);
+    await subscribe('file:///home/a.txt', refusal);
+    assert.deepEqual(await overheard(update), [update]);
+  });
+
+  test('that was cancelled is none, and the server hears of its end', async () => {
+    const { reply } = await asked(other, 'resources/subscribe', { uri: 'a:b' });
+    await cancel(other, 1);
+    await reply;
+    const isIts = ({ method, params }: Said): boolean =>
+      method === 'resources/unsubscribe' && params?.['uri'] === 'a:b';
+    await until('the end', () => Promise.resolve(server.heard.find(isIts)));
+    assert.deepEqual(await overheard(updated('a:b')), []);
+  });
+
+  for (const [whole, parts, others] of [
+    ['', [], ['file:///home/a.txt']],
+    ['file:', [], ['file:///home/a.txt']],
+    ['file:///', ['file:///'], ['file:///home/a.txt']],
+    ['file:///home', ['file:///home', 'file:///home/a.txt', 'file:///home#a'], ['file:///homes/a.txt']],
+    ['file:///home/', ['file:///home/a.txt'], ['file:///home', 'file:///homes/']],
+    ['db://it', ['db://it/1', 'db://it?row=1'], ['db://item']],
+  ] as const)
+    test(`to "${whole}" is one to that and its parts only`, async () => {
+      await subscribe(whole, answer);
+      assert.deepEqual(await overheard(...[...others, ...parts].map(updated)), parts.map(updated));
+    });
+
+  test('is refused when its URI or all of a session together are too long, and has room again after an end', async () => {
+    const codes: unknown[] = [];
+    const refused = async (uri: string): Promise<void> => {
+      const { json } = await other.request('resources/subscribe', { uri });
+      codes.push((json as { error?: { message: string } }).error?.message);
+    };
+    const long = (name: string): string => `${name}:`.padEnd(BOUNDS.subscriptionUriBytes, 'x');
+    await refused(`${long('a')}x`);
+    const most = BOUNDS.subscriptionBytesPerSession / BOUNDS.subscriptionUriBytes;
+    for (let at = 0; at < most; at += 1) await subscribe(long(`${at}`), answer);
+    await refused('a');
+    const { reply, id } = await asked(other, 'resources/unsubscribe', { uri: long('0') });
+    server.says(answer(id));
+    await reply;
+    await subscribe('a', answer);
+    assert.deepEqual(codes, ['params.uri is longer than 2048 bytes', 'too many subscriptions; end one']);
   });
 });
