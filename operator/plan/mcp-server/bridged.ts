@@ -89,7 +89,12 @@ const template = (spec: McpServerSpec, child: Child, settings: Settings): PodTem
       lifecycle: { preStop: { sleep: { seconds: STOPS_AFTER_SECONDS } } },
     },
     beside: [bridge(child, settings)],
-    pod: { terminationGracePeriodSeconds: 30, volumes: [TOKEN_VOLUME] },
+    pod: {
+      // Whatever the account says: with its token the server could attach to its siblings, as the bridges can.
+      automountServiceAccountToken: false,
+      terminationGracePeriodSeconds: 30,
+      volumes: [TOKEN_VOLUME],
+    },
   });
 
 const bridge = (child: Child, settings: Settings): Value => ({
