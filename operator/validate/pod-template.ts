@@ -1,7 +1,17 @@
-import { POD_TEMPLATE_KEYS, patchProblems, strategicMerge } from '../strategic-merge/index.ts';
+import { POD_TEMPLATE_KEYS, patchProblems } from '../strategic-merge/index.ts';
+import { touchedBridge } from './bridged-pod.ts';
+import {
+  AT,
+  type Json,
+  leftOf,
+  type Mount,
+  placeOf,
+  podSpecOf,
+  reservedVolumes,
+  volumesRemoved,
+  withoutContainer,
+} from './pod-template-parts.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** What runs as a container of its own, and what that container is called. */
 const CONTAINERS: Readonly<Record<string, string>> = {
@@ -15,18 +25,20 @@ const CONTAINERS: Readonly<Record<string, string>> = {
 export const podTemplate: Validator = {
   kinds: Object.keys(CONTAINERS),
   validate: ({ kind, spec }) => {
-    const { podTemplateSpec: patch } = spec as { readonly podTemplateSpec?: Json };
+    const { podTemplateSpec: patch, transport = 'stdio' } = spec as Spec;
     if (patch === undefined) return [];
     const malformed = [...patchProblems(patch, POD_TEMPLATE_KEYS), ...mapProblems(patch)];
-    return malformed.length > 0
-      ? malformed.map(({ path, reason, remedy }) => violation(`${AT}.${path}`, reason, remedy))
-      : CONTAINERS[kind] === CONTAINER
-        ? touchedReserved(patch)
-        : withoutContainer(patch, CONTAINERS[kind] ?? '');
+    if (malformed.length > 0)
+      return malformed.map(({ path, reason, remedy }) => violation(`${AT}.${path}`, reason, remedy));
+    if (kind === 'MCPServer' && transport === 'stdio') return touchedBridge(patch);
+    return CONTAINERS[kind] === CONTAINER ? touchedReserved(patch) : withoutContainer(patch, CONTAINERS[kind] ?? '');
   },
 };
 
-const AT = 'spec.podTemplateSpec';
+interface Spec {
+  readonly podTemplateSpec?: Json;
+  readonly transport?: string;
+}
 
 /** Maps that the operator adds to, so that the API server would not see what was there instead. */
 const mapProblems = ({ metadata }: Json): readonly { path: string; reason: string; remedy: string }[] =>
@@ -44,21 +56,16 @@ const RESERVED_PATH = /^\/etc\/vmcp(?:\/|$)/;
 const RESERVED_VOLUME = /^vmcp-(?!tmp$)/;
 
 const touchedReserved = (patch: Json): readonly Violation[] => {
-  const { containers, volumes } = podSpecOf(patch);
   const named = [
-    ...(volumes ?? []).flatMap(({ name = '' }, index) =>
-      RESERVED_VOLUME.test(name)
-        ? [violation(`${AT}.spec.volumes[${index}]`, `volume ${name} is the operator's`, 'give yours another name')]
-        : [],
-    ),
-    ...(containers ?? []).flatMap(({ name, volumeMounts }, index) =>
+    ...reservedVolumes(patch, (name) => RESERVED_VOLUME.test(name)),
+    ...(podSpecOf(patch).containers ?? []).flatMap(({ name, volumeMounts }, index) =>
       name === CONTAINER ? reservedMounts(volumeMounts ?? [], `${AT}.spec.containers[${index}]`) : [],
     ),
   ];
   return named.length > 0 ? named : removed(patch);
 };
 
-const reservedMounts = (mounts: NonNullable<Container['volumeMounts']>, at: string): readonly Violation[] =>
+const reservedMounts = (mounts: readonly Mount[], at: string): readonly Violation[] =>
   mounts.flatMap(({ mountPath = '' }, index) =>
     RESERVED_PATH.test(mountPath)
       ? [violation(`${at}.volumeMounts[${index}]`, `${mountPath} is the operator's`, 'mount it outside /etc/vmcp')]
@@ -75,14 +82,11 @@ const essential = {
 };
 
 const removed = (patch: Json): readonly Violation[] => {
-  const left = podSpecOf(strategicMerge(essential, patch, POD_TEMPLATE_KEYS));
+  const left = leftOf(essential, patch);
   const server = left.containers?.find(({ name }) => name === CONTAINER);
   if (server === undefined) return withoutContainer(patch, CONTAINER);
   const isConfig = ({ name }: { readonly name?: string }): boolean => name === CONFIG.name;
-  if (left.volumes?.some(isConfig) !== true) {
-    const path = `${AT}.spec.volumes`;
-    return [violation(path, "removes the operator's volumes", 'name the volumes to add or to delete')];
-  }
+  if (left.volumes?.some(isConfig) !== true) return [volumesRemoved()];
   return server.volumeMounts?.some(isConfig) === true
     ? []
     : [
@@ -93,29 +97,3 @@ const removed = (patch: Json): readonly Violation[] => {
         ),
       ];
 };
-
-/** Merging shows whether the patch takes the container away. */
-const withoutContainer = (patch: Json, container: string): readonly Violation[] => {
-  const left = podSpecOf(strategicMerge({ spec: { containers: [{ name: container }] } }, patch, POD_TEMPLATE_KEYS));
-  if (left.containers?.some(({ name }) => name === container) === true) return [];
-  const reason = `removes container ${container}, which is the server`;
-  return [violation(placeOf(patch, container), reason, 'name the containers to add or to delete')];
-};
-
-const placeOf = (patch: Json, container: string): string => {
-  const index = podSpecOf(patch).containers?.findIndex(({ name }) => name === container) ?? -1;
-  return `${AT}.spec.containers${index < 0 ? '' : `[${index}]`}`;
-};
-
-const podSpecOf = (template: Json): PodSpec => template['spec'] ?? {};
-
-/** Nulls delete. Everything else about the shape has been checked. */
-interface PodSpec {
-  readonly containers?: readonly Container[] | null;
-  readonly volumes?: readonly { readonly name?: string }[] | null;
-}
-
-interface Container {
-  readonly name?: string;
-  readonly volumeMounts?: readonly { readonly name?: string; readonly mountPath?: string }[] | null;
-}

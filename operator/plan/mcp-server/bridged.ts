@@ -5,7 +5,7 @@ import { type Child, SERVICE_PORT, hostsOfChild, labelsOfChild, metadataOfChild 
 import { PORT_NAME, service } from '../workload/objects.ts';
 import { RESTRICTED } from '../workload/pod.ts';
 import { containerAccount, containerTemplate } from './container.ts';
-import { MOST_BRIDGED } from '../../validate/index.ts';
+import { BRIDGE_TOKEN_VOLUME, MOST_BRIDGED } from '../../validate/index.ts';
 import type { McpServerSpec } from './spec.ts';
 
 type Value = Readonly<Record<string, unknown>>;
@@ -123,7 +123,7 @@ const TOKEN_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /** What Kubernetes puts there, for the bridge alone: what the server's image holds is a stranger's. */
 const TOKEN_VOLUME = {
-  name: 'vmcp-bridge-token',
+  name: BRIDGE_TOKEN_VOLUME,
   projected: {
     sources: [
       { serviceAccountToken: { path: 'token', expirationSeconds: 3600 } },

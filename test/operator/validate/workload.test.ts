@@ -10,7 +10,9 @@ const told = (kind: string, spec: object): readonly string[] => {
 };
 
 const server = (more: object): readonly string[] => told('MCPServer', { image: 'a', ...more });
-const pod = (container: string) => ({ podTemplateSpec: { spec: { containers: [{ name: container, tty: true }] } } });
+const pod = (container: string) => ({
+  podTemplateSpec: { spec: { containers: [{ name: container, imagePullPolicy: 'Always' }] } },
+});
 const without = (container: string) => ({
   podTemplateSpec: { spec: { containers: [{ name: container, $patch: 'delete' }] } },
 });
