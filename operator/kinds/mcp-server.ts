@@ -1,4 +1,4 @@
-import type { KubeObject } from '../object.ts';
+import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import { type McpServerBundle, planMcpServer } from '../plan/mcp-server/plan-mcp-server.ts';
 import { mcpServerSpec } from '../plan/mcp-server/spec.ts';
@@ -6,6 +6,7 @@ import { isBridged, isFronted } from '../plan/mcp-server/way.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { type Child, childOf } from '../plan/workload/child.ts';
 import type { RunningWorkload } from '../plan/workload/standing.ts';
+import { isControlledBy } from '../read/controlled.ts';
 import type { Source } from '../read/source.ts';
 import { SERVED_KINDS, resolveReferences, resolveServed } from '../resolve.ts';
 import { resolveDeployment, resolveStatefulSet } from '../resolve-workload.ts';
@@ -51,7 +52,11 @@ export const mcpServer = (
     complete: async (bundle, read) =>
       bundle.front === undefined ? bundle : { ...bundle, front: await withPolicies(bundle.front, read) },
     plan: (bundle, settings) => planMcpServer(bundle, { settings, contract }),
-    affectedBy: (source, changed) => [...alikeOf(KIND, source, changed), ...affectedBy(source, changed)],
+    affectedBy: (source, changed) => [
+      ...alikeOf(KIND, source, changed),
+      ...affectedBy(source, changed),
+      ...namedAlike(source, changed),
+    ],
   };
 };
 
@@ -60,7 +65,24 @@ const frontOf = (source: Source, server: KubeObject): ServerBundle | undefined =
   if (!isFronted(mcpServerSpec(server))) return undefined;
   const { namespace = '', name } = server.metadata;
   const front = resolveServed(source, { kind: KIND, namespace, name });
-  return front && Object.freeze({ ...front, behind: workloadOf(source, server, childOf(server, 'backend')) });
+  const behind = childOf(server, 'backend');
+  const service = source.get('Service', namespace, behind.name);
+  const isStrange = service !== undefined && !isControlledBy(service, server);
+  return (
+    front &&
+    Object.freeze({
+      ...front,
+      behind: workloadOf(source, server, behind),
+      ...(isStrange && { strangerBehind: service }),
+    })
+  );
+};
+
+/** Whose container would be reached under the name of this Service, whoever has it. */
+const namedAlike = (source: Source, { kind, metadata }: KubeObject): readonly ObjectKey[] => {
+  const [, name] = (kind === 'Service' && /^mcpserver-(.+)-backend$/.exec(metadata.name)) || [];
+  const server = name === undefined ? undefined : source.get(KIND, metadata.namespace ?? '', name);
+  return server === undefined ? [] : [keyOf(server)];
 };
 
 /** What runs its container. */

@@ -5,8 +5,12 @@ import type { KubeObject } from '../object.ts';
 export const needs = (child: KubeObject, other: KubeObject): boolean => {
   if (child.kind === 'RoleBinding') return isBoundBy(child, other);
   const template = (child['spec'] as { readonly template?: Template } | undefined)?.template;
-  return template !== undefined && isNeededByPods(template, other);
+  return template !== undefined && (leadsBehind(child, other) || isNeededByPods(template, other));
 };
+
+/** A Service of that name may be somebody else's, and what the runtime in front sends is not for that container (decisions "Names"). */
+const leadsBehind = ({ metadata }: KubeObject, other: KubeObject): boolean =>
+  other.kind === 'Service' && other.metadata.name === `${metadata.name}-backend`;
 
 interface Template {
   readonly metadata?: { readonly labels?: Readonly<Record<string, string>> };

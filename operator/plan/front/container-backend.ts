@@ -1,8 +1,9 @@
+import type { KubeObject } from '../../object.ts';
 import { transportOf as transportOfServer, mcpServerSpec } from '../mcp-server/spec.ts';
 import { upstreamsOf } from '../server/auth-server.ts';
 import type { PlannedBackend } from '../server/backends.ts';
 import type { ServerBundle } from '../server/bundle.ts';
-import { whyNotContacted } from '../server/judge-backend.ts';
+import { type Withheld, whyNotContacted } from '../server/judge-backend.ts';
 import type { SpecInput, Value } from '../server/part.ts';
 import type { PlanDeps } from '../server/render.ts';
 import type { BackendConfigEntry } from '../server/spec.ts';
@@ -10,7 +11,7 @@ import { childOf, originOfChild } from '../workload/child.ts';
 
 /** The container of an MCPServer, as the backend that bears its name. */
 export const containerBackend = (
-  { server }: ServerBundle,
+  { server, strangerBehind }: ServerBundle,
   input: SpecInput,
   { settings, contract }: PlanDeps,
 ): PlannedBackend => {
@@ -20,8 +21,19 @@ export const containerBackend = (
   const entry: BackendConfigEntry = { name, url, transport: isSse ? 'sse' : 'streamable-http' };
   const strategy = swap(input);
   const auth = strategy && { configName: name, strategy };
-  const withheld = whyNotContacted({ label: `${server.kind} ${name}`, entry, auth, contract });
+  const label = `${server.kind} ${name}`;
+  const withheld = serviceTaken(label, strangerBehind) ?? whyNotContacted({ label, entry, auth, contract });
   return { name, url, ...(withheld === undefined ? { entry, ...(strategy && { strategy }) } : { withheld }) };
+};
+
+/** Decisions "Names": of MCPServers `a` and `a-backend` the one's container would be called as the other; calls and tokens are not for that. */
+const serviceTaken = (label: string, stranger: KubeObject | undefined): Withheld | undefined => {
+  if (stranger === undefined) return undefined;
+  const { name, ownerReferences = [] } = stranger.metadata;
+  const owner = ownerReferences.find(({ controller }) => controller === true);
+  const whose = owner === undefined ? 'is not its own' : `belongs to ${owner.kind} ${owner.name}`;
+  const message = `${label}: Service ${name}, which would lead to its container, ${whose}; give one of them another name`;
+  return { reason: 'ServiceTaken', message };
 };
 
 /** spec: Outgoing, "For a single-upstream `MCPServer`, the token swap is automatic". */

@@ -17,6 +17,8 @@ export interface ServerBundle {
   readonly children: ServerChildren;
   /** The pods of the container that the runtime stands in front of. */
   readonly behind?: RunningWorkload;
+  /** A Service of somebody else, under the name of the one that leads to this container. */
+  readonly strangerBehind?: KubeObject;
   /** Other servers of the namespace that share something with it that each should have alone. */
   readonly lookalikes: readonly KubeObject[];
   readonly reports: PodReports;

@@ -4,7 +4,13 @@ import type { BackendConfigEntry } from './spec.ts';
 
 /** Why a backend is not contacted. */
 export interface Withheld {
-  readonly reason: 'NameTaken' | 'NeedsCluster' | 'NotSupportedYet' | 'Invalid' | AuthProblem['reason'];
+  readonly reason:
+    | 'NameTaken'
+    | 'ServiceTaken'
+    | 'NeedsCluster'
+    | 'NotSupportedYet'
+    | 'Invalid'
+    | AuthProblem['reason'];
   readonly message: string;
 }
 

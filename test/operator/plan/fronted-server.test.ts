@@ -1,64 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { parseResource } from '../../../crds/index.ts';
-import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
-import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
-import type { PodReports } from '../../../operator/read/source.ts';
 import { covers } from '../../requirements.ts';
 import { authServer } from '../validate/cases.ts';
-import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
-import { condition, report, statusOf } from './world.ts';
-
-const UID = '3f0f8a52-0d55-4a50-8f5e-0a2b9d0f7c11';
-const KEY = { kind: 'MCPServer', namespace: 'default', name: 'weather' };
-const kind = mcpServer(everythingBuilt());
-
-const made = (of: string, name: string, spec: object, metadata: object = {}): KubeObject => {
-  const parsed = parseResource({
-    apiVersion: 'vmcp.dev/v1beta1',
-    kind: of,
-    metadata: { name, namespace: 'default', ...metadata },
-    spec,
-  });
-  assert.ok(parsed.ok, JSON.stringify(parsed));
-  return { ...parsed.value, metadata: { ...parsed.value.metadata, ...metadata } };
-};
-const server = (spec: object): KubeObject =>
-  made('MCPServer', 'weather', { image: 'a', transport: 'streamable-http', ...spec }, { uid: UID, generation: 1 });
-const policies = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };
-const oidc = { oidcConfigRef: { name: 'idp', audience: 'weather' } };
-const issuer = made('MCPOIDCConfig', 'idp', { type: 'inline', inline: { issuer: 'https://auth.example.com' } });
-const embedded = (more: object = {}): KubeObject =>
-  made('MCPExternalAuthConfig', 'own', { type: 'embeddedAuthServer', embeddedAuthServer: authServer(more) });
-
-const plan = (objects: readonly KubeObject[], reports: PodReports = new Map()): Plan => {
-  const bundle = kind.resolve({ ...objectsSource(objects), reports: () => reports }, KEY);
-  assert.ok(bundle !== undefined);
-  return kind.plan(bundle, DEFAULT_SETTINGS);
-};
-
-const namesIn = ({ objects = [] }: Plan): readonly string[] =>
-  objects.map((object) => `${object.kind} ${object.metadata.name.replace(/-[0-9a-f]{10}$/, '-#')}`);
-
-const deployment = (name: string, status: object, spec: object = { replicas: 1 }): KubeObject => ({
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: {
-    name,
-    namespace: 'default',
-    uid: name,
-    ownerReferences: [
-      { apiVersion: 'vmcp.dev/v1beta1', kind: 'MCPServer', name: 'weather', uid: UID, controller: true },
-    ],
-  },
-  spec,
-  status,
-});
-const up = { availableReplicas: 1, readyReplicas: 1 };
-const answering: PodReports = new Map([['weather-0', report({ weather: 'ready' })]]);
+import {
+  answering,
+  deployment,
+  embedded,
+  issuer,
+  made,
+  namesIn,
+  oidc,
+  plan,
+  policies,
+  server,
+  up,
+} from './fronted-world.ts';
+import { condition, statusOf } from './world.ts';
 
 test('policies, limits, callers or an embedded server of its own put the runtime in front of the container', () => {
   const fronted = [

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ApiClient } from '../../../operator/api/client.ts';
+import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
+import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
+import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { applyChildren } from '../../../operator/write/apply.ts';
+import { Rewrites } from '../../../operator/write/rewrites.ts';
+import { KEY, UID, embedded, issuer, oidc, plan, policies, server } from './fronted-world.ts';
+import { condition, statusOf } from './world.ts';
+
+const behind = (owner: string, uid: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: {
+    name: 'mcpserver-weather-backend',
+    namespace: 'default',
+    uid: 'service',
+    ownerReferences: [{ apiVersion: 'vmcp.dev/v1beta1', kind: 'MCPServer', name: owner, uid, controller: true }],
+  },
+});
+const stranger = behind('weather-backend', 'another');
+const withLogin = server({ ...oidc, authServerRef: { name: 'own' } });
+
+test('the front contacts nobody where the name of its container belongs to another MCPServer', () => {
+  const misled = plan([withLogin, issuer, embedded(), stranger]);
+  assert.doesNotMatch(misled.config?.['backends.yaml'] ?? '', /mcpserver-weather-backend\.|upstream_inject/);
+  const { status, reason, message } = condition(misled, 'BackendReachable') ?? {};
+  assert.deepEqual([status, reason, statusOf(misled)['phase']], ['False', 'ServiceTaken', 'Failed']);
+  assert.match(message ?? '', /belongs to MCPServer weather-backend; give one of them another name/);
+  const own = plan([withLogin, issuer, embedded(), behind('weather', UID)]);
+  assert.match(own.config?.['backends.yaml'] ?? '', /mcpserver-weather-backend\..*upstream_inject/s);
+});
+
+test('it is looked at again when somebody takes that name, or gives it back', () => {
+  const touched = mcpServer().affectedBy(objectsSource([withLogin]), stranger);
+  assert.deepEqual(touched, [KEY]);
+});
+
+/** Of the children, those that come into being where `there` is already. */
+const appliedBeside = async (there: KubeObject, children: readonly KubeObject[]): Promise<readonly string[]> => {
+  const applied: string[] = [];
+  const api: Pick<ApiClient, 'get' | 'apply' | 'mergePatch'> = {
+    get: (key) => Promise.resolve(keyText(key) === keyText(keyOf(there)) ? there : undefined),
+    apply: (object) => {
+      applied.push(`${object.kind} ${object.metadata.name}`);
+      return Promise.resolve(object);
+    },
+    mergePatch: () => assert.fail('nothing is repaired'),
+  };
+  const cache = { get: () => undefined, put: () => {} };
+  await applyChildren(withLogin, children, { api, cache, rewrites: new Rewrites() }, new AbortController().signal);
+  return applied;
+};
+
+test('its pods do not start in front of a Service that the operator did not see coming', async () => {
+  const { objects = [] } = plan([server({ authzConfig: policies })]);
+  const beside = await appliedBeside(stranger, objects);
+  assert.ok(beside.includes('Service mcpserver-weather') && !beside.includes('Deployment mcpserver-weather'));
+  const alone = await appliedBeside({ ...stranger, metadata: { name: 'other', namespace: 'default' } }, objects);
+  assert.ok(alone.includes('Deployment mcpserver-weather'));
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { parseResource } from '../../../crds/index.ts';
+import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
+import type { KubeObject } from '../../../operator/object.ts';
+import type { Plan } from '../../../operator/plan/plan.ts';
+import { objectsSource } from '../../../operator/read/objects-source.ts';
+import type { PodReports } from '../../../operator/read/source.ts';
+import { authServer } from '../validate/cases.ts';
+import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { report } from './world.ts';
+
+/** An MCPServer `weather` with clients of its own, and what is around it. */
+export const UID = '3f0f8a52-0d55-4a50-8f5e-0a2b9d0f7c11';
+export const KEY = { kind: 'MCPServer', namespace: 'default', name: 'weather' };
+export const kind = mcpServer(everythingBuilt());
+
+export const made = (of: string, name: string, spec: object, metadata: object = {}): KubeObject => {
+  const parsed = parseResource({
+    apiVersion: 'vmcp.dev/v1beta1',
+    kind: of,
+    metadata: { name, namespace: 'default', ...metadata },
+    spec,
+  });
+  assert.ok(parsed.ok, JSON.stringify(parsed));
+  return { ...parsed.value, metadata: { ...parsed.value.metadata, ...metadata } };
+};
+export const server = (spec: object): KubeObject =>
+  made('MCPServer', 'weather', { image: 'a', transport: 'streamable-http', ...spec }, { uid: UID, generation: 1 });
+export const policies = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };
+export const oidc = { oidcConfigRef: { name: 'idp', audience: 'weather' } };
+export const issuer = made('MCPOIDCConfig', 'idp', { type: 'inline', inline: { issuer: 'https://auth.example.com' } });
+export const embedded = (more: object = {}): KubeObject =>
+  made('MCPExternalAuthConfig', 'own', { type: 'embeddedAuthServer', embeddedAuthServer: authServer(more) });
+
+export const plan = (objects: readonly KubeObject[], reports: PodReports = new Map()): Plan => {
+  const bundle = kind.resolve({ ...objectsSource(objects), reports: () => reports }, KEY);
+  assert.ok(bundle !== undefined);
+  return kind.plan(bundle, DEFAULT_SETTINGS);
+};
+
+export const namesIn = ({ objects = [] }: Plan): readonly string[] =>
+  objects.map((object) => `${object.kind} ${object.metadata.name.replace(/-[0-9a-f]{10}$/, '-#')}`);
+
+export const deployment = (name: string, status: object, spec: object = { replicas: 1 }): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: {
+    name,
+    namespace: 'default',
+    uid: name,
+    ownerReferences: [
+      { apiVersion: 'vmcp.dev/v1beta1', kind: 'MCPServer', name: 'weather', uid: UID, controller: true },
+    ],
+  },
+  spec,
+  status,
+});
+export const up = { availableReplicas: 1, readyReplicas: 1 };
+export const answering: PodReports = new Map([['weather-0', report({ weather: 'ready' })]]);
