@@ -11,6 +11,7 @@ import type { ReconciledKind } from '../kinds/kind.ts';
 import { keyFromText, keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { errorText } from '../observe/log.ts';
+import { mountedConfigMap } from '../plan/server/pod-template.ts';
 import { clusterSource } from '../read/cluster.ts';
 import { podsOfDeployment } from '../read/controlled.ts';
 import type { Source } from '../read/source.ts';
@@ -22,7 +23,7 @@ export interface Watching {
   readonly source: Source;
   readonly queue: KeyedQueue;
   readonly puller: StatusPuller;
-  /** By controller, up to the resource: no other pod is asked, marked or reported. */
+  /** The runtimes, by controller, up to the resource: no other pod is asked, marked or reported. */
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
   readonly rewrites: Rewrites;
   readonly synced: Promise<void>;
@@ -72,7 +73,8 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
       .flatMap((object) =>
         cache.controlledBy('Deployment', object).filter((deployment) => isRuntimeOf(object, deployment)),
       )
-      .flatMap((deployment) => podsOfDeployment(deployment, cache.controlledBy));
+      .flatMap((deployment) => podsOfDeployment(deployment, cache.controlledBy))
+      .filter((pod) => mountedConfigMap(pod) !== undefined);
   const onSilence = ({ metadata: { namespace, name } }: KubeObject, error: unknown): void => {
     // A pod that starts or ends does not answer for a while; one that answers nonsense is worth a look.
     const level = error instanceof NoReport ? 'warn' : 'debug';
@@ -102,6 +104,9 @@ const podOwners = (kinds: readonly ReconciledKind[], { before, after }: Change):
   return object?.kind === 'Pod' ? ownersOf(kinds, object) : [];
 };
 
-/** The container behind it is a stranger: it is asked nothing, for a token of ours comes along. */
+/**
+ * The container behind it is a stranger: it is asked nothing, for a token of ours comes along. So are pods of the Deployment that are from
+ * before a runtime stood in front; those mount no config.
+ */
 const isRuntimeOf = (owner: KubeObject, { metadata }: KubeObject): boolean =>
   metadata.labels?.['app.kubernetes.io/component'] !== `${owner.kind.toLowerCase()}-backend`;

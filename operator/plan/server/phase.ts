@@ -1,5 +1,5 @@
 import { names } from '../references.ts';
-import { mountedConfigMap } from './pod-template.ts';
+import { isContainersOwn } from './pod-template.ts';
 import type { Rendering } from './render.ts';
 import { whatPodsWaitFor } from '../workload/pod-trouble.ts';
 import { isRoutable } from './reports.ts';
@@ -36,9 +36,9 @@ const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
       message: `waiting for ${waitedFor(newest)}`,
     };
   }
-  // A Deployment without a config of ours is the one of a container that had no runtime in front.
-  const hadConfig = deployment === undefined || mountedConfigMap(deployment) !== undefined;
-  const left = hadConfig ? 'the last good spec is lost, its pods are left alone' : 'what runs already is left as it is';
+  const left = isContainersOwn(bundle.server, deployment)
+    ? 'what runs already is left as it is'
+    : 'the last good spec is lost, its pods are left alone';
   return {
     phase: 'Failed',
     reason: 'NothingToServe',

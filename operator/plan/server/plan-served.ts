@@ -6,6 +6,7 @@ import { urlOf } from './names.ts';
 import { objectsOf } from './objects.ts';
 import type { Value } from './part.ts';
 import type { Phase } from './phase.ts';
+import { isContainersOwn } from './pod-template.ts';
 import { type PlanDeps, type RenderDeps, type Rendering, isAcceptable, render } from './render.ts';
 import type { ServedShape } from './shape.ts';
 import { type Situation, situationOf } from './situation.ts';
@@ -22,13 +23,17 @@ export const planServed = (bundle: ServerBundle, shape: ServedShape, planDeps: P
   const conditions = shape.conditionsOf(situation, phase);
   return {
     ...applied(situation, shape),
-    ...(settings.local === undefined && { pullStatusEveryMs: contract.statusIntervalMs((served ?? newest).spec) }),
+    ...(isAsked(situation) && { pullStatusEveryMs: contract.statusIntervalMs((served ?? newest).spec) }),
     status: { ...shape.statusOf(situation, commonStatus(situation, phase)), conditions },
     events: eventsOf(phase, conditions),
     ...(served !== undefined && { config: served.files, startupHash: served.startupHash }),
     ...(served !== newest && { withheld: newest.files }),
   };
 };
+
+/** A container without a runtime in front is a stranger: it gets no token of ours, and nothing that it says is status. */
+const isAsked = ({ bundle: { server, children }, settings, served }: Situation): boolean =>
+  settings.local === undefined && (served !== undefined || !isContainersOwn(server, children.deployment));
 
 /** Planned again with today's references, so that a deleted child comes back and a revoked backend goes. */
 const lastGood = (bundle: ServerBundle, deps: RenderDeps): Rendering | undefined => {

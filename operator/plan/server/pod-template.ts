@@ -99,12 +99,20 @@ const imagePullSecrets = (spec: ServerSpec): Readonly<Record<string, unknown>> =
     ? {}
     : { imagePullSecrets: spec.imagePullSecrets };
 
-/** Name of the ConfigMap that a pod template mounts as its config; absent in templates that are not ours. */
+/** Name of the ConfigMap that a pod, or the template of one, mounts as its config; absent in those that are not ours. */
 export const mountedConfigMap = (workload: KubeObject): string | undefined => {
-  const spec = workload['spec'] as { readonly template?: { readonly spec?: { readonly volumes?: readonly Volume[] } } };
-  const volume = spec?.template?.spec?.volumes?.find(({ name }) => name === CONFIG_VOLUME);
-  return volume?.configMap?.name;
+  const spec = workload['spec'] as (PodSpec & { readonly template?: { readonly spec?: PodSpec } }) | undefined;
+  const { volumes } = spec?.template?.spec ?? spec ?? {};
+  return volumes?.find(({ name }) => name === CONFIG_VOLUME)?.configMap?.name;
 };
+
+/** Nothing in the pods of this Deployment is ours: an MCPServer had no clients of its own when it was made. */
+export const isContainersOwn = ({ kind }: KubeObject, deployment: KubeObject | undefined): boolean =>
+  kind === 'MCPServer' && deployment !== undefined && mountedConfigMap(deployment) === undefined;
+
+interface PodSpec {
+  readonly volumes?: readonly Volume[];
+}
 
 interface Volume {
   readonly name: string;

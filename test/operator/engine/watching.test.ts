@@ -91,6 +91,8 @@ const owner = object('Widget', 'one');
 const deployment = object('Deployment', 'widget-one', { labels, ...controlledBy('Widget', 'one') });
 const replicaSet = object('ReplicaSet', 'rs', { labels, ...controlledBy('Deployment', 'widget-one') });
 
+const withConfig = { spec: { volumes: [{ name: 'vmcp-config', configMap: { name: 'widget-one-0' } }] } };
+
 test("a server's pods are those of the ReplicaSets of its own Deployment, whatever labels others write on theirs", async () => {
   const strangers = [
     object('Pod', 'labelled', { labels }),
@@ -99,13 +101,14 @@ test("a server's pods are those of the ReplicaSets of its own Deployment, whatev
     object('Pod', 'elsewhere', { namespace: 'elsewhere', labels, ...controlledBy('ReplicaSet', 'rs') }),
     object('Pod', 'of-another-deployment', { labels, ...controlledBy('ReplicaSet', 'other') }),
     object('ReplicaSet', 'other', { labels }),
+    object('Pod', 'from-before-a-runtime-stood-in-front', { labels, ...controlledBy('ReplicaSet', 'rs') }),
   ];
   const { watching } = await watch(
     owner,
     deployment,
     replicaSet,
     ...strangers,
-    object('Pod', 'ours', { labels, ...controlledBy('ReplicaSet', 'rs') }),
+    object('Pod', 'ours', { labels, ...controlledBy('ReplicaSet', 'rs') }, withConfig),
   );
   const pods = watching.podsOf({ kind: 'Widget', namespace: 'here', name: 'one' });
   assert.deepEqual(

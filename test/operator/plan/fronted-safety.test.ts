@@ -6,7 +6,7 @@ import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { applyChildren } from '../../../operator/write/apply.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
-import { KEY, UID, embedded, issuer, oidc, plan, policies, server } from './fronted-world.ts';
+import { KEY, UID, deployment, embedded, issuer, oidc, plan, policies, server, up } from './fronted-world.ts';
 import { condition, statusOf } from './world.ts';
 
 const behind = (owner: string, uid: string): KubeObject => ({
@@ -59,4 +59,12 @@ test('its pods do not start in front of a Service that the operator did not see 
   assert.ok(beside.includes('Service mcpserver-weather') && !beside.includes('Deployment mcpserver-weather'));
   const alone = await appliedBeside({ ...stranger, metadata: { name: 'other', namespace: 'default' } }, objects);
   assert.ok(alone.includes('Deployment mcpserver-weather'));
+});
+
+const container = { replicas: 1, template: { spec: { containers: [{ name: 'mcp', image: 'a' }] } } };
+
+test('a container that has no runtime in front yet is not asked for status', () => {
+  const open = deployment('mcpserver-weather', up, container);
+  assert.equal(plan([server(oidc), open]).pullStatusEveryMs, undefined);
+  assert.ok((plan([server(oidc), issuer, open]).pullStatusEveryMs ?? 0) > 0);
 });
