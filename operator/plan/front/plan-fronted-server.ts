@@ -42,7 +42,7 @@ const objectsBehind = (server: KubeObject, deps: BridgedDeps): readonly KubeObje
   // Clients are told apart by the front; its own connections have to stay with the container that knows their sessions.
   const spec: McpServerSpec = { ...mcpServerSpec(server), sessionAffinity: 'ClientIP' };
   const run = isBridged(spec) ? bridgedObjects(spec, behind, deps) : containerObjects(spec, behind);
-  return [admitFront(behind, childOf(server)), ...run];
+  return [admitFront(behind), ...run];
 };
 
 function phaseOf(situation: Situation): Phase {

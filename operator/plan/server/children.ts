@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../object.ts';
 import type { ConfigFiles } from '../plan.ts';
 import { metadataOfChild } from '../workload/child.ts';
-import { childName, labelsOf, servicePort } from './names.ts';
+import { childName, labelsOf, podLabelsOf, servicePort } from './names.ts';
 import { type PodTemplateInput, configMapName, podTemplate } from './pod-template.ts';
 import type { ServerSpec } from './spec.ts';
 
@@ -29,7 +29,7 @@ export const service = (server: KubeObject, spec: ServerSpec): KubeObject => ({
   spec: {
     type: spec.serviceType ?? 'ClusterIP',
     sessionAffinity: spec.sessionAffinity ?? 'ClientIP',
-    selector: labelsOf(server),
+    selector: podLabelsOf(server),
     ports: [{ name: 'http', port: servicePort(server), targetPort: 'http', protocol: 'TCP', appProtocol: 'http' }],
   },
 });

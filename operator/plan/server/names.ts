@@ -20,6 +20,18 @@ export const servicePort = ({ kind }: KubeObject): number => (kind === AGGREGATO
 export const labelsOf = (server: KubeObject): Readonly<Record<string, string>> =>
   labelsOfChild({ owner: server, component: server.kind.toLowerCase() });
 
+/** Tells the runtime from the container that had the same labels, and Deployment, before it got a runtime in front. */
+const RUNTIME_LABEL = { 'vmcp.dev/runtime': 'true' };
+
+/**
+ * Labels of its pods, by which Services and policies know them. The selector of a Deployment cannot be changed, so there the four alone
+ * count.
+ */
+export const podLabelsOf = (server: KubeObject): Readonly<Record<string, string>> => ({
+  ...labelsOf(server),
+  ...(server.kind === 'MCPServer' && RUNTIME_LABEL),
+});
+
 /** Every name the Service answers to inside the cluster, shortest first. */
 export const serviceHosts = (server: KubeObject, settings: Settings): readonly string[] => {
   const short = childName(server);

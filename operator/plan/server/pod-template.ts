@@ -2,7 +2,7 @@ import type { KubeObject } from '../../object.ts';
 import { hashOf } from '../canonical.ts';
 import { type PodTemplate, customizedPodTemplate } from '../pod-template.ts';
 import type { Settings } from '../settings.ts';
-import { MANAGEMENT_PORT, MCP_PORT, childName, labelsOf } from './names.ts';
+import { MANAGEMENT_PORT, MCP_PORT, childName, podLabelsOf } from './names.ts';
 import { type MountedFiles, fileMounts, fileVolumes } from './mounted-files.ts';
 import { passwordEnv } from './session-store.ts';
 import type { ServerSpec } from './spec.ts';
@@ -30,7 +30,7 @@ export const podTemplate = (input: PodTemplateInput, configMapName = ''): PodTem
 
 const ownTemplate = (input: PodTemplateInput, configMapName: string): PodTemplate => ({
   metadata: {
-    labels: labelsOf(input.server),
+    labels: podLabelsOf(input.server),
     annotations: { 'vmcp.dev/startup-hash': input.startupHash },
   },
   spec: {

@@ -68,3 +68,34 @@ test('a container that has no runtime in front yet is not asked for status', () 
   assert.equal(plan([server(oidc), open]).pullStatusEveryMs, undefined);
   assert.ok((plan([server(oidc), issuer, open]).pullStatusEveryMs ?? 0) > 0);
 });
+
+test('when a runtime comes in front, the Service leads to no pod from before, and none of those gets to the container', () => {
+  const { objects = [] } = plan([server({ authzConfig: policies })]);
+  const specOf = (kind: string, name: string): unknown =>
+    objects.find((each) => each.kind === kind && each.metadata.name === name)?.['spec'];
+  const before = plan([server({})]).objects?.find(({ kind }) => kind === 'Deployment')?.['spec'] as DeploymentSpec;
+  const front = specOf('Deployment', 'mcpserver-weather') as DeploymentSpec;
+  const { selector } = specOf('Service', 'mcpserver-weather') as { readonly selector: Labels };
+  const { ingress } = specOf('NetworkPolicy', 'mcpserver-weather-backend') as {
+    readonly ingress: readonly [
+      { readonly from: readonly [{ readonly podSelector: { readonly matchLabels: Labels } }] },
+    ];
+  };
+  const admitted = ingress[0].from[0].podSelector.matchLabels;
+  for (const wanted of [selector, admitted]) {
+    assert.equal(selects(wanted, front.template.metadata.labels), true);
+    assert.equal(selects(wanted, before.template.metadata.labels), false);
+  }
+  // The API server takes no other one.
+  assert.deepEqual(front.selector, before.selector);
+});
+
+type Labels = Readonly<Record<string, string>>;
+
+interface DeploymentSpec {
+  readonly selector: object;
+  readonly template: { readonly metadata: { readonly labels: Labels } };
+}
+
+const selects = (wanted: Labels, labels: Labels): boolean =>
+  Object.entries(wanted).every(([key, value]) => labels[key] === value);
