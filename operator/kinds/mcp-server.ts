@@ -4,12 +4,13 @@ import { type McpServerBundle, planMcpServer } from '../plan/mcp-server/plan-mcp
 import { mcpServerSpec } from '../plan/mcp-server/spec.ts';
 import { isBridged, isFronted } from '../plan/mcp-server/way.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
+import { mountedConfigMap } from '../plan/server/pod-template.ts';
 import { type Child, childOf } from '../plan/workload/child.ts';
 import type { RunningWorkload } from '../plan/workload/standing.ts';
 import { isControlledBy } from '../read/controlled.ts';
 import type { Source } from '../read/source.ts';
 import { SERVED_KINDS, resolveReferences, resolveServed } from '../resolve.ts';
-import { resolveDeployment, resolveStatefulSet } from '../resolve-workload.ts';
+import { ownedBy, resolveDeployment, resolveStatefulSet } from '../resolve-workload.ts';
 import { alikeOf } from './alike.ts';
 import { type ReconciledKind, WITHOUT_DEGRADED } from './kind.ts';
 import { namingOf } from './naming.ts';
@@ -65,17 +66,24 @@ const frontOf = (source: Source, server: KubeObject): ServerBundle | undefined =
   if (!isFronted(mcpServerSpec(server))) return undefined;
   const { namespace = '', name } = server.metadata;
   const front = resolveServed(source, { kind: KIND, namespace, name });
+  if (front === undefined) return undefined;
   const behind = childOf(server, 'backend');
+  const inTheOpen = containerInTheOpen(source, front);
   const service = source.get('Service', namespace, behind.name);
   const isStrange = service !== undefined && !isControlledBy(service, server);
-  return (
-    front &&
-    Object.freeze({
-      ...front,
-      behind: workloadOf(source, server, behind),
-      ...(isStrange && { strangerBehind: service }),
-    })
-  );
+  return Object.freeze({
+    ...front,
+    behind: workloadOf(source, server, behind),
+    ...(inTheOpen && { inTheOpen }),
+    ...(isStrange && { strangerBehind: service }),
+  });
+};
+
+/** A Deployment that mounts no config of ours, or the StatefulSet that comes before a Deployment. */
+const containerInTheOpen = (source: Source, { server, children }: ServerBundle): KubeObject | undefined => {
+  const { deployment } = children;
+  if (deployment !== undefined) return mountedConfigMap(deployment) === undefined ? deployment : undefined;
+  return ownedBy(source, server, { kind: 'StatefulSet', name: childOf(server).name });
 };
 
 /** Whose container would be reached under the name of this Service, whoever has it. */

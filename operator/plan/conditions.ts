@@ -32,6 +32,7 @@ const PROBLEM_TYPES = [
   'OidcConfigIgnored',
   'PoliciesNotEnforced',
   'SessionStoreAway',
+  'ServesWithoutAuth',
   'ServiceNameShared',
   'SessionStorageIgnored',
   'SessionsNotDurable',

@@ -98,7 +98,17 @@ const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newes
       );
 };
 
+/** Decisions "Last good spec": what runs stays while the newest spec cannot be served, also where nobody asks who calls. */
+const servesWithoutAuth: Problem = ({ bundle: { inTheOpen }, served }) => {
+  const { status } = (inTheOpen ?? {}) as { readonly status?: { readonly readyReplicas?: number } };
+  if (served !== undefined || (status?.readyReplicas ?? 0) === 0) return undefined;
+  const message =
+    'the container runs with no runtime in front, as before, and everybody may connect: callers, policies and limits count once the newest spec can be served; see the conditions Valid and Ready';
+  return problem('ServesWithoutAuth', 'NewestSpecNotServed', message);
+};
+
 const PROBLEMS: readonly Problem[] = [
+  servesWithoutAuth,
   policiesNotEnforced,
   primaryUpstreamIgnored,
   sessionsNotDurable,

@@ -9,7 +9,7 @@ import type { Phase } from '../server/phase.ts';
 import { planServed } from '../server/plan-served.ts';
 import type { PlanDeps } from '../server/render.ts';
 import type { ServedShape } from '../server/shape.ts';
-import type { Situation } from '../server/situation.ts';
+import { type Situation, runtimesOf } from '../server/situation.ts';
 import { childOf } from '../workload/child.ts';
 import { type Standing, standingOf } from '../workload/standing.ts';
 import { admitFront } from './admit-front.ts';
@@ -65,10 +65,14 @@ const standingBehind = ({ bundle, newest, served }: Situation): Standing =>
     replicas: (served ?? newest).spec.replicas,
   });
 
-/** A call needs both. */
+/** A call needs both; where no runtime stands in front yet, the container alone. */
 const readyReplicas = (situation: Situation): number => {
-  const { status } = (situation.bundle.children.deployment ?? {}) as {
-    readonly status?: { readonly readyReplicas?: number };
-  };
-  return Math.min(status?.readyReplicas ?? 0, standingBehind(situation).readyReplicas);
+  const { bundle, served } = situation;
+  if (served === undefined && bundle.inTheOpen !== undefined) return readyIn(bundle.inTheOpen);
+  return Math.min(runtimesOf(bundle, readyIn(bundle.children.deployment)), standingBehind(situation).readyReplicas);
+};
+
+const readyIn = (workload: KubeObject | undefined): number => {
+  const { status } = (workload ?? {}) as { readonly status?: { readonly readyReplicas?: number } };
+  return status?.readyReplicas ?? 0;
 };

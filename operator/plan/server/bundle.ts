@@ -17,6 +17,8 @@ export interface ServerBundle {
   readonly children: ServerChildren;
   /** The pods of the container that the runtime stands in front of. */
   readonly behind?: RunningWorkload;
+  /** What runs its container under its own name: a runtime is asked for, and none stands in front yet. */
+  readonly inTheOpen?: KubeObject;
   /** A Service of somebody else, under the name of the one that leads to this container. */
   readonly strangerBehind?: KubeObject;
   /** Other servers of the namespace that share something with it that each should have alone. */

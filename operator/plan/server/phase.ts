@@ -1,5 +1,4 @@
 import { names } from '../references.ts';
-import { isContainersOwn } from './pod-template.ts';
 import type { Rendering } from './render.ts';
 import { whatPodsWaitFor } from '../workload/pod-trouble.ts';
 import { isRoutable } from './reports.ts';
@@ -27,8 +26,8 @@ type Rule = (situation: Situation) => Phase | undefined;
 /** Decisions "Last good spec": a reference is waited for only before anything has served; a lost memory is a failure. */
 const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
   if (served !== undefined) return undefined;
-  const { deployment } = bundle.children;
-  const hadServed = pods.isServing || deployment !== undefined;
+  const { children, inTheOpen } = bundle;
+  const hadServed = pods.isServing || children.deployment !== undefined || inTheOpen !== undefined;
   if (newest.refusals.length === 0 && !hadServed) {
     return {
       phase: 'Pending',
@@ -36,9 +35,10 @@ const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
       message: `waiting for ${waitedFor(newest)}`,
     };
   }
-  const left = isContainersOwn(bundle.server, deployment)
-    ? 'what runs already is left as it is'
-    : 'the last good spec is lost, its pods are left alone';
+  const left =
+    inTheOpen === undefined
+      ? 'the last good spec is lost, its pods are left alone'
+      : 'what runs already is left as it is, with no runtime in front';
   return {
     phase: 'Failed',
     reason: 'NothingToServe',

@@ -6,7 +6,6 @@ import { urlOf } from './names.ts';
 import { objectsOf } from './objects.ts';
 import type { Value } from './part.ts';
 import type { Phase } from './phase.ts';
-import { isContainersOwn } from './pod-template.ts';
 import { type PlanDeps, type RenderDeps, type Rendering, isAcceptable, render } from './render.ts';
 import type { ServedShape } from './shape.ts';
 import { type Situation, situationOf } from './situation.ts';
@@ -32,8 +31,8 @@ export const planServed = (bundle: ServerBundle, shape: ServedShape, planDeps: P
 };
 
 /** A container without a runtime in front is a stranger: it gets no token of ours, and nothing that it says is status. */
-const isAsked = ({ bundle: { server, children }, settings, served }: Situation): boolean =>
-  settings.local === undefined && (served !== undefined || !isContainersOwn(server, children.deployment));
+const isAsked = ({ bundle: { inTheOpen }, settings, served }: Situation): boolean =>
+  settings.local === undefined && (served !== undefined || inTheOpen === undefined);
 
 /** Planned again with today's references, so that a deleted child comes back and a revoked backend goes. */
 const lastGood = (bundle: ServerBundle, deps: RenderDeps): Rendering | undefined => {

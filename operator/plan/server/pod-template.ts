@@ -106,10 +106,6 @@ export const mountedConfigMap = (workload: KubeObject): string | undefined => {
   return volumes?.find(({ name }) => name === CONFIG_VOLUME)?.configMap?.name;
 };
 
-/** Nothing in the pods of this Deployment is ours: an MCPServer had no clients of its own when it was made. */
-export const isContainersOwn = ({ kind }: KubeObject, deployment: KubeObject | undefined): boolean =>
-  kind === 'MCPServer' && deployment !== undefined && mountedConfigMap(deployment) === undefined;
-
 interface PodSpec {
   readonly volumes?: readonly Volume[];
 }

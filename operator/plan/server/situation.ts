@@ -49,10 +49,23 @@ export const situationOf = (
 };
 
 /** The silence of a pod that is not ready yet tells nothing: its port is not open. */
-const heard = ({ reports, children: { pods } }: ServerBundle): PodReports => {
-  const ready = new Set(pods.filter(isReady).map(({ metadata }) => metadata.name));
-  return new Map([...reports].filter(([pod, report]) => report !== 'unreachable' || ready.has(pod)));
+const heard = (bundle: ServerBundle): PodReports => {
+  const ready = new Set(bundle.children.pods.filter(isReady).map(nameOf));
+  const strange = new Set(podsFromBefore(bundle).map(nameOf));
+  return new Map(
+    [...bundle.reports].filter(([pod, report]) => !strange.has(pod) && (report !== 'unreachable' || ready.has(pod))),
+  );
 };
+
+const nameOf = ({ metadata }: KubeObject): string => metadata.name;
+
+/** Of a container that had no runtime in front: its Deployment is now the runtime's, and its pods go when that is ready. */
+const podsFromBefore = ({ server, children: { pods } }: ServerBundle): readonly KubeObject[] =>
+  server.kind === 'MCPServer' ? pods.filter((pod) => mountedConfigMap(pod) === undefined) : [];
+
+/** So many of the pods that the Deployment counts are runtimes. */
+export const runtimesOf = (bundle: ServerBundle, counted = 0): number =>
+  bundle.inTheOpen === undefined ? Math.max(0, counted - podsFromBefore(bundle).filter(isReady).length) : 0;
 
 const isReady = (pod: KubeObject): boolean => {
   const { status } = pod as {
@@ -69,7 +82,7 @@ const podsView = (bundle: ServerBundle, settings: Settings): PodsView => {
   const status = deployment?.['status'] as DeploymentStatus | undefined;
   const replicas = (deployment?.['spec'] as { readonly replicas?: number } | undefined)?.replicas;
   return {
-    isServing: (status?.availableReplicas ?? 0) > 0,
+    isServing: runtimesOf(bundle, status?.availableReplicas) > 0,
     isScaledToZero: replicas === 0,
     cannotStart: whyPodsCannotStart(pods) ?? whyNoPodIsMade(ofThisTemplate(bundle.children)),
   };

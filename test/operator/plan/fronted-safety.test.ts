@@ -6,7 +6,22 @@ import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { applyChildren } from '../../../operator/write/apply.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
-import { KEY, UID, deployment, embedded, issuer, oidc, plan, policies, server, up } from './fronted-world.ts';
+import {
+  KEY,
+  UID,
+  answering,
+  container,
+  deployment,
+  embedded,
+  issuer,
+  oidc,
+  plan,
+  policies,
+  readyPod,
+  runtime,
+  server,
+  up,
+} from './fronted-world.ts';
 import { condition, statusOf } from './world.ts';
 
 const behind = (owner: string, uid: string): KubeObject => ({
@@ -61,8 +76,6 @@ test('its pods do not start in front of a Service that the operator did not see 
   assert.ok(alone.includes('Deployment mcpserver-weather'));
 });
 
-const container = { replicas: 1, template: { spec: { containers: [{ name: 'mcp', image: 'a' }] } } };
-
 test('a container that has no runtime in front yet is not asked for status', () => {
   const open = deployment('mcpserver-weather', up, container);
   assert.equal(plan([server(oidc), open]).pullStatusEveryMs, undefined);
@@ -88,6 +101,36 @@ test('when a runtime comes in front, the Service leads to no pod from before, an
   }
   // The API server takes no other one.
   assert.deepEqual(front.selector, before.selector);
+});
+
+test('where the spec that asks for a runtime cannot be served, status tells that the container is open as before', () => {
+  const open = deployment('mcpserver-weather', up, container);
+  for (const before of [open, { ...open, kind: 'StatefulSet' }]) {
+    const waiting = plan([server(oidc), before]);
+    const { phase, readyReplicas, message } = statusOf(waiting);
+    assert.deepEqual([phase, readyReplicas, waiting.objects], ['Failed', 1, undefined]);
+    assert.match(String(message), /what runs already is left as it is, with no runtime in front/);
+    const { status, message: told } = condition(waiting, 'ServesWithoutAuth') ?? {};
+    assert.equal(status, 'True');
+    assert.match(told ?? '', /everybody may connect/);
+  }
+  const stopped = plan([server(oidc), deployment('mcpserver-weather', {}, container)]);
+  assert.equal(condition(stopped, 'ServesWithoutAuth'), undefined);
+  assert.equal(condition(plan([server(oidc), issuer, open]), 'ServesWithoutAuth'), undefined);
+});
+
+test('pods from before a runtime stood in front serve nobody and say nothing', () => {
+  const forged = new Map([...answering].map(([, told]) => ['old', told] as const));
+  const objects = [
+    server({ authzConfig: policies }),
+    deployment('mcpserver-weather', up, runtime),
+    deployment('mcpserver-weather-backend', up),
+  ];
+  const starting = plan([...objects, ...readyPod('old', false)], forged);
+  assert.deepEqual([statusOf(starting)['phase'], statusOf(starting)['readyReplicas']], ['Pending', 0]);
+  assert.equal(condition(starting, 'BackendReachable')?.status, 'Unknown');
+  const serving = plan([...objects, ...readyPod('weather-0', true)], answering);
+  assert.deepEqual([statusOf(serving)['phase'], statusOf(serving)['readyReplicas']], ['Ready', 1]);
 });
 
 type Labels = Readonly<Record<string, string>>;

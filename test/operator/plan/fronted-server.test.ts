@@ -14,6 +14,7 @@ import {
   oidc,
   plan,
   policies,
+  runtime,
   server,
   up,
 } from './fronted-world.ts';
@@ -80,16 +81,16 @@ test('the phase is that of the worse of the two, and an operator that starts ane
   const spec = server({ authzConfig: policies });
   const [front, container] = ['mcpserver-weather', 'mcpserver-weather-backend'];
   const phaseOf = (each: Plan): unknown => statusOf(each)['phase'];
-  const both = [deployment(front, up), deployment(container, up)];
+  const both = [deployment(front, up, runtime), deployment(container, up)];
   const ready = plan([spec, ...both], answering);
   assert.deepEqual([phaseOf(ready), statusOf(ready)['readyReplicas']], ['Ready', 1]);
   assert.deepEqual(plan([{ ...spec, status: ready.status }, ...both]).status, ready.status);
-  const starting = plan([spec, deployment(front, up), deployment(container, {})], answering);
+  const starting = plan([spec, deployment(front, up, runtime), deployment(container, {})], answering);
   assert.deepEqual([phaseOf(starting), statusOf(starting)['readyReplicas']], ['Pending', 0]);
   const none = { replicas: 0 };
   const stopped = plan([
     server({ authzConfig: policies, replicas: 0 }),
-    deployment(front, {}, none),
+    deployment(front, {}, { ...runtime, ...none }),
     deployment(container, {}, none),
   ]);
   assert.equal(phaseOf(stopped), 'Stopped');

@@ -57,3 +57,29 @@ export const deployment = (name: string, status: object, spec: object = { replic
 });
 export const up = { availableReplicas: 1, readyReplicas: 1 };
 export const answering: PodReports = new Map([['weather-0', report({ weather: 'ready' })]]);
+
+/** Of a Deployment, or pod, that is the runtime. */
+const volumes = [{ name: 'vmcp-config', configMap: { name: 'mcpserver-weather-0123456789' } }];
+export const runtime = { replicas: 1, template: { spec: { volumes } } };
+/** Of a container that has none in front. */
+export const container = { replicas: 1, template: { spec: { containers: [{ name: 'mcp', image: 'a' }] } } };
+
+export const readyPod = (name: string, isRuntime: boolean): readonly KubeObject[] => [
+  owned('ReplicaSet', `rs-${name}`, ['Deployment', 'mcpserver-weather'], {}),
+  owned('Pod', name, ['ReplicaSet', `rs-${name}`], {
+    spec: isRuntime ? { volumes } : {},
+    status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+  }),
+];
+
+const owned = (of: string, name: string, [by, uid]: readonly [string, string], more: object): KubeObject => ({
+  apiVersion: 'v1',
+  kind: of,
+  metadata: {
+    name,
+    namespace: 'default',
+    uid: name,
+    ownerReferences: [{ apiVersion: 'v1', kind: by, name: uid, uid, controller: true }],
+  },
+  ...more,
+});
