@@ -6,7 +6,15 @@ import { mcpServerSpec } from '../mcp-server/spec.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
 import { type AuthConfigs, type BackendAuth, backendAuth } from './backend-auth.ts';
 import { type WrittenHeaderForward, headerForward } from './header-forward.ts';
-import { type Judged, type Withheld, authUnusable, refused, whyNotContacted, withheldFor } from './judge-backend.ts';
+import {
+  type Judged,
+  type Withheld,
+  authUnusable,
+  refused,
+  servesWithoutAuth,
+  whyNotContacted,
+  withheldFor,
+} from './judge-backend.ts';
 import { type KeyRef, caBundlePath } from './mounted-files.ts';
 import { contactFields, workloadUrl } from './workload.ts';
 import { type BackendConfigEntry, type ServerSpec, type Strategies, type WrittenSpec, sourceOf } from './spec.ts';
@@ -44,7 +52,7 @@ export const staticBackends = (
     const member = members.find(({ metadata }) => metadata.name === name);
     const auth = spec.outgoingAuth && backendAuth(name, member, { spec, authConfigs, settings });
     const candidate = { label: `config.backends ${name}`, entry, auth, contract };
-    const withheld = whyNotContacted(candidate);
+    const withheld = whyNotContacted(candidate) ?? servesWithoutAuth(candidate, member);
     const known = { name, url: entry.url, ...(auth && { auth }) };
     if (withheld !== undefined) return { ...known, withheld };
     return { ...known, entry, ...strategyIn(auth), ...(member && caBundleIn(member)) };
@@ -164,6 +172,7 @@ const POLICIES: readonly ((candidate: Candidate) => Withheld | undefined)[] = [
   unsupported,
   authUnusable,
   refused,
+  withoutItsFront,
 ];
 
 const whyWithheld = (candidate: Candidate): Withheld | undefined => {
@@ -195,6 +204,11 @@ function noWorkload({ member, entry, settings }: Candidate): Withheld | undefine
   const { name } = member.metadata;
   const message = `${member.kind} ${name}: needs containers; start it yourself and map it with --backend ${name}=URL`;
   return { reason: 'NeedsCluster', message };
+}
+
+/** An MCPServer of which the runtime that asks for credentials is not in front yet. */
+function withoutItsFront(candidate: Candidate): Withheld | undefined {
+  return servesWithoutAuth(candidate, candidate.member);
 }
 
 /** Contacting a backend without what its manifest asks for (authentication, headers, a CA) would fail open. */

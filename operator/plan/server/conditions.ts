@@ -212,7 +212,13 @@ const policiesNotEnforced: Problem = ({ newest: { spec } }) =>
 const PROBLEMS: readonly Problem[] = [
   withheld('NeedsCluster', ['NeedsCluster']),
   withheld('BackendNameConflict', ['NameTaken']),
-  withheld('BackendsWithheld', ['NotSupportedYet', 'Invalid', 'AuthConfigNotFound', 'AuthConfigInvalid']),
+  withheld('BackendsWithheld', [
+    'NotSupportedYet',
+    'Invalid',
+    'AuthConfigNotFound',
+    'AuthConfigInvalid',
+    'ServesWithoutAuth',
+  ]),
   staticBackendsIgnored,
   unknownStaticBackend,
   configOverridden,

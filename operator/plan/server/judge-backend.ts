@@ -1,4 +1,6 @@
+import type { KubeObject } from '../../object.ts';
 import type { Contract, Refusal } from '../contract.ts';
+import type { PlannedCondition } from '../plan.ts';
 import type { AuthProblem, BackendAuth } from './backend-auth.ts';
 import type { BackendConfigEntry } from './spec.ts';
 
@@ -7,6 +9,7 @@ export interface Withheld {
   readonly reason:
     | 'NameTaken'
     | 'ServiceTaken'
+    | 'ServesWithoutAuth'
     | 'NeedsCluster'
     | 'NotSupportedYet'
     | 'Invalid'
@@ -45,3 +48,21 @@ export const withheldFor = (label: string, refusals: readonly Refusal[]): Withhe
   const message = refusals.map((each) => each.message).join('; ');
   return { reason: first.reason, message: `${label}: ${message}` };
 };
+
+/** What it would be sent is meant for the runtime that its spec asks for, and its container would get it. */
+export function servesWithoutAuth(
+  { label, entry, auth }: Judged,
+  member: KubeObject | undefined,
+): Withheld | undefined {
+  const { type = NO_CREDENTIAL } = auth?.strategy ?? {};
+  const isSent = entry?.headerForward !== undefined || type !== NO_CREDENTIAL;
+  const { conditions = [] } = (member?.['status'] ?? {}) as { readonly conditions?: readonly PlannedCondition[] };
+  const isOpen = conditions.some((each) => each.type === SERVES_WITHOUT_AUTH && each.status === 'True');
+  if (!isSent || !isOpen) return undefined;
+  const message = `${label}: it runs without the runtime in front that takes its credentials; see its condition ${SERVES_WITHOUT_AUTH}`;
+  return { reason: SERVES_WITHOUT_AUTH, message };
+}
+
+const SERVES_WITHOUT_AUTH = 'ServesWithoutAuth';
+
+const NO_CREDENTIAL = 'unauthenticated';

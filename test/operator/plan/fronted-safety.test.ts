@@ -14,6 +14,7 @@ import {
   deployment,
   embedded,
   issuer,
+  made,
   oidc,
   plan,
   policies,
@@ -22,7 +23,8 @@ import {
   server,
   up,
 } from './fronted-world.ts';
-import { condition, statusOf } from './world.ts';
+import { planOf } from './built-world.ts';
+import { condition, group, statusOf, server as virtualServer } from './world.ts';
 
 const behind = (owner: string, uid: string): KubeObject => ({
   apiVersion: 'v1',
@@ -117,6 +119,32 @@ test('where the spec that asks for a runtime cannot be served, status tells that
   const stopped = plan([server(oidc), deployment('mcpserver-weather', {}, container)]);
   assert.equal(condition(stopped, 'ServesWithoutAuth'), undefined);
   assert.equal(condition(plan([server(oidc), issuer, open]), 'ServesWithoutAuth'), undefined);
+});
+
+test('a VirtualMCPServer sends no credential to a container that runs without its runtime in front', () => {
+  const token = made('MCPExternalAuthConfig', 'token', {
+    type: 'bearerToken',
+    bearerToken: { tokenSecretRef: { name: 'keys', key: 'token' } },
+  });
+  const ref = { externalAuthConfigRef: { name: 'token' } };
+  const backendsWith = (type: string): string => {
+    const status = { conditions: [{ type, status: 'True', reason: 'R', message: '' }] };
+    const member = { ...server({ ...oidc, groupRef: { name: 'tools' }, ...ref }), status };
+    const listed = [{ name: 'weather', url: 'http://weather/mcp', transport: 'streamable-http' }];
+    const inline = { source: 'inline', backends: { weather: { type: 'externalAuthConfigRef', ...ref } } };
+    const found = planOf(virtualServer(), group(), member, token).config?.['backends.yaml'];
+    const written = planOf(
+      virtualServer({ outgoingAuth: inline, config: { backends: listed } }),
+      group(),
+      member,
+      token,
+    );
+    return `${found}${written.config?.['config.yaml']}`;
+  };
+  const open = backendsWith('ServesWithoutAuth');
+  assert.doesNotMatch(open, /url: /);
+  assert.match(open, /message: .*runs without the runtime in front/);
+  assert.equal(backendsWith('Ready').match(/url: /g)?.length, 2);
 });
 
 test('pods from before a runtime stood in front serve nobody and say nothing', () => {
