@@ -74,7 +74,8 @@ const frontOf = (source: Source, server: KubeObject): ServerBundle | undefined =
   return Object.freeze({
     ...front,
     behind: workloadOf(source, server, behind),
-    ...(inTheOpen && { inTheOpen }),
+    // What a runtime was told before that container ran is no spec to go back to.
+    ...(inTheOpen && { inTheOpen, accepted: undefined }),
     ...(isStrange && { strangerBehind: service }),
   });
 };

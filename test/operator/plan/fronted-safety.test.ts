@@ -161,6 +161,21 @@ test('pods from before a runtime stood in front serve nobody and say nothing', (
   assert.deepEqual([statusOf(serving)['phase'], statusOf(serving)['readyReplicas']], ['Ready', 1]);
 });
 
+test('a spec from before the container ran in the open does not come back', () => {
+  const first = plan([server({ authzConfig: policies, image: 'example/weather:1' })]);
+  const kept = first.objects?.find(({ kind }) => kind === 'ConfigMap');
+  assert.ok(kept !== undefined);
+  const owners = { ownerReferences: deployment('any', {}).metadata.ownerReferences ?? [] };
+  const configMap = { ...kept, metadata: { ...kept.metadata, ...owners } };
+  const now = server({ ...oidc, image: 'example/weather:3' });
+  const direct = deployment('mcpserver-weather', up, container);
+  for (const running of [direct, { ...direct, kind: 'StatefulSet' }]) {
+    assert.equal(plan([now, configMap, running]).objects, undefined);
+  }
+  const served = plan([now, configMap, deployment('mcpserver-weather', up, runtime)]);
+  assert.match(JSON.stringify(served.objects), /example\/weather:1/);
+});
+
 type Labels = Readonly<Record<string, string>>;
 
 interface DeploymentSpec {
