@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { MANAGEMENT_PORT, MCP_PORT, labelsOf } from '../../operator/plan/server/names.ts';
+import { MANAGEMENT_PORT, MCP_PORT, podLabelsOf } from '../../operator/plan/server/names.ts';
+import { childOf, labelsOfChild } from '../../operator/plan/workload/child.ts';
 import { one, render, renderJson, type Rendered } from './rendered.ts';
 
 const OWN = { 'app.kubernetes.io/name': 'vmcp-operator', 'app.kubernetes.io/instance': 'vmcp-operator' };
@@ -76,33 +77,66 @@ describe('the network policy of servers', () => {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'vmcp-system' } },
   };
 
-  test('selects every server of the namespace, and leaves MCP open and the management port to the operator', async () => {
-    const { podSelector, policyTypes, ingress } = policyOf(
-      await render('networkPolicy.serverNamespaces={team-a}'),
-      'vmcp-operator-servers',
-    );
-    const server = { apiVersion: 'vmcp.dev/v1beta1', kind: 'VirtualMCPServer', metadata: { name: 'any' } };
-    for (const [name, value] of Object.entries(podSelector.matchLabels)) assert.equal(labelsOf(server)[name], value);
-    assert.deepEqual(policyTypes, ['Ingress']);
-    assert.deepEqual(ingress, [{ ports: tcp(MCP_PORT) }, { ports: tcp(MANAGEMENT_PORT), from: [operator] }]);
+  const member = {
+    podSelector: {
+      matchLabels: {
+        'app.kubernetes.io/managed-by': 'vmcp-operator',
+        'app.kubernetes.io/component': 'virtualmcpserver',
+      },
+    },
+  };
+  const kinds = [
+    { kind: 'VirtualMCPServer', policy: 'vmcp-operator-servers', members: [] },
+    { kind: 'MCPRemoteProxy', policy: 'vmcp-operator-remote-proxies', members: [member] },
+    { kind: 'MCPServer', policy: 'vmcp-operator-fronts', members: [member] },
+  ];
+
+  for (const { kind, policy } of kinds) {
+    test(`selects every runtime of kind ${kind}, and leaves MCP open and the management port to the operator`, async () => {
+      const { podSelector, policyTypes, ingress } = policyOf(
+        await render('networkPolicy.serverNamespaces={team-a}'),
+        policy,
+      );
+      const server = { apiVersion: 'vmcp.dev/v1beta1', kind, metadata: { name: 'any' } };
+      const labels = podLabelsOf(server);
+      for (const [name, value] of Object.entries(podSelector.matchLabels)) assert.equal(labels[name], value);
+      assert.deepEqual(policyTypes, ['Ingress']);
+      assert.deepEqual(ingress, [{ ports: tcp(MCP_PORT) }, { ports: tcp(MANAGEMENT_PORT), from: [operator] }]);
+    });
+  }
+
+  test('leaves containers alone: they listen where they like', async () => {
+    const objects = await render('networkPolicy.serverNamespaces={team-a}');
+    const server = { apiVersion: 'vmcp.dev/v1beta1', kind: 'MCPServer', metadata: { name: 'any' } };
+    for (const child of [childOf(server), childOf(server, 'backend')]) {
+      const labels = labelsOfChild(child);
+      const selecting = kinds.filter(({ policy }) =>
+        Object.entries(policyOf(objects, policy).podSelector.matchLabels).every(
+          ([name, value]) => labels[name] === value,
+        ),
+      );
+      assert.deepEqual(selecting, []);
+    }
   });
 
-  test('is made in each namespace, for the clients and scrapers that are named', async () => {
+  test('is made in each namespace, for the clients and scrapers that are named, and members for their group', async () => {
     const objects = await renderJson(
       'networkPolicy.serverNamespaces=["team-a","team-b"]',
       `networkPolicy.clients=${JSON.stringify([GATEWAY])}`,
       `networkPolicy.scrapers=${JSON.stringify([PROMETHEUS])}`,
     );
-    const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
-    assert.deepEqual(
-      policies.map(({ metadata }) => metadata.namespace),
-      ['team-a', 'team-b'],
-    );
-    for (const policy of policies) {
-      assert.deepEqual(policyOf([policy], 'vmcp-operator-servers').ingress, [
-        { ports: tcp(MCP_PORT), from: [GATEWAY] },
-        { ports: tcp(MANAGEMENT_PORT), from: [operator, PROMETHEUS] },
-      ]);
+    for (const { policy, members } of kinds) {
+      const policies = objects.filter((each) => each.kind === 'NetworkPolicy' && each.metadata.name === policy);
+      assert.deepEqual(
+        policies.map(({ metadata }) => metadata.namespace),
+        ['team-a', 'team-b'],
+      );
+      for (const each of policies) {
+        assert.deepEqual(policyOf([each], policy).ingress, [
+          { ports: tcp(MCP_PORT), from: [GATEWAY, ...members] },
+          { ports: tcp(MANAGEMENT_PORT), from: [operator, PROMETHEUS] },
+        ]);
+      }
     }
   });
 });

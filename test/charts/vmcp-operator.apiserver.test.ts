@@ -122,6 +122,8 @@ describe('the chart on a real API server', () => {
     assert.deepEqual(names.trim().split('\n').toSorted(), [
       'configmap/vmcp-operator-dashboards',
       'networkpolicy.networking.k8s.io/vmcp-operator',
+      'networkpolicy.networking.k8s.io/vmcp-operator-fronts',
+      'networkpolicy.networking.k8s.io/vmcp-operator-remote-proxies',
       'networkpolicy.networking.k8s.io/vmcp-operator-servers',
       'poddisruptionbudget.policy/vmcp-operator',
       'service/vmcp-operator-metrics',
