@@ -69,9 +69,8 @@ test('an MCPServer that gets clients of its own gets the runtime in front, under
 /** Loopback addresses of their own, so that the fixed management port is free. */
 const [FRONT, CONTAINER] = ['127.44.84.11', '127.44.84.12'] as const;
 
-const podOf = (component: string): Promise<string> =>
-  until(`a pod of ${component}`, async () => {
-    const selector = `app.kubernetes.io/component=${component}`;
+const podOf = (selector: string): Promise<string> =>
+  until(`a pod with ${selector}`, async () => {
     const [first] = (await cluster.kubectl(['get', 'pods', '-l', selector, '-o', 'name'])).split('\n');
     return first === '' ? undefined : first?.slice('pod/'.length);
   });
@@ -91,8 +90,9 @@ test('the runtime in front is asked for its status, with a token for this resour
     response.end();
   }).listen(4484, CONTAINER);
   t.after(() => Promise.all([front.stop(), new Promise((resolve) => stranger.close(resolve))]));
-  await pretendReady(cluster.plane, await podOf('mcpserver-backend'), CONTAINER);
-  await pretendReady(cluster.plane, await podOf('mcpserver'), FRONT);
+  await pretendReady(cluster.plane, await podOf('app.kubernetes.io/component=mcpserver-backend'), CONTAINER);
+  // A pod of the container from before is there, too.
+  await pretendReady(cluster.plane, await podOf('vmcp.dev/runtime=true'), FRONT);
   const ready = await cluster.untilStatus('Ready', SERVER, ({ phase }) => phase === 'Ready');
   assert.equal(verdictIn(ready, 'BackendReachable'), 'True BackendAnswers');
   assert.match(JSON.stringify((await cluster.get(...SERVER))['status']), /"readyReplicas":1/);
@@ -106,6 +106,12 @@ test('the runtime in front is asked for its status, with a token for this resour
 });
 
 test('at rest nothing is written, and a policy that somebody opens is closed', async () => {
+  // The pod of the last test has gone silent, which is the last news.
+  await cluster.untilStatus(
+    'silence',
+    SERVER,
+    (status) => verdictIn(status, 'StatusReachable') === 'False PodsUnreachable',
+  );
   assert.deepEqual(await cluster.writesDuring(() => cluster.kubectl(['annotate', ...SERVER, 'touched=1'])), []);
   const policy: Named = ['networkpolicy', 'mcpserver-weather-backend'];
   const opened = [{ op: 'add', path: '/spec/ingress/-', value: {} }];
