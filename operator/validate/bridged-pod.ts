@@ -34,6 +34,7 @@ export const touchedBridge = (patch: Json): readonly Violation[] => {
     ...reservedVolumes(patch, (name) => name === BRIDGE_TOKEN_VOLUME),
     ...bridgeFields(patch),
     ...tokenMounts(patch),
+    ...podFields(patch),
   ];
   return named.length > 0 ? named : [...removedVolume(patch), ...otherInput(patch)];
 };
@@ -44,6 +45,20 @@ const bridgeFields = (patch: Json): readonly Violation[] => {
   return Object.keys(changed)
     .filter((field) => !MAY_CHANGE.has(field))
     .map((field) => violation(`${placeOf(patch, BRIDGE)}.${field}`, "is the operator's", remedy));
+};
+
+/** Fields of the pod that would give the token away, or take the bridge's rights. */
+const POD_FIELDS: readonly (readonly [field: string, reason: string, remedy: string])[] = [
+  ['shareProcessNamespace', 'would show the files of container bridge to the server', 'remove it'],
+  ['hostPID', 'would show the files of container bridge to the server', 'remove it'],
+  ['serviceAccountName', 'has no right to attach', 'set spec.serviceAccount'],
+];
+
+const podFields = (patch: Json): readonly Violation[] => {
+  const written = podSpecOf(patch) as Json;
+  return POD_FIELDS.filter(([field]) => (written[field] ?? false) !== false).map(([field, reason, remedy]) =>
+    violation(`${AT}.spec.${field}`, reason, remedy),
+  );
 };
 
 const tokenMounts = (patch: Json): readonly Violation[] => {

@@ -20,6 +20,7 @@ const fine: readonly (readonly [what: string, spec: object])[] = [
   ['what the bridge may use', containers({ name: 'bridge', resources: null, imagePullPolicy: 'Always' })],
   ['the server', containers({ name: 'mcp', stdin: true, tty: false, command: ['x'], securityContext: null })],
   ['a sidecar', containers({ name: 'x', image: 'y', volumeMounts: [{ name: 'mine', mountPath: '/mine' }] })],
+  ['what is off by itself', { shareProcessNamespace: false, hostPID: null }],
   ['volumes of its own', { volumes: [{ name: 'mine', emptyDir: {} }] }],
 ];
 for (const [what, spec] of fine) test(`may be changed: ${what}`, () => assert.deepEqual(told(spec), []));
@@ -34,6 +35,16 @@ const alone = 'volume vmcp-bridge-token is for container bridge alone; mount a v
 const noVolume = "removes the operator's volumes; name the volumes to add or to delete";
 
 const refused: readonly (readonly [what: string, spec: object, ...violations: string[]])[] = [
+  [
+    'the processes of the bridge',
+    { shareProcessNamespace: true },
+    `${AT}.shareProcessNamespace: would show the files of container bridge to the server; remove it`,
+  ],
+  [
+    'another account',
+    { serviceAccountName: 'x' },
+    `${AT}.serviceAccountName: has no right to attach; set spec.serviceAccount`,
+  ],
   ['no bridge', containers({ name: 'bridge', $patch: 'delete' }), `${AT}.containers[0]: ${noBridge}`],
   ['no server', containers({ name: 'mcp', $patch: 'delete' }), `${AT}.containers[0]: ${noServer}`],
   ['no containers', { containers: null }, `${AT}.containers: ${noServer}`],
