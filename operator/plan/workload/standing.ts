@@ -51,16 +51,8 @@ export const standingOf = ({ workload, complaints, replicas }: StandingInput): S
   }
   if (!isServing && (replicas ?? spec.replicas) === 0) return told('stopped', 'ScaledToZero', 'no pods: replicas is 0');
   if (trouble !== undefined) return told('stuck', 'PodsCannotStart', `pods cannot start: ${trouble}`);
-  return isServing
-    ? told('serving', 'Serving', 'running')
-    : told('starting', 'PodsStarting', noPodOf(workload) ?? whatPodsWaitFor(pods));
+  return isServing ? told('serving', 'Serving', 'running') : told('starting', 'PodsStarting', whatPodsWaitFor(pods));
 };
-
-/** Of a quota or a missing service account a StatefulSet tells in its events alone. */
-const noPodOf = ({ controller, pods }: RunningWorkload): string | undefined =>
-  controller?.kind === 'StatefulSet' && pods.length === 0
-    ? `waiting for a pod to be made; the events of StatefulSet ${controller.metadata.name} say what is in the way`
-    : undefined;
 
 /** The Deployment's own bookkeeping tells which ReplicaSet is of its template as it is now. */
 const ofThisTemplate = (

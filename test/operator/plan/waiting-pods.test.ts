@@ -15,8 +15,8 @@ const pod = (message: string): KubeObject => ({
   metadata: { name: 'mcpserver-a-0' },
   status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] },
 });
-const told = (pods: readonly KubeObject[], controller = statefulSet) =>
-  standingOf({ workload: { controller, replicaSets: [], pods }, complaints: [] });
+const told = (pods: readonly KubeObject[]) =>
+  standingOf({ workload: { controller: statefulSet, replicaSets: [], pods }, complaints: [] });
 
 test('a pod that no node takes is waited for, in words that do not follow the scheduler’s', () => {
   const [first, second] = ['0/3 nodes are available', '0/4 nodes are available'].map((message) => told([pod(message)]));
@@ -25,9 +25,4 @@ test('a pod that no node takes is waited for, in words that do not follow the sc
     [first?.state, first?.message],
     ['starting', 'waiting for a pod to be ready: no node takes pod mcpserver-a-0; its events say why'],
   );
-});
-
-test('a StatefulSet without pods says where it is told why', () => {
-  assert.match(told([]).message, /^waiting for a pod to be made; the events of StatefulSet mcpserver-a say/);
-  assert.equal(told([], { ...statefulSet, kind: 'Deployment' }).message, 'waiting for a pod to be ready');
 });
