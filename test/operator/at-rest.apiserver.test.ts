@@ -100,8 +100,9 @@ const namesOf = async (kinds: string): Promise<readonly string[]> =>
   (await kubectl(['get', kinds, '-o', 'name'])).split('\n').filter(Boolean);
 
 describe('nothing is written', () => {
-  test('when a webhook injects a sidecar, sets defaults and reorders variables', async () => {
+  test('when a webhook injects a sidecar, sets defaults and reorders variables', async (t) => {
     const meddler = await startMeddler(cluster.plane);
+    t.after(() => meddler.stop());
     const isInjected = (object: KubeObject): boolean => JSON.stringify(object['spec']).includes('mesh-proxy');
     const workloads = await objectsIn(cluster.plane, 'deploy,sts');
     const writes = await writesDuring(async () => {
@@ -129,7 +130,6 @@ describe('nothing is written', () => {
     assert.equal(own.filter((write) => write === `patch deployments vmcp-${LAST}`).length, 1, own.join('\n'));
     assert.ok(isInjected(await get('deployment', `vmcp-${LAST}`)));
     await cluster.assertAtRest('vmcp', LAST);
-    await meddler.stop();
   });
 
   test('when an autoscaler sets the count of pods', async () => {
