@@ -139,14 +139,14 @@ const podSpec = (serviceAccountName: string, config: string): object => ({
       ports: [{ name: 'http', containerPort: 8080 }],
       resources: { requests: { cpu: '0.05', memory: '128Mi' }, limits: { memory: '524288Ki' } },
       volumeMounts: [
-        { name: 'config', mountPath: '/etc/widget' },
+        { name: 'vmcp-config', mountPath: '/etc/widget' },
         { name: 'tmp', mountPath: '/tmp' },
       ],
       readinessProbe: { httpGet: { path: '/readyz', port: 'http' } },
     },
   ],
   volumes: [
-    { name: 'config', configMap: { name: config, items: [{ key: 'greeting', path: 'greeting' }] } },
+    { name: 'vmcp-config', configMap: { name: config, items: [{ key: 'greeting', path: 'greeting' }] } },
     { name: 'tmp', emptyDir: {} },
   ],
 });
