@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../object.ts';
 import type { PodTemplate } from '../pod-template.ts';
-import { type Child, labelsOfChild, metadataOfChild } from '../workload/child.ts';
-import { PORT_NAME, service } from '../workload/objects.ts';
+import type { Child } from '../workload/child.ts';
+import { PORT_NAME, service, statefulSet } from '../workload/objects.ts';
 import { RESTRICTED, secretVariable, variables, workloadTemplate } from '../workload/pod.ts';
 import { cacheClaims, cacheMount, cacheVariables, cacheVolumes } from './model-cache.ts';
 import type { EmbeddingServerSpec, ModelCache } from './spec.ts';
@@ -17,22 +17,8 @@ export const embeddingObjects = (
   cache: ModelCache | undefined,
 ): readonly KubeObject[] => [
   // Every pod embeds alike: nobody needs the same one again.
-  service(child, 'None'),
-  {
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    metadata: metadataOfChild(child),
-    spec: {
-      replicas: spec.replicas,
-      revisionHistoryLimit: 2,
-      serviceName: child.name,
-      // One by one, a pod that cannot start would also keep its successor from being made.
-      podManagementPolicy: 'Parallel',
-      selector: { matchLabels: labelsOfChild(child) },
-      template: template(spec, child, cache),
-      ...cacheClaims(cache),
-    },
-  },
+  service(child, { sessionAffinity: 'None' }),
+  statefulSet(child, template(spec, child, cache), spec.replicas, cacheClaims(cache)),
 ];
 
 const template = (spec: EmbeddingServerSpec, child: Child, cache: ModelCache | undefined): PodTemplate =>

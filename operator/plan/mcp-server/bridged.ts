@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../object.ts';
 import type { PodTemplate } from '../pod-template.ts';
 import type { Settings } from '../settings.ts';
-import { type Child, SERVICE_PORT, hostsOfChild, labelsOfChild, metadataOfChild } from '../workload/child.ts';
-import { PORT_NAME, service } from '../workload/objects.ts';
+import { type Child, SERVICE_PORT, hostsOfChild, metadataOfChild } from '../workload/child.ts';
+import { PORT_NAME, service, statefulSet } from '../workload/objects.ts';
 import { RESTRICTED } from '../workload/pod.ts';
 import { containerAccount, containerTemplate } from './container.ts';
 import { BRIDGE_TOKEN_VOLUME, MOST_BRIDGED } from '../../validate/index.ts';
@@ -31,21 +31,8 @@ export const bridgedObjects = (spec: McpServerSpec, child: Child, deps: BridgedD
   ...containerAccount(spec, child),
   role(child, replicasOf(spec, deps.controller)),
   roleBinding(child, spec.serviceAccount ?? child.name),
-  service(child, spec.sessionAffinity ?? 'ClientIP'),
-  {
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    metadata: metadataOfChild(child),
-    spec: {
-      ...(spec.replicas !== undefined && { replicas: spec.replicas }),
-      revisionHistoryLimit: 2,
-      serviceName: child.name,
-      // One by one, a pod that cannot start would also keep its successor from being made.
-      podManagementPolicy: 'Parallel',
-      selector: { matchLabels: labelsOfChild(child) },
-      template: template(spec, child, deps.settings),
-    },
-  },
+  service(child, { sessionAffinity: spec.sessionAffinity ?? 'ClientIP' }),
+  statefulSet(child, template(spec, child, deps.settings), spec.replicas),
 ];
 
 /**

@@ -4,7 +4,8 @@ import { compareText } from '../../../runtime/compare-text.ts';
 import type { KubeObject } from '../../object.ts';
 import { canonicalJson } from '../canonical.ts';
 import type { ConfigFiles } from '../plan.ts';
-import { childName, labelsOf } from './names.ts';
+import { labelsOfChild } from '../workload/child.ts';
+import { childName, servedChild } from './names.ts';
 import { mountedConfigMap } from './pod-template.ts';
 import type { WrittenSpec } from './spec.ts';
 
@@ -51,7 +52,7 @@ export const acceptedIn = ({ server, configMaps, deployment, replicaSets }: Acce
 const isMadeFor = ({ metadata }: KubeObject, server: KubeObject): boolean =>
   metadata.name.startsWith(`${childName(server)}-`) &&
   /^[0-9a-f]{10}$/.test(metadata.name.slice(childName(server).length + 1)) &&
-  Object.entries(labelsOf(server)).every(([key, value]) => metadata.labels?.[key] === value);
+  Object.entries(labelsOfChild(servedChild(server))).every(([key, value]) => metadata.labels?.[key] === value);
 
 const createdAt = (object: KubeObject): string => object.metadata.creationTimestamp ?? '';
 

@@ -6,7 +6,8 @@ import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
 import { compositeTools } from './composite-tools.ts';
 import type { IncomingAuth } from './incoming-auth.ts';
-import { serviceHosts } from './names.ts';
+import { hostsOfChild } from '../workload/child.ts';
+import { servedChild } from './names.ts';
 import type { PartInput, Value } from './part.ts';
 import { optimizer } from './optimizer.ts';
 import { sessionStorage, sessionStore } from './session-store.ts';
@@ -108,7 +109,7 @@ const hosts = ({ server, spec, settings, service }: ConfigInput): readonly strin
   const resourceUrl = spec.incomingAuth.oidcConfigRef?.resourceUrl;
   return [
     ...new Set([
-      ...(settings.local === undefined ? serviceHosts(server, settings) : []),
+      ...(settings.local === undefined ? hostsOfChild(servedChild(server), settings) : []),
       ...loadBalancerHosts(service),
       ...(resourceUrl !== undefined && URL.canParse(resourceUrl) ? [new URL(resourceUrl).hostname] : []),
       ...(spec.config?.extensions?.allowedHosts ?? []),

@@ -2,10 +2,11 @@ import type { KubeObject } from '../../object.ts';
 import { hashOf } from '../canonical.ts';
 import { type PodTemplate, customizedPodTemplate } from '../pod-template.ts';
 import type { Settings } from '../settings.ts';
+import { RESTRICTED } from '../workload/pod.ts';
 import { MANAGEMENT_PORT, MCP_PORT, childName, podLabelsOf } from './names.ts';
 import { type MountedFiles, fileMounts, fileVolumes } from './mounted-files.ts';
 import { passwordEnv } from './session-store.ts';
-import type { ServerSpec } from './spec.ts';
+import { type ServerSpec, imagePullSecrets } from './spec.ts';
 
 const CONFIG_DIRECTORY = '/etc/vmcp/config';
 /** Names of ours in the pod template, where a user's volumes are merged by name. */
@@ -40,7 +41,7 @@ const ownTemplate = (input: PodTemplateInput, configMapName: string): PodTemplat
     // A Service called vmcp-port would become VMCP_PORT_…, and every VMCP_* variable is a flag of the runtime.
     enableServiceLinks: false,
     terminationGracePeriodSeconds: 45,
-    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+    securityContext: RESTRICTED.pod,
     ...imagePullSecrets(input.spec),
     containers: [container(input)],
     volumes: [
@@ -75,13 +76,7 @@ const container = ({ settings, spec, mounted }: PodTemplateInput): Readonly<Reco
   startupProbe: { ...probe('/healthz'), periodSeconds: 1, failureThreshold: 60 },
   readinessProbe: { ...probe('/readyz'), periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 2 },
   livenessProbe: { ...probe('/healthz'), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 },
-  securityContext: {
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    runAsNonRoot: true,
-    capabilities: { drop: ['ALL'] },
-    seccompProfile: { type: 'RuntimeDefault' },
-  },
+  securityContext: { ...RESTRICTED.container, readOnlyRootFilesystem: true },
   volumeMounts: [
     { name: CONFIG_VOLUME, mountPath: CONFIG_DIRECTORY, readOnly: true },
     { name: TEMPORARY_VOLUME, mountPath: '/tmp' },
@@ -93,11 +88,6 @@ const probe = (path: string): Readonly<Record<string, unknown>> => ({ httpGet: {
 
 /** spec: spec.serviceAccount; without it one is made. */
 const serviceAccountName = ({ server, spec }: PodTemplateInput): string => spec.serviceAccount ?? childName(server);
-
-const imagePullSecrets = (spec: ServerSpec): Readonly<Record<string, unknown>> =>
-  spec.imagePullSecrets === undefined || spec.imagePullSecrets.length === 0
-    ? {}
-    : { imagePullSecrets: spec.imagePullSecrets };
 
 /** Name of the ConfigMap that a pod, or the template of one, mounts as its config; absent in those that are not ours. */
 export const mountedConfigMap = (workload: KubeObject): string | undefined => {

@@ -134,3 +134,8 @@ export const withoutPassword = ({ passwordRef: _secret, ...rest }: SessionStorag
 /** spec: `outgoingAuth.source` defaults to `discovered`; `spec.outgoingAuth` wins over `config.outgoingAuth`. */
 export const sourceOf = ({ outgoingAuth, config }: ServerSpec): 'discovered' | 'inline' =>
   outgoingAuth === undefined ? (config?.outgoingAuth?.source ?? 'discovered') : (outgoingAuth.source ?? 'discovered');
+
+/** spec: imagePullSecrets, of pods and of the account that is made for them. */
+export const imagePullSecrets = ({
+  imagePullSecrets: secrets = [],
+}: ServerSpec): Pick<ServerSpec, 'imagePullSecrets'> => (secrets.length === 0 ? {} : { imagePullSecrets: secrets });

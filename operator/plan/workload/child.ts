@@ -60,5 +60,5 @@ export const hostsOfChild = ({ owner, name }: Child, { clusterDomain }: Settings
 };
 
 /** Where its Service is reached inside the cluster. */
-export const originOfChild = (child: Child, settings: Settings): string =>
-  `http://${hostsOfChild(child, settings).at(-1)}:${SERVICE_PORT}`;
+export const originOfChild = (child: Child, settings: Settings, port = SERVICE_PORT): string =>
+  `http://${hostsOfChild(child, settings).at(-1)}:${port}`;

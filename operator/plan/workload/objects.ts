@@ -5,6 +5,8 @@ import { type Child, SERVICE_PORT, labelsOfChild, metadataOfChild } from './chil
 /** Name of the container port that the Service leads to. */
 export const PORT_NAME = 'http';
 
+type Value = Readonly<Record<string, unknown>>;
+
 /** The account that is made where none is named: without rights, and its token is in no pod. */
 export const serviceAccount = (child: Child): KubeObject => ({
   apiVersion: 'v1',
@@ -13,19 +15,33 @@ export const serviceAccount = (child: Child): KubeObject => ({
   automountServiceAccountToken: false,
 });
 
-export const service = (child: Child, sessionAffinity: 'ClientIP' | 'None'): KubeObject => ({
+/** What a Service may say beside the usual. */
+export interface ServiceFields {
+  readonly sessionAffinity: string;
+  /** Default ClusterIP. */
+  readonly type?: string | undefined;
+  /** Default `SERVICE_PORT`. */
+  readonly port?: number;
+  /** Default: the labels of the child. */
+  readonly selector?: Readonly<Record<string, string>>;
+}
+
+export const service = (
+  child: Child,
+  { sessionAffinity, type = 'ClusterIP', port = SERVICE_PORT, selector = labelsOfChild(child) }: ServiceFields,
+): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Service',
   metadata: metadataOfChild(child),
   spec: {
-    type: 'ClusterIP',
+    type,
     sessionAffinity,
-    selector: labelsOfChild(child),
-    ports: [{ name: PORT_NAME, port: SERVICE_PORT, targetPort: PORT_NAME, protocol: 'TCP', appProtocol: 'http' }],
+    selector,
+    ports: [{ name: PORT_NAME, port, targetPort: PORT_NAME, protocol: 'TCP', appProtocol: 'http' }],
   },
 });
 
-/** Without `replicas` the count belongs to an autoscaler. */
+/** Without `replicas` the count belongs to an autoscaler (spec: replicas). */
 export const deployment = (child: Child, template: PodTemplate, replicas: number | undefined): KubeObject => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
@@ -37,5 +53,27 @@ export const deployment = (child: Child, template: PodTemplate, replicas: number
     // A new pod is ready before an old one goes, so that a rollout costs no call.
     strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
     template,
+  },
+});
+
+/** The same for pods that have a name, or volumes, of their own; `more` are fields of its spec. */
+export const statefulSet = (
+  child: Child,
+  template: PodTemplate,
+  replicas: number | undefined,
+  more: Value = {},
+): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'StatefulSet',
+  metadata: metadataOfChild(child),
+  spec: {
+    ...(replicas !== undefined && { replicas }),
+    revisionHistoryLimit: 2,
+    serviceName: child.name,
+    // One by one, a pod that cannot start would also keep its successor from being made.
+    podManagementPolicy: 'Parallel',
+    selector: { matchLabels: labelsOfChild(child) },
+    template,
+    ...more,
   },
 });
