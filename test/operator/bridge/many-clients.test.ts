@@ -3,46 +3,27 @@ import { request as httpRequest } from 'node:http';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { BOUNDS } from '../../../operator/bridge/index.ts';
 import { until } from '../../cluster/until.ts';
-import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
+import type { FrozenClock } from '../../fixtures/frozen-clock.ts';
 import { openSession, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
-import {
-  attachScript,
-  type BridgeUnderTest,
-  type Said,
-  type ScriptedServer,
-  startBridge,
-} from './bridge-under-test.ts';
+import type { BridgeUnderTest, Said, ScriptedServer } from './bridge-under-test.ts';
+import { answer, type Asked, asked, called, logMessage, startScriptedBridge } from './scripted-bridge.ts';
 
 let clock: FrozenClock;
 let bridge: BridgeUnderTest;
 let server: ScriptedServer;
 beforeEach(async () => {
-  clock = frozenClock();
-  bridge = await startBridge(clock);
-  server = attachScript(bridge);
-  await until('the handshake', () => Promise.resolve(bridge.multiplexer.isReady || undefined));
+  ({ clock, bridge, server } = await startScriptedBridge());
 });
 afterEach(() => bridge.close());
 
 const open = (capabilities: object = {}): Promise<RawSession> => openSession(bridge.url, capabilities);
+const call = (session: RawSession, name: string): Promise<Asked> => called(server, session, name);
 
-const call = async (session: RawSession, name: string): Promise<{ reply: Promise<RawAnswer>; id: number }> => {
-  const reply = session.call(name);
-  const { id = -1 } = await server.hears(({ params }) => params?.['name'] === name);
-  return { reply, id };
-};
-
-const answer = (id: number): object => ({ jsonrpc: '2.0', id, result: {} });
 const elicit = (id: unknown): object => ({
   jsonrpc: '2.0',
   id,
   method: 'elicitation/create',
   params: { message: '?' },
-});
-const log = (level: string, data: string): object => ({
-  jsonrpc: '2.0',
-  method: 'notifications/message',
-  params: { level, data },
 });
 const settled = (id: unknown) => (said: Said) => said.id === id && said.method === undefined;
 const before = ({ messages }: RawAnswer): readonly unknown[] => messages.slice(0, -1);
@@ -107,30 +88,31 @@ describe('what the server tells', () => {
   test('in its log goes to the client whose calls alone are under way, and to none while there are several', async () => {
     const [one, other] = await Promise.all([open(), open()]);
     const first = await call(one, 'one');
-    server.says(log('info', 'about one'));
+    server.says(logMessage('info', 'about one'));
     const second = await call(other, 'other');
-    server.says(log('error', 'about whom?'), answer(first.id), log('info', 'about other'), answer(second.id));
-    assert.deepEqual(before(await first.reply), [log('info', 'about one')]);
-    assert.deepEqual(before(await second.reply), [log('info', 'about other')]);
+    server.says(
+      logMessage('error', 'about whom?'),
+      answer(first.id),
+      logMessage('info', 'about other'),
+      answer(second.id),
+    );
+    assert.deepEqual(before(await first.reply), [logMessage('info', 'about one')]);
+    assert.deepEqual(before(await second.reply), [logMessage('info', 'about other')]);
   });
 
   test('in its log is as much as the client wants, and the server is asked for what the most curious one wants', async () => {
     const [quiet, curious] = await Promise.all([open(), open()]);
     const set = async (session: RawSession, level: string): Promise<unknown> => {
-      const seen = server.heard.length;
-      const reply = session.request('logging/setLevel', { level });
-      const said = await server.hears(
-        ({ method, id = 0 }) => method === 'logging/setLevel' && id > (server.heard[seen - 1]?.id ?? 0),
-      );
-      server.says(answer(said.id ?? 0));
+      const { reply, id, params } = await asked(server, session, 'logging/setLevel', { level });
+      server.says(answer(id));
       await reply;
-      return said.params?.['level'];
+      return params?.['level'];
     };
     assert.equal(await set(curious, 'debug'), 'debug');
     assert.equal(await set(quiet, 'error'), 'debug');
     const { reply, id } = await call(quiet, 'x');
-    server.says(log('info', 'not for it'), log('alert', 'for it'), answer(id));
-    assert.deepEqual(before(await reply), [log('alert', 'for it')]);
+    server.says(logMessage('info', 'not for it'), logMessage('alert', 'for it'), answer(id));
+    assert.deepEqual(before(await reply), [logMessage('alert', 'for it')]);
   });
 
   test('of progress without a token of ours is nobody’s', async () => {
@@ -161,10 +143,8 @@ describe('what a client does', () => {
   test('a subscription ends at the server with the last client that has it', async () => {
     const [one, other] = await Promise.all([open(), open()]);
     const subscribe = async (session: RawSession): Promise<void> => {
-      const seen = server.heard.length;
-      const reply = session.request('resources/subscribe', { uri: 'a:b' });
-      await until('the request', () => Promise.resolve(server.heard.length > seen || undefined));
-      server.says(answer(server.heard.at(-1)?.id ?? 0));
+      const { reply, id } = await asked(server, session, 'resources/subscribe', { uri: 'a:b' });
+      server.says(answer(id));
       await reply;
     };
     await subscribe(one);

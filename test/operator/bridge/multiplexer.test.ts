@@ -5,6 +5,7 @@ import { until } from '../../cluster/until.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 import { INITIALIZE, openSession, post, type RawSession } from '../../fixtures/raw-client.ts';
 import { attachScript, type BridgeUnderTest, type Said, SERVER_INFO, startBridge } from './bridge-under-test.ts';
+import { untilHandshake } from './scripted-bridge.ts';
 
 let clock: FrozenClock;
 let bridge: BridgeUnderTest;
@@ -15,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => bridge.close());
 
 const open = async (capabilities: object = {}): Promise<RawSession> => {
-  await until('the handshake', () => Promise.resolve(bridge.multiplexer.isReady || undefined));
+  await untilHandshake(bridge);
   return openSession(bridge.url, capabilities);
 };
 
@@ -44,7 +45,7 @@ describe('the handshake', () => {
 
   test('a client gets the revision it asks for', async () => {
     attachScript(bridge);
-    await until('the handshake', () => Promise.resolve(bridge.multiplexer.isReady || undefined));
+    await untilHandshake(bridge);
     const asking = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '2025-03-26' } };
     const answer = await post(bridge.url, asking);
     assert.equal((resultIn(answer) as { protocolVersion: string }).protocolVersion, '2025-03-26');
@@ -74,7 +75,7 @@ describe('the handshake', () => {
     clock.advance(10_000);
     const second = await server.hears(({ method, id }) => method === 'initialize' && id === 2);
     server.says({ jsonrpc: '2.0', id: second.id, result: { protocolVersion: '2024-11-05', capabilities: {} } });
-    await until('the handshake', () => Promise.resolve(bridge.multiplexer.isReady || undefined));
+    await untilHandshake(bridge);
   });
 
   test('a request of 2026-07-28 reads like one to an older server, so that its client falls back', async () => {
@@ -192,7 +193,7 @@ describe('the connection to the container', () => {
     attachScript(bridge);
     const session = await open();
     attachScript(bridge);
-    await until('the handshake', () => Promise.resolve(bridge.multiplexer.isReady || undefined));
+    await untilHandshake(bridge);
     assert.equal((await session.call('x')).status, 404);
   });
 });

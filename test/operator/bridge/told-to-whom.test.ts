@@ -6,16 +6,11 @@ import { BOUNDS } from '../../../operator/bridge/index.ts';
 import { requestOf } from '../../../operator/bridge/messages.ts';
 import { ServerProcess } from '../../../operator/bridge/server-process.ts';
 import { until } from '../../cluster/until.ts';
-import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
-import { openSession, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
-import {
-  attachScript,
-  type BridgeUnderTest,
-  type Said,
-  type ScriptedServer,
-  startBridge,
-} from './bridge-under-test.ts';
+import type { FrozenClock } from '../../fixtures/frozen-clock.ts';
+import { openSession, type RawSession } from '../../fixtures/raw-client.ts';
+import type { BridgeUnderTest, Said, ScriptedServer } from './bridge-under-test.ts';
 import { listen, type Listening } from './listening.ts';
+import { answer, type Asked, asked, called, logMessage, startScriptedBridge } from './scripted-bridge.ts';
 
 let clock: FrozenClock;
 let bridge: BridgeUnderTest;
@@ -24,10 +19,7 @@ let caller: RawSession;
 let other: RawSession;
 let stream: Listening;
 beforeEach(async () => {
-  clock = frozenClock();
-  bridge = await startBridge(clock);
-  server = attachScript(bridge);
-  await until('the handshake', () => Promise.resolve(bridge.multiplexer.isReady || undefined));
+  ({ clock, bridge, server } = await startScriptedBridge());
   [caller, other] = await Promise.all([openSession(bridge.url), openSession(bridge.url)]);
   stream = await listen(bridge.url, other.id);
 });
@@ -36,29 +28,13 @@ afterEach(async () => {
   await bridge.close();
 });
 
-interface Asked {
-  readonly reply: Promise<RawAnswer>;
-  readonly id: number;
-}
-
-const asked = async (session: RawSession, method: string, params: object): Promise<Asked> => {
-  const past = server.heard.length;
-  const reply = session.request(method, params);
-  const isIt = (said: Said): boolean => said.method === method && server.heard.indexOf(said) >= past;
-  const { id = -1 } = await until('the request', () => Promise.resolve(server.heard.findLast(isIt)));
-  return { reply, id };
-};
-
-const called = (session: RawSession, name: string): Promise<Asked> => asked(session, 'tools/call', { name });
+const ask = (session: RawSession, method: string, params: object): Promise<Asked> =>
+  asked(server, session, method, params);
+const call = (session: RawSession, name: string): Promise<Asked> => called(server, session, name);
 const cancel = (session: RawSession, requestId: number): Promise<unknown> =>
   session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
-const answer = (id: number): object => ({ jsonrpc: '2.0', id, result: {} });
 const refusal = (id: number): object => ({ jsonrpc: '2.0', id, error: { code: -32_002, message: 'no such resource' } });
-const log = (data: string): object => ({
-  jsonrpc: '2.0',
-  method: 'notifications/message',
-  params: { level: 'info', data },
-});
+const log = (data: string): object => logMessage('info', data);
 const updated = (uri: string): object => ({
   jsonrpc: '2.0',
   method: 'notifications/resources/updated',
@@ -66,7 +42,7 @@ const updated = (uri: string): object => ({
 });
 
 const subscribe = async (uri: string, answering: (id: number) => object): Promise<void> => {
-  const { reply, id } = await asked(other, 'resources/subscribe', { uri });
+  const { reply, id } = await ask(other, 'resources/subscribe', { uri });
   server.says(answering(id));
   await reply;
 };
@@ -83,7 +59,7 @@ const overheard = async (...messages: readonly object[]): Promise<readonly unkno
 
 describe('a log message is told to no other client', () => {
   test('while the server may still be about a call that was given up', async () => {
-    const { reply } = await called(caller, 'given-up');
+    const { reply } = await call(caller, 'given-up');
     await cancel(caller, 1);
     await reply;
     assert.deepEqual(await overheard(log('secret')), []);
@@ -92,21 +68,21 @@ describe('a log message is told to no other client', () => {
   });
 
   test('until the server has answered what was given up', async () => {
-    const { reply, id } = await called(caller, 'given-up');
+    const { reply, id } = await call(caller, 'given-up');
     await cancel(caller, 1);
     await reply;
     assert.deepEqual(await overheard(log('secret'), answer(id), log('for all')), [log('for all')]);
   });
 
   test('while the server may still be about a call of a session that has ended', async () => {
-    const { reply } = await called(caller, 'ended');
+    const { reply } = await call(caller, 'ended');
     await caller.end();
     await reply;
     assert.deepEqual(await overheard(log('secret')), []);
   });
 
   test('while the server may still be about a call whose connection was lost', async () => {
-    const { reply } = await called(caller, 'lost');
+    const { reply } = await call(caller, 'lost');
     bridge.multiplexer.lost();
     await reply;
     bridge.multiplexer.resumed(server.link);
@@ -114,9 +90,9 @@ describe('a log message is told to no other client', () => {
   });
 
   test('during a request of any method, whatever the other has under way', async () => {
-    const completing = await asked(caller, 'completion/complete', { argument: { name: 'a', value: 'secret' } });
+    const completing = await ask(caller, 'completion/complete', { argument: { name: 'a', value: 'secret' } });
     assert.deepEqual(await overheard(log('secret')), []);
-    const own = await called(other, 'own');
+    const own = await call(other, 'own');
     assert.deepEqual(await overheard(log('secret')), []);
     server.says(answer(completing.id), log('own'), answer(own.id));
     await completing.reply;
@@ -160,7 +136,7 @@ describe('a subscription', () => {
   });
 
   test('that was cancelled is none, and the server hears of its end', async () => {
-    const { reply } = await asked(other, 'resources/subscribe', { uri: 'a:b' });
+    const { reply } = await ask(other, 'resources/subscribe', { uri: 'a:b' });
     await cancel(other, 1);
     await reply;
     const isIts = ({ method, params }: Said): boolean =>
@@ -193,7 +169,7 @@ describe('a subscription', () => {
     const most = BOUNDS.subscriptionBytesPerSession / BOUNDS.subscriptionUriBytes;
     for (let at = 0; at < most; at += 1) await subscribe(long(`${at}`), answer);
     await refused('a');
-    const { reply, id } = await asked(other, 'resources/unsubscribe', { uri: long('0') });
+    const { reply, id } = await ask(other, 'resources/unsubscribe', { uri: long('0') });
     server.says(answer(id));
     await reply;
     await subscribe('a', answer);
