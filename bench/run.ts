@@ -38,7 +38,8 @@ try {
   const report = reportOf({
     scenarios,
     samples,
-    lives: await sessionLives(processes, backend, size.lives),
+    // A backend of its own: nobody else's gateway looks after that one.
+    lives: await sessionLives(processes, await processes.backend(), size.lives),
     idleKb: await idleSessionKb(processes, backend, { sessions: idleSessions, areWarm: false }),
     warmKb: await idleSessionKb(processes, backend, { sessions: idleSessions, areWarm: true }),
     idleSessions,
