@@ -1,6 +1,6 @@
 export { API_GROUP, API_VERSION } from './crd.ts';
 export { kinds } from './kinds.ts';
-export { FIELDS_OF_OWN_CLIENTS } from './mcp-server.ts';
+export { hasOwnClients } from './mcp-server.ts';
 export type { KindDefinition, PrinterColumn } from './kind.ts';
 export type { ResourceProblem } from './problem.ts';
 export type { Reference } from './refs.ts';

@@ -80,8 +80,11 @@ const spec = z.strictObject({
   podTemplateSpec: podTemplateSpec('mcp').optional(),
 });
 
-/** With any of them the server has clients of its own, and the vmcp runtime stands in front of its container (decisions). */
-export const FIELDS_OF_OWN_CLIENTS = ['oidcConfigRef', 'authzConfig', 'rateLimiting', 'authServerRef'] as const;
+const FIELDS_OF_OWN_CLIENTS = ['oidcConfigRef', 'authzConfig', 'rateLimiting', 'authServerRef'] as const;
+
+/** Has the server clients of its own? Then the vmcp runtime stands in front of its container (decisions). */
+export const hasOwnClients = (server: Partial<Record<(typeof FIELDS_OF_OWN_CLIENTS)[number], unknown>>): boolean =>
+  FIELDS_OF_OWN_CLIENTS.some((field) => server[field] !== undefined);
 
 interface Limits {
   readonly oidcConfigRef?: unknown;

@@ -1,8 +1,9 @@
+import { hasOwnClients } from '../../crds/index.ts';
 import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import { type McpServerBundle, planMcpServer } from '../plan/mcp-server/plan-mcp-server.ts';
 import { mcpServerSpec } from '../plan/mcp-server/spec.ts';
-import { isBridged, isFronted } from '../plan/mcp-server/way.ts';
+import { isBridged } from '../plan/mcp-server/way.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { mountedConfigMap } from '../plan/server/pod-template.ts';
 import { type Child, childOf } from '../plan/workload/child.ts';
@@ -63,7 +64,7 @@ export const mcpServer = (
 
 /** With clients of its own it has the vmcp runtime in front. */
 const frontOf = (source: Source, server: KubeObject): ServerBundle | undefined => {
-  if (!isFronted(mcpServerSpec(server))) return undefined;
+  if (!hasOwnClients(mcpServerSpec(server))) return undefined;
   const { namespace = '', name } = server.metadata;
   const front = resolveServed(source, { kind: KIND, namespace, name });
   if (front === undefined) return undefined;

@@ -1,4 +1,4 @@
-import { FIELDS_OF_OWN_CLIENTS } from '../../crds/index.ts';
+import { hasOwnClients } from '../../crds/index.ts';
 import { type Validator, violation } from './validator.ts';
 
 /** Pods of a server of transport stdio: the Role of their bridges names each of them. */
@@ -18,7 +18,6 @@ export const stdioServer: Validator = {
   validate: ({ metadata: { name }, spec }) => {
     const { transport = 'stdio', replicas = 0 } = spec as Spec;
     if (transport !== 'stdio') return [];
-    const isFronted = FIELDS_OF_OWN_CLIENTS.some((field) => Object.hasOwn(spec as object, field));
     return [
       ...(replicas > MOST_BRIDGED
         ? [
@@ -29,7 +28,7 @@ export const stdioServer: Validator = {
             ),
           ]
         : []),
-      ...(isFronted && name.length > LONGEST_NAME
+      ...(hasOwnClients(spec as object) && name.length > LONGEST_NAME
         ? [
             violation(
               'metadata.name',

@@ -1,3 +1,4 @@
+import { hasOwnClients } from '../../../crds/index.ts';
 import type { KubeObject } from '../../object.ts';
 import { problem } from '../conditions.ts';
 import type { Contract } from '../contract.ts';
@@ -13,7 +14,7 @@ import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { bridgedObjects } from './bridged.ts';
 import { containerObjects } from './container.ts';
 import { type McpServerSpec, mcpServerSpec } from './spec.ts';
-import { isBridged, isFronted, mcpServerUrl } from './way.ts';
+import { isBridged, mcpServerUrl } from './way.ts';
 
 /** An MCPServer, what it refers to, and what the cluster has of it. */
 export interface McpServerBundle {
@@ -80,7 +81,7 @@ const PHASES: Readonly<Record<Standing['state'], string>> = {
 
 /** Sessions are the container's own where no runtime stands in front. */
 const sessionStorageIgnored = (spec: McpServerSpec): readonly PlannedCondition[] => {
-  if (spec.sessionStorage === undefined || isFronted(spec)) return [];
+  if (spec.sessionStorage === undefined || hasOwnClients(spec)) return [];
   const message = 'the container keeps sessions as it does by itself; remove sessionStorage';
   return [problem('SessionStorageIgnored', 'NothingInFront', message)];
 };

@@ -1,12 +1,8 @@
-import { FIELDS_OF_OWN_CLIENTS } from '../../../crds/index.ts';
+import { hasOwnClients } from '../../../crds/index.ts';
 import type { KubeObject } from '../../object.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
 import { childOf, originOfChild } from '../workload/child.ts';
 import { type McpServerSpec, mcpServerSpec, transportOf } from './spec.ts';
-
-/** Does the vmcp runtime stand in front of the container (decisions)? */
-export const isFronted = (spec: McpServerSpec): boolean =>
-  FIELDS_OF_OWN_CLIENTS.some((field) => spec[field] !== undefined);
 
 /** Does the container speak over its standard input and output? */
 export const isBridged = (spec: McpServerSpec): boolean => transportOf(spec) === 'stdio';
@@ -18,6 +14,6 @@ export const isBridged = (spec: McpServerSpec): boolean => transportOf(spec) ===
 export const mcpServerUrl = (server: KubeObject, settings: Settings): string | undefined => {
   if (settings.local !== undefined) return mappedUrl(settings, server.metadata.name);
   const spec = mcpServerSpec(server);
-  const isSse = transportOf(spec) === 'sse' && !isFronted(spec);
+  const isSse = transportOf(spec) === 'sse' && !hasOwnClients(spec);
   return `${originOfChild(childOf(server), settings)}${isSse ? '/sse' : '/mcp'}`;
 };

@@ -1,7 +1,7 @@
+import { hasOwnClients } from '../../../crds/index.ts';
 import type { KubeObject } from '../../object.ts';
 import type { Contract } from '../contract.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
-import { isFronted } from '../mcp-server/way.ts';
 import { mcpServerSpec } from '../mcp-server/spec.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
 import { type AuthConfigs, type BackendAuth, backendAuth } from './backend-auth.ts';
@@ -149,7 +149,7 @@ const entryOf = (member: KubeObject, url: string, settings: Settings): BackendCo
 const transportOf = (member: KubeObject, settings: Settings): BackendConfigEntry['transport'] => {
   const isOurs = member.kind === 'MCPServer' && mappedUrl(settings, member.metadata.name) === undefined;
   const isSse = contactSpec(member, settings).transport === 'sse';
-  return isSse && !(isOurs && isFronted(mcpServerSpec(member))) ? 'sse' : 'streamable-http';
+  return isSse && !(isOurs && hasOwnClients(mcpServerSpec(member))) ? 'sse' : 'streamable-http';
 };
 
 const caBundleIn = (member: KubeObject): Pick<PlannedBackend, 'caBundle'> => {
