@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { presentExactlyWhen, providerNameSchema, withRules } from '../runtime/config/index.ts';
+import { presentExactlyWhen, providerNameSchema, rule, withRules } from '../runtime/config/index.ts';
 import { nonEmpty, refWith } from './kit.ts';
 
 /** spec: spec.incomingAuth.oidcConfigRef */
@@ -45,3 +45,19 @@ export const authzConfig = () =>
     ...presentExactlyWhen({ key: 'type', is: 'configMap' }, 'configMap'),
     ...presentExactlyWhen({ key: 'type', is: 'inline' }, 'inline'),
   );
+
+/** A field that does nothing where no caller is asked for a token. */
+const needsCallers = (field: string, why: string) =>
+  rule<Readonly<Record<string, unknown>>>({
+    cel: `!has(self.${field}) || has(self.oidcConfigRef)`,
+    holds: (spec) => spec[field] === undefined || spec['oidcConfigRef'] !== undefined,
+    reason: `${field} ${why}`,
+    remedy: `set oidcConfigRef, or remove ${field}`,
+    field,
+  });
+
+/** Of an MCPServer and an MCPRemoteProxy, which without oidcConfigRef serve everybody: whoever asks for access control must not get that instead. */
+export const callerRules = [
+  needsCallers('authzConfig', 'judges who calls, which nobody knows without oidcConfigRef'),
+  needsCallers('authServerRef', 'issues tokens, which nobody checks without oidcConfigRef'),
+];

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
-import { notYet } from '../runtime/config/index.ts';
+import { notYet, withRules } from '../runtime/config/index.ts';
 import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
-import { authzConfig, oidcConfigRef } from './incoming-auth.ts';
+import { authzConfig, callerRules, oidcConfigRef } from './incoming-auth.ts';
 import { defineKind } from './kind.ts';
 import { commonStatus } from './kit.ts';
 import { sessionStorage } from './session-storage.ts';
@@ -19,46 +19,48 @@ import {
   sessionAffinity,
 } from './workload.ts';
 
+const spec = z.strictObject({
+  remoteUrl: remoteUrl(),
+  transport: z
+    .enum(['streamable-http', 'sse'])
+    .default('streamable-http')
+    .describe('How the remote server is spoken to.'),
+  groupRef: groupRef().optional().describe('The MCPGroup (same namespace) that this proxy belongs to.'),
+  externalAuthConfigRef: notYet(
+    externalAuthConfigRef().optional().describe('How requests to the remote server are authenticated.'),
+    'outgoing authentication',
+  ),
+  headerForward: notYet(
+    headerForward().optional().describe('Headers added to every request to the remote server.'),
+    'headers added to requests',
+  ),
+  oidcConfigRef: notYet(
+    oidcConfigRef()
+      .optional()
+      .describe('Whose tokens the proxy accepts from its clients. Absent: everybody may connect.'),
+    'authenticating callers',
+  ),
+  authzConfig: authzConfig().optional().describe('Policies for calls of its clients.'),
+  authServerRef: notYet(
+    authServerRef()
+      .optional()
+      .describe('An MCPExternalAuthConfig of type embeddedAuthServer: the proxy issues tokens of its own.'),
+    'the embedded authorization server',
+  ),
+  sessionStorage: sessionStorage().optional().describe('Where sessions are kept when there are several replicas.'),
+  replicas: replicas().optional().describe('Number of pods. Absent: left to an autoscaler.'),
+  resources: resources().optional().describe("Resources of the proxy's container, in place of the usual ones."),
+  serviceAccount: serviceAccount(),
+  sessionAffinity: sessionAffinity(),
+  podTemplateSpec: podTemplateSpec('vmcp').optional(),
+});
+
 export const mcpRemoteProxy = defineKind({
   kind: 'MCPRemoteProxy',
   plural: 'mcpremoteproxies',
   shortNames: ['mcprp'],
   description: 'A remote MCP server with authentication and policies of its own in front of it.',
-  spec: z.strictObject({
-    remoteUrl: remoteUrl(),
-    transport: z
-      .enum(['streamable-http', 'sse'])
-      .default('streamable-http')
-      .describe('How the remote server is spoken to.'),
-    groupRef: groupRef().optional().describe('The MCPGroup (same namespace) that this proxy belongs to.'),
-    externalAuthConfigRef: notYet(
-      externalAuthConfigRef().optional().describe('How requests to the remote server are authenticated.'),
-      'outgoing authentication',
-    ),
-    headerForward: notYet(
-      headerForward().optional().describe('Headers added to every request to the remote server.'),
-      'headers added to requests',
-    ),
-    oidcConfigRef: notYet(
-      oidcConfigRef()
-        .optional()
-        .describe('Whose tokens the proxy accepts from its clients. Absent: everybody may connect.'),
-      'authenticating callers',
-    ),
-    authzConfig: authzConfig().optional().describe('Policies for calls of its clients.'),
-    authServerRef: notYet(
-      authServerRef()
-        .optional()
-        .describe('An MCPExternalAuthConfig of type embeddedAuthServer: the proxy issues tokens of its own.'),
-      'the embedded authorization server',
-    ),
-    sessionStorage: sessionStorage().optional().describe('Where sessions are kept when there are several replicas.'),
-    replicas: replicas().optional().describe('Number of pods. Absent: left to an autoscaler.'),
-    resources: resources().optional().describe("Resources of the proxy's container, in place of the usual ones."),
-    serviceAccount: serviceAccount(),
-    sessionAffinity: sessionAffinity(),
-    podTemplateSpec: podTemplateSpec('vmcp').optional(),
-  }),
+  spec: withRules(spec, ...callerRules),
   status: z.strictObject({
     phase: z.enum(['Pending', 'Ready', 'Failed']).default('Pending').describe('Whether the proxy answers.'),
     message: z.string().optional().describe('Detail about the phase.'),

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { notYet, rateLimitingSchema, rule, withRules } from '../runtime/config/index.ts';
 import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
-import { authzConfig, oidcConfigRef } from './incoming-auth.ts';
+import { authzConfig, callerRules, oidcConfigRef } from './incoming-auth.ts';
 import { defineKind } from './kind.ts';
 import { commonStatus, dataKey, nonEmpty, refWith, subdomain } from './kit.ts';
 import { sessionStorage } from './session-storage.ts';
@@ -108,7 +108,7 @@ export const mcpServer = defineKind({
   plural: 'mcpservers',
   shortNames: ['mcpsrv'],
   description: 'An MCP server run from a container image.',
-  spec: withRules(spec, perUserLimitNeedsUsers),
+  spec: withRules(spec, perUserLimitNeedsUsers, ...callerRules),
   status: z.strictObject({
     phase: z
       .enum(['Pending', 'Ready', 'Failed', 'Stopped'])

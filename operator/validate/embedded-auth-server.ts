@@ -119,19 +119,7 @@ export const authServerReference: Validator = {
     }
     const reason = `${named} has ${server.upstreamProviders.length} upstream providers`;
     return server.upstreamProviders.length === 1
-      ? [...nobodyChecks(oidcConfigRef), ...foreignIssuer('spec.authServerRef', server, oidcConfigRef, lookUp)]
+      ? foreignIssuer('spec.authServerRef', server, oidcConfigRef, lookUp)
       : [violation('spec.authServerRef', reason, 'name one with a single upstream provider')];
   },
 };
-
-/** Decisions: `authServerConfig` with `anonymous` is invalid; here nobody writes that word. */
-const nobodyChecks = (oidcConfigRef: object | undefined): readonly Violation[] =>
-  oidcConfigRef === undefined
-    ? [
-        violation(
-          'spec.authServerRef',
-          'the tokens that it issues are checked by nobody',
-          'set oidcConfigRef to an MCPOIDCConfig of its issuer',
-        ),
-      ]
-    : [];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { helm, startControlPlane, until, type ControlPlane } from '../cluster/index.ts';
+import { reconciledKinds } from '../../operator/kinds/index.ts';
 import { freePortPair } from '../fixtures/ports.ts';
 import { CONFIGURATION, installWebhook } from '../operator/admission/chart-webhook.ts';
 import { quickstart } from '../operator/engine/cluster-under-test.ts';
@@ -8,8 +9,11 @@ import { clusterUser, made } from '../operator/engine/cluster-user.ts';
 import { bindToNode } from '../operator/engine/fake-pod.ts';
 import { operatorUser, servers, startOperatorUnderTest } from '../operator/engine/operator-under-test.ts';
 import type { OperatorUnderTest } from '../operator/engine/operator-under-test.ts';
+import { everythingBuilt } from '../operator/plan/golden.ts';
 import { authServer, oidc } from '../operator/validate/cases.ts';
 import { CHART, render } from './rendered.ts';
+
+const built = { ...servers, kinds: reconciledKinds(everythingBuilt()) };
 
 const RELEASE = ['vmcp-operator', CHART, '--namespace', 'vmcp-system'];
 
@@ -26,8 +30,7 @@ const ASKED_FOR_BY_ADMISSION = [
 
 const login = { externalAuthConfigRef: { name: 'login' } };
 const entry = { groupRef: { name: 'tools' }, remoteUrl: 'http://a.example.com/mcp', transport: 'streamable-http' };
-const policies = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };
-const oidcAuth = { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'a' } };
+const callers = { oidcConfigRef: { name: 'idp', audience: 'a' } };
 
 /** One of every kind that is reconciled, each of them named by others. */
 const RESOURCES: readonly (readonly [kind: string, name: string, spec: object])[] = [
@@ -41,7 +44,7 @@ const RESOURCES: readonly (readonly [kind: string, name: string, spec: object])[
   ['MCPServer', 'member', { image: 'a', ...login }],
   ['MCPServer', 'run', { image: 'a', transport: 'sse' }],
   ['MCPServer', 'bridged', { image: 'a' }],
-  ['MCPServer', 'guarded', { image: 'a', transport: 'sse', authzConfig: policies }],
+  ['MCPServer', 'guarded', { image: 'a', transport: 'sse', ...callers }],
   ['EmbeddingServer', 'vectors', {}],
   ['MCPRemoteProxy', 'remote', { remoteUrl: 'http://backend/mcp' }],
   ['MCPRemoteProxy', 'member', { remoteUrl: 'http://a.example.com/mcp', ...login }],
@@ -50,7 +53,7 @@ const RESOURCES: readonly (readonly [kind: string, name: string, spec: object])[
 /** What names all of them. */
 const gateway = {
   groupRef: { name: 'tools' },
-  incomingAuth: oidcAuth,
+  incomingAuth: { type: 'oidc', ...callers },
   telemetryConfigRef: { name: 'otel' },
   embeddingServerRef: { name: 'vectors' },
   outgoingAuth: { backends: { a: { type: 'externalAuthConfigRef', ...login } } },
@@ -78,7 +81,7 @@ describe('the rights that the chart grants', () => {
 
   const start = async (): Promise<void> => {
     const lifetimes = { authorityMs: 16_000, serverMs: 8_000, settledMs: 2_000 };
-    operator = await startOperatorUnderTest(kubeconfig, servers, {
+    operator = await startOperatorUnderTest(kubeconfig, built, {
       leaderElection: true,
       webhook: { configuration: CONFIGURATION, port, lingerMs: 0, lifetimes, everyMs: 300 },
     });

@@ -3,17 +3,22 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import type { JWK } from 'jose';
 import { parse } from 'yaml';
+import { reconciledKinds } from '../../operator/kinds/index.ts';
 import { until } from '../cluster/index.ts';
 import { clusterUnderTest } from './engine/cluster-under-test.ts';
 import { type Named, made, verdictIn } from './engine/cluster-user.ts';
 import { pretendReady, serveReport } from './engine/fake-pod.ts';
 import { servers } from './engine/operator-under-test.ts';
+import { everythingBuilt } from './plan/golden.ts';
 import { report } from './plan/world.ts';
 
-const cluster = clusterUnderTest(servers);
+const cluster = clusterUnderTest({ ...servers, kinds: reconciledKinds(everythingBuilt()) });
 
 const SERVER: Named = ['mcpserver', 'weather'];
-const policies = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };
+const callers = {
+  oidcConfigRef: { name: 'idp', audience: 'weather' },
+  authzConfig: { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } },
+};
 const weather = (spec: object = {}): object =>
   made('MCPServer', 'weather', { image: 'example.test/weather:1', transport: 'streamable-http', ...spec });
 
@@ -59,7 +64,8 @@ test('an MCPServer that gets clients of its own gets the runtime in front, under
   await cluster.apply(weather());
   await untilChildren(OWN);
   const { url } = await cluster.untilStatus('its URL', SERVER, (status) => status.url !== undefined);
-  await cluster.apply(weather({ authzConfig: policies }));
+  const issuer = { type: 'inline', inline: { issuer: 'https://idp.example.com' } };
+  await cluster.apply(made('MCPOIDCConfig', 'idp', issuer), weather(callers));
   await untilChildren(FRONTED);
   assert.deepEqual(await containersOf('mcpserver-weather'), ['vmcp']);
   assert.deepEqual(await containersOf('mcpserver-weather-backend'), ['mcp']);

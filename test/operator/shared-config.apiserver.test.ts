@@ -56,7 +56,7 @@ const CASES: readonly Case[] = [
     complaint: /^spec\.headerInjection\.headerName: Host belongs/,
     workloads: [
       ['MCPRemoteProxy', 'proxy', { remoteUrl: 'http://a.example.com/mcp', externalAuthConfigRef: { name: 'login' } }],
-      ['MCPServer', 'server', { image: 'a', authServerRef: { name: 'login' } }],
+      ['MCPServer', 'server', { image: 'a', ...oidcRef, authServerRef: { name: 'login' } }],
       [
         'VirtualMCPServer',
         'gateway',

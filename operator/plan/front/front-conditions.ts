@@ -75,16 +75,6 @@ export const lastReported = (server: KubeObject): ReadonlyMap<string, BackendRep
 
 const FACTS: readonly Fact[] = [backendReachable, statusReachable, ready];
 
-/** Decisions: `authzConfig` together with `anonymous`. */
-const policiesNotEnforced: Problem = ({ newest: { spec } }) =>
-  spec.incomingAuth.type === 'anonymous' && spec.incomingAuth.authzConfig !== undefined
-    ? problem(
-        'PoliciesNotEnforced',
-        'AnonymousAccess',
-        'without oidcConfigRef everybody may connect, and nothing tells callers apart; set it, or remove authzConfig',
-      )
-    : undefined;
-
 /** spec: Errors, "primaryUpstreamProvider set on MCPServer or MCPRemoteProxy". */
 const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newest: { spec } }) => {
   const { authzConfig } = spec.incomingAuth;
@@ -109,7 +99,6 @@ const servesWithoutAuth: Problem = ({ bundle: { inTheOpen }, served }) => {
 
 const PROBLEMS: readonly Problem[] = [
   servesWithoutAuth,
-  policiesNotEnforced,
   primaryUpstreamIgnored,
   sessionsNotDurable,
   sessionStoreAway,

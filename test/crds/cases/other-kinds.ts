@@ -81,9 +81,16 @@ export const workloadCases = [
     'a limit per user needs users',
   ),
   server.accepts({ set: { oidcConfigRef, rateLimiting: { perUser: bucket } } }),
-  server.accepts({ set: { authServerRef: { name: 'issuer' } } }, { 'authServerRef.kind': 'MCPExternalAuthConfig' }),
-  server.refuses({ set: { authServerRef: { name: 'issuer', kind: 'Secret' } } }, 'spec.authServerRef.kind', ENUM),
-  server.refuses({ set: { authzConfig: { type: 'inline' } } }, 'spec.authzConfig', 'type inline needs inline'),
+  server.refuses(
+    { set: { oidcConfigRef, authServerRef: { name: 'issuer', kind: 'Secret' } } },
+    'spec.authServerRef.kind',
+    ENUM,
+  ),
+  server.refuses(
+    { set: { oidcConfigRef, authzConfig: { type: 'inline' } } },
+    'spec.authzConfig',
+    'type inline needs inline',
+  ),
   server.accepts(
     { set: { podTemplateSpec: { spec: { nodeSelector: { disk: 'ssd' } } } } },
     { 'podTemplateSpec.spec.nodeSelector.disk': 'ssd' },

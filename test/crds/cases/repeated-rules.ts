@@ -13,18 +13,20 @@ const nameCases = Object.values(kinds).flatMap(({ kind, nameMaxLength }) => [
   casesOf(kind).refuses({ name: 'a'.repeat(nameMaxLength + 1) }, 'metadata.name', `use at most ${nameMaxLength}`),
 ]);
 
+const oidcConfigRef = { name: 'login', audience: 'server' };
+
 const authzPlaces = [
-  ['VirtualMCPServer', 'incomingAuth.authzConfig'],
-  ['MCPServer', 'authzConfig'],
-  ['MCPRemoteProxy', 'authzConfig'],
+  ['VirtualMCPServer', 'incomingAuth.authzConfig', {}],
+  ['MCPServer', 'authzConfig', { oidcConfigRef }],
+  ['MCPRemoteProxy', 'authzConfig', { oidcConfigRef }],
 ] as const;
 
 const configMap = { name: 'policies' };
 const inline = { policies: [] };
 
-const authzPlaceCases = authzPlaces.flatMap(([kind, path]) => {
+const authzPlaceCases = authzPlaces.flatMap(([kind, path, beside]) => {
   const { accepts, refuses } = casesOf(kind);
-  const set = (value: unknown) => ({ set: { [path]: value } });
+  const set = (value: unknown) => ({ set: { ...beside, [path]: value } });
   return [
     accepts(set({ configMap })),
     accepts(set({ type: 'inline', inline })),
@@ -32,6 +34,17 @@ const authzPlaceCases = authzPlaces.flatMap(([kind, path]) => {
     refuses(set({ type: 'inline' }), `spec.${path}`, 'type inline needs inline'),
     refuses(set({ type: 'inline', inline, configMap }), `spec.${path}.configMap`, 'allowed only with type configMap'),
     refuses(set({ configMap, inline }), `spec.${path}.inline`, 'allowed only with type inline'),
+  ];
+});
+
+const callerCases = ['MCPServer', 'MCPRemoteProxy'].flatMap((kind) => {
+  const { accepts, refuses } = casesOf(kind);
+  const authzConfig = { type: 'inline', inline };
+  const authServerRef = { name: 'issuer' };
+  return [
+    refuses({ set: { authzConfig } }, 'spec.authzConfig', 'set oidcConfigRef, or remove authzConfig'),
+    refuses({ set: { authServerRef } }, 'spec.authServerRef', 'set oidcConfigRef, or remove authServerRef'),
+    accepts({ set: { authzConfig, authServerRef, oidcConfigRef } }, { 'authServerRef.kind': 'MCPExternalAuthConfig' }),
   ];
 });
 
@@ -188,6 +201,7 @@ const outgoingPlaceCases = [
 export const repeatedRuleCases: readonly Case[] = [
   ...nameCases,
   ...authzPlaceCases,
+  ...callerCases,
   ...storeCases,
   ...oidcCases,
   ...workflowPlaceCases,

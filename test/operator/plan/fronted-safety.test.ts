@@ -14,10 +14,10 @@ import {
   deployment,
   embedded,
   issuer,
+  limited,
   made,
   oidc,
   plan,
-  policies,
   readyPod,
   runtime,
   server,
@@ -71,7 +71,7 @@ const appliedBeside = async (there: KubeObject, children: readonly KubeObject[])
 };
 
 test('its pods do not start in front of a Service that the operator did not see coming', async () => {
-  const { objects = [] } = plan([server({ authzConfig: policies })]);
+  const { objects = [] } = plan([server(limited)]);
   const beside = await appliedBeside(stranger, objects);
   assert.ok(beside.includes('Service mcpserver-weather') && !beside.includes('Deployment mcpserver-weather'));
   const alone = await appliedBeside({ ...stranger, metadata: { name: 'other', namespace: 'default' } }, objects);
@@ -85,7 +85,7 @@ test('a container that has no runtime in front yet is not asked for status', () 
 });
 
 test('when a runtime comes in front, the Service leads to no pod from before, and none of those gets to the container', () => {
-  const { objects = [] } = plan([server({ authzConfig: policies })]);
+  const { objects = [] } = plan([server(limited)]);
   const specOf = (kind: string, name: string): unknown =>
     objects.find((each) => each.kind === kind && each.metadata.name === name)?.['spec'];
   const before = plan([server({})]).objects?.find(({ kind }) => kind === 'Deployment')?.['spec'] as DeploymentSpec;
@@ -150,7 +150,7 @@ test('a VirtualMCPServer sends no credential to a container that runs without it
 test('pods from before a runtime stood in front serve nobody and say nothing', () => {
   const forged = new Map([...answering].map(([, told]) => ['old', told] as const));
   const objects = [
-    server({ authzConfig: policies }),
+    server(limited),
     deployment('mcpserver-weather', up, runtime),
     deployment('mcpserver-weather-backend', up),
   ];
@@ -162,7 +162,7 @@ test('pods from before a runtime stood in front serve nobody and say nothing', (
 });
 
 test('a spec from before the container ran in the open does not come back', () => {
-  const first = plan([server({ authzConfig: policies, image: 'example/weather:1' })]);
+  const first = plan([server({ ...limited, image: 'example/weather:1' })]);
   const kept = first.objects?.find(({ kind }) => kind === 'ConfigMap');
   assert.ok(kept !== undefined);
   const owners = { ownerReferences: deployment('any', {}).metadata.ownerReferences ?? [] };

@@ -9,6 +9,7 @@ import {
   deployment,
   embedded,
   issuer,
+  limited,
   made,
   namesIn,
   oidc,
@@ -31,13 +32,7 @@ test('policies, limits, callers or an embedded server of its own put the runtime
     'ConfigMap mcpserver-weather-#',
     'Deployment mcpserver-weather',
   ];
-  const limits = { shared: { maxTokens: 1, refillPeriod: '1s' } };
-  for (const spec of [
-    { authzConfig: policies },
-    { rateLimiting: limits },
-    oidc,
-    { ...oidc, authServerRef: { name: 'own' } },
-  ]) {
+  for (const spec of [limited, oidc, { ...oidc, authzConfig: policies }, { ...oidc, authServerRef: { name: 'own' } }]) {
     assert.deepEqual(namesIn(plan([server(spec), issuer, embedded()])), fronted);
   }
   assert.deepEqual(namesIn(plan([server({})])), [
@@ -45,6 +40,15 @@ test('policies, limits, callers or an embedded server of its own put the runtime
     'Service mcpserver-weather',
     'Deployment mcpserver-weather',
   ]);
+});
+
+test('policies that are stored without oidcConfigRef are refused, and nothing is made that serves everybody', () => {
+  const stored = server({});
+  const spec = { ...(stored['spec'] as object), authzConfig: policies };
+  const refused = plan([{ ...stored, spec }]);
+  const { status, reason, message } = condition(refused, 'Valid') ?? {};
+  assert.deepEqual([status, reason, refused.objects], ['False', 'Invalid', undefined]);
+  assert.match(message ?? '', /^spec\.authzConfig: .*; set oidcConfigRef, or remove authzConfig$/);
 });
 
 covers('authserver.upstreams.mcpserver-one');
@@ -78,7 +82,7 @@ test('with one upstream provider its token goes to the container; what a Virtual
 });
 
 test('the phase is that of the worse of the two, and an operator that starts anew says the same', () => {
-  const spec = server({ authzConfig: policies });
+  const spec = server(limited);
   const [front, container] = ['mcpserver-weather', 'mcpserver-weather-backend'];
   const phaseOf = (each: Plan): unknown => statusOf(each)['phase'];
   const both = [deployment(front, up, runtime), deployment(container, up)];
@@ -89,7 +93,7 @@ test('the phase is that of the worse of the two, and an operator that starts ane
   assert.deepEqual([phaseOf(starting), statusOf(starting)['readyReplicas']], ['Pending', 0]);
   const none = { replicas: 0 };
   const stopped = plan([
-    server({ authzConfig: policies, replicas: 0 }),
+    server({ ...limited, replicas: 0 }),
     deployment(front, {}, { ...runtime, ...none }),
     deployment(container, {}, none),
   ]);
@@ -97,7 +101,7 @@ test('the phase is that of the worse of the two, and an operator that starts ane
 });
 
 test('transport stdio behind it is a StatefulSet with a bridge in each pod', () => {
-  const bridged = plan([server({ authzConfig: policies, transport: 'stdio', replicas: 2 })]);
+  const bridged = plan([server({ ...limited, transport: 'stdio', replicas: 2 })]);
   const kinds = (bridged.objects ?? [])
     .filter(({ metadata }) => metadata.name.endsWith('-backend'))
     .map(({ kind }) => kind);

@@ -27,6 +27,7 @@ export const made = (of: string, name: string, spec: object, metadata: object = 
 export const server = (spec: object): KubeObject =>
   made('MCPServer', 'weather', { image: 'a', transport: 'streamable-http', ...spec }, { uid: UID, generation: 1 });
 export const policies = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };
+export const limited = { rateLimiting: { shared: { maxTokens: 1, refillPeriod: '1s' } } };
 export const oidc = { oidcConfigRef: { name: 'idp', audience: 'weather' } };
 export const issuer = made('MCPOIDCConfig', 'idp', { type: 'inline', inline: { issuer: 'https://auth.example.com' } });
 export const embedded = (more: object = {}): KubeObject =>

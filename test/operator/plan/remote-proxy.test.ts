@@ -162,11 +162,12 @@ for (const lost of ['MCPOIDCConfig', 'MCPExternalAuthConfig']) {
   });
 }
 
-test('policies without oidcConfigRef are told of as not enforced', () => {
+test('policies that are stored without oidcConfigRef are refused, and nothing is made that serves everybody', () => {
   const authzConfig = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };
-  const open = plan([proxy({ authzConfig })]);
-  assert.equal(condition(open, 'PoliciesNotEnforced')?.reason, 'AnonymousAccess');
-  assert.equal(fileOf(open, 'config.yaml').incomingAuth?.authz, undefined);
+  const stored = proxy();
+  const refused = plan([{ ...stored, spec: { ...(stored['spec'] as object), authzConfig } }]);
+  assert.equal(condition(refused, 'Valid')?.reason, 'Invalid');
+  assert.deepEqual([phaseOf(refused), refused.objects], ['Failed', undefined]);
 });
 
 test('a remote server that does not answer leaves the proxy Ready, and a new operator says the same until a pod answers', () => {

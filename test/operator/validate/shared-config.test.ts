@@ -70,9 +70,17 @@ const withEmbeddedServer = [
 ] as const;
 
 for (const [kind, own] of withEmbeddedServer) {
-  test(`the embedded server of an ${kind} is of that type, has one upstream provider, and its tokens are checked`, () => {
-    const unchecked = { ...own, authServerRef: { name: 'it' } };
-    const spec = { ...unchecked, oidcConfigRef: { name: 'it', audience: 'a' } };
+  test(`an ${kind} that asks for access control and does not say whose tokens it accepts is refused, however it was stored`, () => {
+    const authzConfig = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };
+    const spec = { ...own, authzConfig, authServerRef: { name: 'it' } };
+    assert.deepEqual(violationsOf({ ...stored(kind, own), spec }, () => undefined).map(violationText), [
+      'spec.authzConfig: authzConfig judges who calls, which nobody knows without oidcConfigRef; set oidcConfigRef, or remove authzConfig',
+      'spec.authServerRef: authServerRef issues tokens, which nobody checks without oidcConfigRef; set oidcConfigRef, or remove authServerRef',
+    ]);
+  });
+
+  test(`the embedded server of an ${kind} is of that type and has one upstream provider`, () => {
+    const spec = { ...own, authServerRef: { name: 'it' }, oidcConfigRef: { name: 'it', audience: 'a' } };
     const [idp] = authServer({}).upstreamProviders;
     const two = authServer({ upstreamProviders: [idp, { ...idp, name: 'second' }] });
     const config = (embeddedAuthServer: object) =>
@@ -83,9 +91,6 @@ for (const [kind, own] of withEmbeddedServer) {
       told(kind, spec, sees(one, stored('MCPOIDCConfig', oidc({ issuer: 'https://auth.example.com' })))),
       [],
     );
-    assert.deepEqual(told(kind, unchecked, sees(one)), [
-      'spec.authServerRef: the tokens that it issues are checked by nobody; set oidcConfigRef to an MCPOIDCConfig of its issuer',
-    ]);
     assert.deepEqual(told(kind, spec, sees(one, stored('MCPOIDCConfig', oidc({})))), [
       'spec.authServerRef: https://auth.example.com issues tokens, and MCPOIDCConfig it accepts those of https://idp.example.com; make both issuers the same',
     ]);

@@ -15,7 +15,7 @@ const told = (name: string, spec: object): readonly string[] => {
   return violationsOf(parsed.value, () => undefined).map(violationText);
 };
 
-const limited = { authzConfig: { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } } };
+const limited = { rateLimiting: { shared: { maxTokens: 1, refillPeriod: '1s' } } };
 const [longest, tooLong] = ['a'.repeat(34), 'a'.repeat(35)] as const;
 
 test('a server of transport stdio has so many pods that a Role can name them', () => {
