@@ -24,6 +24,7 @@ const PROBLEM_TYPES = [
   'BackendsWithheld',
   'ConfigOverridden',
   'ConfigRefused',
+  'McpPortIgnored',
   'ModelCacheFixed',
   'NamesCollide',
   'NamesUnresolved',

@@ -2,6 +2,7 @@ import type { Plan } from '../plan.ts';
 import type { KubeObject } from '../../object.ts';
 import { type BridgedDeps, bridgedObjects } from '../mcp-server/bridged.ts';
 import { containerObjects } from '../mcp-server/container.ts';
+import { ignoredFields } from '../mcp-server/ignored-fields.ts';
 import { type McpServerSpec, mcpServerSpec } from '../mcp-server/spec.ts';
 import { isBridged } from '../mcp-server/way.ts';
 import type { ServerBundle } from '../server/bundle.ts';
@@ -31,7 +32,10 @@ const FRONTED: ServedShape = {
   objectsOf: ({ server, behind }, { written }, settings) =>
     objectsBehind({ ...server, spec: written }, { settings, controller: behind?.controller }),
   phaseOf,
-  conditionsOf: frontConditions,
+  conditionsOf: (situation, phase) => [
+    ...frontConditions(situation, phase),
+    ...ignoredFields(mcpServerSpec(situation.bundle.server)),
+  ],
   statusOf: (situation, common) => ({ ...common, readyReplicas: readyReplicas(situation) }),
   lastReported,
 };

@@ -1,8 +1,6 @@
-import { hasOwnClients } from '../../../crds/index.ts';
 import type { KubeObject } from '../../object.ts';
-import { problem } from '../conditions.ts';
 import type { Contract } from '../contract.ts';
-import type { Plan, PlannedCondition } from '../plan.ts';
+import type { Plan } from '../plan.ts';
 import { type ResolvedReference, referenceConditions } from '../references.ts';
 import type { Settings } from '../settings.ts';
 import { validCondition, verdictOn } from '../shared-config.ts';
@@ -13,7 +11,8 @@ import { planFrontedServer } from '../front/plan-fronted-server.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { bridgedObjects } from './bridged.ts';
 import { containerObjects } from './container.ts';
-import { type McpServerSpec, mcpServerSpec } from './spec.ts';
+import { ignoredFields } from './ignored-fields.ts';
+import { mcpServerSpec } from './spec.ts';
 import { isBridged, mcpServerUrl } from './way.ts';
 
 /** An MCPServer, what it refers to, and what the cluster has of it. */
@@ -44,7 +43,7 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
   const conditions = [
     validCondition(verdict, 'the server can be run'),
     ...referenceConditions(references),
-    ...sessionStorageIgnored(spec),
+    ...ignoredFields(spec),
     readyCondition(standing),
   ];
   const { generation } = server.metadata;
@@ -77,11 +76,4 @@ const PHASES: Readonly<Record<Standing['state'], string>> = {
   stuck: 'Failed',
   starting: 'Pending',
   serving: 'Ready',
-};
-
-/** Sessions are the container's own where no runtime stands in front. */
-const sessionStorageIgnored = (spec: McpServerSpec): readonly PlannedCondition[] => {
-  if (spec.sessionStorage === undefined || hasOwnClients(spec)) return [];
-  const message = 'the container keeps sessions as it does by itself; remove sessionStorage';
-  return [problem('SessionStorageIgnored', 'NothingInFront', message)];
 };
