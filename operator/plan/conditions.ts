@@ -24,6 +24,7 @@ const PROBLEM_TYPES = [
   'BackendsWithheld',
   'ConfigOverridden',
   'ConfigRefused',
+  'ExternalAuthConfigIgnored',
   'McpPortIgnored',
   'ModelCacheFixed',
   'NamesCollide',

@@ -47,8 +47,10 @@ export interface Verdict {
 export const verdictOn = (
   { config, references }: Pick<SharedConfigBundle, 'config' | 'references'>,
   contract: Contract,
+  /** What of the spec has to be supported for that. */
+  asked: unknown = config['spec'],
 ): Verdict => {
-  const unsupported = contract.unsupportedFields(config.kind, config['spec']);
+  const unsupported = contract.unsupportedFields(config.kind, asked);
   if (unsupported.length > 0) {
     return { word: 'NotSupportedYet', complaints: unsupported.map(({ message }) => message) };
   }

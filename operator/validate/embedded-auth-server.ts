@@ -100,26 +100,50 @@ const unknownProvider = (server: EmbeddedAuthServer | undefined, name: string | 
   return [violation(path, `no upstream provider is called ${name}`, remedy)];
 };
 
+type Reference = { readonly name: string } | undefined;
+
+interface FrontSpec {
+  readonly authServerRef: Reference;
+  readonly oidcConfigRef: Reference;
+  readonly externalAuthConfigRef: Reference;
+}
+
 /** spec: MCPServer and MCPRemoteProxy take one upstream provider. */
 export const authServerReference: Validator = {
   kinds: ['MCPServer', 'MCPRemoteProxy'],
-  validate: ({ spec }, lookUp) => {
-    const { authServerRef, oidcConfigRef } = spec as Readonly<
-      Record<'authServerRef' | 'oidcConfigRef', { readonly name: string } | undefined>
-    >;
-    const config = authServerRef && lookUp('MCPExternalAuthConfig', authServerRef.name);
-    if (config === undefined) return [];
-    const { type, embeddedAuthServer: server } = config['spec'] as {
-      readonly type: string;
-      readonly embeddedAuthServer?: EmbeddedAuthServer;
-    };
-    const named = `MCPExternalAuthConfig ${config.metadata.name}`;
-    if (server === undefined) {
-      return [violation('spec.authServerRef', `${named} is of type ${type}`, 'name one of type embeddedAuthServer')];
-    }
-    const reason = `${named} has ${server.upstreamProviders.length} upstream providers`;
-    return server.upstreamProviders.length === 1
-      ? foreignIssuer('spec.authServerRef', server, oidcConfigRef, lookUp)
-      : [violation('spec.authServerRef', reason, 'name one with a single upstream provider')];
-  },
+  validate: ({ spec }, lookUp) => [
+    ...unfitAuthServer(spec as FrontSpec, lookUp),
+    ...misplacedAuthServer(spec as FrontSpec, lookUp),
+  ],
+};
+
+const unfitAuthServer = ({ authServerRef, oidcConfigRef }: FrontSpec, lookUp: LookUp): readonly Violation[] => {
+  const named = namedConfig(authServerRef, lookUp);
+  if (named === undefined) return [];
+  const { text, type, server } = named;
+  if (server === undefined) {
+    return [violation('spec.authServerRef', `${text} is of type ${type}`, 'name one of type embeddedAuthServer')];
+  }
+  const reason = `${text} has ${server.upstreamProviders.length} upstream providers`;
+  return server.upstreamProviders.length === 1
+    ? foreignIssuer('spec.authServerRef', server, oidcConfigRef, lookUp)
+    : [violation('spec.authServerRef', reason, 'name one with a single upstream provider')];
+};
+
+/** Whoever names it there means to ask its clients for tokens: without this it would serve everybody. */
+const misplacedAuthServer = ({ externalAuthConfigRef }: FrontSpec, lookUp: LookUp): readonly Violation[] => {
+  const named = namedConfig(externalAuthConfigRef, lookUp);
+  if (named?.server === undefined) return [];
+  const reason = `${named.text} is of type embeddedAuthServer, which is for clients and not for a server`;
+  return [violation('spec.externalAuthConfigRef', reason, 'name it in authServerRef, with an oidcConfigRef')];
+};
+
+const namedConfig = (reference: Reference, lookUp: LookUp) => {
+  const config = reference && lookUp('MCPExternalAuthConfig', reference.name);
+  if (config === undefined) return undefined;
+  const { type, embeddedAuthServer: server } = config['spec'] as {
+    readonly type: string;
+    readonly embeddedAuthServer?: EmbeddedAuthServer;
+  };
+  return { text: `MCPExternalAuthConfig ${config.metadata.name}`, type, server };
 };

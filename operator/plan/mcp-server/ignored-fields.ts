@@ -23,6 +23,15 @@ const IGNORED_FIELDS: readonly IgnoredField[] = [
     ],
   },
   {
+    field: 'externalAuthConfigRef',
+    isIgnored: ({ groupRef }) => groupRef === undefined,
+    told: [
+      'ExternalAuthConfigIgnored',
+      'NotInGroup',
+      'it says how VirtualMCPServers authenticate to this server, and they find it by its group; set groupRef, or remove externalAuthConfigRef',
+    ],
+  },
+  {
     field: 'mcpPort',
     isIgnored: isBridged,
     told: [

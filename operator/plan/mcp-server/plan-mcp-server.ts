@@ -7,6 +7,8 @@ import { validCondition, verdictOn } from '../shared-config.ts';
 import { childOf } from '../workload/child.ts';
 import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
 import type { ServerBundle } from '../server/bundle.ts';
+import { writtenSpec } from '../server/spec.ts';
+import { ownFields } from '../server/workload.ts';
 import { planFrontedServer } from '../front/plan-fronted-server.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { bridgedObjects } from './bridged.ts';
@@ -37,7 +39,7 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
   if (settings.local !== undefined) return planWithoutCluster(server, url, referenceConditions(references));
   if (front !== undefined) return planFrontedServer(front, { settings, contract });
   const spec = mcpServerSpec(server);
-  const verdict = verdictOn({ config: server, references }, contract);
+  const verdict = verdictOn({ config: server, references }, contract, ownFields(server, writtenSpec(server)));
   const { complaints } = verdict;
   const standing = standingOf({ workload, complaints, replicas: spec.replicas });
   const conditions = [

@@ -15,6 +15,8 @@ export interface McpServerSpec {
   readonly sessionAffinity?: 'ClientIP' | 'None';
   /** Free-form: a strategic merge patch over the pod template that is made. */
   readonly podTemplateSpec?: Readonly<Record<string, unknown>>;
+  readonly groupRef?: object;
+  readonly externalAuthConfigRef?: object;
   readonly oidcConfigRef?: object;
   readonly authzConfig?: object;
   readonly rateLimiting?: object;

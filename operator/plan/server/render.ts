@@ -13,6 +13,7 @@ import { requiredReferences } from './required.ts';
 import type { ServedShape } from './shape.ts';
 import type { ServerSpec, WrittenSpec } from './spec.ts';
 import { telemetryCaBundle } from './telemetry.ts';
+import { ownFields } from './workload.ts';
 
 /** What one spec renders to in today's world, and what speaks against serving it. */
 export interface Rendering extends CheckedFiles {
@@ -54,7 +55,7 @@ export const render = (bundle: ServerBundle, said: WrittenInput, deps: RenderDep
   const violations = violationsIn(server, said, settings);
   // Fields first: they say what the user wrote, the files only what became of it.
   const complaints = [
-    ...contract.unsupportedFields(server.kind, written),
+    ...contract.unsupportedFields(server.kind, ownFields(server, written)),
     ...violations.map(refusalOf),
     ...auth.refusals,
   ];

@@ -39,6 +39,12 @@ const FIELDS_OF_PROXY: ReadonlySet<string> = new Set([
   'transport',
 ]);
 
+/** The fields of an object that its own pods act on: how it is authenticated to concerns whoever contacts an MCPServer, and not the server. */
+export const ownFields = ({ kind }: KubeObject, written: WrittenSpec): WrittenSpec => {
+  const { externalAuthConfigRef: _ofOthers, ...own } = written;
+  return kind === 'MCPServer' ? own : written;
+};
+
 /** The fields of a member that whoever contacts it acts on. */
 export const contactFields = (member: KubeObject, settings: Settings): WrittenSpec =>
   Object.fromEntries(Object.entries(writtenSpec(member)).filter(([field]) => !isOfItsPods(field, member, settings)));

@@ -3,15 +3,17 @@ import { test } from 'node:test';
 import { parseResource } from '../../../crds/index.ts';
 import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
 import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
-import { newContract } from '../../../operator/plan/contract.ts';
+import { type Contract, newContract } from '../../../operator/plan/contract.ts';
 import { containerObjects } from '../../../operator/plan/mcp-server/container.ts';
 import { mcpServerSpec } from '../../../operator/plan/mcp-server/spec.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
+import { planServer } from '../../../operator/plan/server/plan-server.ts';
 import type { Settings } from '../../../operator/plan/settings.ts';
 import { childOf, labelsOfChild } from '../../../operator/plan/workload/child.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { resolveServer } from '../../../operator/resolve.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
-import { condition, statusOf } from './world.ts';
+import { SERVER_KEY, condition, group, server, statusOf } from './world.ts';
 
 const weather = (spec: object = {}): KubeObject => {
   const parsed = parseResource({
@@ -26,7 +28,7 @@ const weather = (spec: object = {}): KubeObject => {
 
 interface World {
   readonly settings?: Settings;
-  readonly contract?: ReturnType<typeof newContract>;
+  readonly contract?: Contract;
 }
 
 const planOf = (objects: readonly KubeObject[], { settings = DEFAULT_SETTINGS, contract }: World = {}): Plan => {
@@ -73,6 +75,38 @@ for (const [type, naming, good] of REFERENCES) {
     assert.deepEqual(mcpServer().affectedBy(objectsSource([weather()]), good), []);
   });
 }
+
+test('how others will authenticate to it holds no pod up, and they wait until they can', () => {
+  const contract = newContract();
+  const token = named('MCPExternalAuthConfig', {
+    type: 'bearerToken',
+    bearerToken: { tokenSecretRef: { name: 'keys', key: 'token' } },
+  });
+  const member = weather({ groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'it' } });
+  const own = planOf([member, token], { contract });
+  assert.equal(condition(own, 'Valid')?.status, 'True');
+  assert.deepEqual(own.objects, planOf([weather()]).objects);
+  const onlyThat: Contract = {
+    ...everythingBuilt(),
+    unsupportedFields: (...asked) =>
+      contract.unsupportedFields(...asked).filter(({ message }) => /externalAuth/.test(message)),
+  };
+  const fronted = { rateLimiting: { shared: { maxTokens: 1, refillPeriod: '1s' } } };
+  const spec = { ...fronted, groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'it' } };
+  assert.equal(condition(planOf([weather(spec), token], { contract: onlyThat }), 'Valid')?.status, 'True');
+  const bundle = resolveServer(objectsSource([server(), group(), member, token]), SERVER_KEY);
+  assert.ok(bundle);
+  const over = planServer(bundle, { settings: DEFAULT_SETTINGS, contract });
+  assert.equal(condition(over, 'BackendsWithheld')?.reason, 'NotSupportedYet');
+  assert.doesNotMatch(over.config?.['backends.yaml'] ?? '', /url: /);
+});
+
+test('where no VirtualMCPServer finds it, how they authenticate to it is told to be without effect', () => {
+  const ref = { externalAuthConfigRef: { name: 'it' } };
+  assert.equal(condition(planOf([weather(ref)]), 'ExternalAuthConfigIgnored')?.reason, 'NotInGroup');
+  const member = planOf([weather({ ...ref, groupRef: { name: 'tools' } })]);
+  assert.equal(condition(member, 'ExternalAuthConfigIgnored'), undefined);
+});
 
 test('the container behind a vmcp runtime has a name and a label of its own', () => {
   const server = weather({ replicas: 2 });

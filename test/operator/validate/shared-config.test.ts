@@ -79,7 +79,7 @@ for (const [kind, own] of withEmbeddedServer) {
     ]);
   });
 
-  test(`the embedded server of an ${kind} is of that type and has one upstream provider`, () => {
+  test(`the embedded server of an ${kind} is of that type, has one upstream provider, and is named in its own place`, () => {
     const spec = { ...own, authServerRef: { name: 'it' }, oidcConfigRef: { name: 'it', audience: 'a' } };
     const [idp] = authServer({}).upstreamProviders;
     const two = authServer({ upstreamProviders: [idp, { ...idp, name: 'second' }] });
@@ -96,6 +96,10 @@ for (const [kind, own] of withEmbeddedServer) {
     ]);
     assert.deepEqual(told(kind, spec, sees(config(two))), [
       'spec.authServerRef: MCPExternalAuthConfig it has 2 upstream providers; name one with a single upstream provider',
+    ]);
+    const misplaced = { ...own, externalAuthConfigRef: { name: 'it' } };
+    assert.deepEqual(told(kind, misplaced, sees(one)), [
+      'spec.externalAuthConfigRef: MCPExternalAuthConfig it is of type embeddedAuthServer, which is for clients and not for a server; name it in authServerRef, with an oidcConfigRef',
     ]);
     assert.deepEqual(told(kind, spec, sees(stored('MCPExternalAuthConfig', { type: 'unauthenticated' }))), [
       'spec.authServerRef: MCPExternalAuthConfig it is of type unauthenticated; name one of type embeddedAuthServer',
