@@ -25,6 +25,7 @@ const PROBLEM_TYPES = [
   'ConfigOverridden',
   'ConfigRefused',
   'ExternalAuthConfigIgnored',
+  'LimitsPerReplica',
   'McpPortIgnored',
   'ModelCacheFixed',
   'NamesCollide',

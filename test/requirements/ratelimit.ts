@@ -1,7 +1,7 @@
 import { later, proven } from './rule.ts';
 
 export const ratelimit = {
-  'ratelimit.requires-kvstore': later('rate limits', 'Distributed rate limiting requires `kvstore` session storage.'),
+  'ratelimit.requires-kvstore': proven('Distributed rate limiting requires `kvstore` session storage.'),
   'ratelimit.distributed': later('rate limits', 'With kvstore session storage all replicas share the buckets.'),
   'ratelimit.shared': later('rate limits', '`rateLimiting.shared` is one bucket shared by all users of the server.'),
   'ratelimit.per-user': later('rate limits', '`rateLimiting.perUser` gives each authenticated user an own bucket.'),

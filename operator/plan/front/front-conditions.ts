@@ -12,6 +12,7 @@ import {
   authServerConfigValidated,
   configRefused,
   keptConditions,
+  limitsPerReplica,
   ready,
   sessionStoreAway,
   sessionsNotDurable,
@@ -101,6 +102,7 @@ const PROBLEMS: readonly Problem[] = [
   servesWithoutAuth,
   primaryUpstreamIgnored,
   sessionsNotDurable,
+  limitsPerReplica,
   sessionStoreAway,
   configRefused,
 ];

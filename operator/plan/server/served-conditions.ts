@@ -4,6 +4,7 @@ import { fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import { type Phase, refusalText } from './phase.ts';
 import { type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
+import type { ServerSpec } from './spec.ts';
 
 /** Conditions of every kind that the runtime serves. */
 
@@ -50,13 +51,24 @@ export const statusReachable: Fact = (situation) => {
 
 export const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings }) => {
   if (settings.local !== undefined) return undefined;
-  const storage = spec.sessionStorage ?? spec.config?.sessionStorage;
   const live = bundle.children.deployment?.['spec'] as { readonly replicas?: number } | undefined;
   const replicas = spec.replicas ?? live?.replicas ?? 1;
-  if (replicas <= 1 || storage?.provider === 'kvstore') return undefined;
+  if (replicas <= 1 || isStoreShared(spec)) return undefined;
   const message = `${replicas} replicas keep sessions each for itself; use sessionStorage.provider kvstore, or one replica`;
   return problem('SessionsNotDurable', 'MemoryStorage', message);
 };
+
+/** Decisions: `rateLimiting` without `kvstore`. How many replicas an autoscaler will make, nobody can tell. */
+export const limitsPerReplica: Problem = ({ newest: { spec }, settings }) => {
+  if (settings.local !== undefined || spec.config?.['rateLimiting'] === undefined) return undefined;
+  if (isStoreShared(spec) || (spec.replicas ?? Infinity) <= 1) return undefined;
+  const message =
+    'each replica counts calls for itself, so that the limits hold once for every one of them; use sessionStorage.provider kvstore, or replicas: 1';
+  return problem('LimitsPerReplica', 'MemoryStorage', message);
+};
+
+const isStoreShared = ({ sessionStorage, config }: ServerSpec): boolean =>
+  (sessionStorage ?? config?.sessionStorage)?.provider === 'kvstore';
 
 /** The operator checks what it renders with the runtime's own code, so this tells of pods of another version. */
 export const configRefused: Problem = ({ reports: { refused } }) => {
