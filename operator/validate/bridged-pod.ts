@@ -34,7 +34,8 @@ export const touchedBridge = (patch: Json): readonly Violation[] => {
     ...reservedVolumes(patch, (name) => name === BRIDGE_TOKEN_VOLUME),
     ...bridgeFields(patch),
     ...tokenMounts(patch),
-    ...podFields(patch),
+    ...sharedProcesses(patch),
+    ...otherAccount(patch),
   ];
   return named.length > 0 ? named : [...removedVolume(patch), ...otherInput(patch)];
 };
@@ -47,18 +48,30 @@ const bridgeFields = (patch: Json): readonly Violation[] => {
     .map((field) => violation(`${placeOf(patch, BRIDGE)}.${field}`, "is the operator's", remedy));
 };
 
-/** Fields of the pod that would give the token away, or take the bridge's rights. */
-const POD_FIELDS: readonly (readonly [field: string, reason: string, remedy: string])[] = [
-  ['shareProcessNamespace', 'would show the files of container bridge to the server', 'remove it'],
-  ['hostPID', 'would show the files of container bridge to the server', 'remove it'],
-  ['serviceAccountName', 'has no right to attach', 'set spec.serviceAccount'],
-];
+/** Who sees the processes of the bridge reads its files through `/proc`, and so has its token. */
+const SHARED_PROCESSES = ['shareProcessNamespace', 'hostPID'] as const;
 
-const podFields = (patch: Json): readonly Violation[] => {
+const sharedProcesses = (patch: Json): readonly Violation[] => {
   const written = podSpecOf(patch) as Json;
-  return POD_FIELDS.filter(([field]) => (written[field] ?? false) !== false).map(([field, reason, remedy]) =>
-    violation(`${AT}.spec.${field}`, reason, remedy),
+  return SHARED_PROCESSES.filter((field) => (written[field] ?? false) !== false).map((field) =>
+    violation(`${AT}.spec.${field}`, 'would show the files of container bridge to the server', 'remove it'),
   );
+};
+
+/** The RoleBinding is for the account of `spec.serviceAccount`, or the one that is made; `serviceAccount` is its name of old. */
+const otherAccount = (patch: Json): readonly Violation[] => {
+  const ours = { serviceAccountName: 'ours', serviceAccount: 'ours' };
+  const left = leftOf({ spec: ours }, patch) as Json;
+  return Object.keys(ours)
+    .filter((field) => left[field] !== 'ours')
+    .slice(0, 1)
+    .map((field) =>
+      violation(
+        `${AT}.spec.${field}`,
+        'the pods would have an account without the right to attach',
+        'remove it, or set spec.serviceAccount',
+      ),
+    );
 };
 
 const tokenMounts = (patch: Json): readonly Violation[] => {

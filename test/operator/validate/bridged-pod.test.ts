@@ -20,6 +20,7 @@ const fine: readonly (readonly [what: string, spec: object])[] = [
   ['what the bridge may use', containers({ name: 'bridge', resources: null, imagePullPolicy: 'Always' })],
   ['the server', containers({ name: 'mcp', stdin: true, tty: false, command: ['x'], securityContext: null })],
   ['a sidecar', containers({ name: 'x', image: 'y', volumeMounts: [{ name: 'mine', mountPath: '/mine' }] })],
+  ['the token in every container, said aloud', { automountServiceAccountToken: true }],
   ['what is off by itself', { shareProcessNamespace: false, hostPID: null }],
   ['volumes of its own', { volumes: [{ name: 'mine', emptyDir: {} }] }],
 ];
@@ -32,6 +33,7 @@ const noBridge = 'removes container bridge, which is the way to the server; name
 const noServer = 'removes container mcp, which is the server; name the containers to add or to delete';
 const input = 'for the bridge to speak to the server; remove it, or set transport to how the server is spoken to';
 const alone = 'volume vmcp-bridge-token is for container bridge alone; mount a volume of your own';
+const account = 'the pods would have an account without the right to attach; remove it, or set spec.serviceAccount';
 const noVolume = "removes the operator's volumes; name the volumes to add or to delete";
 
 const refused: readonly (readonly [what: string, spec: object, ...violations: string[]])[] = [
@@ -40,10 +42,18 @@ const refused: readonly (readonly [what: string, spec: object, ...violations: st
     { shareProcessNamespace: true },
     `${AT}.shareProcessNamespace: would show the files of container bridge to the server; remove it`,
   ],
+  ['another account', { serviceAccountName: 'x' }, `${AT}.serviceAccountName: ${account}`],
+  ['another account, by the name of old', { serviceAccount: 'x' }, `${AT}.serviceAccount: ${account}`],
+  ['the account of the namespace', { serviceAccountName: null }, `${AT}.serviceAccountName: ${account}`],
   [
-    'another account',
-    { serviceAccountName: 'x' },
-    `${AT}.serviceAccountName: has no right to attach; set spec.serviceAccount`,
+    'only some fields of the pod',
+    { $retainKeys: ['containers', 'volumes'], volumes: [], containers: [] },
+    `${AT}.serviceAccountName: ${account}`,
+  ],
+  [
+    'the processes of the node',
+    { hostPID: true },
+    `${AT}.hostPID: would show the files of container bridge to the server; remove it`,
   ],
   ['no bridge', containers({ name: 'bridge', $patch: 'delete' }), `${AT}.containers[0]: ${noBridge}`],
   ['no server', containers({ name: 'mcp', $patch: 'delete' }), `${AT}.containers[0]: ${noServer}`],
