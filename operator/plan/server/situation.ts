@@ -5,7 +5,7 @@ import type { PodReports } from '../../read/source.ts';
 import type { BackendAuth } from './backend-auth.ts';
 import type { ServerBundle } from './bundle.ts';
 import type { Settings } from '../settings.ts';
-import { whyNoPodIsMade, whyPodsCannotStart } from '../workload/pod-trouble.ts';
+import { whyPodsCannotStart } from '../workload/pod-trouble.ts';
 import { mountedConfigMap } from './pod-template.ts';
 import type { Rendering } from './render.ts';
 import { type MergedReports, mergeReports } from './reports.ts';
@@ -78,20 +78,14 @@ const podsView = (bundle: ServerBundle, settings: Settings): PodsView => {
   if (settings.local !== undefined) {
     return { isServing: bundle.reports.size > 0, isScaledToZero: false, cannotStart: undefined };
   }
-  const { deployment, pods } = bundle.children;
+  const { deployment, replicaSets, pods } = bundle.children;
   const status = deployment?.['status'] as DeploymentStatus | undefined;
   const replicas = (deployment?.['spec'] as { readonly replicas?: number } | undefined)?.replicas;
   return {
     isServing: runtimesOf(bundle, status?.availableReplicas) > 0,
     isScaledToZero: replicas === 0,
-    cannotStart: whyPodsCannotStart(pods) ?? whyNoPodIsMade(ofThisTemplate(bundle.children)),
+    cannotStart: whyPodsCannotStart({ controller: deployment, replicaSets, pods }),
   };
-};
-
-/** They mount the same ConfigMap, whose name is made from the template. */
-const ofThisTemplate = ({ deployment, replicaSets }: ServerBundle['children']): readonly KubeObject[] => {
-  const current = deployment === undefined ? undefined : mountedConfigMap(deployment);
-  return replicaSets.filter((each) => current !== undefined && mountedConfigMap(each) === current);
 };
 
 interface DeploymentStatus {

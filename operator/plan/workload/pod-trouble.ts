@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../object.ts';
+import type { RunningWorkload } from './standing.ts';
 
 interface ContainerStatus {
   readonly name?: string;
@@ -23,7 +24,10 @@ interface PodStatus {
  * Why pods do not start, if they cannot. The same trouble always has the same words: the kubelet alternates between
  * reasons and counts delays, and each new text would be a write of the status.
  */
-export const whyPodsCannotStart = (pods: readonly KubeObject[]): string | undefined => {
+export const whyPodsCannotStart = (workload: RunningWorkload): string | undefined =>
+  whyPodsDoNotRun(workload.pods) ?? whyNoPodIsMade(workload);
+
+const whyPodsDoNotRun = (pods: readonly KubeObject[]): string | undefined => {
   // A failed pod (evicted, its node gone) has been replaced; it counts only while it is all there is.
   const living = pods.filter((pod) => statusOf(pod).phase !== 'Failed');
   const considered = living.length > 0 ? living : pods;
@@ -94,8 +98,8 @@ const crash = ({ lastState }: ContainerStatus): string => {
  * Quota, a missing service account, an admission webhook: no pod is even made. Only the ReplicaSet of the template as it is
  * now counts: the condition of the Deployment repeats that of older ones, whose cause may be mended.
  */
-export const whyNoPodIsMade = (ofThisTemplate: readonly KubeObject[]): string | undefined => {
-  const message = ofThisTemplate
+const whyNoPodIsMade = (workload: RunningWorkload): string | undefined => {
+  const message = ofThisTemplate(workload)
     .flatMap(conditionsOf)
     .find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message;
   // The API server has no other word for it than this text.
@@ -103,6 +107,14 @@ export const whyNoPodIsMade = (ofThisTemplate: readonly KubeObject[]): string | 
     ? `${message}; create it, or leave spec.serviceAccount out`
     : message;
 };
+
+/** The Deployment's own bookkeeping tells which ReplicaSet is of its template as it is now. */
+const ofThisTemplate = ({ controller, replicaSets }: RunningWorkload): readonly KubeObject[] => {
+  const current = controller?.metadata.annotations?.[REVISION];
+  return replicaSets.filter(({ metadata }) => current !== undefined && metadata.annotations?.[REVISION] === current);
+};
+
+const REVISION = 'deployment.kubernetes.io/revision';
 
 interface Condition {
   readonly type: string;

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../object.ts';
 import { fact, warningsOf } from '../conditions.ts';
 import type { PlannedCondition, PlannedEvent } from '../plan.ts';
-import { whatPodsWaitFor, whyNoPodIsMade, whyPodsCannotStart } from './pod-trouble.ts';
+import { whatPodsWaitFor, whyPodsCannotStart } from './pod-trouble.ts';
 
 /** The pods of a workload as the cluster has them, and what makes them. */
 export interface RunningWorkload {
@@ -32,10 +32,10 @@ export interface StandingInput {
 
 /** Decisions "Phase": what serves goes on serving, and says what is wrong beside it. */
 export const standingOf = ({ workload, complaints, replicas }: StandingInput): Standing => {
-  const { controller, replicaSets, pods } = workload;
+  const { controller, pods } = workload;
   const spec = (controller?.['spec'] ?? {}) as { readonly replicas?: number };
   const { readyReplicas = 0 } = (controller?.['status'] ?? {}) as { readonly readyReplicas?: number };
-  const trouble = whyPodsCannotStart(pods) ?? whyNoPodIsMade(ofThisTemplate(controller, replicaSets));
+  const trouble = whyPodsCannotStart(workload);
   const isServing = readyReplicas > 0;
   const told = (state: Standing['state'], reason: string, message: string): Standing => ({
     state: isServing ? 'serving' : state,
@@ -53,17 +53,6 @@ export const standingOf = ({ workload, complaints, replicas }: StandingInput): S
   if (trouble !== undefined) return told('stuck', 'PodsCannotStart', `pods cannot start: ${trouble}`);
   return isServing ? told('serving', 'Serving', 'running') : told('starting', 'PodsStarting', whatPodsWaitFor(pods));
 };
-
-/** The Deployment's own bookkeeping tells which ReplicaSet is of its template as it is now. */
-const ofThisTemplate = (
-  controller: KubeObject | undefined,
-  replicaSets: readonly KubeObject[],
-): readonly KubeObject[] => {
-  const current = controller?.metadata.annotations?.[REVISION];
-  return replicaSets.filter(({ metadata }) => current !== undefined && metadata.annotations?.[REVISION] === current);
-};
-
-const REVISION = 'deployment.kubernetes.io/revision';
 
 export const readyCondition = ({ state, reason, message }: Standing): PlannedCondition =>
   fact('Ready', state === 'serving', reason, message);
