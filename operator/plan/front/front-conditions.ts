@@ -2,36 +2,17 @@ import type { BackendReport, BackendStatus } from '../../../runtime/status-repor
 import type { KubeObject } from '../../object.ts';
 import { fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
-import { referenceConditions } from '../references.ts';
 import type { Phase } from '../server/phase.ts';
 import { policiesOf } from '../server/policies.ts';
 import { isRoutable } from '../server/reports.ts';
-import {
-  type Fact,
-  type Problem,
-  authServerConfigValidated,
-  configRefused,
-  keptConditions,
-  limitsPerReplica,
-  ready,
-  sessionStoreAway,
-  sessionsNotDurable,
-  statusReachable,
-  valid,
-} from '../server/served-conditions.ts';
+import { type Fact, type Problem, servedConditions } from '../server/served-conditions.ts';
 import type { Situation } from '../server/situation.ts';
-import { sharedConditions } from '../server/uniqueness.ts';
 
-/** `docs/status.md` lists types and reasons. */
-export const frontConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] => [
-  valid(situation),
-  ...referenceConditions(situation.bundle.references),
-  ...authServerConfigValidated(situation),
-  ...FACTS.map((condition) => condition(situation, phase)),
-  ...PROBLEMS.flatMap((condition) => condition(situation) ?? []),
-  ...sharedConditions(situation.bundle.server, situation.bundle.lookalikes),
-  ...keptConditions(situation, ['ConfigRefused', 'SessionStoreAway']),
-];
+export const frontConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] =>
+  servedConditions(situation, phase, {
+    facts: [backendReachable],
+    problems: [servesWithoutAuth, primaryUpstreamIgnored],
+  });
 
 const TYPE = 'BackendReachable';
 
@@ -74,8 +55,6 @@ export const lastReported = (server: KubeObject): ReadonlyMap<string, BackendRep
   return new Map([[name, { name, status, consecutiveFailures: 0, toolCount: 0, ...message }]]);
 };
 
-const FACTS: readonly Fact[] = [backendReachable, statusReachable, ready];
-
 /** spec: Errors, "primaryUpstreamProvider set on MCPServer or MCPRemoteProxy". */
 const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newest: { spec } }) => {
   const { authzConfig } = spec.incomingAuth;
@@ -97,12 +76,3 @@ const servesWithoutAuth: Problem = ({ bundle: { inTheOpen }, served }) => {
     'the container runs with no runtime in front, as before, and everybody may connect: callers, policies and limits count once the newest spec can be served; see the conditions Valid and Ready';
   return problem('ServesWithoutAuth', 'NewestSpecNotServed', message);
 };
-
-const PROBLEMS: readonly Problem[] = [
-  servesWithoutAuth,
-  primaryUpstreamIgnored,
-  sessionsNotDurable,
-  limitsPerReplica,
-  sessionStoreAway,
-  configRefused,
-];

@@ -1,49 +1,21 @@
 import { type ProblemType, fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
-import { referenceConditions } from '../references.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
-import { embeddingServerReady, isEmbeddingServiceOverridden } from './optimizer.ts';
+import { isEmbeddingServiceOverridden } from './optimizer.ts';
 import { type Phase, notLoggedIn, withoutLogin } from './phase.ts';
 import { overriddenKeys } from './precedence.ts';
 import { isRoutable } from './reports.ts';
-import {
-  type Fact,
-  type Problem,
-  authServerConfigValidated,
-  configRefused,
-  keptConditions,
-  limitsPerReplica,
-  ready,
-  sessionStoreAway,
-  sessionsNotDurable,
-  statusReachable,
-  valid,
-} from './served-conditions.ts';
+import { type Fact, type Problem, servedConditions } from './served-conditions.ts';
 import type { Situation } from './situation.ts';
 import { sourceOf } from './spec.ts';
-import { sharedConditions } from './uniqueness.ts';
 
-/** `docs/status.md` lists types and reasons. Facts are always there, problems only while they exist (decisions "Conditions"). */
-export const serverConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] => [
-  valid(situation),
-  ...referenceConditions(situation.bundle.references),
-  ...embeddingServerReady(situation.bundle.references),
-  ...authServerConfigValidated(situation),
-  ...FACTS.map((condition) => condition(situation, phase)),
-  ...PROBLEMS.flatMap((condition) => condition(situation) ?? []),
-  ...sharedConditions(situation.bundle.server, situation.bundle.lookalikes),
-  ...keptConditions(situation, REPORTED_PROBLEMS),
-];
-
-const REPORTED_PROBLEMS: readonly string[] = [
-  'NamesCollide',
-  'NamesUnresolved',
-  'NamesUnusual',
-  'ToolsUnmatched',
-  'ConfigRefused',
-  'SessionStoreAway',
-];
+export const serverConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] =>
+  servedConditions(situation, phase, {
+    facts: [backendsDiscovered, backendsRoutable],
+    problems: PROBLEMS,
+    reported: ['NamesCollide', 'NamesUnresolved', 'NamesUnusual', 'ToolsUnmatched'],
+  });
 
 const backendsDiscovered: Fact = ({ newest, served }) => {
   const { spec, backends } = served ?? newest;
@@ -77,8 +49,6 @@ const backendsRoutable: Fact = ({ backends, newest, served }) => {
     ? undecided('BackendsRoutable', 'NotReported', names)
     : fact('BackendsRoutable', false, 'SomeNotRoutable', names);
 };
-
-const FACTS: readonly Fact[] = [backendsDiscovered, backendsRoutable, statusReachable, ready];
 
 const withheld =
   (type: ProblemType, reasons: readonly string[]): Problem =>
@@ -225,13 +195,9 @@ const PROBLEMS: readonly Problem[] = [
   configOverridden,
   oidcConfigIgnored,
   policiesNotEnforced,
-  sessionsNotDurable,
-  limitsPerReplica,
-  sessionStoreAway,
   namesCollide,
   namesUnresolved,
   toolsUnmatched,
   namesUnusual,
   unknownWorkload,
-  configRefused,
 ];

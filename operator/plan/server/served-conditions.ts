@@ -2,16 +2,44 @@ import type { SessionStoreReport } from '../../../runtime/status-report.ts';
 import { violationText } from '../../validate/index.ts';
 import { fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
+import { referenceConditions } from '../references.ts';
+import { embeddingServerReady } from './optimizer.ts';
 import { type Phase, refusalText } from './phase.ts';
 import { type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
 import type { ServerSpec } from './spec.ts';
-
-/** Conditions of every kind that the runtime serves. */
+import { sharedConditions } from './uniqueness.ts';
 
 export type Fact = (situation: Situation, phase: Phase) => PlannedCondition;
 export type Problem = (situation: Situation) => PlannedCondition | undefined;
 
-export const valid = ({ newest: { refusals } }: Situation): PlannedCondition => {
+/** What a kind tells beside what all of them do. */
+export interface OwnConditions {
+  readonly facts: readonly Fact[];
+  readonly problems: readonly Problem[];
+  /** Types of those problems that pods tell of. */
+  readonly reported?: readonly string[];
+}
+
+/**
+ * Conditions of every kind that the runtime serves; `docs/status.md` lists types and reasons. Facts are always there, problems only while
+ * they exist (decisions "Conditions").
+ */
+export const servedConditions = (
+  situation: Situation,
+  phase: Phase,
+  { facts, problems, reported = [] }: OwnConditions,
+): readonly PlannedCondition[] => [
+  valid(situation),
+  ...referenceConditions(situation.bundle.references),
+  ...embeddingServerReady(situation.bundle.references),
+  ...authServerConfigValidated(situation),
+  ...[...facts, statusReachable, ready].map((condition) => condition(situation, phase)),
+  ...[...problems, ...PROBLEMS].flatMap((condition) => condition(situation) ?? []),
+  ...sharedConditions(situation.bundle.server, situation.bundle.lookalikes),
+  ...keptConditions(situation, ['ConfigRefused', 'SessionStoreAway', ...reported]),
+];
+
+const valid = ({ newest: { refusals } }: Situation): PlannedCondition => {
   const [first] = refusals;
   return first === undefined
     ? fact('Valid', true, 'Valid', 'the spec can be served')
@@ -19,7 +47,7 @@ export const valid = ({ newest: { refusals } }: Situation): PlannedCondition => 
 };
 
 /** spec: status, known condition types; there as soon as anything is said of an embedded authorization server. */
-export const authServerConfigValidated = ({ newest: { spec, violations } }: Situation): readonly PlannedCondition[] => {
+const authServerConfigValidated = ({ newest: { spec, violations } }: Situation): readonly PlannedCondition[] => {
   const wrong = violations.filter(({ path }) => ABOUT_AUTH_SERVER.some((start) => path.startsWith(start)));
   if (wrong.length > 0)
     return [fact('AuthServerConfigValidated', false, 'Invalid', wrong.map(violationText).join('; '))];
@@ -33,10 +61,10 @@ const ABOUT_AUTH_SERVER = [
   'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider',
 ];
 
-export const ready: Fact = (_situation, { phase, reason, message }) =>
+const ready: Fact = (_situation, { phase, reason, message }) =>
   fact('Ready', phase === 'Ready' || phase === 'Degraded', reason, message);
 
-export const statusReachable: Fact = (situation) => {
+const statusReachable: Fact = (situation) => {
   const { reachable, unreachable } = situation.reports;
   if (unreachable.length > 0) {
     const message = `no answer on the management port of ${unreachable.join(', ')}; see the pod's log, and network policies between operator and pods`;
@@ -49,7 +77,7 @@ export const statusReachable: Fact = (situation) => {
     : undecided('StatusReachable', 'NoPodsAsked', 'no pod has been asked yet');
 };
 
-export const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings }) => {
+const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings }) => {
   if (settings.local !== undefined) return undefined;
   const live = bundle.children.deployment?.['spec'] as { readonly replicas?: number } | undefined;
   const replicas = spec.replicas ?? live?.replicas ?? 1;
@@ -59,7 +87,7 @@ export const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings
 };
 
 /** Decisions: `rateLimiting` without `kvstore`. How many replicas an autoscaler will make, nobody can tell. */
-export const limitsPerReplica: Problem = ({ newest: { spec }, settings }) => {
+const limitsPerReplica: Problem = ({ newest: { spec }, settings }) => {
   if (settings.local !== undefined || spec.config?.['rateLimiting'] === undefined) return undefined;
   if (isStoreShared(spec) || (spec.replicas ?? Infinity) <= 1) return undefined;
   const message =
@@ -71,13 +99,13 @@ const isStoreShared = ({ sessionStorage, config }: ServerSpec): boolean =>
   (sessionStorage ?? config?.sessionStorage)?.provider === 'kvstore';
 
 /** The operator checks what it renders with the runtime's own code, so this tells of pods of another version. */
-export const configRefused: Problem = ({ reports: { refused } }) => {
+const configRefused: Problem = ({ reports: { refused } }) => {
   if (refused.size === 0) return undefined;
   const each = [...refused].map(([pod, problems]) => `pod ${pod}: ${problems.join('; ')}`);
   return problem('ConfigRefused', 'PodServesOlderConfig', each.join('\n'));
 };
 
-export const sessionStoreAway: Problem = ({ reports: { storeTroubles } }) => {
+const sessionStoreAway: Problem = ({ reports: { storeTroubles } }) => {
   if (storeTroubles.size === 0) return undefined;
   const each = [...storeTroubles].map(([pod, { state, reason }]) => `pod ${pod}: ${reason ?? state}`);
   const message = `requests that need the session store are refused: ${each.join('; ')}; see docs/sessions.md`;
@@ -90,6 +118,8 @@ export const sessionStoreAway: Problem = ({ reports: { storeTroubles } }) => {
 
 const isDown = ({ state }: SessionStoreReport): boolean => state === 'down';
 
+const PROBLEMS: readonly Problem[] = [sessionsNotDurable, limitsPerReplica, sessionStoreAway, configRefused];
+
 /** What pods told of `types` stays until one is asked again. */
-export const keptConditions = (situation: Situation, types: readonly string[]): readonly PlannedCondition[] =>
+const keptConditions = (situation: Situation, types: readonly string[]): readonly PlannedCondition[] =>
   isAwaitingReports(situation) ? conditionsBefore(situation).filter(({ type }) => types.includes(type)) : [];
