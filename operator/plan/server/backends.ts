@@ -36,6 +36,13 @@ export interface PlannedBackend {
   readonly caBundle?: KeyRef;
 }
 
+/**
+ * Decisions "partialFailureMode": a backend withheld by a configuration error is unavailable. Not so a name that another
+ * backend serves under, nor what local mode cannot run at all.
+ */
+export const whyDown = ({ withheld }: PlannedBackend): Withheld | undefined =>
+  withheld?.reason === 'NameTaken' || withheld?.reason === 'NeedsCluster' ? undefined : withheld;
+
 /** spec: config.backends; `inline` with entries of its own serves exactly those, as written (decisions "Config in the cluster"). */
 export const hasStaticBackends = (spec: ServerSpec): boolean =>
   sourceOf(spec) === 'inline' && (spec.config?.backends?.length ?? 0) > 0;

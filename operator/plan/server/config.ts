@@ -3,7 +3,7 @@ import type { FilesInput } from '../contract.ts';
 import { aggregation } from './aggregation.ts';
 import { authServer } from './auth-server.ts';
 import type { PlannedBackend } from './backends.ts';
-import { hasStaticBackends } from './backends.ts';
+import { hasStaticBackends, whyDown } from './backends.ts';
 import { compositeTools } from './composite-tools.ts';
 import type { IncomingAuth } from './incoming-auth.ts';
 import { hostsOfChild } from '../workload/child.ts';
@@ -56,16 +56,11 @@ export const filesInput = (input: ConfigInput): FilesInput => ({
   },
 });
 
-/**
- * Decisions "partialFailureMode": a backend withheld by a configuration error is unavailable. Not so a name that another
- * backend serves under, nor what local mode cannot run at all.
- */
 const down = (backends: readonly PlannedBackend[]): FoundBackends['withheld'] =>
-  backends.flatMap(({ name, withheld }) =>
-    withheld === undefined || withheld.reason === 'NameTaken' || withheld.reason === 'NeedsCluster'
-      ? []
-      : [{ name, message: withheld.message }],
-  );
+  backends.flatMap((backend) => {
+    const why = whyDown(backend);
+    return why === undefined ? [] : [{ name: backend.name, message: why.message }];
+  });
 
 const rendered = (backends: readonly PlannedBackend[]): readonly BackendConfigEntry[] =>
   backends.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));

@@ -41,18 +41,26 @@ export const caBundlePath = (owner: string, { name, key }: KeyRef, { local }: Se
     ? `${CA_BUNDLES.directory}/${owner}/${CA_FILE}`
     : `${local.filesDirectory}/configmaps/${name}/${key}`;
 
+export interface MountInput {
+  /** Every file that the config names. */
+  readonly filePaths: readonly string[];
+  /** The bundles of today. */
+  readonly caBundles: readonly CaBundle[];
+  readonly deployment: KubeObject | undefined;
+  /** A backend is withheld, so that the config does not name its files. */
+  readonly isPartial: boolean;
+}
+
 /**
  * What the rendered files name below the directories of the pod. Read off the files themselves, whatever a path came from, so that what
- * is named and what is mounted cannot differ. `known` are the bundles of today; one that the config kept from a lost object (decisions
- * "Last good spec") is mounted as the Deployment has it.
+ * is named and what is mounted cannot differ. A bundle that the config kept from a lost object (decisions "Last good spec") is mounted as
+ * the Deployment has it.
  */
-export const mountedFiles = (
-  filePaths: readonly string[],
-  known: readonly CaBundle[],
-  deployment: KubeObject | undefined,
-): MountedFiles => {
-  const paths = [...new Set(filePaths)].sort(compareText);
-  const sources = new Map([...mountedNow(deployment), ...known].map((each) => [each.owner, each]));
+export const mountedFiles = ({ filePaths, caBundles, deployment, isPartial }: MountInput): MountedFiles => {
+  const mounted = mountedNow(deployment);
+  const sources = new Map([...bundlesAmong(mounted), ...caBundles].map((each) => [each.owner, each]));
+  const named = [...new Set(filePaths)].filter(isMountable).sort(compareText);
+  const paths = isPartial ? enough(mounted, named) : named;
   return {
     secrets: paths.flatMap((path) => {
       const [, name, key] = SECRET_PATH.exec(path) ?? [];
@@ -62,9 +70,20 @@ export const mountedFiles = (
   };
 };
 
+/**
+ * Architecture rule 9: what a backend is withheld for may be back in a moment, and pods that keep its files need not be replaced twice.
+ * Where they are replaced anyway, the new ones get what is named.
+ */
+const enough = (mounted: readonly MountedFile[], named: readonly string[]): readonly string[] => {
+  const paths = new Set(mounted.map(({ path }) => path));
+  return named.every((path) => paths.has(path)) ? [...paths].sort(compareText) : named;
+};
+
 /** Kubernetes: names of Secrets are DNS subdomains, keys have letters, digits, `-`, `_` and `.`. */
 const SECRET_PATH = /^\/etc\/vmcp\/secrets\/([a-z0-9][a-z0-9.-]{0,252})\/(?!\.{1,2}$)([A-Za-z0-9._-]{1,253})$/;
 const CA_PATH = /^\/etc\/vmcp\/ca-bundles\/([A-Za-z0-9_-]+)\/ca\.crt$/;
+
+const isMountable = (path: string): boolean => SECRET_PATH.test(path) || CA_PATH.test(path);
 
 /** All optional: what is missing fails what uses it, and not the pod (architecture rule 8). */
 export const fileVolumes = ({ secrets, caBundles }: MountedFiles): readonly Value[] => [
@@ -101,17 +120,31 @@ const byName = (secrets: readonly KeyRef[]): readonly (readonly [string, readonl
     .map(([name, refs]) => [name, refs.map(({ key }) => key)] as const)
     .toArray();
 
-/** The CA bundles in a Deployment's template. */
-const mountedNow = (deployment: KubeObject | undefined): readonly CaBundle[] => {
+interface MountedFile {
+  readonly path: string;
+  readonly source: KeyRef;
+}
+
+/** Files of ours in a Deployment's template. */
+const mountedNow = (deployment: KubeObject | undefined): readonly MountedFile[] => {
   const { template } = (deployment?.['spec'] ?? {}) as DeploymentSpec;
-  const mounted = template?.spec?.volumes?.find(({ name }) => name === CA_BUNDLES.volume);
-  return (mounted?.projected?.sources ?? []).flatMap(({ configMap }) =>
-    (configMap?.items ?? []).map(({ key, path }) => ({
-      owner: path.slice(0, path.indexOf('/')),
-      configMap: { name: configMap?.name ?? '', key },
-    })),
-  );
+  return [SECRETS, CA_BUNDLES].flatMap(({ volume: name, directory }) => {
+    const mounted = template?.spec?.volumes?.find((each) => each.name === name);
+    const sources = (mounted?.projected?.sources ?? []).map(({ secret, configMap }) => secret ?? configMap);
+    return sources.flatMap((source) =>
+      (source?.items ?? []).map(({ key, path }) => ({
+        path: `${directory}/${path}`,
+        source: { name: source?.name ?? '', key },
+      })),
+    );
+  });
 };
+
+const bundlesAmong = (mounted: readonly MountedFile[]): readonly CaBundle[] =>
+  mounted.flatMap(({ path, source: configMap }) => {
+    const [, owner] = CA_PATH.exec(path) ?? [];
+    return owner === undefined ? [] : [{ owner, configMap }];
+  });
 
 interface DeploymentSpec {
   readonly template?: { readonly spec?: { readonly volumes?: readonly Volume[] } };
@@ -119,9 +152,10 @@ interface DeploymentSpec {
 
 interface Volume {
   readonly name: string;
-  readonly projected?: {
-    readonly sources?: readonly {
-      readonly configMap?: { readonly name: string; readonly items?: readonly { key: string; path: string }[] };
-    }[];
-  };
+  readonly projected?: { readonly sources?: readonly { readonly secret?: Source; readonly configMap?: Source }[] };
+}
+
+interface Source {
+  readonly name: string;
+  readonly items?: readonly { readonly key: string; readonly path: string }[];
 }

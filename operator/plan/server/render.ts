@@ -3,7 +3,7 @@ import { type Violation, violationText, violationsOf } from '../../validate/inde
 import type { CheckedFiles, Contract, Refusal } from '../contract.ts';
 import { type ResolvedReference, lookUpIn, unresolved } from '../references.ts';
 import type { Settings } from '../settings.ts';
-import { type PlannedBackend, withLocatedBackends } from './backends.ts';
+import { type PlannedBackend, whyDown, withLocatedBackends } from './backends.ts';
 import type { GroupView, ServerBundle } from './bundle.ts';
 import { filesInput } from './config.ts';
 import { type IncomingAuth, incomingAuth } from './incoming-auth.ts';
@@ -50,7 +50,12 @@ export const render = (bundle: ServerBundle, said: WrittenInput, deps: RenderDep
   const auth = incomingAuth({ ...input, server, settings });
   const contents = filesInput({ ...input, server, settings, auth, backends, service: children.service });
   const rendered = contract.filesOf(contents);
-  const mounted = mountedFiles(rendered.filePaths, caBundles(input, auth, backends), children.deployment);
+  const mounted = mountedFiles({
+    filePaths: rendered.filePaths,
+    caBundles: caBundles(input, auth, backends),
+    deployment: children.deployment,
+    isPartial: backends.some((backend) => whyDown(backend) !== undefined),
+  });
   const open = unresolved(requiredReferences(references, spec));
   const violations = violationsIn(server, said, settings);
   // Fields first: they say what the user wrote, the files only what became of it.

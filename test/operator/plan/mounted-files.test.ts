@@ -1,24 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileVolumes, mountedFiles } from '../../../operator/plan/server/mounted-files.ts';
+import { type MountInput, fileVolumes, mountedFiles } from '../../../operator/plan/server/mounted-files.ts';
 import { availableDeployment } from './world.ts';
+
+const mounted = (filePaths: readonly string[], more: Partial<MountInput> = {}) =>
+  mountedFiles({ filePaths, caBundles: [], deployment: undefined, isPartial: false, ...more });
 
 test('what files name is mounted, each key once, and nothing that is no key of a Secret', () => {
   const named = ['idp/secret', 'idp/secret', 'idp/other', 'a.b/c.d', 'idp/..', 'idp/a/b', '../x'];
   const paths = named.map((each) => `/etc/vmcp/secrets/${each}`);
-  const mounted = mountedFiles([...paths, '/etc/passwd'], [], undefined);
-  assert.deepEqual(mounted.secrets, [
+  assert.deepEqual(mounted([...paths, '/etc/passwd']).secrets, [
     { name: 'a.b', key: 'c.d' },
     { name: 'idp', key: 'other' },
     { name: 'idp', key: 'secret' },
   ]);
-  assert.deepEqual(fileVolumes(mountedFiles([], [], undefined)), []);
+  assert.deepEqual(fileVolumes(mounted([])), []);
 });
 
 test('every source is optional, so that a missing one fails what uses it and not the pod', () => {
   const ca = { owner: 'a', configMap: { name: 'authorities', key: 'ca.pem' } };
   const paths = ['/etc/vmcp/secrets/idp/secret', '/etc/vmcp/ca-bundles/a/ca.crt'];
-  const volumes = fileVolumes(mountedFiles(paths, [ca], undefined)) as readonly {
+  const volumes = fileVolumes(mounted(paths, { caBundles: [ca] })) as readonly {
     readonly projected: { readonly sources: readonly Readonly<Record<string, { readonly optional?: boolean }>>[] };
   }[];
   const sources = volumes.flatMap(({ projected }) => projected.sources).flatMap((source) => Object.values(source));
@@ -33,7 +35,7 @@ test('a CA bundle that only the config still names is mounted as the Deployment 
   const ca = { owner: '_oidc', configMap: { name: 'authorities', key: 'ca.pem' } };
   const volumes = fileVolumes({ secrets: [], caBundles: [ca] });
   const deployment = { ...availableDeployment, spec: { template: { spec: { volumes } } } };
-  assert.deepEqual(mountedFiles(paths, [], deployment).caBundles, [ca]);
+  assert.deepEqual(mounted(paths, { deployment }).caBundles, [ca]);
   const newer = { ...ca, configMap: { name: 'newer', key: 'ca.pem' } };
-  assert.deepEqual(mountedFiles(paths, [newer], deployment).caBundles, [newer]);
+  assert.deepEqual(mounted(paths, { caBundles: [newer], deployment }).caBundles, [newer]);
 });

@@ -129,8 +129,9 @@ test('without its MCPExternalAuthConfig the remote server is not contacted, also
   for (const each of [first, after]) {
     assert.equal(condition(each, 'BackendReachable')?.reason, 'AuthConfigNotFound');
     assert.equal(fileOf(each, 'backends.yaml').backends, undefined);
-    assert.doesNotMatch(JSON.stringify(planned(each, 'Deployment')), /keys/);
   }
+  assert.doesNotMatch(JSON.stringify(planned(first, 'Deployment')), /keys/);
+  assert.deepEqual(planned(after, 'Deployment')['spec'], planned(before, 'Deployment')['spec'], 'no pod is replaced');
 });
 
 test('an MCPExternalAuthConfig that is for clients is of no use towards the remote server', () => {
