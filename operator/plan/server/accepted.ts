@@ -5,6 +5,7 @@ import type { KubeObject } from '../../object.ts';
 import { canonicalJson } from '../canonical.ts';
 import type { ConfigFiles } from '../plan.ts';
 import { labelsOfChild } from '../workload/child.ts';
+import type { CaBundle } from './mounted-files.ts';
 import { childName, servedChild } from './names.ts';
 import { mountedConfigMap } from './pod-template.ts';
 import type { WrittenSpec } from './spec.ts';
@@ -14,13 +15,15 @@ export interface Accepted {
   readonly generation?: number;
   readonly written: WrittenSpec;
   readonly files: ConfigFiles;
+  /** Where its certificates lie: the files only say where they are mounted, and what named them may be lost. */
+  readonly caBundles?: readonly CaBundle[];
 }
 
 /** Key of the ConfigMap that holds it; pods do not see it. */
 export const ACCEPTED_KEY = 'accepted.json';
 
-export const acceptedText = (written: WrittenSpec, generation: number | undefined): string =>
-  `${canonicalJson({ ...(generation !== undefined && { generation }), spec: written })}\n`;
+export const acceptedText = ({ generation, written: spec, caBundles = [] }: Omit<Accepted, 'files'>): string =>
+  `${canonicalJson({ generation, spec, ...(caBundles.length > 0 && { caBundles }) })}\n`;
 
 /** Where the accepted spec of a server may lie. */
 export interface AcceptedPlaces {
@@ -59,12 +62,22 @@ const createdAt = (object: KubeObject): string => object.metadata.creationTimest
 /** Undefined when somebody edited it: the next candidate counts. */
 const acceptedOf = (configMap: KubeObject, server: KubeObject): Accepted | undefined => {
   const { [ACCEPTED_KEY]: text, ...files } = (configMap['data'] ?? {}) as ConfigFiles;
-  const { generation, spec } = parsed(text);
+  const { generation, spec, caBundles } = parsed(text);
   if (!isSpec(spec, server)) return undefined;
-  return { ...(typeof generation === 'number' && { generation }), written: spec, files };
+  return {
+    ...(typeof generation === 'number' && { generation }),
+    ...(Array.isArray(caBundles) && { caBundles: caBundles.filter(isCaBundle) }),
+    written: spec,
+    files,
+  };
 };
 
-const parsed = (text: string | undefined): { readonly generation?: unknown; readonly spec?: unknown } => {
+const isCaBundle = (value: unknown): value is CaBundle => {
+  const { owner, configMap } = (value ?? {}) as Partial<CaBundle>;
+  return [owner, configMap?.name, configMap?.key].every((each) => typeof each === 'string');
+};
+
+const parsed = (text: string | undefined): Partial<Record<'generation' | 'spec' | 'caBundles', unknown>> => {
   try {
     return (JSON.parse(text ?? '') ?? {}) as object;
   } catch {

@@ -44,7 +44,7 @@ export const caBundlePath = (owner: string, { name, key }: KeyRef, { local }: Se
 export interface MountInput {
   /** Every file that the config names. */
   readonly filePaths: readonly string[];
-  /** The bundles of today. */
+  /** All that are known; of two with one owner the later one counts. */
   readonly caBundles: readonly CaBundle[];
   readonly deployment: KubeObject | undefined;
   /** A backend is withheld, so that the config does not name its files. */
@@ -53,14 +53,12 @@ export interface MountInput {
 
 /**
  * What the rendered files name below the directories of the pod. Read off the files themselves, whatever a path came from, so that what
- * is named and what is mounted cannot differ. A bundle that the config kept from a lost object (decisions "Last good spec") is mounted as
- * the Deployment has it.
+ * is named and what is mounted cannot differ.
  */
 export const mountedFiles = ({ filePaths, caBundles, deployment, isPartial }: MountInput): MountedFiles => {
-  const mounted = mountedNow(deployment);
-  const sources = new Map([...bundlesAmong(mounted), ...caBundles].map((each) => [each.owner, each]));
+  const sources = new Map(caBundles.map((each) => [each.owner, each]));
   const named = [...new Set(filePaths)].filter(isMountable).sort(compareText);
-  const paths = isPartial ? enough(mounted, named) : named;
+  const paths = isPartial ? enough(mountedNow(deployment), named) : named;
   return {
     secrets: paths.flatMap((path) => {
       const [, name, key] = SECRET_PATH.exec(path) ?? [];
@@ -74,10 +72,8 @@ export const mountedFiles = ({ filePaths, caBundles, deployment, isPartial }: Mo
  * Architecture rule 9: what a backend is withheld for may be back in a moment, and pods that keep its files need not be replaced twice.
  * Where they are replaced anyway, the new ones get what is named.
  */
-const enough = (mounted: readonly MountedFile[], named: readonly string[]): readonly string[] => {
-  const paths = new Set(mounted.map(({ path }) => path));
-  return named.every((path) => paths.has(path)) ? [...paths].sort(compareText) : named;
-};
+const enough = (mounted: readonly string[], named: readonly string[]): readonly string[] =>
+  named.every((path) => mounted.includes(path)) ? [...mounted].sort(compareText) : named;
 
 /** Kubernetes: names of Secrets are DNS subdomains, keys have letters, digits, `-`, `_` and `.`. */
 const SECRET_PATH = /^\/etc\/vmcp\/secrets\/([a-z0-9][a-z0-9.-]{0,252})\/(?!\.{1,2}$)([A-Za-z0-9._-]{1,253})$/;
@@ -120,31 +116,15 @@ const byName = (secrets: readonly KeyRef[]): readonly (readonly [string, readonl
     .map(([name, refs]) => [name, refs.map(({ key }) => key)] as const)
     .toArray();
 
-interface MountedFile {
-  readonly path: string;
-  readonly source: KeyRef;
-}
-
-/** Files of ours in a Deployment's template. */
-const mountedNow = (deployment: KubeObject | undefined): readonly MountedFile[] => {
+/** Where files of ours lie in the pods of a Deployment. */
+const mountedNow = (deployment: KubeObject | undefined): readonly string[] => {
   const { template } = (deployment?.['spec'] ?? {}) as DeploymentSpec;
   return [SECRETS, CA_BUNDLES].flatMap(({ volume: name, directory }) => {
-    const mounted = template?.spec?.volumes?.find((each) => each.name === name);
-    const sources = (mounted?.projected?.sources ?? []).map(({ secret, configMap }) => secret ?? configMap);
-    return sources.flatMap((source) =>
-      (source?.items ?? []).map(({ key, path }) => ({
-        path: `${directory}/${path}`,
-        source: { name: source?.name ?? '', key },
-      })),
-    );
+    const { projected } = template?.spec?.volumes?.find((each) => each.name === name) ?? {};
+    const items = (projected?.sources ?? []).flatMap(({ secret, configMap }) => (secret ?? configMap)?.items ?? []);
+    return items.map(({ path }) => `${directory}/${path}`);
   });
 };
-
-const bundlesAmong = (mounted: readonly MountedFile[]): readonly CaBundle[] =>
-  mounted.flatMap(({ path, source: configMap }) => {
-    const [, owner] = CA_PATH.exec(path) ?? [];
-    return owner === undefined ? [] : [{ owner, configMap }];
-  });
 
 interface DeploymentSpec {
   readonly template?: { readonly spec?: { readonly volumes?: readonly Volume[] } };
@@ -156,6 +136,5 @@ interface Volume {
 }
 
 interface Source {
-  readonly name: string;
-  readonly items?: readonly { readonly key: string; readonly path: string }[];
+  readonly items?: readonly { readonly path: string }[];
 }

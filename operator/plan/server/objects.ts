@@ -19,11 +19,12 @@ export const objectsOf = (
   const { written, spec, startupHash, files, mounted } = rendering;
   const template = { server, spec, settings, startupHash, mounted };
   const current = configMapName(template);
+  const accepted = { ...(generation !== undefined && { generation }), written, caBundles: mounted.caBundles };
   const account = serviceAccount(server, spec);
   return [
     ...(account === undefined ? [] : [account]),
     service(server, spec),
-    configMap(server, current, { ...files, [ACCEPTED_KEY]: acceptedText(written, generation) }),
+    configMap(server, current, { ...files, [ACCEPTED_KEY]: acceptedText(accepted) }),
     ...olderConfigMaps(bundle, files, current),
     deployment(template),
   ];

@@ -42,7 +42,7 @@ export interface RenderDeps extends PlanDeps {
 
 export const render = (bundle: ServerBundle, said: WrittenInput, deps: RenderDeps): Rendering => {
   const { settings, contract, shape } = deps;
-  const { server, children } = bundle;
+  const { server, children, accepted } = bundle;
   const { written, references } = said;
   const spec = shape.specOf(said);
   const input = { ...said, spec };
@@ -52,7 +52,8 @@ export const render = (bundle: ServerBundle, said: WrittenInput, deps: RenderDep
   const rendered = contract.filesOf(contents);
   const mounted = mountedFiles({
     filePaths: rendered.filePaths,
-    caBundles: caBundles(input, auth, backends),
+    // Decisions "Last good spec": what came from a lost object stays as it was.
+    caBundles: [...(accepted?.caBundles ?? []), ...caBundles(input, auth, backends)],
     deployment: children.deployment,
     isPartial: backends.some((backend) => whyDown(backend) !== undefined),
   });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type MountInput, fileVolumes, mountedFiles } from '../../../operator/plan/server/mounted-files.ts';
-import { availableDeployment } from './world.ts';
 
 const mounted = (filePaths: readonly string[], more: Partial<MountInput> = {}) =>
   mountedFiles({ filePaths, caBundles: [], deployment: undefined, isPartial: false, ...more });
@@ -30,12 +29,10 @@ test('every source is optional, so that a missing one fails what uses it and not
   );
 });
 
-test('a CA bundle that only the config still names is mounted as the Deployment has it', () => {
+test('a CA bundle is mounted where the config names it, and of two of one owner the one of today', () => {
   const paths = ['/etc/vmcp/ca-bundles/_oidc/ca.crt', '/etc/vmcp/ca-bundles/unknown/ca.crt'];
   const ca = { owner: '_oidc', configMap: { name: 'authorities', key: 'ca.pem' } };
-  const volumes = fileVolumes({ secrets: [], caBundles: [ca] });
-  const deployment = { ...availableDeployment, spec: { template: { spec: { volumes } } } };
-  assert.deepEqual(mounted(paths, { deployment }).caBundles, [ca]);
+  assert.deepEqual(mounted(paths, { caBundles: [ca] }).caBundles, [ca]);
   const newer = { ...ca, configMap: { name: 'newer', key: 'ca.pem' } };
-  assert.deepEqual(mounted(paths, { caBundles: [newer], deployment }).caBundles, [newer]);
+  assert.deepEqual(mounted(paths, { caBundles: [ca, newer] }).caBundles, [newer]);
 });

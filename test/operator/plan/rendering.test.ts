@@ -70,6 +70,26 @@ test('what came from a lost MCPOIDCConfig goes on being served, with its certifi
   assert.equal(statusOf(later)['phase'], 'Degraded');
   assert.equal(later.config?.['config.yaml'], first.config?.['config.yaml']);
   assert.deepEqual(planned(later, 'Deployment')['spec'], planned(first, 'Deployment')['spec']);
+  const [, remembered] = servedBefore(first);
+  assert.ok(remembered !== undefined);
+  const again = planOf(server(oidc()), group(), remembered);
+  assert.deepEqual(
+    planned(again, 'Deployment')['spec'],
+    planned(first, 'Deployment')['spec'],
+    'its Deployment is lost, too',
+  );
+});
+
+test('certificates that somebody edited into what are none are mounted from nowhere', () => {
+  const first = planOf(server(oidc()), group(), idp({ caBundleRef: { configMapRef: { name: 'a', key: 'b' } } }));
+  const { 'accepted.json': text = '', ...data } = planned(first, 'ConfigMap')['data'] as Record<string, string>;
+  for (const caBundles of [5, [null, 5, { owner: '_oidc' }, { owner: '_oidc', configMap: { name: {}, key: 'b' } }]]) {
+    const edited = { ...data, 'accepted.json': JSON.stringify({ ...(JSON.parse(text) as object), caBundles }) };
+    const [, kept] = servedBefore(first);
+    assert.ok(kept !== undefined);
+    const later = planOf(server(oidc()), group(), { ...kept, data: edited });
+    assert.equal(sourcesIn(later, 'vmcp-ca-bundles'), undefined);
+  }
 });
 
 covers('oidcconfig.cluster-service-account.empty-object');
