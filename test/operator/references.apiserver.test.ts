@@ -124,7 +124,14 @@ const healthy = (backends: readonly string[]): StatusReport => ({
   collisions: [],
 });
 
+/** With its generation: another template would be another one, and new pods. */
+const deploymentsIn = (seen: Seen): readonly string[] =>
+  [...seen.values()]
+    .filter(({ kind }) => kind === 'Deployment')
+    .map(({ metadata: { name, generation } }) => `${name} ${generation}`);
+
 describe('what is referred to', () => {
+  let deployments: readonly string[];
   let told: ReadonlyMap<string, string | undefined>;
   const remember = (seen: Seen): void => {
     told = new Map(ROWS.map(({ server }) => [server ?? '', toldTo(seen, server)]));
@@ -166,13 +173,13 @@ describe('what is referred to', () => {
     const isTold = ({ targets, server }: Row): boolean =>
       server !== undefined &&
       targets.some(({ made: [kind] }) => !['Secret', 'MCPGroup', 'EmbeddingServer'].includes(kind));
-    remember(
-      await untilAll('the changes to take effect', (row, seen) =>
-        isTold(row) && toldTo(seen, row.server) === told.get(row.server ?? '')
-          ? 'told as before'
-          : unlike(row, seen, 'found'),
-      ),
+    const after = await untilAll('the changes to take effect', (row, seen) =>
+      isTold(row) && toldTo(seen, row.server) === told.get(row.server ?? '')
+        ? 'told as before'
+        : unlike(row, seen, 'found'),
     );
+    remember(after);
+    deployments = deploymentsIn(after);
   });
 
   test('is deleted: the condition says so; what was accepted stays in effect, and a backend that needs it is withheld', async () => {
@@ -187,13 +194,14 @@ describe('what is referred to', () => {
     });
   });
 
-  test('comes again: everything is as it was', async () => {
+  test('comes again: everything is as it was, and no pod was replaced', async () => {
     await apply(...TARGETS.map(({ made: [kind, name], changed }) => objectOf([kind, name, changed])));
-    await untilAll('all to be found', (row, seen) =>
+    const after = await untilAll('all to be found', (row, seen) =>
       row.server !== undefined && toldTo(seen, row.server) !== told.get(row.server)
         ? 'told something else'
         : unlike(row, seen, 'found'),
     );
+    assert.deepEqual(deploymentsIn(after), deployments);
   });
 
   test('has cost no reconcile a failure', () => {
