@@ -4,7 +4,7 @@ import type { KubeObject } from '../object.ts';
 
 /** The Secrets and ConfigMaps of the directory as files, in a directory that only this user can enter. */
 export interface SecretFiles {
-  /** Holds `secrets/<secret>/<key>` and `configmaps/<configmap>/<key>`. */
+  /** Holds `<namespace>/secrets/<secret>/<key>` and `<namespace>/configmaps/<configmap>/<key>`. */
   readonly directory: string;
   /** Makes the files what these objects say. */
   write(objects: readonly KubeObject[]): void;
@@ -13,18 +13,21 @@ export interface SecretFiles {
 
 export const secretFiles = (temporaryDirectory: string): SecretFiles => {
   // mkdtemp makes it with mode 0700.
-  const directory = mkdtempSync(join(temporaryDirectory, 'vmcp-'));
+  const home = mkdtempSync(join(temporaryDirectory, 'vmcp-'));
+  const directory = join(home, 'files');
   return {
     directory,
     write: (objects) => {
-      for (const folder of Object.values(FOLDERS)) rmSync(join(directory, folder), { recursive: true, force: true });
+      rmSync(directory, { recursive: true, force: true });
       for (const object of objects) {
         const folder = Object.hasOwn(FOLDERS, object.kind) ? FOLDERS[object.kind] : undefined;
+        const { name, namespace = 'default' } = object.metadata;
         // No reference can name another one.
-        if (folder !== undefined && isLegal(object.metadata.name)) writeKeys(join(directory, folder), object);
+        if (folder !== undefined && [name, namespace].every(isLegal))
+          writeKeys(join(directory, namespace, folder), object);
       }
     },
-    remove: () => rmSync(directory, { recursive: true, force: true }),
+    remove: () => rmSync(home, { recursive: true, force: true }),
   };
 };
 

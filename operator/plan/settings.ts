@@ -1,3 +1,5 @@
+import type { KubeObject } from '../object.ts';
+
 /** What differs between a cluster and a directory; everything else of a plan is the same. */
 export interface Settings {
   /** DNS suffix of Services. Default `cluster.local`. */
@@ -17,13 +19,21 @@ export interface Settings {
 }
 
 export interface LocalSettings {
-  /** Holds `secrets/<secret>/<key>` and `configmaps/<configmap>/<key>`, as files. */
+  /** Holds `<namespace>/secrets/<secret>/<key>` and `<namespace>/configmaps/<configmap>/<key>`, as files. */
   readonly filesDirectory: string;
   /** Backend name → URL where it really runs; wins over what the manifests say. */
   readonly backends: Readonly<Record<string, string>>;
   /** Server name → public port on loopback (the management port is the next one). */
   readonly ports: Readonly<Record<string, number>>;
 }
+
+/** For the objects of one namespace: another one may have Secrets of the same names. */
+export const settingsIn = (settings: Settings, { metadata: { namespace = 'default' } }: KubeObject): Settings => {
+  const { local } = settings;
+  return local === undefined
+    ? settings
+    : { ...settings, local: { ...local, filesDirectory: `${local.filesDirectory}/${namespace}` } };
+};
 
 /** Where local mode was told that a backend runs. Names come from manifests: `constructor` is one like any other. */
 export const mappedUrl = ({ local }: Settings, backend: string): string | undefined =>

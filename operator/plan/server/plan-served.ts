@@ -1,5 +1,6 @@
 import { warningsOf } from '../conditions.ts';
 import type { Plan, PlannedCondition, PlannedEvent } from '../plan.ts';
+import { settingsIn } from '../settings.ts';
 import type { ServerBundle } from './bundle.ts';
 import { configHashes } from './config-hashes.ts';
 import { urlOf } from './names.ts';
@@ -13,8 +14,9 @@ import { writtenSpec } from './spec.ts';
 
 /** The newest spec is always rendered; what is applied is that, or the last good one while it cannot be served. */
 export const planServed = (bundle: ServerBundle, shape: ServedShape, planDeps: PlanDeps): Plan => {
-  const deps = { ...planDeps, shape };
-  const { settings, contract } = deps;
+  const { contract } = planDeps;
+  const settings = settingsIn(planDeps.settings, bundle.server);
+  const deps = { settings, contract, shape };
   const newest = render(bundle, { written: writtenSpec(bundle.server), references: bundle.references }, deps);
   const served = isAcceptable(newest) ? newest : lastGood(bundle, deps);
   const situation = situationOf({ bundle, settings, newest, served }, shape);

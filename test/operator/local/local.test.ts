@@ -251,12 +251,14 @@ test('secrets of the directory lie in a private directory that goes with the pro
   const before = new Set(privateDirectories());
   await using local = await startLocal({ 'all.yaml': manifests({}) + secret });
   await local.sees(/demo {2}Ready/);
-  const [fresh = ''] = privateDirectories().filter((name) => !before.has(name) && existsSync(join(name, 'secrets/s')));
+  const [fresh = ''] = privateDirectories().filter((name) => !before.has(name) && existsSync(join(name, SECRET)));
   assert.equal(await local.fileMode(fresh), 0o700);
-  assert.equal(await local.fileMode(join(fresh, 'secrets/s/token')), 0o600);
+  assert.equal(await local.fileMode(join(fresh, SECRET, 'token')), 0o600);
   await local.interrupt();
   assert.equal(existsSync(fresh), false);
 });
+
+const SECRET = 'files/default/secrets/s';
 
 const privateDirectories = (): readonly string[] =>
   readdirSync(tmpdir())
