@@ -14,6 +14,7 @@ import { type Mountable, markPods, podsToMark } from './write/mark-pods.ts';
 import { prune } from './write/prune.ts';
 import { retryAfterMs, slowRetryMs } from './write/retry.ts';
 import type { Rewrites } from './write/rewrites.ts';
+import type { StatusAges } from './write/status-ages.ts';
 import { problemConditions, reportStatus, withProblems } from './write/status.ts';
 
 /** The cluster as a reconcile sees and changes it. */
@@ -23,6 +24,7 @@ export interface World {
   readonly api: ApiClient;
   readonly cache: Cache;
   readonly rewrites: Rewrites;
+  readonly statusAges: StatusAges;
   readonly now: () => number;
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
   readonly record: (regarding: KubeObject, events: readonly PlannedEvent[], signal: AbortSignal) => Promise<void>;
@@ -141,7 +143,8 @@ const report = async (
   const status = withProblems(plan.status, problems, kind.phasesWithProblems);
   const planned = { status, volatile: kind.volatileStatus ?? [] };
   const nowMs = world.now();
-  const reported = await reportStatus(owner, planned, { api: world.api, cache: world.cache, nowMs }, signal);
+  const { api, cache, statusAges: ages } = world;
+  const reported = await reportStatus(owner, planned, { api, cache, nowMs, ages }, signal);
   if (reported.written) {
     const warnings = problemConditions(problems).map((condition) => ({ ...condition, type: 'Warning' as const }));
     await world.record(owner, transitions([...plan.events, ...warnings], owner['status'], status), signal);

@@ -16,6 +16,7 @@ import { clusterSource } from '../read/cluster.ts';
 import { podsOfDeployment } from '../read/controlled.ts';
 import type { Source } from '../read/source.ts';
 import { Rewrites } from '../write/rewrites.ts';
+import { StatusAges } from '../write/status-ages.ts';
 
 /** What every replica does, leading or not: it knows the cluster, and which keys need a look. */
 export interface Watching {
@@ -26,6 +27,7 @@ export interface Watching {
   /** The runtimes, by controller, up to the resource: no other pod is asked, marked or reported. */
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
   readonly rewrites: Rewrites;
+  readonly statusAges: StatusAges;
   readonly synced: Promise<void>;
   readonly ended: Promise<void>;
 }
@@ -51,10 +53,12 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
     },
   );
   const rewrites = new Rewrites();
+  const statusAges = new StatusAges(clock.now);
   const touch = (key: ObjectKey): void => queue.touch(keyText(key));
   const onChange = (change: Change): void => {
     if (change.before !== undefined && change.before.metadata.uid !== change.after?.metadata.uid) {
       rewrites.forget(change.before.metadata.uid ?? '');
+      statusAges.forget(change.before.metadata.uid ?? '');
     }
     podOwners(kinds, change).forEach((owner) => puller.poke(owner));
     (state.isSynced ? affectedKeys(kinds, source, change) : ownKeys(kinds, change)).forEach(touch);
@@ -86,7 +90,7 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
   const markSynced = (): void => {
     state.isSynced = true;
   };
-  return { cache, source, queue, puller, podsOf, rewrites, synced: synced.then(markSynced), ended };
+  return { cache, source, queue, puller, podsOf, rewrites, statusAges, synced: synced.then(markSynced), ended };
 };
 
 /** Pods are watched in any case, for every runtime that is asked or marked is one, and so is what leads to them. */

@@ -86,7 +86,7 @@ const worldOf = (
   deps: OperatorDeps,
   told: Told,
 ): Omit<World, 'readContent'> => {
-  const { cache, source, podsOf, puller, rewrites } = watching;
+  const { cache, source, podsOf, puller, rewrites, statusAges } = watching;
   const { api, now, unique, log } = deps;
   const events = {
     api,
@@ -102,6 +102,7 @@ const worldOf = (
     // The answer to a dry run is no state of the cluster.
     cache: options.isDryRun ? { ...cache, put: () => {} } : cache,
     rewrites,
+    statusAges,
     now,
     podsOf,
     record: (regarding, planned, signal) => recordEvents(regarding, planned, events, signal),

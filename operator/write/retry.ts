@@ -16,7 +16,9 @@ export const retryAfterMs = (status: unknown, nowMs: number): number => {
   const since = conditionsOf(status)
     .filter((condition) => problemTypes.includes(condition.type))
     .map((condition) => Date.parse((condition as { readonly lastTransitionTime?: string }).lastTransitionTime ?? ''));
-  const elapsedMs = since.length === 0 ? 0 : Math.max(0, nowMs - Math.max(...since));
+  const elapsedMs = since.length === 0 ? 0 : nowMs - Math.max(...since);
+  // Another operator wrote it whose clock was ahead.
+  if (elapsedMs < 0) return slowRetryMs;
   let dueMs = 0;
   for (const pauseMs of pausesMs) {
     dueMs += pauseMs;

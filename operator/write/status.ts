@@ -3,9 +3,9 @@ import { agrees } from './diff.ts';
 import type { ApiClient } from '../api/client.ts';
 import { isNotFound, isRefusal } from '../api/errors.ts';
 import type { ApiError } from '../api/errors.ts';
-import { fieldManager } from '../object.ts';
 import type { KubeObject } from '../object.ts';
 import type { PlannedCondition } from '../plan/plan.ts';
+import type { StatusAges } from './status-ages.ts';
 
 type Status = Readonly<Record<string, unknown>>;
 
@@ -84,6 +84,7 @@ export interface ReportDeps {
   readonly api: Pick<ApiClient, 'applyStatus'>;
   readonly cache: { readonly put: (object: KubeObject) => void };
   readonly nowMs: number;
+  readonly ages: Pick<StatusAges, 'of'>;
 }
 
 export interface Reported {
@@ -108,6 +109,7 @@ export const reportStatus = async (
   signal: AbortSignal,
 ): Promise<Reported> => {
   const status = stamped(planned.status, owner, deps.nowMs);
+  const dueMs = refreshMs - deps.ages.of(owner);
   const { apiVersion, kind, metadata } = owner;
   const { name, namespace, uid } = metadata;
   const desired = { apiVersion, kind, metadata: { name, namespace, uid }, status } as KubeObject;
@@ -115,7 +117,6 @@ export const reportStatus = async (
     return { written: false };
   }
   const calm = { ...desired, status: withVolatileOf(owner['status'], status, new Set(planned.volatile)) };
-  const dueMs = lastWriteMs(owner) + refreshMs - deps.nowMs;
   if (dueMs > 0 && agrees(calm, owner, 'status')) {
     return { written: false, againAfterMs: dueMs };
   }
@@ -131,13 +132,6 @@ export const reportStatus = async (
     }
     throw error;
   }
-};
-
-const lastWriteMs = (owner: KubeObject): number => {
-  const entry = owner.metadata.managedFields?.find(
-    ({ manager, subresource }) => manager === fieldManager && subresource === 'status',
-  );
-  return Date.parse(entry?.time ?? '') || 0;
 };
 
 /** `planned` with the values of volatile keys as they are now; list elements are matched by name or type. */

@@ -5,6 +5,7 @@ import type { ReconciledKind } from '../../operator/kinds/kind.ts';
 import type { KubeObject } from '../../operator/object.ts';
 import { type World, reconcile } from '../../operator/reconcile.ts';
 import { Rewrites } from '../../operator/write/rewrites.ts';
+import { StatusAges } from '../../operator/write/status-ages.ts';
 import { DEFAULT_SETTINGS } from './plan/golden.ts';
 
 const owner: KubeObject = {
@@ -41,6 +42,7 @@ const removed = async (present: readonly string[], planned: readonly string[], r
     source: {},
     settings: DEFAULT_SETTINGS,
     rewrites: new Rewrites(),
+    statusAges: new StatusAges(() => 0),
     now: () => 0,
     podsOf: () => [],
     forget: () => {},

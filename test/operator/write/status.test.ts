@@ -4,8 +4,9 @@ import { ApiError } from '../../../operator/api/errors.ts';
 import { WITHOUT_DEGRADED } from '../../../operator/kinds/kind.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { retryAfterMs } from '../../../operator/write/retry.ts';
+import { StatusAges } from '../../../operator/write/status-ages.ts';
 import { reportStatus, stamped, withProblems } from '../../../operator/write/status.ts';
-import type { Reported } from '../../../operator/write/status.ts';
+import type { ReportDeps, Reported } from '../../../operator/write/status.ts';
 import { covers } from '../../requirements.ts';
 
 const now = Date.parse('2026-11-20T12:00:00Z');
@@ -60,13 +61,14 @@ const report = async (
   owner: KubeObject,
   status: Readonly<Record<string, unknown>>,
   nowMs: number,
+  ages: ReportDeps['ages'] = new StatusAges(() => nowMs),
 ): Promise<Outcome> => {
   const sent: KubeObject[] = [];
   const applyStatus = (object: KubeObject): Promise<KubeObject> => {
     sent.push(object);
     return Promise.resolve(object);
   };
-  const deps = { api: { applyStatus }, cache: { put: () => {} }, nowMs };
+  const deps = { api: { applyStatus }, cache: { put: () => {} }, nowMs, ages };
   const planned = { status, volatile: ['lastHealthCheck'] };
   return { ...(await reportStatus(owner, planned, deps, new AbortController().signal)), sent: sent[0] };
 };
@@ -117,7 +119,12 @@ test('a status that the server refuses is a value and not a fault: sending it ag
     [409, false],
   ] as const) {
     const error = new ApiError(status, { message: 'status.phase: Unsupported value' });
-    const deps = { api: { applyStatus: () => Promise.reject(error) }, cache: { put: () => {} }, nowMs: now };
+    const deps = {
+      api: { applyStatus: () => Promise.reject(error) },
+      cache: { put: () => {} },
+      nowMs: now,
+      ages: { of: () => 0 },
+    };
     const planned = { status: { phase: 'Ready' }, volatile: [] };
     const reported = reportStatus(reportedAs({}, now), planned, deps, new AbortController().signal);
     if (isValue) assert.deepEqual(await reported, { written: false, refused: error });
@@ -132,14 +139,37 @@ const withCheck = (lastHealthCheck: string, status = 'ready'): Readonly<Record<s
   ],
 });
 
-test('a newer timestamp alone waits until ten minutes have passed since the last write', async () => {
-  const owner = reportedAs(withCheck('T1'), now - 4 * minutes);
-  assert.deepEqual(await report(owner, withCheck('T2'), now), {
-    written: false,
-    againAfterMs: 6 * minutes,
-    sent: undefined,
+for (const [clock, skewMs] of [
+  ['that is right', 0],
+  ['an hour ahead', 60 * minutes],
+  ['an hour behind', -60 * minutes],
+] as const) {
+  test(`a newer timestamp alone waits ten minutes, by a clock ${clock}`, async () => {
+    const owner = reportedAs(withCheck('T1'), now);
+    let nowMs = now + skewMs;
+    const ages = new StatusAges(() => nowMs);
+    const reported = (check: string) => report(owner, withCheck(check), nowMs, ages);
+    assert.deepEqual(await reported('T1'), { written: false, sent: undefined });
+    nowMs += 4 * minutes;
+    assert.deepEqual(await reported('T2'), { written: false, againAfterMs: 6 * minutes, sent: undefined });
+    nowMs += 6 * minutes;
+    assert.equal((await reported('T3')).written, true);
   });
-  assert.equal((await report(owner, withCheck('T2'), now + 6 * minutes)).written, true);
+}
+
+test('the ten minutes begin anew with every write', () => {
+  let nowMs = now;
+  const ages = new StatusAges(() => nowMs);
+  const [first, second] = [now, now + 5 * minutes].map((writtenAt) => reportedAs(withCheck('T1'), writtenAt));
+  assert.ok(first !== undefined && second !== undefined);
+  assert.equal(ages.of(first), 0);
+  nowMs += 5 * minutes;
+  assert.equal(ages.of(first), 5 * minutes);
+  assert.equal(ages.of(second), 0);
+  ages.forget('u');
+  nowMs += minutes;
+  assert.equal(ages.of(second), 0);
+  assert.equal(ages.of({ ...second, metadata: { name: 'w', uid: 'u' } }), Infinity, 'a status that is not ours');
 });
 
 covers('status.discovered.last-health-check');
@@ -220,4 +250,5 @@ test('what a user must mend is looked at after 5, 10, 20, 40 s and then every mi
   assert.deepEqual([0, 5, 15, 35, 75, 1000].map(after), [5, 10, 20, 40, 60, 60]);
   assert.equal(after(7), 8, 'a look in between changes nothing');
   assert.equal(retryAfterMs({}, now), 5000);
+  assert.equal(after(-1), 60, 'the clock that told since when was ahead of ours');
 });
