@@ -10,7 +10,7 @@ import {
   unresolved,
 } from '../plan/references.ts';
 import { resolveReferences } from '../resolve.ts';
-import { violationText, violationsOf } from '../validate/index.ts';
+import { deprecatedTelemetry, violationText, violationsOf } from '../validate/index.ts';
 import { type Cluster, isOurs, isOnItsWayOut } from './cluster.ts';
 import { type Review, type Verdict, accepted, invalid } from './review.ts';
 
@@ -54,7 +54,7 @@ const warningsAbout = (
     ({ invalid: why, kind, name }) => why !== undefined || isNewlyNamed(kind, name, oldObject),
   );
   return [
-    ...unsupported(object.kind, { spec: object['spec'] }).map(violationText),
+    ...[...unsupported(object.kind, { spec: object['spec'] }), ...deprecatedTelemetry(object)].map(violationText),
     ...new Set(open.map((each) => howToMend(each))),
   ].slice(0, MOST_WARNINGS);
 };

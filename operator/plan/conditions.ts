@@ -40,6 +40,7 @@ const PROBLEM_TYPES = [
   'SessionStorageIgnored',
   'SessionsNotDurable',
   'StaticBackendsIgnored',
+  'TelemetryDeprecated',
   'ToolsUnmatched',
   'UnknownStaticBackend',
   'UnknownWorkload',

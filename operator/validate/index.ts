@@ -13,6 +13,7 @@ import { toolConfig } from './tool-config.ts';
 import { workload } from './workload.ts';
 import type { LookUp, Validator, Violation } from './validator.ts';
 
+export { deprecatedTelemetry } from './deprecated.ts';
 export { nestedTooDeep } from './nesting.ts';
 export { BRIDGE_TOKEN_VOLUME } from './bridged-pod.ts';
 export { MOST_BRIDGED } from './stdio-server.ts';

@@ -1,6 +1,6 @@
-import { later, proven } from './rule.ts';
+import { proven } from './rule.ts';
 
 export const versioning = {
   'versioning.api-version': proven('`apiVersion` of every resource of the service is `{api_group}/v1beta1`.'),
-  'versioning.config-telemetry.deprecated': later('operator', '`config.telemetry` is deprecated for operator deployments in favour of `spec.telemetryConfigRef`.'),
+  'versioning.config-telemetry.deprecated': proven('`config.telemetry` is deprecated for operator deployments in favour of `spec.telemetryConfigRef`.'),
 };

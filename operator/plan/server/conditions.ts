@@ -1,3 +1,4 @@
+import { deprecatedTelemetry, violationText } from '../../validate/index.ts';
 import { type ProblemType, fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import type { PlannedBackend } from './backends.ts';
@@ -180,6 +181,11 @@ const policiesNotEnforced: Problem = ({ newest: { spec } }) =>
       )
     : undefined;
 
+const telemetryDeprecated: Problem = ({ bundle: { server } }) => {
+  const [found] = deprecatedTelemetry(server);
+  return found && problem('TelemetryDeprecated', 'UseTelemetryConfigRef', violationText(found));
+};
+
 const PROBLEMS: readonly Problem[] = [
   withheld('NeedsCluster', ['NeedsCluster']),
   withheld('BackendNameConflict', ['NameTaken']),
@@ -193,6 +199,7 @@ const PROBLEMS: readonly Problem[] = [
   staticBackendsIgnored,
   unknownStaticBackend,
   configOverridden,
+  telemetryDeprecated,
   oidcConfigIgnored,
   policiesNotEnforced,
   namesCollide,

@@ -53,6 +53,17 @@ describe('what is created', () => {
     assert.equal(refusal, undefined);
     assert.match(warnings.join('\n'), /^spec\.telemetryConfigRef: .*; /m);
   });
+
+  test('what is deprecated is let through with a warning that names what to use instead', async () => {
+    const server = stored('VirtualMCPServer', {
+      groupRef: { name: 'tools' },
+      incomingAuth: { type: 'anonymous' },
+      config: { telemetry: { endpoint: 'https://collector.example' } },
+    });
+    const { refusal, warnings } = await checkSpec(creating(server), clusterOf([]));
+    assert.equal(refusal, undefined);
+    assert.match(warnings.join('\n'), /^spec\.config\.telemetry: is deprecated .* spec\.telemetryConfigRef$/m);
+  });
 });
 
 const bad = { type: 'inline', inline: { issuer: 'http://idp.example.com' } };

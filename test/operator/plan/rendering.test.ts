@@ -124,6 +124,19 @@ test('AuthServerConfigValidated says whether the embedded authorization server c
   ]);
 });
 
+covers('versioning.config-telemetry.deprecated');
+test('config.telemetry counts and is told to be deprecated, with what to do instead', () => {
+  const config = { telemetry: { endpoint: 'https://collector.example' } };
+  const plan = planOf(server({ config }), group());
+  assert.match(plan.config?.['config.yaml'] ?? '', /endpoint: https:\/\/collector\.example/);
+  const told = condition(plan, 'TelemetryDeprecated');
+  assert.equal(told?.reason, 'UseTelemetryConfigRef');
+  assert.match(told?.message ?? '', /^spec\.config\.telemetry: .*; .* name that in spec\.telemetryConfigRef$/);
+  const both = planOf(server({ config, telemetryConfigRef: { name: 't' } }), group());
+  assert.match(condition(both, 'TelemetryDeprecated')?.message ?? '', /; remove it, /);
+  assert.equal(condition(planOf(server(), group()), 'TelemetryDeprecated'), undefined);
+});
+
 covers('incoming-auth.audience.unique-per-server', 'telemetry.config-ref.service-name-unique');
 test('a server whose audience or service name another one has, too, is told which', () => {
   const named = (name: string, spec: object) => server(spec, { name, uid: name });
