@@ -91,10 +91,11 @@ export function unsupported(kind: string, object: Fields): readonly ResourceProb
 export function contractProblems(kind: string, object: Fields): readonly ResourceProblem[] {
   const definition = ownOf<KindDefinition>(kinds, kind);
   if (definition === undefined || (definition.specIsOptional && object['spec'] === undefined)) return [];
-  return findingsIn(definition.spec, object['spec']).map(({ path, reason, remedy }) => ({
+  return findingsIn(definition.spec, object['spec']).map(({ path, isUnknownKey, reason, remedy }) => ({
     path: pathText(['spec', ...path.map((step) => (typeof step === 'symbol' ? String(step) : step))]),
     reason,
     remedy,
+    ...(isUnknownKey === true && { isUnknownField: true }),
   }));
 }
 

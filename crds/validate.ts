@@ -127,7 +127,8 @@ function fieldProblems(node: SchemaNode, value: Fields, path: Path): readonly Re
     .map((name) => at([...path, name], { reason: 'is required', remedy: `set ${named(name, properties)}` }));
   const isOpen = additionalProperties !== undefined || preserveUnknownFields === true;
   const unknown = isOpen ? [] : Object.keys(value).filter((key) => !Object.hasOwn(properties, key));
-  return [...missing, ...unknown.map((key) => at([...path, key], unknownField(Object.keys(properties))))];
+  const words = unknownField(Object.keys(properties));
+  return [...missing, ...unknown.map((key) => ({ ...at([...path, key], words), isUnknownField: true }))];
 }
 
 function named(name: string, properties: Readonly<Record<string, SchemaNode>>): string {

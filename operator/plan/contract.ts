@@ -23,7 +23,7 @@ import type { BackendConfigEntry, FoundBackends, ServerSpec } from './server/spe
 
 /** Why a value may not be served: it is wrong, or it asks for what does not exist yet. */
 export interface Refusal {
-  readonly reason: 'NotSupportedYet' | 'Invalid';
+  readonly reason: 'NotSupportedYet' | 'Invalid' | 'UnknownField';
   /** Path, reason and remedy in one line. */
   readonly message: string;
 }

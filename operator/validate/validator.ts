@@ -4,7 +4,7 @@ import type { KubeObject } from '../object.ts';
 /** Something that nobody may ask for: what refuses an object at admission, and makes its condition `Valid` False where admission is off. */
 export interface Violation extends ResourceProblem {
   /** Reason of the condition. */
-  readonly word: 'Invalid' | 'InvalidUrl';
+  readonly word: 'Invalid' | 'InvalidUrl' | 'UnknownField';
 }
 
 /** An object of the same namespace; undefined when nobody made it. */

@@ -9,6 +9,8 @@ export interface Finding {
   readonly path: readonly PropertyKey[];
   /** The problem is the key itself, not its value. */
   readonly atKey?: boolean;
+  /** There is no such key here. */
+  readonly isUnknownKey?: boolean;
   readonly reason: string;
   readonly remedy: string;
 }
@@ -72,7 +74,7 @@ function unknownKey(path: readonly PropertyKey[], key: string, schema: z.core.$Z
   const meant = nearest(key, keys);
   const remedy =
     meant === undefined ? `remove it; known here: ${keys.toSorted().join(', ')}` : `did you mean ${meant}?`;
-  return { path: at, atKey: true, reason: 'unknown key', remedy };
+  return { path: at, atKey: true, isUnknownKey: true, reason: 'unknown key', remedy };
 }
 
 interface Wrong {

@@ -85,6 +85,12 @@ const parsed = (text: string | undefined): Partial<Record<'generation' | 'spec' 
   }
 };
 
-/** What the API server would take; the spec that it has taken needs no second look. */
-const isSpec = (spec: unknown, server: KubeObject): spec is WrittenSpec =>
-  isDeepStrictEqual(spec, server['spec']) || parseResource({ ...server, spec }).ok;
+/**
+ * What the API server would take; the spec that it has taken needs no second look. One with fields of a newer release is what was accepted,
+ * too: to serve an older one in its place would be worse than to leave the pods alone.
+ */
+const isSpec = (spec: unknown, server: KubeObject): spec is WrittenSpec => {
+  if (isDeepStrictEqual(spec, server['spec'])) return true;
+  const parsed = parseResource({ ...server, spec });
+  return parsed.ok || parsed.problems.every(({ isUnknownField }) => isUnknownField === true);
+};

@@ -11,8 +11,7 @@ export interface Withheld {
     | 'ServiceTaken'
     | 'ServesWithoutAuth'
     | 'NeedsCluster'
-    | 'NotSupportedYet'
-    | 'Invalid'
+    | Refusal['reason']
     | AuthProblem['reason'];
   readonly message: string;
 }

@@ -23,7 +23,10 @@ export const phaseOf = (situation: Situation): Phase => {
 
 type Rule = (situation: Situation) => Phase | undefined;
 
-/** Decisions "Last good spec": a reference is waited for only before anything has served; a lost memory is a failure. */
+/**
+ * Decisions "Last good spec": a reference is waited for only before anything has served; a lost memory is a failure. What an operator of
+ * another version accepted, and this one cannot render, goes on serving.
+ */
 const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
   if (served !== undefined) return undefined;
   const { children, inTheOpen } = bundle;
@@ -34,6 +37,10 @@ const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
       reason: 'ReferenceMissing',
       message: `waiting for ${waitedFor(newest)}`,
     };
+  }
+  if (bundle.accepted !== undefined && pods.isServing) {
+    const message = `the pods are left as they are: ${whyNot(newest)}`;
+    return { phase: 'Degraded', reason: 'LastGoodSpecServes', message };
   }
   const left =
     inTheOpen === undefined

@@ -86,7 +86,10 @@ const violationsIn = (
 ): readonly Violation[] =>
   violationsOf({ ...server, spec: withLocatedBackends(written, settings) }, lookUpIn(references));
 
-const refusalOf = (violation: Violation): Refusal => ({ reason: 'Invalid', message: violationText(violation) });
+const refusalOf = (violation: Violation): Refusal => ({
+  reason: violation.word === 'UnknownField' ? violation.word : 'Invalid',
+  message: violationText(violation),
+});
 
 /** Accepted = valid and every reference resolved (decisions "Last good spec"); applied is what its ConfigMap proves. */
 export const isAcceptable = ({ unresolved: open, refusals }: Rendering): boolean =>
