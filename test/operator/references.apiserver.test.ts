@@ -96,13 +96,17 @@ const makePodsReady = async (seen: Seen): Promise<void> => {
   }
 };
 
-const makeReady = async ({ metadata: { name, uid = '', labels = {} } }: KubeObject, seen: Seen): Promise<void> => {
+const makeReady = async (pod: KubeObject, seen: Seen): Promise<void> => {
+  const { name, uid = '', labels = {} } = pod.metadata;
+  const mounted = mountedConfigMap(pod);
+  const configMap = seen.get(`ConfigMap ${mounted}`);
+  // Pods are listed last: what this one mounts was made after the ConfigMaps were, and the next look finds it.
+  if (mounted !== undefined && configMap === undefined) return;
   pods.add(uid);
   const address = `127.44.90.${pods.size}`;
   const server = labels['app.kubernetes.io/instance'] ?? '';
-  const told = toldTo(seen, server);
-  if (told !== undefined) {
-    const { 'config.yaml': text = '' } = JSON.parse(told) as Readonly<Record<string, string>>;
+  if (configMap !== undefined) {
+    const { 'config.yaml': text = '' } = configMap['data'] as Readonly<Record<string, string>>;
     const { management } = parse(text) as { readonly management: { audience: string; operatorKeys: readonly JWK[] } };
     const trust = { keys: management.operatorKeys, audience: management.audience };
     answering.push(await serveReport(address, trust, healthy(MEMBERS[server] ?? [])));
