@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
 import { assemble, type Parts } from './assemble.ts';
 import type { Clock } from './clock.ts';
 import type { ConfigFile } from './config/index.ts';
 import { levelOf, logFieldsOf } from './config-slices.ts';
 import type { StatusReport } from './status-report.ts';
+import { listen } from './listen.ts';
 import { listeningOrigin } from './listening-origin.ts';
 import { gracefulStop, STOP_TIMES, type StopTimes } from './graceful-stop.ts';
 import type { ReloadResult } from './live-config.ts';
@@ -123,24 +123,12 @@ const listenOnBoth = async (parts: Parts, options: StartOptions) => {
   const { publicApp, managementApp, sessions, backends } = parts;
   const host = options.host ?? '127.0.0.1';
   try {
-    const origin = await listen(publicApp, host, options.port);
-    return { origin, managementUrl: await listen(managementApp, host, options.managementPort) };
+    await listen(publicApp, { host, port: options.port });
+    await listen(managementApp, { host, port: options.managementPort });
   } catch (error) {
     await Promise.all([publicApp.close(), managementApp.close(), sessions.close(), backends.destroy()]);
     throw error;
   }
+  const originOf = ({ server }: typeof publicApp): string => listeningOrigin(server.address() as AddressInfo);
+  return { origin: originOf(publicApp), managementUrl: originOf(managementApp) };
 };
-
-const listen = async (app: FastifyInstance, host: string, port: number): Promise<string> => {
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    // A kernel without IPv6 has no `::` to listen on.
-    if (host !== '::' || !isNoIpv6(error)) throw error;
-    await app.listen({ host: '0.0.0.0', port });
-  }
-  return listeningOrigin(app.server.address() as AddressInfo);
-};
-
-const isNoIpv6 = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'EAFNOSUPPORT' || error.code === 'EADDRNOTAVAIL');

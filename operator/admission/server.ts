@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:https';
-import { type FastifyInstance, fastify } from 'fastify';
+import { fastify } from 'fastify';
+import { listen } from '../../runtime/listen.ts';
 import { type Review, type Verdict, responseTo, reviewIn } from './review.ts';
 import type { Certified } from './x509.ts';
 
@@ -48,22 +49,12 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
       return responseTo(review, await check(review));
     });
   }
-  await listen(app, port);
+  await listen(app, { host: '::', port });
   return {
     port: (server.address() as AddressInfo).port,
     useCertificate: ({ certificate, key }) => server.setSecureContext({ cert: certificate, key }),
     stop: () => app.close(),
   };
-};
-
-const listen = async (app: Pick<FastifyInstance, 'listen'>, port: number): Promise<void> => {
-  try {
-    await app.listen({ port, host: '::' });
-  } catch (error) {
-    // Where there is no IPv6.
-    if ((error as NodeJS.ErrnoException).code !== 'EAFNOSUPPORT') throw error;
-    await app.listen({ port, host: '0.0.0.0' });
-  }
 };
 
 /** An update carries an object twice, and the API server takes requests of 3 MiB. */

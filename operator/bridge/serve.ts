@@ -3,6 +3,7 @@ import { ByteBudget } from '../../runtime/byte-budget.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { hostCheck, mcpEndpoint, publicServer } from '../../runtime/edge/index.ts';
 import { gracefulStop, type StopTimes } from '../../runtime/graceful-stop.ts';
+import { listen } from '../../runtime/listen.ts';
 import { listeningOrigin } from '../../runtime/listening-origin.ts';
 import { BOUNDS } from './bounds.ts';
 import { notServed } from './from-clients.ts';
@@ -52,7 +53,7 @@ export const serveBridge = async (
     const isReady = multiplexer.isReady && !isStopping;
     return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not_ready' });
   });
-  await listen(app, host, port);
+  await listen(app, { host, port });
   return {
     origin: listeningOrigin(app.server.address() as AddressInfo),
     stop: gracefulStop(times, {
@@ -73,19 +74,6 @@ export const serveBridge = async (
     }),
   };
 };
-
-const listen = async (app: ReturnType<typeof publicServer>, host: string, port: number): Promise<void> => {
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    // A kernel without IPv6 has no `::` to listen on.
-    if (host !== '::' || !isNoIpv6(error)) throw error;
-    await app.listen({ host: '0.0.0.0', port });
-  }
-};
-
-const isNoIpv6 = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'EAFNOSUPPORT' || error.code === 'EADDRNOTAVAIL');
 
 interface EndpointSettings {
   readonly allowedHosts: readonly string[];
