@@ -71,8 +71,8 @@ export const apiClient = (
       },
       signal,
     )) as KubeObject;
-  const create: ApiClient['create'] = (object, signal) =>
-    createObject(transport, resourceOf(table, object.kind), object, signal);
+  const asNew = (object: KubeObject): NewObject => ({ resource: resourceOf(table, object.kind), object });
+  const create: ApiClient['create'] = (object, signal) => createObject(transport, asNew(object), signal);
   return {
     clusterIssuer: (signal) => clusterIssuer(transport, signal),
     get: (key, signal) => getOrUndefined(transport, key.kind, pathOf(key), signal),
@@ -83,7 +83,7 @@ export const apiClient = (
       try {
         return await applyAt(pathOf(keyOf(object)), object, signal, manager);
       } catch (error) {
-        if (isInternal(error)) await askWhatIsMalformed(transport, resourceOf(table, object.kind), object, signal);
+        if (isInternal(error)) await askWhatIsMalformed(transport, asNew(object), signal);
         throw error;
       }
     },
@@ -106,32 +106,31 @@ export const apiClient = (
   };
 };
 
+/** An object, and where those of its kind are. */
+interface NewObject {
+  readonly resource: Resource;
+  readonly object: KubeObject;
+}
+
 const createObject = async (
   transport: Transport,
-  resource: Resource,
-  object: KubeObject,
+  { resource, object }: NewObject,
   signal: AbortSignal,
+  mode: Readonly<Record<string, string>> = {},
 ): Promise<KubeObject> => {
   const path = collectionPath(resource, object.metadata.namespace ?? '');
   const does = { verb: 'create', kind: object.kind, method: 'POST' } as const;
-  return (await transport.json({ ...does, path, query: { fieldManager }, body: object }, signal)) as KubeObject;
+  const call = { ...does, path, query: { ...mode, fieldManager }, body: object };
+  return (await transport.json(call, signal)) as KubeObject;
 };
 
 const withOwner = (object: KubeObject, owner: OwnerReference | undefined): KubeObject =>
   owner === undefined ? object : { ...object, metadata: { ...object.metadata, ownerReferences: [owner] } };
 
 /** A server-side apply cannot tell a wrong type from a fault of the server, but a create that is never stored can. */
-const askWhatIsMalformed = async (
-  transport: Transport,
-  resource: Resource,
-  object: KubeObject,
-  signal: AbortSignal,
-): Promise<void> => {
-  const path = collectionPath(resource, object.metadata.namespace ?? '');
-  const query = { fieldManager, dryRun: 'All', fieldValidation: 'Strict' };
-  const does = { verb: 'create', kind: object.kind, method: 'POST' } as const;
+const askWhatIsMalformed = async (transport: Transport, created: NewObject, signal: AbortSignal): Promise<void> => {
   try {
-    await transport.json({ ...does, path, query, body: object }, signal);
+    await createObject(transport, created, signal, { dryRun: 'All', fieldValidation: 'Strict' });
   } catch (error) {
     if (isMalformed(error)) throw error;
   }
