@@ -1,17 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { ApiError, isConflict, isRefusal } from '../../../operator/api/errors.ts';
-import { type Answer, type ScriptedServer, json, key, startScriptedServer, widget } from './scripted-server.ts';
+import { type Answer, json, key, startScriptedServer, widget } from './scripted-server.ts';
 
 const signal = new AbortController().signal;
-let server: ScriptedServer;
-before(async () => {
-  server = await startScriptedServer();
-});
-after(() => server.stop());
-beforeEach(() => {
-  server.asked.length = 0;
-});
+const server = await startScriptedServer();
 
 test('a kubeconfig gives address, prefix, namespace and token', async () => {
   server.answer = json(200, widget);

@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { ApiClient } from '../../../operator/api/client.ts';
 import { dryRunClient } from '../../../operator/api/dry-run.ts';
-import { type ScriptedServer, json, key, startScriptedServer, table, widget } from './scripted-server.ts';
+import { json, key, startScriptedServer, table, widget } from './scripted-server.ts';
 
 const signal = new AbortController().signal;
-let server: ScriptedServer;
-before(async () => {
-  server = await startScriptedServer();
-});
-after(() => server.stop());
-beforeEach(() => {
-  server.asked.length = 0;
-});
+const server = await startScriptedServer();
 
 describe('a dry run', () => {
   const dry = (): ApiClient => dryRunClient(server.transportWith(), table);

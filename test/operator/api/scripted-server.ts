@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, beforeEach } from 'node:test';
 import { type ApiClient, apiClient } from '../../../operator/api/client.ts';
 import { type Connection, connect } from '../../../operator/api/kubeconfig.ts';
 import { resourceTable } from '../../../operator/api/resources.ts';
@@ -30,9 +31,9 @@ export interface ScriptedServer {
   readonly connection: Connection;
   readonly clock: ManualClock;
   transportWith(deps?: Pick<TransportDeps, 'observe'>, connection?: Connection): Transport;
-  stop(): Promise<void>;
 }
 
+/** For the tests of a file: it ends after them, and forgets before each what it was asked. */
 export const startScriptedServer = async (): Promise<ScriptedServer> => {
   const asked: Asked[] = [];
   const clock = manualClock();
@@ -55,13 +56,14 @@ export const startScriptedServer = async (): Promise<ScriptedServer> => {
     clock,
     transportWith,
     client: apiClient(transportWith(), table),
-    stop: async () => {
-      await connection.close();
-      server.closeAllConnections();
-      server.close();
-      await rm(folder, { recursive: true });
-    },
   };
+  beforeEach(() => void asked.splice(0));
+  after(async () => {
+    await connection.close();
+    server.closeAllConnections();
+    server.close();
+    await rm(folder, { recursive: true });
+  });
   return scripted;
 };
 

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { apiClient } from '../../../operator/api/client.ts';
 import type { Connection } from '../../../operator/api/kubeconfig.ts';
-import { type ScriptedServer, json, key, startScriptedServer, table, widget } from './scripted-server.ts';
+import { json, key, startScriptedServer, table, widget } from './scripted-server.ts';
 
 const signal = new AbortController().signal;
-let server: ScriptedServer;
-before(async () => {
-  server = await startScriptedServer();
-});
-after(() => server.stop());
+const server = await startScriptedServer();
 
 test('every request is told with what it does, its status and its time; one without an answer is told too', async () => {
   const told: string[] = [];

@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { ApiError } from '../../../operator/api/errors.ts';
 import type { WatchEvent } from '../../../operator/api/watch.ts';
-import { type Answer, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
+import { type Answer, startScriptedServer } from './scripted-server.ts';
 
 const signal = new AbortController().signal;
-let server: ScriptedServer;
-before(async () => {
-  server = await startScriptedServer();
-});
-after(() => server.stop());
-beforeEach(() => {
-  server.asked.length = 0;
-});
+const server = await startScriptedServer();
 
 describe('a watch', () => {
   const events = async (given: Answer, stopping: AbortSignal = signal): Promise<readonly WatchEvent[]> => {
