@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Overlay, overlays } from '../../../runtime/catalog/index.ts';
+import { ANYBODY, offerOf, up, user } from './offer-under-test.ts';
+
+describe('what a caller’s own credential adds', () => {
+  const shared = [up('a', { tools: ['t'] }), { name: 'b', status: 'unauthenticated' } as const];
+  const own = (subject: string): Overlay => [up('b', { tools: [subject] })];
+
+  test('is listed and found for that caller alone', async () => {
+    const { names, find } = offerOf(shared, {
+      overlay: (caller) => (caller.kind === 'user' ? own(caller.subject) : undefined),
+    });
+    assert.deepEqual(await names(user('x')), ['a_t', 'b_x']);
+    assert.deepEqual(await names(user('y')), ['a_t', 'b_y']);
+    assert.deepEqual(await names(), ['a_t']);
+    assert.equal(await find('b_x', user('x')), 'b');
+    await assert.rejects(find('b_x', user('y')), /unknown tool/);
+    await assert.rejects(find('b_x'), /unknown tool/);
+  });
+
+  test('is joined once for each state of the shared lists, as bytes', async () => {
+    const overlay = own('x');
+    const { offer, change } = offerOf(shared, { overlay: () => overlay });
+    const list = () => offer.list('tools', undefined, user('x'));
+    const before = await list();
+    assert.equal(await list(), before);
+    change([up('a', { tools: ['u'] })]);
+    assert.match((await list()).toString(), /a_u.*b_x/);
+  });
+
+  test('counts under fail', async () => {
+    const down: Overlay = [{ name: 'b', status: 'unavailable' }];
+    const { names } = offerOf(shared, { overlay: () => Promise.resolve(down) }, { partialFailureMode: 'fail' });
+    await assert.rejects(names(user('x')), /no answer from "b"/);
+  });
+
+  describe('is remembered', () => {
+    const remembering = (bounds = { count: 2, bytes: 1_000, ttlMs: 60_000 }) => {
+      let time = 1_000_000;
+      const asked: { readonly subject: string; readonly answer: PromiseWithResolvers<Overlay> }[] = [];
+      const overlayOf = overlays(
+        {
+          list: (caller) => {
+            if (caller.kind !== 'user') return undefined;
+            const answer = Promise.withResolvers<Overlay>();
+            asked.push({ subject: caller.subject, answer });
+            return answer.promise;
+          },
+          now: () => time,
+        },
+        bounds,
+      );
+      const settle = () => new Promise((resolve) => setImmediate(resolve));
+      return { overlayOf, asked, settle, advance: (ms: number) => (time += ms) };
+    };
+
+    test('and asked for once, however many wait', async () => {
+      const { overlayOf, asked } = remembering();
+      const waiting = [overlayOf(user('x')), overlayOf(user('x'))].map(async (each) => each);
+      assert.equal(asked.length, 1);
+      asked[0]?.answer.resolve(own('x'));
+      const [first, second] = await Promise.all(waiting);
+      assert.equal(first, second);
+      assert.equal(overlayOf(user('x')), first, 'and at once from then on');
+    });
+
+    test('for 60 s; then the last good one is served while it is asked for again', async () => {
+      const { overlayOf, asked, settle, advance } = remembering();
+      void overlayOf(user('x'));
+      asked[0]?.answer.resolve(own('x'));
+      await settle();
+      const before = overlayOf(user('x'));
+      advance(59_999);
+      assert.equal(overlayOf(user('x')), before);
+      assert.equal(asked.length, 1);
+      advance(1);
+      assert.equal(overlayOf(user('x')), before);
+      assert.equal(overlayOf(user('x')), before);
+      assert.equal(asked.length, 2);
+      asked[1]?.answer.resolve(own('newer'));
+      await settle();
+      assert.notEqual(overlayOf(user('x')), before);
+    });
+
+    test('but not for longer than 120 s, whatever becomes of the question', async () => {
+      const { overlayOf, asked, settle, advance } = remembering();
+      void overlayOf(user('x'));
+      asked[0]?.answer.resolve(own('x'));
+      await settle();
+      advance(60_000);
+      assert.ok(!(overlayOf(user('x')) instanceof Promise));
+      asked[1]?.answer.reject(new Error('away'));
+      await settle();
+      advance(60_000);
+      const next = overlayOf(user('x'));
+      asked[2]?.answer.reject(new Error('revoked'));
+      await assert.rejects(async () => next, /revoked/);
+    });
+
+    test('not when it failed', async () => {
+      const { overlayOf, asked } = remembering();
+      const first = overlayOf(user('x'));
+      asked[0]?.answer.reject(new Error('away'));
+      await assert.rejects(async () => first, /away/);
+      void overlayOf(user('x'));
+      assert.equal(asked.length, 2);
+    });
+
+    test('for the callers that asked last', async () => {
+      const { overlayOf, asked, settle } = remembering();
+      for (const subject of ['x', 'y', 'z']) {
+        void overlayOf(user(subject));
+        asked.at(-1)?.answer.resolve(own(subject));
+        await settle();
+      }
+      assert.ok(!(overlayOf(user('y')) instanceof Promise));
+      assert.ok(!(overlayOf(user('z')) instanceof Promise));
+      assert.ok(overlayOf(user('x')) instanceof Promise);
+    });
+
+    test('as far as the bytes of all allow', async () => {
+      const { overlayOf, asked, settle } = remembering({ count: 10, bytes: 30, ttlMs: 60_000 });
+      for (const subject of ['x', 'y', 'z']) {
+        void overlayOf(user(subject));
+        // {"name":"x"} has 12 bytes.
+        asked.at(-1)?.answer.resolve(own(subject));
+        await settle();
+      }
+      assert.ok(!(overlayOf(user('y')) instanceof Promise));
+      assert.ok(!(overlayOf(user('z')) instanceof Promise));
+      assert.ok(overlayOf(user('x')) instanceof Promise);
+    });
+
+    test('for each issuer and subject by itself, and never for who is nobody', () => {
+      const { overlayOf, asked } = remembering({ count: 10, bytes: 1_000, ttlMs: 60_000 });
+      void overlayOf({ kind: 'user', issuer: 'a', subject: 'b","c' });
+      void overlayOf({ kind: 'user', issuer: 'a","b', subject: 'c' });
+      assert.equal(asked.length, 2);
+      assert.equal(overlayOf(ANYBODY), undefined);
+      assert.equal(overlayOf({ kind: 'probe' }), undefined);
+    });
+  });
+});
