@@ -1,0 +1,156 @@
+import { covers } from '../../requirements.ts';
+import { oidc, sections } from './sections.ts';
+
+const strategy = (value: object) => ({ outgoingAuth: { source: 'inline', default: value } });
+const sts = (more: object) => strategy({ type: 'cloud_sts', cloudSts: { region: 'us-east-1', ...more } });
+const ARN = 'arn:aws:iam::123456789012:role/team/reader';
+
+covers('authz.config.primary-upstream.must-match', 'crd.config.header-injection.value-exclusive');
+sections({
+  incomingAuth: [
+    {
+      fact: 'the type is one of three words',
+      accepts: [{ incomingAuth: { type: 'local' } }, { incomingAuth: { type: 'anonymous' } }, oidc({})],
+      refuses: [
+        [{ incomingAuth: {} }, 'incomingAuth.type: is missing'],
+        [{ incomingAuth: { type: 'basic' } }, 'incomingAuth.type: "basic" is not a known value'],
+        [{ incomingAuth: { type: 'oidc' } }, 'incomingAuth: type oidc needs oidc'],
+      ],
+    },
+    {
+      fact: 'oidc needs issuer, audience and clientId',
+      refuses: ['issuer', 'audience', 'clientId'].map((key) => [
+        oidc({ [key]: undefined }),
+        `incomingAuth.oidc.${key}: is missing`,
+      ]),
+    },
+    {
+      fact: 'an issuer has HTTP or HTTPS, and HTTP only on request',
+      accepts: [oidc({ issuer: 'http://i.example', insecureAllowHttp: true })],
+      refuses: [
+        [oidc({ issuer: 'http://i.example' }), 'incomingAuth.oidc.issuer: an issuer without TLS is not allowed'],
+        [oidc({ issuer: 'i.example' }), 'incomingAuth.oidc.issuer: not an HTTP address'],
+      ],
+    },
+    {
+      fact: 'authz is cedar with policies, or none',
+      accepts: [
+        { incomingAuth: { type: 'anonymous', authz: { type: 'none' } } },
+        {
+          incomingAuth: {
+            type: 'anonymous',
+            authz: { type: 'cedar', policies: ['permit(principal, action, resource);'] },
+          },
+        },
+      ],
+      refuses: [
+        [{ incomingAuth: { type: 'anonymous', authz: {} } }, 'incomingAuth.authz.type: is missing'],
+        [{ incomingAuth: { type: 'anonymous', authz: { type: 'opa' } } }, /"opa" is not a known value/],
+        [
+          { incomingAuth: { type: 'anonymous', authz: { type: 'cedar' } } },
+          'incomingAuth.authz: type cedar needs policies',
+        ],
+        [
+          { incomingAuth: { type: 'anonymous', authz: { type: 'none', primaryUpstreamProvider: 'idp' } } },
+          'incomingAuth.authz.primaryUpstreamProvider: no upstream provider is called "idp"',
+        ],
+      ],
+    },
+  ],
+  outgoingAuth: [
+    {
+      fact: 'the source is required',
+      accepts: [{ outgoingAuth: { source: 'inline' } }, { outgoingAuth: { source: 'discovered' } }],
+      refuses: [
+        [{ outgoingAuth: {} }, 'outgoingAuth.source: is missing'],
+        [{ outgoingAuth: { source: 'static' } }, /"static" is not a known value/],
+      ],
+    },
+    {
+      fact: 'a strategy comes with its own object and no other',
+      accepts: [
+        strategy({ type: 'unauthenticated' }),
+        strategy({ type: 'obo' }),
+        strategy({ type: 'header_injection', headerInjection: { headerName: 'X-Key', headerValueEnv: 'KEY' } }),
+        strategy({ type: 'bearer_token', bearerToken: { tokenFile: '/etc/token' } }),
+        strategy({ type: 'token_exchange', tokenExchange: { tokenUrl: 'https://sts.example/token' } }),
+        sts({ fallbackRoleArn: ARN }),
+      ],
+      refuses: [
+        [strategy({}), 'outgoingAuth.default.type: is missing'],
+        [strategy({ type: 'basic' }), /"basic" is not a known value/],
+        [strategy({ type: 'header_injection' }), 'outgoingAuth.default: type header_injection needs headerInjection'],
+        [strategy({ type: 'token_exchange' }), 'outgoingAuth.default: type token_exchange needs tokenExchange'],
+        [strategy({ type: 'upstream_inject' }), 'outgoingAuth.default: type upstream_inject needs upstreamInject'],
+        [strategy({ type: 'cloud_sts' }), 'outgoingAuth.default: type cloud_sts needs cloudSts'],
+        [strategy({ type: 'bearer_token' }), 'outgoingAuth.default: type bearer_token needs bearerToken'],
+        [
+          strategy({ type: 'unauthenticated', bearerToken: { tokenFile: '/t' } }),
+          'outgoingAuth.default.bearerToken: bearerToken is allowed only with type bearer_token',
+        ],
+      ],
+    },
+    {
+      fact: 'a header has exactly one value',
+      refuses: [
+        [
+          strategy({
+            type: 'header_injection',
+            headerInjection: { headerName: 'X', headerValue: 'a', headerValueEnv: 'B' },
+          }),
+          'outgoingAuth.default.headerInjection: exactly one of headerValue, headerValueEnv and headerValueFile must be set',
+        ],
+        [
+          strategy({ type: 'header_injection', headerInjection: { headerName: 'X' } }),
+          'outgoingAuth.default.headerInjection: exactly one of headerValue, headerValueEnv and headerValueFile must be set',
+        ],
+        [
+          strategy({ type: 'header_injection', headerInjection: { headerName: 'X Y', headerValue: 'a' } }),
+          'outgoingAuth.default.headerInjection.headerName: not a header name',
+        ],
+      ],
+    },
+    {
+      fact: 'a client secret is given at most once',
+      refuses: [
+        [
+          strategy({
+            type: 'token_exchange',
+            tokenExchange: { tokenUrl: 'https://sts.example', clientSecret: 'a', clientSecretFile: '/b' },
+          }),
+          'outgoingAuth.default.tokenExchange: clientSecret, clientSecretEnv and clientSecretFile exclude each other',
+        ],
+      ],
+    },
+    {
+      fact: 'an injected token needs an upstream provider of that name',
+      refuses: [
+        [
+          strategy({ type: 'upstream_inject', upstreamInject: { providerName: 'idp' } }),
+          'outgoingAuth.default.upstreamInject.providerName: no upstream provider is called "idp"',
+        ],
+      ],
+    },
+    {
+      fact: 'role sessions have bounds, roles a form, mappings one condition',
+      accepts: [
+        sts({ fallbackRoleArn: ARN, sessionDuration: 900 }),
+        sts({ roleMappings: [{ roleArn: ARN, claim: 'admins', priority: 0 }], sessionDuration: 43_200 }),
+      ],
+      refuses: [
+        [sts({}), 'outgoingAuth.default.cloudSts: at least one of fallbackRoleArn and roleMappings must be set'],
+        [sts({ fallbackRoleArn: ARN, sessionDuration: 899 }), /sessionDuration: must be at least 900$/],
+        [sts({ fallbackRoleArn: ARN, sessionDuration: 43_201 }), /sessionDuration: must be at most 43200$/],
+        [sts({ fallbackRoleArn: 'arn:aws:iam::12345678901:role/x' }), /fallbackRoleArn: not a role$/],
+        [sts({ fallbackRoleArn: ARN, region: 'US-EAST-1' }), /region: not a region$/],
+        [sts({ fallbackRoleArn: ARN, region: 'useast' }), /region: not a region$/],
+        [
+          sts({ roleMappings: [{ roleArn: ARN, claim: 'a', matcher: 'true' }] }),
+          /exactly one of claim and matcher must be set$/,
+        ],
+        [sts({ roleMappings: [{ roleArn: ARN }] }), /exactly one of claim and matcher must be set$/],
+        [sts({ roleMappings: [{ roleArn: ARN, claim: 'a', priority: -1 }] }), /priority: must be at least 0$/],
+      ],
+    },
+  ],
+});
