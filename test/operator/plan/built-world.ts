@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { parse } from 'yaml';
-import { parseResource } from '../../../crds/index.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { planServer } from '../../../operator/plan/server/plan-server.ts';
@@ -8,6 +7,7 @@ import type { Settings } from '../../../operator/plan/settings.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { resolveServer } from '../../../operator/resolve.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { made } from './made.ts';
 import { SERVER_KEY, availableDeployment, planned } from './world.ts';
 
 /** What is planned for `demo` where the runtime can do all that is rendered for it. */
@@ -18,17 +18,6 @@ export const planWith = (settings: Partial<Settings>, ...objects: readonly KubeO
 };
 
 export const planOf = (...objects: readonly KubeObject[]): Plan => planWith({}, ...objects);
-
-export const made = (kind: string, name: string, spec: object): KubeObject => {
-  const parsed = parseResource({
-    apiVersion: 'vmcp.dev/v1beta1',
-    kind,
-    metadata: { name, namespace: 'default' },
-    spec,
-  });
-  assert.ok(parsed.ok, JSON.stringify(parsed));
-  return parsed.value;
-};
 
 export const configMap = (name: string, data: Readonly<Record<string, string>> = {}): KubeObject => ({
   apiVersion: 'v1',

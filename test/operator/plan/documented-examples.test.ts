@@ -7,8 +7,8 @@ import { planEverything } from '../../../operator/everything.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import type { Contract } from '../../../operator/plan/contract.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { made } from './fronted-world.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { made } from './made.ts';
 import { condition } from './world.ts';
 
 const examplesOf = (page: string): readonly KubeObject[] => {

@@ -4,12 +4,10 @@ import { parse } from 'yaml';
 import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts';
 import { type KubeObject, keyText } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
-import { planServer } from '../../../operator/plan/server/plan-server.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { resolveServer } from '../../../operator/resolve.ts';
 import { covers } from '../../requirements.ts';
-import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
-import { SERVER_KEY, availableDeployment, condition, group, planned, server, statusOf } from './world.ts';
+import { planWith } from './built-world.ts';
+import { availableDeployment, condition, group, planned, server, statusOf } from './world.ts';
 
 const URL = 'http://embeddingserver-minilm.default.svc.cluster.local:8080';
 
@@ -24,12 +22,7 @@ const embeddingServer = (phase: string, namespace = 'default'): KubeObject => ({
 const searching = (optimizer: object | undefined = {}): KubeObject =>
   server({ embeddingServerRef: { name: 'minilm' }, ...(optimizer && { config: { optimizer } }) });
 
-/** As if the runtime had an optimizer. */
-const planOf = (...objects: readonly KubeObject[]): Plan => {
-  const bundle = resolveServer(objectsSource([group(), ...objects]), SERVER_KEY);
-  assert.ok(bundle);
-  return planServer(bundle, { settings: DEFAULT_SETTINGS, contract: everythingBuilt() });
-};
+const planOf = (...objects: readonly KubeObject[]): Plan => planWith({}, group(), ...objects);
 
 const optimizerIn = (plan: Plan): unknown =>
   (parse(plan.config?.['config.yaml'] ?? '') as { readonly optimizer?: unknown }).optimizer;

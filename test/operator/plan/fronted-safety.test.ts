@@ -15,7 +15,6 @@ import {
   embedded,
   issuer,
   limited,
-  made,
   oidc,
   plan,
   readyPod,
@@ -23,6 +22,7 @@ import {
   server,
   up,
 } from './fronted-world.ts';
+import { made } from './made.ts';
 import { planOf } from './built-world.ts';
 import { condition, group, statusOf, server as virtualServer } from './world.ts';
 

@@ -10,7 +10,6 @@ import {
   embedded,
   issuer,
   limited,
-  made,
   namesIn,
   oidc,
   plan,
@@ -19,6 +18,7 @@ import {
   server,
   up,
 } from './fronted-world.ts';
+import { made } from './made.ts';
 import { condition, statusOf } from './world.ts';
 
 test('policies, limits, callers or an embedded server of its own put the runtime in front of the container', () => {

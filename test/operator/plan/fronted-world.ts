@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { parseResource } from '../../../crds/index.ts';
 import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
@@ -7,6 +6,7 @@ import { objectsSource } from '../../../operator/read/objects-source.ts';
 import type { PodReports } from '../../../operator/read/source.ts';
 import { authServer } from '../validate/cases.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { made } from './made.ts';
 import { report } from './world.ts';
 
 /** An MCPServer `weather` with clients of its own, and what is around it. */
@@ -14,16 +14,6 @@ export const UID = '3f0f8a52-0d55-4a50-8f5e-0a2b9d0f7c11';
 export const KEY = { kind: 'MCPServer', namespace: 'default', name: 'weather' };
 export const kind = mcpServer(everythingBuilt());
 
-export const made = (of: string, name: string, spec: object, metadata: object = {}): KubeObject => {
-  const parsed = parseResource({
-    apiVersion: 'vmcp.dev/v1beta1',
-    kind: of,
-    metadata: { name, namespace: 'default', ...metadata },
-    spec,
-  });
-  assert.ok(parsed.ok, JSON.stringify(parsed));
-  return { ...parsed.value, metadata: { ...parsed.value.metadata, ...metadata } };
-};
 export const server = (spec: object): KubeObject =>
   made('MCPServer', 'weather', { image: 'a', transport: 'streamable-http', ...spec }, { uid: UID, generation: 1 });
 export const policies = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };

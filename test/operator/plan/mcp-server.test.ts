@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseResource } from '../../../crds/index.ts';
 import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
 import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
 import { type Contract, newContract } from '../../../operator/plan/contract.ts';
@@ -13,18 +12,11 @@ import { childOf, labelsOfChild } from '../../../operator/plan/workload/child.ts
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { resolveServer } from '../../../operator/resolve.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { made } from './made.ts';
 import { SERVER_KEY, condition, group, server, statusOf } from './world.ts';
 
-const weather = (spec: object = {}): KubeObject => {
-  const parsed = parseResource({
-    apiVersion: 'vmcp.dev/v1beta1',
-    kind: 'MCPServer',
-    metadata: { name: 'weather', namespace: 'default' },
-    spec: { image: 'example/weather:1', transport: 'streamable-http', ...spec },
-  });
-  assert.ok(parsed.ok, JSON.stringify(parsed));
-  return { ...parsed.value, metadata: { ...parsed.value.metadata, uid: 'u1' } };
-};
+const weather = (spec: object = {}): KubeObject =>
+  made('MCPServer', 'weather', { image: 'example/weather:1', transport: 'streamable-http', ...spec }, { uid: 'u1' });
 
 interface World {
   readonly settings?: Settings;

@@ -5,8 +5,9 @@ import { structuralOf } from '../../../crds/structural.ts';
 import { planEverything } from '../../../operator/everything.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { embedded, issuer, made } from './fronted-world.ts';
+import { embedded, issuer } from './fronted-world.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { made } from './made.ts';
 import { group, server } from './world.ts';
 
 /** Fields of one object's spec. */

@@ -1,31 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseResource } from '../../../crds/index.ts';
 import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts';
 import { type KubeObject, keyText } from '../../../operator/object.ts';
 import { planEntry } from '../../../operator/plan/entry.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
-import { planServer } from '../../../operator/plan/server/plan-server.ts';
 import { configHash } from '../../../operator/plan/shared-config.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { resolveReferences, resolveServer } from '../../../operator/resolve.ts';
+import { resolveReferences } from '../../../operator/resolve.ts';
 import { covers } from '../../requirements.ts';
-import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
-import { SERVER_KEY, availableDeployment, condition, entry, group, planned, server, statusOf } from './world.ts';
+import { planOf } from './built-world.ts';
+import { everythingBuilt } from './golden.ts';
+import { made } from './made.ts';
+import { availableDeployment, condition, entry, group, planned, server, statusOf } from './world.ts';
 
-const planOf = (...objects: readonly KubeObject[]): Plan => {
-  const bundle = resolveServer(objectsSource(objects), SERVER_KEY);
-  assert.ok(bundle !== undefined);
-  return planServer(bundle, { settings: DEFAULT_SETTINGS, contract: everythingBuilt() });
-};
-
-const made = (kind: string, spec: object, { namespace = 'default', name = 'it' } = {}): KubeObject => {
-  const object = { apiVersion: 'vmcp.dev/v1beta1', kind, metadata: { name, namespace }, spec };
-  if (kind === 'ConfigMap' || kind === 'Secret') return { ...object, ...spec, apiVersion: 'v1' };
-  const parsed = parseResource(object);
-  assert.ok(parsed.ok, JSON.stringify(parsed));
-  return parsed.value;
-};
+const placed = (kind: string, spec: object, { namespace = 'default', name = 'it' } = {}): KubeObject =>
+  kind === 'ConfigMap' || kind === 'Secret'
+    ? { apiVersion: 'v1', kind, metadata: { name, namespace }, ...spec }
+    : made(kind, name, spec, { namespace });
 
 interface Row {
   readonly type: string;
@@ -45,7 +36,7 @@ const oidc = (more: object = {}, name = 'it') => ({
 });
 const policies = { authzConfig: { type: 'configMap', configMap: { name: 'it', key: 'authz.json' } } };
 const AUTHZ_JSON = '{"version":"1.0","type":"cedarv1","cedar":{"policies":["permit(principal, action, resource);"]}}';
-const idp = made('MCPOIDCConfig', { type: 'inline', inline: { issuer: 'https://idp.example' } }, { name: 'idp' });
+const idp = placed('MCPOIDCConfig', { type: 'inline', inline: { issuer: 'https://idp.example' } }, { name: 'idp' });
 const step = { id: 'a', type: 'tool', tool: 'x.y' };
 
 const ROWS: readonly Row[] = [
@@ -122,13 +113,13 @@ for (const { type, kind, naming, path, good, bad, isRequired } of ROWS) {
   };
 
   test(`${kind}: present, it is found and the server is made`, () => {
-    const found = plan(made(kind, good));
+    const found = plan(placed(kind, good));
     assert.deepEqual(told(found), ['True', `${type}Found`, `${kind} it`]);
     assert.ok(found.objects !== undefined);
   });
 
   test(`${kind}: missing, or in another namespace, is told; the server ${isRequired ? 'waits' : 'is made'}`, () => {
-    for (const objects of [[], [made(kind, good, { namespace: 'elsewhere' })]]) {
+    for (const objects of [[], [placed(kind, good, { namespace: 'elsewhere' })]]) {
       const missing = plan(...objects);
       const remedy = `no ${kind} it in this namespace; create it or change ${path}`;
       assert.deepEqual(told(missing), ['False', `${type}NotFound`, remedy]);
@@ -140,7 +131,7 @@ for (const { type, kind, naming, path, good, bad, isRequired } of ROWS) {
 
   if (bad === undefined) continue;
   test(`${kind}: what breaks a rule is as good as missing`, () => {
-    const invalid = plan(made(kind, bad));
+    const invalid = plan(placed(kind, bad));
     assert.equal(condition(invalid, `${type}Resolved`)?.reason, `${type}Invalid`);
     assert.match(
       condition(invalid, `${type}Resolved`)?.message ?? '',
@@ -152,11 +143,11 @@ for (const { type, kind, naming, path, good, bad, isRequired } of ROWS) {
 
 test('what came from a configuration that is deleted, or breaks a rule, goes on being served', () => {
   const spec = { config: { aggregation: { tools: [{ workload: 'a', toolConfigRef: { name: 'it' } }] } } };
-  const first = planOf(server(spec), group(), made('MCPToolConfig', { toolsFilter: ['x'] }));
+  const first = planOf(server(spec), group(), placed('MCPToolConfig', { toolsFilter: ['x'] }));
   const { metadata, data } = planned(first, 'ConfigMap');
   const ownerReferences = (metadata.ownerReferences ?? []).map((each) => ({ ...each, controller: true }));
   const kept: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...metadata, ownerReferences }, data };
-  const bad = made('MCPToolConfig', { toolsOverride: { a: { name: 'x' }, b: { name: 'x' } } });
+  const bad = placed('MCPToolConfig', { toolsOverride: { a: { name: 'x' }, b: { name: 'x' } } });
   for (const objects of [[], [bad]]) {
     const plan = planOf(server(spec), group(), availableDeployment, kept, ...objects);
     assert.equal(statusOf(plan)['phase'], 'Degraded');
@@ -166,7 +157,7 @@ test('what came from a configuration that is deleted, or breaks a rule, goes on 
 
 covers('status.telemetry-config-hash', 'status.telemetry-config-hash.follows-change');
 test('hashes are those of the configurations that are named, and stay while one is lost', () => {
-  const telemetry = (enabled: boolean) => made('MCPTelemetryConfig', { prometheus: { enabled } });
+  const telemetry = (enabled: boolean) => placed('MCPTelemetryConfig', { prometheus: { enabled } });
   const spec = { telemetryConfigRef: { name: 'it' } };
   const hash = (...objects: readonly KubeObject[]) => statusOf(planOf(group(), ...objects))['telemetryConfigHash'];
   const first = hash(server(spec), telemetry(true));
@@ -212,7 +203,7 @@ test('a missing MCPExternalAuthConfig makes the backend that names it unavailabl
     ['AuthConfigNotFound', message],
   );
   const bearer = { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 's', key: 'k' } } };
-  const [, secure] = backendsOf(planOf(server(), group(), ...members, made('MCPExternalAuthConfig', bearer)));
+  const [, secure] = backendsOf(planOf(server(), group(), ...members, placed('MCPExternalAuthConfig', bearer)));
   assert.deepEqual([secure?.status, secure?.authType, secure?.authConfigRef], ['unknown', 'bearerToken', 'it']);
 });
 
@@ -236,7 +227,7 @@ test('an embedded server as the way to authenticate to a backend fails that back
   const upstreams = [
     { name: 'idp', type: 'oidc', oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'a' } },
   ];
-  const config = made('MCPExternalAuthConfig', {
+  const config = placed('MCPExternalAuthConfig', {
     type: 'embeddedAuthServer',
     embeddedAuthServer: { issuer: 'https://auth.example.com', upstreamProviders: upstreams },
   });
@@ -257,7 +248,7 @@ test('a change of what a member is authenticated with concerns the servers over 
   };
   const source = objectsSource([settled, other, group(), entry('a', { externalAuthConfigRef: { name: 'it' } })]);
   const affected = (changed: KubeObject) => virtualMcpServer().affectedBy(source, changed).map(keyText);
-  const login = made('MCPExternalAuthConfig', { type: 'unauthenticated' });
+  const login = placed('MCPExternalAuthConfig', { type: 'unauthenticated' });
   assert.deepEqual(affected(login), ['VirtualMCPServer/default/demo']);
   assert.deepEqual(affected({ ...login, metadata: { ...login.metadata, name: 'another' } }), []);
 });
@@ -282,9 +273,9 @@ test('an entry waits for whatever it names, and says which', () => {
   ]);
   const all = plan(
     group(),
-    made('MCPExternalAuthConfig', { type: 'unauthenticated' }),
-    made('Secret', {}),
-    made('ConfigMap', {}),
+    placed('MCPExternalAuthConfig', { type: 'unauthenticated' }),
+    placed('Secret', {}),
+    placed('ConfigMap', {}),
   );
   assert.equal(statusOf(all)['phase'], 'Valid');
 });

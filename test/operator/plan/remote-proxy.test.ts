@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { parseResource } from '../../../crds/index.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { type Contract, newContract } from '../../../operator/plan/contract.ts';
 import { planRemoteProxy } from '../../../operator/plan/front/plan-remote-proxy.ts';
@@ -14,21 +13,12 @@ import type { BackendStatus } from '../../../runtime/status-report.ts';
 import { covers } from '../../requirements.ts';
 import { authServer } from '../validate/cases.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { made } from './made.ts';
 import { SERVER_KEY, condition, group, planned, report, server, statusOf } from './world.ts';
 
 const UID = '5b1de1a0-6f0e-4c7e-9a39-2f1f6f8b9c01';
 const KEY = { kind: 'MCPRemoteProxy', namespace: 'default', name: 'search' };
 
-const made = (kind: string, name: string, spec: object, metadata: object = {}): KubeObject => {
-  const parsed = parseResource({
-    apiVersion: 'vmcp.dev/v1beta1',
-    kind,
-    metadata: { name, namespace: 'default', ...metadata },
-    spec,
-  });
-  assert.ok(parsed.ok, JSON.stringify(parsed));
-  return { ...parsed.value, metadata: { ...parsed.value.metadata, ...metadata } };
-};
 const proxy = (spec: object = {}): KubeObject =>
   made(
     'MCPRemoteProxy',

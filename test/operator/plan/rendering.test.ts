@@ -7,17 +7,8 @@ import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { covers } from '../../requirements.ts';
-import {
-  authServerConfig,
-  configMap,
-  configOf,
-  idp,
-  made,
-  oidc,
-  planOf,
-  planWith,
-  servedBefore,
-} from './built-world.ts';
+import { authServerConfig, configMap, configOf, idp, oidc, planOf, planWith, servedBefore } from './built-world.ts';
+import { made } from './made.ts';
 import { condition, entry, group, planned, server, statusOf } from './world.ts';
 
 interface PodSpec {
