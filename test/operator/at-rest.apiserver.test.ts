@@ -13,6 +13,7 @@ import {
   driftsOf,
   handIn,
   objectsIn,
+  pluralOf,
   unrepaired,
 } from './engine/drifts.ts';
 import { startMeddler } from './engine/meddling-webhook.ts';
@@ -75,6 +76,13 @@ const workload = (index: number): readonly object[] => [
     secrets: [{ name: 'api', key: 'token', targetEnvName: 'TOKEN' }],
     resources: { limits: { memory: '1Gi' } },
   }),
+  made('MCPServer', `notes-${index}`, {
+    image: 'example.test/notes:1',
+    transport: 'stdio',
+    // The Role names each pod that there is to be.
+    replicas: 1,
+    rateLimiting: { shared: { maxTokens: 1, refillPeriod: '1s' } },
+  }),
   made('EmbeddingServer', `minilm-${index}`, { modelCache: { size: '1Gi' }, args: ['--auto-truncate'] }),
 ];
 
@@ -85,7 +93,7 @@ before(async () => {
   await apply(...sharedConfigs, ...numbers.flatMap(gateway), ...few.flatMap(workload));
   await until('the children', async () => {
     const { length } = await objectsIn(cluster.plane, 'deploy,sts');
-    return length === COUNT + 2 * few.length || undefined;
+    return length === COUNT + 4 * few.length || undefined;
   });
   await untilQuiet();
 });
@@ -143,7 +151,7 @@ describe('nothing is written', () => {
   test('when people annotate and label what is theirs and what is ours', async () => {
     const kinds = 'vmcp,mcpgroup,mcpserverentry,mcpserver,embeddingserver,mcptelemetryconfig,mcpexternalauthconfig';
     const ours = (await namesOf(kinds)).filter((name) => /-[012]$|config/.test(name));
-    const children = await objectsIn(cluster.plane, 'deploy,sts,svc,sa,cm');
+    const children = await objectsIn(cluster.plane, 'deploy,sts,svc,sa,cm,role,rolebinding,netpol');
     const writes = await writesDuring(async () => {
       await kubectl(['annotate', ...ours, 'team=blue']);
       await kubectl(['label', ...ours, 'team=blue']);
@@ -161,6 +169,8 @@ describe('nothing is written', () => {
 const OWNERS = {
   gateway: { count: COUNT - 1, kinds: 'deploy,svc,sa,cm' },
   weather: { count: few.length, kinds: 'deploy,svc,sa' },
+  // Its accounts, Services and the Deployment of its front are those of the others again.
+  notes: { count: few.length, kinds: 'sts,role,rolebinding,netpol' },
   minilm: { count: few.length, kinds: 'sts,svc' },
 } as const;
 
@@ -197,8 +207,6 @@ const roundsOf = async (owner: keyof typeof OWNERS): Promise<readonly (readonly 
 const FIXED =
   /selector|template\.metadata\.labels|serviceName|podManagementPolicy|volumeClaimTemplates|strategy\.type|volumeMounts.*name/;
 
-const resourceOf = ({ kind }: KubeObject): string => `${kind.toLowerCase()}s`;
-
 describe('drift', () => {
   // Its pods are not what is looked at, and each change would make new ones.
   before(async () => {
@@ -208,7 +216,7 @@ describe('drift', () => {
   });
 
   test('of every field that is ours is repaired, by one write of the child alone', async () => {
-    const rounds = await Promise.all((['gateway', 'weather', 'minilm'] as const).map(roundsOf));
+    const rounds = await Promise.all((['gateway', 'weather', 'notes', 'minilm'] as const).map(roundsOf));
     const trials: (Trial & Drifted)[] = [];
     const complaints: string[] = [];
     for (let round = 0; rounds.some((each) => each.length > round); round += 1) {
@@ -219,7 +227,7 @@ describe('drift', () => {
       );
       const wanted = begun
         .filter(({ outcome }) => outcome === 'drifted')
-        .map(({ object }) => `patch ${resourceOf(object)} ${object.metadata.name}`);
+        .map(({ object }) => `patch ${pluralOf(object)} ${object.metadata.name}`);
       // A key that is touched again and again waits for 3 s; what never comes is told below.
       const areMade = async (): Promise<boolean> => {
         const made = new Set((await writesOf()).slice(seen));
@@ -244,8 +252,10 @@ describe('drift', () => {
       unchanged.filter((text) => !FIXED.test(text)),
       [],
     );
-    const { length } = trials.filter(({ outcome }) => outcome === 'drifted');
-    assert.ok(length > 300, `${length} of ${trials.length} drifts`);
+    const drifted = trials.filter(({ outcome }) => outcome === 'drifted');
+    assert.ok(drifted.length > 300, `${drifted.length} of ${trials.length} drifts`);
+    const owned = new Set(servers.kinds.flatMap(({ owns }) => owns));
+    assert.deepEqual([...new Set(drifted.map(({ drift }) => drift.kind))].toSorted(), [...owned].toSorted());
   });
 });
 

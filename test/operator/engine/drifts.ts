@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
-import type { KubeObject } from '../../../operator/object.ts';
+import { objectPath, resourceOf, resourceTable } from '../../../operator/api/resources.ts';
+import { type KubeObject, keyOf } from '../../../operator/object.ts';
 import type { ApiAccess } from '../../cluster/index.ts';
 import { type OwnedField, fieldIn, otherValues, ownedFields, ownedValues } from './owned-fields.ts';
 
@@ -102,14 +103,6 @@ export const unrepaired = (before: KubeObject, after: KubeObject): string | unde
     : differing.map((key) => `${key}: ${JSON.stringify(wanted[key])} → ${JSON.stringify(held[key])}`).join('; ');
 };
 
-const PLURALS: Readonly<Record<string, string>> = {
-  ConfigMap: 'api/v1 configmaps',
-  Service: 'api/v1 services',
-  ServiceAccount: 'api/v1 serviceaccounts',
-  Deployment: 'apis/apps/v1 deployments',
-  StatefulSet: 'apis/apps/v1 statefulsets',
-};
-
 /** Of all that are there in the namespace `default`. */
 export const objectsIn = async ({ kubectl }: ApiAccess, kinds: string): Promise<readonly KubeObject[]> => {
   const { items } = JSON.parse(await kubectl(['get', kinds, '-o', 'json', '--show-managed-fields'])) as {
@@ -118,7 +111,9 @@ export const objectsIn = async ({ kubectl }: ApiAccess, kinds: string): Promise<
   return items;
 };
 
-const pathOf = ({ kind, metadata: { namespace, name } }: KubeObject): string => {
-  const [root, plural] = (PLURALS[kind] ?? '').split(' ');
-  return `/${root}/namespaces/${namespace}/${plural}/${name}`;
-};
+const table = resourceTable([]);
+
+/** As paths and the audit log call its kind. */
+export const pluralOf = ({ kind }: KubeObject): string => resourceOf(table, kind).plural;
+
+const pathOf = (object: KubeObject): string => objectPath(resourceOf(table, object.kind), keyOf(object));

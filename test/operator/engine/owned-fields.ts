@@ -74,13 +74,14 @@ export const otherValues = (value: unknown, { isLeaf, isKey }: OwnedField): read
   if (typeof value === 'boolean') return [!value];
   if (typeof value === 'number') return [value + 1, value - 1];
   if (typeof value === 'string') return [`${value}x`, ...WORDS].filter((word) => word !== value);
-  if (Array.isArray(value)) return [[...(value as unknown[]), other(value[0])], [other(value[0])]];
+  if (Array.isArray(value)) return others(value[0]).flatMap((other) => [[...(value as unknown[]), other], [other]]);
   const entries = Object.entries(value as Tree);
   const flipped = entries.flatMap(([key, held]) => (typeof held === 'boolean' ? [{ [key]: !held }] : []));
   return entries.length === 0 ? [] : [{ x: 'y' }, ...flipped].map((change) => ({ ...(value as Tree), ...change }));
 };
 
-const other = (like: unknown): unknown => (typeof like === 'object' ? { ...like, name: 'x' } : 'x');
+const others = (like: unknown): readonly unknown[] =>
+  typeof like === 'object' ? [{ ...like, name: 'x' }] : ['x', 'Egress'];
 
 /** Of fields that take some words only. */
 const WORDS =
