@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseResource } from '../../../crds/index.ts';
-import { violationText, violationsOf } from '../../../operator/validate/index.ts';
+import { made } from '../plan/made.ts';
+import { toldOf } from './told-of.ts';
 
-const told = (spec: object, transport = 'stdio'): readonly string[] => {
-  const parsed = parseResource({
-    apiVersion: 'vmcp.dev/v1beta1',
-    kind: 'MCPServer',
-    metadata: { name: 'it' },
-    spec: { image: 'a', transport, podTemplateSpec: { spec } },
-  });
-  assert.ok(parsed.ok, JSON.stringify(parsed));
-  return violationsOf(parsed.value, () => undefined).map(violationText);
-};
+const told = (spec: object, transport = 'stdio'): readonly string[] =>
+  toldOf(made('MCPServer', 'it', { image: 'a', transport, podTemplateSpec: { spec } }));
 const containers = (...list: readonly object[]): object => ({ containers: list });
 const token = { name: 'vmcp-bridge-token', mountPath: '/t' };
 

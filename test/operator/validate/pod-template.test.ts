@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { violationText, violationsOf } from '../../../operator/validate/index.ts';
 import { server } from '../plan/world.ts';
+import { toldOf } from './told-of.ts';
 
-const told = (podTemplateSpec: unknown): readonly string[] =>
-  violationsOf(server({ podTemplateSpec }), () => undefined).map(violationText);
+const told = (podTemplateSpec: unknown): readonly string[] => toldOf(server({ podTemplateSpec }));
 const pod = (spec: unknown) => ({ spec });
 const vmcp = (change: object) => pod({ containers: [{ name: 'vmcp', ...change }] });
 

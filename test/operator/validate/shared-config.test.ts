@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseResource } from '../../../crds/index.ts';
 import type { KubeObject } from '../../../operator/object.ts';
-import { type LookUp, violationText, violationsOf } from '../../../operator/validate/index.ts';
+import { type LookUp } from '../../../operator/validate/index.ts';
 import { server } from '../plan/world.ts';
 import { authServer, fine, oidc, refused } from './cases.ts';
+import { made } from '../plan/made.ts';
+import { toldOf } from './told-of.ts';
 
-/** As the API server stores it. */
-const stored = (kind: string, spec: object): KubeObject => {
-  const parsed = parseResource({ apiVersion: 'vmcp.dev/v1beta1', kind, metadata: { name: 'it' }, spec });
-  assert.ok(parsed.ok, JSON.stringify(parsed));
-  return parsed.value;
-};
+const stored = (kind: string, spec: object): KubeObject => made(kind, 'it', spec);
 
-const told = (kind: string, spec: object, lookUp: LookUp = () => undefined): readonly string[] =>
-  violationsOf(stored(kind, spec), lookUp).map(violationText);
+const told = (kind: string, spec: object, lookUp?: LookUp): readonly string[] => toldOf(stored(kind, spec), lookUp);
 
 fine.forEach(([kind, spec], index) => {
   test(`${kind}: what is right breaks no rule (${index})`, () => assert.deepEqual(told(kind, spec), []));
@@ -73,7 +68,7 @@ for (const [kind, own] of withEmbeddedServer) {
   test(`an ${kind} that asks for access control and does not say whose tokens it accepts is refused, however it was stored`, () => {
     const authzConfig = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };
     const spec = { ...own, authzConfig, authServerRef: { name: 'it' } };
-    assert.deepEqual(violationsOf({ ...stored(kind, own), spec }, () => undefined).map(violationText), [
+    assert.deepEqual(toldOf({ ...stored(kind, own), spec }), [
       'spec.authzConfig: authzConfig judges who calls, which nobody knows without oidcConfigRef; set oidcConfigRef, or remove authzConfig',
       'spec.authServerRef: authServerRef issues tokens, which nobody checks without oidcConfigRef; set oidcConfigRef, or remove authServerRef',
     ]);

@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseResource } from '../../../crds/index.ts';
-import { violationText, violationsOf } from '../../../operator/validate/index.ts';
+import { made } from '../plan/made.ts';
+import { toldOf } from './told-of.ts';
 
-const told = (name: string, spec: object): readonly string[] => {
-  const resource = {
-    apiVersion: 'vmcp.dev/v1beta1',
-    kind: 'MCPServer',
-    metadata: { name },
-    spec: { image: 'a', ...spec },
-  };
-  const parsed = parseResource(resource);
-  assert.ok(parsed.ok, JSON.stringify(parsed));
-  return violationsOf(parsed.value, () => undefined).map(violationText);
-};
+const told = (name: string, spec: object): readonly string[] =>
+  toldOf(made('MCPServer', name, { image: 'a', ...spec }));
 
 const limited = { rateLimiting: { shared: { maxTokens: 1, refillPeriod: '1s' } } };
 const [longest, tooLong] = ['a'.repeat(34), 'a'.repeat(35)] as const;

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
 import { type Validator, violationText, violationsOf } from '../../../operator/validate/index.ts';
 import { entry, server } from '../plan/world.ts';
+import { toldOf } from './told-of.ts';
 
 const nobody = (): undefined => undefined;
-const told = (object: KubeObject): readonly string[] => violationsOf(object, nobody).map(violationText);
 
 const workflow = (dependsOn: readonly string[]) => [
   { id: 'a', type: 'tool', tool: 'x.y', dependsOn },
@@ -13,8 +13,8 @@ const workflow = (dependsOn: readonly string[]) => [
 ];
 
 test('what is right in every respect breaks no rule', () => {
-  assert.deepEqual(told(server()), []);
-  assert.deepEqual(told(entry('a')), []);
+  assert.deepEqual(toldOf(server()), []);
+  assert.deepEqual(toldOf(entry('a')), []);
 });
 
 test('a workflow that goes in circles is told wherever it is written', () => {
@@ -25,9 +25,9 @@ test('a workflow that goes in circles is told wherever it is written', () => {
     metadata: { name: 'loop', namespace: 'default' },
     spec: { name: 'loop', steps: workflow(['b']) },
   };
-  assert.ok(told(definition).includes(`spec.steps[0].dependsOn[0]: ${words}`));
+  assert.ok(toldOf(definition).includes(`spec.steps[0].dependsOn[0]: ${words}`));
   const inline = server({ config: { compositeTools: [{ name: 'loop', steps: workflow(['b']) }] } });
-  assert.ok(told(inline).includes(`spec.config.compositeTools[0].steps[0].dependsOn[0]: ${words}`));
+  assert.ok(toldOf(inline).includes(`spec.config.compositeTools[0].steps[0].dependsOn[0]: ${words}`));
 });
 
 test('several violations in one place are told as the first', () => {

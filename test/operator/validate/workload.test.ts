@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseResource } from '../../../crds/index.ts';
-import { violationText, violationsOf } from '../../../operator/validate/index.ts';
+import { made } from '../plan/made.ts';
+import { toldOf } from './told-of.ts';
 
-const told = (kind: string, spec: object): readonly string[] => {
-  const parsed = parseResource({ apiVersion: 'vmcp.dev/v1beta1', kind, metadata: { name: 'it' }, spec });
-  assert.ok(parsed.ok, JSON.stringify(parsed));
-  return violationsOf(parsed.value, () => undefined).map(violationText);
-};
-
+const told = (kind: string, spec: object): readonly string[] => toldOf(made(kind, 'it', spec));
 const server = (more: object): readonly string[] => told('MCPServer', { image: 'a', ...more });
 const pod = (container: string) => ({
   podTemplateSpec: { spec: { containers: [{ name: container, imagePullPolicy: 'Always' }] } },
