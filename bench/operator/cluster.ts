@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ControlPlane, until } from '../../test/cluster/index.ts';
-import { countedWrites, installOperator, servers } from '../../test/operator/engine/operator-under-test.ts';
+import { made, madeServer } from '../../test/operator/engine/cluster-user.ts';
+import { kill, spawnOperator } from '../../test/operator/engine/operator-process.ts';
+import { installOperator, servers, untilQuiet } from '../../test/operator/engine/operator-under-test.ts';
 import { bundleOf } from '../../test/images/bundle.ts';
 import { imageFlags } from '../publish.ts';
 
@@ -15,25 +16,17 @@ export interface OperatorProcess {
 }
 
 export const startOperatorProcess = async (plane: ControlPlane): Promise<OperatorProcess> => {
-  const flags = {
-    kubeconfig: await installOperator(plane, servers),
-    image: 'example.test/vmcp:1',
-    'operator-namespace': 'vmcp-system',
-    'health-port': '0',
-    'log-level': 'warn',
-  };
-  const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
-  const program = await programOfImage(folder);
-  const node = [...(await imageFlags('Dockerfile.operator')), program, 'run', ...args];
-  const child = spawn(process.execPath, node, { stdio: ['ignore', 'inherit', 'inherit'] });
+  const child = spawnOperator(
+    await installOperator(plane, servers),
+    { 'log-level': 'warn' },
+    { args: await imageFlags('Dockerfile.operator'), program: await programOfImage(folder), stdout: 'inherit' },
+  );
   await untilLeading(plane, child);
   return {
     pid: child.pid ?? 0,
     stop: async () => {
-      const ended = once(child, 'exit');
-      child.kill('SIGTERM');
-      await ended;
+      await kill(child, 'SIGTERM');
       await rm(folder, { recursive: true });
     },
   };
@@ -64,30 +57,13 @@ export const manifests = (count: number, entriesEach: number): readonly object[]
         transport: 'streamable-http',
       }),
     ),
-    made('VirtualMCPServer', name, { groupRef: { name }, incomingAuth: { type: 'anonymous' } }),
+    madeServer(name, { groupRef: { name } }),
   ]);
 
-const made = (kind: string, name: string, spec: object): object => ({
-  apiVersion: 'vmcp.dev/v1beta1',
-  kind,
-  metadata: { name, namespace: 'default' },
-  spec,
-});
-
 /** Waits until the operator has written nothing for five seconds; answers its counted writes. */
-export const writesAtRest = async (plane: ControlPlane): Promise<Awaited<ReturnType<typeof countedWrites>>> => {
-  let count = -1;
-  return until(
-    'the operator to rest',
-    async () => {
-      const writes = await countedWrites(plane);
-      const isAtRest = writes.length === count;
-      count = writes.length;
-      return isAtRest ? writes : undefined;
-    },
-    { timeoutMs: 600_000, intervalMs: 5_000 },
-  );
-};
+export const writesAtRest = (plane: ControlPlane): ReturnType<typeof untilQuiet> =>
+  // To read them takes time of the machine that the operator would have.
+  untilQuiet(plane, 5_000, { timeoutMs: 600_000, intervalMs: 5_000 });
 
 interface Listed {
   readonly kind: string;

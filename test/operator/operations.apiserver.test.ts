@@ -13,7 +13,7 @@ import {
   operatorUser,
   servers,
 } from './engine/operator-under-test.ts';
-import { spawnOperator } from './engine/operator-process.ts';
+import { kill, spawnOperator } from './engine/operator-process.ts';
 import { wireTo } from './engine/wire.ts';
 
 const cluster = installedCluster(servers);
@@ -126,8 +126,9 @@ test('what it does can be counted', async () => {
   await operator.stop();
 });
 
+/** One reconcile after the other. */
 const startProcess = (more: Readonly<Record<string, string>> = {}): ChildProcess =>
-  spawnOperator(cluster.kubeconfig, more);
+  spawnOperator(cluster.kubeconfig, { workers: '1', ...more });
 
 describe('killed', () => {
   // What is left of other tests would be work for an operator that starts.
@@ -163,8 +164,7 @@ describe('killed', () => {
       const operator = startProcess({ 'leader-elect': 'false' });
       const hasWritten = async () => ((await countedWrites(cluster.plane)).length >= seen + 3 ? true : undefined);
       await until('some writes', hasWritten, { intervalMs: 2 });
-      operator.kill('SIGKILL');
-      await once(operator, 'exit');
+      await kill(operator);
     }
     assert.ok((await complete(names)).length < names.length, 'it was killed before it was done');
     const operator = startProcess({ 'leader-elect': 'false' });
@@ -176,8 +176,7 @@ describe('killed', () => {
       [...twice].filter(([, writes]) => writes.length > 1).map(([what]) => what),
       [],
     );
-    operator.kill('SIGTERM');
-    await once(operator, 'exit');
+    await kill(operator, 'SIGTERM');
     assert.equal(operator.exitCode, 0);
   });
 

@@ -12,6 +12,7 @@ export interface StatusUnderTest {
   readonly phase?: string;
   readonly message?: string;
   readonly url?: string;
+  readonly readyReplicas?: number;
   readonly observedGeneration?: number;
   readonly conditions?: readonly PlannedCondition[];
   readonly backendCount?: number;
@@ -44,7 +45,7 @@ export interface ClusterUser {
     holds?: (status: StatusUnderTest) => boolean,
   ) => Promise<StatusUnderTest>;
   /** Until the operator has written nothing for so long. */
-  readonly untilQuiet: (quietMs?: number) => Promise<void>;
+  readonly untilQuiet: (quietMs?: number) => Promise<unknown>;
   /** The counted writes of the operator, as `verb resource/subresource name`. */
   readonly writes: () => Promise<readonly string[]>;
   /** Those while this is done and until the operator rests. */

@@ -2,27 +2,33 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-const program = join(import.meta.dirname, '../../../operator/main.ts');
+const source = join(import.meta.dirname, '../../../operator/main.ts');
 
-/** The operator as a process of its own, one reconcile after the other. */
+/** How Node runs the operator, where it is not as it is here. */
+export interface NodeProcess {
+  readonly args?: readonly string[];
+  /** Default: the one of this tree. */
+  readonly program?: string;
+  /** Default: nowhere. */
+  readonly stdout?: 'ignore' | 'pipe' | 'inherit';
+}
+
+/** The operator as a process of its own. */
 export const spawnOperator = (
   kubeconfig: string,
   more: Readonly<Record<string, string>> = {},
-  node: { readonly args?: readonly string[]; readonly stdout?: 'ignore' | 'pipe' } = {},
+  { args = [], program = source, stdout = 'ignore' }: NodeProcess = {},
 ): ChildProcess => {
   const flags = {
     kubeconfig,
     image: 'example.test/vmcp:1',
     'operator-namespace': 'vmcp-system',
-    workers: '1',
     'health-port': '0',
     'log-level': 'error',
     ...more,
   };
-  const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
-  return spawn(process.execPath, [...(node.args ?? []), program, 'run', ...args], {
-    stdio: ['ignore', node.stdout ?? 'ignore', 'inherit'],
-  });
+  const given = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
+  return spawn(process.execPath, [...args, program, 'run', ...given], { stdio: ['ignore', stdout, 'inherit'] });
 };
 
 /** Node's arguments for a process whose clock is wrong by so much, and by more from each SIGUSR2 on. */
@@ -35,10 +41,10 @@ export const wrongClock = (ms: number, moreMs = 0): readonly string[] => {
   return [`--import=data:text/javascript,${encodeURIComponent(script)}`];
 };
 
-/** Ends it without a word, stopped or not. */
-export const kill = async (operator: ChildProcess): Promise<void> => {
+/** Ends it, by default without a word, stopped or not. */
+export const kill = async (operator: ChildProcess, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> => {
   if (operator.exitCode !== null || operator.signalCode !== null) return;
   const exited = once(operator, 'exit');
-  operator.kill('SIGKILL');
+  operator.kill(signal);
   await exited;
 };

@@ -131,16 +131,20 @@ export const startOperatorUnderTest = async (
 export const countedWrites = async (cluster: ApiAccess): Promise<readonly AuditedWrite[]> =>
   (await cluster.writes(operatorUser)).filter(({ resource }) => resource !== 'leases' && resource !== 'events');
 
-/** Waits until the operator has written nothing for `quietMs`. */
-export const untilQuiet = async (cluster: ApiAccess, quietMs = 1500): Promise<void> => {
-  let count = -1;
-  let since = performance.now();
-  await until('the operator to come to rest', async () => {
-    const now = (await countedWrites(cluster)).length;
-    if (now !== count) {
-      count = now;
-      since = performance.now();
-    }
-    return performance.now() - since > quietMs ? true : undefined;
-  });
+/** Waits until the operator has written nothing for `quietMs`; answers all that counts until then. */
+export const untilQuiet = async (
+  cluster: ApiAccess,
+  quietMs = 1500,
+  asking?: Parameters<typeof until>[2],
+): Promise<readonly AuditedWrite[]> => {
+  let [count, since] = [-1, performance.now()];
+  return until(
+    'the operator to come to rest',
+    async () => {
+      const writes = await countedWrites(cluster);
+      if (writes.length !== count) [count, since] = [writes.length, performance.now()];
+      return performance.now() - since > quietMs ? writes : undefined;
+    },
+    asking,
+  );
 };

@@ -27,7 +27,7 @@ export const rivalsIn = async (cluster: ApiAccess, namespace: string): Promise<R
     start: async (account, nodeArgs = []) => {
       await makeAccount(cluster, namespace, account);
       const kubeconfig = await cluster.kubeconfigFor(await cluster.tokenFor(account, namespace));
-      const flags = { 'operator-namespace': namespace, namespaces: namespace, 'log-level': 'info' };
+      const flags = { 'operator-namespace': namespace, namespaces: namespace, workers: '1', 'log-level': 'info' };
       const process = spawnOperator(kubeconfig, flags, { args: nodeArgs, stdout: 'pipe' });
       let told = '';
       process.stdout?.on('data', (chunk: Buffer) => (told += chunk.toString()));
