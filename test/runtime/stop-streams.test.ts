@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { STOP_TIMES } from '../../runtime/graceful-stop.ts';
 import type { Running } from '../../runtime/start.ts';
-import { answerJson, type FixtureBackend, startBackend, textResult } from '../fixtures/backend.ts';
-import { frozenClock, type FrozenClock } from '../fixtures/frozen-clock.ts';
+import { answerJson, type FixtureBackend, textResult } from '../fixtures/backend.ts';
+import { type FrozenClock } from '../fixtures/frozen-clock.ts';
 import { listen } from '../fixtures/listening.ts';
 import { openSse } from '../fixtures/old-client.ts';
-import { INITIALIZE, openSession, post, type RawSession } from '../fixtures/raw-client.ts';
-import { configFile, startRuntime } from '../fixtures/runtime.ts';
+import { INITIALIZE, post, type RawSession } from '../fixtures/raw-client.ts';
+import { onCall, startGateway } from '../fixtures/gateway.ts';
+
+/** So that only the stop ends a call. */
+const PATIENT = { operational: { timeouts: { default: '10m' } } };
 
 let backend: FixtureBackend;
 let running: Running;
@@ -16,19 +19,9 @@ let clock: FrozenClock;
 let release: () => void;
 
 beforeEach(async () => {
-  clock = frozenClock();
-  backend = await startBackend();
-  const patient = { operational: { timeouts: { default: '10m' } } };
-  running = await startRuntime(configFile({ a: backend.url }, patient), { stopTimes: STOP_TIMES }, { clock });
-  session = await openSession(running.url);
-  await session.toolNames();
-  backend.set({
-    on: ({ recorded }) =>
-      recorded.method === 'tools/call'
-        ? (exchange) => {
-            release = () => answerJson(textResult('finished'))(exchange);
-          }
-        : undefined,
+  ({ backend, running, session, clock } = await startGateway(PATIENT, { stopTimes: STOP_TIMES }));
+  onCall(backend, () => (exchange) => {
+    release = () => answerJson(textResult('finished'))(exchange);
   });
 });
 afterEach(() => backend.close());

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { until } from '../cluster/until.ts';
 import { STOP_TIMES } from '../../runtime/graceful-stop.ts';
 import type { Running } from '../../runtime/start.ts';
-import { answerJson, type FixtureBackend, hang, startBackend, textResult } from '../fixtures/backend.ts';
+import { answerJson, type FixtureBackend, hang, textResult } from '../fixtures/backend.ts';
 import { connectByHand, postBytes } from '../fixtures/by-hand.ts';
-import { frozenClock, type FrozenClock } from '../fixtures/frozen-clock.ts';
-import { INITIALIZE, openSession, post, type RawSession } from '../fixtures/raw-client.ts';
-import { configFile, startRuntime } from '../fixtures/runtime.ts';
+import { type FrozenClock } from '../fixtures/frozen-clock.ts';
+import { INITIALIZE, post, type RawSession } from '../fixtures/raw-client.ts';
+import { onCall, startGateway } from '../fixtures/gateway.ts';
 
 /** So that only the stop ends a call. */
 const PATIENT = { operational: { timeouts: { default: '10m' } } };
@@ -21,18 +21,9 @@ let clock: FrozenClock;
 let release: () => void;
 
 beforeEach(async () => {
-  clock = frozenClock();
-  backend = await startBackend();
-  running = await startRuntime(configFile({ a: backend.url }, PATIENT), { stopTimes: STOP_TIMES }, { clock });
-  session = await openSession(running.url);
-  await session.toolNames();
-  backend.set({
-    on: ({ recorded }) =>
-      recorded.method === 'tools/call'
-        ? (exchange) => {
-            release = () => answerJson(textResult('finished'))(exchange);
-          }
-        : undefined,
+  ({ backend, running, session, clock } = await startGateway(PATIENT, { stopTimes: STOP_TIMES }));
+  onCall(backend, () => (exchange) => {
+    release = () => answerJson(textResult('finished'))(exchange);
   });
 });
 afterEach(async () => {

@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../../runtime/start.ts';
-import { until } from '../../cluster/until.ts';
-import {
-  answerJson,
-  type BackendOptions,
-  count,
-  type Exchange,
-  type FixtureBackend,
-  hang,
-  startBackend,
-  textResult,
-} from '../../fixtures/backend.ts';
-import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
+import { reasonOf, resultText } from '../../fixtures/answers.ts';
+import { answerJson, count, type Exchange, type FixtureBackend, hang, textResult } from '../../fixtures/backend.ts';
+import { type FrozenClock } from '../../fixtures/frozen-clock.ts';
+import { onCall } from '../../fixtures/gateway.ts';
 import { listen } from '../../fixtures/listening.ts';
-import { openSession, post, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
-import { configFile, startRuntime } from '../../fixtures/runtime.ts';
-import { type BridgeOptions, type SseBridge, startSseBridge } from '../../fixtures/sse-bridge.ts';
+import { openSession, post, type RawSession } from '../../fixtures/raw-client.ts';
+import { type SseBridge } from '../../fixtures/sse-bridge.ts';
 import { covers } from '../../requirements.ts';
+import { eventually, startSseGateway, stopSseGateway } from './sse-gateway.ts';
 
 let backend: FixtureBackend;
 let bridge: SseBridge;
@@ -25,45 +17,16 @@ let running: Running;
 let session: RawSession;
 let clock: FrozenClock;
 
-/** A gateway in front of a backend of HTTP+SSE whose sessions the backend knows by other names. */
-const serve = async (options: BridgeOptions = {}, of: BackendOptions = { tools: ['echo'] }): Promise<void> => {
-  clock = frozenClock();
-  backend = await startBackend(of);
-  bridge = await startSseBridge(backend.url, options);
-  running = await startRuntime(configFile({ a: bridge.url }, BEST_EFFORT, 'sse'), {}, { clock });
-  session = await openSession(running.url);
+const serve = async (...given: Parameters<typeof startSseGateway>): Promise<void> => {
+  ({ backend, bridge, running, session, clock } = await startSseGateway(...given));
 };
-const BEST_EFFORT = { operational: { failureHandling: { partialFailureMode: 'best_effort' } } };
-
-afterEach(async () => {
-  clock.advance(60_000);
-  const stopped = running.stop();
-  await bridge.close();
-  await backend.close();
-  clock.advance(60_000);
-  await stopped;
-});
-
-const onCall = (on: BackendOptions['on']): void =>
-  backend.set({ on: (exchange) => (exchange.recorded.method === 'tools/call' ? on?.(exchange) : undefined) });
+afterEach(() => stopSseGateway({ backend, bridge, running, clock }));
 
 /** Calls that the backend has got and not answered, as they come. */
 const held = (): Exchange[] => {
   const exchanges: Exchange[] = [];
-  onCall(() => (exchange) => void exchanges.push(exchange));
+  onCall(backend, () => (exchange) => void exchanges.push(exchange));
   return exchanges;
-};
-
-const eventually = (what: string, isSo: () => boolean): Promise<true> =>
-  until(what, async () => isSo() || undefined, { timeoutMs: 10_000, intervalMs: 5 });
-
-const resultText = ({ json }: RawAnswer): string =>
-  (json as { result: { content: { text: string }[] } }).result.content[0]?.text ?? '';
-
-const reasonOf = ({ json }: RawAnswer): string => {
-  const { result } = json as { result: { isError?: boolean; _meta: Record<string, { reason: string }> } };
-  assert.equal(result.isError, true);
-  return result._meta['vmcp.dev/error']?.reason ?? '';
 };
 
 const statusOf = () => running.status().backends[0];
@@ -127,7 +90,7 @@ describe('a session of HTTP+SSE', () => {
     await eventually('the call', () => calls.length === 1);
     bridge.drop();
     assert.equal(reasonOf(await answer), 'backend_unavailable');
-    onCall(undefined);
+    onCall(backend, undefined);
     assert.equal(resultText(await session.call('a_echo')), 'echo {}');
     assert.equal(backend.requests.filter(({ body }) => body.includes('"once"')).length, 1);
   });
@@ -158,7 +121,7 @@ describe('a session of HTTP+SSE', () => {
     assert.equal(told.params['requestId'], JSON.parse(calls[0]?.id ?? ''));
     await backend.received(({ body }) => body.includes('"vmcp-ping"'));
     const opened = bridge.opened();
-    onCall(undefined);
+    onCall(backend, undefined);
     await session.call('a_echo');
     assert.equal(bridge.opened(), opened);
   });
@@ -173,21 +136,22 @@ describe('a session of HTTP+SSE', () => {
   });
 
   test('ends when a message on it is too large; the call fails', async () => {
-    onCall(() => answerJson(textResult('x'.repeat(33 * 1024 * 1024))));
+    onCall(backend, () => answerJson(textResult('x'.repeat(33 * 1024 * 1024))));
     const answer = await session.call('a_echo');
     assert.match(answer.text, /sent more than an answer may hold/);
-    onCall(undefined);
+    onCall(backend, undefined);
     assert.equal(resultText(await session.call('a_echo')), 'echo {}');
   });
 
   test('garbage on it fails the call that may have been meant', async () => {
     onCall(
+      backend,
       () =>
         ({ response }) =>
           void response.end('no JSON'),
     );
     assert.match((await session.call('a_echo')).text, /sent what is not JSON-RPC/);
-    onCall(undefined);
+    onCall(backend, undefined);
     const opened = bridge.opened();
     assert.equal(resultText(await session.call('a_echo')), 'echo {}');
     assert.equal(bridge.opened(), opened);
@@ -311,95 +275,5 @@ describe('a client of 2026-07-28', () => {
     backend.tell(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"${uri}"}}`, name);
     assert.equal((await stream.next())?.method, 'notifications/resources/updated');
     await stream.close();
-  });
-});
-
-describe('the endpoint that the stream names', () => {
-  test('may be a whole address of the same origin', async () => {
-    await serve({ endpoint: (stream) => `${new URL(bridge.url).origin}/messages?stream=${stream}` });
-    assert.deepEqual(await session.toolNames(), ['a_echo']);
-  });
-
-  const refused: readonly (readonly [what: string, endpoint: (elsewhere: string) => string, message: RegExp])[] = [
-    ['leads to another origin', (elsewhere) => elsewhere, /names an endpoint of another origin$/],
-    ['leads to another scheme', () => 'file:///etc/passwd', /names an endpoint of another origin$/],
-    ['is no address', () => 'http://[', /names an endpoint that is no address$/],
-    ['is too long', () => `/${'x'.repeat(9_000)}`, /names an endpoint that is no address$/],
-  ];
-  for (const [what, endpoint, message] of refused) {
-    test(`is refused when it ${what}, and nothing is sent there`, async () => {
-      const elsewhere = await startBackend();
-      await serve({ endpoint: () => endpoint(elsewhere.url) });
-      assert.deepEqual(await session.toolNames(), []);
-      assert.match(statusOf()?.message ?? '', message);
-      assert.equal(elsewhere.requests.length + backend.requests.length, 0);
-      await eventually('no stream', () => bridge.streams.size === 0);
-      await elsewhere.close();
-    });
-  }
-
-  test('that never comes is not waited for longer than a check may take', async () => {
-    await serve({
-      on: (_request, response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-        return true;
-      },
-    });
-    const names = session.toolNames();
-    await eventually('the check', () => {
-      clock.advance(10_000);
-      return statusOf()?.consecutiveFailures !== 0;
-    });
-    assert.deepEqual(await names, []);
-    assert.match(statusOf()?.message ?? '', /did not answer in time/);
-  });
-});
-
-describe('the stream', () => {
-  test('may have moved on the same origin', async () => {
-    await serve({
-      on: (request, response) => {
-        if (request.url !== '/sse') return false;
-        response.writeHead(301, { location: '/sse?moved' }).end();
-        return true;
-      },
-    });
-    assert.deepEqual(await session.toolNames(), ['a_echo']);
-  });
-
-  test('may not have moved to another origin', async () => {
-    const elsewhere = await startBackend();
-    await serve({
-      on: (_request, response) => {
-        response.writeHead(301, { location: elsewhere.url }).end();
-        return true;
-      },
-    });
-    assert.deepEqual(await session.toolNames(), []);
-    assert.equal(elsewhere.requests.length, 0);
-    await elsewhere.close();
-  });
-
-  for (const [what, status, type, expected, message] of [
-    ['a server of Streamable HTTP', 405, 'text/plain', 'unavailable', /its transport may have to be streamable-http$/],
-    ['a web page', 200, 'text/html', 'unavailable', /its transport may have to be streamable-http$/],
-    ['a server that wants a login', 401, 'text/plain', 'unauthenticated', /it wants a login/],
-  ] as const) {
-    test(`is not to be had from ${what}`, async () => {
-      await serve({
-        on: (_request, response) => {
-          response.writeHead(status, { 'content-type': type }).end('text');
-          return true;
-        },
-      });
-      assert.deepEqual(await session.toolNames(), []);
-      assert.match(statusOf()?.message ?? '', message);
-      if (expected === 'unauthenticated') assert.equal(statusOf()?.status, expected);
-    });
-  }
-
-  test('may carry the answer before the request is accepted', async () => {
-    await serve({ acceptsLate: true });
-    assert.equal(resultText(await session.call('a_echo')), 'echo {}');
   });
 });
