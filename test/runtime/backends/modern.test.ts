@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../../runtime/start.ts';
+import { resultText } from '../../fixtures/answers.ts';
 import {
   answerError,
   answerJson,
@@ -12,7 +13,7 @@ import {
   type Recorded,
   startBackend,
 } from '../../fixtures/backend.ts';
-import { openSession, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
+import { openSession, type RawSession } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
 const RESERVED = 'io.modelcontextprotocol/';
@@ -67,7 +68,6 @@ afterEach(async () => {
 
 const callsAt = (at: FixtureBackend) => at.requests.filter(({ method }) => method === 'tools/call');
 const headersOf = (call: Recorded | undefined): Readonly<Record<string, unknown>> => ({ ...call?.headers });
-const textOf = ({ json }: RawAnswer) => (json as { result: { content: { text: string }[] } }).result.content[0]?.text;
 
 describe('a backend of 2026-07-28', () => {
   test('is asked for its lists as by a client that can be asked everything, since some show tools only to such', async () => {
@@ -133,7 +133,7 @@ describe('a backend of 2026-07-28', () => {
       ]),
     ];
     const answer = await session.call('a_echo', { x: 1 });
-    assert.equal(textOf(answer), 'done');
+    assert.equal(resultText(answer), 'done');
     assert.equal(answer.messages.length, 2);
     const [first, second] = callsAt(backend);
     assert.deepEqual(second?.params, { ...first?.params, inputResponses: {}, requestState: 'sé' });
