@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
+import { errorOf, resultOf } from '../fixtures/answers.ts';
 import { type FixtureBackend, startBackend } from '../fixtures/backend.ts';
-import { openSession, type RawAnswer, type RawSession } from '../fixtures/raw-client.ts';
+import { openSession, type RawSession } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
 
 let docs: FixtureBackend;
@@ -26,8 +27,6 @@ after(async () => {
   await Promise.all([docs.close(), mail.close()]);
 });
 
-const resultOf = ({ json }: RawAnswer) => (json as { result: Record<string, unknown> }).result;
-const errorOf = ({ json }: RawAnswer) => (json as { error: { code: number; data: { reason?: string } } }).error;
 const lastOf = (backend: FixtureBackend, method: string) =>
   backend.requests.findLast((request) => request.method === method)?.params;
 

@@ -5,7 +5,7 @@ import type { Running } from '../../runtime/start.ts';
 import { answerJson, type FixtureBackend, textResult } from '../fixtures/backend.ts';
 import { type FrozenClock } from '../fixtures/frozen-clock.ts';
 import { listen } from '../fixtures/listening.ts';
-import { openSse } from '../fixtures/old-client.ts';
+import { type OldClient, openSse } from '../fixtures/old-client.ts';
 import { INITIALIZE, post, type RawSession } from '../fixtures/raw-client.ts';
 import { onCall, startGateway } from '../fixtures/gateway.ts';
 
@@ -34,8 +34,10 @@ const stopAfterServing = async (): Promise<{ readonly stopped: Promise<void> }> 
   return { stopped };
 };
 
+const SLOW = { jsonrpc: '2.0', id: 'slow', method: 'tools/call', params: { name: 'a_echo' } };
+
 const slowCall = async (): Promise<{ readonly answer: ReturnType<RawSession['send']> }> => {
-  const answer = session.send({ jsonrpc: '2.0', id: 'slow', method: 'tools/call', params: { name: 'a_echo' } });
+  const answer = session.send(SLOW);
   await backend.received(({ body }) => body.includes('"slow"'));
   return { answer };
 };
@@ -69,14 +71,17 @@ describe('a graceful stop closes streams while a call runs on:', () => {
 });
 
 describe('a client of HTTP+SSE', () => {
-  const slow = { jsonrpc: '2.0', id: 'slow', method: 'tools/call', params: { name: 'a_echo' } };
-
-  test('gets the answer of a call that ends during a stop, and then the end of its stream', async () => {
+  const calling = async (): Promise<OldClient> => {
     const client = await openSse(running.url);
     await post(client.address, INITIALIZE);
     await client.heard('"protocolVersion"');
-    await post(client.address, slow);
+    await post(client.address, SLOW);
     await backend.received(({ body }) => body.includes('"slow"'));
+    return client;
+  };
+
+  test('gets the answer of a call that ends during a stop, and then the end of its stream', async () => {
+    const client = await calling();
     const { stopped } = await stopAfterServing();
     assert.equal((await session.request('ping')).status, 200);
     release();
@@ -86,11 +91,7 @@ describe('a client of HTTP+SSE', () => {
   });
 
   test('is told on its stream of a call that a stop cuts off', async () => {
-    const client = await openSse(running.url);
-    await post(client.address, INITIALIZE);
-    await client.heard('"protocolVersion"');
-    await post(client.address, slow);
-    await backend.received(({ body }) => body.includes('"slow"'));
+    const client = await calling();
     const { stopped } = await stopAfterServing();
     clock.advance(STOP_TIMES.callsMs - STOP_TIMES.servingMs);
     await client.heard('the server is stopping');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
 import { readTaskId, taskIdOf } from '../../runtime/task-id.ts';
+import { errorOf, resultOf } from '../fixtures/answers.ts';
 import {
   answerError,
   answerJson,
@@ -77,10 +78,6 @@ const send = (
     },
   );
 };
-
-const resultOf = ({ json }: RawAnswer): Record<string, unknown> => (json as { result: Record<string, unknown> }).result;
-const errorOf = ({ json }: RawAnswer) =>
-  (json as { error: { code: number; message: string; data: Record<string, unknown> } }).error;
 
 const begin = async (tool: string): Promise<string> =>
   String(resultOf(await send('tools/call', { name: tool }))['taskId']);

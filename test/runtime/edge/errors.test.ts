@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Running } from '../../../runtime/start.ts';
+import { errorOf } from '../../fixtures/answers.ts';
 import {
   answerError,
   answerStatus,
@@ -10,7 +11,7 @@ import {
   hang,
   startBackend,
 } from '../../fixtures/backend.ts';
-import { openSession, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
+import { openSession, type RawSession } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
 /** decisions "Errors": what a client up to 2025-11-25 sees of each. */
@@ -49,9 +50,6 @@ describe('what a client is told', () => {
     await running.stop();
     for (const backend of backends.values()) await backend.close();
   });
-
-  const errorOf = ({ json }: RawAnswer) =>
-    (json as { error: { code: number; message: string; data: Record<string, unknown> } }).error;
 
   const rows: readonly (readonly [keyof typeof FAILURES, number, string])[] = [
     ['gone', 502, 'backend_unavailable'],

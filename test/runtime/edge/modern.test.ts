@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Running } from '../../../runtime/start.ts';
 import { VERSION } from '../../../runtime/version.ts';
+import { errorOf, resultOf } from '../../fixtures/answers.ts';
 import {
   answerError,
   answerSse,
@@ -54,10 +55,6 @@ const headersFor = (method: string, params: Record<string, unknown>): Record<str
     ...(name !== undefined && { 'mcp-name': encoded }),
   };
 };
-
-const resultOf = ({ json }: RawAnswer) => (json as { result: Record<string, unknown> }).result;
-const errorOf = ({ json }: RawAnswer) =>
-  (json as { error: { code: number; message: string; data: Record<string, unknown> } }).error;
 
 describe('a client of 2026-07-28', () => {
   test('discovers what is served, without a handshake', async () => {
