@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { test } from 'node:test';
 import type { Caller } from '../../../runtime/call.ts';
 import { memoryStore } from '../../../runtime/store/memory-store.ts';
 import { RECORD_LIMITS } from '../../../runtime/store/session-record.ts';
 import { keyOf, seal, sessionName, type SessionRef } from '../../../runtime/store/session-name.ts';
 import { sessionRecords } from '../../../runtime/store/session-records.ts';
 import type { Store } from '../../../runtime/store/store.ts';
-import { systemClock } from '../../../runtime/system-clock.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
-import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 import { hasCode } from './has-code.ts';
-import { onRedis } from './stores.ts';
+import { inEveryStore } from './stores.ts';
 
 const START = {
   revision: '2025-11-25',
@@ -213,33 +211,15 @@ const behaviour = (given: () => Store): void => {
   });
 };
 
-describe('session records in memory', () => {
-  const store = memoryStore({ clock: systemClock });
-  after(() => store.close());
-  behaviour(() => store);
-});
-
-describe('session records in Redis', { skip: noRedis }, () => {
-  let redis: TestRedis;
-  let store: Store;
-  before(async () => {
-    redis = await startRedis();
-    store = onRedis([redis.address]).store;
-    await store.firstAnswer;
-  });
-  after(async () => {
-    await store.close();
-    await redis.stop();
-  });
-  behaviour(() => store);
+inEveryStore('session records', behaviour, (store, redis) => {
   test('no key names the session id, the caller or another secret', async () => {
-    const { one } = replicas(store);
+    const { one } = replicas(store());
     await one.create({ id: 'very-secret-session-id', caller: alice }, START);
-    const keys = await redis.command('KEYS', '*');
+    const keys = await redis().command('KEYS', '*');
     assert.doesNotMatch(keys, /very-secret|alice|idp\.example/);
     for (const key of keys.split('\n')) {
-      const read = (await redis.command('TYPE', key)) === 'hash' ? ['HGETALL', key] : ['ZRANGE', key, '0', '-1'];
-      assert.doesNotMatch(await redis.command(...read), /very-secret|alice|idp\.example/);
+      const read = (await redis().command('TYPE', key)) === 'hash' ? ['HGETALL', key] : ['ZRANGE', key, '0', '-1'];
+      assert.doesNotMatch(await redis().command(...read), /very-secret|alice|idp\.example/);
     }
   });
 });

@@ -1,8 +1,11 @@
 import { readFile } from 'node:fs/promises';
+import { after, before, describe } from 'node:test';
 import type { Clock } from '../../../runtime/clock.ts';
+import { memoryStore } from '../../../runtime/store/memory-store.ts';
 import { type RedisStoreSettings, redisStore } from '../../../runtime/store/redis-store.ts';
 import type { Store, StoreState } from '../../../runtime/store/store.ts';
 import { systemClock } from '../../../runtime/system-clock.ts';
+import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 
 export interface Transition {
   readonly state: StoreState;
@@ -42,3 +45,34 @@ export const tlsWith = (caFile: string | undefined, insecureSkipVerify = false) 
   ca: async () => (caFile === undefined ? undefined : readFile(caFile, 'utf8')),
   insecureSkipVerify,
 });
+
+/** What holds of a store in memory and of one in Redis, where there is one; `inRedis` of the latter alone. */
+export const inEveryStore = (
+  what: string,
+  tests: (store: () => Store) => void,
+  inRedis: (store: () => Store, redis: () => TestRedis) => void = () => {},
+): void => {
+  describe(`${what} in memory`, () => {
+    const store = memoryStore({ clock: systemClock });
+    after(() => store.close());
+    tests(() => store);
+  });
+  describe(`${what} in Redis`, { skip: noRedis }, () => {
+    let redis: TestRedis;
+    let store: Store;
+    before(async () => {
+      redis = await startRedis();
+      store = onRedis([redis.address]).store;
+      await store.firstAnswer;
+    });
+    after(async () => {
+      await store.close();
+      await redis.stop();
+    });
+    tests(() => store);
+    inRedis(
+      () => store,
+      () => redis,
+    );
+  });
+};
