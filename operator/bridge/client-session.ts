@@ -1,17 +1,11 @@
 import type { ClientAnswer, OpenStream } from '../../runtime/call.ts';
-import { Asks, canAnswer, requestKey } from '../../runtime/edge/index.ts';
+import { Asks, type BegunCall, CallsUnderWay, canAnswer, requestKey } from '../../runtime/edge/index.ts';
 import { VmcpError } from '../../runtime/errors.ts';
 import { BOUNDS } from './bounds.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 /** Sends a whole JSON-RPC message; false when nobody takes it. */
 export type Send = (message: Buffer) => boolean;
-
-interface Call {
-  readonly controller: AbortController;
-  /** On the stream of its answer. */
-  readonly send: Send;
-}
 
 /** What the server asks of a client. */
 export interface Ask {
@@ -32,7 +26,7 @@ export class ClientSession {
   usedAt: number;
   /** Nothing was sent on it since it was opened. */
   isUnused = true;
-  readonly #calls = new Map<string, Call>();
+  readonly #calls = new CallsUnderWay(BOUNDS.callsPerSession);
   readonly #streams = new Set<OpenStream>();
   /** Streams that are about to open, too. */
   #places = 0;
@@ -48,20 +42,14 @@ export class ClientSession {
     return this.#calls.size === 0 && this.#streams.size === 0;
   }
 
-  /** A call begins; `end` must be called when it is over. `id` is JSON text. */
-  begin(id: Buffer, send: Send): { readonly signal: AbortSignal; readonly end: () => void } {
-    const key = requestKey(id);
-    if (this.#calls.has(key)) throw new VmcpError('not_json_rpc', '"id" is that of a request still under way');
-    if (this.#calls.size >= BOUNDS.callsPerSession)
-      throw new VmcpError('busy', `this session has ${BOUNDS.callsPerSession} calls under way; wait for one of them`);
-    const controller = new AbortController();
-    this.#calls.set(key, { controller, send });
-    return { signal: controller.signal, end: () => void this.#calls.delete(key) };
+  /** A call begins, with the stream of its answer. `id` is JSON text. */
+  begin(id: Buffer, send: Send): BegunCall {
+    return this.#calls.begin(id, { send });
   }
 
   /** Ends the call with this id (JSON text); nothing happens when it is over. */
   cancel(id: Buffer, reason: VmcpError): void {
-    this.#calls.get(requestKey(id))?.controller.abort(reason);
+    this.#calls.cancel(id, reason);
   }
 
   /** A place for one more stream of the client's own, until the returned function is called. */
@@ -82,10 +70,10 @@ export class ClientSession {
   }
 
   /** What is about no call: on a stream of its own, or where there is none beside a call. MCP: each message goes to one stream only. */
-  readonly tell: Send = (message) => this.#sendOnStream(message) || this.#sendOnCall(message);
+  readonly tell: Send = (message) => this.#sendOnStream(message) || this.#calls.send(message);
 
   /** What a call brings with it: beside its answer, or where that is closed on a stream of the session. */
-  readonly tellInCall: Send = (message) => this.#sendOnCall(message) || this.#sendOnStream(message);
+  readonly tellInCall: Send = (message) => this.#calls.send(message) || this.#sendOnStream(message);
 
   /** Asks the client. Throws `client_cannot_answer` when it has not declared that it can, or nothing reaches it. */
   ask({ method, params, signal }: Ask): Promise<ClientAnswer> {
@@ -100,18 +88,13 @@ export class ClientSession {
   }
 
   end(reason: VmcpError): void {
-    for (const { controller } of this.#calls.values()) controller.abort(reason);
+    this.#calls.cancelAll(reason);
     this.#asks.refuseAll(reason);
     for (const stream of this.#streams) stream.end();
   }
 
   #sendOnStream(message: Buffer): boolean {
     for (const stream of this.#streams) if (stream.send(message)) return true;
-    return false;
-  }
-
-  #sendOnCall(message: Buffer): boolean {
-    for (const { send } of this.#calls.values()) if (send(message)) return true;
     return false;
   }
 }

@@ -1,4 +1,5 @@
 export { Asks } from './asks.ts';
+export { type BegunCall, CallsUnderWay } from './calls-under-way.ts';
 export { canAnswer } from './client-capabilities.ts';
 export { type Endpoint, type EndpointDeps, mcpEndpoint } from './endpoint.ts';
 export { type Envelope, paramText, readEnvelope, requestIdIn } from './envelope.ts';

@@ -3,6 +3,7 @@ import type { Caller, ClientAnswer, EventSink, Inbound, OpenStream, SessionClien
 import { VmcpError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { Asks } from './asks.ts';
+import { type BegunCall, CallsUnderWay } from './calls-under-way.ts';
 import type { EventLog, EventLogs } from './event-log.ts';
 import { canAnswer } from './client-capabilities.ts';
 import { requestKey } from './request-id.ts';
@@ -45,12 +46,6 @@ export interface SessionParts {
   readonly logs?: EventLogs | undefined;
 }
 
-/** A call under way, and the way to its client. */
-interface RunningCall {
-  readonly controller: AbortController;
-  readonly request: Pick<Inbound, 'send'>;
-}
-
 /** One client's session, from `initialize` to DELETE or until it has been idle for too long. */
 export class Session implements SessionClient {
   readonly id: string;
@@ -61,8 +56,7 @@ export class Session implements SessionClient {
   /** As `logging/setLevel` has it; all messages until then. */
   logLevel: string | undefined;
   readonly links: SessionLinks;
-  /** By their request key. */
-  readonly #calls = new Map<string, RunningCall>();
+  readonly #calls = new CallsUnderWay(LIMITS.callsPerSession);
   /** The client's own streams. */
   readonly #streams = new Set<OpenStream>();
   /** Of those that are open, or about to be. */
@@ -102,26 +96,16 @@ export class Session implements SessionClient {
     return this.#streams.size > 0;
   }
 
-  /** A call begins; `end` must be called when it is over. Throws when one with the same id (JSON text) is still under way. */
-  begin(
-    id: Buffer,
-    request: Pick<Inbound, 'send'>,
-  ): {
-    readonly signal: AbortSignal;
-    readonly end: () => void;
-  } {
-    const key = requestKey(id);
-    // MCP "Requests": an id must not be used twice in a session. Answers and cancellations could not be told apart.
-    if (this.#calls.has(key)) throw new VmcpError('not_json_rpc', '"id" is that of a request still under way');
-    if (this.#calls.size >= LIMITS.callsPerSession)
-      throw new VmcpError('busy', `this session has ${LIMITS.callsPerSession} calls under way; wait for one of them`);
-    const controller = new AbortController();
-    this.#calls.set(key, { controller, request });
-    const end = (): void => {
-      this.#calls.delete(key);
-      this.#checkIdle();
+  /** A call begins. Throws when one with the same id (JSON text) is still under way, and `busy`. */
+  begin(id: Buffer, request: Pick<Inbound, 'send'>): BegunCall {
+    const { signal, end } = this.#calls.begin(id, request);
+    return {
+      signal,
+      end: () => {
+        end();
+        this.#checkIdle();
+      },
     };
-    return { signal: controller.signal, end };
   }
 
   #checkIdle(): void {
@@ -135,13 +119,11 @@ export class Session implements SessionClient {
 
   /** False when this replica has no such call. */
   cancelHere(id: Buffer, reason: VmcpError): boolean {
-    const call = this.#calls.get(requestKey(id));
-    call?.controller.abort(reason);
-    return call !== undefined;
+    return this.#calls.cancel(id, reason);
   }
 
   cancelAll(reason: VmcpError): void {
-    for (const { controller } of this.#calls.values()) controller.abort(reason);
+    this.#calls.cancelAll(reason);
   }
 
   /** A stream that the client has opened. */
@@ -227,8 +209,7 @@ export class Session implements SessionClient {
 
   /** A message about no call: on a stream of its own if there is one, else beside whatever call is under way. */
   readonly #send = (message: Buffer): boolean => {
-    if (this.#tellOpen(message)) return true;
-    for (const { request } of this.#calls.values()) if (request.send(message)) return true;
+    if (this.#tellOpen(message) || this.#calls.send(message)) return true;
     // The client may never come back to a stream it has lost.
     if (this.#keepForLost(message)) return true;
     // Whether another replica holds a stream is not known here.

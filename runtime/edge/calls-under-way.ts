@@ -1,0 +1,58 @@
+import { VmcpError } from '../errors.ts';
+import { requestKey } from './request-id.ts';
+
+/** The way to a client beside the answer of its call: a whole JSON-RPC message; false when nobody takes it. */
+export interface CallStream {
+  readonly send: (message: Buffer) => boolean;
+}
+
+/** A call that has begun. */
+export interface BegunCall {
+  readonly signal: AbortSignal;
+  /** Must be called when it is over. */
+  readonly end: () => void;
+}
+
+/** The calls of one session that are under way. Ids are JSON text. */
+export class CallsUnderWay {
+  readonly #limit: number;
+  /** By their request key. */
+  readonly #calls = new Map<string, { readonly controller: AbortController; readonly stream: CallStream }>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  /** Throws when one with the same id is still under way, and `busy`. */
+  begin(id: Buffer, stream: CallStream): BegunCall {
+    const key = requestKey(id);
+    // MCP "Requests": an id must not be used twice in a session. Answers and cancellations could not be told apart.
+    if (this.#calls.has(key)) throw new VmcpError('not_json_rpc', '"id" is that of a request still under way');
+    if (this.#calls.size >= this.#limit)
+      throw new VmcpError('busy', `this session has ${this.#limit} calls under way; wait for one of them`);
+    const controller = new AbortController();
+    this.#calls.set(key, { controller, stream });
+    return { signal: controller.signal, end: () => void this.#calls.delete(key) };
+  }
+
+  /** False when there is none with this id. */
+  cancel(id: Buffer, reason: VmcpError): boolean {
+    const call = this.#calls.get(requestKey(id));
+    call?.controller.abort(reason);
+    return call !== undefined;
+  }
+
+  cancelAll(reason: VmcpError): void {
+    for (const { controller } of this.#calls.values()) controller.abort(reason);
+  }
+
+  /** Beside whatever call takes it; false when none does. */
+  send(message: Buffer): boolean {
+    for (const { stream } of this.#calls.values()) if (stream.send(message)) return true;
+    return false;
+  }
+}
