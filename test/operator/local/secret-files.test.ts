@@ -7,7 +7,7 @@ import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts'
 import { secretFiles } from '../../../operator/local/secret-files.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { made } from '../plan/built-world.ts';
+import { made } from '../plan/made.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from '../plan/golden.ts';
 import { entry, group, server } from '../plan/world.ts';
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
-import { configMap, made, planOf, servedBefore } from './built-world.ts';
+import { configMap, planOf, servedBefore } from './built-world.ts';
+import { made } from './made.ts';
 import { condition, entry, group, planned, podSpecOf, server } from './world.ts';
 
 const header = (secret: string): KubeObject =>
