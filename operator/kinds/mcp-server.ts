@@ -1,6 +1,7 @@
 import { hasOwnClients } from '../../crds/index.ts';
 import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
+import { planFrontedServer } from '../plan/front/plan-fronted-server.ts';
 import { type McpServerBundle, planMcpServer } from '../plan/mcp-server/plan-mcp-server.ts';
 import { mcpServerSpec } from '../plan/mcp-server/spec.ts';
 import { isBridged } from '../plan/mcp-server/way.ts';
@@ -21,10 +22,15 @@ import { unsettled } from './unsettled.ts';
 
 const KIND = 'MCPServer';
 
+/** An MCPServer, and the runtime in front of it where it has clients of its own. */
+export interface McpServerView extends McpServerBundle {
+  readonly front?: ServerBundle;
+}
+
 export const mcpServer = (
   contract: Contract = newContract(),
   targetsOf: Targets = targetsOnce(),
-): ReconciledKind<McpServerBundle> => {
+): ReconciledKind<McpServerView> => {
   const { named, affectedBy } = namingOf(KIND, targetsOf, unsettled(['GroupResolved', 'SecretResolved']));
   return {
     kind: KIND,
@@ -53,7 +59,11 @@ export const mcpServer = (
     },
     complete: async (bundle, read) =>
       bundle.front === undefined ? bundle : { ...bundle, front: await withPolicies(bundle.front, read) },
-    plan: (bundle, settings) => planMcpServer(bundle, { settings, contract }),
+    plan: ({ front, ...direct }, settings) =>
+      // No runtime is made in front of what runs elsewhere.
+      front === undefined || settings.local !== undefined
+        ? planMcpServer(direct, { settings, contract })
+        : planFrontedServer(front, { settings, contract }),
     affectedBy: (source, changed) => [
       ...alikeOf(KIND, source, changed),
       ...affectedBy(source, changed),

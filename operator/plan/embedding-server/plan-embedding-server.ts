@@ -9,6 +9,7 @@ import { childOf } from '../workload/child.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { isContainerRunning } from '../workload/pod-trouble.ts';
 import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
+import { workloadStatus } from '../workload/workload-status.ts';
 import { cacheText, existingCache, isSameCache, wantedCache } from './model-cache.ts';
 import { CONTAINER, embeddingObjects } from './objects.ts';
 import { type ModelCache, embeddingServerSpec, embeddingServerUrl } from './spec.ts';
@@ -43,18 +44,10 @@ export const planEmbeddingServer = (
     readyCondition(standing),
   ];
   const { phase, message } = phaseOf(standing, workload);
-  const { generation } = server.metadata;
   return {
     // A spec that cannot be run leaves what runs as it is.
     ...(verdict.complaints.length === 0 && { objects: embeddingObjects(spec, child, cache.had) }),
-    status: {
-      phase,
-      message,
-      url,
-      readyReplicas: standing.readyReplicas,
-      ...(generation !== undefined && { observedGeneration: generation }),
-      conditions,
-    },
+    status: workloadStatus(server, standing, { phase, message, url, conditions }),
     events: eventsOf(standing, conditions),
   };
 };

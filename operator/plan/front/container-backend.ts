@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../object.ts';
 import { transportOf as transportOfServer, mcpServerSpec } from '../mcp-server/spec.ts';
+import { pathedUrl } from '../mcp-server/way.ts';
 import { upstreamsOf } from '../server/auth-server.ts';
 import type { PlannedBackend } from '../server/backends.ts';
 import type { ServerBundle } from '../server/bundle.ts';
@@ -7,7 +8,7 @@ import { type Withheld, whyNotContacted } from '../server/judge-backend.ts';
 import type { SpecInput, Value } from '../server/part.ts';
 import type { PlanDeps } from '../server/render.ts';
 import type { BackendConfigEntry } from '../server/spec.ts';
-import { childOf, originOfChild } from '../workload/child.ts';
+import { childOf } from '../workload/child.ts';
 
 /** The container of an MCPServer, as the backend that bears its name. */
 export const containerBackend = (
@@ -17,7 +18,7 @@ export const containerBackend = (
 ): PlannedBackend => {
   const { name } = server.metadata;
   const isSse = transportOfServer(mcpServerSpec({ ...server, spec: input.written })) === 'sse';
-  const url = `${originOfChild(childOf(server, 'backend'), settings)}${isSse ? '/sse' : '/mcp'}`;
+  const url = pathedUrl(childOf(server, 'backend'), isSse, settings);
   const entry: BackendConfigEntry = { name, url, transport: isSse ? 'sse' : 'streamable-http' };
   const strategy = swap(input);
   const auth = strategy && { configName: name, strategy };

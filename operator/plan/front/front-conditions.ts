@@ -7,6 +7,7 @@ import { policiesOf } from '../server/policies.ts';
 import { isRoutable } from '../server/reports.ts';
 import { type Fact, type Problem, servedConditions } from '../server/served-conditions.ts';
 import type { Situation } from '../server/situation.ts';
+import { readyIn } from '../workload/standing.ts';
 
 export const frontConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] =>
   servedConditions(situation, phase, {
@@ -70,8 +71,7 @@ const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newes
 
 /** Decisions "Last good spec": what runs stays while the newest spec cannot be served, also where nobody asks who calls. */
 const servesWithoutAuth: Problem = ({ bundle: { inTheOpen }, served }) => {
-  const { status } = (inTheOpen ?? {}) as { readonly status?: { readonly readyReplicas?: number } };
-  if (served !== undefined || (status?.readyReplicas ?? 0) === 0) return undefined;
+  if (served !== undefined || readyIn(inTheOpen) === 0) return undefined;
   const message =
     'the container runs with no runtime in front, as before, and everybody may connect: callers, policies and limits count once the newest spec can be served; see the conditions Valid and Ready';
   return problem('ServesWithoutAuth', 'NewestSpecNotServed', message);

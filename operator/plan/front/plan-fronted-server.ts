@@ -1,10 +1,9 @@
 import type { Plan } from '../plan.ts';
 import type { KubeObject } from '../../object.ts';
-import { type BridgedDeps, bridgedObjects } from '../mcp-server/bridged.ts';
-import { containerObjects } from '../mcp-server/container.ts';
+import type { BridgedDeps } from '../mcp-server/bridged.ts';
 import { ignoredFields } from '../mcp-server/ignored-fields.ts';
+import { mcpServerObjects } from '../mcp-server/objects.ts';
 import { type McpServerSpec, mcpServerSpec } from '../mcp-server/spec.ts';
-import { isBridged } from '../mcp-server/way.ts';
 import type { ServerBundle } from '../server/bundle.ts';
 import type { Phase } from '../server/phase.ts';
 import { planServed } from '../server/plan-served.ts';
@@ -12,7 +11,7 @@ import type { PlanDeps } from '../server/render.ts';
 import type { ServedShape } from '../server/shape.ts';
 import { type Situation, runtimesOf } from '../server/situation.ts';
 import { childOf } from '../workload/child.ts';
-import { type Standing, standingOf } from '../workload/standing.ts';
+import { type Standing, readyIn, standingOf } from '../workload/standing.ts';
 import { admitFront } from './admit-front.ts';
 import { containerBackend } from './container-backend.ts';
 import { frontConditions, lastReported } from './front-conditions.ts';
@@ -45,8 +44,7 @@ const objectsBehind = (server: KubeObject, deps: BridgedDeps): readonly KubeObje
   const behind = childOf(server, 'backend');
   // Clients are told apart by the front; its own connections have to stay with the container that knows their sessions.
   const spec: McpServerSpec = { ...mcpServerSpec(server), sessionAffinity: 'ClientIP' };
-  const run = isBridged(spec) ? bridgedObjects(spec, behind, deps) : containerObjects(spec, behind);
-  return [admitFront(behind), ...run];
+  return [admitFront(behind), ...mcpServerObjects(spec, behind, deps)];
 };
 
 function phaseOf(situation: Situation): Phase {
@@ -74,9 +72,4 @@ const readyReplicas = (situation: Situation): number => {
   const { bundle, served } = situation;
   if (served === undefined && bundle.inTheOpen !== undefined) return readyIn(bundle.inTheOpen);
   return Math.min(runtimesOf(bundle, readyIn(bundle.children.deployment)), standingBehind(situation).readyReplicas);
-};
-
-const readyIn = (workload: KubeObject | undefined): number => {
-  const { status } = (workload ?? {}) as { readonly status?: { readonly readyReplicas?: number } };
-  return status?.readyReplicas ?? 0;
 };

@@ -6,16 +6,14 @@ import type { Settings } from '../settings.ts';
 import { validCondition, verdictOn } from '../shared-config.ts';
 import { childOf } from '../workload/child.ts';
 import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
-import type { ServerBundle } from '../server/bundle.ts';
 import { writtenSpec } from '../server/spec.ts';
 import { ownFields } from '../server/workload.ts';
-import { planFrontedServer } from '../front/plan-fronted-server.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
-import { bridgedObjects } from './bridged.ts';
-import { containerObjects } from './container.ts';
+import { workloadStatus } from '../workload/workload-status.ts';
 import { ignoredFields } from './ignored-fields.ts';
+import { mcpServerObjects } from './objects.ts';
 import { mcpServerSpec } from './spec.ts';
-import { isBridged, mcpServerUrl } from './way.ts';
+import { mcpServerUrl } from './way.ts';
 
 /** An MCPServer, what it refers to, and what the cluster has of it. */
 export interface McpServerBundle {
@@ -23,8 +21,6 @@ export interface McpServerBundle {
   readonly references: readonly ResolvedReference[];
   /** The pods of its container. */
   readonly workload: RunningWorkload;
-  /** The runtime in front of it; absent where it has no clients of its own. */
-  readonly front?: ServerBundle;
 }
 
 export interface McpServerDeps {
@@ -32,12 +28,14 @@ export interface McpServerDeps {
   readonly contract: Contract;
 }
 
-/** No reference holds it up: a group only lists it, and a missing Secret is missed by the container alone. */
+/**
+ * An MCPServer without clients of its own. No reference holds it up: a group only lists it, and a missing Secret is missed by the container
+ * alone.
+ */
 export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: McpServerDeps): Plan => {
-  const { server, references, workload, front } = bundle;
+  const { server, references, workload } = bundle;
   const url = mcpServerUrl(server, settings);
   if (settings.local !== undefined) return planWithoutCluster(server, url, referenceConditions(references));
-  if (front !== undefined) return planFrontedServer(front, { settings, contract });
   const spec = mcpServerSpec(server);
   const verdict = verdictOn({ config: server, references }, contract, ownFields(server, writtenSpec(server)));
   const { complaints } = verdict;
@@ -48,27 +46,15 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
     ...ignoredFields(spec),
     readyCondition(standing),
   ];
-  const { generation } = server.metadata;
+  const { state, message } = standing;
   return {
     // A spec that cannot be run leaves what runs as it is.
-    ...(complaints.length === 0 && { objects: objectsOf(bundle, settings) }),
-    status: {
-      phase: PHASES[standing.state],
-      message: standing.message,
-      ...(url !== undefined && { url }),
-      readyReplicas: standing.readyReplicas,
-      ...(generation !== undefined && { observedGeneration: generation }),
-      conditions,
-    },
+    ...(complaints.length === 0 && {
+      objects: mcpServerObjects(spec, childOf(server), { settings, controller: workload.controller }),
+    }),
+    status: workloadStatus(server, standing, { phase: PHASES[state], message, url, conditions }),
     events: eventsOf(standing, conditions),
   };
-};
-
-const objectsOf = ({ server, workload }: McpServerBundle, settings: Settings): readonly KubeObject[] => {
-  const spec = mcpServerSpec(server);
-  const child = childOf(server);
-  if (!isBridged(spec)) return containerObjects(spec, child);
-  return bridgedObjects(spec, child, { settings, controller: workload.controller });
 };
 
 /** spec: MCPServer status.phase */

@@ -30,11 +30,17 @@ export interface StandingInput {
   readonly replicas?: number | undefined;
 }
 
+/** Pods of a Deployment or a StatefulSet that are ready. */
+export const readyIn = (controller: KubeObject | undefined): number => {
+  const { readyReplicas = 0 } = (controller?.['status'] ?? {}) as { readonly readyReplicas?: number };
+  return readyReplicas;
+};
+
 /** Decisions "Phase": what serves goes on serving, and says what is wrong beside it. */
 export const standingOf = ({ workload, complaints, replicas }: StandingInput): Standing => {
   const { controller, pods } = workload;
   const spec = (controller?.['spec'] ?? {}) as { readonly replicas?: number };
-  const { readyReplicas = 0 } = (controller?.['status'] ?? {}) as { readonly readyReplicas?: number };
+  const readyReplicas = readyIn(controller);
   const trouble = whyPodsCannotStart(workload);
   const isServing = readyReplicas > 0;
   const told = (state: Standing['state'], reason: string, message: string): Standing => ({
