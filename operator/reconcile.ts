@@ -94,7 +94,8 @@ const apply = async (
     return [];
   }
   const { problems, missing } = await applyChildren(owner, plan.objects, world, signal);
-  await prune(owner, { kinds: prunable(kind, missing), objects: wanted(plan.objects, missing) }, world, signal);
+  const mayGo = prunable(missing);
+  await prune(owner, { kinds: kind.owns, objects: wanted(plan.objects, missing), mayGo }, world, signal);
   await refreshMounts(kind, owner, { world, signal });
   return problems;
 };
@@ -103,19 +104,22 @@ const apply = async (
  * What serves stays until what takes its place is there: pods while any child is missing, and while those are, also what they may still
  * name.
  */
-const prunable = ({ owns }: ReconciledKind, missing: readonly ObjectKey[]): readonly string[] => {
-  if (missing.some(({ kind }) => RUNS_PODS.has(kind))) return owns.filter((kind) => kind === 'RoleBinding');
-  return missing.length === 0 ? owns : owns.filter((kind) => !RUNS_PODS.has(kind));
-};
+const prunable =
+  (missing: readonly ObjectKey[]) =>
+  (object: KubeObject): boolean => {
+    if (isUnfounded(object, missing)) return true;
+    if (missing.some(({ kind }) => RUNS_PODS.has(kind))) return false;
+    return missing.length === 0 || !RUNS_PODS.has(object.kind);
+  };
 
 const RUNS_PODS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
 
 /** A RoleBinding whose Role is not ours gives rights that nobody meant to give: it goes. */
+const isUnfounded = ({ kind, metadata }: KubeObject, missing: readonly ObjectKey[]): boolean =>
+  kind === 'RoleBinding' && missing.some((key) => key.kind === kind && key.name === metadata.name);
+
 const wanted = (objects: readonly KubeObject[], missing: readonly ObjectKey[]): readonly KubeObject[] =>
-  objects.filter(
-    ({ kind, metadata }) =>
-      kind !== 'RoleBinding' || !missing.some((key) => key.kind === kind && key.name === metadata.name),
-  );
+  objects.filter((object) => !isUnfounded(object, missing));
 
 /** Only servers have pods that mount what is rendered for them. */
 const refreshMounts = async (kind: ReconciledKind, owner: KubeObject, { world, signal }: Effects): Promise<void> => {

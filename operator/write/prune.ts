@@ -9,20 +9,27 @@ export interface PruneDeps {
   readonly cache: Pick<Cache, 'list' | 'controlledBy'>;
 }
 
+export interface Planned {
+  /** That the owner may have children of. */
+  readonly kinds: readonly string[];
+  readonly objects: readonly KubeObject[];
+  readonly mayGo: (child: KubeObject) => boolean;
+}
+
 /**
  * Removes children that are no longer planned. A ConfigMap stays while any ReplicaSet names it: pods of an older
  * revision, or a rollback to it, still mount it (decisions: "Config in the cluster").
  */
 export const prune = async (
   owner: KubeObject,
-  planned: { readonly kinds: readonly string[]; readonly objects: readonly KubeObject[] },
+  planned: Planned,
   deps: PruneDeps,
   signal: AbortSignal,
 ): Promise<void> => {
   const kept = new Set(planned.objects.map((object) => keyText(keyOf(object))));
   const unplanned = planned.kinds
     .flatMap((kind) => deps.cache.controlledBy(kind, owner))
-    .filter((object) => !kept.has(keyText(keyOf(object))))
+    .filter((object) => !kept.has(keyText(keyOf(object))) && planned.mayGo(object))
     .filter((object) => object.metadata.deletionTimestamp === undefined);
   for (const object of unplanned) {
     if (!(await isStillNamed(object, deps, signal))) {

@@ -72,6 +72,7 @@ test('what runs pods stays until what takes its place is there', async () => {
 
 test('what pods may still name stays with them; the rest goes although something is refused', async () => {
   assert.deepEqual(await removed(['Service', 'Deployment'], ['StatefulSet'], 'StatefulSet'), []);
+  assert.deepEqual(await removed(['RoleBinding', 'StatefulSet'], ['Deployment'], 'Deployment'), []);
   assert.deepEqual(await removed(['Role'], ['Service'], 'Service'), ['Role']);
 });
 
