@@ -105,6 +105,10 @@ const namedAlike = (source: Source, { kind, metadata }: KubeObject): readonly Ob
   return server === undefined ? [] : [keyOf(server)];
 };
 
-/** What runs its container. */
-const workloadOf = (source: Source, server: KubeObject, { name }: Child): RunningWorkload =>
-  (isBridged(mcpServerSpec(server)) ? resolveStatefulSet : resolveDeployment)(source, server, name);
+/** What runs its container; while there are no pods of the kind that the newest spec asks for, those from before. */
+const workloadOf = (source: Source, server: KubeObject, { name }: Child): RunningWorkload => {
+  const wanted = isBridged(mcpServerSpec(server)) ? resolveStatefulSet : resolveDeployment;
+  const found = wanted(source, server, name);
+  const before = wanted === resolveStatefulSet ? resolveDeployment : resolveStatefulSet;
+  return found.controller === undefined ? before(source, server, name) : found;
+};

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../object.ts';
-import { transportOf as transportOfServer, mcpServerSpec } from '../mcp-server/spec.ts';
-import { pathedUrl } from '../mcp-server/way.ts';
+import { mcpServerSpec } from '../mcp-server/spec.ts';
+import { pathServed, urlAt } from '../mcp-server/way.ts';
 import { upstreamsOf } from '../server/auth-server.ts';
 import type { PlannedBackend } from '../server/backends.ts';
 import type { ServerBundle } from '../server/bundle.ts';
@@ -12,14 +12,14 @@ import { childOf } from '../workload/child.ts';
 
 /** The container of an MCPServer, as the backend that bears its name. */
 export const containerBackend = (
-  { server, strangerBehind }: ServerBundle,
+  { server, behind, strangerBehind }: ServerBundle,
   input: SpecInput,
   { settings, contract }: PlanDeps,
 ): PlannedBackend => {
   const { name } = server.metadata;
-  const isSse = transportOfServer(mcpServerSpec({ ...server, spec: input.written })) === 'sse';
-  const url = pathedUrl(childOf(server, 'backend'), isSse, settings);
-  const entry: BackendConfigEntry = { name, url, transport: isSse ? 'sse' : 'streamable-http' };
+  const path = pathServed(behind?.controller, mcpServerSpec({ ...server, spec: input.written }));
+  const url = urlAt(childOf(server, 'backend'), path, settings);
+  const entry: BackendConfigEntry = { name, url, transport: path === '/sse' ? 'sse' : 'streamable-http' };
   const strategy = swap(input);
   const auth = strategy && { configName: name, strategy };
   const label = `${server.kind} ${name}`;

@@ -4,7 +4,9 @@ import type { BridgedDeps } from '../mcp-server/bridged.ts';
 import { ignoredFields } from '../mcp-server/ignored-fields.ts';
 import { mcpServerObjects } from '../mcp-server/objects.ts';
 import { type McpServerSpec, mcpServerSpec } from '../mcp-server/spec.ts';
+import { pathServed, urlAt } from '../mcp-server/way.ts';
 import type { ServerBundle } from '../server/bundle.ts';
+import type { Value } from '../server/part.ts';
 import type { Phase } from '../server/phase.ts';
 import { planServed } from '../server/plan-served.ts';
 import type { PlanDeps } from '../server/render.ts';
@@ -35,7 +37,7 @@ const FRONTED: ServedShape = {
     ...frontConditions(situation, phase),
     ...ignoredFields(mcpServerSpec(situation.bundle.server)),
   ],
-  statusOf: (situation, common) => ({ ...common, readyReplicas: readyReplicas(situation) }),
+  statusOf: (situation, common) => ({ ...common, ...url(situation), readyReplicas: readyReplicas(situation) }),
   lastReported,
 };
 
@@ -66,6 +68,12 @@ const standingBehind = ({ bundle, newest, served }: Situation): Standing =>
     complaints: [],
     replicas: (served ?? newest).spec.replicas,
   });
+
+/** Where no runtime stands in front yet, the container is reached as before. */
+const url = ({ bundle: { server, inTheOpen }, served, settings }: Situation): Value =>
+  served === undefined && inTheOpen !== undefined
+    ? { url: urlAt(childOf(server), pathServed(inTheOpen, mcpServerSpec(server)), settings) }
+    : {};
 
 /** A call needs both; where no runtime stands in front yet, the container alone. */
 const readyReplicas = (situation: Situation): number => {

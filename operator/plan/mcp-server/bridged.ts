@@ -12,13 +12,15 @@ type Value = Readonly<Record<string, unknown>>;
 
 export interface BridgedDeps {
   readonly settings: Settings;
-  /** The StatefulSet as it is. */
+  /** The StatefulSet as it is, or what is there in its place. */
   readonly controller: KubeObject | undefined;
 }
 
 /** Pods that there are to be, or where that is left to an autoscaler, that there are. Each has its name in the Role. */
 const replicasOf = (spec: McpServerSpec, controller: KubeObject | undefined): number => {
-  const { replicas: present } = (controller?.['spec'] ?? {}) as { readonly replicas?: number };
+  const { replicas: present } = (controller?.kind === 'StatefulSet' ? controller['spec'] : {}) as {
+    readonly replicas?: number;
+  };
   // Kubernetes makes it one where nobody says.
   return Math.min(spec.replicas ?? present ?? 1, MOST_BRIDGED);
 };

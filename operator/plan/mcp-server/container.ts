@@ -4,6 +4,7 @@ import type { Child } from '../workload/child.ts';
 import { PORT_NAME, deployment, service, serviceAccount } from '../workload/objects.ts';
 import { type Variable, secretVariable, variables, workloadTemplate } from '../workload/pod.ts';
 import { type McpServerSpec, transportOf } from './spec.ts';
+import { pathNoted } from './way.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 
@@ -16,7 +17,7 @@ const DEFAULT_PORT = 8080;
 export const containerObjects = (spec: McpServerSpec, child: Child): readonly KubeObject[] => [
   ...containerAccount(spec, child),
   service(child, { sessionAffinity: spec.sessionAffinity ?? 'ClientIP' }),
-  deployment(child, containerTemplate(spec, child, { container: overHttp(spec) }), spec.replicas),
+  pathNoted(deployment(child, containerTemplate(spec, child, { container: overHttp(spec) }), spec.replicas), spec),
 ];
 
 /** spec.serviceAccount; without it one is made. */

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../object.ts';
 import type { Contract } from '../contract.ts';
 import type { Plan } from '../plan.ts';
 import { type ResolvedReference, referenceConditions } from '../references.ts';
-import type { Settings } from '../settings.ts';
+import { type Settings, mappedUrl } from '../settings.ts';
 import { validCondition, verdictOn } from '../shared-config.ts';
 import { childOf } from '../workload/child.ts';
 import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
@@ -13,13 +13,13 @@ import { workloadStatus } from '../workload/workload-status.ts';
 import { ignoredFields } from './ignored-fields.ts';
 import { mcpServerObjects } from './objects.ts';
 import { mcpServerSpec } from './spec.ts';
-import { mcpServerUrl } from './way.ts';
+import { pathServed, urlAt } from './way.ts';
 
 /** An MCPServer, what it refers to, and what the cluster has of it. */
 export interface McpServerBundle {
   readonly server: KubeObject;
   readonly references: readonly ResolvedReference[];
-  /** The pods of its container. */
+  /** What runs its container, or did until the newest spec asked for pods of another kind. */
   readonly workload: RunningWorkload;
 }
 
@@ -34,9 +34,10 @@ export interface McpServerDeps {
  */
 export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: McpServerDeps): Plan => {
   const { server, references, workload } = bundle;
-  const url = mcpServerUrl(server, settings);
-  if (settings.local !== undefined) return planWithoutCluster(server, url, referenceConditions(references));
+  if (settings.local !== undefined)
+    return planWithoutCluster(server, mappedUrl(settings, server.metadata.name), referenceConditions(references));
   const spec = mcpServerSpec(server);
+  const child = childOf(server);
   const verdict = verdictOn({ config: server, references }, contract, ownFields(server, writtenSpec(server)));
   const { complaints } = verdict;
   const standing = standingOf({ workload, complaints, replicas: spec.replicas });
@@ -47,10 +48,11 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
     readyCondition(standing),
   ];
   const { state, message } = standing;
+  const url = urlAt(child, pathServed(workload.controller, spec), settings);
   return {
     // A spec that cannot be run leaves what runs as it is.
     ...(complaints.length === 0 && {
-      objects: mcpServerObjects(spec, childOf(server), { settings, controller: workload.controller }),
+      objects: mcpServerObjects(spec, child, { settings, controller: workload.controller }),
     }),
     status: workloadStatus(server, standing, { phase: PHASES[state], message, url, conditions }),
     events: eventsOf(standing, conditions),

@@ -1,8 +1,6 @@
-import { hasOwnClients } from '../../../crds/index.ts';
 import type { KubeObject } from '../../object.ts';
 import type { Contract } from '../contract.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
-import { mcpServerSpec } from '../mcp-server/spec.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
 import { type AuthConfigs, type BackendAuth, backendAuth } from './backend-auth.ts';
 import { type WrittenHeaderForward, headerForward } from './header-forward.ts';
@@ -16,7 +14,7 @@ import {
   withheldFor,
 } from './judge-backend.ts';
 import { type KeyRef, caBundlePath } from './mounted-files.ts';
-import { contactFields, workloadUrl } from './workload.ts';
+import { contactFields, servedPath, workloadUrl } from './workload.ts';
 import { type BackendConfigEntry, type ServerSpec, type Strategies, type WrittenSpec, sourceOf } from './spec.ts';
 
 /** A backend of the server: rendered for the runtime, or withheld from it with the reason. */
@@ -152,11 +150,10 @@ const entryOf = (member: KubeObject, url: string, settings: Settings): BackendCo
   };
 };
 
-/** Where the vmcp runtime stands in front, it speaks streamable HTTP, whatever is behind it. */
 const transportOf = (member: KubeObject, settings: Settings): BackendConfigEntry['transport'] => {
   const isOurs = member.kind === 'MCPServer' && mappedUrl(settings, member.metadata.name) === undefined;
-  const isSse = contactSpec(member, settings).transport === 'sse';
-  return isSse && !(isOurs && hasOwnClients(mcpServerSpec(member))) ? 'sse' : 'streamable-http';
+  const isSse = isOurs ? servedPath(member) === '/sse' : contactSpec(member, settings).transport === 'sse';
+  return isSse ? 'sse' : 'streamable-http';
 };
 
 const caBundleIn = (member: KubeObject): Pick<PlannedBackend, 'caBundle'> => {

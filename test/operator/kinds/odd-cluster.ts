@@ -1,0 +1,168 @@
+import { ApiError } from '../../../operator/api/errors.ts';
+import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
+import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
+import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { isControlledBy } from '../../../operator/read/controlled.ts';
+import { type World, reconcile } from '../../../operator/reconcile.ts';
+import { Rewrites } from '../../../operator/write/rewrites.ts';
+import { KEY, UID, made } from '../plan/fronted-world.ts';
+import { DEFAULT_SETTINGS, everythingBuilt } from '../plan/golden.ts';
+import { report } from '../plan/world.ts';
+
+type Labels = Readonly<Record<string, string>>;
+interface PodSpec {
+  readonly volumes?: readonly { readonly name: string }[];
+  readonly containers: readonly { readonly env?: readonly { readonly name: string; readonly value?: string }[] }[];
+}
+interface ControllerSpec {
+  readonly replicas?: number;
+  readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodSpec };
+}
+
+const specOf = (controller: KubeObject): ControllerSpec => controller['spec'] as ControllerSpec;
+const runsPods = ({ kind }: KubeObject): boolean => kind === 'Deployment' || kind === 'StatefulSet';
+const isReady = ({ kind, metadata }: KubeObject): boolean => kind === 'Pod' && metadata.name !== '';
+const carries = (labels: Labels = {}, wanted: Labels): boolean =>
+  Object.entries(wanted).every(([key, value]) => labels[key] === value);
+
+/** The runtime asks who calls; a container without it does not. */
+export const isRuntime = (pod: KubeObject): boolean =>
+  (pod['spec'] as PodSpec).volumes?.some(({ name }) => name === 'vmcp-config') === true;
+
+/** Where the program in this pod answers. */
+export const pathIn = (pod: KubeObject): string => {
+  const variables = (pod['spec'] as PodSpec).containers.flatMap(({ env = [] }) => env);
+  return variables.some(({ name, value }) => name === 'MCP_TRANSPORT' && value === 'sse') ? '/sse' : '/mcp';
+};
+
+/** A cluster with one MCPServer `weather`, whose controllers make pods when they are told to. */
+export const oddCluster = () => {
+  const kind = mcpServer(everythingBuilt());
+  const objects = new Map<string, KubeObject>();
+  const removed: string[] = [];
+  const rewrites = new Rewrites();
+  let [made_, generation, refused] = [0, 0, new Set<string>()];
+  const put = (object: KubeObject): KubeObject => {
+    objects.set(keyText(keyOf(object)), object);
+    return object;
+  };
+  const all = (of: string): readonly KubeObject[] => [...objects.values()].filter((each) => each.kind === of);
+  const server = (): KubeObject => objects.get(keyText(KEY)) ?? fail('there is no server');
+  const api = {
+    get: (key: typeof KEY) => Promise.resolve(objects.get(keyText(key))),
+    apply: (object: KubeObject) => {
+      if (refused.has(object.kind)) return Promise.reject(new ApiError(422, { reason: 'Invalid', message: 'no' }));
+      const before = objects.get(keyText(keyOf(object)));
+      const uid = before?.metadata.uid ?? `uid-${++made_}`;
+      const status = before?.['status'] === undefined ? {} : { status: before['status'] };
+      return Promise.resolve(put({ ...object, metadata: { ...object.metadata, uid }, ...status }));
+    },
+    applyStatus: ({ status }: KubeObject) => Promise.resolve(put({ ...server(), status })),
+    list: ({ kind: of }: { readonly kind: string }) => Promise.resolve({ items: all(of) }),
+    remove: (key: typeof KEY) => {
+      removed.push(`${key.kind} ${key.name}`);
+      return Promise.resolve(void objects.delete(keyText(key)));
+    },
+  };
+  const source = () => ({ ...objectsSource([...objects.values()]), reports: () => reports() });
+  /** Of runtimes that are up. */
+  const reports = () =>
+    new Map(
+      all('Pod').flatMap((pod) => (isRuntime(pod) ? [[pod.metadata.name, report({ weather: 'ready' })] as const] : [])),
+    );
+  const look = async (): Promise<void> => {
+    const world: Partial<World> = {
+      source: source(),
+      settings: DEFAULT_SETTINGS,
+      rewrites,
+      now: () => 0,
+      podsOf: () => [],
+      followPods: () => {},
+      forget: () => {},
+      record: () => Promise.resolve(),
+      onStatusRefused: (_, error) => fail(error.message),
+    };
+    const cache = {
+      get: (key: typeof KEY) => objects.get(keyText(key)),
+      put,
+      controlledBy: (of: string, owner: KubeObject) => all(of).filter((each) => isControlledBy(each, owner)),
+      list: (of: string) => all(of),
+    };
+    await reconcile(kind, KEY, { ...world, api, cache } as unknown as World, new AbortController().signal);
+  };
+  /** Controllers replace pods by those of the template as it is now, which are ready at once. */
+  const roll = (): void => {
+    for (const each of [...all('Pod'), ...all('ReplicaSet')]) objects.delete(keyText(keyOf(each)));
+    for (const controller of [...objects.values()].filter(runsPods)) start(controller);
+  };
+  const start = (controller: KubeObject): void => {
+    const { replicas = 1, template } = specOf(controller);
+    const status = { replicas, readyReplicas: replicas, availableReplicas: replicas };
+    put({ ...controller, status });
+    const { name } = controller.metadata;
+    const replicaSet = owned('ReplicaSet', `${name}-rs`, controller, { spec: { replicas, template } });
+    if (controller.kind === 'Deployment') put(replicaSet);
+    const by = controller.kind === 'Deployment' ? replicaSet : controller;
+    for (let ordinal = 0; ordinal < replicas; ordinal += 1) {
+      const pod = owned('Pod', `${name}-${ordinal}`, by, {
+        spec: template.spec,
+        status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+      });
+      put({ ...pod, metadata: { ...pod.metadata, labels: template.metadata.labels } });
+    }
+  };
+  return {
+    removed,
+    server,
+    look,
+    roll,
+    /** Until nothing changes any more. */
+    settle: async (): Promise<void> => {
+      for (const _ of [1, 2, 3]) {
+        await look();
+        roll();
+      }
+      await look();
+    },
+    /** What somebody applies; the API server takes no more children of the kinds that it refuses. */
+    ask: (spec: object, refusing: readonly string[] = []): void => {
+      refused = new Set(refusing);
+      const status = objects.get(keyText(KEY))?.['status'];
+      const asked = made('MCPServer', KEY.name, spec, { uid: UID, generation: ++generation });
+      put({ ...asked, ...(status !== undefined && { status }) });
+      removed.length = 0;
+    },
+    children: (): readonly KubeObject[] => [...objects.values()].filter((each) => isControlledBy(each, server())),
+    /** Ready pods that a Service leads to. */
+    behind: (name: string): readonly KubeObject[] => {
+      const { selector } = (objects.get(`Service/default/${name}`)?.['spec'] ?? {}) as { readonly selector?: Labels };
+      return all('Pod').filter(
+        (pod) => isReady(pod) && selector !== undefined && carries(pod.metadata.labels, selector),
+      );
+    },
+  };
+};
+
+const owned = (of: string, name: string, by: KubeObject, more: object): KubeObject => ({
+  apiVersion: 'v1',
+  kind: of,
+  metadata: {
+    name,
+    namespace: 'default',
+    uid: `${of} ${name}`,
+    ownerReferences: [
+      {
+        apiVersion: by.apiVersion,
+        kind: by.kind,
+        name: by.metadata.name,
+        uid: by.metadata.uid ?? '',
+        controller: true,
+      },
+    ],
+  },
+  ...more,
+});
+
+const fail = (message: string): never => {
+  throw new Error(message);
+};

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { keyOf, keyText } from '../../../operator/object.ts';
+import { planOf } from '../plan/built-world.ts';
+import { limited } from '../plan/fronted-world.ts';
+import { group, server as virtualServer } from '../plan/world.ts';
+import { isRuntime, oddCluster, pathIn } from './odd-cluster.ts';
+
+/**
+ * Every shape of an MCPServer turned into every other one: accepted, refused by a rule of ours, or its pods refused by the API server.
+ */
+const SHAPES: Readonly<Record<string, object>> = {
+  'direct http': { transport: 'streamable-http' },
+  'direct sse': { transport: 'sse' },
+  'direct stdio': { transport: 'stdio' },
+  'fronted http': { transport: 'streamable-http', ...limited },
+  'fronted sse': { transport: 'sse', ...limited },
+  'fronted stdio': { transport: 'stdio', ...limited },
+};
+const INVALID = { podTemplateSpec: { spec: { containers: 5 } } };
+const RUNS_PODS = ['Deployment', 'StatefulSet'];
+
+type Cluster = ReturnType<typeof oddCluster>;
+
+const running = async (spec: object): Promise<Cluster> => {
+  const cluster = oddCluster();
+  cluster.ask(spec);
+  await cluster.settle();
+  return cluster;
+};
+
+const names = (cluster: Cluster): readonly string[] =>
+  cluster
+    .children()
+    .map((child) => keyText(keyOf(child)))
+    .sort();
+
+/** Pods that a caller gets an answer from: a runtime in front answers with what is behind it. */
+const answering = (cluster: Cluster): number => {
+  const reached = cluster.behind('mcpserver-weather');
+  return reached.some(isRuntime)
+    ? Math.min(reached.length, cluster.behind('mcpserver-weather-backend').length)
+    : reached.length;
+};
+
+interface Told {
+  readonly phase: string;
+  readonly message: string;
+  readonly url: string;
+  readonly readyReplicas: number;
+  readonly conditions: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
+}
+const told = (cluster: Cluster): Told => cluster.server()['status'] as Told;
+const holds = (cluster: Cluster, type: string): boolean =>
+  told(cluster).conditions.some((each) => each.type === type && each.status === 'True');
+
+const isFronted = (spec: object): boolean => 'rateLimiting' in spec;
+
+/** Nobody gets by the runtime that a spec in effect asks for, and where one is missing, status says so. */
+const assertGuarded = (cluster: Cluster, spec: object): void => {
+  const isOpen = cluster.behind('mcpserver-weather').some((pod) => !isRuntime(pod));
+  assert.equal(
+    isOpen && isFronted(spec),
+    holds(cluster, 'ServesWithoutAuth'),
+    'an open container, and what status says',
+  );
+};
+
+/** What status says, and where VirtualMCPServers go, is what callers find. */
+const assertTrue = (cluster: Cluster): void => {
+  const { phase, url, readyReplicas } = told(cluster);
+  const count = answering(cluster);
+  assert.equal(readyReplicas, count, 'readyReplicas');
+  if (!holds(cluster, 'ServesWithoutAuth')) assert.equal(phase === 'Ready', count > 0, `phase ${phase}`);
+  const [pod] = cluster.behind('mcpserver-weather');
+  if (pod === undefined) return;
+  assert.equal(new URL(url).pathname, isRuntime(pod) ? '/mcp' : pathIn(pod));
+  const member = {
+    ...cluster.server(),
+    spec: { ...(cluster.server()['spec'] as object), groupRef: { name: 'tools' } },
+  };
+  const backends = planOf(virtualServer(), group(), member).config?.['backends.yaml'] ?? '';
+  const transport = url.endsWith('/sse') ? 'sse' : 'streamable-http';
+  assert.ok(backends.includes(`url: ${url}\n    transport: ${transport}\n`), backends);
+};
+
+for (const [from, before] of Object.entries(SHAPES)) {
+  for (const [to, after] of Object.entries(SHAPES)) {
+    const [was, wanted] = [
+      { image: 'a', ...before },
+      { image: 'b', ...after },
+    ];
+    test(`${from} becomes ${to}, and nothing of it stays`, async () => {
+      const cluster = await running(was);
+      cluster.ask(wanted);
+      await cluster.look();
+      assert.equal(isFronted(wanted) && cluster.behind('mcpserver-weather').some((pod) => !isRuntime(pod)), false);
+      await cluster.settle();
+      assertGuarded(cluster, wanted);
+      assertTrue(cluster);
+      assert.deepEqual(names(cluster), names(await running(wanted)));
+    });
+
+    test(`${from} is to become ${to}, which a rule refuses: it goes on, and comes back as it was`, async () => {
+      const cluster = await running(was);
+      const there = names(cluster);
+      cluster.ask({ ...wanted, ...INVALID });
+      await cluster.settle();
+      assert.deepEqual([names(cluster), holds(cluster, 'Valid')], [there, false]);
+      assert.ok(answering(cluster) > 0);
+      assertGuarded(cluster, wanted);
+      assertTrue(cluster);
+      cluster.ask(was);
+      await cluster.settle();
+      assertTrue(cluster);
+      assert.deepEqual(names(cluster), there);
+    });
+
+    test(`${from} is to become ${to}, whose pods the API server refuses: what runs stays, and nobody gets by`, async () => {
+      const cluster = await running(was);
+      cluster.ask(wanted, RUNS_PODS);
+      await cluster.settle();
+      assert.deepEqual([cluster.removed, holds(cluster, 'ChildRefused')], [[], true]);
+      assertGuarded(cluster, wanted);
+      assertTrue(cluster);
+      cluster.ask(wanted);
+      await cluster.settle();
+      assert.deepEqual(names(cluster), names(await running(wanted)));
+      assertTrue(cluster);
+    });
+  }
+}
