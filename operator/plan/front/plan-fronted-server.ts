@@ -52,9 +52,10 @@ const objectsBehind = (server: KubeObject, deps: BridgedDeps): readonly KubeObje
 function phaseOf(situation: Situation): Phase {
   const phase = frontPhase(situation);
   if (phase.reason === 'NothingToServe' || phase.reason === 'ReferenceMissing') return phase;
-  if (phase.reason === 'ScaledToZero') return { ...phase, phase: 'Stopped' };
   const { state, reason, message } = standingBehind(situation);
   const told = `the container: ${message}`;
+  if (phase.reason === 'ScaledToZero') return { ...phase, phase: 'Stopped' };
+  if (state === 'stopped') return { phase: 'Stopped', reason, message: told };
   if (state === 'stuck') return { phase: 'Failed', reason, message: told };
   if (reason === 'PodsCannotStart') return { ...phase, message: `${phase.message}; ${told}` };
   return state === 'starting' && phase.phase === 'Ready' ? { phase: 'Pending', reason, message: told } : phase;

@@ -1,6 +1,7 @@
 import { names } from '../references.ts';
 import type { Rendering } from './render.ts';
 import { whatPodsWaitFor } from '../workload/pod-trouble.ts';
+import { SCALED_TO_ZERO } from '../workload/standing.ts';
 import { isRoutable } from './reports.ts';
 import { type BackendView, type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
 
@@ -54,9 +55,7 @@ const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
 };
 
 const scaledToZero: Rule = ({ pods }) =>
-  pods.isScaledToZero && !pods.isServing
-    ? { phase: 'Pending', reason: 'ScaledToZero', message: 'no pods: replicas is 0' }
-    : undefined;
+  pods.isScaledToZero && !pods.isServing ? { phase: 'Pending', ...SCALED_TO_ZERO } : undefined;
 
 const cannotStart: Rule = ({ pods }) => {
   if (pods.cannotStart === undefined) return undefined;

@@ -6,6 +6,7 @@ import type { BackendAuth } from './backend-auth.ts';
 import type { ServerBundle } from './bundle.ts';
 import type { Settings } from '../settings.ts';
 import { whyPodsCannotStart } from '../workload/pod-trouble.ts';
+import { wantsNoPods } from '../workload/standing.ts';
 import { mountedConfigMap } from './pod-template.ts';
 import type { Rendering } from './render.ts';
 import { type MergedReports, mergeReports } from './reports.ts';
@@ -44,7 +45,7 @@ export const situationOf = (
   shape: Pick<ServedShape, 'lastReported'>,
 ): Situation => {
   const reports = mergeReports(heard(parts.bundle));
-  const pods = podsView(parts.bundle, parts.settings);
+  const pods = podsView(parts);
   return { ...parts, reports, pods, backends: backendViews({ ...parts, reports, pods }, shape) };
 };
 
@@ -74,16 +75,20 @@ const isReady = (pod: KubeObject): boolean => {
   return status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 };
 
-const podsView = (bundle: ServerBundle, settings: Settings): PodsView => {
+const podsView = ({
+  bundle,
+  settings,
+  newest,
+  served,
+}: Pick<Situation, 'bundle' | 'settings' | 'newest' | 'served'>): PodsView => {
   if (settings.local !== undefined) {
     return { isServing: bundle.reports.size > 0, isScaledToZero: false, cannotStart: undefined };
   }
   const { deployment, replicaSets, pods } = bundle.children;
   const status = deployment?.['status'] as DeploymentStatus | undefined;
-  const replicas = (deployment?.['spec'] as { readonly replicas?: number } | undefined)?.replicas;
   return {
     isServing: runtimesOf(bundle, status?.availableReplicas) > 0,
-    isScaledToZero: replicas === 0,
+    isScaledToZero: wantsNoPods((served ?? newest).spec.replicas, deployment),
     cannotStart: whyPodsCannotStart({ controller: deployment, replicaSets, pods }),
   };
 };

@@ -36,10 +36,18 @@ export const readyIn = (controller: KubeObject | undefined): number => {
   return readyReplicas;
 };
 
+/** Is it to have no pods: as the spec says, or where that leaves it to others, as the cluster has it? */
+export const wantsNoPods = (replicas: number | undefined, controller: KubeObject | undefined): boolean => {
+  const { replicas: present } = (controller?.['spec'] ?? {}) as { readonly replicas?: number };
+  return (replicas ?? present) === 0;
+};
+
+/** Of every kind that has pods. */
+export const SCALED_TO_ZERO = { reason: 'ScaledToZero', message: 'no pods: replicas is 0' } as const;
+
 /** Decisions "Phase": what serves goes on serving, and says what is wrong beside it. */
 export const standingOf = ({ workload, complaints, replicas }: StandingInput): Standing => {
   const { controller, pods } = workload;
-  const spec = (controller?.['spec'] ?? {}) as { readonly replicas?: number };
   const readyReplicas = readyIn(controller);
   const trouble = whyPodsCannotStart(workload);
   const isServing = readyReplicas > 0;
@@ -55,7 +63,8 @@ export const standingOf = ({ workload, complaints, replicas }: StandingInput): S
       ? told('serving', 'LastGoodSpecServes', `the pods are left as they are: ${why}`)
       : told('refused', 'NothingToServe', why);
   }
-  if (!isServing && (replicas ?? spec.replicas) === 0) return told('stopped', 'ScaledToZero', 'no pods: replicas is 0');
+  if (!isServing && wantsNoPods(replicas, controller))
+    return told('stopped', SCALED_TO_ZERO.reason, SCALED_TO_ZERO.message);
   if (trouble !== undefined) return told('stuck', 'PodsCannotStart', `pods cannot start: ${trouble}`);
   return isServing ? told('serving', 'Serving', 'running') : told('starting', 'PodsStarting', whatPodsWaitFor(pods));
 };

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { reconciledKinds } from '../../../operator/kinds/index.ts';
+import { type KubeObject, keyOf } from '../../../operator/object.ts';
+import type { Plan } from '../../../operator/plan/plan.ts';
+import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { limited, made } from './fronted-world.ts';
+import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { condition, group, statusOf } from './world.ts';
+
+const container = { image: 'a', transport: 'streamable-http' };
+const OF_KIND: readonly (readonly [kind: string, spec: object, phase: string])[] = [
+  ['MCPServer', container, 'Stopped'],
+  ['MCPServer', { image: 'a', transport: 'stdio' }, 'Stopped'],
+  ['MCPServer', { ...container, ...limited }, 'Stopped'],
+  ['MCPServer', { image: 'a', transport: 'stdio', ...limited }, 'Stopped'],
+  ['MCPRemoteProxy', { remoteUrl: 'https://mcp.example/mcp' }, 'Pending'],
+  ['VirtualMCPServer', { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' } }, 'Pending'],
+];
+
+const planOf = (server: KubeObject, children: readonly KubeObject[] = []): Plan => {
+  const kind = reconciledKinds(everythingBuilt()).find((each) => each.kind === server.kind);
+  const bundle = kind?.resolve(objectsSource([server, group(), ...children]), keyOf(server));
+  assert.ok(kind && bundle !== undefined);
+  return kind.plan(bundle, DEFAULT_SETTINGS);
+};
+
+/** What is planned, as the cluster has it, after somebody scaled some of it to zero. */
+const scaled = ({ objects = [] }: Plan, isScaled: (name: string) => boolean): readonly KubeObject[] =>
+  objects.map((object) => {
+    const replicas = isScaled(object.metadata.name) ? 0 : 1;
+    const ready = { replicas, readyReplicas: replicas, availableReplicas: replicas };
+    const spec = object['spec'] as { readonly template?: object } | undefined;
+    return spec?.template === undefined ? object : { ...object, spec: { ...spec, replicas }, status: ready };
+  });
+
+for (const [kind, spec, phase] of OF_KIND) {
+  test(`${kind} ${JSON.stringify(spec)} without pods says so in the same words, whoever wanted that and whatever is there yet`, () => {
+    const server = (more: object): KubeObject =>
+      made(kind, 'weather', { ...spec, ...more }, { uid: 'u', generation: 1 });
+    const byHand = scaled(planOf(server({})), () => true);
+    for (const plan of [
+      planOf(server({ replicas: 0 })),
+      planOf(server({ replicas: 0 }), byHand),
+      planOf(server({}), byHand),
+    ]) {
+      const { status, reason, message } = condition(plan, 'Ready') ?? {};
+      assert.deepEqual(
+        [statusOf(plan)['phase'], status, reason, message, statusOf(plan)['message']],
+        [phase, 'False', 'ScaledToZero', 'no pods: replicas is 0', 'no pods: replicas is 0'],
+      );
+    }
+  });
+}
+
+test('a container that somebody scaled to zero behind its runtime is told of, too', () => {
+  const server = made('MCPServer', 'weather', { ...container, ...limited }, { uid: 'u', generation: 1 });
+  const plan = planOf(
+    server,
+    scaled(planOf(server), (name) => name.endsWith('-backend')),
+  );
+  const { phase, message, readyReplicas } = statusOf(plan);
+  assert.deepEqual([phase, message, readyReplicas], ['Stopped', 'the container: no pods: replicas is 0', 0]);
+  assert.equal(condition(plan, 'Ready')?.reason, 'ScaledToZero');
+});
