@@ -1,6 +1,6 @@
 import type { KubeObject } from './object.ts';
 import type { RunningWorkload } from './plan/workload/standing.ts';
-import { type Controlled, isControlledBy, podsOfDeployment } from './read/controlled.ts';
+import { type Controlled, isControlledBy, isOwnedBy, podsOfDeployment } from './read/controlled.ts';
 import type { Source } from './read/source.ts';
 
 /** Looks a controller of pods up by name, and finds its pods. */
@@ -32,6 +32,16 @@ export const ownedBy = (
 ): KubeObject | undefined => {
   const child = source.get(kind, namespaceOf(owner), name);
   return child !== undefined && isControlledBy(child, owner) ? child : undefined;
+};
+
+/** An object of a child's name that is somebody else's. None where there is no API server that gave the owner a uid. */
+export const strangerAt = (
+  source: Source,
+  owner: KubeObject,
+  { kind, name }: { readonly kind: string; readonly name: string },
+): KubeObject | undefined => {
+  const found = owner.metadata.uid === undefined ? undefined : source.get(kind, namespaceOf(owner), name);
+  return found === undefined || isOwnedBy(found, owner) ? undefined : found;
 };
 
 /** Of the owner's namespace. */

@@ -5,7 +5,7 @@ import type { GroupView, ServerBundle, ServerChildren } from './plan/server/bund
 import { childName } from './plan/server/names.ts';
 import { lookalikes } from './plan/server/uniqueness.ts';
 import type { Source } from './read/source.ts';
-import { controlledIn, ownedBy, resolveDeployment } from './resolve-workload.ts';
+import { controlledIn, ownedBy, resolveDeployment, strangerAt } from './resolve-workload.ts';
 
 /** Kinds whose objects join the group they name, in the order that decides when two share a name (decisions "Names"). */
 export const MEMBER_KINDS = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'] as const;
@@ -19,8 +19,16 @@ export const resolveServer = (source: Source, key: ObjectKey): ServerBundle | un
     (name) => name !== undefined,
   );
   const groups = new Map(names.map((name) => [name, resolveGroup(source, { ...key, kind: 'MCPGroup', name })]));
-  return Object.freeze({ ...bundle, groups, memberAuth: authOf([...groups.values()], source, key.namespace) });
+  const views = [...groups.values()];
+  const memberAuth = authOf(views, source, key.namespace);
+  return Object.freeze({ ...bundle, groups, memberAuth, strangers: strangersAmong(views, source) });
 };
+
+const strangersAmong = (groups: readonly GroupView[], source: Source): readonly KubeObject[] =>
+  groups
+    .flatMap(({ members }) => members)
+    .filter(({ kind }) => kind !== 'MCPServerEntry')
+    .flatMap((member) => strangerAt(source, member, { kind: 'Service', name: childName(member) }) ?? []);
 
 /** Of any kind that the runtime serves, without the members of groups. Undefined when it is gone or going. */
 export const resolveServed = (source: Source, key: ObjectKey): ServerBundle | undefined => {
@@ -33,6 +41,7 @@ export const resolveServed = (source: Source, key: ObjectKey): ServerBundle | un
     references: resolveReferences(source, server),
     groups: new Map(),
     memberAuth: [],
+    strangers: [],
     accepted: known && { ...known, references: resolveReferences(source, { ...server, spec: known.written }) },
     children,
     lookalikes: lookalikes(server, servedIn(source, key.namespace)),

@@ -9,10 +9,9 @@ import type { ServerBundle } from '../plan/server/bundle.ts';
 import { mountedConfigMap } from '../plan/server/pod-template.ts';
 import { type Child, childOf } from '../plan/workload/child.ts';
 import type { RunningWorkload } from '../plan/workload/standing.ts';
-import { isControlledBy } from '../read/controlled.ts';
 import type { Source } from '../read/source.ts';
 import { SERVED_KINDS, resolveReferences, resolveServed } from '../resolve.ts';
-import { ownedBy, resolveDeployment, resolveStatefulSet } from '../resolve-workload.ts';
+import { ownedBy, resolveDeployment, resolveStatefulSet, strangerAt } from '../resolve-workload.ts';
 import { alikeOf } from './alike.ts';
 import { type ReconciledKind, WITHOUT_DEGRADED } from './kind.ts';
 import { namingOf } from './naming.ts';
@@ -80,14 +79,13 @@ const frontOf = (source: Source, server: KubeObject): ServerBundle | undefined =
   if (front === undefined) return undefined;
   const behind = childOf(server, 'backend');
   const inTheOpen = containerInTheOpen(source, front);
-  const service = source.get('Service', namespace, behind.name);
-  const isStrange = service !== undefined && !isControlledBy(service, server);
+  const stranger = strangerAt(source, server, { kind: 'Service', name: behind.name });
   return Object.freeze({
     ...front,
     behind: workloadOf(source, server, behind),
     // What a runtime was told before that container ran is no spec to go back to.
     ...(inTheOpen && { inTheOpen, accepted: undefined }),
-    ...(isStrange && { strangerBehind: service }),
+    strangers: stranger === undefined ? [] : [stranger],
   });
 };
 

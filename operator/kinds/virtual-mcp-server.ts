@@ -3,6 +3,7 @@ import { type Contract, newContract } from '../plan/contract.ts';
 import { lookedUpKinds, referenceKind } from '../plan/references.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { planServer } from '../plan/server/plan-server.ts';
+import { isOwnedBy } from '../read/controlled.ts';
 import type { Source } from '../read/source.ts';
 import { MEMBER_KINDS, groupNameOf, resolveServer } from '../resolve.ts';
 import { alikeOf } from './alike.ts';
@@ -18,7 +19,7 @@ export const virtualMcpServer = (
   targetsOf: Targets = targetsOnce(),
 ): ReconciledKind<ServerBundle> => {
   const named = lookedUpKinds(KIND);
-  const withEffect = new Set([...named, ...MEMBER_KINDS]);
+  const withEffect = new Set([...named, ...MEMBER_KINDS, 'Service']);
   const naming = {
     servers: referrers(targetsOf, unsettled(['ExternalAuthConfigResolved', 'SecretResolved'])),
     members: referrers(targetsOf),
@@ -48,7 +49,8 @@ const affectedBy = (source: Source, changed: KubeObject, naming: Naming): readon
   const { namespace, name } = keyOf(changed);
   const servers = source.list(KIND, namespace);
   const targets = [
-    { kind: referenceKind(changed.kind), name },
+    // No server names a Service: it concerns them by the member that it misleads to.
+    ...(changed.kind === 'Service' ? [] : [{ kind: referenceKind(changed.kind), name }]),
     ...groupsTouched(source, changed, naming.members).map((group) => ({ kind: 'MCPGroup', name: group })),
   ];
   return [...new Set(targets.flatMap((target) => naming.servers(servers, target)))].map(keyOf);
@@ -58,7 +60,20 @@ const affectedBy = (source: Source, changed: KubeObject, naming: Naming): readon
 const groupsTouched = (source: Source, changed: KubeObject, members: Referrers): readonly string[] => {
   const { kind, namespace, name } = keyOf(changed);
   if ((MEMBER_KINDS as readonly string[]).includes(kind)) return [groupNameOf(changed) ?? []].flat();
+  if (kind === 'Service') {
+    const member = memberUnder(source, changed);
+    return member === undefined ? [] : [groupNameOf(member) ?? []].flat();
+  }
   if (kind !== 'MCPExternalAuthConfig') return [];
   const using = MEMBER_KINDS.flatMap((each) => members(source.list(each, namespace), { kind, name }));
   return [...new Set(using.flatMap((member) => groupNameOf(member) ?? []))];
+};
+
+/** The member that this Service, which is not its own, has the name of. */
+const memberUnder = (source: Source, service: KubeObject): KubeObject | undefined => {
+  const { namespace = '', name } = service.metadata;
+  const [, prefix = '', member = ''] = /^(mcpserver|mcpremoteproxy)-(.+)$/.exec(name) ?? [];
+  const kind = MEMBER_KINDS.find((each) => each.toLowerCase() === prefix);
+  const found = kind === undefined ? undefined : source.get(kind, namespace, member);
+  return found === undefined || isOwnedBy(service, found) ? undefined : found;
 };

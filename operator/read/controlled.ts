@@ -10,6 +10,10 @@ export const isControlledBy = (object: KubeObject, owner: KubeObject): boolean =
   object.metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === owner.metadata.uid) ===
     true;
 
+/** Does it name this owner at all? Whoever edits the rest of such a reference makes it nobody else's: it is repaired. */
+export const isOwnedBy = (object: KubeObject, owner: KubeObject): boolean =>
+  object.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
+
 /** The objects of a kind that this owner controls. */
 export type Controlled = (kind: string, owner: KubeObject) => readonly KubeObject[];
 

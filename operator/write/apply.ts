@@ -8,6 +8,7 @@ import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../engine/cache.ts';
 import { keyOf, keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
+import { isOwnedBy } from '../read/controlled.ts';
 
 /** Why a child is not as planned although trying again at once would not help; a value, because it belongs into the status. */
 export interface ChildProblem {
@@ -144,9 +145,6 @@ const pinned = (child: KubeObject, existing: KubeObject | undefined): KubeObject
   existing?.metadata.uid === undefined
     ? child
     : { ...child, metadata: { ...child.metadata, uid: existing.metadata.uid } };
-
-const isOwnedBy = (object: KubeObject, owner: KubeObject): boolean =>
-  object.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
 
 const foreign = (existing: KubeObject, child: ObjectKey): ChildProblem => {
   const owner = existing.metadata.ownerReferences?.find(({ controller }) => controller === true);

@@ -9,11 +9,13 @@ import {
   type Withheld,
   authUnusable,
   refused,
+  serviceTaken,
   servesWithoutAuth,
   whyNotContacted,
   withheldFor,
 } from './judge-backend.ts';
 import { type KeyRef, caBundlePath } from './mounted-files.ts';
+import { childName } from './names.ts';
 import { contactFields, servedPath, workloadUrl } from './workload.ts';
 import { type BackendConfigEntry, type ServerSpec, type Strategies, type WrittenSpec, sourceOf } from './spec.ts';
 
@@ -87,6 +89,8 @@ const located = (backend: BackendConfigEntry, settings: Settings): BackendConfig
 export interface DiscoveryInput {
   readonly spec: ServerSpec;
   readonly authConfigs: AuthConfigs;
+  /** Services of somebody else, under the names of those of members. */
+  readonly strangers: readonly KubeObject[];
   readonly settings: Settings;
   readonly contract: Contract;
 }
@@ -94,7 +98,7 @@ export interface DiscoveryInput {
 /** One backend per member of the group, in name order. */
 export const discoveredBackends = (
   members: readonly KubeObject[],
-  { spec, authConfigs, settings, contract }: DiscoveryInput,
+  { spec, authConfigs, strangers, settings, contract }: DiscoveryInput,
 ): readonly PlannedBackend[] =>
   members.map((member, index) => {
     const url = urlOf(member, settings);
@@ -103,7 +107,7 @@ export const discoveredBackends = (
     const auth = backendAuth(member.metadata.name, member, { spec, authConfigs, settings });
     const label = `${member.kind} ${member.metadata.name}`;
     const earlier = members.slice(0, index);
-    const withheld = whyWithheld({ label, member, earlier, entry, auth, settings, contract });
+    const withheld = whyWithheld({ label, member, earlier, strangers, entry, auth, settings, contract });
     return {
       name: member.metadata.name,
       kind: member.kind,
@@ -165,12 +169,14 @@ const caBundleIn = (member: KubeObject): Pick<PlannedBackend, 'caBundle'> => {
 interface Candidate extends Judged {
   readonly member: KubeObject;
   readonly earlier: readonly KubeObject[];
+  readonly strangers: readonly KubeObject[];
   readonly settings: Settings;
 }
 
 /** Reasons not to contact a member, in the order they are looked for; the first one counts. */
 const POLICIES: readonly ((candidate: Candidate) => Withheld | undefined)[] = [
   nameTaken,
+  behindAnothersService,
   unsafeUrl,
   noWorkload,
   unsupported,
@@ -193,6 +199,10 @@ function nameTaken({ member, earlier }: Candidate): Withheld | undefined {
   if (holder === undefined) return undefined;
   const message = `${member.kind} ${member.metadata.name}: the name belongs to the ${holder.kind} of the same group; rename one of them`;
   return { reason: 'NameTaken', message };
+}
+
+function behindAnothersService({ label, member, strangers, settings }: Candidate): Withheld | undefined {
+  return settings.local === undefined ? serviceTaken(label, childName(member), strangers) : undefined;
 }
 
 function unsafeUrl({ member, settings }: Candidate): Withheld | undefined {

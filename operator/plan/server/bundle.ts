@@ -15,12 +15,12 @@ export interface ServerBundle {
   readonly memberAuth: readonly ResolvedReference[];
   readonly accepted: (Accepted & { readonly references: readonly ResolvedReference[] }) | undefined;
   readonly children: ServerChildren;
+  /** Services of somebody else, under the names of those that would lead to backends. */
+  readonly strangers: readonly KubeObject[];
   /** The pods of the container that the runtime stands in front of. */
   readonly behind?: RunningWorkload;
   /** What runs its container under its own name: a runtime is asked for, and none stands in front yet. */
   readonly inTheOpen?: KubeObject;
-  /** A Service of somebody else, under the name of the one that leads to this container. */
-  readonly strangerBehind?: KubeObject;
   /** Other servers of the namespace that share something with it that each should have alone. */
   readonly lookalikes: readonly KubeObject[];
   readonly reports: PodReports;

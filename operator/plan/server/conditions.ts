@@ -195,6 +195,7 @@ const PROBLEMS: readonly Problem[] = [
     'AuthConfigNotFound',
     'AuthConfigInvalid',
     'ServesWithoutAuth',
+    'ServiceTaken',
   ]),
   staticBackendsIgnored,
   unknownStaticBackend,

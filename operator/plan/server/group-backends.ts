@@ -14,14 +14,14 @@ import type { ServedBackends } from './shape.ts';
 
 /** The backends of a VirtualMCPServer: those of its list, else the members of its group. */
 export const groupBackends = (
-  { groups, memberAuth }: ServerBundle,
+  { groups, memberAuth, strangers }: ServerBundle,
   input: SpecInput,
   deps: PlanDeps,
 ): ServedBackends => {
   const { spec, references } = input;
   const group = groups.get(spec.groupRef.name) ?? { group: undefined, members: [] };
   const authConfigs = [...references, ...memberAuth];
-  return { group, backends: backendsOf(input, group, { ...deps, spec, authConfigs }) };
+  return { group, backends: backendsOf(input, group, { ...deps, spec, authConfigs, strangers }) };
 };
 
 const backendsOf = (

@@ -35,6 +35,19 @@ export function authUnusable({ label, auth }: Pick<Judged, 'label' | 'auth'>): W
   return { reason, message: `${label}: ${message}` };
 }
 
+/**
+ * Decisions "Names": of MCPServers `a` and `a-backend` the container of the one would be called as the other. Calls and credentials are not
+ * for whoever came first.
+ */
+export const serviceTaken = (label: string, name: string, strangers: readonly KubeObject[]): Withheld | undefined => {
+  const stranger = strangers.find(({ metadata }) => metadata.name === name);
+  if (stranger === undefined) return undefined;
+  const owner = stranger.metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const whose = owner === undefined ? 'is not its own' : `belongs to ${owner.kind} ${owner.name}`;
+  const message = `${label}: Service ${name}, which would lead to its pods, ${whose}; give one of them another name`;
+  return { reason: 'ServiceTaken', message };
+};
+
 /** What the runtime would refuse. */
 export function refused({ label, entry, auth, contract }: Judged): Withheld | undefined {
   if (entry === undefined) return undefined;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiClient } from '../../../operator/api/client.ts';
 import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
+import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts';
 import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { applyChildren } from '../../../operator/write/apply.ts';
@@ -52,6 +53,28 @@ test('the front contacts nobody where the name of its container belongs to anoth
 test('it is looked at again when somebody takes that name, or gives it back', () => {
   const touched = mcpServer().affectedBy(objectsSource([withLogin]), stranger);
   assert.deepEqual(touched, [KEY]);
+});
+
+test('nor does a VirtualMCPServer, where the name of a member leads to the container of another', () => {
+  const container = behind('weather', UID);
+  const taken = made(
+    'MCPServer',
+    'weather-backend',
+    { image: 'a', transport: 'streamable-http', groupRef: { name: 'tools' } },
+    { uid: 'another' },
+  );
+  const misled = planOf(virtualServer(), group(), taken, container);
+  assert.doesNotMatch(misled.config?.['backends.yaml'] ?? '', /url: /);
+  const { reason, message } = condition(misled, 'BackendsWithheld') ?? {};
+  assert.equal(reason, 'ServiceTaken');
+  assert.match(
+    message ?? '',
+    /^MCPServer weather-backend: Service mcpserver-weather-backend, .* belongs to MCPServer weather; give/,
+  );
+  assert.match(planOf(virtualServer(), group(), taken, stranger).config?.['backends.yaml'] ?? '', /url: /);
+  const source = objectsSource([virtualServer(), group(), taken]);
+  const touched = [container, stranger].map((service) => virtualMcpServer().affectedBy(source, service).map(keyText));
+  assert.deepEqual(touched, [['VirtualMCPServer/default/demo'], []]);
 });
 
 /** Of the children, those that come into being where `there` is already. */
