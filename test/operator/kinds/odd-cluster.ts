@@ -21,7 +21,6 @@ interface ControllerSpec {
 
 const specOf = (controller: KubeObject): ControllerSpec => controller['spec'] as ControllerSpec;
 const runsPods = ({ kind }: KubeObject): boolean => kind === 'Deployment' || kind === 'StatefulSet';
-const isReady = ({ kind, metadata }: KubeObject): boolean => kind === 'Pod' && metadata.name !== '';
 const carries = (labels: Labels = {}, wanted: Labels): boolean =>
   Object.entries(wanted).every(([key, value]) => labels[key] === value);
 
@@ -41,7 +40,8 @@ export const oddCluster = () => {
   const objects = new Map<string, KubeObject>();
   const removed: string[] = [];
   const rewrites = new Rewrites();
-  let [made_, generation, refused] = [0, 0, new Set<string>()];
+  let [count, generation, uid] = [0, 0, UID];
+  let refused: ReadonlySet<string> = new Set();
   const put = (object: KubeObject): KubeObject => {
     objects.set(keyText(keyOf(object)), object);
     return object;
@@ -53,7 +53,7 @@ export const oddCluster = () => {
     apply: (object: KubeObject) => {
       if (refused.has(object.kind)) return Promise.reject(new ApiError(422, { reason: 'Invalid', message: 'no' }));
       const before = objects.get(keyText(keyOf(object)));
-      const uid = before?.metadata.uid ?? `uid-${++made_}`;
+      const uid = before?.metadata.uid ?? `uid-${++count}`;
       const status = before?.['status'] === undefined ? {} : { status: before['status'] };
       return Promise.resolve(put({ ...object, metadata: { ...object.metadata, uid }, ...status }));
     },
@@ -113,6 +113,7 @@ export const oddCluster = () => {
   };
   return {
     removed,
+    objects,
     server,
     look,
     roll,
@@ -128,17 +129,26 @@ export const oddCluster = () => {
     ask: (spec: object, refusing: readonly string[] = []): void => {
       refused = new Set(refusing);
       const status = objects.get(keyText(KEY))?.['status'];
-      const asked = made('MCPServer', KEY.name, spec, { uid: UID, generation: ++generation });
+      const asked = made('MCPServer', KEY.name, spec, { uid, generation: ++generation });
       put({ ...asked, ...(status !== undefined && { status }) });
       removed.length = 0;
+    },
+    /** Somebody deletes it and makes it again; its children are collected later. */
+    makeAgain: (spec: object): void => {
+      uid = `${UID} again`;
+      put(made('MCPServer', KEY.name, spec, { uid, generation: 1 }));
+      removed.length = 0;
+    },
+    collectGarbage: (): void => {
+      for (const [key, { metadata }] of objects)
+        if (metadata.ownerReferences?.some((owner) => owner.kind === KEY.kind && owner.uid !== uid))
+          objects.delete(key);
     },
     children: (): readonly KubeObject[] => [...objects.values()].filter((each) => isControlledBy(each, server())),
     /** Ready pods that a Service leads to. */
     behind: (name: string): readonly KubeObject[] => {
       const { selector } = (objects.get(`Service/default/${name}`)?.['spec'] ?? {}) as { readonly selector?: Labels };
-      return all('Pod').filter(
-        (pod) => isReady(pod) && selector !== undefined && carries(pod.metadata.labels, selector),
-      );
+      return all('Pod').filter((pod) => selector !== undefined && carries(pod.metadata.labels, selector));
     },
   };
 };

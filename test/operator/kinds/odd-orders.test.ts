@@ -7,7 +7,8 @@ import { group, server as virtualServer } from '../plan/world.ts';
 import { isRuntime, oddCluster, pathIn } from './odd-cluster.ts';
 
 /**
- * Every shape of an MCPServer turned into every other one: accepted, refused by a rule of ours, or its pods refused by the API server.
+ * Every shape of an MCPServer turned into every other one: accepted, refused by a rule of ours, or its pods refused by the API server; then
+ * scaled to zero, and made again.
  */
 const SHAPES: Readonly<Record<string, object>> = {
   'direct http': { transport: 'streamable-http' },
@@ -127,6 +128,38 @@ for (const [from, before] of Object.entries(SHAPES)) {
       await cluster.settle();
       assert.deepEqual(names(cluster), names(await running(wanted)));
       assertTrue(cluster);
+    });
+  }
+}
+
+for (const [shape, spec] of Object.entries(SHAPES)) {
+  test(`${shape}, scaled to zero and back: everything but its pods stays`, async () => {
+    const cluster = await running({ image: 'a', ...spec });
+    const there = names(cluster);
+    cluster.ask({ image: 'a', ...spec, replicas: 0 });
+    await cluster.settle();
+    assert.deepEqual([names(cluster), cluster.removed, told(cluster).phase], [there, [], 'Stopped']);
+    assertTrue(cluster);
+    cluster.ask({ image: 'a', ...spec, replicas: 2 });
+    await cluster.settle();
+    assert.equal(answering(cluster), 2);
+    assertTrue(cluster);
+  });
+
+  for (const [other, after] of Object.entries(SHAPES)) {
+    test(`${shape}, deleted and made again as ${other}: it takes over nothing, and comes when the old one has gone`, async () => {
+      const cluster = await running({ image: 'a', ...spec });
+      const old = [...cluster.objects.values()].filter(({ kind }) => kind !== 'MCPServer');
+      cluster.makeAgain({ image: 'b', ...after });
+      await cluster.look();
+      for (const object of old) assert.equal(cluster.objects.get(keyText(keyOf(object))), object);
+      assert.deepEqual([cluster.removed, holds(cluster, 'ChildConflict'), told(cluster).url], [[], true, undefined]);
+      cluster.collectGarbage();
+      await cluster.settle();
+      assert.equal(holds(cluster, 'ChildConflict'), false);
+      assertGuarded(cluster, after);
+      assertTrue(cluster);
+      assert.deepEqual(names(cluster), names(await running({ image: 'b', ...after })));
     });
   }
 }
