@@ -5,8 +5,10 @@ import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { isControlledBy } from '../../../operator/read/controlled.ts';
 import { type World, reconcile } from '../../../operator/reconcile.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
-import { KEY, UID, made } from '../plan/fronted-world.ts';
+import { StatusAges } from '../../../operator/write/status-ages.ts';
+import { KEY, UID } from '../plan/fronted-world.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from '../plan/golden.ts';
+import { made } from '../plan/made.ts';
 import { report } from '../plan/world.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -76,6 +78,7 @@ export const oddCluster = () => {
       settings: DEFAULT_SETTINGS,
       rewrites,
       now: () => 0,
+      statusAges: new StatusAges(() => 0),
       podsOf: () => [],
       followPods: () => {},
       forget: () => {},

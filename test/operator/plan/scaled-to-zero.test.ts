@@ -4,8 +4,9 @@ import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { type KubeObject, keyOf } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { limited, made } from './fronted-world.ts';
+import { limited } from './fronted-world.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { made } from './made.ts';
 import { condition, group, statusOf } from './world.ts';
 
 const container = { image: 'a', transport: 'streamable-http' };
