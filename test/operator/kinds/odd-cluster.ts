@@ -42,6 +42,7 @@ export const oddCluster = () => {
   const objects = new Map<string, KubeObject>();
   const removed: string[] = [];
   const rewrites = new Rewrites();
+  const statusAges = new StatusAges(() => 0);
   let [count, generation, uid] = [0, 0, UID];
   let refused: ReadonlySet<string> = new Set();
   const put = (object: KubeObject): KubeObject => {
@@ -73,13 +74,14 @@ export const oddCluster = () => {
       all('Pod').flatMap((pod) => (isRuntime(pod) ? [[pod.metadata.name, report({ weather: 'ready' })] as const] : [])),
     );
   const look = async (): Promise<void> => {
-    const world: Partial<World> = {
+    const world: Omit<World, 'api' | 'cache'> = {
       source: source(),
       settings: DEFAULT_SETTINGS,
       rewrites,
+      statusAges,
       now: () => 0,
-      statusAges: new StatusAges(() => 0),
       podsOf: () => [],
+      readContent: () => Promise.resolve(undefined),
       followPods: () => {},
       forget: () => {},
       record: () => Promise.resolve(),
