@@ -15,7 +15,7 @@ import { prune } from './write/prune.ts';
 import { retryAfterMs, slowRetryMs } from './write/retry.ts';
 import type { Rewrites } from './write/rewrites.ts';
 import type { StatusAges } from './write/status-ages.ts';
-import { problemConditions, reportStatus, withProblems } from './write/status.ts';
+import { problemConditions, reportStatus, withProblems, withStalled } from './write/status.ts';
 
 /** The cluster as a reconcile sees and changes it. */
 export interface World {
@@ -114,9 +114,9 @@ const prunable =
 
 const RUNS_PODS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
 
-/** A RoleBinding whose Role is not ours gives rights that nobody meant to give: it goes. */
+/** A RoleBinding whose Role, which has its name, is not ours gives rights that nobody meant to give: it goes. */
 const isUnfounded = ({ kind, metadata }: KubeObject, missing: readonly ObjectKey[]): boolean =>
-  kind === 'RoleBinding' && missing.some((key) => key.kind === kind && key.name === metadata.name);
+  kind === 'RoleBinding' && missing.some((key) => key.kind === 'Role' && key.name === metadata.name);
 
 const wanted = (objects: readonly KubeObject[], missing: readonly ObjectKey[]): readonly KubeObject[] =>
   objects.filter((object) => !isUnfounded(object, missing));
@@ -144,7 +144,7 @@ const report = async (
   if (plan.status === undefined) {
     return { isRefused: problems.length > 0 };
   }
-  const status = withProblems(plan.status, problems, kind.phasesWithProblems);
+  const status = withStalled(withProblems(plan.status, problems, kind.phasesWithProblems));
   const planned = { status, volatile: kind.volatileStatus ?? [] };
   const nowMs = world.now();
   const { api, cache, statusAges: ages } = world;

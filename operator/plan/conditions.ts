@@ -39,6 +39,7 @@ const PROBLEM_TYPES = [
   'ServiceNameShared',
   'SessionStorageIgnored',
   'SessionsNotDurable',
+  'Stalled',
   'StaticBackendsIgnored',
   'TelemetryDeprecated',
   'ToolsUnmatched',

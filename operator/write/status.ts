@@ -4,6 +4,7 @@ import type { ApiClient } from '../api/client.ts';
 import { isNotFound, isRefusal } from '../api/errors.ts';
 import type { ApiError } from '../api/errors.ts';
 import type { KubeObject } from '../object.ts';
+import { problem } from '../plan/conditions.ts';
 import type { PlannedCondition } from '../plan/plan.ts';
 import type { StatusAges } from './status-ages.ts';
 
@@ -61,6 +62,18 @@ export const withProblems = (
     ...(url === undefined || !isOurs ? {} : { url }),
     conditions: [...conditions, ...added],
   };
+};
+
+/**
+ * With `Stalled` where only another spec can bring it further: what reads any kind alike (kstatus, and so Argo CD and Flux) takes that for
+ * a failure, and a `Ready` that is not `True` for work under way.
+ */
+export const withStalled = (status: Status): Status => {
+  const conditions = conditionsOf(status);
+  const refused = conditions.find((condition) => condition.type === 'Valid' && condition.status === 'False');
+  return refused === undefined
+    ? status
+    : { ...status, conditions: [...conditions, problem('Stalled', refused.reason, refused.message)] };
 };
 
 /** What has not been made yet cannot come; what serves goes on. */

@@ -130,7 +130,8 @@ describe('a stranger’s way with the chart', () => {
   });
 
   test('has everything removed: the servers first, then with crds.keep=false the CRDs', async () => {
-    await cluster.kubectl(['delete', 'virtualmcpservers', '--all', '--all-namespaces']);
+    const withPods = 'virtualmcpservers,mcpservers,mcpremoteproxies,embeddingservers';
+    await cluster.kubectl(['delete', withPods, '--all', '--all-namespaces']);
     await until('the children to go', async () =>
       (await cluster.kubectl(['get', 'deployments', '--output', 'name'])) === '' ? true : undefined,
     );

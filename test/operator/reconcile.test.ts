@@ -81,3 +81,7 @@ test('a binding to a Role that is not as planned goes at once', async () => {
     'RoleBinding',
   ]);
 });
+
+test('a binding whose Role is as planned stays when it is refused itself: bridges attach by it', async () => {
+  assert.deepEqual(await removed(['RoleBinding', 'Service'], ['Role', 'RoleBinding', 'Service'], 'RoleBinding'), []);
+});

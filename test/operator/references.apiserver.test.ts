@@ -10,6 +10,7 @@ import type { KubeObject } from '../../operator/object.ts';
 import { mountedConfigMap } from '../../operator/plan/server/pod-template.ts';
 import type { StatusReport } from '../../runtime/status-report.ts';
 import { until } from '../cluster/index.ts';
+import { covers } from '../requirements.ts';
 import { clusterUnderTest } from './engine/cluster-under-test.ts';
 import { type StatusUnderTest, verdictIn } from './engine/cluster-user.ts';
 import { type FakePod, pretendReady, serveReport } from './engine/fake-pod.ts';
@@ -156,6 +157,7 @@ describe('what is referred to', () => {
     );
   });
 
+  covers('operator.ref.external-auth-config.same-namespace');
   test('is missing, also when another namespace has it: the condition says so, and nothing is made of it', async () => {
     const seen = await untilAll('all to be missed', (row, now) => unlike(row, now, 'missing'));
     for (const row of ROWS.filter(({ phases }) => phases.missing === 'Pending')) {

@@ -204,7 +204,6 @@ test('a server follows the MCPOIDCConfig that it names: missing, there, changed,
   await remove('VirtualMCPServer', 'gateway');
 });
 
-covers('operator.ref.external-auth-config.same-namespace', 'operator.extauth.referrer.mcpserverentry');
 test('an entry tells of everything that it names', async () => {
   const named = ['MCPServerEntry', 'named'] as const;
   await remove('MCPExternalAuthConfig', 'login');

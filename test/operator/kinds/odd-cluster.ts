@@ -41,8 +41,10 @@ export const oddCluster = () => {
   const kind = mcpServer(everythingBuilt());
   const objects = new Map<string, KubeObject>();
   const removed: string[] = [];
-  const rewrites = new Rewrites();
-  const statusAges = new StatusAges(() => 0);
+  const created: string[] = [];
+  let writesLeft = Infinity;
+  const memory = () => ({ rewrites: new Rewrites(), statusAges: new StatusAges(() => 0) });
+  let remembered = memory();
   let [count, generation, uid] = [0, 0, UID];
   let refused: ReadonlySet<string> = new Set();
   const put = (object: KubeObject): KubeObject => {
@@ -51,20 +53,30 @@ export const oddCluster = () => {
   };
   const all = (of: string): readonly KubeObject[] => [...objects.values()].filter((each) => each.kind === of);
   const server = (): KubeObject => objects.get(keyText(KEY)) ?? fail('there is no server');
+  const write = (): void => {
+    if (writesLeft === 0) throw new Error('killed');
+    writesLeft -= 1;
+  };
   const api = {
     get: (key: typeof KEY) => Promise.resolve(objects.get(keyText(key))),
-    apply: (object: KubeObject) => {
-      if (refused.has(object.kind)) return Promise.reject(new ApiError(422, { reason: 'Invalid', message: 'no' }));
+    apply: async (object: KubeObject) => {
+      write();
+      if (refused.has(object.kind)) throw new ApiError(422, { reason: 'Invalid', message: 'no' });
       const before = objects.get(keyText(keyOf(object)));
       const uid = before?.metadata.uid ?? `uid-${++count}`;
       const status = before?.['status'] === undefined ? {} : { status: before['status'] };
-      return Promise.resolve(put({ ...object, metadata: { ...object.metadata, uid }, ...status }));
+      if (before === undefined) created.push(keyText(keyOf(object)));
+      return put({ ...object, metadata: { ...object.metadata, uid }, ...status });
     },
-    applyStatus: ({ status }: KubeObject) => Promise.resolve(put({ ...server(), status })),
+    applyStatus: async ({ status }: KubeObject) => {
+      write();
+      return put({ ...server(), status });
+    },
     list: ({ kind: of }: { readonly kind: string }) => Promise.resolve({ items: all(of) }),
-    remove: (key: typeof KEY) => {
+    remove: async (key: typeof KEY) => {
+      write();
       removed.push(`${key.kind} ${key.name}`);
-      return Promise.resolve(void objects.delete(keyText(key)));
+      objects.delete(keyText(key));
     },
   };
   const source = () => ({ ...objectsSource([...objects.values()]), reports: () => reports() });
@@ -77,8 +89,7 @@ export const oddCluster = () => {
     const world: Omit<World, 'api' | 'cache'> = {
       source: source(),
       settings: DEFAULT_SETTINGS,
-      rewrites,
-      statusAges,
+      ...remembered,
       now: () => 0,
       podsOf: () => [],
       readContent: () => Promise.resolve(undefined),
@@ -118,6 +129,7 @@ export const oddCluster = () => {
   };
   return {
     removed,
+    created,
     objects,
     server,
     look,
@@ -129,6 +141,17 @@ export const oddCluster = () => {
         roll();
       }
       await look();
+    },
+    /** A look that ends before the write after so many, and a process that takes over; whether it came to that. */
+    killedAfter: async (writes: number): Promise<boolean> => {
+      writesLeft = writes;
+      const isKilled = await look().then(
+        () => false,
+        (error: Error) => error.message === 'killed' || fail(error.message),
+      );
+      writesLeft = Infinity;
+      remembered = memory();
+      return isKilled;
     },
     /** What somebody applies; the API server takes no more children of the kinds that it refuses. */
     ask: (spec: object, refusing: readonly string[] = []): void => {

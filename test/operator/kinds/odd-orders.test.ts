@@ -2,22 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keyOf, keyText } from '../../../operator/object.ts';
 import { planOf } from '../plan/built-world.ts';
-import { limited } from '../plan/fronted-world.ts';
 import { group, server as virtualServer } from '../plan/world.ts';
 import { isRuntime, oddCluster, pathIn } from './odd-cluster.ts';
+import { SHAPES } from './shapes.ts';
 
-/**
- * Every shape of an MCPServer turned into every other one: accepted, refused by a rule of ours, or its pods refused by the API server; then
- * scaled to zero, and made again.
- */
-const SHAPES: Readonly<Record<string, object>> = {
-  'direct http': { transport: 'streamable-http' },
-  'direct sse': { transport: 'sse' },
-  'direct stdio': { transport: 'stdio' },
-  'fronted http': { transport: 'streamable-http', ...limited },
-  'fronted sse': { transport: 'sse', ...limited },
-  'fronted stdio': { transport: 'stdio', ...limited },
-};
 const INVALID = { podTemplateSpec: { spec: { containers: 5 } } };
 const RUNS_PODS = ['Deployment', 'StatefulSet'];
 
@@ -85,6 +73,10 @@ const assertTrue = (cluster: Cluster): void => {
   assert.ok(backends.includes(`url: ${url}\n    transport: ${transport}\n`), backends);
 };
 
+/**
+ * Every shape of an MCPServer turned into every other one: accepted, refused by a rule of ours, or its pods refused by the API server; then
+ * scaled to zero, and made again.
+ */
 for (const [from, before] of Object.entries(SHAPES)) {
   for (const [to, after] of Object.entries(SHAPES)) {
     const [was, wanted] = [

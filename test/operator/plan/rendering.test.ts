@@ -45,7 +45,6 @@ test('a client secret is a file of the pod, under the name of its Secret and its
   ]);
 });
 
-covers('extauth.token-exchange.client-optional');
 test('a token exchange needs no client', () => {
   const exchange = { tokenUrl: 'https://sts.example/token', audience: 'a' };
   const config = made('MCPExternalAuthConfig', 'sts', { type: 'tokenExchange', tokenExchange: exchange });

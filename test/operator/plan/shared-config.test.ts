@@ -7,7 +7,6 @@ import { newContract } from '../../../operator/plan/contract.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { configHash, planSharedConfig } from '../../../operator/plan/shared-config.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { covers } from '../../requirements.ts';
 import { DEFAULT_SETTINGS } from './golden.ts';
 import { entry, server } from './world.ts';
 
@@ -39,7 +38,6 @@ const workloads = (...objects: readonly KubeObject[]): unknown => {
   return referencingWorkloads.map((each) => `${each.kind} ${each.name}`);
 };
 
-covers('operator.extauth.referrer.mcpserver', 'operator.extauth.referrer.mcpremoteproxy');
 test('workloads that name it anywhere are listed once each, by kind and name', () => {
   assert.deepEqual(
     workloads(
@@ -52,7 +50,6 @@ test('workloads that name it anywhere are listed once each, by kind and name', (
   );
 });
 
-covers('operator.extauth.referrer.virtualmcpserver');
 test('a VirtualMCPServer names it for one backend, or for all others', () => {
   const servers = [
     server({ outgoingAuth: { backends: { a: explicit } } }, { name: 'one' }),

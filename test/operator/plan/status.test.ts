@@ -118,6 +118,11 @@ covers('status.message');
 test('every phase but Ready says why', () => {
   assert.match(String(statusOf(planOf({ objects: [server()] }))['message']), /MCPGroup tools/);
   assert.match(String(statusWith({ a: 'unavailable' })['message']), /a \(unavailable\)/);
+  const refused = statusOf(
+    planOf({ objects: [server({ telemetryConfigRef: { name: 't' }, config: { unknown: 1 } }), group()] }),
+  );
+  assert.equal(refused['phase'], 'Failed');
+  assert.match(String(refused['message']), /unknown/);
 });
 
 covers('status.oidc-config-hash.absent', 'status.telemetry-config-hash.absent');
@@ -127,7 +132,6 @@ test('hashes of configurations that nothing refers to are absent', () => {
   assert.equal(Object.hasOwn(status, 'telemetryConfigHash'), false);
 });
 
-covers('status.discovered.circuit-state-disabled', 'status.discovered.circuit-last-changed-disabled');
 test('without a circuit breaker a backend shows no circuit', () => {
   const [backend] = statusWith({ a: 'ready' })['discoveredBackends'] as readonly object[];
   assert.deepEqual(Object.keys(backend ?? {}), ['name', 'url', 'status', 'authType', 'consecutiveFailures']);
