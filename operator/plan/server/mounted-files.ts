@@ -17,7 +17,7 @@ export interface CaBundle {
   readonly configMap: KeyRef;
 }
 
-/** What the rendered files name, and the pod therefore mounts. */
+/** What the pod mounts. */
 export interface MountedFiles {
   readonly secrets: readonly KeyRef[];
   readonly caBundles: readonly CaBundle[];
@@ -47,13 +47,13 @@ export interface MountInput {
   /** All that are known; of two with one owner the later one counts. */
   readonly caBundles: readonly CaBundle[];
   readonly deployment: KubeObject | undefined;
-  /** A backend is withheld, so that the config does not name its files. */
+  /** A backend is withheld, so that the config does not name its files; which those are, nothing tells. */
   readonly isPartial: boolean;
 }
 
 /**
- * What the rendered files name below the directories of the pod. Read off the files themselves, whatever a path came from, so that what
- * is named and what is mounted cannot differ.
+ * What the rendered files name below the directories of the pod. Read off the files themselves, whatever a path came from, so that all
+ * that is named is mounted; nothing else is, unless a backend is withheld.
  */
 export const mountedFiles = ({ filePaths, caBundles, deployment, isPartial }: MountInput): MountedFiles => {
   const sources = new Map(caBundles.map((each) => [each.owner, each]));
@@ -69,7 +69,8 @@ export const mountedFiles = ({ filePaths, caBundles, deployment, isPartial }: Mo
 };
 
 /**
- * Architecture rule 9: what a backend is withheld for may be back in a moment, and pods that keep its files need not be replaced twice.
+ * All that is mounted, where that is enough. Architecture rule 9: what a backend is withheld for may be back in a moment, and pods that
+ * keep its files need not be replaced twice.
  * Where they are replaced anyway, the new ones get what is named.
  */
 const enough = (mounted: readonly string[], named: readonly string[]): readonly string[] =>
