@@ -27,7 +27,7 @@ export const planEverything = (
       .toSorted()
       .flatMap((namespace) => source.list(kind.kind, namespace))
       .flatMap((object) => {
-        const bundle = kind.resolve(source, keyOf(object));
+        const bundle = kind.resolve(source, keyOf(object), settings.seal);
         return bundle === undefined ? [] : [{ object, plan: kind.plan(bundle, settings) }];
       }),
   );

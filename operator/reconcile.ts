@@ -62,7 +62,7 @@ export const reconcile = async (
     world.forget(key);
     return report(kind, owner, { plan: unreadable, problems: [] }, { world, signal });
   }
-  const resolved = kind.resolve(world.source, key);
+  const resolved = kind.resolve(world.source, key, world.settings.seal);
   if (resolved === undefined) {
     return {};
   }

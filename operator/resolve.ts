@@ -1,5 +1,6 @@
 import { type KubeObject, type ObjectKey, keyOf } from './object.ts';
 import { type ResolvedReference, lookedUpReferences, resolved, sourceKind } from './plan/references.ts';
+import type { Seal } from './plan/seal.ts';
 import { acceptedIn } from './plan/server/accepted.ts';
 import type { GroupView, ServerBundle, ServerChildren } from './plan/server/bundle.ts';
 import { childName } from './plan/server/names.ts';
@@ -11,8 +12,8 @@ import { controlledIn, ownedBy, resolveDeployment, strangerAt } from './resolve-
 export const MEMBER_KINDS = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'] as const;
 
 /** Undefined when the server is gone or going: garbage collection does the rest. */
-export const resolveServer = (source: Source, key: ObjectKey): ServerBundle | undefined => {
-  const bundle = resolveServed(source, key);
+export const resolveServer = (source: Source, key: ObjectKey, seal?: Seal): ServerBundle | undefined => {
+  const bundle = resolveServed(source, key, seal);
   if (bundle === undefined) return undefined;
   const { server, accepted } = bundle;
   const names = [groupNameOf(server), accepted && groupNameOf({ ...server, spec: accepted.written })].filter(
@@ -31,11 +32,11 @@ const strangersAmong = (groups: readonly GroupView[], source: Source): readonly 
     .flatMap((member) => strangerAt(source, member, { kind: 'Service', name: childName(member) }) ?? []);
 
 /** Of any kind that the runtime serves, without the members of groups. Undefined when it is gone or going. */
-export const resolveServed = (source: Source, key: ObjectKey): ServerBundle | undefined => {
+export const resolveServed = (source: Source, key: ObjectKey, seal?: Seal): ServerBundle | undefined => {
   const server = source.get(key.kind, key.namespace, key.name);
   if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
   const children = childrenOf(source, server);
-  const known = source.accepted?.(key) ?? acceptedIn({ server, ...children });
+  const known = source.accepted?.(key) ?? (seal && acceptedIn({ server, ...children }, seal));
   return Object.freeze({
     server,
     references: resolveReferences(source, server),

@@ -3,8 +3,10 @@ import { importJWK, SignJWT } from 'jose';
 import type { JWK } from 'jose';
 import { keysIn, newKey, secretName, secretOf } from './key-secret.ts';
 import type { Key } from './key-secret.ts';
+import { sealWith } from './seal.ts';
 import type { ApiClient } from '../api/client.ts';
 import { isConflict } from '../api/errors.ts';
+import type { Seal } from '../plan/seal.ts';
 
 /** The keys that prove to a runtime's management port that the operator asks (decisions: "Management port"). */
 export interface ManagementKeys {
@@ -12,6 +14,8 @@ export interface ManagementKeys {
   readonly publicKeys: () => readonly Readonly<Record<string, unknown>>[];
   /** A token for the server whose resource has this uid, good for a minute. */
   readonly token: (uid: string) => Promise<string>;
+  /** For what the operator keeps where others may write; what an older key sealed is believed for as long as its tokens are. */
+  readonly seal: Seal;
   /** Looks at the Secret again and makes it anew if it is gone. True: the public keys are not what they were. */
   readonly refresh: (signal: AbortSignal) => Promise<boolean>;
 }
@@ -43,6 +47,7 @@ export const managementKeys = async (
   let told = publicKeys();
   return {
     publicKeys,
+    seal: sealWith(() => accepted().flatMap(({ jwk }) => jwk.d ?? [])),
     token: (uid) => signed(uid, signer(accepted(), deps.now()), deps.now()),
     refresh: async (refreshSignal) => {
       held = await readOrMake(namespace, accepted(), deps, refreshSignal);

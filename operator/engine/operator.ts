@@ -24,7 +24,7 @@ import type { Source } from '../read/source.ts';
 export interface OperatorOptions {
   /** Empty: all namespaces. */
   readonly namespaces: readonly string[];
-  readonly settings: Omit<Settings, 'operatorKeys' | 'clusterIssuer'>;
+  readonly settings: Omit<Settings, 'operatorKeys' | 'seal' | 'clusterIssuer'>;
   /** Unique to this process; also the name under which it reports events. */
   readonly identity: string;
   /** Keys reconciled at once. */

@@ -16,8 +16,8 @@ import { Rehearsal } from '../write/rehearsal.ts';
 
 /** What changes while the operator runs, and is rendered for every server. */
 export interface Told {
-  /** For the management ports. */
-  readonly keys: Pick<ManagementKeys, 'publicKeys'>;
+  /** For the management ports, and for what is kept of accepted specs. */
+  readonly keys: Pick<ManagementKeys, 'publicKeys' | 'seal'>;
   readonly issuers: Pick<KnownIssuer, 'issuer'>;
 }
 
@@ -116,5 +116,6 @@ const worldOf = (
 const settingsOf = ({ settings }: OperatorOptions, { keys, issuers }: Told): Settings => ({
   ...settings,
   operatorKeys: keys.publicKeys(),
+  seal: keys.seal,
   ...(issuers.issuer && { clusterIssuer: issuers.issuer }),
 });

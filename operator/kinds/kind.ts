@@ -1,5 +1,6 @@
 import type { KubeObject, ObjectKey } from '../object.ts';
 import type { Plan } from '../plan/plan.ts';
+import type { Seal } from '../plan/seal.ts';
 import type { Settings } from '../plan/settings.ts';
 import type { Source } from '../read/source.ts';
 
@@ -23,8 +24,11 @@ export interface ReconciledKind<Bundle = unknown> {
   readonly volatileStatus?: readonly string[];
   /** Phases that become others while a child is not as planned; absent: those of a VirtualMCPServer. */
   readonly phasesWithProblems?: PhasesWithProblems;
-  /** Gathers everything `plan` needs into one frozen value; undefined when the object is gone. */
-  resolve(source: Source, key: ObjectKey): Bundle | undefined;
+  /**
+   * Gathers everything `plan` needs into one frozen value; undefined when the object is gone. Of what the operator kept in the cluster,
+   * that is believed which `seal` proves.
+   */
+  resolve(source: Source, key: ObjectKey, seal?: Seal): Bundle | undefined;
   /** The bundle with the content of objects that the source knows the metadata of; only where `plan` needs to see inside. */
   complete?(bundle: Bundle, read: ReadContent): Promise<Bundle>;
   plan(bundle: Bundle, settings: Settings): Plan;

@@ -6,6 +6,7 @@ import { type McpServerBundle, planMcpServer } from '../plan/mcp-server/plan-mcp
 import { mcpServerSpec } from '../plan/mcp-server/spec.ts';
 import { isBridged } from '../plan/mcp-server/way.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
+import type { Seal } from '../plan/seal.ts';
 import { mountedConfigMap } from '../plan/server/pod-template.ts';
 import { type Child, childOf } from '../plan/workload/child.ts';
 import type { RunningWorkload } from '../plan/workload/standing.ts';
@@ -45,10 +46,10 @@ export const mcpServer = (
     ],
     reads: [...new Set([...named, ...SERVED_KINDS.filter((kind) => kind !== KIND), 'ReplicaSet', 'Pod'])],
     phasesWithProblems: WITHOUT_DEGRADED,
-    resolve: (source, { namespace, name }) => {
+    resolve: (source, { namespace, name }, seal) => {
       const server = source.get(KIND, namespace, name);
       if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
-      const front = frontOf(source, server);
+      const front = frontOf(source, server, seal);
       return Object.freeze({
         server,
         references: resolveReferences(source, server),
@@ -72,10 +73,10 @@ export const mcpServer = (
 };
 
 /** With clients of its own it has the vmcp runtime in front. */
-const frontOf = (source: Source, server: KubeObject): ServerBundle | undefined => {
+const frontOf = (source: Source, server: KubeObject, seal?: Seal): ServerBundle | undefined => {
   if (!hasOwnClients(mcpServerSpec(server))) return undefined;
   const { namespace = '', name } = server.metadata;
-  const front = resolveServed(source, { kind: KIND, namespace, name });
+  const front = resolveServed(source, { kind: KIND, namespace, name }, seal);
   if (front === undefined) return undefined;
   const behind = childOf(server, 'backend');
   const inTheOpen = containerInTheOpen(source, front);

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../object.ts';
+import type { Seal } from './seal.ts';
 
 /** What differs between a cluster and a directory; everything else of a plan is the same. */
 export interface Settings {
@@ -12,6 +13,8 @@ export interface Settings {
   readonly operatorNamespace: string;
   /** Public keys (JWK, Ed25519) whose tokens the management port of a runtime accepts; newest first. */
   readonly operatorKeys: readonly Readonly<Record<string, unknown>>[];
+  /** For accepted specs in ConfigMaps; without it none is believed. Absent outside a cluster. */
+  readonly seal?: Seal;
   /** Who issues the service-account tokens of this cluster; absent where nobody knows. */
   readonly clusterIssuer?: ClusterIssuer;
   /** Local mode: where backends run and what URLs look like. Absent in a cluster. */

@@ -4,26 +4,67 @@ import { compareText } from '../../../runtime/compare-text.ts';
 import type { KubeObject } from '../../object.ts';
 import { canonicalJson } from '../canonical.ts';
 import type { ConfigFiles } from '../plan.ts';
+import type { Seal } from '../seal.ts';
 import { labelsOfChild } from '../workload/child.ts';
 import type { CaBundle } from './mounted-files.ts';
 import { childName, servedChild } from './names.ts';
-import { mountedConfigMap } from './pod-template.ts';
+import { MOUNTED_KEYS, mountedConfigMap } from './pod-template.ts';
 import type { WrittenSpec } from './spec.ts';
 
 /** The last spec that was valid, had every reference and was applied, with the files it is served from. */
 export interface Accepted {
   readonly generation?: number;
   readonly written: WrittenSpec;
-  readonly files: ConfigFiles;
+  /** Absent when somebody else changed them. */
+  readonly files?: ConfigFiles;
   /** Where its certificates lie: the files only say where they are mounted, and what named them may be lost. */
   readonly caBundles?: readonly CaBundle[];
 }
 
-/** Key of the ConfigMap that holds it; pods do not see it. */
-export const ACCEPTED_KEY = 'accepted.json';
+/** Keys of the ConfigMap that hold it, and prove it and its files; pods see none of them. */
+const ACCEPTED_KEY = 'accepted.json';
+const ACCEPTED_SEAL_KEY = 'accepted.seal';
+const FILES_SEAL_KEY = 'files.seal';
 
-export const acceptedText = ({ generation, written: spec, caBundles = [] }: Omit<Accepted, 'files'>): string =>
-  `${canonicalJson({ generation, spec, ...(caBundles.length > 0 && { caBundles }) })}\n`;
+interface Sealing {
+  readonly server: KubeObject;
+  readonly seal: Seal | undefined;
+}
+
+/** The files with what they were made from. */
+export const keptWith = (
+  { generation, written: spec, files = {}, caBundles = [] }: Accepted,
+  { server, seal }: Sealing,
+): ConfigFiles => {
+  const text = `${canonicalJson({ generation, spec, ...(caBundles.length > 0 && { caBundles }) })}\n`;
+  return {
+    ...files,
+    [ACCEPTED_KEY]: text,
+    ...(seal && {
+      [ACCEPTED_SEAL_KEY]: seal.of(sealedText(server, { [ACCEPTED_KEY]: text })),
+      [FILES_SEAL_KEY]: seal.of(sealedText(server, { files: filesIn(files) })),
+    }),
+  };
+};
+
+/** `changed`, whose files are ours if those of `old` are. */
+export const resealed = (old: ConfigFiles, changed: ConfigFiles, { server, seal }: Sealing): ConfigFiles =>
+  seal === undefined || filesProvenIn(old, server, seal) === undefined
+    ? changed
+    : { ...changed, [FILES_SEAL_KEY]: seal.of(sealedText(server, { files: filesIn(changed) })) };
+
+/** What one server keeps proves nothing for another, nor for one that is made anew under its name. */
+const sealedText = ({ kind, metadata: { namespace, name, uid } }: KubeObject, content: object): string =>
+  canonicalJson({ server: { kind, namespace, name, uid }, ...content });
+
+const filesProvenIn = (data: ConfigFiles, server: KubeObject, seal: Seal): ConfigFiles | undefined => {
+  const files = filesIn(data);
+  return seal.isOf(data[FILES_SEAL_KEY] ?? '', sealedText(server, { files })) ? files : undefined;
+};
+
+/** Another key may be somebody else's: nothing reads it. */
+const filesIn = (data: ConfigFiles): ConfigFiles =>
+  Object.fromEntries(MOUNTED_KEYS.flatMap((key) => (data[key] === undefined ? [] : [[key, data[key]]])));
 
 /** Where the accepted spec of a server may lie. */
 export interface AcceptedPlaces {
@@ -37,7 +78,10 @@ export interface AcceptedPlaces {
  * Decisions "Last good spec": kept in the ConfigMap that the Deployment's template names; if that one is lost, in the
  * newest other one of the server, those that a ReplicaSet names first.
  */
-export const acceptedIn = ({ server, configMaps, deployment, replicaSets }: AcceptedPlaces): Accepted | undefined => {
+export const acceptedIn = (
+  { server, configMaps, deployment, replicaSets }: AcceptedPlaces,
+  seal: Seal,
+): Accepted | undefined => {
   const current = deployment === undefined ? undefined : mountedConfigMap(deployment);
   const named = new Set(replicaSets.map(mountedConfigMap));
   const rank = ({ metadata: { name } }: KubeObject): number => (name === current ? 0 : named.has(name) ? 1 : 2);
@@ -45,7 +89,7 @@ export const acceptedIn = ({ server, configMaps, deployment, replicaSets }: Acce
     .filter((each) => isMadeFor(each, server))
     .sort((a, b) => rank(a) - rank(b) || compareText(createdAt(b), createdAt(a)));
   for (const candidate of candidates) {
-    const accepted = acceptedOf(candidate, server);
+    const accepted = acceptedOf(candidate, server, seal);
     if (accepted !== undefined) return accepted;
   }
   return undefined;
@@ -59,16 +103,19 @@ const isMadeFor = ({ metadata }: KubeObject, server: KubeObject): boolean =>
 
 const createdAt = (object: KubeObject): string => object.metadata.creationTimestamp ?? '';
 
-/** Undefined when somebody edited it: the next candidate counts. */
-const acceptedOf = (configMap: KubeObject, server: KubeObject): Accepted | undefined => {
-  const { [ACCEPTED_KEY]: text, ...files } = (configMap['data'] ?? {}) as ConfigFiles;
+/** Undefined unless the operator wrote it: the next candidate counts. */
+const acceptedOf = (configMap: KubeObject, server: KubeObject, seal: Seal): Accepted | undefined => {
+  const data = (configMap['data'] ?? {}) as ConfigFiles;
+  const { [ACCEPTED_KEY]: text = '', [ACCEPTED_SEAL_KEY]: said = '' } = data;
+  if (!seal.isOf(said, sealedText(server, { [ACCEPTED_KEY]: text }))) return undefined;
   const { generation, spec, caBundles } = parsed(text);
   if (!isSpec(spec, server)) return undefined;
+  const files = filesProvenIn(data, server, seal);
   return {
     ...(typeof generation === 'number' && { generation }),
     ...(Array.isArray(caBundles) && { caBundles: caBundles.filter(isCaBundle) }),
     written: spec,
-    files,
+    ...(files && { files }),
   };
 };
 
@@ -77,9 +124,9 @@ const isCaBundle = (value: unknown): value is CaBundle => {
   return [owner, configMap?.name, configMap?.key].every((each) => typeof each === 'string');
 };
 
-const parsed = (text: string | undefined): Partial<Record<'generation' | 'spec' | 'caBundles', unknown>> => {
+const parsed = (text: string): Partial<Record<'generation' | 'spec' | 'caBundles', unknown>> => {
   try {
-    return (JSON.parse(text ?? '') ?? {}) as object;
+    return (JSON.parse(text) ?? {}) as object;
   } catch {
     return {};
   }

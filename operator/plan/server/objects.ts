@@ -2,8 +2,9 @@ import type { KubeObject } from '../../object.ts';
 import type { ServerBundle } from './bundle.ts';
 import { formatVersionOf, withStartupKeysOf } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
+import type { Seal } from '../seal.ts';
 import type { Settings } from '../settings.ts';
-import { ACCEPTED_KEY, acceptedText } from './accepted.ts';
+import { keptWith, resealed } from './accepted.ts';
 import { configMap, deployment, service, serviceAccount } from './children.ts';
 import { configMapName, mountedConfigMap } from './pod-template.ts';
 import type { Rendering } from './render.ts';
@@ -19,13 +20,13 @@ export const objectsOf = (
   const { written, spec, startupHash, files, mounted } = rendering;
   const template = { server, spec, settings, startupHash, mounted };
   const current = configMapName(template);
-  const accepted = { ...(generation !== undefined && { generation }), written, caBundles: mounted.caBundles };
+  const accepted = { ...(generation !== undefined && { generation }), written, files, caBundles: mounted.caBundles };
   const account = serviceAccount(server, spec);
   return [
     ...(account === undefined ? [] : [account]),
     service(server, spec),
-    configMap(server, current, { ...files, [ACCEPTED_KEY]: acceptedText(accepted) }),
-    ...olderConfigMaps(bundle, files, current),
+    configMap(server, current, keptWith(accepted, { server, seal: settings.seal })),
+    ...olderConfigMaps(bundle, files, current, settings.seal),
     deployment(template),
   ];
 };
@@ -34,12 +35,20 @@ export const objectsOf = (
  * ConfigMaps of pods that a rollout has not replaced, or a rollback may bring back: current, but with the keys that they
  * started with, so that old and new pods both read a config that fits them.
  */
-const olderConfigMaps = (bundle: ServerBundle, files: ConfigFiles, current: string): readonly KubeObject[] => {
-  const inUse = new Set(bundle.children.replicaSets.filter(isAlive).map(mountedConfigMap));
-  return bundle.children.configMaps
+const olderConfigMaps = (
+  { server, children }: ServerBundle,
+  files: ConfigFiles,
+  current: string,
+  seal: Seal | undefined,
+): readonly KubeObject[] => {
+  const inUse = new Set(children.replicaSets.filter(isAlive).map(mountedConfigMap));
+  return children.configMaps
     .filter(({ metadata }) => metadata.name !== current && inUse.has(metadata.name))
     .filter((existing) => formatVersionOf(dataOf(existing)) === formatVersionOf(files))
-    .map((existing) => configMap(bundle.server, existing.metadata.name, liveChange(dataOf(existing), files)));
+    .map((existing) => {
+      const data = resealed(dataOf(existing), liveChange(dataOf(existing), files), { server, seal });
+      return configMap(server, existing.metadata.name, data);
+    });
 };
 
 /** Has pods, or will have. */

@@ -40,7 +40,9 @@ const isAsked = ({ bundle: { inTheOpen }, settings, served }: Situation): boolea
 const lastGood = (bundle: ServerBundle, deps: RenderDeps): Rendering | undefined => {
   if (bundle.accepted === undefined) return undefined;
   const rendering = render(bundle, bundle.accepted, deps);
-  return rendering.refusals.length === 0 ? rendering : undefined;
+  // In place of a lost reference stand the accepted files, and those may not be what the operator wrote.
+  const isWhole = bundle.accepted.files !== undefined || rendering.unresolved.length === 0;
+  return rendering.refusals.length === 0 && isWhole ? rendering : undefined;
 };
 
 /** Without a spec that may be served, children stay as they are. */

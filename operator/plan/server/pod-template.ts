@@ -13,8 +13,8 @@ const CONFIG_DIRECTORY = '/etc/vmcp/config';
 const CONFIG_VOLUME = 'vmcp-config';
 const TEMPORARY_VOLUME = 'vmcp-tmp';
 
-/** Keys of the ConfigMap that the pod sees; `accepted.json` is the operator's own (decisions "Last good spec"). */
-const MOUNTED_KEYS = ['config.yaml', 'backends.yaml'] as const;
+/** Keys of the ConfigMap that the pod sees; the others are the operator's own (decisions "Last good spec"). */
+export const MOUNTED_KEYS = ['config.yaml', 'backends.yaml'] as const;
 
 export interface PodTemplateInput {
   readonly server: KubeObject;

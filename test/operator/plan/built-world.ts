@@ -12,9 +12,10 @@ import { SERVER_KEY, availableDeployment, planned } from './world.ts';
 
 /** What is planned for `demo` where the runtime can do all that is rendered for it. */
 export const planWith = (settings: Partial<Settings>, ...objects: readonly KubeObject[]): Plan => {
-  const bundle = resolveServer(objectsSource(objects), SERVER_KEY);
+  const all = { ...DEFAULT_SETTINGS, ...settings };
+  const bundle = resolveServer(objectsSource(objects), SERVER_KEY, all.seal);
   assert.ok(bundle !== undefined);
-  return planServer(bundle, { settings: { ...DEFAULT_SETTINGS, ...settings }, contract: everythingBuilt() });
+  return planServer(bundle, { settings: all, contract: everythingBuilt() });
 };
 
 export const planOf = (...objects: readonly KubeObject[]): Plan => planWith({}, ...objects);

@@ -24,7 +24,7 @@ export const embedded = (more: object = {}): KubeObject =>
   made('MCPExternalAuthConfig', 'own', { type: 'embeddedAuthServer', embeddedAuthServer: authServer(more) });
 
 export const plan = (objects: readonly KubeObject[], reports: PodReports = new Map()): Plan => {
-  const bundle = kind.resolve({ ...objectsSource(objects), reports: () => reports }, KEY);
+  const bundle = kind.resolve({ ...objectsSource(objects), reports: () => reports }, KEY, DEFAULT_SETTINGS.seal);
   assert.ok(bundle !== undefined);
   return kind.plan(bundle, DEFAULT_SETTINGS);
 };

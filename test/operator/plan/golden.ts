@@ -33,6 +33,7 @@ export const DEFAULT_SETTINGS: Settings = {
   bridgeImage: 'ghcr.io/example/vmcp-operator:0.1.0',
   operatorNamespace: 'vmcp-system',
   operatorKeys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'k1', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }],
+  seal: { of: () => 'sealed', isOf: (seal) => seal === 'sealed' },
 };
 
 /** As if everything that a schema can ask for were built, and all else were judged as ever. */

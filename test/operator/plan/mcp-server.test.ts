@@ -27,7 +27,7 @@ const planOf = (objects: readonly KubeObject[], { settings = DEFAULT_SETTINGS, c
   const [server] = objects;
   assert.ok(server);
   const kind = mcpServer(contract ?? newContract());
-  const bundle = kind.resolve(objectsSource(objects), keyOf(server));
+  const bundle = kind.resolve(objectsSource(objects), keyOf(server), DEFAULT_SETTINGS.seal);
   assert.ok(bundle);
   return kind.plan(bundle, settings);
 };

@@ -42,7 +42,7 @@ const plan = (
   objects: readonly KubeObject[],
   { reports = new Map(), contract = everythingBuilt() }: How = {},
 ): Plan => {
-  const bundle = resolveServed({ ...objectsSource(objects), reports: () => reports }, KEY);
+  const bundle = resolveServed({ ...objectsSource(objects), reports: () => reports }, KEY, DEFAULT_SETTINGS.seal);
   assert.ok(bundle !== undefined);
   return planRemoteProxy(bundle, { settings: DEFAULT_SETTINGS, contract });
 };
@@ -210,7 +210,7 @@ test('a proxy that takes tokens for the audience of another server is told of, o
   const gateway = server({ incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'search' } } });
   const objects = [proxy(oidc), gateway, issuer, group()];
   assert.match(condition(plan(objects), 'AudienceShared')?.message ?? '', /^VirtualMCPServer demo of this namespace/);
-  const bundle = resolveServer(objectsSource(objects), SERVER_KEY);
+  const bundle = resolveServer(objectsSource(objects), SERVER_KEY, DEFAULT_SETTINGS.seal);
   assert.ok(bundle !== undefined);
   const over = planServer(bundle, { settings: DEFAULT_SETTINGS, contract: everythingBuilt() });
   assert.match(condition(over, 'AudienceShared')?.message ?? '', /^MCPRemoteProxy search of this namespace/);

@@ -21,7 +21,7 @@ const OF_KIND: readonly (readonly [kind: string, spec: object, phase: string])[]
 
 const planOf = (server: KubeObject, children: readonly KubeObject[] = []): Plan => {
   const kind = reconciledKinds(everythingBuilt()).find((each) => each.kind === server.kind);
-  const bundle = kind?.resolve(objectsSource([server, group(), ...children]), keyOf(server));
+  const bundle = kind?.resolve(objectsSource([server, group(), ...children]), keyOf(server), DEFAULT_SETTINGS.seal);
   assert.ok(kind && bundle !== undefined);
   return kind.plan(bundle, DEFAULT_SETTINGS);
 };

@@ -230,7 +230,12 @@ for (const text of ['backends: 5', 'backends: [null]', 'backends: [{ name: a }]'
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { ...planned(planOf({ objects: [server(), group()] }), 'ConfigMap').metadata, ...ownedByServer },
-      data: { 'accepted.json': JSON.stringify({ spec: server()['spec'] }), 'backends.yaml': text },
+      data: {
+        'accepted.json': JSON.stringify({ spec: server()['spec'] }),
+        'accepted.seal': 'sealed',
+        'files.seal': 'sealed',
+        'backends.yaml': text,
+      },
     };
     const plan = planOf({ objects: [server(), availableDeployment, kept] });
     assert.deepEqual([statusOf(plan)['phase'], statusOf(plan)['discoveredBackends']], ['Degraded', []]);

@@ -66,7 +66,7 @@ export interface World {
 
 /** What is planned for `demo`. */
 export const planOf = ({ objects, reports = new Map(), settings = DEFAULT_SETTINGS }: World): Plan => {
-  const bundle = resolveServer({ ...objectsSource(objects), reports: () => reports }, SERVER_KEY);
+  const bundle = resolveServer({ ...objectsSource(objects), reports: () => reports }, SERVER_KEY, settings.seal);
   if (bundle === undefined) throw new Error('no server demo in this world');
   return planServer(bundle, { settings, contract: newContract() });
 };

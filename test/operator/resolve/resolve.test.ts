@@ -6,10 +6,11 @@ import type { Accepted } from '../../../operator/plan/server/accepted.ts';
 import type { ServerBundle } from '../../../operator/plan/server/bundle.ts';
 import type { ServerSpec } from '../../../operator/plan/server/spec.ts';
 import { resolveServer } from '../../../operator/resolve.ts';
+import { DEFAULT_SETTINGS } from '../plan/golden.ts';
 import { SERVER_KEY, availableDeployment, entry, group, ownedByServer, server } from '../plan/world.ts';
 
 const resolve = (...objects: readonly KubeObject[]): ServerBundle => {
-  const bundle = resolveServer(objectsSource(objects), SERVER_KEY);
+  const bundle = resolveServer(objectsSource(objects), SERVER_KEY, DEFAULT_SETTINGS.seal);
   assert.ok(bundle !== undefined);
   return bundle;
 };
@@ -32,7 +33,7 @@ const configMap = (hash: string, creationTimestamp: string, accepted: string, me
     ...ownedByServer,
     ...metadata,
   },
-  data: { 'accepted.json': accepted, 'config.yaml': '' },
+  data: { 'accepted.json': accepted, 'accepted.seal': 'sealed', 'config.yaml': '' },
 });
 
 const acceptedSpec = (name: string): string =>

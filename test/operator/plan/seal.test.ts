@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sealWith } from '../../../operator/engine/seal.ts';
+import type { KubeObject } from '../../../operator/object.ts';
+import type { Plan } from '../../../operator/plan/plan.ts';
+import { configOf, idp, oidc, planWith, servedBefore } from './built-world.ts';
+import { entry, group, planned, server, statusOf } from './world.ts';
+
+type Data = Readonly<Record<string, string>>;
+
+const seal = sealWith(() => ['key']);
+const planOf = (...objects: readonly KubeObject[]): Plan => planWith({ seal }, ...objects);
+
+const first = planOf(server(), group(), entry('a'));
+const [deployment, kept] = servedBefore(first) as [KubeObject, KubeObject];
+const data = kept['data'] as Data;
+const keeping = (changed: Data): KubeObject => ({ ...kept, data: { ...data, ...changed } });
+
+/** Nobody may serve it. */
+const refused = server({ config: { operational: { shiny: true } } }, { generation: 2 });
+const whileRefused = (configMap: KubeObject): Plan => planOf(refused, group(), entry('a'), deployment, configMap);
+
+const edited = (text = ''): string => text.replace('"spec":{', '"spec":{"serviceAccount":"admin",');
+
+/** What the operator keeps for another object. */
+const elsewhere = (metadata: object): Data =>
+  planned(planOf(server({ serviceAccount: 'admin' }, metadata), group(), entry('a')), 'ConfigMap')['data'] as Data;
+
+const withoutSeal: Data = Object.fromEntries(Object.entries(data).filter(([key]) => !key.endsWith('.seal')));
+
+const lost = (plan: Plan): void => {
+  assert.equal(plan.objects, undefined);
+  assert.equal(statusOf(plan)['phase'], 'Failed');
+  assert.match(String(statusOf(plan)['message']), /the last good spec is lost, its pods are left alone$/);
+};
+
+test('the spec that the operator kept goes on while the newest is refused', () => {
+  const plan = whileRefused(kept);
+  assert.deepEqual(planned(plan, 'Deployment'), planned(first, 'Deployment'));
+  assert.deepEqual(planned(plan, 'ConfigMap'), planned(first, 'ConfigMap'));
+});
+
+const UNPROVEN: readonly (readonly [string, KubeObject])[] = [
+  ['edited', keeping({ 'accepted.json': edited(data['accepted.json']) })],
+  ['edited by one space', keeping({ 'accepted.json': `${data['accepted.json'] ?? ''} ` })],
+  [
+    'of another generation',
+    keeping({ 'accepted.json': data['accepted.json']?.replace('"generation":1', '"generation":7') ?? '' }),
+  ],
+  ['of the server of that name that was before', keeping(elsewhere({ uid: 'before' }))],
+  ['without a seal', { ...kept, data: withoutSeal }],
+  ['with an empty seal', keeping({ 'accepted.seal': '' })],
+  ['with the seal of the files', keeping({ 'accepted.seal': data['files.seal'] ?? '' })],
+];
+for (const [what, configMap] of UNPROVEN) {
+  test(`one that is ${what} is not applied, and the status says that it is lost`, () => lost(whileRefused(configMap)));
+}
+
+/** In the order of canonical JSON. */
+const { name, namespace, uid } = server().metadata;
+const OF_DEMO = { kind: 'VirtualMCPServer', name, namespace, uid };
+
+test('one that is of another server, namespace or kind proves nothing', () => {
+  const foreign = (other: object): string =>
+    seal.of(JSON.stringify({ 'accepted.json': data['accepted.json'], server: { ...OF_DEMO, ...other } }));
+  assert.equal(foreign({}), data['accepted.seal']);
+  for (const other of [{ kind: 'MCPServer' }, { name: 'other' }, { namespace: 'other' }]) {
+    lost(whileRefused(keeping({ 'accepted.seal': foreign(other) })));
+  }
+});
+
+test('one of an operator that sealed none is accepted anew once the newest spec can be served, by one write of the ConfigMap', () => {
+  const plan = planOf(server(), group(), entry('a'), deployment, { ...kept, data: withoutSeal });
+  assert.deepEqual(plan.objects, first.objects);
+  assert.deepEqual(planOf(server(), group(), entry('a'), ...servedBefore(plan)).objects, first.objects);
+});
+
+test('files that somebody changed are written again, and stand in for nothing that is lost', () => {
+  const before = planOf(server(oidc()), group(), idp());
+  const [running, whole] = servedBefore(before) as [KubeObject, KubeObject];
+  const text = (whole['data'] as Data)['config.yaml'] ?? '';
+  const changed = {
+    ...whole,
+    data: { ...(whole['data'] as Data), 'config.yaml': text.replace('idp.example', 'evil.example') },
+  };
+  const broken = server({ ...oidc(), config: { operational: { shiny: true } } }, { generation: 2 });
+  assert.deepEqual(planOf(broken, group(), idp(), running, changed).config, before.config);
+  assert.deepEqual(configOf(planOf(server(oidc()), group(), running, whole)), configOf(before));
+  const lostIssuer = planOf(server(oidc()), group(), running, changed);
+  assert.equal(lostIssuer.objects, undefined);
+  assert.match(String(statusOf(lostIssuer)['message']), /MCPOIDCConfig idp not found/);
+});
+
+test('a key that was replaced is believed as long as it is known, and its work is sealed with the new one', () => {
+  const both = sealWith(() => ['new', 'key']);
+  const plan = planWith({ seal: both }, refused, group(), entry('a'), deployment, kept);
+  const { 'accepted.seal': now = '', 'accepted.json': text } = planned(plan, 'ConfigMap')['data'] as Data;
+  assert.equal(text, data['accepted.json']);
+  assert.notEqual(now, data['accepted.seal']);
+  const [, again] = servedBefore(plan) as [KubeObject, KubeObject];
+  const fresh = sealWith(() => ['new']);
+  assert.notEqual(planWith({ seal: fresh }, refused, group(), entry('a'), deployment, again).objects, undefined);
+  lost(planWith({ seal: fresh }, refused, group(), entry('a'), deployment, kept));
+});
