@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../object.ts';
 import type { Contract } from '../contract.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
+import { violationsOf } from '../../validate/index.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
 import { type AuthConfigs, type BackendAuth, backendAuth } from './backend-auth.ts';
 import { type WrittenHeaderForward, headerForward } from './header-forward.ts';
@@ -8,6 +9,7 @@ import {
   type Judged,
   type Withheld,
   authUnusable,
+  refusalOf,
   refused,
   serviceTaken,
   servesWithoutAuth,
@@ -180,6 +182,7 @@ const POLICIES: readonly ((candidate: Candidate) => Withheld | undefined)[] = [
   unsafeUrl,
   noWorkload,
   unsupported,
+  brokenEntry,
   authUnusable,
   refused,
   withoutItsFront,
@@ -228,4 +231,15 @@ function withoutItsFront(candidate: Candidate): Withheld | undefined {
 /** Contacting a backend without what its manifest asks for (authentication, headers, a CA) would fail open. */
 function unsupported({ label, member, settings, contract }: Candidate): Withheld | undefined {
   return withheldFor(label, contract.unsupportedFields(member.kind, contactFields(member, settings)));
+}
+
+/**
+ * An entry that breaks a rule would be contacted without what the rule is about. Of a member with pods a refused spec says nothing: they go on
+ * by the one that was accepted.
+ */
+function brokenEntry({ label, member }: Candidate): Withheld | undefined {
+  if (member.kind !== 'MCPServerEntry') return undefined;
+  // The URL is judged where it is known which one counts.
+  const wrong = violationsOf(member, () => undefined).filter(({ word }) => word !== 'InvalidUrl');
+  return withheldFor(label, wrong.map(refusalOf));
 }

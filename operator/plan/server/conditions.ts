@@ -192,6 +192,7 @@ const PROBLEMS: readonly Problem[] = [
   withheld('BackendsWithheld', [
     'NotSupportedYet',
     'Invalid',
+    'UnknownField',
     'AuthConfigNotFound',
     'AuthConfigInvalid',
     'ServesWithoutAuth',

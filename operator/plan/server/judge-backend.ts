@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../object.ts';
+import { type Violation, violationText } from '../../validate/index.ts';
 import type { Contract, Refusal } from '../contract.ts';
 import type { PlannedCondition } from '../plan.ts';
 import type { AuthProblem, BackendAuth } from './backend-auth.ts';
@@ -53,6 +54,12 @@ export function refused({ label, entry, auth, contract }: Judged): Withheld | un
   if (entry === undefined) return undefined;
   return withheldFor(label, contract.backendRefusals({ entry, strategy: auth?.strategy }));
 }
+
+/** A broken rule in the words of a refusal. */
+export const refusalOf = (violation: Violation): Refusal => ({
+  reason: violation.word === 'UnknownField' ? violation.word : 'Invalid',
+  message: violationText(violation),
+});
 
 export const withheldFor = (label: string, refusals: readonly Refusal[]): Withheld | undefined => {
   const [first] = refusals;

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../object.ts';
-import { type Violation, violationText, violationsOf } from '../../validate/index.ts';
+import { type Violation, violationsOf } from '../../validate/index.ts';
 import type { CheckedFiles, Contract, Refusal } from '../contract.ts';
 import { type ResolvedReference, lookUpIn, unresolved } from '../references.ts';
 import type { Settings } from '../settings.ts';
@@ -7,6 +7,7 @@ import { type PlannedBackend, whyDown, withLocatedBackends } from './backends.ts
 import type { GroupView, ServerBundle } from './bundle.ts';
 import { filesInput } from './config.ts';
 import { type IncomingAuth, incomingAuth } from './incoming-auth.ts';
+import { refusalOf } from './judge-backend.ts';
 import { CA_OWNERS, type CaBundle, type KeyRef, type MountedFiles, mountedFiles } from './mounted-files.ts';
 import type { SpecInput, WrittenInput } from './part.ts';
 import { requiredReferences } from './required.ts';
@@ -85,11 +86,6 @@ const violationsIn = (
   settings: Settings,
 ): readonly Violation[] =>
   violationsOf({ ...server, spec: withLocatedBackends(written, settings) }, lookUpIn(references));
-
-const refusalOf = (violation: Violation): Refusal => ({
-  reason: violation.word === 'UnknownField' ? violation.word : 'Invalid',
-  message: violationText(violation),
-});
 
 /** Accepted = valid and every reference resolved (decisions "Last good spec"); applied is what its ConfigMap proves. */
 export const isAcceptable = ({ unresolved: open, refusals }: Rendering): boolean =>

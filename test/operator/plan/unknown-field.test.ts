@@ -4,6 +4,7 @@ import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { VERSION } from '../../../runtime/version.ts';
 import { planOf, servedBefore } from './built-world.ts';
+import { made } from './made.ts';
 import { condition, entry, group, planned, server, statusOf } from './world.ts';
 
 /** What the API server hands out where the CRDs are of a newer release. */
@@ -54,4 +55,22 @@ test('nor does a later change of it bring back a spec from before', () => {
   const plan = planOf(changed, group(), entry('a'), deployment, current, before);
   assert.deepEqual(verdict(plan), ['UnknownField', 'LastGoodSpecServes', 'Degraded']);
   assert.equal(plan.objects, undefined);
+});
+
+test('an entry that breaks a rule is not contacted without what the rule is about', () => {
+  for (const [spec, reason, wrong] of [
+    [{ shiny: true }, 'UnknownField', /^MCPServerEntry a: spec\.shiny: is not known to this operator/],
+    [{ headerForward: { addPlaintextHeaders: { Host: 'x' } } }, 'Invalid', /^MCPServerEntry a: spec\.headerForward\./],
+  ] as const) {
+    const withheld = condition(planOf(server(), group(), entry('a', spec), entry('b')), 'BackendsWithheld');
+    assert.equal(withheld?.reason, reason);
+    assert.match(withheld.message, wrong);
+    assert.doesNotMatch(withheld.message, /MCPServerEntry b/);
+  }
+});
+
+test('a server that has pods is contacted as they are, whatever its newest spec says', () => {
+  const known = made('MCPServer', 'a', { image: 'a', groupRef: { name: 'tools' } });
+  const member = { ...known, spec: { ...(known['spec'] as object), shiny: true } };
+  assert.equal(condition(planOf(server(), group(), member), 'BackendsWithheld'), undefined);
 });
