@@ -33,3 +33,26 @@ test('a file that has just gone, and a directory, are passed over', async (t) =>
   await mkdir(join(directory, 'sub.yaml'));
   assert.deepEqual(readManifests(directory), { objects: [], problems: [] });
 });
+
+test('a namespace that is left empty is the default one, and one that is no text is a problem', async (t) => {
+  const directory = await directoryOf(t);
+  const write = (name: string, namespace: string) =>
+    writeFile(
+      join(directory, `${name}.yaml`),
+      `apiVersion: v1\nkind: Secret\nmetadata:\n  name: ${name}\n  namespace: ${namespace}\n`,
+    );
+  await Promise.all([write('empty', ''), write('quotes', "''"), write('number', '7'), write('text', 'one')]);
+  const { objects, problems } = readManifests(directory);
+  assert.deepEqual(
+    objects.map(({ metadata }) => [metadata.name, metadata.namespace]),
+    [
+      ['empty', 'default'],
+      ['quotes', 'default'],
+      ['text', 'one'],
+    ],
+  );
+  assert.deepEqual(
+    problems.map(({ line, message }) => [line, message]),
+    [[5, 'metadata.namespace: is no text; quote it, or remove it']],
+  );
+});
