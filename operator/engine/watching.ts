@@ -60,6 +60,7 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
       rewrites.forget(change.before.metadata.uid ?? '');
       statusAges.forget(change.before.metadata.uid ?? '');
     }
+    if (change.after !== undefined) statusAges.saw(change.after);
     podOwners(kinds, change).forEach((owner) => puller.poke(owner));
     (state.isSynced ? affectedKeys(kinds, source, change) : ownKeys(kinds, change)).forEach(touch);
   };

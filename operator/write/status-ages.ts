@@ -6,6 +6,7 @@ import type { KubeObject } from '../object.ts';
  * clock of the API server, which may be minutes from ours.
  */
 export class StatusAges {
+  /** Never goes back. */
   readonly #now: () => number;
   readonly #seen = new Map<string, { readonly write: string; readonly atMs: number }>();
 
@@ -13,15 +14,19 @@ export class StatusAges {
     this.#now = now;
   }
 
+  /** The object as the process has just come to know it: from a watch, or by the answer to its own write. */
+  saw({ metadata }: KubeObject): void {
+    const { uid = '' } = metadata;
+    const write = writeOf(metadata);
+    if (write !== undefined && this.#seen.get(uid)?.write !== write) {
+      this.#seen.set(uid, { write, atMs: this.#now() });
+    }
+  }
+
   /** In milliseconds; without a write of ours it is older than any other. */
-  of({ metadata: { uid = '', managedFields = [] } }: KubeObject): number {
-    const { time: write } =
-      managedFields.find(({ manager, subresource }) => manager === fieldManager && subresource === 'status') ?? {};
-    if (write === undefined) return Infinity;
-    const known = this.#seen.get(uid);
-    if (known?.write === write) return this.#now() - known.atMs;
-    this.#seen.set(uid, { write, atMs: this.#now() });
-    return 0;
+  of({ metadata }: KubeObject): number {
+    const known = this.#seen.get(metadata.uid ?? '');
+    return known === undefined || known.write !== writeOf(metadata) ? Infinity : this.#now() - known.atMs;
   }
 
   /** The object is gone. */
@@ -29,3 +34,6 @@ export class StatusAges {
     this.#seen.delete(uid);
   }
 }
+
+const writeOf = ({ managedFields = [] }: KubeObject['metadata']): string | undefined =>
+  managedFields.find(({ manager, subresource }) => manager === fieldManager && subresource === 'status')?.time;

@@ -6,7 +6,7 @@ import type { WatchEvent } from '../../../operator/api/watch.ts';
 import { watchCluster } from '../../../operator/engine/watching.ts';
 import type { Watching } from '../../../operator/engine/watching.ts';
 import type { KubeObject, ObjectMeta } from '../../../operator/object.ts';
-import { manualClock, settled } from './manual-clock.ts';
+import { type ManualClock, manualClock, settled } from './manual-clock.ts';
 import { widgetKind } from './widget.ts';
 
 const object = (kind: string, name: string, metadata: Partial<ObjectMeta> = {}, more: object = {}): KubeObject => ({
@@ -29,6 +29,7 @@ const labels = {
 };
 
 interface Bench {
+  readonly clock: ManualClock;
   readonly watching: Watching;
   readonly selections: readonly Selection[];
   /** The server tells of it. */
@@ -63,12 +64,13 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
   const nothing = (): void => {};
   const observe = { reconciled: nothing, failed: nothing, waited: nothing, watchInterrupted: nothing, leads: nothing };
   const settings = { clusterDomain: 'cluster.local', runtimeImage: 'i', bridgeImage: 'b', operatorNamespace: 'ops' };
+  const clock = manualClock();
   const watching = watchCluster(
     { namespaces: [], settings, identity: 'me', workers: 1, leaderElection: false, isDryRun: false },
     {
       kinds: [widgetKind],
       api,
-      clock: manualClock(),
+      clock,
       now: () => 0,
       random: () => 1,
       unique: () => 'u',
@@ -84,7 +86,7 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
     tellers.get(about.kind)?.({ type, object: about });
     await settled();
   };
-  return { watching, selections, tell };
+  return { watching, selections, tell, clock };
 };
 
 const owner = object('Widget', 'one');
@@ -144,4 +146,21 @@ test('how the server stores an object is forgotten with the object', async () =>
   assert.equal(watching.rewrites.areKnown(sent, stored), true);
   await tell('DELETED', { ...stored, metadata: { ...stored.metadata, resourceVersion: '11' } });
   assert.equal(watching.rewrites.areKnown(sent, stored), false);
+});
+
+test('a status is as old as the news of its write, and looking at what is gone remembers nothing', async () => {
+  const managedFields = [
+    { manager: 'vmcp-operator', operation: 'Apply' as const, subresource: 'status', time: '2026-11-20T12:00:00Z' },
+  ];
+  const reported = object('Widget', 'one', { managedFields });
+  const { watching, tell, clock } = await watch(reported);
+  await clock.advance(5000);
+  assert.equal(watching.statusAges.of(reported), 5000);
+  const later = { managedFields: managedFields.map((each) => ({ ...each, time: '2026-11-20T12:00:05Z' })) };
+  const written = object('Widget', 'one', { ...later, resourceVersion: '11' });
+  watching.cache.put(written);
+  await clock.advance(1000);
+  assert.equal(watching.statusAges.of(written), 1000);
+  await tell('DELETED', object('Widget', 'one', { ...later, resourceVersion: '12' }));
+  for (const _look of ['first', 'second']) assert.equal(watching.statusAges.of(written), Infinity);
 });

@@ -61,7 +61,7 @@ const report = async (
   owner: KubeObject,
   status: Readonly<Record<string, unknown>>,
   nowMs: number,
-  ages: ReportDeps['ages'] = new StatusAges(() => nowMs),
+  ages: ReportDeps['ages'] = { of: () => 0 },
 ): Promise<Outcome> => {
   const sent: KubeObject[] = [];
   const applyStatus = (object: KubeObject): Promise<KubeObject> => {
@@ -148,6 +148,7 @@ for (const [clock, skewMs] of [
     const owner = reportedAs(withCheck('T1'), now);
     let nowMs = now + skewMs;
     const ages = new StatusAges(() => nowMs);
+    ages.saw(owner);
     const reported = (check: string) => report(owner, withCheck(check), nowMs, ages);
     assert.deepEqual(await reported('T1'), { written: false, sent: undefined });
     nowMs += 4 * minutes;
@@ -162,13 +163,13 @@ test('the ten minutes begin anew with every write', () => {
   const ages = new StatusAges(() => nowMs);
   const [first, second] = [now, now + 5 * minutes].map((writtenAt) => reportedAs(withCheck('T1'), writtenAt));
   assert.ok(first !== undefined && second !== undefined);
-  assert.equal(ages.of(first), 0);
+  ages.saw(first);
   nowMs += 5 * minutes;
+  ages.saw(first);
   assert.equal(ages.of(first), 5 * minutes);
-  assert.equal(ages.of(second), 0);
-  ages.forget('u');
+  ages.saw(second);
   nowMs += minutes;
-  assert.equal(ages.of(second), 0);
+  assert.equal(ages.of(second), minutes);
   assert.equal(ages.of({ ...second, metadata: { name: 'w', uid: 'u' } }), Infinity, 'a status that is not ours');
 });
 
