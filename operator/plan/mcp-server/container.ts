@@ -4,7 +4,7 @@ import type { Child } from '../workload/child.ts';
 import { PORT_NAME, deployment, service, serviceAccount } from '../workload/objects.ts';
 import { type Variable, secretVariable, variables, workloadTemplate } from '../workload/pod.ts';
 import { type McpServerSpec, transportOf } from './spec.ts';
-import { pathNoted } from './way.ts';
+import { CONTAINER, TRANSPORT } from './way.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 
@@ -17,7 +17,7 @@ const DEFAULT_PORT = 8080;
 export const containerObjects = (spec: McpServerSpec, child: Child): readonly KubeObject[] => [
   ...containerAccount(spec, child),
   service(child, { sessionAffinity: spec.sessionAffinity ?? 'ClientIP' }),
-  pathNoted(deployment(child, containerTemplate(spec, child, { container: overHttp(spec) }), spec.replicas), spec),
+  deployment(child, containerTemplate(spec, child, { container: overHttp(spec) }), spec.replicas),
 ];
 
 /** spec.serviceAccount; without it one is made. */
@@ -38,7 +38,7 @@ export interface Way {
 export const containerTemplate = (spec: McpServerSpec, child: Child, way: Way): PodTemplate =>
   workloadTemplate(child, {
     container: {
-      name: 'mcp',
+      name: CONTAINER,
       image: spec.image,
       ...(spec.args !== undefined && spec.args.length > 0 && { args: spec.args }),
       ...variables(transportVariables(spec), spec.env, secretVariables(spec)),
@@ -61,7 +61,7 @@ const transportVariables = (spec: McpServerSpec): readonly Variable[] => {
   const transport = transportOf(spec);
   const port = String(spec.mcpPort ?? DEFAULT_PORT);
   return [
-    { name: 'MCP_TRANSPORT', value: transport },
+    { name: TRANSPORT, value: transport },
     ...(transport === 'stdio'
       ? []
       : [

@@ -133,3 +133,19 @@ test('without a cluster it runs where it is mapped to, or not at all', () => {
   const mapped = planOf([weather()], { settings: { ...DEFAULT_SETTINGS, local: { ...local, backends } } });
   assert.deepEqual([mapped.objects, statusOf(mapped)['url']], [[], backends.weather]);
 });
+
+test('where pods answer is told by what they were given, and by no note that anybody could write', () => {
+  const refused = { podTemplateSpec: { spec: { containers: 5 } } };
+  const urlBehind = (given: object, notes: Readonly<Record<string, string>>, newest: object): unknown => {
+    const made = planOf([weather(given)]).objects?.find(({ kind }) => kind === 'Deployment');
+    assert.ok(made);
+    const ownerReferences = (made.metadata.ownerReferences ?? []).map((each) => ({ ...each, controller: true }));
+    const live = { ...made, metadata: { ...made.metadata, uid: 'd', ownerReferences, annotations: notes } };
+    return statusOf(planOf([weather({ ...newest, ...refused }), live]))['url'];
+  };
+  const [http, sse] = [{ transport: 'streamable-http' }, { transport: 'sse' }];
+  assert.match(String(urlBehind(sse, {}, http)), /\/sse$/);
+  assert.match(String(urlBehind(http, { 'vmcp.dev/path': '/sse' }, http)), /\/mcp$/);
+  const inItsOwnWords = { ...sse, env: [{ name: 'MCP_TRANSPORT', value: 'http+sse' }] };
+  assert.match(String(urlBehind(inItsOwnWords, {}, sse)), /\/sse$/);
+});
