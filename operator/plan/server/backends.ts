@@ -11,6 +11,7 @@ import {
   authUnusable,
   refusalOf,
   refused,
+  saidToBeTaken,
   serviceTaken,
   servesWithoutAuth,
   whyNotContacted,
@@ -205,7 +206,8 @@ function nameTaken({ member, earlier }: Candidate): Withheld | undefined {
 }
 
 function behindAnothersService({ label, member, strangers, settings }: Candidate): Withheld | undefined {
-  return settings.local === undefined ? serviceTaken(label, childName(member), strangers) : undefined;
+  if (settings.local !== undefined) return undefined;
+  return serviceTaken(label, childName(member), strangers) ?? saidToBeTaken(label, member);
 }
 
 function unsafeUrl({ member, settings }: Candidate): Withheld | undefined {

@@ -49,6 +49,21 @@ export const serviceTaken = (label: string, name: string, strangers: readonly Ku
   return { reason: 'ServiceTaken', message };
 };
 
+/** Only Services of ours are watched: of another's the member itself has told, and that it has no URL by it. */
+export const saidToBeTaken = (label: string, member: KubeObject): Withheld | undefined => {
+  const conflict = toldOf(member, 'ChildConflict');
+  const { url } = (member['status'] ?? {}) as { readonly url?: string };
+  return conflict === undefined || url !== undefined
+    ? undefined
+    : { reason: 'ServiceTaken', message: `${label}: ${conflict.message}` };
+};
+
+/** The condition, where it is `True`. */
+const toldOf = (member: KubeObject | undefined, type: string): PlannedCondition | undefined => {
+  const { conditions = [] } = (member?.['status'] ?? {}) as { readonly conditions?: readonly PlannedCondition[] };
+  return conditions.find((each) => each.type === type && each.status === 'True');
+};
+
 /** What the runtime would refuse. */
 export function refused({ label, entry, auth, contract }: Judged): Withheld | undefined {
   if (entry === undefined) return undefined;
@@ -75,9 +90,7 @@ export function servesWithoutAuth(
 ): Withheld | undefined {
   const { type = NO_CREDENTIAL } = auth?.strategy ?? {};
   const isSent = entry?.headerForward !== undefined || type !== NO_CREDENTIAL;
-  const { conditions = [] } = (member?.['status'] ?? {}) as { readonly conditions?: readonly PlannedCondition[] };
-  const isOpen = conditions.some((each) => each.type === SERVES_WITHOUT_AUTH && each.status === 'True');
-  if (!isSent || !isOpen) return undefined;
+  if (!isSent || toldOf(member, SERVES_WITHOUT_AUTH) === undefined) return undefined;
   const message = `${label}: it runs without the runtime in front that takes its credentials; see its condition ${SERVES_WITHOUT_AUTH}`;
   return { reason: SERVES_WITHOUT_AUTH, message };
 }

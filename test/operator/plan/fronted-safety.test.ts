@@ -77,6 +77,23 @@ test('nor does a VirtualMCPServer, where the name of a member leads to the conta
   assert.deepEqual(touched, [['VirtualMCPServer/default/demo'], []]);
 });
 
+test('nor where the member itself has told that its Service is another one, which is not watched', () => {
+  const member = made(
+    'MCPServer',
+    'weather',
+    { image: 'a', transport: 'streamable-http', groupRef: { name: 'tools' } },
+    { uid: UID },
+  );
+  const told = { type: 'ChildConflict', status: 'True', reason: 'ChildConflict', message: 'Service mcpserver-weather' };
+  const over = (status: object) => planOf(virtualServer(), group(), { ...member, status });
+  const misled = over({ conditions: [told] });
+  assert.doesNotMatch(misled.config?.['backends.yaml'] ?? '', /url: /);
+  assert.equal(condition(misled, 'BackendsWithheld')?.reason, 'ServiceTaken');
+  const url = 'http://mcpserver-weather.default.svc.cluster.local:8080/mcp';
+  for (const status of [{ url, conditions: [told] }, { conditions: [{ ...told, status: 'False' }] }])
+    assert.match(over(status).config?.['backends.yaml'] ?? '', /url: /);
+});
+
 /** Of the children, those that come into being where `there` is already. */
 const appliedBeside = async (there: KubeObject, children: readonly KubeObject[]): Promise<readonly string[]> => {
   const applied: string[] = [];
