@@ -11,7 +11,7 @@ import type { ReconciledKind } from '../kinds/kind.ts';
 import { keyFromText, keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { errorText } from '../observe/log.ts';
-import { mountedConfigMap } from '../plan/server/pod-template.ts';
+import { isRuntime } from '../plan/server/pod-template.ts';
 import { clusterSource } from '../read/cluster.ts';
 import { podsOfDeployment } from '../read/controlled.ts';
 import type { Source } from '../read/source.ts';
@@ -76,10 +76,12 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
     [cache.get(owner)]
       .filter((object) => object !== undefined)
       .flatMap((object) =>
-        cache.controlledBy('Deployment', object).filter((deployment) => isRuntimeOf(object, deployment)),
-      )
-      .flatMap((deployment) => podsOfDeployment(deployment, cache.controlledBy))
-      .filter((pod) => mountedConfigMap(pod) !== undefined);
+        cache
+          .controlledBy('Deployment', object)
+          .filter((deployment) => isInFront(object, deployment))
+          .flatMap((deployment) => podsOfDeployment(deployment, cache.controlledBy))
+          .filter((pod) => isRuntime(object, pod)),
+      );
   const onSilence = ({ metadata: { namespace, name } }: KubeObject, error: unknown): void => {
     // A pod that starts or ends does not answer for a while; one that answers nonsense is worth a look.
     const level = error instanceof NoReport ? 'warn' : 'debug';
@@ -111,7 +113,7 @@ const podOwners = (kinds: readonly ReconciledKind[], { before, after }: Change):
 
 /**
  * The container behind it is a stranger: it is asked nothing, for a token of ours comes along. So are pods of the Deployment that are from
- * before a runtime stood in front; those mount no config.
+ * before a runtime stood in front.
  */
-const isRuntimeOf = (owner: KubeObject, { metadata }: KubeObject): boolean =>
+const isInFront = (owner: KubeObject, { metadata }: KubeObject): boolean =>
   metadata.labels?.['app.kubernetes.io/component'] !== `${owner.kind.toLowerCase()}-backend`;

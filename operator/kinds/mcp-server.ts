@@ -7,7 +7,7 @@ import { mcpServerSpec } from '../plan/mcp-server/spec.ts';
 import { isBridged } from '../plan/mcp-server/way.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import type { Seal } from '../plan/seal.ts';
-import { mountedConfigMap } from '../plan/server/pod-template.ts';
+import { isRuntime } from '../plan/server/pod-template.ts';
 import { type Child, childOf } from '../plan/workload/child.ts';
 import type { RunningWorkload } from '../plan/workload/standing.ts';
 import type { Source } from '../read/source.ts';
@@ -90,10 +90,10 @@ const frontOf = (source: Source, server: KubeObject, seal?: Seal): ServerBundle 
   });
 };
 
-/** A Deployment that mounts no config of ours, or the StatefulSet that comes before a Deployment. */
+/** A Deployment that is not the runtime, or the StatefulSet that comes before a Deployment. */
 const containerInTheOpen = (source: Source, { server, children }: ServerBundle): KubeObject | undefined => {
   const { deployment } = children;
-  if (deployment !== undefined) return mountedConfigMap(deployment) === undefined ? deployment : undefined;
+  if (deployment !== undefined) return isRuntime(server, deployment) ? undefined : deployment;
   return ownedBy(source, server, { kind: 'StatefulSet', name: childOf(server).name });
 };
 

@@ -1,13 +1,4 @@
-import {
-  AT,
-  type Json,
-  leftOf,
-  placeOf,
-  podSpecOf,
-  reservedVolumes,
-  volumesRemoved,
-  withoutContainer,
-} from './pod-template-parts.ts';
+import { AT, type Json, leftOf, placeOf, podSpecOf, volumesRemoved, withoutContainer } from './pod-template-parts.ts';
 import { type Violation, violation } from './validator.ts';
 
 /** It holds the token that container `bridge` attaches with. */
@@ -30,13 +21,7 @@ const MAY_CHANGE: ReadonlySet<string> = new Set([
 export const touchedBridge = (patch: Json): readonly Violation[] => {
   const missing = [...withoutContainer(patch, SERVER), ...withoutContainer(patch, BRIDGE, 'the way to the server')];
   if (missing.length > 0) return missing;
-  const named = [
-    ...reservedVolumes(patch, (name) => name === BRIDGE_TOKEN_VOLUME),
-    ...bridgeFields(patch),
-    ...tokenMounts(patch),
-    ...sharedProcesses(patch),
-    ...otherAccount(patch),
-  ];
+  const named = [...bridgeFields(patch), ...tokenMounts(patch), ...sharedProcesses(patch), ...otherAccount(patch)];
   return named.length > 0 ? named : [...removedVolume(patch), ...otherInput(patch)];
 };
 

@@ -30,8 +30,12 @@ export const podTemplate: Validator = {
     const malformed = [...patchProblems(patch, POD_TEMPLATE_KEYS), ...mapProblems(patch)];
     if (malformed.length > 0)
       return malformed.map(({ path, reason, remedy }) => violation(`${AT}.${path}`, reason, remedy));
-    if (kind === 'MCPServer' && transport === 'stdio') return touchedBridge(patch);
-    return CONTAINERS[kind] === CONTAINER ? touchedReserved(patch) : withoutContainer(patch, CONTAINERS[kind] ?? '');
+    if (CONTAINERS[kind] === CONTAINER) return touchedReserved(patch);
+    const mistaken = kind === 'MCPServer' ? likeTheRuntime(patch) : [];
+    if (mistaken.length > 0) return mistaken;
+    return kind === 'MCPServer' && transport === 'stdio'
+      ? touchedBridge(patch)
+      : withoutContainer(patch, CONTAINERS[kind] ?? '');
   },
 };
 
@@ -55,9 +59,21 @@ const RESERVED_PATH = /^\/etc\/vmcp(?:\/|$)/;
 /** Of the operator's volumes only the one for temporary files may be another. */
 const RESERVED_VOLUME = /^vmcp-(?!tmp$)/;
 
+const ofOurs = (patch: Json): readonly Violation[] => reservedVolumes(patch, (name) => RESERVED_VOLUME.test(name));
+
+/** Of an MCPServer, which may get the runtime in front: its container is not to look like that. */
+const likeTheRuntime = (patch: Json): readonly Violation[] => [
+  ...ofOurs(patch),
+  ...(podSpecOf(patch).containers ?? []).flatMap(({ name }, index) =>
+    name === CONTAINER
+      ? [violation(`${AT}.spec.containers[${index}]`, `container ${name} is the operator's`, 'give yours another name')]
+      : [],
+  ),
+];
+
 const touchedReserved = (patch: Json): readonly Violation[] => {
   const named = [
-    ...reservedVolumes(patch, (name) => RESERVED_VOLUME.test(name)),
+    ...ofOurs(patch),
     ...(podSpecOf(patch).containers ?? []).flatMap(({ name, volumeMounts }, index) =>
       name === CONTAINER ? reservedMounts(volumeMounts ?? [], `${AT}.spec.containers[${index}]`) : [],
     ),

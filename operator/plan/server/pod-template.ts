@@ -2,6 +2,7 @@ import type { KubeObject } from '../../object.ts';
 import { hashOf } from '../canonical.ts';
 import { type PodTemplate, customizedPodTemplate } from '../pod-template.ts';
 import type { Settings } from '../settings.ts';
+import { CONTAINER } from '../mcp-server/way.ts';
 import { RESTRICTED } from '../workload/pod.ts';
 import { MANAGEMENT_PORT, MCP_PORT, childName, podLabelsOf } from './names.ts';
 import { type MountedFiles, fileMounts, fileVolumes } from './mounted-files.ts';
@@ -91,12 +92,25 @@ const serviceAccountName = ({ server, spec }: PodTemplateInput): string => spec.
 
 /** Name of the ConfigMap that a pod, or the template of one, mounts as its config; absent in those that are not ours. */
 export const mountedConfigMap = (workload: KubeObject): string | undefined => {
-  const spec = workload['spec'] as (PodSpec & { readonly template?: { readonly spec?: PodSpec } }) | undefined;
-  const { volumes } = spec?.template?.spec ?? spec ?? {};
+  const { volumes } = podSpecOf(workload);
   return volumes?.find(({ name }) => name === CONFIG_VOLUME)?.configMap?.name;
 };
 
+/**
+ * Are these pods the runtime, and not the container of an MCPServer from before it had a runtime in front? Its author may call a volume as
+ * he likes there, but neither takes container `mcp` out of them nor puts one into pods of the runtime.
+ */
+export const isRuntime = ({ kind }: KubeObject, workload: KubeObject): boolean =>
+  mountedConfigMap(workload) !== undefined &&
+  !(kind === 'MCPServer' && podSpecOf(workload).containers?.some(({ name }) => name === CONTAINER) === true);
+
+const podSpecOf = (workload: KubeObject): PodSpec => {
+  const spec = workload['spec'] as (PodSpec & { readonly template?: { readonly spec?: PodSpec } }) | undefined;
+  return spec?.template?.spec ?? spec ?? {};
+};
+
 interface PodSpec {
+  readonly containers?: readonly { readonly name: string }[];
   readonly volumes?: readonly Volume[];
 }
 

@@ -7,7 +7,7 @@ import type { ServerBundle } from './bundle.ts';
 import type { Settings } from '../settings.ts';
 import { whyPodsCannotStart } from '../workload/pod-trouble.ts';
 import { wantsNoPods } from '../workload/standing.ts';
-import { mountedConfigMap } from './pod-template.ts';
+import { isRuntime } from './pod-template.ts';
 import type { Rendering } from './render.ts';
 import { type MergedReports, mergeReports } from './reports.ts';
 import type { ServedShape } from './shape.ts';
@@ -62,7 +62,7 @@ const nameOf = ({ metadata }: KubeObject): string => metadata.name;
 
 /** Of a container that had no runtime in front: its Deployment is now the runtime's, and its pods go when that is ready. */
 const podsFromBefore = ({ server, children: { pods } }: ServerBundle): readonly KubeObject[] =>
-  server.kind === 'MCPServer' ? pods.filter((pod) => mountedConfigMap(pod) === undefined) : [];
+  server.kind === 'MCPServer' ? pods.filter((pod) => !isRuntime(server, pod)) : [];
 
 /** So many of the pods that the Deployment counts are runtimes. */
 export const runtimesOf = (bundle: ServerBundle, counted = 0): number =>

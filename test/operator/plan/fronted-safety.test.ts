@@ -124,6 +124,15 @@ test('a container that has no runtime in front yet is not asked for status', () 
   assert.ok((plan([server(oidc), issuer, open]).pullStatusEveryMs ?? 0) > 0);
 });
 
+test('a container whose template was stored with a volume called like the config is not taken for the runtime', () => {
+  const volumes = [{ name: 'vmcp-config', configMap: { name: 'mcpserver-weather-0123456789' } }];
+  const spec = { containers: [...container.template.spec.containers, { name: 'vmcp' }], volumes };
+  const open = deployment('mcpserver-weather', up, { replicas: 1, template: { spec } });
+  const waiting = plan([server(oidc), open]);
+  assert.equal(condition(waiting, 'ServesWithoutAuth')?.status, 'True');
+  assert.equal(waiting.pullStatusEveryMs, undefined);
+});
+
 test('when a runtime comes in front, the Service leads to no pod from before, and none of those gets to the container', () => {
   const { objects = [] } = plan([server(limited)]);
   const specOf = (kind: string, name: string): unknown =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { made } from '../plan/made.ts';
 import { server } from '../plan/world.ts';
 import { toldOf } from './told-of.ts';
 
@@ -66,4 +67,14 @@ const refused: readonly (readonly [what: string, template: object, violation: st
 
 for (const [what, template, violation] of refused) {
   test(`refused with a remedy: ${what}`, () => assert.deepEqual(told(template), [violation]));
+}
+
+for (const transport of ['stdio', 'streamable-http', 'sse']) {
+  test(`pods of an MCPServer (${transport}) may not look like the runtime`, () => {
+    const spec = { volumes: [{ name: 'mine' }, { name: 'vmcp-config' }], containers: [{ name: 'vmcp', image: 'x' }] };
+    assert.deepEqual(toldOf(made('MCPServer', 'it', { image: 'a', transport, podTemplateSpec: { spec } })), [
+      `${AT}.spec.volumes[1]: volume vmcp-config is the operator's; give yours another name`,
+      `${AT}.spec.containers[0]: container vmcp is the operator's; give yours another name`,
+    ]);
+  });
 }
