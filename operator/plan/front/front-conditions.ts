@@ -7,7 +7,6 @@ import { policiesOf } from '../server/policies.ts';
 import { isRoutable } from '../server/reports.ts';
 import { type Fact, type Problem, servedConditions } from '../server/served-conditions.ts';
 import type { Situation } from '../server/situation.ts';
-import { readyIn } from '../workload/standing.ts';
 
 export const frontConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] =>
   servedConditions(situation, phase, {
@@ -69,9 +68,12 @@ const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newes
       );
 };
 
-/** Decisions "Last good spec": what runs stays while the newest spec cannot be served, also where nobody asks who calls. */
+/**
+ * Decisions "Last good spec": what runs stays while the newest spec cannot be served, also where nobody asks who calls. Whether its pods are
+ * ready does not count: they may be the next moment, and credentials would have been sent to them.
+ */
 const servesWithoutAuth: Problem = ({ bundle: { inTheOpen }, served }) => {
-  if (served !== undefined || readyIn(inTheOpen) === 0) return undefined;
+  if (served !== undefined || inTheOpen === undefined) return undefined;
   const message =
     'the container runs with no runtime in front, as before, and everybody may connect: callers, policies and limits count once the newest spec can be served; see the conditions Valid and Ready';
   return problem('ServesWithoutAuth', 'NewestSpecNotServed', message);
