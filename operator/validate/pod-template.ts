@@ -30,6 +30,8 @@ export const podTemplate: Validator = {
     const malformed = [...patchProblems(patch, POD_TEMPLATE_KEYS), ...mapProblems(patch)];
     if (malformed.length > 0)
       return malformed.map(({ path, reason, remedy }) => violation(`${AT}.${path}`, reason, remedy));
+    const labelled = labelsOfOurs(patch);
+    if (labelled.length > 0) return labelled;
     if (CONTAINERS[kind] === CONTAINER) return touchedReserved(patch);
     const mistaken = kind === 'MCPServer' ? likeTheRuntime(patch) : [];
     if (mistaken.length > 0) return mistaken;
@@ -51,6 +53,18 @@ const mapProblems = ({ metadata }: Json): readonly { path: string; reason: strin
     const isMap = typeof value === 'object' && !Array.isArray(value);
     return isMap ? [] : [{ path: `metadata.${field}`, reason: 'is no map', remedy: 'write a map' }];
   });
+
+/** By these Services and policies tell pods of a server apart. Those of `app.kubernetes.io` are overwritten wherever there are pods. */
+const labelsOfOurs = ({ metadata }: Json): readonly Violation[] =>
+  Object.keys((metadata as { readonly labels?: Json | null } | null | undefined)?.labels ?? {})
+    .filter((label) => label.startsWith('vmcp.dev/'))
+    .map((label) =>
+      violation(
+        `${AT}.metadata.labels[${label}]`,
+        "labels of vmcp.dev are the operator's",
+        'give yours another prefix',
+      ),
+    );
 
 const CONTAINER = 'vmcp';
 

@@ -78,3 +78,17 @@ for (const transport of ['stdio', 'streamable-http', 'sse']) {
     ]);
   });
 }
+
+const ofEveryKind: Readonly<Record<string, object>> = {
+  MCPServer: { image: 'a' },
+  EmbeddingServer: { model: 'a' },
+  MCPRemoteProxy: { remoteUrl: 'https://mcp.example.com' },
+};
+
+test('labels of vmcp.dev are refused in pods of every kind, for Services know the runtime by one', () => {
+  const podTemplateSpec = { metadata: { labels: { team: 'x', 'vmcp.dev/runtime': 'true' } } };
+  const word = `${AT}.metadata.labels[vmcp.dev/runtime]: labels of vmcp.dev are the operator's; give yours another prefix`;
+  assert.deepEqual(told(podTemplateSpec), [word]);
+  for (const [kind, spec] of Object.entries(ofEveryKind))
+    assert.deepEqual(toldOf(made(kind, 'it', { ...spec, podTemplateSpec })), [word], kind);
+});
