@@ -72,9 +72,20 @@ const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newes
  * Decisions "Last good spec": what runs stays while the newest spec cannot be served, also where nobody asks who calls. Whether its pods are
  * ready does not count: they may be the next moment, and credentials would have been sent to them.
  */
-const servesWithoutAuth: Problem = ({ bundle: { inTheOpen }, served }) => {
-  if (served !== undefined || inTheOpen === undefined) return undefined;
+const servesWithoutAuth: Problem = ({ bundle, served }) => {
+  if (served === undefined) {
+    const message =
+      'the container runs with no runtime in front, as before, and everybody may connect: callers, policies and limits count once the newest spec can be served; see the conditions Valid and Ready';
+    return bundle.inTheOpen && problem('ServesWithoutAuth', 'NewestSpecNotServed', message);
+  }
+  if (bundle.isReachedDirectly !== true || !wasApplied(bundle)) return undefined;
   const message =
-    'the container runs with no runtime in front, as before, and everybody may connect: callers, policies and limits count once the newest spec can be served; see the conditions Valid and Ready';
-  return problem('ServesWithoutAuth', 'NewestSpecNotServed', message);
+    'its Service still leads past the runtime to the container, and everybody may connect: callers, policies and limits count once it leads to the runtime alone; see the condition ChildRefused';
+  return problem('ServesWithoutAuth', 'ServiceNotChanged', message);
+};
+
+/** A Service that leads elsewhere only until this spec has been applied is no news. */
+const wasApplied = ({ server }: Situation['bundle']): boolean => {
+  const { observedGeneration } = (server['status'] ?? {}) as { readonly observedGeneration?: number };
+  return observedGeneration !== undefined && observedGeneration === server.metadata.generation;
 };

@@ -124,6 +124,38 @@ for (const [from, before] of Object.entries(SHAPES)) {
   }
 }
 
+for (const [from, before] of Object.entries(SHAPES)) {
+  for (const [to, after] of Object.entries(SHAPES).filter(([, spec]) => isFronted(spec))) {
+    test(`${from} becomes ${to}, and its Service cannot be changed: status says who gets by the runtime`, async () => {
+      const cluster = await running({ image: 'a', ...before });
+      cluster.ask({ image: 'b', ...after }, ['Service']);
+      await cluster.settle();
+      assertGuarded(cluster, after);
+      cluster.ask({ image: 'b', ...after });
+      await cluster.settle();
+      assertGuarded(cluster, after);
+      assertTrue(cluster);
+    });
+  }
+}
+
+test('a label of the runtime that was stored in a pod template keeps nobody from being told', async () => {
+  const cluster = await running({ image: 'a', transport: 'streamable-http' });
+  for (const [key, object] of cluster.objects) {
+    if (object.kind !== 'Deployment') continue;
+    const spec = object['spec'] as { readonly template: { readonly metadata: { readonly labels: object } } };
+    const labels = { ...spec.template.metadata.labels, 'vmcp.dev/runtime': 'true' };
+    const template = { ...spec.template, metadata: { ...spec.template.metadata, labels } };
+    cluster.objects.set(key, { ...object, spec: { ...spec, template } });
+  }
+  cluster.roll();
+  const wanted = { image: 'a', ...SHAPES['fronted http'] };
+  cluster.ask(wanted, RUNS_PODS);
+  await cluster.settle();
+  assert.equal(holds(cluster, 'ServesWithoutAuth'), true);
+  assertGuarded(cluster, wanted);
+});
+
 for (const [shape, spec] of Object.entries(SHAPES)) {
   test(`${shape}, scaled to zero and back: everything but its pods stays`, async () => {
     const cluster = await running({ image: 'a', ...spec });
