@@ -2,7 +2,7 @@ import { hasOwnClients } from '../../crds/index.ts';
 import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import { planFrontedServer } from '../plan/front/plan-fronted-server.ts';
-import { type McpServerBundle, planMcpServer } from '../plan/mcp-server/plan-mcp-server.ts';
+import { type McpServerBundle, planMcpServer, verdictOnServer } from '../plan/mcp-server/plan-mcp-server.ts';
 import { mcpServerSpec } from '../plan/mcp-server/spec.ts';
 import { isBridged } from '../plan/mcp-server/way.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
@@ -23,7 +23,7 @@ import { unsettled } from './unsettled.ts';
 
 const KIND = 'MCPServer';
 
-/** An MCPServer, and the runtime in front of it where it has clients of its own. */
+/** An MCPServer, and the runtime in front of it where it has clients of its own, or had and that still runs. */
 export interface McpServerView extends McpServerBundle {
   readonly front?: ServerBundle;
 }
@@ -62,7 +62,7 @@ export const mcpServer = (
       bundle.front === undefined ? bundle : { ...bundle, front: await withPolicies(bundle.front, read) },
     plan: ({ front, ...direct }, settings) =>
       // No runtime is made in front of what runs elsewhere.
-      front === undefined || settings.local !== undefined
+      front === undefined || settings.local !== undefined || !isFronted(direct, contract)
         ? planMcpServer(direct, { settings, contract })
         : planFrontedServer(front, { settings, contract }),
     affectedBy: (source, changed) => [
@@ -73,10 +73,15 @@ export const mcpServer = (
   };
 };
 
-/** With clients of its own it has the vmcp runtime in front. */
+/** With clients of its own it has the vmcp runtime in front, and keeps it while a spec without them is refused. */
+const isFronted = (direct: McpServerBundle, contract: Contract): boolean =>
+  hasOwnClients(mcpServerSpec(direct.server)) || verdictOnServer(direct, contract).complaints.length > 0;
+
 const frontOf = (source: Source, server: KubeObject, seal?: Seal): ServerBundle | undefined => {
-  if (!hasOwnClients(mcpServerSpec(server))) return undefined;
   const { namespace = '', name } = server.metadata;
+  const deployment = ownedBy(source, server, { kind: 'Deployment', name: childOf(server).name });
+  const hasRuntime = deployment !== undefined && isRuntime(server, deployment);
+  if (!hasRuntime && !hasOwnClients(mcpServerSpec(server))) return undefined;
   const front = resolveServed(source, { kind: KIND, namespace, name }, seal);
   if (front === undefined) return undefined;
   const behind = childOf(server, 'backend');

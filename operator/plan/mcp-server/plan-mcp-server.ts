@@ -3,7 +3,7 @@ import type { Contract } from '../contract.ts';
 import type { Plan } from '../plan.ts';
 import { type ResolvedReference, referenceConditions } from '../references.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
-import { validCondition, verdictOn } from '../shared-config.ts';
+import { type Verdict, validCondition, verdictOn } from '../shared-config.ts';
 import { childOf } from '../workload/child.ts';
 import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
 import { writtenSpec } from '../server/spec.ts';
@@ -38,7 +38,7 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
     return planWithoutCluster(server, mappedUrl(settings, server.metadata.name), referenceConditions(references));
   const spec = mcpServerSpec(server);
   const child = childOf(server);
-  const verdict = verdictOn({ config: server, references }, contract, ownFields(server, writtenSpec(server)));
+  const verdict = verdictOnServer(bundle, contract);
   const { complaints } = verdict;
   const standing = standingOf({ workload, complaints, replicas: spec.replicas });
   const conditions = [
@@ -58,6 +58,10 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
     events: eventsOf(standing, conditions),
   };
 };
+
+/** What speaks against running it as its newest spec says. */
+export const verdictOnServer = ({ server, references }: McpServerBundle, contract: Contract): Verdict =>
+  verdictOn({ config: server, references }, contract, ownFields(server, writtenSpec(server)));
 
 /** spec: MCPServer status.phase */
 const PHASES: Readonly<Record<Standing['state'], string>> = {

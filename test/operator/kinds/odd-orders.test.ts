@@ -8,6 +8,7 @@ import { SHAPES } from './shapes.ts';
 
 const INVALID = { podTemplateSpec: { spec: { containers: 5 } } };
 const RUNS_PODS = ['Deployment', 'StatefulSet'];
+const runsBehind = (kind: string, name: string): boolean => RUNS_PODS.includes(kind) && name.endsWith('-backend');
 
 type Cluster = ReturnType<typeof oddCluster>;
 
@@ -134,6 +135,23 @@ for (const [from, before] of Object.entries(SHAPES)) {
       cluster.ask({ image: 'b', ...after });
       await cluster.settle();
       assertGuarded(cluster, after);
+      assertTrue(cluster);
+    });
+  }
+}
+
+for (const [from, before] of Object.entries(SHAPES).filter(([, spec]) => isFronted(spec))) {
+  for (const [to, after] of Object.entries(SHAPES)) {
+    test(`${from} is to become ${to}, which a rule refuses: what is deleted of it meanwhile comes back`, async () => {
+      const cluster = await running({ image: 'a', ...before });
+      const there = names(cluster);
+      cluster.ask({ image: 'b', ...after, ...INVALID });
+      await cluster.settle();
+      const lost = cluster.children().filter(({ kind, metadata }) => runsBehind(kind, metadata.name));
+      for (const child of lost) cluster.objects.delete(keyText(keyOf(child)));
+      await cluster.settle();
+      assert.deepEqual([lost.length, names(cluster)], [1, there]);
+      assertGuarded(cluster, before);
       assertTrue(cluster);
     });
   }
