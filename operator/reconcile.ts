@@ -91,7 +91,7 @@ const apply = async (
     world.followPods(keyOf(owner), owner.metadata.uid ?? '', plan.pullStatusEveryMs);
   }
   if (plan.objects === undefined) {
-    return [];
+    return (await applyChildren(owner, plan.repairs ?? [], world, signal)).problems;
   }
   const { problems, missing } = await applyChildren(owner, plan.objects, world, signal);
   const mayGo = prunable(missing);

@@ -55,6 +55,7 @@ export const mcpServer = (
         server,
         references: resolveReferences(source, server),
         workload: workloadOf(source, server, childOf(server)),
+        service: ownedBy(source, server, { kind: 'Service', name: childOf(server).name }),
         ...(front && { front }),
       });
     },

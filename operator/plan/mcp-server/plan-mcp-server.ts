@@ -5,6 +5,8 @@ import { type ResolvedReference, referenceConditions } from '../references.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
 import { type Verdict, validCondition, verdictOn } from '../shared-config.ts';
 import { childOf } from '../workload/child.ts';
+import { leadsTo } from '../workload/leads-to.ts';
+import { service as serviceOf } from '../workload/objects.ts';
 import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
 import { writtenSpec } from '../server/spec.ts';
 import { ownFields } from '../server/workload.ts';
@@ -21,6 +23,8 @@ export interface McpServerBundle {
   readonly references: readonly ResolvedReference[];
   /** What runs its container, or did until the newest spec asked for pods of another kind. */
   readonly workload: RunningWorkload;
+  /** As the cluster has it. */
+  readonly service?: KubeObject | undefined;
 }
 
 export interface McpServerDeps {
@@ -40,7 +44,9 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
   const child = childOf(server);
   const verdict = verdictOnServer(bundle, contract);
   const { complaints } = verdict;
-  const standing = standingOf({ workload, complaints, replicas: spec.replicas });
+  const repairs = complaints.length === 0 ? [] : repairsOf(bundle);
+  const reached = repairs.length === 0 ? workload : { ...workload, controller: undefined };
+  const standing = standingOf({ workload: reached, complaints, replicas: spec.replicas });
   const conditions = [
     validCondition(verdict, 'the server can be run'),
     ...referenceConditions(references),
@@ -51,12 +57,19 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
   const url = urlAt(child, pathServed(workload.controller, spec), settings);
   return {
     // A spec that cannot be run leaves what runs as it is.
-    ...(complaints.length === 0 && {
-      objects: mcpServerObjects(spec, child, { settings, controller: workload.controller }),
-    }),
+    ...(complaints.length === 0
+      ? { objects: mcpServerObjects(spec, child, { settings, controller: workload.controller }) }
+      : repairs.length > 0 && { repairs }),
     status: workloadStatus(server, standing, { phase: PHASES[state], message, url, conditions }),
     events: eventsOf(standing, conditions),
   };
+};
+
+/** The Service, where it waits for a runtime that never came while the container goes on: it leads there again. */
+const repairsOf = ({ server, workload: { controller }, service }: McpServerBundle): readonly KubeObject[] => {
+  if (controller === undefined || service === undefined || leadsTo(service, controller)) return [];
+  const { sessionAffinity = 'ClientIP' } = (service['spec'] ?? {}) as { readonly sessionAffinity?: string };
+  return [serviceOf(childOf(server), { sessionAffinity })];
 };
 
 /** What speaks against running it as its newest spec says. */

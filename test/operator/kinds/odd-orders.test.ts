@@ -157,6 +157,26 @@ for (const [from, before] of Object.entries(SHAPES).filter(([, spec]) => isFront
   }
 }
 
+for (const [from, before] of Object.entries(SHAPES)) {
+  for (const [over, between] of Object.entries(SHAPES)) {
+    for (const [to, after] of Object.entries(SHAPES).filter(([, spec]) => !isFronted(spec))) {
+      test(`${from}, then ${over} whose pods are refused, then ${to} with a mistake: what runs is reached`, async () => {
+        const cluster = await running({ image: 'a', ...before });
+        cluster.ask({ image: 'b', ...between }, RUNS_PODS);
+        await cluster.settle();
+        cluster.ask({ image: 'c', ...after, ...INVALID }, ['Service']);
+        await cluster.settle();
+        assertTrue(cluster);
+        cluster.ask({ image: 'c', ...after, ...INVALID });
+        await cluster.settle();
+        assert.ok(answering(cluster) > 0);
+        assertGuarded(cluster, after);
+        assertTrue(cluster);
+      });
+    }
+  }
+}
+
 test('a label of the runtime that was stored in a pod template keeps nobody from being told', async () => {
   const cluster = await running({ image: 'a', transport: 'streamable-http' });
   for (const [key, object] of cluster.objects) {
