@@ -11,7 +11,7 @@ import type { Situation } from '../server/situation.ts';
 export const frontConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] =>
   servedConditions(situation, phase, {
     facts: [backendReachable],
-    problems: [servesWithoutAuth, primaryUpstreamIgnored],
+    problems: [servesWithoutAuth, policiesNotEnforced, primaryUpstreamIgnored],
   });
 
 const TYPE = 'BackendReachable';
@@ -83,6 +83,16 @@ const servesWithoutAuth: Problem = ({ bundle, served }) => {
     'its Service still leads past the runtime to the container, and everybody may connect: callers, policies and limits count once it leads to the runtime alone; see the condition ChildRefused';
   return problem('ServesWithoutAuth', 'ServiceNotChanged', message);
 };
+
+/** Refused by a rule, but not by the releases before it: pods that they made go on, and ask nobody who he is. */
+const policiesNotEnforced: Problem = ({ newest: { spec }, pods }) =>
+  pods.isServing && spec.incomingAuth.type === 'anonymous' && spec.incomingAuth.authzConfig !== undefined
+    ? problem(
+        'PoliciesNotEnforced',
+        'AnonymousAccess',
+        'without oidcConfigRef everybody may connect to the pods that an earlier release made; set it, or remove authzConfig',
+      )
+    : undefined;
 
 /** A Service that leads elsewhere only until this spec has been applied is no news. */
 const wasApplied = ({ server }: Situation['bundle']): boolean => {

@@ -43,15 +43,18 @@ const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
     const message = `the pods are left as they are: ${whyNot(newest)}`;
     return { phase: 'Degraded', reason: 'LastGoodSpecServes', message };
   }
-  const left =
-    inTheOpen === undefined
-      ? 'the last good spec is lost, its pods are left alone'
-      : 'what runs already is left as it is, with no runtime in front';
   return {
     phase: 'Failed',
     reason: 'NothingToServe',
-    message: hadServed ? `${whyNot(newest)}; ${left}` : whyNot(newest),
+    message: hadServed ? `${whyNot(newest)}; ${whatIsLeft(bundle)}` : whyNot(newest),
   };
+};
+
+const whatIsLeft = ({ inTheOpen, accepted }: Situation['bundle']): string => {
+  if (inTheOpen !== undefined) return 'what runs already is left as it is, with no runtime in front';
+  return accepted === undefined
+    ? 'the last good spec is lost, its pods are left alone'
+    : 'its pods are left as they are';
 };
 
 const scaledToZero: Rule = ({ pods }) =>

@@ -159,6 +159,9 @@ test('policies that are stored without oidcConfigRef are refused, and nothing is
   const refused = plan([{ ...stored, spec: { ...(stored['spec'] as object), authzConfig } }]);
   assert.equal(condition(refused, 'Valid')?.reason, 'Invalid');
   assert.deepEqual([phaseOf(refused), refused.objects], ['Failed', undefined]);
+  assert.equal(condition(refused, 'PoliciesNotEnforced'), undefined);
+  const left = plan([{ ...stored, spec: { ...(stored['spec'] as object), authzConfig } }, ...serving(plan([stored]))]);
+  assert.equal(condition(left, 'PoliciesNotEnforced')?.status, 'True');
 });
 
 test('a remote server that does not answer leaves the proxy Ready, and a new operator says the same until a pod answers', () => {
