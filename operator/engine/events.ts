@@ -2,7 +2,7 @@ import { microTime } from './timing.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { KubeObject } from '../object.ts';
 import type { PlannedEvent } from '../plan/plan.ts';
-import { conditionsOf } from '../write/status.ts';
+import { conditionsIn } from '../plan/conditions.ts';
 
 export interface EventDeps {
   readonly api: Pick<ApiClient, 'create'>;
@@ -23,8 +23,8 @@ export const transitions = (
   before: unknown,
   after: unknown,
 ): readonly PlannedEvent[] => {
-  const known = new Map(conditionsOf(before).map((condition) => [condition.type, condition]));
-  const changed = conditionsOf(after).filter(({ type, status, reason }) => {
+  const known = new Map(conditionsIn(before).map((condition) => [condition.type, condition]));
+  const changed = conditionsIn(after).filter(({ type, status, reason }) => {
     const old = known.get(type);
     return old?.status !== status || old.reason !== reason;
   });

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../object.ts';
-import type { PlannedCondition } from '../plan/plan.ts';
+import { conditionsIn } from '../plan/conditions.ts';
 
 /**
  * It may be served from an accepted spec that names other objects than the newest one does: nobody has looked at the newest
@@ -9,13 +9,11 @@ import type { PlannedCondition } from '../plan/plan.ts';
 export const unsettled =
   (ofParts: readonly string[]) =>
   ({ metadata: { generation }, ...object }: KubeObject): boolean => {
-    const status = object['status'] as
-      | { readonly observedGeneration?: number; readonly conditions?: readonly PlannedCondition[] }
-      | undefined;
-    const facts = (status?.conditions ?? []).filter(
+    const { observedGeneration } = (object['status'] ?? {}) as { readonly observedGeneration?: number };
+    const facts = conditionsIn(object['status']).filter(
       ({ type }) => OF_ALL.has(type) || (type.endsWith('Resolved') && !ofParts.includes(type)),
     );
-    return status?.observedGeneration !== generation || facts.some(({ status }) => status !== 'True');
+    return observedGeneration !== generation || facts.some(({ status }) => status !== 'True');
   };
 
 const OF_ALL: ReadonlySet<string> = new Set(['Valid', 'EmbeddingServerReady']);

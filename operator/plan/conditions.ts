@@ -16,6 +16,16 @@ export const undecided = (type: string, reason: string, message: string): Planne
   message: clipped(message),
 });
 
+/** A condition as the cluster has it. Kubernetes' own may be without a reason and a message. */
+export interface ReportedCondition extends PlannedCondition {
+  readonly lastTransitionTime?: string;
+}
+
+export const conditionsIn = (status: unknown): readonly ReportedCondition[] =>
+  ((status as { readonly conditions?: readonly ReportedCondition[] } | undefined)?.conditions ?? [])
+    .filter((condition) => typeof condition === 'object')
+    .map((condition) => ({ ...condition, reason: condition.reason ?? '', message: condition.message ?? '' }));
+
 /** Types named for a problem: `True` is the bad news. */
 const PROBLEM_TYPES = [
   'AudienceShared',

@@ -3,6 +3,7 @@ import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../engine/cache.ts';
 import { keyOf, keyText } from '../object.ts';
 import type { KubeObject } from '../object.ts';
+import { podsOf } from '../plan/workload/pods-of.ts';
 
 export interface PruneDeps {
   readonly api: Pick<ApiClient, 'list' | 'remove'>;
@@ -44,7 +45,7 @@ const isStillNamed = async (object: KubeObject, deps: PruneDeps, signal: AbortSi
   }
   const { namespace = '', name } = object.metadata;
   const isNaming = (replicaSet: KubeObject): boolean =>
-    mountsOf(templateSpec(replicaSet)).some((mount) => mount.name === name);
+    mountsOf(podsOf(replicaSet).spec).some((mount) => mount.name === name);
   if (deps.cache.list('ReplicaSet', namespace).some(isNaming)) {
     return true;
   }
@@ -52,6 +53,3 @@ const isStillNamed = async (object: KubeObject, deps: PruneDeps, signal: AbortSi
   const live = await deps.api.list({ kind: 'ReplicaSet', namespace }, signal);
   return live.items.some(isNaming);
 };
-
-const templateSpec = (replicaSet: KubeObject): unknown =>
-  (replicaSet['spec'] as { readonly template?: { readonly spec?: unknown } } | undefined)?.template?.spec;

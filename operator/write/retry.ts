@@ -1,4 +1,4 @@
-import { conditionsOf } from './status.ts';
+import { conditionsIn } from '../plan/conditions.ts';
 
 /** Pauses between looks at what a user must mend: soon at first, for somebody may be mending it now. */
 const pausesMs = [5_000, 10_000, 20_000, 40_000];
@@ -13,9 +13,9 @@ const problemTypes: readonly string[] = ['ChildConflict', 'ChildRefused'];
  * is read from the conditions, so that neither a look in between nor a restart begins anew.
  */
 export const retryAfterMs = (status: unknown, nowMs: number): number => {
-  const since = conditionsOf(status)
+  const since = conditionsIn(status)
     .filter((condition) => problemTypes.includes(condition.type))
-    .map((condition) => Date.parse((condition as { readonly lastTransitionTime?: string }).lastTransitionTime ?? ''));
+    .map((condition) => Date.parse(condition.lastTransitionTime ?? ''));
   const elapsedMs = since.length === 0 ? 0 : nowMs - Math.max(...since);
   // Another operator wrote it whose clock was ahead.
   if (elapsedMs < 0) return slowRetryMs;

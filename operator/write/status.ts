@@ -4,24 +4,14 @@ import type { ApiClient } from '../api/client.ts';
 import { isNotFound, isRefusal } from '../api/errors.ts';
 import type { ApiError } from '../api/errors.ts';
 import type { KubeObject } from '../object.ts';
-import { problem } from '../plan/conditions.ts';
+import { conditionsIn, problem } from '../plan/conditions.ts';
 import type { PlannedCondition } from '../plan/plan.ts';
 import type { StatusAges } from './status-ages.ts';
 
 type Status = Readonly<Record<string, unknown>>;
 
-interface Condition extends PlannedCondition {
-  readonly lastTransitionTime: string;
-  readonly observedGeneration?: number;
-}
-
 /** Values that grow stale on their own are written at most this often (decisions: "No write without a reason"). */
 const refreshMs = 600_000;
-
-export const conditionsOf = (status: unknown): readonly PlannedCondition[] =>
-  ((status as { readonly conditions?: readonly PlannedCondition[] } | undefined)?.conditions ?? []).filter(
-    (condition) => typeof condition === 'object',
-  );
 
 /** One condition for each type of problem, naming all of it. */
 export const problemConditions = (problems: readonly ChildProblem[]): readonly PlannedCondition[] =>
@@ -51,7 +41,7 @@ export const withProblems = (
   // What a phase says that was bad already stays true beside it.
   const isBadAlready = (phase === 'Degraded' || phase === 'Failed') && typeof saidBefore === 'string';
   const message = isBadAlready ? `${textOf(problems)}; ${saidBefore}` : textOf(problems);
-  const conditions = conditionsOf(status)
+  const conditions = conditionsIn(status)
     .filter(({ type }) => !added.some((condition) => condition.type === type))
     // Its `status` holds: `Degraded` serves as `Ready` does, and neither `Pending` nor `Failed` does.
     .map((known) => (known.type === 'Ready' ? { ...known, reason: added[0]?.type ?? known.reason, message } : known));
@@ -69,7 +59,7 @@ export const withProblems = (
  * a failure, and a `Ready` that is not `True` for work under way.
  */
 export const withStalled = (status: Status): Status => {
-  const conditions = conditionsOf(status);
+  const conditions = conditionsIn(status);
   const refused = conditions.find((condition) => condition.type === 'Valid' && condition.status === 'False');
   return refused === undefined
     ? status
@@ -81,9 +71,9 @@ const DEGRADING: Readonly<Record<string, string>> = { Ready: 'Degraded', Pending
 
 /** A condition keeps the time of its last transition while its `status` stays what it was. */
 export const stamped = (status: Status, owner: KubeObject, nowMs: number): Status => {
-  const known = new Map(conditionsOf(owner['status']).map((condition) => [condition.type, condition as Condition]));
+  const known = new Map(conditionsIn(owner['status']).map((condition) => [condition.type, condition]));
   const { generation } = owner.metadata;
-  const conditions = conditionsOf(status).map((condition) => {
+  const conditions = conditionsIn(status).map((condition) => {
     const before = known.get(condition.type);
     const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : timestamp(nowMs);
     return { ...condition, lastTransitionTime, observedGeneration: generation };

@@ -1,6 +1,6 @@
 import type { BackendReport, BackendStatus } from '../../../runtime/status-report.ts';
 import type { KubeObject } from '../../object.ts';
-import { fact, problem, undecided } from '../conditions.ts';
+import { conditionsIn, fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import type { Phase } from '../server/phase.ts';
 import { policiesOf } from '../server/policies.ts';
@@ -45,8 +45,7 @@ const WORDS: Readonly<Record<BackendStatus, string>> = {
 
 /** What status said last of the backend, which has no field of its own there. */
 export const lastReported = (server: KubeObject): ReadonlyMap<string, BackendReport> | undefined => {
-  const { conditions = [] } = (server['status'] ?? {}) as { readonly conditions?: readonly PlannedCondition[] };
-  const said = conditions.find(({ type }) => type === TYPE);
+  const said = conditionsIn(server['status']).find(({ type }) => type === TYPE);
   const known = Object.entries(REASONS).find(([, reason]) => reason === said?.reason);
   if (said === undefined || known === undefined) return undefined;
   const { name } = server.metadata;

@@ -33,7 +33,7 @@ export const bridgedObjects = (spec: McpServerSpec, child: Child, deps: BridgedD
   ...containerAccount(spec, child),
   role(child, replicasOf(spec, deps.controller)),
   roleBinding(child, spec.serviceAccount ?? child.name),
-  service(child, { sessionAffinity: spec.sessionAffinity ?? 'ClientIP' }),
+  service(child, spec),
   statefulSet(child, template(spec, child, deps.settings), spec.replicas),
 ];
 

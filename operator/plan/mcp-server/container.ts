@@ -16,7 +16,7 @@ const DEFAULT_PORT = 8080;
  */
 export const containerObjects = (spec: McpServerSpec, child: Child): readonly KubeObject[] => [
   ...containerAccount(spec, child),
-  service(child, { sessionAffinity: spec.sessionAffinity ?? 'ClientIP' }),
+  service(child, spec),
   deployment(child, containerTemplate(spec, child, { container: overHttp(spec) }), spec.replicas),
 ];
 

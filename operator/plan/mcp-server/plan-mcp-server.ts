@@ -68,7 +68,7 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
 /** The Service, where it waits for a runtime that never came while the container goes on: it leads there again. */
 const repairsOf = ({ server, workload: { controller }, service }: McpServerBundle): readonly KubeObject[] => {
   if (controller === undefined || service === undefined || leadsTo(service, controller)) return [];
-  const { sessionAffinity = 'ClientIP' } = (service['spec'] ?? {}) as { readonly sessionAffinity?: string };
+  const { sessionAffinity } = (service['spec'] ?? {}) as { readonly sessionAffinity?: string };
   return [serviceOf(childOf(server), { sessionAffinity })];
 };
 

@@ -1,10 +1,13 @@
 import type { KubeObject } from '../../object.ts';
 import type { Variable } from '../workload/pod.ts';
 
+/** How its container speaks. */
+export type Transport = 'stdio' | 'streamable-http' | 'sse';
+
 /** The fields of an MCPServer that `plan` acts on, as the API server or `parseResource` has checked them. */
 export interface McpServerSpec {
   readonly image: string;
-  readonly transport?: 'stdio' | 'streamable-http' | 'sse';
+  readonly transport?: Transport;
   readonly mcpPort?: number;
   readonly args?: readonly string[];
   readonly env?: readonly Variable[];
@@ -27,4 +30,4 @@ export interface McpServerSpec {
 export const mcpServerSpec = (server: KubeObject): McpServerSpec => server['spec'] as McpServerSpec;
 
 /** The schema's default is `stdio`. */
-export const transportOf = ({ transport }: McpServerSpec): 'stdio' | 'streamable-http' | 'sse' => transport ?? 'stdio';
+export const transportOf = ({ transport }: McpServerSpec): Transport => transport ?? 'stdio';

@@ -108,7 +108,7 @@ const acceptedOf = (configMap: KubeObject, server: KubeObject, seal: Seal): Acce
   const data = (configMap['data'] ?? {}) as ConfigFiles;
   const { [ACCEPTED_KEY]: text = '', [ACCEPTED_SEAL_KEY]: said = '' } = data;
   if (!seal.isOf(said, sealedText(server, { [ACCEPTED_KEY]: text }))) return undefined;
-  const { generation, spec, caBundles } = parsed(text);
+  const { generation, spec, caBundles } = valuesIn(text);
   if (!isSpec(spec, server)) return undefined;
   const files = filesProvenIn(data, server, seal);
   return {
@@ -124,7 +124,7 @@ const isCaBundle = (value: unknown): value is CaBundle => {
   return [owner, configMap?.name, configMap?.key].every((each) => typeof each === 'string');
 };
 
-const parsed = (text: string): Partial<Record<'generation' | 'spec' | 'caBundles', unknown>> => {
+const valuesIn = (text: string): Partial<Record<'generation' | 'spec' | 'caBundles', unknown>> => {
   try {
     return (JSON.parse(text) ?? {}) as object;
   } catch {

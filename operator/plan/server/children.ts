@@ -16,7 +16,7 @@ export const serviceAccount = (server: KubeObject, spec: ServerSpec): KubeObject
 export const service = (server: KubeObject, spec: ServerSpec): KubeObject =>
   workload.service(servedChild(server), {
     type: spec.serviceType,
-    sessionAffinity: spec.sessionAffinity ?? 'ClientIP',
+    sessionAffinity: spec.sessionAffinity,
     port: servicePort(server),
     selector: podLabelsOf(server),
   });

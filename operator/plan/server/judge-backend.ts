@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../object.ts';
 import { type Violation, violationText } from '../../validate/index.ts';
+import { conditionsIn } from '../conditions.ts';
 import type { Contract, Refusal } from '../contract.ts';
 import type { PlannedCondition } from '../plan.ts';
 import type { AuthProblem, BackendAuth } from './backend-auth.ts';
@@ -59,10 +60,8 @@ export const saidToBeTaken = (label: string, member: KubeObject): Withheld | und
 };
 
 /** The condition, where it is `True`. */
-const toldOf = (member: KubeObject | undefined, type: string): PlannedCondition | undefined => {
-  const { conditions = [] } = (member?.['status'] ?? {}) as { readonly conditions?: readonly PlannedCondition[] };
-  return conditions.find((each) => each.type === type && each.status === 'True');
-};
+const toldOf = (member: KubeObject | undefined, type: string): PlannedCondition | undefined =>
+  conditionsIn(member?.['status']).find((each) => each.type === type && each.status === 'True');
 
 /** What the runtime would refuse. */
 export function refused({ label, entry, auth, contract }: Judged): Withheld | undefined {

@@ -1,6 +1,7 @@
 import { compareText } from '../../../runtime/compare-text.ts';
 import type { KubeObject } from '../../object.ts';
 import type { Settings } from '../settings.ts';
+import { podsOf } from '../workload/pods-of.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 
@@ -70,8 +71,7 @@ export const mountedFiles = ({ filePaths, caBundles, deployment, isPartial }: Mo
 
 /**
  * All that is mounted, where that is enough. Architecture rule 9: what a backend is withheld for may be back in a moment, and pods that
- * keep its files need not be replaced twice.
- * Where they are replaced anyway, the new ones get what is named.
+ * keep its files need not be replaced twice. Where they are replaced anyway, the new ones get what is named.
  */
 const enough = (mounted: readonly string[], named: readonly string[]): readonly string[] =>
   named.every((path) => mounted.includes(path)) ? [...mounted].sort(compareText) : named;
@@ -119,23 +119,11 @@ const byName = (secrets: readonly KeyRef[]): readonly (readonly [string, readonl
 
 /** Where files of ours lie in the pods of a Deployment. */
 const mountedNow = (deployment: KubeObject | undefined): readonly string[] => {
-  const { template } = (deployment?.['spec'] ?? {}) as DeploymentSpec;
+  if (deployment === undefined) return [];
+  const { volumes = [] } = podsOf(deployment).spec;
   return [SECRETS, CA_BUNDLES].flatMap(({ volume: name, directory }) => {
-    const { projected } = template?.spec?.volumes?.find((each) => each.name === name) ?? {};
+    const { projected } = volumes.find((each) => each.name === name) ?? {};
     const items = (projected?.sources ?? []).flatMap(({ secret, configMap }) => (secret ?? configMap)?.items ?? []);
     return items.map(({ path }) => `${directory}/${path}`);
   });
 };
-
-interface DeploymentSpec {
-  readonly template?: { readonly spec?: { readonly volumes?: readonly Volume[] } };
-}
-
-interface Volume {
-  readonly name: string;
-  readonly projected?: { readonly sources?: readonly { readonly secret?: Source; readonly configMap?: Source }[] };
-}
-
-interface Source {
-  readonly items?: readonly { readonly path: string }[];
-}

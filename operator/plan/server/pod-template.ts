@@ -4,6 +4,7 @@ import { type PodTemplate, customizedPodTemplate } from '../pod-template.ts';
 import type { Settings } from '../settings.ts';
 import { CONTAINER } from '../mcp-server/way.ts';
 import { RESTRICTED } from '../workload/pod.ts';
+import { podsOf } from '../workload/pods-of.ts';
 import { MANAGEMENT_PORT, MCP_PORT, childName, podLabelsOf } from './names.ts';
 import { type MountedFiles, fileMounts, fileVolumes } from './mounted-files.ts';
 import { passwordEnv } from './session-store.ts';
@@ -91,10 +92,8 @@ const probe = (path: string): Readonly<Record<string, unknown>> => ({ httpGet: {
 const serviceAccountName = ({ server, spec }: PodTemplateInput): string => spec.serviceAccount ?? childName(server);
 
 /** Name of the ConfigMap that a pod, or the template of one, mounts as its config; absent in those that are not ours. */
-export const mountedConfigMap = (workload: KubeObject): string | undefined => {
-  const { volumes } = podSpecOf(workload);
-  return volumes?.find(({ name }) => name === CONFIG_VOLUME)?.configMap?.name;
-};
+export const mountedConfigMap = (workload: KubeObject): string | undefined =>
+  podsOf(workload).spec.volumes?.find(({ name }) => name === CONFIG_VOLUME)?.configMap?.name;
 
 /**
  * Are these pods the runtime, and not the container of an MCPServer from before it had a runtime in front? Its author may call a volume as
@@ -102,19 +101,4 @@ export const mountedConfigMap = (workload: KubeObject): string | undefined => {
  */
 export const isRuntime = ({ kind }: KubeObject, workload: KubeObject): boolean =>
   mountedConfigMap(workload) !== undefined &&
-  !(kind === 'MCPServer' && podSpecOf(workload).containers?.some(({ name }) => name === CONTAINER) === true);
-
-const podSpecOf = (workload: KubeObject): PodSpec => {
-  const spec = workload['spec'] as (PodSpec & { readonly template?: { readonly spec?: PodSpec } }) | undefined;
-  return spec?.template?.spec ?? spec ?? {};
-};
-
-interface PodSpec {
-  readonly containers?: readonly { readonly name: string }[];
-  readonly volumes?: readonly Volume[];
-}
-
-interface Volume {
-  readonly name: string;
-  readonly configMap?: { readonly name?: string };
-}
+  !(kind === 'MCPServer' && podsOf(workload).spec.containers?.some(({ name }) => name === CONTAINER) === true);

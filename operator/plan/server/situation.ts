@@ -1,5 +1,6 @@
 import type { BackendReport } from '../../../runtime/status-report.ts';
 import type { KubeObject } from '../../object.ts';
+import { conditionsIn } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import type { PodReports } from '../../read/source.ts';
 import type { BackendAuth } from './backend-auth.ts';
@@ -68,12 +69,8 @@ const podsFromBefore = ({ server, children: { pods } }: ServerBundle): readonly 
 export const runtimesOf = (bundle: ServerBundle, counted = 0): number =>
   bundle.inTheOpen === undefined ? Math.max(0, counted - podsFromBefore(bundle).filter(isReady).length) : 0;
 
-const isReady = (pod: KubeObject): boolean => {
-  const { status } = pod as {
-    readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
-  };
-  return status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
-};
+const isReady = (pod: KubeObject): boolean =>
+  conditionsIn(pod['status']).some(({ type, status }) => type === 'Ready' && status === 'True');
 
 const podsView = ({
   bundle,
@@ -121,7 +118,5 @@ const backendViews = (
 export const isAwaitingReports = ({ pods, reports: { reachable, unreachable } }: Situation): boolean =>
   pods.isServing && reachable === 0 && unreachable.length === 0;
 
-export const conditionsBefore = ({ bundle: { server } }: Situation): readonly PlannedCondition[] => {
-  const status = server['status'] as { readonly conditions?: readonly PlannedCondition[] } | undefined;
-  return (status?.conditions ?? []).map(({ type, status, reason, message }) => ({ type, status, reason, message }));
-};
+export const conditionsBefore = ({ bundle: { server } }: Situation): readonly PlannedCondition[] =>
+  conditionsIn(server['status']).map(({ type, status, reason, message }) => ({ type, status, reason, message }));

@@ -17,7 +17,8 @@ export const serviceAccount = (child: Child): KubeObject => ({
 
 /** What a Service may say beside the usual. */
 export interface ServiceFields {
-  readonly sessionAffinity: string;
+  /** Default `ClientIP`: sessions lie in the memory of a pod. */
+  readonly sessionAffinity?: string | undefined;
   /** Default ClusterIP. */
   readonly type?: string | undefined;
   /** Default `SERVICE_PORT`. */
@@ -28,7 +29,12 @@ export interface ServiceFields {
 
 export const service = (
   child: Child,
-  { sessionAffinity, type = 'ClusterIP', port = SERVICE_PORT, selector = labelsOfChild(child) }: ServiceFields,
+  {
+    sessionAffinity = 'ClientIP',
+    type = 'ClusterIP',
+    port = SERVICE_PORT,
+    selector = labelsOfChild(child),
+  }: ServiceFields,
 ): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Service',

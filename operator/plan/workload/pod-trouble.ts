@@ -1,4 +1,6 @@
 import type { KubeObject } from '../../object.ts';
+import { conditionsIn } from '../conditions.ts';
+import type { PlannedCondition } from '../plan.ts';
 import type { RunningWorkload } from './standing.ts';
 
 interface ContainerStatus {
@@ -39,12 +41,12 @@ const whyPodsDoNotRun = (pods: readonly KubeObject[]): string | undefined => {
  * status. It may pass by itself (a node comes), so nothing has failed.
  */
 export const whatPodsWaitFor = (pods: readonly KubeObject[]): string => {
-  const stuck = pods.find((pod) => conditionsOf(pod).some(isUnschedulable));
+  const stuck = pods.find((pod) => conditionsIn(pod['status']).some(isUnschedulable));
   const wait = 'waiting for a pod to be ready';
   return stuck === undefined ? wait : `${wait}: no node takes pod ${stuck.metadata.name}; its events say why`;
 };
 
-const isUnschedulable = ({ type, status, reason }: Condition): boolean =>
+const isUnschedulable = ({ type, status, reason }: PlannedCondition): boolean =>
   type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable';
 
 /** Whether it is ready is another question. */
@@ -100,7 +102,7 @@ const crash = ({ lastState }: ContainerStatus): string => {
  */
 const whyNoPodIsMade = (workload: RunningWorkload): string | undefined => {
   const message = ofThisTemplate(workload)
-    .flatMap(conditionsOf)
+    .flatMap((each) => conditionsIn(each['status']))
     .find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message;
   // The API server has no other word for it than this text.
   return message?.includes('error looking up service account') === true
@@ -115,13 +117,3 @@ const ofThisTemplate = ({ controller, replicaSets }: RunningWorkload): readonly 
 };
 
 const REVISION = 'deployment.kubernetes.io/revision';
-
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly message?: string;
-}
-
-const conditionsOf = (object: KubeObject): readonly Condition[] =>
-  (object['status'] as { readonly conditions?: readonly Condition[] } | undefined)?.conditions ?? [];
