@@ -41,12 +41,15 @@ const readFiles = (directory: string): Read => {
       return { bytes, text: readFileSync(join(directory, name), 'utf8') };
     });
     if ('problem' in read) problems.push(read.problem);
+    else if (read.value?.text === '') problems.push({ file: name, message: EMPTY });
     else if (read.value?.text !== undefined) files.push({ name, text: read.value.text });
     else if (read.value?.bytes !== undefined) problems.push({ file: name, message: TOO_LARGE });
   }
   return { files, problems };
 };
 
+/** Whoever writes a file empties it first: what it said a moment ago has not gone. */
+const EMPTY = 'is empty; write manifests into it, or remove it';
 const TOO_LARGE = 'too large: at most 1 MiB a file and 16 MiB a directory; split it, or move it elsewhere';
 
 /** Undefined for what is no file. */

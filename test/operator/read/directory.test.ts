@@ -34,6 +34,14 @@ test('a file that has just gone, and a directory, are passed over', async (t) =>
   assert.deepEqual(readManifests(directory), { objects: [], problems: [] });
 });
 
+test('an empty file is a problem, for it may be half written; one of comments is not', async (t) => {
+  const directory = await directoryOf(t);
+  await writeFile(join(directory, 'empty.yaml'), '');
+  await writeFile(join(directory, 'comments.yaml'), '# nothing yet\n');
+  const problem = { file: 'empty.yaml', message: 'is empty; write manifests into it, or remove it' };
+  assert.deepEqual(readManifests(directory), { objects: [], problems: [problem] });
+});
+
 test('a namespace that is left empty is the default one, and one that is no text is a problem', async (t) => {
   const directory = await directoryOf(t);
   const write = (name: string, namespace: string) =>
