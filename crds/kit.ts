@@ -90,6 +90,19 @@ export const condition = z.strictObject({
   observedGeneration: z.int().min(0).optional().describe('The generation of the object this was observed at'),
 });
 
+/** Of kinds whose last good spec serves while the newest one is refused. */
+export const statusExtensions = <T extends z.core.$ZodLooseShape>(more: T) =>
+  z
+    .strictObject({
+      ...more,
+      acceptedGeneration: z
+        .int()
+        .optional()
+        .describe('Generation of the spec that was accepted last; no earlier one is served again.'),
+    })
+    .optional()
+    .describe('Facts beyond the common specification.');
+
 /** What every status begins with. */
 export const commonStatus = {
   conditions: keyedList(condition, 'type').optional().describe('Latest observations'),

@@ -4,7 +4,7 @@ import { notYet, withRules } from '../runtime/config/index.ts';
 import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
 import { authzConfig, callerRules, oidcConfigRef } from './incoming-auth.ts';
 import { defineKind } from './kind.ts';
-import { commonStatus } from './kit.ts';
+import { commonStatus, statusExtensions } from './kit.ts';
 import { sessionStorage } from './session-storage.ts';
 import {
   authServerRef,
@@ -67,6 +67,7 @@ export const mcpRemoteProxy = defineKind({
     url: z.string().optional().describe('Address of the proxy.'),
     oidcConfigHash: z.string().optional().describe('Hash of the MCPOIDCConfig that is in effect.'),
     ...commonStatus,
+    extensions: statusExtensions({}),
   }),
   columns: [
     { name: 'Phase', path: '.status.phase' },

@@ -4,7 +4,7 @@ import { notYet, rateLimitingSchema, rule, withRules } from '../runtime/config/i
 import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
 import { authzConfig, callerRules, oidcConfigRef } from './incoming-auth.ts';
 import { defineKind } from './kind.ts';
-import { commonStatus, dataKey, nonEmpty, refWith, subdomain } from './kit.ts';
+import { commonStatus, dataKey, nonEmpty, refWith, statusExtensions, subdomain } from './kit.ts';
 import { sessionStorage } from './session-storage.ts';
 import {
   authServerRef,
@@ -119,6 +119,7 @@ export const mcpServer = defineKind({
     readyReplicas: z.int32().optional().describe('Pods that are ready.'),
     oidcConfigHash: z.string().optional().describe('Hash of the MCPOIDCConfig that is in effect.'),
     ...commonStatus,
+    extensions: statusExtensions({}),
   }),
   columns: [
     { name: 'Phase', path: '.status.phase' },

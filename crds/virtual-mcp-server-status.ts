@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { keyedList } from '../runtime/config/index.ts';
-import { commonStatus } from './kit.ts';
+import { commonStatus, statusExtensions } from './kit.ts';
 
 const time = () => z.iso.datetime({ offset: true });
 
@@ -37,10 +37,7 @@ export const virtualMcpServerStatus = z.strictObject({
   telemetryConfigHash: z.string().optional().describe('Hash of the MCPTelemetryConfig that is in effect.'),
   discoveredBackends: keyedList(discoveredBackend, 'name').optional().describe('The backends of the group.'),
   ...commonStatus,
-  extensions: z
-    .strictObject({
-      toolCount: z.int32().optional().describe('Tools offered to an anonymous caller.'),
-    })
-    .optional()
-    .describe('Facts beyond the common specification.'),
+  extensions: statusExtensions({
+    toolCount: z.int32().optional().describe('Tools offered to an anonymous caller.'),
+  }),
 });

@@ -4,12 +4,13 @@ import { transitions } from './engine/events.ts';
 import type { ReconciledKind } from './kinds/kind.ts';
 import { keyOf } from './object.ts';
 import type { KubeObject, ObjectKey } from './object.ts';
+import { acceptedGenerationOf, withAcceptedGeneration } from './plan/accepted-generation.ts';
 import type { Plan, PlannedEvent } from './plan/plan.ts';
 import { planOfUnreadable } from './plan/unreadable.ts';
 import type { Settings } from './plan/settings.ts';
 import type { Source } from './read/source.ts';
 import { applyChildren } from './write/apply.ts';
-import type { ChildProblem } from './write/apply.ts';
+import type { Applied } from './write/apply.ts';
 import { type Mountable, markPods, podsToMark } from './write/mark-pods.ts';
 import { prune } from './write/prune.ts';
 import { retryAfterMs, slowRetryMs } from './write/retry.ts';
@@ -60,7 +61,7 @@ export const reconcile = async (
   const unreadable = planOfUnreadable(owner);
   if (unreadable !== undefined) {
     world.forget(key);
-    return report(kind, owner, { plan: unreadable, problems: [] }, { world, signal });
+    return report(kind, owner, { plan: unreadable, problems: [], missing: [] }, { world, signal });
   }
   const resolved = kind.resolve(world.source, key, world.settings.seal);
   if (resolved === undefined) {
@@ -70,8 +71,8 @@ export const reconcile = async (
     ? await kind.complete(resolved, (metadata) => world.readContent(metadata, signal))
     : resolved;
   const plan = kind.plan(bundle, world.settings);
-  const problems = await apply(kind, owner, plan, { world, signal });
-  return report(kind, owner, { plan, problems }, { world, signal });
+  const applied = await apply(kind, owner, plan, { world, signal });
+  return report(kind, owner, { plan, ...applied }, { world, signal });
 };
 
 interface Effects {
@@ -84,20 +85,21 @@ const apply = async (
   owner: KubeObject,
   plan: Plan,
   { world, signal }: Effects,
-): Promise<readonly ChildProblem[]> => {
+): Promise<Applied> => {
   if (plan.pullStatusEveryMs === undefined) {
     world.forget(keyOf(owner));
   } else {
     world.followPods(keyOf(owner), owner.metadata.uid ?? '', plan.pullStatusEveryMs);
   }
   if (plan.objects === undefined) {
-    return (await applyChildren(owner, plan.repairs ?? [], world, signal)).problems;
+    return applyChildren(owner, plan.repairs ?? [], world, signal);
   }
-  const { problems, missing } = await applyChildren(owner, plan.objects, world, signal);
+  const applied = await applyChildren(owner, plan.objects, world, signal);
+  const { missing } = applied;
   const mayGo = prunable(missing);
   await prune(owner, { kinds: kind.owns, objects: wanted(plan.objects, missing), mayGo }, world, signal);
   await refreshMounts(kind, owner, { world, signal });
-  return problems;
+  return applied;
 };
 
 /**
@@ -108,9 +110,11 @@ const prunable =
   (missing: readonly ObjectKey[]) =>
   (object: KubeObject): boolean => {
     if (isUnfounded(object, missing)) return true;
-    if (missing.some(({ kind }) => RUNS_PODS.has(kind))) return false;
+    if (lacksPods(missing)) return false;
     return missing.length === 0 || !RUNS_PODS.has(object.kind);
   };
+
+const lacksPods = (missing: readonly ObjectKey[]): boolean => missing.some(({ kind }) => RUNS_PODS.has(kind));
 
 const RUNS_PODS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
 
@@ -134,17 +138,22 @@ const refreshMounts = async (kind: ReconciledKind, owner: KubeObject, { world, s
   await markPods(podsToMark({ configMaps, unseen }, pods), world, signal);
 };
 
+interface Done extends Applied {
+  readonly plan: Plan;
+}
+
 const report = async (
   kind: ReconciledKind,
   owner: KubeObject,
-  done: { readonly plan: Plan; readonly problems: readonly ChildProblem[] },
+  done: Done,
   { world, signal }: Effects,
 ): Promise<Reconciled> => {
   const { plan, problems } = done;
   if (plan.status === undefined) {
     return { isRefused: problems.length > 0 };
   }
-  const status = withStalled(withProblems(plan.status, problems, kind.phasesWithProblems));
+  const known = withAcceptedGeneration(plan.status, acceptedNow(owner, done));
+  const status = withStalled(withProblems(known, problems, kind.phasesWithProblems));
   const planned = { status, volatile: kind.volatileStatus ?? [] };
   const nowMs = world.now();
   const { api, cache, statusAges: ages } = world;
@@ -164,3 +173,7 @@ const report = async (
   const isRefused = problems.length > 0 || reported.refused !== undefined;
   return { isRefused, ...(delays.length > 0 && { againAfterMs: Math.min(...delays) }) };
 };
+
+/** Decisions "Last good spec": accepted is what was applied, too. */
+const acceptedNow = (owner: KubeObject, { plan: { acceptedGeneration }, missing }: Done): number | undefined =>
+  acceptedGeneration === undefined || lacksPods(missing) ? acceptedGenerationOf(owner) : acceptedGeneration;

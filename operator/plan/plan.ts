@@ -9,6 +9,8 @@ export interface Plan {
    * an owned child that is not among them is removed. Absent: leave the children that exist as they are.
    */
   readonly objects?: readonly KubeObject[];
+  /** Of the spec that `objects` are made of; absent for kinds that no earlier spec is served of. */
+  readonly acceptedGeneration?: number;
   /** Put right while the other children stay as they are: applied only where `objects` is absent, and nothing is removed. */
   readonly repairs?: readonly KubeObject[];
   /** The whole desired `status` of the object, conditions without `lastTransitionTime` (stamped when reported); absent: leave it. */

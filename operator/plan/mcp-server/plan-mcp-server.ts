@@ -40,6 +40,7 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
   const { server, references, workload } = bundle;
   if (settings.local !== undefined)
     return planWithoutCluster(server, mappedUrl(settings, server.metadata.name), referenceConditions(references));
+  const { generation } = server.metadata;
   const spec = mcpServerSpec(server);
   const child = childOf(server);
   const verdict = verdictOnServer(bundle, contract);
@@ -58,7 +59,11 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
   return {
     // A spec that cannot be run leaves what runs as it is.
     ...(complaints.length === 0
-      ? { objects: mcpServerObjects(spec, child, { settings, controller: workload.controller }) }
+      ? {
+          objects: mcpServerObjects(spec, child, { settings, controller: workload.controller }),
+          // What a runtime in front of it was told before is no spec to go back to.
+          ...(generation !== undefined && { acceptedGeneration: generation }),
+        }
       : repairs.length > 0 && { repairs }),
     status: workloadStatus(server, standing, { phase: PHASES[state], message, url, conditions }),
     events: eventsOf(standing, conditions),

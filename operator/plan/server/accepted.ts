@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseResource } from '../../../crds/index.ts';
 import { compareText } from '../../../runtime/compare-text.ts';
 import type { KubeObject } from '../../object.ts';
+import { acceptedGenerationOf } from '../accepted-generation.ts';
 import { canonicalJson } from '../canonical.ts';
 import type { ConfigFiles } from '../plan.ts';
 import type { Seal } from '../seal.ts';
@@ -103,13 +104,13 @@ const isMadeFor = ({ metadata }: KubeObject, server: KubeObject): boolean =>
 
 const createdAt = (object: KubeObject): string => object.metadata.creationTimestamp ?? '';
 
-/** Undefined unless the operator wrote it: the next candidate counts. */
+/** Undefined unless the operator wrote it, and accepted none since: the next candidate counts. */
 const acceptedOf = (configMap: KubeObject, server: KubeObject, seal: Seal): Accepted | undefined => {
   const data = (configMap['data'] ?? {}) as ConfigFiles;
   const { [ACCEPTED_KEY]: text = '', [ACCEPTED_SEAL_KEY]: said = '' } = data;
   if (!seal.isOf(said, sealedText(server, { [ACCEPTED_KEY]: text }))) return undefined;
   const { generation, spec, caBundles } = valuesIn(text);
-  if (!isSpec(spec, server)) return undefined;
+  if (isOutdated(generation, server) || !isSpec(spec, server)) return undefined;
   const files = filesProvenIn(data, server, seal);
   return {
     ...(typeof generation === 'number' && { generation }),
@@ -117,6 +118,15 @@ const acceptedOf = (configMap: KubeObject, server: KubeObject, seal: Seal): Acce
     written: spec,
     ...(files && { files }),
   };
+};
+
+/**
+ * An earlier one is put back by whoever may write ConfigMaps. A later one than status tells of is ours, too: the operator was ended before it
+ * could tell.
+ */
+const isOutdated = (generation: unknown, server: KubeObject): boolean => {
+  const last = acceptedGenerationOf(server);
+  return last !== undefined && !(typeof generation === 'number' && generation >= last);
 };
 
 const isCaBundle = (value: unknown): value is CaBundle => {

@@ -46,12 +46,16 @@ const lastGood = (bundle: ServerBundle, deps: RenderDeps): Rendering | undefined
 };
 
 /** Without a spec that may be served, children stay as they are. */
-const applied = ({ bundle, settings, newest, served }: Situation, shape: ServedShape): Pick<Plan, 'objects'> => {
+const applied = (
+  { bundle, settings, newest, served }: Situation,
+  shape: ServedShape,
+): Pick<Plan, 'objects' | 'acceptedGeneration'> => {
   if (settings.local !== undefined) return { objects: [] };
   if (served === undefined) return {};
   const generation = served === newest ? bundle.server.metadata.generation : bundle.accepted?.generation;
   const others = shape.objectsOf?.(bundle, served, settings) ?? [];
-  return { objects: [...others, ...objectsOf(bundle, served, settings, generation)] };
+  const objects = [...others, ...objectsOf(bundle, served, settings, generation)];
+  return { objects, ...(generation !== undefined && { acceptedGeneration: generation }) };
 };
 
 /** What went wrong, and the end of a way: a server that is waiting is no news. */

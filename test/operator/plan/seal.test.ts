@@ -56,6 +56,18 @@ for (const [what, configMap] of UNPROVEN) {
   test(`one that is ${what} is not applied, and the status says that it is lost`, () => lost(whileRefused(configMap)));
 }
 
+test('one that is earlier than the last that status tells of is not applied, and the status says that it is lost', () => {
+  const telling = (acceptedGeneration: number): KubeObject => ({
+    ...refused,
+    status: { extensions: { acceptedGeneration } },
+  });
+  const told = (acceptedGeneration: number): Plan =>
+    planOf(telling(acceptedGeneration), group(), entry('a'), deployment, kept);
+  assert.deepEqual(planned(told(1), 'ConfigMap'), planned(first, 'ConfigMap'));
+  assert.equal(told(1).acceptedGeneration, 1);
+  lost(told(2));
+});
+
 /** In the order of canonical JSON. */
 const { name, namespace, uid } = server().metadata;
 const OF_DEMO = { kind: 'VirtualMCPServer', name, namespace, uid };
