@@ -38,12 +38,12 @@ export const keptWith = (
   { server, seal }: Sealing,
 ): ConfigFiles => {
   const text = `${canonicalJson({ generation, spec, ...(caBundles.length > 0 && { caBundles }) })}\n`;
+  const data = { ...files, [ACCEPTED_KEY]: text };
   return {
-    ...files,
-    [ACCEPTED_KEY]: text,
+    ...data,
     ...(seal && {
       [ACCEPTED_SEAL_KEY]: seal.of(sealedText(server, { [ACCEPTED_KEY]: text })),
-      [FILES_SEAL_KEY]: seal.of(sealedText(server, { files: filesIn(files) })),
+      [FILES_SEAL_KEY]: seal.of(filesText(server, data)),
     }),
   };
 };
@@ -52,16 +52,18 @@ export const keptWith = (
 export const resealed = (old: ConfigFiles, changed: ConfigFiles, { server, seal }: Sealing): ConfigFiles =>
   seal === undefined || filesProvenIn(old, server, seal) === undefined
     ? changed
-    : { ...changed, [FILES_SEAL_KEY]: seal.of(sealedText(server, { files: filesIn(changed) })) };
+    : { ...changed, [FILES_SEAL_KEY]: seal.of(filesText(server, changed)) };
 
 /** What one server keeps proves nothing for another, nor for one that is made anew under its name. */
 const sealedText = ({ kind, metadata: { namespace, name, uid } }: KubeObject, content: object): string =>
   canonicalJson({ server: { kind, namespace, name, uid }, ...content });
 
-const filesProvenIn = (data: ConfigFiles, server: KubeObject, seal: Seal): ConfigFiles | undefined => {
-  const files = filesIn(data);
-  return seal.isOf(data[FILES_SEAL_KEY] ?? '', sealedText(server, { files })) ? files : undefined;
-};
+/** Files of one accepted spec prove nothing beside another one. */
+const filesText = (server: KubeObject, data: ConfigFiles): string =>
+  sealedText(server, { [ACCEPTED_KEY]: data[ACCEPTED_KEY], files: filesIn(data) });
+
+const filesProvenIn = (data: ConfigFiles, server: KubeObject, seal: Seal): ConfigFiles | undefined =>
+  seal.isOf(data[FILES_SEAL_KEY] ?? '', filesText(server, data)) ? filesIn(data) : undefined;
 
 /** Another key may be somebody else's: nothing reads it. */
 const filesIn = (data: ConfigFiles): ConfigFiles =>

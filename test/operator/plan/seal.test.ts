@@ -103,6 +103,21 @@ test('files that somebody changed are written again, and stand in for nothing th
   assert.match(String(statusOf(lostIssuer)['message']), /MCPOIDCConfig idp not found/);
 });
 
+test('files that were put back from an earlier spec of the same server stand in for nothing either', () => {
+  const issuedBy = (issuer: string): KubeObject => idp({ issuer });
+  const dataOf = (plan: Plan): Data => planned(plan, 'ConfigMap')['data'] as Data;
+  const earlier = dataOf(planOf(server(oidc()), group(), issuedBy('https://former.example')));
+  const newest = server({ ...oidc(), serviceAccount: 'own' }, { generation: 2 });
+  const [running, whole] = servedBefore(planOf(newest, group(), issuedBy('https://idp.example'))) as [
+    KubeObject,
+    KubeObject,
+  ];
+  const { 'accepted.json': text = '', 'accepted.seal': proof = '' } = whole['data'] as Data;
+  const mixed = { ...whole, data: { ...earlier, 'accepted.json': text, 'accepted.seal': proof } };
+  assert.notEqual(planOf(newest, group(), running, whole).objects, undefined);
+  assert.equal(planOf(newest, group(), running, mixed).objects, undefined);
+});
+
 test('a key that was replaced is believed as long as it is known, and its work is sealed with the new one', () => {
   const both = sealWith(() => ['new', 'key']);
   const plan = planWith({ seal: both }, refused, group(), entry('a'), deployment, kept);
