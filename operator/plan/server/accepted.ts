@@ -7,6 +7,7 @@ import { canonicalJson } from '../canonical.ts';
 import type { ConfigFiles } from '../plan.ts';
 import type { Seal } from '../seal.ts';
 import { labelsOfChild } from '../workload/child.ts';
+import type { BackendFiles } from './backend-files.ts';
 import type { CaBundle } from './mounted-files.ts';
 import { childName, servedChild } from './names.ts';
 import { MOUNTED_KEYS, mountedConfigMap } from './pod-template.ts';
@@ -20,6 +21,8 @@ export interface Accepted {
   readonly files?: ConfigFiles;
   /** Where its certificates lie: the files only say where they are mounted, and what named them may be lost. */
   readonly caBundles?: readonly CaBundle[];
+  /** Files of its backends: while one is withheld, nothing else names them. */
+  readonly backendFiles?: BackendFiles;
 }
 
 /** Keys of the ConfigMap that hold it, and prove it and its files; pods see none of them. */
@@ -34,10 +37,14 @@ interface Sealing {
 
 /** The files with what they were made from. */
 export const keptWith = (
-  { generation, written: spec, files = {}, caBundles = [] }: Accepted,
+  { generation, written: spec, files = {}, caBundles = [], backendFiles = {} }: Accepted,
   { server, seal }: Sealing,
 ): ConfigFiles => {
-  const text = `${canonicalJson({ generation, spec, ...(caBundles.length > 0 && { caBundles }) })}\n`;
+  const known = {
+    ...(caBundles.length > 0 && { caBundles }),
+    ...(Object.keys(backendFiles).length > 0 && { backendFiles }),
+  };
+  const text = `${canonicalJson({ generation, spec, ...known })}\n`;
   const data = { ...files, [ACCEPTED_KEY]: text };
   return {
     ...data,
@@ -111,12 +118,13 @@ const acceptedOf = (configMap: KubeObject, server: KubeObject, seal: Seal): Acce
   const data = (configMap['data'] ?? {}) as ConfigFiles;
   const { [ACCEPTED_KEY]: text = '', [ACCEPTED_SEAL_KEY]: said = '' } = data;
   if (!seal.isOf(said, sealedText(server, { [ACCEPTED_KEY]: text }))) return undefined;
-  const { generation, spec, caBundles } = valuesIn(text);
+  const { generation, spec, caBundles, backendFiles } = valuesIn(text);
   if (isOutdated(generation, server) || !isSpec(spec, server)) return undefined;
   const files = filesProvenIn(data, server, seal);
   return {
     ...(typeof generation === 'number' && { generation }),
     ...(Array.isArray(caBundles) && { caBundles: caBundles.filter(isCaBundle) }),
+    ...(areBackendFiles(backendFiles) && { backendFiles }),
     written: spec,
     ...(files && { files }),
   };
@@ -136,7 +144,10 @@ const isCaBundle = (value: unknown): value is CaBundle => {
   return [owner, configMap?.name, configMap?.key].every((each) => typeof each === 'string');
 };
 
-const valuesIn = (text: string): Partial<Record<'generation' | 'spec' | 'caBundles', unknown>> => {
+const areBackendFiles = (value: unknown): value is BackendFiles =>
+  typeof value === 'object' && value !== null && Object.values(value).every((paths) => Array.isArray(paths));
+
+const valuesIn = (text: string): Partial<Record<'generation' | 'spec' | 'caBundles' | 'backendFiles', unknown>> => {
   try {
     return (JSON.parse(text) ?? {}) as object;
   } catch {

@@ -48,18 +48,18 @@ export interface MountInput {
   /** All that are known; of two with one owner the later one counts. */
   readonly caBundles: readonly CaBundle[];
   readonly deployment: KubeObject | undefined;
-  /** A backend is withheld, so that the config does not name its files; which those are, nothing tells. */
-  readonly isPartial: boolean;
+  /** Files of backends, of those that are withheld, too, which the config does not name. */
+  readonly ofBackends: readonly string[];
 }
 
 /**
  * What the rendered files name below the directories of the pod. Read off the files themselves, whatever a path came from, so that all
- * that is named is mounted; nothing else is, unless a backend is withheld.
+ * that is named is mounted; nothing else is, unless pods have it for a backend that is withheld.
  */
-export const mountedFiles = ({ filePaths, caBundles, deployment, isPartial }: MountInput): MountedFiles => {
+export const mountedFiles = ({ filePaths, caBundles, deployment, ofBackends }: MountInput): MountedFiles => {
   const sources = new Map(caBundles.map((each) => [each.owner, each]));
   const named = [...new Set(filePaths)].filter(isMountable).sort(compareText);
-  const paths = isPartial ? enough(mountedNow(deployment), named) : named;
+  const paths = enough(mountedNow(deployment), named, ofBackends);
   return {
     secrets: paths.flatMap((path) => {
       const [, name, key] = SECRET_PATH.exec(path) ?? [];
@@ -70,11 +70,17 @@ export const mountedFiles = ({ filePaths, caBundles, deployment, isPartial }: Mo
 };
 
 /**
- * All that is mounted, where that is enough. Architecture rule 9: what a backend is withheld for may be back in a moment, and pods that
- * keep its files need not be replaced twice. Where they are replaced anyway, the new ones get what is named.
+ * With what is mounted for backends, where all that is named is. Architecture rule 9: what a backend is withheld for may be back in a moment,
+ * and pods that keep its files need not be replaced twice. Where they are replaced for other files, the new ones get what is named.
  */
-const enough = (mounted: readonly string[], named: readonly string[]): readonly string[] =>
-  named.every((path) => mounted.includes(path)) ? [...mounted].sort(compareText) : named;
+const enough = (
+  mounted: readonly string[],
+  named: readonly string[],
+  ofBackends: readonly string[],
+): readonly string[] =>
+  named.every((path) => mounted.includes(path))
+    ? mounted.filter((path) => named.includes(path) || ofBackends.includes(path)).sort(compareText)
+    : named;
 
 /** Kubernetes: names of Secrets are DNS subdomains, keys have letters, digits, `-`, `_` and `.`. */
 const SECRET_PATH = /^\/etc\/vmcp\/secrets\/([a-z0-9][a-z0-9.-]{0,252})\/(?!\.{1,2}$)([A-Za-z0-9._-]{1,253})$/;

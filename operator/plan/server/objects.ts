@@ -17,10 +17,11 @@ export const objectsOf = (
   generation: number | undefined,
 ): readonly KubeObject[] => {
   const { server } = bundle;
-  const { written, spec, startupHash, files, mounted } = rendering;
+  const { written, spec, startupHash, files, mounted, backendFiles } = rendering;
   const template = { server, spec, settings, startupHash, mounted };
   const current = configMapName(template);
-  const accepted = { ...(generation !== undefined && { generation }), written, files, caBundles: mounted.caBundles };
+  const known = { caBundles: mounted.caBundles, backendFiles };
+  const accepted = { ...(generation !== undefined && { generation }), written, files, ...known };
   const account = serviceAccount(server, spec);
   return [
     ...(account === undefined ? [] : [account]),

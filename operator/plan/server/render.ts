@@ -3,7 +3,8 @@ import { type Violation, violationsOf } from '../../validate/index.ts';
 import type { CheckedFiles, Contract, Refusal } from '../contract.ts';
 import { type ResolvedReference, lookUpIn, unresolved } from '../references.ts';
 import type { Settings } from '../settings.ts';
-import { type PlannedBackend, whyDown, withLocatedBackends } from './backends.ts';
+import { type BackendFiles, backendFiles } from './backend-files.ts';
+import { type PlannedBackend, withLocatedBackends } from './backends.ts';
 import type { GroupView, ServerBundle } from './bundle.ts';
 import { filesInput } from './config.ts';
 import { type IncomingAuth, incomingAuth } from './incoming-auth.ts';
@@ -24,6 +25,7 @@ export interface Rendering extends CheckedFiles {
   readonly group: GroupView;
   readonly backends: readonly PlannedBackend[];
   readonly mounted: MountedFiles;
+  readonly backendFiles: BackendFiles;
   /** Rules beyond the schema that the spec breaks. */
   readonly violations: readonly Violation[];
   /** What the whole server has to wait for. */
@@ -51,12 +53,13 @@ export const render = (bundle: ServerBundle, said: WrittenInput, deps: RenderDep
   const auth = incomingAuth({ ...input, server, settings });
   const contents = filesInput({ ...input, server, settings, auth, backends, service: children.service });
   const rendered = contract.filesOf(contents);
+  const ofBackends = backendFiles(backends, rendered.filePaths, accepted?.backendFiles);
   const mounted = mountedFiles({
     filePaths: rendered.filePaths,
     // Decisions "Last good spec": what came from a lost object stays as it was.
     caBundles: [...(accepted?.caBundles ?? []), ...caBundles(input, auth, backends)],
     deployment: children.deployment,
-    isPartial: backends.some((backend) => whyDown(backend) !== undefined),
+    ofBackends: Object.values(ofBackends).flat(),
   });
   const open = unresolved(requiredReferences(references, spec));
   const violations = violationsIn(server, said, settings);
@@ -67,7 +70,8 @@ export const render = (bundle: ServerBundle, said: WrittenInput, deps: RenderDep
     ...auth.refusals,
   ];
   const refusals: readonly Refusal[] = complaints.length > 0 || open.length > 0 ? complaints : rendered.refusals;
-  return { ...rendered, written, spec, group, backends, mounted, violations, unresolved: open, refusals };
+  const used = { mounted, backendFiles: ofBackends };
+  return { ...rendered, written, spec, group, backends, ...used, violations, unresolved: open, refusals };
 };
 
 /** Every CA bundle that is known today. */

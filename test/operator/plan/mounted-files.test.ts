@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type MountInput, fileVolumes, mountedFiles } from '../../../operator/plan/server/mounted-files.ts';
 
 const mounted = (filePaths: readonly string[], more: Partial<MountInput> = {}) =>
-  mountedFiles({ filePaths, caBundles: [], deployment: undefined, isPartial: false, ...more });
+  mountedFiles({ filePaths, caBundles: [], deployment: undefined, ofBackends: [], ...more });
 
 test('what files name is mounted, each key once, and nothing that is no key of a Secret', () => {
   const named = ['idp/secret', 'idp/secret', 'idp/other', 'a.b/c.d', 'idp/..', 'idp/a/b', '../x'];

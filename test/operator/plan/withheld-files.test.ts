@@ -62,6 +62,21 @@ test('nothing is kept for a backend that asks for no credentials any more, or fo
   assert.deepEqual(secretsIn(world(header('two'), ...servedBefore(first))), ['two']);
 });
 
+test('while one is withheld, pods keep what is its own alone, and lose the files of a backend that has gone', () => {
+  const other = entry('b', {
+    headerForward: { addHeadersFromSecret: [{ headerName: 'x-b', valueSecretRef: { name: 'other', key: 'b' } }] },
+  });
+  const both = world(header('one'), other);
+  assert.deepEqual(secretsIn(both), ['one', 'other']);
+  const withheld = world(other, ...servedBefore(both));
+  assert.deepEqual(templateOf(withheld), templateOf(both));
+  const alone = world(...servedBefore(withheld));
+  assert.deepEqual(secretsIn(alone), ['one']);
+  const back = world(header('one'), ...servedBefore(alone));
+  assert.deepEqual(templateOf(back), templateOf(alone));
+  assert.deepEqual(templateOf(back), templateOf(world(header('one'))));
+});
+
 test('pods that are replaced anyway mount what is named, and nothing of what is withheld', () => {
   const first = world(header('one'));
   const other = entry('b', {
