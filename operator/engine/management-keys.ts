@@ -3,7 +3,7 @@ import { importJWK, SignJWT } from 'jose';
 import type { JWK } from 'jose';
 import { keysIn, newKey, secretName, secretOf } from './key-secret.ts';
 import type { Key } from './key-secret.ts';
-import { sealWith } from './seal.ts';
+import { sealKeyOf, sealWith } from './seal.ts';
 import type { ApiClient } from '../api/client.ts';
 import { isConflict } from '../api/errors.ts';
 import type { Seal } from '../plan/seal.ts';
@@ -37,8 +37,8 @@ export const managementKeys = async (
   deps: KeysDeps,
   signal: AbortSignal,
 ): Promise<ManagementKeys> => {
-  let held = await readOrMake(namespace, [], deps, signal);
-  const accepted = (): readonly Key[] =>
+  let held = sealing(await readOrMake(namespace, [], deps, signal));
+  const accepted = (): readonly SealingKey[] =>
     held.filter((_, index) => {
       const successor = held[index - 1];
       return successor === undefined || deps.now() < successor.madeAtMs + acceptedAfterMs;
@@ -47,16 +47,24 @@ export const managementKeys = async (
   let told = publicKeys();
   return {
     publicKeys,
-    seal: sealWith(() => accepted().flatMap(({ jwk }) => jwk.d ?? [])),
+    seal: sealWith(() => accepted().flatMap(({ sealKeys }) => sealKeys)),
     token: (uid) => signed(uid, signer(accepted(), deps.now()), deps.now()),
     refresh: async (refreshSignal) => {
-      held = await readOrMake(namespace, accepted(), deps, refreshSignal);
+      held = sealing(await readOrMake(namespace, accepted(), deps, refreshSignal));
       const isChanged = !isDeepStrictEqual(told, publicKeys());
       told = publicKeys();
       return isChanged;
     },
   };
 };
+
+interface SealingKey extends Key {
+  /** Derived once: every plan seals and looks at seals. */
+  readonly sealKeys: readonly Buffer[];
+}
+
+const sealing = (keys: readonly Key[]): readonly SealingKey[] =>
+  keys.map((key) => ({ ...key, sealKeys: key.jwk.d === undefined ? [] : [sealKeyOf(key.jwk.d)] }));
 
 const publicKeyOf = ({ jwk }: Key): JWK => {
   const { d: _, ...publicKey } = jwk;

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sealWith } from '../../../operator/engine/seal.ts';
+import { sealKeyOf, sealWith } from '../../../operator/engine/seal.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
+import type { Seal } from '../../../operator/plan/seal.ts';
 import { configOf, idp, oidc, planWith, servedBefore } from './built-world.ts';
 import { entry, group, planned, server, statusOf } from './world.ts';
 
 type Data = Readonly<Record<string, string>>;
 
-const seal = sealWith(() => ['key']);
+const sealedBy = (...secrets: readonly string[]): Seal => {
+  const keys = secrets.map(sealKeyOf);
+  return sealWith(() => keys);
+};
+const seal = sealedBy('key');
 const planOf = (...objects: readonly KubeObject[]): Plan => planWith({ seal }, ...objects);
 
 const first = planOf(server(), group(), entry('a'));
@@ -119,13 +124,13 @@ test('files that were put back from an earlier spec of the same server stand in 
 });
 
 test('a key that was replaced is believed as long as it is known, and its work is sealed with the new one', () => {
-  const both = sealWith(() => ['new', 'key']);
+  const both = sealedBy('new', 'key');
   const plan = planWith({ seal: both }, refused, group(), entry('a'), deployment, kept);
   const { 'accepted.seal': now = '', 'accepted.json': text } = planned(plan, 'ConfigMap')['data'] as Data;
   assert.equal(text, data['accepted.json']);
   assert.notEqual(now, data['accepted.seal']);
   const [, again] = servedBefore(plan) as [KubeObject, KubeObject];
-  const fresh = sealWith(() => ['new']);
+  const fresh = sealedBy('new');
   assert.notEqual(planWith({ seal: fresh }, refused, group(), entry('a'), deployment, again).objects, undefined);
   lost(planWith({ seal: fresh }, refused, group(), entry('a'), deployment, kept));
 });
