@@ -36,7 +36,12 @@ export const planEmbeddingServer = (
   const child = childOf(server);
   const cache = caches(wantedCache(spec), workload);
   const verdict = verdictOn({ config: server, references }, contract);
-  const standing = standingOf({ workload, complaints: verdict.complaints, replicas: spec.replicas });
+  const standing = standingOf({
+    workload,
+    complaints: verdict.complaints,
+    replicas: spec.replicas,
+    statefulSet: child.name,
+  });
   const conditions = [
     validCondition(verdict, 'the server can be run'),
     ...referenceConditions(references),

@@ -4,7 +4,7 @@ import type { BridgedDeps } from '../mcp-server/bridged.ts';
 import { ignoredFields } from '../mcp-server/ignored-fields.ts';
 import { mcpServerObjects } from '../mcp-server/objects.ts';
 import { type McpServerSpec, mcpServerSpec } from '../mcp-server/spec.ts';
-import { pathServed, urlAt } from '../mcp-server/way.ts';
+import { isBridged, pathServed, urlAt } from '../mcp-server/way.ts';
 import type { ServerBundle } from '../server/bundle.ts';
 import type { Value } from '../server/part.ts';
 import type { Phase } from '../server/phase.ts';
@@ -63,12 +63,17 @@ function phaseOf(situation: Situation): Phase {
 
 const NOTHING = { controller: undefined, replicaSets: [], pods: [] } as const;
 
-const standingBehind = ({ bundle, newest, served }: Situation): Standing =>
-  standingOf({
+const standingBehind = ({ bundle, newest, served }: Situation): Standing => {
+  const { written, spec } = served ?? newest;
+  return standingOf({
     workload: bundle.behind ?? NOTHING,
     complaints: [],
-    replicas: (served ?? newest).spec.replicas,
+    replicas: spec.replicas,
+    statefulSet: isBridged(mcpServerSpec({ ...bundle.server, spec: written }))
+      ? childOf(bundle.server, 'backend').name
+      : undefined,
   });
+};
 
 /** Where no runtime stands in front yet, the container is reached as before. */
 const url = ({ bundle: { server, inTheOpen }, served, settings }: Situation): Value =>

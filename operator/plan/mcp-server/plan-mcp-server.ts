@@ -15,7 +15,7 @@ import { workloadStatus } from '../workload/workload-status.ts';
 import { ignoredFields } from './ignored-fields.ts';
 import { mcpServerObjects } from './objects.ts';
 import { mcpServerSpec } from './spec.ts';
-import { pathServed, urlAt } from './way.ts';
+import { isBridged, pathServed, urlAt } from './way.ts';
 
 /** An MCPServer, what it refers to, and what the cluster has of it. */
 export interface McpServerBundle {
@@ -47,7 +47,12 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
   const { complaints } = verdict;
   const repairs = complaints.length === 0 ? [] : repairsOf(bundle);
   const reached = repairs.length === 0 ? workload : { ...workload, controller: undefined };
-  const standing = standingOf({ workload: reached, complaints, replicas: spec.replicas });
+  const standing = standingOf({
+    workload: reached,
+    complaints,
+    replicas: spec.replicas,
+    statefulSet: isBridged(spec) ? child.name : undefined,
+  });
   const conditions = [
     validCondition(verdict, 'the server can be run'),
     ...referenceConditions(references),

@@ -38,12 +38,16 @@ const whyPodsDoNotRun = (pods: readonly KubeObject[]): string | undefined => {
 
 /**
  * What pods that are not ready wait for, in words that stay the same: the scheduler counts nodes, and each count would be a write of the
- * status. It may pass by itself (a node comes), so nothing has failed.
+ * status. It may pass by itself (a node comes), so nothing has failed. A StatefulSet tells of a quota or a missing service account in its
+ * events alone, and has no pod for a moment whenever one is replaced: that it has none is not told.
  */
-export const whatPodsWaitFor = (pods: readonly KubeObject[]): string => {
+export const whatPodsWaitFor = (pods: readonly KubeObject[], statefulSet?: string): string => {
   const stuck = pods.find((pod) => conditionsIn(pod['status']).some(isUnschedulable));
   const wait = 'waiting for a pod to be ready';
-  return stuck === undefined ? wait : `${wait}: no node takes pod ${stuck.metadata.name}; its events say why`;
+  if (stuck !== undefined) return `${wait}: no node takes pod ${stuck.metadata.name}; its events say why`;
+  return statefulSet === undefined
+    ? wait
+    : `${wait}; if none is made, the events of StatefulSet ${statefulSet} say why`;
 };
 
 const isUnschedulable = ({ type, status, reason }: PlannedCondition): boolean =>

@@ -28,6 +28,8 @@ export interface StandingInput {
   readonly complaints: readonly string[];
   /** The count that the spec asks for; absent: the one that the cluster has. */
   readonly replicas?: number | undefined;
+  /** Name of the StatefulSet that is to make its pods, where it is not a Deployment. */
+  readonly statefulSet?: string | undefined;
 }
 
 /** Pods of a Deployment or a StatefulSet that are ready. */
@@ -46,7 +48,7 @@ export const wantsNoPods = (replicas: number | undefined, controller: KubeObject
 export const SCALED_TO_ZERO = { reason: 'ScaledToZero', message: 'no pods: replicas is 0' } as const;
 
 /** Decisions "Phase": what serves goes on serving, and says what is wrong beside it. */
-export const standingOf = ({ workload, complaints, replicas }: StandingInput): Standing => {
+export const standingOf = ({ workload, complaints, replicas, statefulSet }: StandingInput): Standing => {
   const { controller, pods } = workload;
   const readyReplicas = readyIn(controller);
   const trouble = whyPodsCannotStart(workload);
@@ -66,7 +68,9 @@ export const standingOf = ({ workload, complaints, replicas }: StandingInput): S
   if (!isServing && wantsNoPods(replicas, controller))
     return told('stopped', SCALED_TO_ZERO.reason, SCALED_TO_ZERO.message);
   if (trouble !== undefined) return told('stuck', 'PodsCannotStart', `pods cannot start: ${trouble}`);
-  return isServing ? told('serving', 'Serving', 'running') : told('starting', 'PodsStarting', whatPodsWaitFor(pods));
+  return isServing
+    ? told('serving', 'Serving', 'running')
+    : told('starting', 'PodsStarting', whatPodsWaitFor(pods, statefulSet));
 };
 
 export const readyCondition = ({ state, reason, message }: Standing): PlannedCondition =>
