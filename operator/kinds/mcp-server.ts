@@ -4,7 +4,7 @@ import { type Contract, newContract } from '../plan/contract.ts';
 import { planFrontedServer } from '../plan/front/plan-fronted-server.ts';
 import { type McpServerBundle, planMcpServer, verdictOnServer } from '../plan/mcp-server/plan-mcp-server.ts';
 import { mcpServerSpec } from '../plan/mcp-server/spec.ts';
-import { isBridged } from '../plan/mcp-server/way.ts';
+import { isBridged } from '../plan/mcp-server/transport.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import type { Seal } from '../plan/seal.ts';
 import { isRuntime } from '../plan/server/pod-template.ts';

@@ -2,7 +2,7 @@ import type { KubeObject, ObjectKey } from '../object.ts';
 import { type Planned, namespacesOf, planEverything } from '../everything.ts';
 import { reconciledKinds } from '../kinds/index.ts';
 import type { Accepted } from '../plan/server/accepted.ts';
-import { writtenSpec } from '../plan/server/spec.ts';
+import { writtenSpec } from '../plan/written-spec.ts';
 import type { Settings } from '../plan/settings.ts';
 import type { Manifests } from '../read/manifests.ts';
 import { problemText } from '../read/manifests.ts';

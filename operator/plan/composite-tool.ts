@@ -1,7 +1,8 @@
 import type { Contract } from './contract.ts';
 import { fact, warningsOf } from './conditions.ts';
 import type { Plan } from './plan.ts';
-import { type SharedConfigBundle, validCondition, verdictOn } from './shared-config.ts';
+import type { SharedConfigBundle } from './shared-config.ts';
+import { validCondition, verdictOn } from './verdict.ts';
 
 /** A workflow that servers offer as a tool: it can run, or its status says why not. */
 export const planCompositeTool = (bundle: SharedConfigBundle, contract: Contract): Plan => {

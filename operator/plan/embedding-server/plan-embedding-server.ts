@@ -4,7 +4,7 @@ import type { Contract } from '../contract.ts';
 import type { Plan, PlannedCondition } from '../plan.ts';
 import { type ResolvedReference, referenceConditions } from '../references.ts';
 import type { Settings } from '../settings.ts';
-import { validCondition, verdictOn } from '../shared-config.ts';
+import { validCondition, verdictOn } from '../verdict.ts';
 import { childOf } from '../workload/child.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { isContainerRunning } from '../workload/pod-trouble.ts';

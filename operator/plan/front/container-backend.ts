@@ -1,5 +1,5 @@
 import { mcpServerSpec } from '../mcp-server/spec.ts';
-import { pathServed, urlAt } from '../mcp-server/way.ts';
+import { pathServed, urlAt } from '../mcp-server/transport.ts';
 import { upstreamsOf } from '../server/auth-server.ts';
 import type { PlannedBackend } from '../server/backends.ts';
 import type { ServerBundle } from '../server/bundle.ts';

@@ -4,7 +4,7 @@ import type { BridgedDeps } from '../mcp-server/bridged.ts';
 import { ignoredFields } from '../mcp-server/ignored-fields.ts';
 import { mcpServerObjects } from '../mcp-server/objects.ts';
 import { type McpServerSpec, mcpServerSpec } from '../mcp-server/spec.ts';
-import { isBridged, pathServed, urlAt } from '../mcp-server/way.ts';
+import { isBridged, pathServed, urlAt } from '../mcp-server/transport.ts';
 import type { ServerBundle } from '../server/bundle.ts';
 import type { Value } from '../server/part.ts';
 import type { Phase } from '../server/phase.ts';

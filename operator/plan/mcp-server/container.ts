@@ -4,7 +4,7 @@ import type { Child } from '../workload/child.ts';
 import { PORT_NAME, deployment, service, serviceAccount } from '../workload/objects.ts';
 import { type Variable, secretVariable, variables, workloadTemplate } from '../workload/pod.ts';
 import { type McpServerSpec, transportOf } from './spec.ts';
-import { CONTAINER, TRANSPORT } from './way.ts';
+import { CONTAINER, TRANSPORT } from './transport.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 

@@ -3,19 +3,18 @@ import type { Contract } from '../contract.ts';
 import type { Plan } from '../plan.ts';
 import { type ResolvedReference, referenceConditions } from '../references.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
-import { type Verdict, validCondition, verdictOn } from '../shared-config.ts';
+import { type Verdict, validCondition, verdictOn } from '../verdict.ts';
 import { childOf } from '../workload/child.ts';
 import { leadsTo } from '../workload/leads-to.ts';
 import { service as serviceOf } from '../workload/objects.ts';
 import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
-import { writtenSpec } from '../server/spec.ts';
-import { ownFields } from '../server/workload.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { workloadStatus } from '../workload/workload-status.ts';
+import { ownFields, writtenSpec } from '../written-spec.ts';
 import { ignoredFields } from './ignored-fields.ts';
 import { mcpServerObjects } from './objects.ts';
 import { mcpServerSpec } from './spec.ts';
-import { isBridged, pathServed, urlAt } from './way.ts';
+import { isBridged, pathServed, urlAt } from './transport.ts';
 
 /** An MCPServer, what it refers to, and what the cluster has of it. */
 export interface McpServerBundle {

@@ -7,11 +7,11 @@ import { canonicalJson } from '../canonical.ts';
 import type { ConfigFiles } from '../plan.ts';
 import type { Seal } from '../seal.ts';
 import { labelsOfChild } from '../workload/child.ts';
+import type { WrittenSpec } from '../written-spec.ts';
 import type { BackendFiles } from './backend-files.ts';
 import type { CaBundle } from './mounted-files.ts';
 import { childName, servedChild } from './names.ts';
 import { MOUNTED_KEYS, mountedConfigMap } from './pod-template.ts';
-import type { WrittenSpec } from './spec.ts';
 
 /** The last spec that was valid, had every reference and was applied, with the files it is served from. */
 export interface Accepted {

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../object.ts';
 import { type ResolvedReference, howToMend } from '../references.ts';
 import { upstreamsOf } from './auth-server.ts';
 import { type BackendAuthRule, type ServerSpec, sourceOf } from './spec.ts';
-import { contactFields } from './workload.ts';
+import { contactFields } from './contact-fields.ts';
 import { type ExternalAuth, type StrategyInput, externalAuth, providerOf, strategyOf } from './strategy.ts';
 
 /** The MCPExternalAuthConfig that says how a backend is authenticated to. */

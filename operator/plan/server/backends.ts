@@ -3,6 +3,7 @@ import type { Contract } from '../contract.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
 import { violationsOf } from '../../validate/index.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
+import type { WrittenSpec } from '../written-spec.ts';
 import { type AuthConfigs, type BackendAuth, backendAuth } from './backend-auth.ts';
 import { type WrittenHeaderForward, headerForward } from './header-forward.ts';
 import {
@@ -19,8 +20,9 @@ import {
 } from './judge-backend.ts';
 import { type KeyRef, caBundlePath } from './mounted-files.ts';
 import { childName } from './names.ts';
-import { contactFields, servedPath, workloadUrl } from './workload.ts';
-import { type BackendConfigEntry, type ServerSpec, type Strategies, type WrittenSpec, sourceOf } from './spec.ts';
+import { contactFields } from './contact-fields.ts';
+import { servedPath, workloadUrl } from './member-address.ts';
+import { type BackendConfigEntry, type ServerSpec, type Strategies, sourceOf } from './spec.ts';
 
 /** A backend of the server: rendered for the runtime, or withheld from it with the reason. */
 export interface PlannedBackend {

@@ -3,7 +3,8 @@ import { valueIn } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
 import type { ResolvedReference } from '../references.ts';
 import type { Settings } from '../settings.ts';
-import type { ServerSpec, WrittenSpec } from './spec.ts';
+import type { WrittenSpec } from '../written-spec.ts';
+import type { ServerSpec } from './spec.ts';
 
 export type Value = Readonly<Record<string, unknown>>;
 

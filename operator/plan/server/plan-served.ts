@@ -1,6 +1,7 @@
 import { warningsOf } from '../conditions.ts';
 import type { Plan, PlannedCondition, PlannedEvent } from '../plan.ts';
 import { settingsIn } from '../settings.ts';
+import { writtenSpec } from '../written-spec.ts';
 import type { ServerBundle } from './bundle.ts';
 import { configHashes } from './config-hashes.ts';
 import { urlOf } from './names.ts';
@@ -10,7 +11,6 @@ import type { Phase } from './phase.ts';
 import { type PlanDeps, type RenderDeps, type Rendering, isAcceptable, render } from './render.ts';
 import type { ServedShape } from './shape.ts';
 import { type Situation, situationOf } from './situation.ts';
-import { writtenSpec } from './spec.ts';
 
 /** The newest spec is always rendered; what is applied is that, or the last good one while it cannot be served. */
 export const planServed = (bundle: ServerBundle, shape: ServedShape, planDeps: PlanDeps): Plan => {

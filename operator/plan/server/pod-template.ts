@@ -2,7 +2,7 @@ import type { KubeObject } from '../../object.ts';
 import { hashOf } from '../canonical.ts';
 import { type PodTemplate, customizedPodTemplate } from '../pod-template.ts';
 import type { Settings } from '../settings.ts';
-import { CONTAINER } from '../mcp-server/way.ts';
+import { CONTAINER } from '../mcp-server/transport.ts';
 import { RESTRICTED } from '../workload/pod.ts';
 import { podsOf } from '../workload/pods-of.ts';
 import { MANAGEMENT_PORT, MCP_PORT, childName, podLabelsOf } from './names.ts';

@@ -3,6 +3,7 @@ import { type Violation, violationsOf } from '../../validate/index.ts';
 import type { CheckedFiles, Contract, Refusal } from '../contract.ts';
 import { type ResolvedReference, lookUpIn, unresolved } from '../references.ts';
 import type { Settings } from '../settings.ts';
+import { type WrittenSpec, ownFields } from '../written-spec.ts';
 import { type BackendFiles, backendFiles } from './backend-files.ts';
 import { type PlannedBackend, withLocatedBackends } from './backends.ts';
 import type { GroupView, ServerBundle } from './bundle.ts';
@@ -13,9 +14,8 @@ import { CA_OWNERS, type CaBundle, type KeyRef, type MountedFiles, mountedFiles 
 import type { SpecInput, WrittenInput } from './part.ts';
 import { requiredReferences } from './required.ts';
 import type { ServedShape } from './shape.ts';
-import type { ServerSpec, WrittenSpec } from './spec.ts';
+import type { ServerSpec } from './spec.ts';
 import { telemetryCaBundle } from './telemetry.ts';
-import { ownFields } from './workload.ts';
 
 /** What one spec renders to in today's world, and what speaks against serving it. */
 export interface Rendering extends CheckedFiles {

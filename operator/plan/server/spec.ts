@@ -34,9 +34,6 @@ export interface ServerSpec {
   readonly isFront?: true;
 }
 
-/** `spec` as somebody wrote it, of whatever kind. */
-export type WrittenSpec = Readonly<Record<string, unknown>>;
-
 export interface OidcConfigRef {
   readonly name: string;
   readonly audience: string;
@@ -125,8 +122,6 @@ export interface FoundBackends {
 }
 
 export const serverSpec = (server: KubeObject): ServerSpec => server['spec'] as ServerSpec;
-
-export const writtenSpec = (server: KubeObject): WrittenSpec => server['spec'] as WrittenSpec;
 
 /** As `spec.config` spells it: a password never enters a ConfigMap. */
 export const withoutPassword = ({ passwordRef: _secret, ...rest }: SessionStorage): SessionStorage => rest;

@@ -2,7 +2,8 @@ import { compareText } from '../../../runtime/compare-text.ts';
 import type { KubeObject } from '../../object.ts';
 import { type ProblemType, problem } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
-import { type OidcConfigRef, serverSpec, writtenSpec } from './spec.ts';
+import { writtenSpec } from '../written-spec.ts';
+import { type OidcConfigRef, serverSpec } from './spec.ts';
 import { serviceNameOf } from './telemetry.ts';
 
 /** The audience of the tokens that a server takes; undefined where it takes none. */
