@@ -1,12 +1,12 @@
 import { ApiError } from '../../../operator/api/errors.ts';
-import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
+import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { isControlledBy } from '../../../operator/read/controlled.ts';
 import { type World, reconcile } from '../../../operator/reconcile.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
 import { StatusAges } from '../../../operator/write/status-ages.ts';
-import { KEY, UID } from '../plan/fronted-world.ts';
+import { UID } from '../plan/fronted-world.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from '../plan/golden.ts';
 import { made } from '../plan/made.ts';
 import { report } from '../plan/world.ts';
@@ -36,9 +36,12 @@ export const pathIn = (pod: KubeObject): string => {
   return variables.some(({ name, value }) => name === 'MCP_TRANSPORT' && value === 'sse') ? '/sse' : '/mcp';
 };
 
-/** A cluster with one MCPServer `weather`, whose controllers make pods when they are told to. */
-export const oddCluster = () => {
-  const kind = mcpServer(everythingBuilt());
+const UP = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+
+/** A cluster with one resource `weather`, whose controllers make pods when they are told to. */
+export const oddCluster = (of = 'MCPServer') => {
+  const KEY = { kind: of, namespace: 'default', name: 'weather' };
+  const kind = reconciledKinds(everythingBuilt()).find((each) => each.kind === of) ?? fail(`no kind ${of}`);
   const objects = new Map<string, KubeObject>();
   const removed: string[] = [];
   const created: string[] = [];
@@ -47,6 +50,7 @@ export const oddCluster = () => {
   let remembered = memory();
   let [count, generation, uid] = [0, 0, UID];
   let refused: ReadonlySet<string> = new Set();
+  let podStatus: object = UP;
   const put = (object: KubeObject): KubeObject => {
     objects.set(keyText(keyOf(object)), object);
     return object;
@@ -106,14 +110,15 @@ export const oddCluster = () => {
     };
     await reconcile(kind, KEY, { ...world, api, cache } as unknown as World, new AbortController().signal);
   };
-  /** Controllers replace pods by those of the template as it is now, which are ready at once. */
+  /** Controllers replace pods by those of the template as it is now, which are ready at once where nothing else is told. */
   const roll = (): void => {
     for (const each of [...all('Pod'), ...all('ReplicaSet')]) objects.delete(keyText(keyOf(each)));
     for (const controller of [...objects.values()].filter(runsPods)) start(controller);
   };
   const start = (controller: KubeObject): void => {
     const { replicas = 1, template } = specOf(controller);
-    const status = { replicas, readyReplicas: replicas, availableReplicas: replicas };
+    const up = podStatus === UP ? replicas : 0;
+    const status = { replicas, readyReplicas: up, availableReplicas: up };
     put({ ...controller, status });
     const { name } = controller.metadata;
     const replicaSet = owned('ReplicaSet', `${name}-rs`, controller, { spec: { replicas, template } });
@@ -122,7 +127,7 @@ export const oddCluster = () => {
     for (let ordinal = 0; ordinal < replicas; ordinal += 1) {
       const pod = owned('Pod', `${name}-${ordinal}`, by, {
         spec: template.spec,
-        status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+        status: podStatus,
       });
       put({ ...pod, metadata: { ...pod.metadata, labels: template.metadata.labels } });
     }
@@ -134,6 +139,11 @@ export const oddCluster = () => {
     server,
     look,
     roll,
+    put,
+    /** What the kubelet says of pods that come from now on. */
+    podsAre: (status: object): void => {
+      podStatus = status;
+    },
     /** Until nothing changes any more. */
     settle: async (): Promise<void> => {
       for (const _ of [1, 2, 3]) {
@@ -157,14 +167,14 @@ export const oddCluster = () => {
     ask: (spec: object, refusing: readonly string[] = []): void => {
       refused = new Set(refusing);
       const status = objects.get(keyText(KEY))?.['status'];
-      const asked = made('MCPServer', KEY.name, spec, { uid, generation: ++generation });
+      const asked = made(of, KEY.name, spec, { uid, generation: ++generation });
       put({ ...asked, ...(status !== undefined && { status }) });
       removed.length = 0;
     },
     /** Somebody deletes it and makes it again; its children are collected later. */
     makeAgain: (spec: object): void => {
       uid = `${UID} again`;
-      put(made('MCPServer', KEY.name, spec, { uid, generation: 1 }));
+      put(made(of, KEY.name, spec, { uid, generation: 1 }));
       removed.length = 0;
     },
     collectGarbage: (): void => {
