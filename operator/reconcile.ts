@@ -153,7 +153,7 @@ const report = async (
     return { isRefused: problems.length > 0 };
   }
   const known = withAcceptedGeneration(plan.status, acceptedNow(owner, done));
-  const status = withStalled(withProblems(known, problems, kind.phasesWithProblems));
+  const status = withStalled(withProblems(known, problems, kind.phasesWithProblems), problems);
   const planned = { status, volatile: kind.volatileStatus ?? [] };
   const nowMs = world.now();
   const { api, cache, statusAges: ages } = world;

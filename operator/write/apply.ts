@@ -3,7 +3,7 @@ import { needs } from './needs.ts';
 import { isAsPlanned } from './rewrites.ts';
 import type { Rewrites } from './rewrites.ts';
 import { repairOf } from './service-diff.ts';
-import { ApiError, isRefusal } from '../api/errors.ts';
+import { ApiError, isMalformed, isRefusal } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../engine/cache.ts';
 import { keyOf, keyText } from '../object.ts';
@@ -17,6 +17,8 @@ export interface ChildProblem {
   readonly reason: string;
   readonly message: string;
   readonly child: ObjectKey;
+  /** Nothing but a change by somebody makes it possible; else it may come by itself. */
+  readonly isStuck: boolean;
 }
 
 export interface Applied {
@@ -90,7 +92,9 @@ const attempt = async (
   } catch (error) {
     if (isRefusal(error)) {
       const key = keyOf(child);
-      return { type: 'ChildRefused', reason: error.reason, message: `${keyText(key)}: ${error.message}`, child: key };
+      const message = `${keyText(key)}: ${error.message}`;
+      // A quota may have room later, and rights may come with the next object that is applied.
+      return { type: 'ChildRefused', reason: error.reason, message, child: key, isStuck: isMalformed(error) };
     }
     if (error instanceof ApiError) {
       return error;
@@ -110,7 +114,7 @@ const applyChild = async (
   // decisions: ownership. What the cache lacks may exist all the same: watched are only objects with our label.
   const existing = cached ?? (await deps.api.get(key, signal));
   if (existing !== undefined && !isOwnedBy(existing, owner)) {
-    return foreign(existing, key);
+    return foreign(existing, key, owner);
   }
   if (existing?.metadata.deletionTimestamp !== undefined) {
     // Its removal is an event, and then it is made anew.
@@ -146,13 +150,13 @@ const pinned = (child: KubeObject, existing: KubeObject | undefined): KubeObject
     ? child
     : { ...child, metadata: { ...child.metadata, uid: existing.metadata.uid } };
 
-const foreign = (existing: KubeObject, child: ObjectKey): ChildProblem => {
+const foreign = (existing: KubeObject, child: ObjectKey, { kind, metadata }: KubeObject): ChildProblem => {
   const owner = existing.metadata.ownerReferences?.find(({ controller }) => controller === true);
   const belongs = owner === undefined ? 'is not owned by this resource' : `belongs to ${owner.kind} ${owner.name}`;
-  return {
-    type: 'ChildConflict',
-    reason: 'ChildConflict',
-    message: `${existing.kind} ${existing.metadata.name} exists already and ${belongs}; delete it, or give this resource another name`,
-    child,
-  };
+  const conflict = { type: 'ChildConflict', reason: 'ChildConflict', child } as const;
+  const taken = `${existing.kind} ${existing.metadata.name} exists already and ${belongs}`;
+  // Of the resource that had this name before: it is collected.
+  return owner?.kind === kind && owner.name === metadata.name
+    ? { ...conflict, message: `${taken}, which was deleted and made again; it goes by itself`, isStuck: false }
+    : { ...conflict, message: `${taken}; delete it, or give this resource another name`, isStuck: true };
 };

@@ -22,7 +22,8 @@ export const problemConditions = (problems: readonly ChildProblem[]): readonly P
     message: textOf(alike),
   }));
 
-const textOf = (problems: readonly ChildProblem[]): string => problems.map(({ message }) => message).join('; ');
+const textOf = (problems: readonly { readonly message: string }[]): string =>
+  problems.map(({ message }) => message).join('; ');
 
 /**
  * The status with what went wrong while applying the children: conditions, and a phase and a `Ready` that are not better
@@ -55,16 +56,22 @@ export const withProblems = (
 };
 
 /**
- * With `Stalled` where only another spec can bring it further: what reads any kind alike (kstatus, and so Argo CD and Flux) takes that for
- * a failure, and a `Ready` that is not `True` for work under way.
+ * With `Stalled` where nothing but a change by somebody can bring it further: what reads any kind alike (kstatus, and so Argo CD and Flux)
+ * takes that for a failure, and a `Ready` that is not `True` for work under way.
  */
-export const withStalled = (status: Status): Status => {
-  const conditions = conditionsIn(status);
-  const refused = conditions.find((condition) => condition.type === 'Valid' && condition.status === 'False');
-  return refused === undefined
+export const withStalled = (status: Status, problems: readonly ChildProblem[]): Status => {
+  const causes = [
+    ...conditionsIn(status).filter(({ type, status: said }) => STALLING[type] === said),
+    ...problems.filter(({ isStuck }) => isStuck).map(({ type, message }) => ({ reason: type, message })),
+  ];
+  const [first] = causes;
+  return first === undefined
     ? status
-    : { ...status, conditions: [...conditions, problem('Stalled', refused.reason, refused.message)] };
+    : { ...status, conditions: [...conditionsIn(status), problem('Stalled', first.reason, textOf(causes))] };
 };
+
+/** A reference that is missing, or breaks a rule, is not among them: what is applied together comes in any order. */
+const STALLING: Readonly<Record<string, PlannedCondition['status']>> = { Valid: 'False', ModelCacheFixed: 'True' };
 
 /** What has not been made yet cannot come; what serves goes on. */
 const DEGRADING: Readonly<Record<string, string>> = { Ready: 'Degraded', Pending: 'Failed' };

@@ -147,13 +147,39 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
       cluster.put({ apiVersion: 'v1', kind: 'Service', metadata });
       return served(cluster, subject);
     },
-    says: 'Current',
-    but: { 'MCPServer whose container has no Service': 'InProgress' },
+    says: 'Failed',
   },
-  'pods that the API server refuses': {
+  'a Service of its name that was another’s': {
+    play: async (cluster, subject) => {
+      const stranger = { name: subject.service, namespace: 'default', uid: 'theirs' };
+      cluster.put({ apiVersion: 'v1', kind: 'Service', metadata: stranger });
+      await served(cluster, subject);
+      cluster.objects.delete(`Service/default/${subject.service}`);
+      await cluster.settle();
+    },
+    says: 'Current',
+  },
+  // Its children are collected.
+  'made again under the name of one that was deleted': {
+    play: async (cluster, subject) => {
+      await served(cluster, subject);
+      cluster.makeAgain(subject.spec);
+      await cluster.look();
+    },
+    says: 'InProgress',
+  },
+  'pods that break a rule of the API server': {
     play: (cluster, { spec, named }) => {
       cluster.put(named);
       return asked(cluster, spec, RUNS_PODS);
+    },
+    says: 'Failed',
+  },
+  'pods for which there is no room, or no right': {
+    play: (cluster, { spec, named }) => {
+      cluster.put(named);
+      cluster.ask(spec, RUNS_PODS, 403);
+      return cluster.settle();
     },
     says: 'InProgress',
   },
@@ -186,6 +212,16 @@ for (const [situation, { play, says, but = {}, notOf = [] }] of Object.entries(S
     });
   }
 }
+
+test('an EmbeddingServer whose volumes are to be others is Failed until somebody decides', async () => {
+  const cluster = oddCluster('EmbeddingServer');
+  const cache = (size: string): object => ({ modelCache: { enabled: true, size } });
+  await asked(cluster, cache('1Gi'));
+  await asked(cluster, cache('2Gi'));
+  assert.equal(kstatusOf(cluster.server()), 'Failed');
+  await asked(cluster, cache('1Gi'));
+  assert.equal(kstatusOf(cluster.server()), 'Current');
+});
 
 for (const [kind, spec] of [...fine, ['MCPGroup', {}] as const]) {
   test(`${kind} ${JSON.stringify(spec)} is Current, whether what it names is there or not`, async () => {

@@ -50,6 +50,7 @@ export const oddCluster = (of = 'MCPServer') => {
   let remembered = memory();
   let [count, generation, uid] = [0, 0, UID];
   let refused: ReadonlySet<string> = new Set();
+  let refusal = 422;
   let podStatus: object = UP;
   const put = (object: KubeObject): KubeObject => {
     objects.set(keyText(keyOf(object)), object);
@@ -65,7 +66,7 @@ export const oddCluster = (of = 'MCPServer') => {
     get: (key: typeof KEY) => Promise.resolve(objects.get(keyText(key))),
     apply: async (object: KubeObject) => {
       write();
-      if (refused.has(object.kind)) throw new ApiError(422, { reason: 'Invalid', message: 'no' });
+      if (refused.has(object.kind)) throw new ApiError(refusal, { message: 'no' });
       const before = objects.get(keyText(keyOf(object)));
       const uid = before?.metadata.uid ?? `uid-${++count}`;
       const status = before?.['status'] === undefined ? {} : { status: before['status'] };
@@ -164,11 +165,11 @@ export const oddCluster = (of = 'MCPServer') => {
       return isKilled;
     },
     /** What somebody applies; the API server takes no more children of the kinds that it refuses. */
-    ask: (spec: object, refusing: readonly string[] = []): void => {
-      refused = new Set(refusing);
-      const status = objects.get(keyText(KEY))?.['status'];
+    ask: (spec: object, refusing: readonly string[] = [], status = 422): void => {
+      [refused, refusal] = [new Set(refusing), status];
+      const said = objects.get(keyText(KEY))?.['status'];
       const asked = made(of, KEY.name, spec, { uid, generation: ++generation });
-      put({ ...asked, ...(status !== undefined && { status }) });
+      put({ ...asked, ...(said !== undefined && { status: said }) });
       removed.length = 0;
     },
     /** Somebody deletes it and makes it again; its children are collected later. */

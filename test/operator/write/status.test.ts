@@ -186,6 +186,7 @@ const refused = {
   reason: 'Invalid',
   message: 'Service x: port is wrong',
   child: service,
+  isStuck: true,
 } as const;
 const conflict = (kind: string) =>
   ({
@@ -193,6 +194,7 @@ const conflict = (kind: string) =>
     reason: 'ChildConflict',
     message: `${kind} x exists already`,
     child: { ...service, kind },
+    isStuck: true,
   }) as const;
 
 test('a child that cannot be applied lowers the phase, is named in a condition, and is why Ready is as it is', () => {
