@@ -42,14 +42,17 @@ export const withProblems = (
   // What a phase says that was bad already stays true beside it.
   const isBadAlready = (phase === 'Degraded' || phase === 'Failed') && typeof saidBefore === 'string';
   const message = isBadAlready ? `${textOf(problems)}; ${saidBefore}` : textOf(problems);
+  const lowered = typeof phase === 'string' ? (phases[phase] ?? phase) : undefined;
+  const reason = added[0]?.type;
+  // `Degraded` serves as `Ready` does; what has no pods because none are wanted has failed now.
+  const ready = { ...(reason && { reason }), message, ...(lowered === 'Failed' && { status: 'False' as const }) };
   const conditions = conditionsIn(status)
     .filter(({ type }) => !added.some((condition) => condition.type === type))
-    // Its `status` holds: `Degraded` serves as `Ready` does, and neither `Pending` nor `Failed` does.
-    .map((known) => (known.type === 'Ready' ? { ...known, reason: added[0]?.type ?? known.reason, message } : known));
+    .map((known) => (known.type === 'Ready' ? { ...known, ...ready } : known));
   const isOurs = !problems.some(({ type, child }) => type === 'ChildConflict' && child.kind === 'Service');
   return {
     ...rest,
-    ...(typeof phase === 'string' ? { phase: phases[phase] ?? phase, message } : {}),
+    ...(lowered !== undefined && { phase: lowered, message }),
     ...(url === undefined || !isOurs ? {} : { url }),
     conditions: [...conditions, ...added],
   };

@@ -3,6 +3,7 @@ import { violationText } from '../../validate/index.ts';
 import { fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import { referenceConditions } from '../references.ts';
+import { SCALED_TO_ZERO } from '../workload/standing.ts';
 import { embeddingServerReady } from './optimizer.ts';
 import { type Phase, refusalText } from './phase.ts';
 import { type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
@@ -62,7 +63,7 @@ const ABOUT_AUTH_SERVER = [
 ];
 
 const ready: Fact = (_situation, { phase, reason, message }) =>
-  fact('Ready', phase === 'Ready' || phase === 'Degraded', reason, message);
+  fact('Ready', phase === 'Ready' || phase === 'Degraded' || reason === SCALED_TO_ZERO.reason, reason, message);
 
 const statusReachable: Fact = (situation) => {
   const { reachable, unreachable } = situation.reports;

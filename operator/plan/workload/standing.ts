@@ -44,7 +44,7 @@ export const wantsNoPods = (replicas: number | undefined, controller: KubeObject
   return (replicas ?? present) === 0;
 };
 
-/** Of every kind that has pods. */
+/** Of every kind that has pods. It is `Ready`, as a Deployment without replicas is available: nobody waits for what nobody wants. */
 export const SCALED_TO_ZERO = { reason: 'ScaledToZero', message: 'no pods: replicas is 0' } as const;
 
 /** Decisions "Phase": what serves goes on serving, and says what is wrong beside it. */
@@ -74,7 +74,7 @@ export const standingOf = ({ workload, complaints, replicas, statefulSet }: Stan
 };
 
 export const readyCondition = ({ state, reason, message }: Standing): PlannedCondition =>
-  fact('Ready', state === 'serving', reason, message);
+  fact('Ready', state === 'serving' || state === 'stopped', reason, message);
 
 /** What went wrong, and the end of a way: a workload that is waiting is no news. */
 export const eventsOf = (

@@ -183,10 +183,20 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
     },
     says: 'InProgress',
   },
+  // As a Deployment: what nobody wants, nobody waits for.
   'replicas: 0': {
     play: (cluster, { spec, named }) => {
       cluster.put(named);
       return asked(cluster, { ...spec, replicas: 0 });
+    },
+    says: 'Current',
+    notOf: ['EmbeddingServer'],
+  },
+  'replicas: 0, and no right to make anything': {
+    play: (cluster, { spec, named }) => {
+      cluster.put(named);
+      cluster.ask({ ...spec, replicas: 0 }, ['Service'], 403);
+      return cluster.settle();
     },
     says: 'InProgress',
     notOf: ['EmbeddingServer'],
