@@ -6,7 +6,7 @@ import type { Phase } from '../server/phase.ts';
 import { policiesOf } from '../server/policies.ts';
 import { isRoutable } from '../server/reports.ts';
 import { type Fact, type Problem, servedConditions } from '../server/served-conditions.ts';
-import type { Situation } from '../server/situation.ts';
+import { type Situation, reachedInTheOpen } from '../server/situation.ts';
 
 export const frontConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] =>
   servedConditions(situation, phase, {
@@ -71,11 +71,12 @@ const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newes
  * Decisions "Last good spec": what runs stays while the newest spec cannot be served, also where nobody asks who calls. Whether its pods are
  * ready does not count: they may be the next moment, and credentials would have been sent to them.
  */
-const servesWithoutAuth: Problem = ({ bundle, served }) => {
+const servesWithoutAuth: Problem = (situation) => {
+  const { bundle, served } = situation;
   if (served === undefined) {
     const message =
       'the container runs with no runtime in front, as before, and everybody may connect: callers, policies and limits count once the newest spec can be served; see the conditions Valid and Ready';
-    return bundle.inTheOpen && problem('ServesWithoutAuth', 'NewestSpecNotServed', message);
+    return reachedInTheOpen(situation) && problem('ServesWithoutAuth', 'NewestSpecNotServed', message);
   }
   if (bundle.isReachedDirectly !== true || !wasApplied(bundle)) return undefined;
   const message =

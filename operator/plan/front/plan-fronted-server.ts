@@ -11,7 +11,7 @@ import type { Phase } from '../server/phase.ts';
 import { planServed } from '../server/plan-served.ts';
 import type { PlanDeps } from '../server/render.ts';
 import type { ServedShape } from '../server/shape.ts';
-import { type Situation, runtimesOf } from '../server/situation.ts';
+import { type Situation, reachedInTheOpen, runtimesOf } from '../server/situation.ts';
 import { childOf } from '../workload/child.ts';
 import { type Standing, readyIn, standingOf } from '../workload/standing.ts';
 import { admitFront } from './admit-front.ts';
@@ -76,14 +76,18 @@ const standingBehind = ({ bundle, newest, served }: Situation): Standing => {
 };
 
 /** Where no runtime stands in front yet, the container is reached as before. */
-const url = ({ bundle: { server, inTheOpen }, served, settings }: Situation): Value =>
-  served === undefined && inTheOpen !== undefined
-    ? { url: urlAt(childOf(server), pathServed(inTheOpen, mcpServerSpec(server)), settings) }
-    : {};
+const url = (situation: Situation): Value => {
+  const { bundle, settings } = situation;
+  const reached = reachedInTheOpen(situation);
+  return reached === undefined
+    ? {}
+    : { url: urlAt(childOf(bundle.server), pathServed(reached, mcpServerSpec(bundle.server)), settings) };
+};
 
 /** A call needs both; where no runtime stands in front yet, the container alone. */
 const readyReplicas = (situation: Situation): number => {
-  const { bundle, served } = situation;
-  if (served === undefined && bundle.inTheOpen !== undefined) return readyIn(bundle.inTheOpen);
+  const { bundle } = situation;
+  const reached = reachedInTheOpen(situation);
+  if (reached !== undefined) return readyIn(reached);
   return Math.min(runtimesOf(bundle, readyIn(bundle.children.deployment)), standingBehind(situation).readyReplicas);
 };

@@ -69,6 +69,10 @@ const podsFromBefore = ({ server, children: { pods } }: ServerBundle): readonly 
 export const runtimesOf = (bundle: ServerBundle, counted = 0): number =>
   bundle.inTheOpen === undefined ? Math.max(0, counted - podsFromBefore(bundle).filter(isReady).length) : 0;
 
+/** The container that is reached with no runtime in front, while the spec that asks for one cannot be served. */
+export const reachedInTheOpen = ({ bundle, served }: Pick<Situation, 'bundle' | 'served'>): KubeObject | undefined =>
+  served === undefined && bundle.isReachedDirectly === true ? bundle.inTheOpen : undefined;
+
 const isReady = (pod: KubeObject): boolean =>
   conditionsIn(pod['status']).some(({ type, status }) => type === 'Ready' && status === 'True');
 

@@ -159,8 +159,8 @@ for (const [from, before] of Object.entries(SHAPES).filter(([, spec]) => isFront
 
 for (const [from, before] of Object.entries(SHAPES)) {
   for (const [over, between] of Object.entries(SHAPES)) {
-    for (const [to, after] of Object.entries(SHAPES).filter(([, spec]) => !isFronted(spec))) {
-      test(`${from}, then ${over} whose pods are refused, then ${to} with a mistake: what runs is reached`, async () => {
+    for (const [to, after] of Object.entries(SHAPES)) {
+      test(`${from}, then ${over} whose pods are refused, then ${to} with a mistake: status says whether what runs is reached`, async () => {
         const cluster = await running({ image: 'a', ...before });
         cluster.ask({ image: 'b', ...between }, RUNS_PODS);
         await cluster.settle();
@@ -169,7 +169,7 @@ for (const [from, before] of Object.entries(SHAPES)) {
         assertTrue(cluster);
         cluster.ask({ image: 'c', ...after, ...INVALID });
         await cluster.settle();
-        assert.ok(answering(cluster) > 0);
+        if (!isFronted(after)) assert.ok(answering(cluster) > 0);
         assertGuarded(cluster, after);
         assertTrue(cluster);
       });

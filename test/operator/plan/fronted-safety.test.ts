@@ -17,6 +17,7 @@ import {
   issuer,
   limited,
   oidc,
+  openService,
   plan,
   readyPod,
   runtime,
@@ -127,8 +128,8 @@ test('a container that has no runtime in front yet is not asked for status', () 
 test('a container whose template was stored with a volume called like the config is not taken for the runtime', () => {
   const volumes = [{ name: 'vmcp-config', configMap: { name: 'mcpserver-weather-0123456789' } }];
   const spec = { containers: [...container.template.spec.containers, { name: 'vmcp' }], volumes };
-  const open = deployment('mcpserver-weather', up, { replicas: 1, template: { spec } });
-  const waiting = plan([server(oidc), open]);
+  const open = deployment('mcpserver-weather', up, { replicas: 1, template: { ...container.template, spec } });
+  const waiting = plan([server(oidc), open, openService]);
   assert.equal(condition(waiting, 'ServesWithoutAuth')?.status, 'True');
   assert.equal(waiting.pullStatusEveryMs, undefined);
 });
@@ -157,7 +158,7 @@ test('when a runtime comes in front, the Service leads to no pod from before, an
 test('where the spec that asks for a runtime cannot be served, status tells that the container is open as before', () => {
   const open = deployment('mcpserver-weather', up, container);
   for (const before of [open, { ...open, kind: 'StatefulSet' }]) {
-    const waiting = plan([server(oidc), before]);
+    const waiting = plan([server(oidc), before, openService]);
     const { phase, readyReplicas, message } = statusOf(waiting);
     assert.deepEqual([phase, readyReplicas, waiting.objects], ['Failed', 1, undefined]);
     assert.match(String(message), /what runs already is left as it is, with no runtime in front/);
@@ -165,7 +166,7 @@ test('where the spec that asks for a runtime cannot be served, status tells that
     assert.equal(status, 'True');
     assert.match(told ?? '', /everybody may connect/);
   }
-  const restarting = plan([server(oidc), deployment('mcpserver-weather', {}, container)]);
+  const restarting = plan([server(oidc), deployment('mcpserver-weather', {}, container), openService]);
   assert.equal(condition(restarting, 'ServesWithoutAuth')?.status, 'True');
   assert.equal(condition(plan([server(oidc), issuer, open]), 'ServesWithoutAuth'), undefined);
 });

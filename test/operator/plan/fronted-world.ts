@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
+import { childOf, labelsOfChild } from '../../../operator/plan/workload/child.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import type { PodReports } from '../../../operator/read/source.ts';
 import { authServer } from '../validate/cases.ts';
@@ -53,7 +54,13 @@ export const answering: PodReports = new Map([['weather-0', report({ weather: 'r
 const volumes = [{ name: 'vmcp-config', configMap: { name: 'mcpserver-weather-0123456789' } }];
 export const runtime = { replicas: 1, template: { spec: { volumes } } };
 /** Of a container that has none in front. */
-export const container = { replicas: 1, template: { spec: { containers: [{ name: 'mcp', image: 'a' }] } } };
+const labels = labelsOfChild(childOf(server({})));
+export const container = {
+  replicas: 1,
+  template: { metadata: { labels }, spec: { containers: [{ name: 'mcp', image: 'a' }] } },
+};
+/** The Service that leads to it. */
+export const openService = plan([server({})]).objects?.find((each) => each.kind === 'Service') ?? assert.fail();
 
 export const readyPod = (name: string, isRuntime: boolean): readonly KubeObject[] => [
   owned('ReplicaSet', `rs-${name}`, ['Deployment', 'mcpserver-weather'], {}),
