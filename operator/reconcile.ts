@@ -5,6 +5,7 @@ import type { ReconciledKind } from './kinds/kind.ts';
 import { keyOf } from './object.ts';
 import type { KubeObject, ObjectKey } from './object.ts';
 import { acceptedGenerationOf, withAcceptedGeneration } from './plan/accepted-generation.ts';
+import { conditionsIn } from './plan/conditions.ts';
 import type { Plan, PlannedEvent } from './plan/plan.ts';
 import { planOfUnreadable } from './plan/unreadable.ts';
 import type { Settings } from './plan/settings.ts';
@@ -16,7 +17,7 @@ import { prune } from './write/prune.ts';
 import { retryAfterMs, slowRetryMs } from './write/retry.ts';
 import type { Rewrites } from './write/rewrites.ts';
 import type { StatusAges } from './write/status-ages.ts';
-import { problemConditions, reportStatus, withProblems, withStalled } from './write/status.ts';
+import { addedConditions, problemConditions, reportStatus, withProblems, withStalled } from './write/status.ts';
 
 /** The cluster as a reconcile sees and changes it. */
 export interface World {
@@ -153,13 +154,18 @@ const report = async (
     return { isRefused: problems.length > 0 };
   }
   const known = withAcceptedGeneration(plan.status, acceptedNow(owner, done));
-  const status = withStalled(withProblems(known, problems, kind.phasesWithProblems), problems);
+  const added = addedConditions(plan, problems);
+  const told = { ...known, conditions: [...conditionsIn(known), ...added] };
+  const status = withStalled(withProblems(told, problems, kind.phasesWithProblems), problems);
   const planned = { status, volatile: kind.volatileStatus ?? [] };
   const nowMs = world.now();
   const { api, cache, statusAges: ages } = world;
   const reported = await reportStatus(owner, planned, { api, cache, nowMs, ages }, signal);
   if (reported.written) {
-    const warnings = problemConditions(problems).map((condition) => ({ ...condition, type: 'Warning' as const }));
+    const warnings = [...added, ...problemConditions(problems)].map((condition) => ({
+      ...condition,
+      type: 'Warning' as const,
+    }));
     await world.record(owner, transitions([...plan.events, ...warnings], owner['status'], status), signal);
   }
   if (reported.refused !== undefined) {

@@ -9,7 +9,6 @@ import type { ServerBundle } from '../plan/server/bundle.ts';
 import type { Seal } from '../plan/seal.ts';
 import { isRuntime } from '../plan/server/pod-template.ts';
 import { type Child, childOf } from '../plan/workload/child.ts';
-import { leadsTo } from '../plan/workload/leads-to.ts';
 import type { RunningWorkload } from '../plan/workload/standing.ts';
 import type { Source } from '../read/source.ts';
 import { SERVED_KINDS, resolveReferences, resolveServed } from '../resolve.ts';
@@ -91,20 +90,17 @@ const frontOf = (source: Source, server: KubeObject, seal?: Seal): ServerBundle 
   return Object.freeze({
     ...front,
     behind: workloadOf(source, server, behind),
+    unguarded: unguarded(source, front),
     // What a runtime was told before that container ran is no spec to go back to.
-    isReachedDirectly: isReachedDirectly(source, front),
     ...(inTheOpen && { inTheOpen, accepted: undefined }),
     strangers: stranger === undefined ? [] : [stranger],
   });
 };
 
-/** By its Service, which may have been refused, or by labels that were stored before they were the operator's alone. */
-const isReachedDirectly = (source: Source, { server, children }: ServerBundle): boolean => {
-  const { deployment, pods, service } = children;
+const unguarded = (source: Source, { server, children }: ServerBundle): readonly KubeObject[] => {
+  const { deployment, pods } = children;
   const before = ownedBy(source, server, { kind: 'StatefulSet', name: childOf(server).name });
-  return [deployment, before, ...pods].some(
-    (each) => each !== undefined && !isRuntime(server, each) && leadsTo(service, each),
-  );
+  return [deployment, before, ...pods].flatMap((each) => (each === undefined || isRuntime(server, each) ? [] : [each]));
 };
 
 /** A Deployment that is not the runtime, or the StatefulSet that comes before a Deployment. */

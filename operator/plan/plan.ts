@@ -1,4 +1,4 @@
-import type { KubeObject } from '../object.ts';
+import type { KubeObject, ObjectKey } from '../object.ts';
 
 /**
  * What one reconcile wants the world to be. Pure data: made by `plan(bundle, settings)` without clock, randomness or I/O.
@@ -15,6 +15,8 @@ export interface Plan {
   readonly repairs?: readonly KubeObject[];
   /** The whole desired `status` of the object, conditions without `lastTransitionTime` (stamped when reported); absent: leave it. */
   readonly status?: Readonly<Record<string, unknown>>;
+  /** Conditions that hold beside those of `status` as long as this child is not as planned. */
+  readonly whileNotApplied?: readonly { readonly child: ObjectKey; readonly condition: PlannedCondition }[];
   /** Recorded only when the condition of the same type changes. */
   readonly events: readonly PlannedEvent[];
   /** The config files the runtime reads, by file name; absent for kinds without a runtime and while nothing may be served. */

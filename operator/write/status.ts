@@ -3,9 +3,9 @@ import { agrees } from './diff.ts';
 import type { ApiClient } from '../api/client.ts';
 import { isNotFound, isRefusal } from '../api/errors.ts';
 import type { ApiError } from '../api/errors.ts';
-import type { KubeObject } from '../object.ts';
+import { type KubeObject, keyText } from '../object.ts';
 import { conditionsIn, problem } from '../plan/conditions.ts';
-import type { PlannedCondition } from '../plan/plan.ts';
+import type { Plan, PlannedCondition } from '../plan/plan.ts';
 import type { StatusAges } from './status-ages.ts';
 
 type Status = Readonly<Record<string, unknown>>;
@@ -56,6 +56,15 @@ export const withProblems = (
     ...(url === undefined || !isOurs ? {} : { url }),
     conditions: [...conditions, ...added],
   };
+};
+
+/** What the plan has to tell of children that are not as it says. */
+export const addedConditions = (
+  { whileNotApplied = [] }: Pick<Plan, 'whileNotApplied'>,
+  problems: readonly ChildProblem[],
+): readonly PlannedCondition[] => {
+  const failed = new Set(problems.map(({ child }) => keyText(child)));
+  return whileNotApplied.filter(({ child }) => failed.has(keyText(child))).map(({ condition }) => condition);
 };
 
 /**

@@ -1,12 +1,13 @@
 import type { BackendReport, BackendStatus } from '../../../runtime/status-report.ts';
-import type { KubeObject } from '../../object.ts';
+import { type KubeObject, keyOf } from '../../object.ts';
 import { conditionsIn, fact, problem, undecided } from '../conditions.ts';
-import type { PlannedCondition } from '../plan.ts';
+import type { Plan, PlannedCondition } from '../plan.ts';
+import { service } from '../server/children.ts';
 import type { Phase } from '../server/phase.ts';
 import { policiesOf } from '../server/policies.ts';
 import { isRoutable } from '../server/reports.ts';
 import { type Fact, type Problem, servedConditions } from '../server/served-conditions.ts';
-import { type Situation, reachedInTheOpen } from '../server/situation.ts';
+import { type Situation, leadsPast, reachedInTheOpen } from '../server/situation.ts';
 
 export const frontConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] =>
   servedConditions(situation, phase, {
@@ -73,15 +74,26 @@ const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newes
  */
 const servesWithoutAuth: Problem = (situation) => {
   const { bundle, served } = situation;
-  if (served === undefined) {
-    const message =
-      'the container runs with no runtime in front, as before, and everybody may connect: callers, policies and limits count once the newest spec can be served; see the conditions Valid and Ready';
-    return reachedInTheOpen(situation) && problem('ServesWithoutAuth', 'NewestSpecNotServed', message);
-  }
-  if (bundle.isReachedDirectly !== true || !wasApplied(bundle)) return undefined;
+  // By labels that were stored before they were the operator's alone.
+  if (served !== undefined)
+    return leadsPast(service(bundle.server, served.spec), bundle) ? SERVICE_LEADS_PAST : undefined;
   const message =
-    'its Service still leads past the runtime to the container, and everybody may connect: callers, policies and limits count once it leads to the runtime alone; see the condition ChildRefused';
-  return problem('ServesWithoutAuth', 'ServiceNotChanged', message);
+    'the container runs with no runtime in front, as before, and everybody may connect: callers, policies and limits count once the newest spec can be served; see the conditions Valid and Ready';
+  return reachedInTheOpen(situation) && problem('ServesWithoutAuth', 'NewestSpecNotServed', message);
+};
+
+const SERVICE_LEADS_PAST = problem(
+  'ServesWithoutAuth',
+  'ServiceNotChanged',
+  'its Service still leads past the runtime to the container, and everybody may connect: callers, policies and limits count once it leads to the runtime alone; see the condition ChildRefused',
+);
+
+/** The Service leads to a container from before until it is changed, which the API server may refuse. */
+export const whileNotApplied = (situation: Situation): NonNullable<Plan['whileNotApplied']> => {
+  const { bundle, served } = situation;
+  const { service: live } = bundle.children;
+  if (live === undefined || served === undefined || servesWithoutAuth(situation) !== undefined) return [];
+  return leadsPast(live, bundle) ? [{ child: keyOf(live), condition: SERVICE_LEADS_PAST }] : [];
 };
 
 /** Refused by a rule, but not by the releases before it: pods that they made go on, and ask nobody who he is. */
@@ -93,9 +105,3 @@ const policiesNotEnforced: Problem = ({ newest: { spec }, pods }) =>
         'without oidcConfigRef everybody may connect to the pods that an earlier release made; set it, or remove authzConfig',
       )
     : undefined;
-
-/** A Service that leads elsewhere only until this spec has been applied is no news. */
-const wasApplied = ({ server }: Situation['bundle']): boolean => {
-  const { observedGeneration } = (server['status'] ?? {}) as { readonly observedGeneration?: number };
-  return observedGeneration !== undefined && observedGeneration === server.metadata.generation;
-};

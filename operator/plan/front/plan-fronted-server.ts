@@ -16,7 +16,7 @@ import { childOf } from '../workload/child.ts';
 import { type Standing, readyIn, standingOf } from '../workload/standing.ts';
 import { admitFront } from './admit-front.ts';
 import { containerBackend } from './container-backend.ts';
-import { frontConditions, lastReported } from './front-conditions.ts';
+import { frontConditions, lastReported, whileNotApplied } from './front-conditions.ts';
 import { frontPhase } from './front-phase.ts';
 import { frontSpec } from './front-spec.ts';
 
@@ -37,6 +37,7 @@ const FRONTED: ServedShape = {
     ...frontConditions(situation, phase),
     ...ignoredFields(mcpServerSpec(situation.bundle.server)),
   ],
+  whileNotApplied,
   statusOf: (situation, common) => ({ ...common, ...url(situation), readyReplicas: readyReplicas(situation) }),
   lastReported,
 };

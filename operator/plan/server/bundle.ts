@@ -21,8 +21,8 @@ export interface ServerBundle {
   readonly behind?: RunningWorkload;
   /** What runs its container under its own name: a runtime is asked for, and none stands in front yet. */
   readonly inTheOpen?: KubeObject;
-  /** Its Service, as it is now, leads to its container and not to a runtime in front alone. */
-  readonly isReachedDirectly?: boolean;
+  /** What it has under its own name that is not its runtime: a Deployment, a StatefulSet, pods. */
+  readonly unguarded?: readonly KubeObject[];
   /** Other servers of the namespace that share something with it that each should have alone. */
   readonly lookalikes: readonly KubeObject[];
   readonly reports: PodReports;

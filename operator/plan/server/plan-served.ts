@@ -25,6 +25,7 @@ export const planServed = (bundle: ServerBundle, shape: ServedShape, planDeps: P
   return {
     ...applied(situation, shape),
     ...(isAsked(situation) && { pullStatusEveryMs: contract.statusIntervalMs((served ?? newest).spec) }),
+    whileNotApplied: shape.whileNotApplied?.(situation) ?? [],
     status: { ...shape.statusOf(situation, commonStatus(situation, phase)), conditions },
     events: eventsOf(phase, conditions),
     ...(served !== undefined && { config: served.files, startupHash: served.startupHash }),

@@ -1,6 +1,6 @@
 import type { BackendReport } from '../../../runtime/status-report.ts';
 import type { KubeObject } from '../../object.ts';
-import type { PlannedCondition } from '../plan.ts';
+import type { Plan, PlannedCondition } from '../plan.ts';
 import type { Settings } from '../settings.ts';
 import type { PlannedBackend } from './backends.ts';
 import type { GroupView, ServerBundle } from './bundle.ts';
@@ -19,6 +19,8 @@ export interface ServedShape {
   objectsOf?(bundle: ServerBundle, served: Rendering, settings: Settings): readonly KubeObject[];
   phaseOf(situation: Situation): Phase;
   conditionsOf(situation: Situation, phase: Phase): readonly PlannedCondition[];
+  /** What `conditionsOf` tells beside while a child is not as planned. */
+  whileNotApplied?(situation: Situation): Plan['whileNotApplied'];
   /** `common` with the fields that this kind has beside. */
   statusOf(situation: Situation, common: Value): Value;
   /** What status said last of the backends: an operator that has just started knows nothing better until a pod answers. */

@@ -6,6 +6,7 @@ import type { PodReports } from '../../read/source.ts';
 import type { BackendAuth } from './backend-auth.ts';
 import type { ServerBundle } from './bundle.ts';
 import type { Settings } from '../settings.ts';
+import { leadsTo } from '../workload/leads-to.ts';
 import { whyPodsCannotStart } from '../workload/pod-trouble.ts';
 import { wantsNoPods } from '../workload/standing.ts';
 import { isRuntime } from './pod-template.ts';
@@ -71,7 +72,11 @@ export const runtimesOf = (bundle: ServerBundle, counted = 0): number =>
 
 /** The container that is reached with no runtime in front, while the spec that asks for one cannot be served. */
 export const reachedInTheOpen = ({ bundle, served }: Pick<Situation, 'bundle' | 'served'>): KubeObject | undefined =>
-  served === undefined && bundle.isReachedDirectly === true ? bundle.inTheOpen : undefined;
+  served === undefined && leadsPast(bundle.children.service, bundle) ? bundle.inTheOpen : undefined;
+
+/** Does this Service lead anywhere but to the runtime? */
+export const leadsPast = (service: KubeObject | undefined, { unguarded = [] }: ServerBundle): boolean =>
+  unguarded.some((each) => leadsTo(service, each));
 
 const isReady = (pod: KubeObject): boolean =>
   conditionsIn(pod['status']).some(({ type, status }) => type === 'Ready' && status === 'True');

@@ -130,9 +130,16 @@ for (const [from, before] of Object.entries(SHAPES)) {
     test(`${from} becomes ${to}, and its Service cannot be changed: status says who gets by the runtime`, async () => {
       const cluster = await running({ image: 'a', ...before });
       cluster.ask({ image: 'b', ...after }, ['Service']);
+      await cluster.look();
+      assertGuarded(cluster, after);
       await cluster.settle();
       assertGuarded(cluster, after);
+      const said = told(cluster);
+      await cluster.look();
+      assert.deepEqual(told(cluster), said, 'nothing new is told at rest');
       cluster.ask({ image: 'b', ...after });
+      await cluster.look();
+      assertGuarded(cluster, after);
       await cluster.settle();
       assertGuarded(cluster, after);
       assertTrue(cluster);
