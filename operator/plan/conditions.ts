@@ -1,7 +1,9 @@
 import type { PlannedCondition, PlannedEvent } from './plan.ts';
+import type { Reason } from './reasons.ts';
+import type { Subject } from './references.ts';
 
 /** A condition that states a fact: always present, `True` or `False`. */
-export const fact = (type: string, holds: boolean, reason: string, message: string): PlannedCondition => ({
+export const fact = (type: ConditionType, holds: boolean, reason: Reason, message: string): PlannedCondition => ({
   type,
   status: holds ? 'True' : 'False',
   reason,
@@ -9,7 +11,7 @@ export const fact = (type: string, holds: boolean, reason: string, message: stri
 });
 
 /** A fact nobody can tell yet. */
-export const undecided = (type: string, reason: string, message: string): PlannedCondition => ({
+export const undecided = (type: FactType, reason: Reason, message: string): PlannedCondition => ({
   type,
   status: 'Unknown',
   reason,
@@ -27,7 +29,7 @@ export const conditionsIn = (status: unknown): readonly ReportedCondition[] =>
     .map((condition) => ({ ...condition, reason: condition.reason ?? '', message: condition.message ?? '' }));
 
 /** Types named for a problem: `True` is the bad news. */
-const PROBLEM_TYPES = [
+export const PROBLEM_TYPES = [
   'AudienceShared',
   'AuthzPrimaryUpstreamProviderIgnored',
   'BackendNameConflict',
@@ -57,12 +59,27 @@ const PROBLEM_TYPES = [
   'UnknownWorkload',
 ] as const;
 
+/** Types that state a fact, beside those of references. */
+export const FACT_TYPES = [
+  'AuthServerConfigValidated',
+  'BackendReachable',
+  'BackendsDiscovered',
+  'BackendsRoutable',
+  'EmbeddingServerReady',
+  'Ready',
+  'StatusReachable',
+  'Valid',
+] as const;
+
+type FactType = (typeof FACT_TYPES)[number] | `${Subject}Resolved`;
+type ConditionType = FactType | ProblemType;
+
 export type ProblemType = (typeof PROBLEM_TYPES)[number];
 
 const isProblemType = (type: string): boolean => (PROBLEM_TYPES as readonly string[]).includes(type);
 
 /** A condition named for a problem: present only while it exists. */
-export const problem = (type: ProblemType, reason: string, message: string): PlannedCondition =>
+export const problem = (type: ProblemType, reason: Reason, message: string): PlannedCondition =>
   fact(type, true, reason, message);
 
 /** spec: condition message at most 32768 characters. */

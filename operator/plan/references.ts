@@ -16,7 +16,7 @@ export interface ResolvedReference extends Reference {
  * Kinds of references that are looked up, with the word that their conditions begin with; whatever else a schema may name is
  * marked there as not supported yet. A line here gives resolution, watches, fan-out and the condition of a missing one.
  */
-const SUBJECTS: Readonly<Record<string, string>> = {
+export const SUBJECTS = {
   MCPGroup: 'Group',
   MCPOIDCConfig: 'OIDCConfig',
   MCPTelemetryConfig: 'TelemetryConfig',
@@ -26,7 +26,9 @@ const SUBJECTS: Readonly<Record<string, string>> = {
   EmbeddingServer: 'EmbeddingServer',
   Secret: 'Secret',
   ConfigMap: 'ConfigMap',
-};
+} as const;
+
+export type Subject = (typeof SUBJECTS)[keyof typeof SUBJECTS];
 
 /**
  * Under which kind a source keeps the objects of a kind. Of ConfigMaps the operator keeps its own; of those that resources
@@ -63,7 +65,7 @@ export const referenceConditions = (all: readonly ResolvedReference[]): readonly
     return named.length === 0 ? [] : [referenceCondition(subject, named)];
   });
 
-const referenceCondition = (subject: string, named: readonly ResolvedReference[]): PlannedCondition => {
+const referenceCondition = (subject: Subject, named: readonly ResolvedReference[]): PlannedCondition => {
   const open = unresolved(named);
   if (open.length === 0) return fact(`${subject}Resolved`, true, `${subject}Found`, names(named).join(', '));
   const isMissing = open.some(({ invalid }) => invalid === undefined);

@@ -4,11 +4,12 @@ import { fact } from './conditions.ts';
 import type { Contract } from './contract.ts';
 import type { PlannedCondition } from './plan.ts';
 import { type ResolvedReference, lookUpIn } from './references.ts';
+import type { Reason } from './reasons.ts';
 
 /** What speaks against using an object as its spec says; nothing when there are no complaints. */
 export interface Verdict {
   /** Reason of the condition. */
-  readonly word: string;
+  readonly word: Reason;
   readonly complaints: readonly string[];
 }
 

@@ -6,6 +6,7 @@ import type { ApiError } from '../api/errors.ts';
 import { type KubeObject, keyText } from '../object.ts';
 import { conditionsIn, problem } from '../plan/conditions.ts';
 import type { Plan, PlannedCondition } from '../plan/plan.ts';
+import type { Reason } from '../plan/reasons.ts';
 import type { StatusAges } from './status-ages.ts';
 
 type Status = Readonly<Record<string, unknown>>;
@@ -77,9 +78,10 @@ export const withStalled = (status: Status, problems: readonly ChildProblem[]): 
     ...problems.filter(({ isStuck }) => isStuck).map(({ type, message }) => ({ reason: type, message })),
   ];
   const [first] = causes;
-  return first === undefined
-    ? status
-    : { ...status, conditions: [...conditionsIn(status), problem('Stalled', first.reason, textOf(causes))] };
+  if (first === undefined) return status;
+  // It is that of a condition of ours.
+  const stalled = problem('Stalled', first.reason as Reason, textOf(causes));
+  return { ...status, conditions: [...conditionsIn(status), stalled] };
 };
 
 /** A reference that is missing, or breaks a rule, is not among them: what is applied together comes in any order. */

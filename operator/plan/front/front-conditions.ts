@@ -8,6 +8,7 @@ import { policiesOf } from '../server/policies.ts';
 import { isRoutable } from '../server/reports.ts';
 import { type Fact, type Problem, servedConditions } from '../server/served-conditions.ts';
 import { type Situation, leadsPast, reachedInTheOpen } from '../server/situation.ts';
+import type { Reason } from '../reasons.ts';
 
 export const frontConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] =>
   servedConditions(situation, phase, {
@@ -18,7 +19,7 @@ export const frontConditions = (situation: Situation, phase: Phase): readonly Pl
 const TYPE = 'BackendReachable';
 
 /** What pods say of the one backend: the reason is the status, so that it can be read back. */
-const REASONS: Readonly<Record<BackendStatus, string>> = {
+const REASONS: Readonly<Record<BackendStatus, Reason>> = {
   ready: 'BackendAnswers',
   unauthenticated: 'LoginNeeded',
   degraded: 'BackendDegraded',

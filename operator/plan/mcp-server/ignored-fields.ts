@@ -1,6 +1,7 @@
 import { hasOwnClients } from '../../../crds/index.ts';
 import { type ProblemType, problem } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
+import type { Reason } from '../reasons.ts';
 import type { McpServerSpec } from './spec.ts';
 import { isBridged } from './transport.ts';
 
@@ -8,7 +9,7 @@ import { isBridged } from './transport.ts';
 interface IgnoredField {
   readonly field: keyof McpServerSpec;
   readonly isIgnored: (spec: McpServerSpec) => boolean;
-  readonly told: readonly [type: ProblemType, reason: string, message: string];
+  readonly told: readonly [type: ProblemType, reason: Reason, message: string];
 }
 
 /** `test/operator/plan/no-field-is-silent.test.ts` finds those that are missing here. */

@@ -4,12 +4,13 @@ import { whatPodsWaitFor } from '../workload/pod-trouble.ts';
 import { SCALED_TO_ZERO } from '../workload/standing.ts';
 import { isRoutable } from './reports.ts';
 import { type BackendView, type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
+import type { Reason } from '../reasons.ts';
 
 /** spec: status.phase, with what the condition `Ready` says about it. */
 export interface Phase {
   /** `Stopped`: of an MCPServer alone. */
   readonly phase: 'Pending' | 'Ready' | 'Degraded' | 'Failed' | 'Stopped';
-  readonly reason: string;
+  readonly reason: Reason;
   readonly message: string;
 }
 

@@ -5,6 +5,7 @@ import type { PlannedCondition } from '../plan.ts';
 import { writtenSpec } from '../written-spec.ts';
 import { type OidcConfigRef, serverSpec } from './spec.ts';
 import { serviceNameOf } from './telemetry.ts';
+import type { Reason } from '../reasons.ts';
 
 /** The audience of the tokens that a server takes; undefined where it takes none. */
 const audienceOf = (server: KubeObject): string | undefined => {
@@ -42,7 +43,7 @@ const OWN: readonly Own[] = [
 interface Own {
   readonly of: (server: KubeObject) => string | undefined;
   readonly type: ProblemType;
-  readonly reason: string;
+  readonly reason: Reason;
   readonly tell: (value: string, others: string) => string;
 }
 

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../object.ts';
 import { fact, warningsOf } from '../conditions.ts';
 import type { PlannedCondition, PlannedEvent } from '../plan.ts';
+import type { Reason } from '../reasons.ts';
 import { whatPodsWaitFor, whyPodsCannotStart } from './pod-trouble.ts';
 
 /** The pods of a workload as the cluster has them, and what makes them. */
@@ -17,7 +18,7 @@ export interface RunningWorkload {
 export interface Standing {
   readonly state: 'refused' | 'stopped' | 'stuck' | 'starting' | 'serving';
   /** Of the condition `Ready`. */
-  readonly reason: string;
+  readonly reason: Reason;
   readonly message: string;
   readonly readyReplicas: number;
 }
@@ -53,7 +54,7 @@ export const standingOf = ({ workload, complaints, replicas, statefulSet }: Stan
   const readyReplicas = readyIn(controller);
   const trouble = whyPodsCannotStart(workload);
   const isServing = readyReplicas > 0;
-  const told = (state: Standing['state'], reason: string, message: string): Standing => ({
+  const told = (state: Standing['state'], reason: Reason, message: string): Standing => ({
     state: isServing ? 'serving' : state,
     reason,
     message,
