@@ -106,5 +106,6 @@ export const statusExtensions = <T extends z.core.$ZodLooseShape>(more: T) =>
 /** What every status begins with. */
 export const commonStatus = {
   conditions: keyedList(condition, 'type').optional().describe('Latest observations'),
-  observedGeneration: z.int().optional().describe('Last generation of the object that was acted on'),
+  // None of an object; without a default kstatus takes one that nobody has looked at yet for what it was asked to be.
+  observedGeneration: z.int().default(-1).describe('Last generation of the object that was acted on'),
 } as const;

@@ -55,9 +55,10 @@ test('every kind is listed by its short names and by nothing else', async () => 
 });
 
 covers('status.phase.default-pending');
-test('a server nobody has looked at yet is Pending', async () => {
+test('a server nobody has looked at yet is Pending, and for kstatus under way', async () => {
   await create('VirtualMCPServer', 'fresh');
-  assert.equal(await api.kubectl(['get', 'vmcp', 'fresh', '--output', 'jsonpath={.status.phase}']), 'Pending');
+  const fresh = await api.kubectl(['get', 'vmcp', 'fresh', '--output', 'jsonpath={.status}']);
+  assert.deepEqual(JSON.parse(fresh), { phase: 'Pending', observedGeneration: -1 });
 });
 
 test('kubectl get shows phase, address, backends, tools and readiness', async () => {

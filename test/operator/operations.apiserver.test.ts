@@ -26,8 +26,7 @@ before(async () => {
 
 const server = (name: string, spec: object = {}): object => madeServer(name, { replicas: 0, ...spec });
 
-const isReported = async (name: string): Promise<boolean> =>
-  (await statusOf('vmcp', name)).observedGeneration !== undefined;
+const isReported = async (name: string): Promise<boolean> => (await statusOf('vmcp', name)).observedGeneration !== -1;
 
 const rehearsed = (log: readonly Line[]): readonly Line[] => log.filter(({ dryRun }) => dryRun === true);
 
