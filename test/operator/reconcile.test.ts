@@ -3,10 +3,9 @@ import { test } from 'node:test';
 import { ApiError } from '../../operator/api/errors.ts';
 import type { ReconciledKind } from '../../operator/kinds/kind.ts';
 import type { KubeObject } from '../../operator/object.ts';
-import { type World, reconcile } from '../../operator/reconcile.ts';
-import { Rewrites } from '../../operator/write/rewrites.ts';
-import { StatusAges } from '../../operator/write/status-ages.ts';
-import { DEFAULT_SETTINGS } from './plan/golden.ts';
+import { objectsSource } from '../../operator/read/objects-source.ts';
+import { reconcile } from '../../operator/reconcile.ts';
+import { worldOf } from './world-of.ts';
 
 const owner: KubeObject = {
   apiVersion: 'v1',
@@ -31,36 +30,32 @@ const OWNS = ['Role', 'RoleBinding', 'Service', 'Deployment', 'StatefulSet'];
 /** What is removed of `present` where `planned` is to be there and the API server refuses one kind of it. */
 const removed = async (present: readonly string[], planned: readonly string[], refused: string) => {
   const gone: string[] = [];
-  const kind: Partial<ReconciledKind> = {
+  const kind: ReconciledKind = {
     kind: 'Owner',
     owns: OWNS,
+    reads: [],
     resolve: () => ({}),
     plan: () => ({ objects: planned.map(child), events: [] }),
+    affectedBy: () => [],
   };
   const held = present.map(child);
-  const world = {
-    source: {},
-    settings: DEFAULT_SETTINGS,
-    rewrites: new Rewrites(),
-    statusAges: new StatusAges(() => 0),
-    now: () => 0,
+  const world = worldOf({
+    source: objectsSource([]),
     podsOf: () => [],
     forget: () => {},
     cache: {
-      get: ({ kind: wanted }: { kind: string }) =>
-        wanted === 'Owner' ? owner : held.find((each) => each.kind === wanted),
+      get: ({ kind: wanted }) => (wanted === 'Owner' ? owner : held.find((each) => each.kind === wanted)),
       put: () => {},
-      controlledBy: (wanted: string) => held.filter((each) => each.kind === wanted),
+      controlledBy: (wanted) => held.filter((each) => each.kind === wanted),
     },
     api: {
       get: () => Promise.resolve(undefined),
-      apply: (object: KubeObject) =>
+      apply: (object) =>
         object.kind === refused ? Promise.reject(new ApiError(422, { message: 'no' })) : Promise.resolve(object),
-      remove: (key: { kind: string }) => Promise.resolve(void gone.push(key.kind)),
+      remove: (key) => Promise.resolve(void gone.push(key.kind)),
     },
-  };
-  const key = { kind: 'Owner', namespace: 'n', name: 'o' };
-  await reconcile(kind as ReconciledKind, key, world as unknown as World, new AbortController().signal);
+  });
+  await reconcile(kind, { kind: 'Owner', namespace: 'n', name: 'o' }, world, new AbortController().signal);
   return gone;
 };
 

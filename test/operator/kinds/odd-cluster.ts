@@ -3,13 +3,14 @@ import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { isControlledBy } from '../../../operator/read/controlled.ts';
-import { type World, reconcile } from '../../../operator/reconcile.ts';
+import { reconcile } from '../../../operator/reconcile.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
 import { StatusAges } from '../../../operator/write/status-ages.ts';
 import { UID } from '../plan/fronted-world.ts';
-import { DEFAULT_SETTINGS, everythingBuilt } from '../plan/golden.ts';
+import { everythingBuilt } from '../plan/golden.ts';
 import { made } from '../plan/made.ts';
 import { report } from '../plan/world.ts';
+import { worldOf } from '../world-of.ts';
 
 type Labels = Readonly<Record<string, string>>;
 interface PodSpec {
@@ -77,7 +78,7 @@ export const oddCluster = (of = 'MCPServer') => {
       write();
       return put({ ...server(), status });
     },
-    list: ({ kind: of }: { readonly kind: string }) => Promise.resolve({ items: all(of) }),
+    list: ({ kind: of }: { readonly kind: string }) => Promise.resolve({ items: all(of), resourceVersion: '0' }),
     remove: async (key: typeof KEY) => {
       write();
       removed.push(`${key.kind} ${key.name}`);
@@ -91,25 +92,23 @@ export const oddCluster = (of = 'MCPServer') => {
       all('Pod').flatMap((pod) => (isRuntime(pod) ? [[pod.metadata.name, report({ weather: 'ready' })] as const] : [])),
     );
   const look = async (): Promise<void> => {
-    const world: Omit<World, 'api' | 'cache'> = {
+    const world = worldOf({
       source: source(),
-      settings: DEFAULT_SETTINGS,
       ...remembered,
-      now: () => 0,
       podsOf: () => [],
-      readContent: () => Promise.resolve(undefined),
       followPods: () => {},
       forget: () => {},
       record: () => Promise.resolve(),
       onStatusRefused: (_, error) => fail(error.message),
-    };
-    const cache = {
-      get: (key: typeof KEY) => objects.get(keyText(key)),
-      put,
-      controlledBy: (of: string, owner: KubeObject) => all(of).filter((each) => isControlledBy(each, owner)),
-      list: (of: string) => all(of),
-    };
-    await reconcile(kind, KEY, { ...world, api, cache } as unknown as World, new AbortController().signal);
+      api,
+      cache: {
+        get: (key) => objects.get(keyText(key)),
+        put,
+        controlledBy: (of, owner) => all(of).filter((each) => isControlledBy(each, owner)),
+        list: all,
+      },
+    });
+    await reconcile(kind, KEY, world, new AbortController().signal);
   };
   /** Controllers replace pods by those of the template as it is now, which are ready at once where nothing else is told. */
   const roll = (): void => {

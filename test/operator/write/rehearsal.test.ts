@@ -5,6 +5,7 @@ import { ApiError } from '../../../operator/api/errors.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { Rehearsal } from '../../../operator/write/rehearsal.ts';
 import type { Rehearsed } from '../../../operator/write/rehearsal.ts';
+import { onlyGiven } from '../world-of.ts';
 
 const signal = new AbortController().signal;
 
@@ -50,7 +51,7 @@ test('what is not there would be created; what goes would be deleted; a refusal 
   const created = rehearsal();
   // Nothing is found where the default would be.
   const bare = new Rehearsal({
-    api: { ...({} as ApiClient), apply: (object) => Promise.resolve(object) },
+    api: onlyGiven<ApiClient>('api', { apply: (object) => Promise.resolve(object) }),
     live: () => undefined,
     tell: (write) => created.told.push(write),
   });

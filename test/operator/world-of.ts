@@ -1,0 +1,32 @@
+import type { ApiClient } from '../../operator/api/client.ts';
+import type { Cache } from '../../operator/engine/cache.ts';
+import type { World } from '../../operator/reconcile.ts';
+import { Rewrites } from '../../operator/write/rewrites.ts';
+import { StatusAges } from '../../operator/write/status-ages.ts';
+import { DEFAULT_SETTINGS } from './plan/golden.ts';
+
+type Given = Partial<Omit<World, 'api' | 'cache'>> & {
+  readonly api?: Partial<ApiClient>;
+  readonly cache?: Partial<Cache>;
+};
+
+/** The world of one test, which gives what it is about; what it does not give throws when it is used, and names itself. */
+export const worldOf = ({ api = {}, cache = {}, ...more }: Given): World =>
+  onlyGiven<World>('world', {
+    settings: DEFAULT_SETTINGS,
+    rewrites: new Rewrites(),
+    statusAges: new StatusAges(() => 0),
+    now: () => 0,
+    ...more,
+    api: onlyGiven<ApiClient>('world.api', api),
+    cache: onlyGiven<Cache>('world.cache', cache),
+  });
+
+/** Some parts of a whole; the others throw when they are looked at, which is what makes the cast true. */
+export const onlyGiven = <Whole extends object>(name: string, given: Partial<Whole>): Whole =>
+  new Proxy(given, {
+    get: (parts, part, receiver): unknown => {
+      if (part in parts) return Reflect.get(parts, part, receiver);
+      throw new Error(`the test gives no ${name}.${String(part)}`);
+    },
+  }) as Whole;
