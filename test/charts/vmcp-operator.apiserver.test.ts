@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { rootCertificates } from 'node:tls';
+import type { KubeObject } from '../../operator/object.ts';
 import { helm, startControlPlane, until, type ControlPlane } from '../cluster/index.ts';
+import { examples, isManifest } from '../fixtures/examples.ts';
 import { trustedBy } from '../operator/admission/chart-webhook.ts';
 import { operatorUser, servers, startOperatorUnderTest } from '../operator/engine/operator-under-test.ts';
 import { CHART } from './rendered.ts';
@@ -131,10 +133,13 @@ describe('the chart on a real API server', () => {
     ]);
   });
 
-  test('the examples for an Ingress, for spreading and for a policy are taken too', async () => {
-    for (const name of ['ingress/ingress.yaml', 'operations/spread.yaml', 'operations/network-policy.yaml']) {
-      await cluster.kubectl(['apply', '--server-side', '--dry-run=server', '-f', join(EXAMPLES, name)]);
-    }
+  test('the examples of resources that are not ours are taken too', async () => {
+    const isKnown = ({ apiVersion }: KubeObject): boolean =>
+      !/^(vmcp\.dev|gateway\.networking\.k8s\.io)\//.test(apiVersion);
+    const items = examples().flatMap(({ value }) => (isManifest(value) && isKnown(value) ? [value] : []));
+    assert.ok(items.length > 0);
+    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+    await cluster.kubectl(['apply', '--server-side', '--dry-run=server', '-f', '-'], list);
   });
 
   test('with namespaces, an operator works in these, and has no right in any other', async () => {

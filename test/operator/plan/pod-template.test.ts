@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { parseAllDocuments } from 'yaml';
-import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { covers } from '../../requirements.ts';
 import { condition, group, planOf, planned, podSpecOf, server } from './world.ts';
@@ -132,16 +128,5 @@ test('no template, however wrong, stops the plan', () => {
     }
     assert.ok(planWith({ metadata: value, spec: value }).status);
     assert.ok(planWith({ metadata: { labels: value } }).status);
-  }
-});
-
-test('every example of docs/pod-template.md is served as written', () => {
-  const docs = readFileSync(join(import.meta.dirname, '../../../docs/pod-template.md'), 'utf8');
-  const examples = [...docs.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
-  assert.equal(examples.length, 4);
-  for (const example of examples) {
-    const written = parseAllDocuments(example).map((document) => document.toJS() as KubeObject);
-    const spec = written.find(({ kind }) => kind === 'VirtualMCPServer')?.['spec'];
-    assert.equal(condition(planWith({}, { ...(spec as object) }), 'Valid')?.status, 'True');
   }
 });

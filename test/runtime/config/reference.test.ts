@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { reference } from '../../../runtime/config/reference.ts';
-import { accepted } from './files.ts';
 
 const path = new URL('../../../docs/configuration.md', import.meta.url).pathname;
 const LINE = '\n---\n\n';
@@ -20,9 +19,4 @@ test('every key has a meaning in words', () => {
     .split('\n')
     .filter((line) => line.startsWith('| `') && /\|\s+\| [^|]+ \|$/.test(line));
   assert.deepEqual(silent, []);
-});
-
-test('the example of the docs is served', () => {
-  const example = /```yaml\n(?<yaml>[^`]+)```/.exec(readFileSync(path, 'utf8'))?.groups?.['yaml'] ?? '';
-  assert.equal(accepted(example).backends.length, 2);
 });
