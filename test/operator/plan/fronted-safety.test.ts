@@ -25,20 +25,22 @@ import {
   up,
 } from './fronted-world.ts';
 import { made } from './made.ts';
-import { planOf } from './built-world.ts';
+import { planOf, planWith } from './built-world.ts';
 import { condition, group, statusOf, server as virtualServer } from './world.ts';
 
-const behind = (owner: string, uid: string): KubeObject => ({
+const behind = (owner: string, uid: string, controller = true): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Service',
   metadata: {
     name: 'mcpserver-weather-backend',
     namespace: 'default',
     uid: 'service',
-    ownerReferences: [{ apiVersion: 'vmcp.dev/v1beta1', kind: 'MCPServer', name: owner, uid, controller: true }],
+    ownerReferences: [{ apiVersion: 'vmcp.dev/v1beta1', kind: 'MCPServer', name: owner, uid, controller }],
   },
 });
 const stranger = behind('weather-backend', 'another');
+/** Its own, of which somebody edited the rest of the reference: it is repaired. */
+const edited = behind('weather', UID, false);
 const withLogin = server({ ...oidc, authServerRef: { name: 'own' } });
 
 test('the front contacts nobody where the name of its container belongs to another MCPServer', () => {
@@ -47,8 +49,10 @@ test('the front contacts nobody where the name of its container belongs to anoth
   const { status, reason, message } = condition(misled, 'BackendReachable') ?? {};
   assert.deepEqual([status, reason, statusOf(misled)['phase']], ['False', 'ServiceTaken', 'Failed']);
   assert.match(message ?? '', /belongs to MCPServer weather-backend; give one of them another name/);
-  const own = plan([withLogin, issuer, embedded(), behind('weather', UID)]);
-  assert.match(own.config?.['backends.yaml'] ?? '', /mcpserver-weather-backend\..*upstream_inject/s);
+  for (const service of [behind('weather', UID), edited]) {
+    const own = plan([withLogin, issuer, embedded(), service]);
+    assert.match(own.config?.['backends.yaml'] ?? '', /mcpserver-weather-backend\..*upstream_inject/s);
+  }
 });
 
 test('it is looked at again when somebody takes that name, or gives it back', () => {
@@ -74,8 +78,11 @@ test('nor does a VirtualMCPServer, where the name of a member leads to the conta
   );
   assert.match(planOf(virtualServer(), group(), taken, stranger).config?.['backends.yaml'] ?? '', /url: /);
   const source = objectsSource([virtualServer(), group(), taken]);
-  const touched = [container, stranger].map((service) => virtualMcpServer().affectedBy(source, service).map(keyText));
-  assert.deepEqual(touched, [['VirtualMCPServer/default/demo'], []]);
+  const ownToo = behind('weather-backend', 'another', false);
+  const touched = [container, stranger, ownToo].map((service) =>
+    virtualMcpServer().affectedBy(source, service).map(keyText),
+  );
+  assert.deepEqual(touched, [['VirtualMCPServer/default/demo'], [], []]);
 });
 
 test('nor where the member itself has told that its Service is another one, which is not watched', () => {
@@ -93,6 +100,10 @@ test('nor where the member itself has told that its Service is another one, whic
   const url = 'http://mcpserver-weather.default.svc.cluster.local:8080/mcp';
   for (const status of [{ url, conditions: [told] }, { conditions: [{ ...told, status: 'False' }] }])
     assert.match(over(status).config?.['backends.yaml'] ?? '', /url: /);
+  // What a cluster told is in the manifest still.
+  const local = { filesDirectory: '/tmp', ports: {}, backends: { weather: 'http://localhost:3001/mcp' } };
+  const mapped = planWith({ local }, virtualServer(), group(), { ...member, status: { conditions: [told] } });
+  assert.match(mapped.config?.['backends.yaml'] ?? '', /url: http:\/\/localhost:3001/);
 });
 
 /** Of the children, those that come into being where `there` is already. */
@@ -115,6 +126,9 @@ test('its pods do not start in front of a Service that the operator did not see 
   const { objects = [] } = plan([server(limited)]);
   const beside = await appliedBeside(stranger, objects);
   assert.ok(beside.includes('Service mcpserver-weather') && !beside.includes('Deployment mcpserver-weather'));
+  const own = objects.find(({ kind, metadata }) => kind === 'Service' && metadata.name === edited.metadata.name);
+  const repaired = await appliedBeside({ ...own, ...edited }, objects);
+  assert.ok(repaired.includes('Service mcpserver-weather-backend'));
   const alone = await appliedBeside({ ...stranger, metadata: { name: 'other', namespace: 'default' } }, objects);
   assert.ok(alone.includes('Deployment mcpserver-weather'));
 });

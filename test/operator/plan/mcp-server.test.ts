@@ -124,6 +124,18 @@ test('a Deployment of that name which belongs to somebody else tells nothing of 
   assert.equal(statusOf(planOf([weather(), foreign]))['phase'], 'Pending');
 });
 
+test('the Role of its bridges names no pods that a Deployment of that name has', () => {
+  const stdio = weather({ transport: 'stdio' });
+  const before = planOf([weather()]).objects?.find(({ kind }) => kind === 'Deployment');
+  assert.ok(before);
+  const ownerReferences = (before.metadata.ownerReferences ?? []).map((each) => ({ ...each, controller: true }));
+  const live = { ...before, metadata: { ...before.metadata, ownerReferences }, spec: { replicas: 3 } };
+  const role = planOf([stdio, live]).objects?.find(({ kind }) => kind === 'Role');
+  assert.ok(role);
+  const [attach] = role['rules'] as readonly { readonly resourceNames: readonly string[] }[];
+  assert.deepEqual(attach?.resourceNames, ['mcpserver-weather-0']);
+});
+
 test('without a cluster it runs where it is mapped to, or not at all', () => {
   const local = { filesDirectory: '/tmp', ports: {}, backends: {} };
   const unmapped = planOf([weather()], { settings: { ...DEFAULT_SETTINGS, local } });

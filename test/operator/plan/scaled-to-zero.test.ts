@@ -65,3 +65,28 @@ test('a container that somebody scaled to zero behind its runtime is told of, to
   const { status, reason } = condition(plan, 'Ready') ?? {};
   assert.deepEqual([status, reason], ['True', 'ScaledToZero']);
 });
+
+test('while a refused spec waits, what is served says whether there are to be pods', () => {
+  const spec = (more: object): object => ({
+    groupRef: { name: 'tools' },
+    incomingAuth: { type: 'anonymous' },
+    ...more,
+  });
+  const server = (more: object): KubeObject =>
+    made('VirtualMCPServer', 'demo', spec(more), { uid: 'u', generation: 1 });
+  const refused = { podTemplateSpec: { spec: { containers: 5 } } };
+  const reasonOf = (accepted: number, newest: number): string | undefined => {
+    const children = scaled(planOf(server({ replicas: accepted })), () => true).map(controlled);
+    return condition(planOf(server({ replicas: newest, ...refused }), children), 'Ready')?.reason;
+  };
+  assert.equal(reasonOf(0, 1), 'ScaledToZero');
+  assert.notEqual(reasonOf(1, 0), 'ScaledToZero');
+});
+
+const controlled = (object: KubeObject): KubeObject => ({
+  ...object,
+  metadata: {
+    ...object.metadata,
+    ownerReferences: (object.metadata.ownerReferences ?? []).map((each) => ({ ...each, controller: true })),
+  },
+});

@@ -150,10 +150,17 @@ test('what bears the name of a child and belongs to somebody else is not taken f
     metadata: { name: 'vmcp-demo', namespace: 'default', uid: 'x' },
   };
   assert.equal(resolve(server(), foreign).children.deployment, undefined);
+  const ownerReferences = ownedByServer.ownerReferences.map((each) => ({ ...each, controller: false }));
+  const notControlled = { ...foreign, metadata: { ...foreign.metadata, ownerReferences } };
+  assert.equal(resolve(server(), notControlled).children.deployment, undefined);
 });
 
 test('pods are those that the Deployment controls, not whatever carries the labels', () => {
-  const made = (kind: string, name: string, by: { readonly kind: string; readonly uid: string }): KubeObject => ({
+  const made = (
+    kind: string,
+    name: string,
+    by: { readonly kind: string; readonly uid: string; readonly controller?: boolean },
+  ): KubeObject => ({
     apiVersion: 'v1',
     kind,
     metadata: {
@@ -170,6 +177,7 @@ test('pods are those that the Deployment controls, not whatever carries the labe
     made('ReplicaSet', 'rs', { kind: 'Deployment', uid: 'd1' }),
     made('Pod', 'ours', { kind: 'ReplicaSet', uid: 'uid-rs' }),
     made('Pod', 'stranger', { kind: 'ReplicaSet', uid: 'uid-of-another' }),
+    made('Pod', 'hanger-on', { kind: 'ReplicaSet', uid: 'uid-rs', controller: false }),
   );
   assert.deepEqual(
     bundle.children.pods.map(({ metadata }) => metadata.name),
