@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
-import { AUDIT_POLICY, readRequests, readWrites, type AuditedRequest, type AuditedWrite } from './audit.ts';
+import { AUDIT_POLICY, auditLog, type AuditedRequest, type AuditedWrite } from './audit.ts';
 import { run } from './command.ts';
 
 /** What a test does with an API server, whichever tier it belongs to. */
@@ -59,8 +59,7 @@ export async function prepareAccess(folder: string, url: string, kubectlProgram:
     caFile,
     adminToken,
     kubectl,
-    writes: (user) => readWrites(files.auditLog, user),
-    requests: (user) => readRequests(files.auditLog, user),
+    ...auditLog(files.auditLog),
     tokenFor: async (serviceAccount, namespace) =>
       (await kubectl(['create', 'token', serviceAccount, '--namespace', namespace])).trim(),
     kubeconfigFor: async (token) => {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 
 /** One write request, as the API server itself wrote it down. */
 export interface AuditedWrite {
@@ -49,31 +49,61 @@ interface AuditEvent {
 
 const WRITES = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/**
- * The write requests so far, oldest first. The API server writes the line before it ends its answer, so a write that was
- * answered is in here.
- */
-export async function readWrites(path: string, user: string | undefined): Promise<AuditedWrite[]> {
-  const writes = (await eventsIn(path, user)).filter(({ verb }) => WRITES.has(verb)).map(asWrite);
-  return user === undefined ? writes : writes.filter((write) => write.user === user);
+/** What the API server has written down so far, oldest first. */
+export interface AuditLog {
+  /** The API server writes the line before it ends its answer, so a write that was answered is in here. Of one user, or of all. */
+  readonly writes: (user?: string) => Promise<AuditedWrite[]>;
+  /** What an account of `vmcp-system` asked for; a watch is in here once it has ended. */
+  readonly requests: (user: string) => Promise<AuditedRequest[]>;
 }
 
-/** What an account of `vmcp-system` asked for so far; a watch is in here once it has ended. */
-export async function readRequests(path: string, user: string): Promise<AuditedRequest[]> {
-  const requests = (await eventsIn(path, user)).map((event) => ({
-    ...asWrite(event),
-    allowedBy: event.annotations?.['authorization.k8s.io/reason'] ?? '',
-  }));
-  return requests.filter((request) => request.user === user);
-}
+/** The log grows to many megabytes, and tests ask all the time: no line is read twice, and only those that name the user are parsed. */
+export const auditLog = (path: string): AuditLog => {
+  let lines: readonly string[] = [];
+  let position = 0;
+  let reading = Promise.resolve();
+  const read = async (): Promise<void> => {
+    const added = await wholeLines(path, position);
+    if (added.length === 0) return;
+    position += added.length;
+    lines = lines.concat(added.toString().split('\n').slice(0, -1));
+  };
+  const known = new Map<string, { seen: number; requests: readonly AuditedRequest[] }>();
+  const requestsOf = async (user = ''): Promise<readonly AuditedRequest[]> => {
+    await (reading = reading.then(read));
+    const { seen, requests } = known.get(user) ?? { seen: 0, requests: [] };
+    const added = lines
+      .slice(seen)
+      .filter((line) => line.includes(user))
+      .map((line) => asRequest(JSON.parse(line) as AuditEvent))
+      .filter((request) => user === '' || request.user === user);
+    const all = requests.concat(added);
+    known.set(user, { seen: lines.length, requests: all });
+    return all;
+  };
+  return {
+    writes: async (user) => (await requestsOf(user)).filter(({ verb }) => WRITES.has(verb)),
+    requests: async (user) => [...(await requestsOf(user))],
+  };
+};
 
-/** Only lines that name the user are parsed: the log grows to many megabytes, and tests ask all the time. */
-const eventsIn = async (path: string, user = ''): Promise<readonly AuditEvent[]> =>
-  (await readFile(path, 'utf8').catch(() => ''))
-    .split('\n')
-    .slice(0, -1)
-    .filter((line) => line.includes(user))
-    .map((line) => JSON.parse(line) as AuditEvent);
+/** What the file holds from there on, but for a line that has not ended yet; nothing while there is no file. */
+const wholeLines = async (path: string, position: number): Promise<Buffer> => {
+  const file = await open(path).catch(() => undefined);
+  if (file === undefined) return Buffer.alloc(0);
+  try {
+    const { size } = await file.stat();
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - position), { position });
+    return buffer.subarray(0, buffer.subarray(0, bytesRead).lastIndexOf('\n') + 1);
+  } finally {
+    await file.close();
+  }
+};
+
+const asRequest = (event: AuditEvent): AuditedRequest => ({
+  ...asWrite(event),
+  allowedBy: event.annotations?.['authorization.k8s.io/reason'] ?? '',
+});
 
 function asWrite(event: AuditEvent): AuditedWrite {
   const { apiGroup = '', resource = '', subresource = '', namespace = '', name = '' } = event.objectRef ?? {};
