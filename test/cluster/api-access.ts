@@ -6,6 +6,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { AUDIT_POLICY, auditLog, type AuditedRequest, type AuditedWrite } from './audit.ts';
 import { run } from './command.ts';
+import { type Get, getFrom } from './get.ts';
 
 /** What a test does with an API server, whichever tier it belongs to. */
 export interface ApiAccess {
@@ -17,6 +18,7 @@ export interface ApiAccess {
   readonly adminToken: string;
   /** Runs kubectl with all rights; throws with what it wrote to standard error. */
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
+  readonly get: Get;
   /** The write requests so far by the API server's audit log, of one user (`system:serviceaccount:<ns>:<name>`) or of all. */
   readonly writes: (user?: string) => Promise<AuditedWrite[]>;
   /** All requests so far of an account of `vmcp-system`; a watch counts once it has ended. */
@@ -59,6 +61,7 @@ export async function prepareAccess(folder: string, url: string, kubectlProgram:
     caFile,
     adminToken,
     kubectl,
+    get: getFrom({ url, caFile, adminToken }),
     ...auditLog(files.auditLog),
     tokenFor: async (serviceAccount, namespace) =>
       (await kubectl(['create', 'token', serviceAccount, '--namespace', namespace])).trim(),

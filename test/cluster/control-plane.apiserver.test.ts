@@ -34,6 +34,17 @@ test('the audit log counts every write request of a user and no read', async () 
   );
 });
 
+test('what is got without kubectl is what kubectl gets', async () => {
+  for (const [kind, name] of [
+    ['serviceaccounts', 'default'],
+    ['sa', 'default'],
+    ['ClusterRole', 'admin'],
+  ] as const)
+    assert.deepEqual(await first.get(kind, name), JSON.parse(await first.kubectl(['get', kind, name, '-o', 'json'])));
+  await assert.rejects(first.get('deployment', 'nobody'), /deployments\.apps "nobody" not found/);
+  await assert.rejects(first.get('nothing', 'nobody'), /doesn't have a resource type "nothing"/);
+});
+
 test('a service account has the rights that RBAC gives it and no more', async () => {
   await first.kubectl(['create', 'serviceaccount', 'reader']);
   await first.kubectl(['create', 'role', 'reader', '--verb', 'get', '--resource', 'configmaps']);

@@ -28,7 +28,10 @@ const connect = async (): Promise<Client> => {
 
 const toolNames = async (): Promise<readonly string[]> => (await client.listTools()).tools.map(({ name }) => name);
 
-const phase = async (): Promise<string> => kubectl('get', 'vmcp', 'quickstart', '-o', 'jsonpath={.status.phase}');
+const phase = async (): Promise<string | undefined> => {
+  const { status } = (await node.get('vmcp', 'quickstart')) as { readonly status?: { readonly phase?: string } };
+  return status?.phase;
+};
 
 const podIdentity = (): Promise<string> =>
   kubectl(

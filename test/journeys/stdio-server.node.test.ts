@@ -99,8 +99,10 @@ test('a stdio server becomes Ready, and a client calls its tools through a Virtu
   assert.equal(url, 'http://mcpserver-everything.default.svc.cluster.local:8080/mcp');
 });
 
-const isReady = async (): Promise<true | undefined> =>
-  (await kubectl('get', 'mcpserver', 'everything', '-o', 'jsonpath={.status.phase}')) === 'Ready' ? true : undefined;
+const isReady = async (): Promise<true | undefined> => {
+  const { status } = (await node.get('mcpserver', 'everything')) as { readonly status?: { readonly phase?: string } };
+  return status?.phase === 'Ready' ? true : undefined;
+};
 
 test('the token of the account is in the bridge alone, and is good for its own pod alone', { skip }, async () => {
   const token = '/var/run/secrets/kubernetes.io/serviceaccount/token';

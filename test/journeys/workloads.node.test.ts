@@ -36,8 +36,8 @@ const apply = (kind: string, name: string, spec: object, apiVersion = 'vmcp.dev/
   );
 
 const statusOf = async (kind: string, name: string): Promise<Status> => {
-  const object = JSON.parse(await kubectl('get', kind, name, '-o', 'json')) as { readonly status?: Status };
-  return object.status ?? {};
+  const { status = {} } = (await node.get(kind, name)) as { readonly status?: Status };
+  return status;
 };
 
 const untilPhase = (kind: string, name: string, phase: string, words = /(?:)/): Promise<Status> =>

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { reconciledKinds } from '../../operator/kinds/index.ts';
 import { until } from '../cluster/index.ts';
 import { clusterUnderTest } from './engine/cluster-under-test.ts';
-import { type Named, made, verdictIn } from './engine/cluster-user.ts';
+import { made, verdictIn } from './engine/cluster-user.ts';
 import { pretendReady, serveReport } from './engine/fake-pod.ts';
 import { servers } from './engine/operator-under-test.ts';
 import { everythingBuilt } from './plan/golden.ts';
@@ -14,7 +14,7 @@ import { report } from './plan/world.ts';
 
 const cluster = clusterUnderTest({ ...servers, kinds: reconciledKinds(everythingBuilt()) });
 
-const SERVER: Named = ['mcpserver', 'weather'];
+const SERVER = ['mcpserver', 'weather'] as const;
 const callers = {
   oidcConfigRef: { name: 'idp', audience: 'weather' },
   authzConfig: { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } },
@@ -119,7 +119,7 @@ test('at rest nothing is written, and a policy that somebody opens is closed', a
     (status) => verdictIn(status, 'StatusReachable') === 'False PodsUnreachable',
   );
   assert.deepEqual(await cluster.writesDuring(() => cluster.kubectl(['annotate', ...SERVER, 'touched=1'])), []);
-  const policy: Named = ['networkpolicy', 'mcpserver-weather-backend'];
+  const policy = ['networkpolicy', 'mcpserver-weather-backend'] as const;
   const opened = [{ op: 'add', path: '/spec/ingress/-', value: {} }];
   assert.deepEqual(await cluster.writesDuring(() => cluster.patch(policy, 'json', opened)), [
     'patch networkpolicies mcpserver-weather-backend',

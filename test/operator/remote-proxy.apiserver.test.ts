@@ -5,14 +5,14 @@ import { reconciledKinds } from '../../operator/kinds/index.ts';
 import type { KubeObject } from '../../operator/object.ts';
 import { until } from '../cluster/index.ts';
 import { clusterUnderTest } from './engine/cluster-under-test.ts';
-import { type Named, made, verdictIn } from './engine/cluster-user.ts';
+import { made, verdictIn } from './engine/cluster-user.ts';
 import { servers } from './engine/operator-under-test.ts';
 import { everythingBuilt } from './plan/golden.ts';
 import { authServer, oidc } from './validate/cases.ts';
 
 const cluster = clusterUnderTest({ ...servers, kinds: reconciledKinds(everythingBuilt()) });
 
-const PROXY: Named = ['mcpremoteproxy', 'search'];
+const PROXY = ['mcpremoteproxy', 'search'] as const;
 const CHILD = 'mcpremoteproxy-search';
 const proxy = (spec: object = {}): object =>
   made('MCPRemoteProxy', 'search', {

@@ -121,7 +121,7 @@ describe('one list of rules', () => {
 });
 
 const conditionOf = async (kind: string, name: string, namespace = 'default'): Promise<PlannedCondition | undefined> =>
-  conditionIn(await statusOf(kind, name, '--namespace', namespace), 'Valid');
+  conditionIn(await statusOf(kind, name, namespace), 'Valid');
 
 covers('errors.primary-upstream-unknown.rejected');
 test('policies that name an upstream provider which is none are refused', async () => {

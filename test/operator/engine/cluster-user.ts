@@ -4,8 +4,11 @@ import type { PlannedCondition } from '../../../operator/plan/plan.ts';
 import { type ApiAccess, until } from '../../cluster/index.ts';
 import { countedWrites, untilQuiet } from './operator-under-test.ts';
 
-/** Kind and name of an object; in the namespace `default` where a flag says nothing else. */
+/** Kind and name of an object for kubectl; in the namespace `default` where a flag says nothing else. */
 export type Named = readonly [kind: string, name: string, ...flags: readonly string[]];
+
+/** In the namespace `default` where none is given. */
+export type Placed = readonly [kind: string, name: string, namespace?: string];
 
 /** What the status of any of our kinds may say. */
 export interface StatusUnderTest {
@@ -30,18 +33,18 @@ export interface StatusUnderTest {
 /** What a user does in a cluster, and what is seen there of the operator. */
 export interface ClusterUser {
   readonly kubectl: ApiAccess['kubectl'];
-  readonly get: (...named: Named) => Promise<KubeObject>;
+  readonly get: (...placed: Placed) => Promise<KubeObject>;
   /** Server-side, as the only owner of its fields. */
   readonly apply: (...items: readonly object[]) => Promise<string>;
   readonly remove: (...named: Named) => Promise<string>;
   readonly patch: (named: Named, type: 'json' | 'merge', change: object) => Promise<string>;
   /** Of these kinds; of all that a server has, where none are named. */
   readonly childrenOf: (instance: string, kinds?: string) => Promise<readonly KubeObject[]>;
-  readonly statusOf: (...named: Named) => Promise<StatusUnderTest>;
+  readonly statusOf: (...placed: Placed) => Promise<StatusUnderTest>;
   /** The first status of the newest generation of which it holds. */
   readonly untilStatus: (
     what: string,
-    named: Named,
+    placed: Placed,
     holds?: (status: StatusUnderTest) => boolean,
   ) => Promise<StatusUnderTest>;
   /** Until the operator has written nothing for so long. */
@@ -57,8 +60,7 @@ export interface ClusterUser {
 /** The cluster may start later than this is called. */
 export const clusterUser = (cluster: () => ApiAccess): ClusterUser => {
   const kubectl: ApiAccess['kubectl'] = (...args) => cluster().kubectl(...args);
-  const get = async (...named: Named): Promise<KubeObject> =>
-    JSON.parse(await kubectl(['get', ...named, '-o', 'json'])) as KubeObject;
+  const get = async (...placed: Placed): Promise<KubeObject> => (await cluster().get(...placed)) as KubeObject;
   const writes = async (): Promise<readonly string[]> =>
     (await countedWrites(cluster())).map(
       ({ verb, resource, subresource, name }) => `${verb} ${resource}${subresource && `/${subresource}`} ${name}`,
@@ -87,10 +89,10 @@ export const clusterUser = (cluster: () => ApiAccess): ClusterUser => {
       const list = await kubectl(['get', kinds, '-l', `app.kubernetes.io/instance=${instance}`, '-o', 'json']);
       return (JSON.parse(list) as { readonly items: readonly KubeObject[] }).items;
     },
-    statusOf: async (...named) => (await get(...named))['status'] ?? {},
-    untilStatus: (what, named, holds = () => true) =>
+    statusOf: async (...placed) => (await get(...placed))['status'] ?? {},
+    untilStatus: (what, placed, holds = () => true) =>
       until(what, async () => {
-        const { metadata, status = {} } = (await get(...named)) as KubeObject & { readonly status?: StatusUnderTest };
+        const { metadata, status = {} } = (await get(...placed)) as KubeObject & { readonly status?: StatusUnderTest };
         return status.observedGeneration === metadata.generation && holds(status) ? status : undefined;
       }),
     untilQuiet: (quietMs) => untilQuiet(cluster(), quietMs),
