@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { helm, startControlPlane, until, type ControlPlane } from '../cluster/index.ts';
 import { reconciledKinds } from '../../operator/kinds/index.ts';
 import { freePortPair } from '../fixtures/ports.ts';
-import { CONFIGURATION, installWebhook } from '../operator/admission/chart-webhook.ts';
+import { CONFIGURATION, installWebhook, SHORT_LIFETIMES } from '../operator/admission/chart-webhook.ts';
 import { quickstart } from '../operator/engine/cluster-under-test.ts';
 import { clusterUser, made } from '../operator/engine/cluster-user.ts';
 import { bindToNode } from '../operator/engine/fake-pod.ts';
@@ -80,10 +80,9 @@ describe('the rights that the chart grants', () => {
   let operator: OperatorUnderTest;
 
   const start = async (): Promise<void> => {
-    const lifetimes = { authorityMs: 16_000, serverMs: 8_000, settledMs: 2_000 };
     operator = await startOperatorUnderTest(kubeconfig, built, {
       leaderElection: true,
-      webhook: { configuration: CONFIGURATION, port, lingerMs: 0, lifetimes, everyMs: 300 },
+      webhook: { configuration: CONFIGURATION, port, lingerMs: 0, lifetimes: SHORT_LIFETIMES, everyMs: 300 },
     });
     await operator.synced;
   };
@@ -93,6 +92,8 @@ describe('the rights that the chart grants', () => {
     cluster = await startControlPlane(['--enable-admission-plugins=OwnerReferencesPermissionEnforcement']);
     await helm(['install', ...RELEASE, '--create-namespace', '--set', 'webhook.enabled=false'], cluster.kubeconfig);
     await cluster.kubectl(['wait', 'crd', '--all', '--for', 'condition=Established', '--timeout', '10s']);
+    // That plugin learns of new kinds when it starts, and then twice a minute.
+    await cluster.restartApiServer();
     await untilOwnersAreKnown();
     port = await freePortPair();
     await installWebhook(cluster, port);
@@ -107,7 +108,7 @@ describe('the rights that the chart grants', () => {
   const { get, remove, childrenOf, ...user } = clusterUser(() => cluster);
   const apply = (...object: Parameters<typeof made>): Promise<string> => user.apply(made(...object));
 
-  /** That plugin learns of new kinds twice a minute, and refuses them as owners before. */
+  /** Of a kind that it does not know, the plugin refuses owners. */
   const untilOwnersAreKnown = (): Promise<string> => {
     const owner = { apiVersion: 'vmcp.dev/v1beta1', kind: 'VirtualMCPServer', name: 'a', uid: 'a' };
     const metadata = { name: 'a', ownerReferences: [{ ...owner, blockOwnerDeletion: true }] };

@@ -7,6 +7,9 @@ const CHART = join(import.meta.dirname, '../../../charts/vmcp-operator');
 
 export const CONFIGURATION = 'vmcp-operator-webhook';
 
+/** What takes a year otherwise takes a third of a minute. */
+export const SHORT_LIFETIMES = { authorityMs: 16_000, serverMs: 8_000, settledMs: 2_000 };
+
 /** What the chart brings for the webhook. */
 export const webhookOfChart = async (...values: readonly string[]): Promise<readonly KubeObject[]> => {
   const sets = values.flatMap((value) => ['--set', value]);
