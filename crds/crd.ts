@@ -50,7 +50,7 @@ function nameRule({ nameMaxLength }: KindDefinition) {
 
 /** The CustomResourceDefinition as plain JSON. */
 export function crdOf(definition: KindDefinition) {
-  const { kind, plural, singular, shortNames, columns } = definition;
+  const { kind, plural, singular, shortNames, columns, scale } = definition;
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -65,7 +65,7 @@ export function crdOf(definition: KindDefinition) {
           served: true,
           storage: true,
           additionalPrinterColumns: columns.map(columnOf),
-          subresources: { status: {} },
+          subresources: { status: {}, ...(scale && { scale }) },
           schema: { openAPIV3Schema: rootOf(definition) },
         },
       ],

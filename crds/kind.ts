@@ -23,6 +23,16 @@ export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status exten
   readonly spec: Spec;
   readonly status: Status;
   readonly columns: readonly PrinterColumn[];
+  /** For `kubectl scale` and autoscalers; absent: nothing to scale. */
+  readonly scale?: ScalePaths;
+}
+
+/** Kubernetes: paths of the `scale` subresource. */
+export interface ScalePaths {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  /** Of the text by which an autoscaler finds the pods. */
+  readonly labelSelectorPath: string;
 }
 
 type Defaulted = 'singular' | 'nameMaxLength' | 'specIsOptional';

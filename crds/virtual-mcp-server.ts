@@ -139,6 +139,11 @@ export const virtualMcpServer = defineKind({
   description: 'One MCP endpoint over all servers of an MCPGroup.',
   spec: withRules(spec, ...virtualMcpServerRules),
   status: virtualMcpServerStatus,
+  scale: {
+    specReplicasPath: '.spec.replicas',
+    statusReplicasPath: '.status.extensions.replicas',
+    labelSelectorPath: '.status.extensions.selector',
+  },
   columns: [
     { name: 'Phase', path: '.status.phase' },
     { name: 'URL', path: '.status.url' },

@@ -41,7 +41,10 @@ export const validators: readonly Validator[] = [
   contract,
 ];
 
-/** Everything that is wrong with an object, in the order of the list; of several violations in one place the first. */
+/** Whoever may write an object decides how much is wrong with it: so many are told, and each that is mended makes room for another. */
+const MOST_TOLD = 100;
+
+/** What is wrong with an object, in the order of the list, at most `MOST_TOLD`; of several violations in one place the first. */
 export const violationsOf = (
   object: KubeObject,
   lookUp: LookUp,
@@ -52,5 +55,6 @@ export const violationsOf = (
   const found = list
     .filter(({ kinds }) => kinds === undefined || kinds.includes(object.kind))
     .flatMap(({ validate }) => validate(object, lookUp));
-  return found.filter(({ path }, index) => found.findIndex((each) => each.path === path) === index);
+  const firsts = Map.groupBy(found, ({ path }) => path).values();
+  return [...firsts.take(MOST_TOLD)].flatMap(([first]) => first ?? []);
 };

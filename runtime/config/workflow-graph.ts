@@ -6,32 +6,72 @@ interface Node {
   readonly dependsOn?: unknown;
 }
 
-/** Refuses steps that wait for unknown steps, or for each other. CEL cannot follow a graph, so the cluster checks this by webhook. */
+/**
+ * Refuses steps that wait for unknown steps, or for each other. CEL cannot follow a graph, so the cluster checks this by webhook. Linear in
+ * steps and dependencies: whoever may write a workflow decides how many there are.
+ */
 export function checkGraph(steps: readonly Node[], context: z.core.$RefinementCtx): void {
-  const edges = new Map(steps.map((step) => [step.id, namesIn(step.dependsOn)]));
+  const edges: Edges = new Map(steps.map((step) => [step.id, namesIn(step.dependsOn)]));
+  const circles = circlesIn(edges);
   for (const [index, step] of steps.entries()) {
     for (const [position, name] of namesIn(step.dependsOn).entries()) {
       const path = [index, 'dependsOn', position];
       if (!edges.has(name)) context.addIssue(unknownStep(name, path));
-      else if (reaches(edges, name, step.id)) context.addIssue(circle(String(step.id), name, path));
+      else if (circles.get(name) === circles.get(step.id)) context.addIssue(circle(String(step.id), name, path));
     }
   }
 }
+
+/** For each step those that it waits for. */
+type Edges = ReadonlyMap<unknown, readonly unknown[]>;
 
 function namesIn(dependsOn: unknown): readonly string[] {
   return Array.isArray(dependsOn) ? dependsOn.filter((name) => typeof name === 'string') : [];
 }
 
-function reaches(edges: ReadonlyMap<unknown, readonly string[]>, from: string, target: unknown): boolean {
-  const seen = new Set<string>();
-  const open = [from];
-  for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    if (name === target) return true;
-    if (seen.has(name)) continue;
-    seen.add(name);
-    open.push(...(edges.get(name) ?? []));
+/** By step a name of the circle that it is on, which is its own where it is on none (strongly connected components, after Kosaraju). */
+function circlesIn(edges: Edges): ReadonlyMap<unknown, unknown> {
+  const circles = new Map<unknown, unknown>();
+  const waiting = reversed(edges);
+  for (const root of lastFirst(edges)) {
+    const open = [root];
+    for (let step = open.pop(); step !== undefined; step = open.pop()) {
+      if (circles.has(step)) continue;
+      circles.set(step, root);
+      for (const next of waiting.get(step) ?? []) open.push(next);
+    }
   }
-  return false;
+  return circles;
+}
+
+/** Every step before those that it waits for, as far as there are no circles. */
+function lastFirst(edges: Edges): readonly unknown[] {
+  const seen = new Set<unknown>();
+  const ended: unknown[] = [];
+  for (const root of edges.keys()) {
+    const open = [{ step: root, isEnding: false }];
+    for (let visit = open.pop(); visit !== undefined; visit = open.pop()) {
+      const { step, isEnding } = visit;
+      if (isEnding) ended.push(step);
+      if (isEnding || seen.has(step)) continue;
+      seen.add(step);
+      open.push({ step, isEnding: true });
+      for (const next of edges.get(step) ?? []) open.push({ step: next, isEnding: false });
+    }
+  }
+  return ended.reverse();
+}
+
+function reversed(edges: Edges): Edges {
+  const waiting = new Map<unknown, unknown[]>();
+  for (const [step, names] of edges) {
+    for (const name of names) {
+      const list = waiting.get(name);
+      if (list === undefined) waiting.set(name, [step]);
+      else list.push(step);
+    }
+  }
+  return waiting;
 }
 
 function unknownStep(name: string, path: (string | number)[]) {

@@ -4,6 +4,7 @@ import type { Plan } from '../plan.ts';
 import type { ServerBundle } from './bundle.ts';
 import { serverConditions } from './conditions.ts';
 import { groupBackends } from './group-backends.ts';
+import { podLabelsOf } from './names.ts';
 import type { Value } from './part.ts';
 import { phaseOf } from './phase.ts';
 import { planServed } from './plan-served.ts';
@@ -26,8 +27,15 @@ const statusOf = (situation: Situation, { phase, message, url, ...common }: Valu
     backendCount: backends.filter(({ status }) => isRoutable(status)).length,
     ...common,
     discoveredBackends: backends.map(discoveredBackend),
-    extensions: { toolCount: toolCount(situation) },
+    extensions: { toolCount: toolCount(situation), ...scale(situation) },
   };
+};
+
+/** For the scale subresource. */
+const scale = ({ bundle: { server, children } }: Situation): Value => {
+  const { replicas = 0 } = (children.deployment?.['status'] ?? {}) as { readonly replicas?: number };
+  const labels = Object.entries(podLabelsOf(server));
+  return { replicas, selector: labels.map(([key, value]) => `${key}=${value}`).join(',') };
 };
 
 /** What an operator that has just started knows is what status said last. */

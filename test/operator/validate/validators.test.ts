@@ -12,6 +12,34 @@ const workflow = (dependsOn: readonly string[]) => [
   { id: 'b', type: 'tool', tool: 'x.y', dependsOn: ['a'] },
 ];
 
+/** As many as an object can have: what looks at them more than once each takes minutes. */
+const MANY = 60_000;
+
+test('what workflows wait for is looked at once, and no more is told than can be read', { timeout: 30_000 }, () => {
+  const step = (id: string, dependsOn: readonly string[]) => ({ id, tool: 'x.y', dependsOn });
+  const told = (steps: readonly object[]) => toldOf(server({ config: { compositeTools: [{ name: 'many', steps }] } }));
+  const names = (name: string) => Array<string>(MANY).fill(name);
+  assert.deepEqual(told([step('a', names('b')), step('b', names('c')), step('c', [])]).length, 0);
+  assert.equal(told([step('a', names('b')), step('b', ['a'])]).length, 100);
+  assert.equal(told([step('a', names('nobody'))]).length, 100);
+});
+
+test('of two circles that lead from one to the other each is told, and what leads over is not', () => {
+  const steps = ['b', 'a,c', 'd', 'e', 'd'].map((names, index) => ({
+    id: 'abcde'.charAt(index),
+    tool: 'x.y',
+    dependsOn: names.split(','),
+  }));
+  const told = toldOf(server({ config: { compositeTools: [{ name: 'two', steps }] } }));
+  const places = told.map((text) => text.replace(/: .*/, '').replace('spec.config.compositeTools[0].', ''));
+  assert.deepEqual(places, [
+    'steps[0].dependsOn[0]',
+    'steps[1].dependsOn[0]',
+    'steps[3].dependsOn[0]',
+    'steps[4].dependsOn[0]',
+  ]);
+});
+
 test('what is right in every respect breaks no rule', () => {
   assert.deepEqual(toldOf(server()), []);
   assert.deepEqual(toldOf(entry('a')), []);
