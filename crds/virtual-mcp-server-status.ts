@@ -39,7 +39,7 @@ export const virtualMcpServerStatus = z.strictObject({
   ...commonStatus,
   extensions: statusExtensions({
     toolCount: z.int32().optional().describe('Tools offered to an anonymous caller.'),
-    replicas: z.int32().optional().describe('Pods that there are; for the scale subresource.'),
+    replicas: z.int32().optional().describe('Pods that are ready; for the scale subresource.'),
     selector: z.string().optional().describe('Labels of the pods, as a label selector; for the scale subresource.'),
   }),
 });

@@ -137,9 +137,19 @@ test('a replica count from elsewhere survives, and the count of the resource hol
   assert.equal(await replicas(), 3);
   await patch(vmcp, 'merge', { spec: { replicas: 2 } });
   await until('two replicas', async () => ((await replicas()) === 2 ? true : undefined));
+  await kubectl(['scale', 'vmcp/quickstart', '--replicas=4']);
+  await until('four replicas', async () => ((await replicas()) === 4 ? true : undefined));
+  const scale = await kubectl([
+    'get',
+    '--raw',
+    '/apis/vmcp.dev/v1beta1/namespaces/default/virtualmcpservers/quickstart/scale',
+  ]);
+  const { selector = '' } = (JSON.parse(scale) as { readonly status: { readonly selector?: string } }).status;
+  const pods = await kubectl(['get', 'pods', '--selector', selector, '--output', 'name']);
+  assert.equal(pods.trim().split('\n').length, 4);
   await patch(vmcp, 'json', [{ op: 'remove', path: '/spec/replicas' }]);
   await untilQuiet();
-  assert.equal(await replicas(), 2);
+  assert.equal(await replicas(), 4);
 });
 
 covers('operator.group-ref.must-exist');

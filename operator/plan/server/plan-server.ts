@@ -1,6 +1,7 @@
 import type { BackendReport } from '../../../runtime/status-report.ts';
 import type { KubeObject } from '../../object.ts';
 import type { Plan } from '../plan.ts';
+import { readyIn } from '../workload/standing.ts';
 import type { ServerBundle } from './bundle.ts';
 import { serverConditions } from './conditions.ts';
 import { groupBackends } from './group-backends.ts';
@@ -31,11 +32,13 @@ const statusOf = (situation: Situation, { phase, message, url, ...common }: Valu
   };
 };
 
-/** For the scale subresource. */
+/** For the scale subresource. Pods that are made and not yet ready are not counted: each would be a write of its own. */
 const scale = ({ bundle: { server, children } }: Situation): Value => {
-  const { replicas = 0 } = (children.deployment?.['status'] ?? {}) as { readonly replicas?: number };
   const labels = Object.entries(podLabelsOf(server));
-  return { replicas, selector: labels.map(([key, value]) => `${key}=${value}`).join(',') };
+  return {
+    replicas: readyIn(children.deployment),
+    selector: labels.map(([key, value]) => `${key}=${value}`).join(','),
+  };
 };
 
 /** What an operator that has just started knows is what status said last. */
