@@ -34,7 +34,8 @@ const comparable = (desired: KubeObject, subresource: 'status' | undefined): Jso
 
 const same = (desired: unknown, live: unknown, owned: Owned, field = ''): boolean => {
   if (isNothing(desired)) {
-    return isNothing(live) || holdsNothingInside(owned);
+    const isWantedEmpty = Array.isArray(desired) && wholeLists.has(field);
+    return isNothing(live) || (!isWantedEmpty && holdsNothingInside(owned));
   }
   if (Array.isArray(desired)) {
     return Array.isArray(live) && sameList(desired, live, owned);
@@ -128,6 +129,9 @@ const contains = (live: unknown, desired: unknown, field: string): boolean => {
 
 /** Fields of a pod that are quantities, or maps of them. */
 const quantityFields = new Set(['limits', 'requests', 'sizeLimit', 'divisor']);
+
+/** Lists whose elements have one owner: an empty one leaves no room for what others add, and a Role without rules gives no rights. */
+const wholeLists = new Set(['rules']);
 
 const sameScalar = (desired: unknown, live: unknown, field: string): boolean =>
   desired === live || (quantityFields.has(field) && isSameQuantity(desired, live));

@@ -201,6 +201,21 @@ describe('something is sent when we want', () => {
   }
 });
 
+for (const [whose, held] of [
+  ['ours', { 'f:rules': {} }],
+  ["somebody's", {}],
+] as const) {
+  test(`a Role that is to give no rights differs from one with rules, which are ${whose}`, () => {
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name: 'r' }, rules: [] };
+    const managedFields = [{ manager: 'vmcp-operator', operation: 'Apply' as const, fieldsV1: held }];
+    const metadata = { ...role.metadata, managedFields };
+    const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
+    assert.equal(agrees(role, { ...role, metadata, rules }), false);
+    assert.equal(agrees(role, { ...role, metadata, rules: [] }), true);
+    assert.equal(agrees(role, { ...role, metadata, rules: undefined }), true);
+  });
+}
+
 test('of a status only what we applied to the subresource is compared', () => {
   const status = { phase: 'Ready', conditions: [{ type: 'Ready', status: 'True' }] };
   const held = {
