@@ -59,7 +59,7 @@ function lastFirst(edges: Edges): readonly unknown[] {
       for (const next of edges.get(step) ?? []) open.push({ step: next, isEnding: false });
     }
   }
-  return ended.reverse();
+  return ended.toReversed();
 }
 
 function reversed(edges: Edges): Edges {
