@@ -75,7 +75,7 @@ export class ModernLink {
       backend,
       id,
       attention: heard,
-      client: { ...client, ask: nobody.ask },
+      client: { era: client.era, logLevel: client.logLevel, notify: client.notify, ask: nobody.ask },
       reply: () => Promise.resolve(),
     });
     const headers = [...MODERN_HEADERS, 'mcp-method', method, ...paramHeaders];

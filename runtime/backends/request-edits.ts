@@ -11,10 +11,7 @@ import { MODERN_REVISION, RESERVED_PREFIX } from '../revisions.ts';
 export const legacyRequest = ({ request, client }: Pick<Call, 'request' | 'client'>, ownName: Buffer): Buffer => {
   const { bytes, target, meta } = request;
   if (client.era === 'legacy' || !meta) return splice(bytes, target, ownName);
-  return edited(bytes, [
-    { span: target, text: ownName },
-    { span: meta, text: unreserved(bytes, meta) },
-  ]);
+  return edited(bytes, { span: target, text: ownName }, { span: meta, text: unreserved(bytes, meta) });
 };
 
 /** The message under another id (JSON text). */
@@ -26,10 +23,7 @@ export const modernRequest = (call: Pick<Call, 'request' | 'client'>, ownName: B
   const stamped = stampedMeta(call, hop);
   const place = meta ?? insertion(bytes, params?.start ?? target.start);
   const text = meta ? stamped : Buffer.concat([Buffer.from('"_meta":'), stamped, Buffer.from(',')]);
-  return edited(bytes, [
-    { span: target, text: ownName },
-    { span: place, text },
-  ]);
+  return edited(bytes, { span: target, text: ownName }, { span: place, text });
 };
 
 /** What is the hop's own to say, JSON texts. */
@@ -73,11 +67,17 @@ interface Edit {
   readonly text: Buffer;
 }
 
-/** From the back, so that no edit moves another. */
-const edited = (bytes: Buffer, edits: readonly Edit[]): Buffer =>
-  edits
-    .toSorted((a, b) => b.span.start - a.span.start)
-    .reduce((result, { span, text }) => splice(result, span, text), bytes);
+/** Both edits at once; neither lies within the other. */
+const edited = (bytes: Buffer, one: Edit, other: Edit): Buffer => {
+  const [first, second] = one.span.end <= other.span.start ? [one, other] : [other, one];
+  return Buffer.concat([
+    bytes.subarray(0, first.span.start),
+    first.text,
+    bytes.subarray(first.span.end, second.span.start),
+    second.text,
+    bytes.subarray(second.span.end),
+  ]);
+};
 
 /** Whether it is a key of `_meta` that MCP reserves. */
 export const isReserved: KeyTest = (bytes, keyAt) => beginsWith(bytes, keyAt, RESERVED_PREFIX);

@@ -109,6 +109,8 @@ export class SessionLinks {
     this.#parting ??= parting;
     for (const stop of this.#watches.values()) stop();
     this.#watches.clear();
+    // As those of most calls of nobody.
+    if (this.#sessions.size === 0) return;
     const own = [...this.#sessions].filter(([backend, session]) => this.#client || !backend.share(session));
     await Promise.all(own.map(([, session]) => session.close(parting)));
   }

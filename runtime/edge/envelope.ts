@@ -55,7 +55,12 @@ export interface ReservedMeta {
   readonly logLevel?: Span;
 }
 
-const RESERVED_KEYS = ['protocolVersion', 'clientCapabilities', 'clientInfo', 'logLevel'] as const;
+const RESERVED: ReadonlyMap<string, keyof ReservedMeta> = new Map(
+  (['protocolVersion', 'clientCapabilities', 'clientInfo', 'logLevel'] as const).map((key) => [
+    `${RESERVED_PREFIX}${key}`,
+    key,
+  ]),
+);
 
 interface Members {
   jsonrpc?: Span;
@@ -146,13 +151,12 @@ const readMeta = (body: Buffer, at: number, seen: SeenParams): number =>
   readObject(body, at, (key, start) => {
     countMember(seen);
     const end = skipValue(body, start);
-    if (key.startsWith(RESERVED_PREFIX)) readReserved(seen, key.slice(RESERVED_PREFIX.length), { start, end });
+    const reserved = RESERVED.get(key);
+    if (reserved) noteReserved(seen, reserved, { start, end });
     return end;
   });
 
-const readReserved = (seen: SeenParams, name: string, span: Span): void => {
-  const key = RESERVED_KEYS.find((known) => known === name);
-  if (!key) return;
+const noteReserved = (seen: SeenParams, key: keyof ReservedMeta, span: Span): void => {
   seen.reserved ??= {};
   if (seen.reserved[key]) throw notJsonRpc(`"params._meta.${RESERVED_PREFIX}${key}" is given twice`);
   seen.reserved[key] = span;
