@@ -44,9 +44,12 @@ export const pipeline =
 
 /** The way of every call, a client's own as well as an inner one of a workflow, so that policy, limits and audit see both alike. */
 export const dispatch = async (stages: Stages, call: Call): Promise<Reply> => {
-  const target = await stages.lookUp(call);
-  await stages.authorize(call, target);
-  await stages.limit(call, target);
+  const found = stages.lookUp(call);
+  const target = found instanceof Promise ? await found : found;
+  const authorized = stages.authorize(call, target);
+  if (authorized instanceof Promise) await authorized;
+  const limited = stages.limit(call, target);
+  if (limited instanceof Promise) await limited;
   const prove = stages.outgoingAuth(call.caller, target);
-  return stages.backend(call, target, prove);
+  return await stages.backend(call, target, prove);
 };

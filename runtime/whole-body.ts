@@ -3,10 +3,12 @@ import { GrowingText } from './growing-text.ts';
 /** A sender that announces more than it sends costs no more than this. */
 const MAX_RESERVED_BYTES = 1024 * 1024;
 
+const nothing = Buffer.alloc(0);
+
 /** The body of an HTTP message, wanted whole. Most come in one piece, which is kept as it came. */
 export class WholeBody {
   #first: Buffer | undefined;
-  readonly #all = new GrowingText();
+  #all: GrowingText | undefined;
   #length = 0;
 
   /** Bytes so far. */
@@ -21,6 +23,7 @@ export class WholeBody {
       this.#first = piece;
       return;
     }
+    this.#all ??= new GrowingText();
     if (this.#first) {
       this.#all.reserve(Math.min(Number(announced) || 0, MAX_RESERVED_BYTES));
       this.#all.append(this.#first);
@@ -31,7 +34,7 @@ export class WholeBody {
 
   /** Everything so far; begins anew. */
   take(): Buffer {
-    const whole = this.#first ?? this.#all.take();
+    const whole = this.#first ?? this.#all?.take() ?? nothing;
     this.#first = undefined;
     this.#length = 0;
     return whole;

@@ -96,7 +96,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: BackendRequest;
   readonly #limits: ConnectionLimits;
   readonly #clock: Clock;
-  readonly #share: Share;
+  readonly #answers: ByteBudget;
+  /** Made for an answer that is not small. */
+  #share: Share | undefined;
   readonly #waiting: Waiting;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
@@ -111,7 +113,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#request = request;
     this.#limits = limits;
     this.#clock = clock;
-    this.#share = new Share(answers);
+    this.#answers = answers;
     this.#waiting = waiting;
     request.attention.onAbandoned(this.#abandon);
   }
@@ -161,7 +163,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #hold(controller: Dispatcher.DispatchController, bytes: number): void {
     if (this.#isSettled) return;
     // A stream that stays open must not keep the room that its largest message took.
-    if (bytes <= this.#limits.uncountedBytes) return this.#share.release();
+    if (bytes <= this.#limits.uncountedBytes) return this.#share?.release();
+    this.#share ??= new Share(this.#answers);
     if (this.#share.resize(bytes)) return;
     controller.abort(new VmcpError('busy', 'too many large answers are under way; try again'));
   }
@@ -201,7 +204,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #settle(): void {
     this.#isSettled = true;
-    this.#share.release();
+    this.#share?.release();
     this.#body.take();
   }
 }

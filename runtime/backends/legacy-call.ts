@@ -21,12 +21,19 @@ export const callLegacy = async (call: Call, ownName: Buffer, deps: LegacyCallDe
   const { signal, client, request } = call;
   const { session, onOver, newId, silenceMs, fetch } = deps;
   const bytes = legacyRequest(call, ownName);
-  const subscription = subscriptionOf(call, ownName);
-  const common = { silenceMs, signal, client, fetch, ...(subscription && { subscription }) };
-  if (client.era === 'legacy') return session().request({ ...common, bytes, id: request.id });
+  const asClient = {
+    bytes,
+    id: request.id,
+    silenceMs,
+    signal,
+    client,
+    fetch,
+    subscription: subscriptionOf(call, ownName),
+  };
+  if (client.era === 'legacy') return await session().request(asClient);
   // Clients without a session may choose the same ids, and come together in one session of the backend.
   const id = newId();
-  const own = { ...common, bytes: underId(bytes, id), id };
+  const own = { ...asClient, bytes: underId(bytes, id), id };
   const answer = await session()
     .request(own)
     .catch((error: unknown) => {

@@ -29,7 +29,7 @@ export interface BackendCall {
   /** Hears and answers what the backend says before its answer. */
   readonly client?: HeardBy;
   /** What it begins or ends for its session. */
-  readonly subscription?: SubscriptionChange;
+  readonly subscription?: SubscriptionChange | undefined;
   /** The exchange with the caller's proof around it. */
   readonly fetch: Fetch;
 }
@@ -266,21 +266,18 @@ export class BackendSession {
     if (this.#open && this.#fetch) void this.#posts.tell(this.#open, this.#fetch, message);
   }
 
-  #post(open: OpenSession, call: BackendCall, attention: Attention): Promise<BackendResponse> {
-    const reply = (response: Buffer): Promise<void> => this.#posts.tell(open, call.fetch, response);
-    const { backend } = this.#settings;
-    const stream = new CallStream({ backend, id: call.id, attention, client: call.client ?? nobody, reply });
-    if (call.subscription) this.#noteSubscription(call.subscription, call);
-    const response = this.#over(call.fetch)({
-      method: 'POST',
-      path: open.path,
-      headers: open.headers,
-      body: call.bytes,
-      attention,
-      onMessage: stream.hear,
-      awaits: { id: call.id, isCall: true },
-    });
-    return response.finally(stream.end);
+  async #post(open: OpenSession, call: BackendCall, attention: Attention): Promise<BackendResponse> {
+    const { path, headers } = open;
+    const { id, bytes: body, fetch, client = nobody, subscription } = call;
+    const reply = (response: Buffer): Promise<void> => this.#posts.tell(open, fetch, response);
+    const { hear: onMessage, end } = new CallStream({ backend: this.#settings.backend, id, attention, client, reply });
+    if (subscription) this.#noteSubscription(subscription, call);
+    const awaits = { id, isCall: true };
+    try {
+      return await this.#over(fetch)({ method: 'POST', path, headers, body, attention, onMessage, awaits });
+    } finally {
+      end();
+    }
   }
 
   async #giveUp(call: BackendCall, reason: VmcpError): Promise<void> {

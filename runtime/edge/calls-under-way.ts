@@ -16,11 +16,14 @@ export interface BegunCall {
 /** The calls of one session that are under way. Ids are JSON text. */
 export class CallsUnderWay {
   readonly #limit: number;
+  readonly #onEnd: () => void;
   /** By their request key. */
   readonly #calls = new Map<string, { readonly controller: AbortController; readonly stream: CallStream }>();
 
-  constructor(limit: number) {
+  /** `onEnd` runs after each call that is over. */
+  constructor(limit: number, onEnd: () => void = () => {}) {
     this.#limit = limit;
+    this.#onEnd = onEnd;
   }
 
   get size(): number {
@@ -36,7 +39,11 @@ export class CallsUnderWay {
       throw new VmcpError('busy', `this session has ${this.#limit} calls under way; wait for one of them`);
     const controller = new AbortController();
     this.#calls.set(key, { controller, stream });
-    return { signal: controller.signal, end: () => void this.#calls.delete(key) };
+    const end = (): void => {
+      this.#calls.delete(key);
+      this.#onEnd();
+    };
+    return { signal: controller.signal, end };
   }
 
   /** False when there is none with this id. */

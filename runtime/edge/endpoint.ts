@@ -71,11 +71,12 @@ export interface Endpoint {
 /** HTTP in front of the pipeline: everything that can be judged without reading the body, then the body, then the answer. */
 export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   const underWay = new RequestsUnderWay(deps.bounds.requests, deps);
-  const answer = async (request: IncomingMessage, exchange: HttpExchange, held: Held): Promise<void> => {
+  const answer = async (arrived: Arrived, done: () => void): Promise<void> => {
+    const { exchange, held } = arrived;
     if (deps.isLeaving()) exchange.extra.push('connection', 'close');
     try {
       if (underWay.isTooMany(held.client)) throw tooMany();
-      const reply = await route(deps, { request, exchange, held });
+      const reply = await route(deps, arrived);
       if (reply.kind === 'stream') return openStream(exchange, reply, held);
       holdAnswer(deps, reply, held.answer);
       exchange.answer(reply);
@@ -83,6 +84,8 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
       const error = asVmcpError(thrown);
       deps.onFailure(error, exchange);
       exchange.answer(failureOnWire(error, { id: undefined, correlationId: exchange.correlationId() }));
+    } finally {
+      done();
     }
   };
   const openStream = (exchange: HttpExchange, reply: StreamReply, held: Held): void => {
@@ -115,7 +118,7 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
       const { clock, newCorrelationId, bounds } = deps;
       const exchange = new HttpExchange({ request, response, clock, newCorrelationId, bounds, room: held.answer });
       response.on('close', part);
-      void answer(request, exchange, held).finally(part);
+      void answer({ request, exchange, held }, part);
     },
     idle: () => underWay.idle(),
     endStreams: () => underWay.endStreams(),
@@ -144,11 +147,10 @@ const route = (deps: EndpointDeps, { request, exchange, held }: Arrived): Reply 
       checkMediaTypes(headers['content-type'], headers.accept);
       const isStreamed = exchange.endpoint === 'messages';
       const session = isStreamed ? deps.connections.sessionOf(exchange.query) : headers['mcp-session-id'];
-      const read = (bounds: BodyBounds): Promise<Reply> =>
-        readBody(request, bounds).then((bytes) => {
-          exchange.body = bytes;
-          return isStreamed ? handleStreamed(deps, exchange) : deps.handle(exchange);
-        });
+      const read = async (bounds: BodyBounds): Promise<Reply> => {
+        exchange.body = await readBody(request, bounds);
+        return await (isStreamed ? handleStreamed(deps, exchange) : deps.handle(exchange));
+      };
       // Nobody has a session in 2026-07-28: there, only what all bodies hold together bounds them.
       const isModern = headers['mcp-protocol-version'] === MODERN_REVISION;
       const isKnown = typeof session === 'string' ? deps.isSessionKnown(session, exchange) : isModern || 'none';

@@ -56,7 +56,7 @@ export class Session implements SessionClient {
   /** As `logging/setLevel` has it; all messages until then. */
   logLevel: string | undefined;
   readonly links: SessionLinks;
-  readonly #calls = new CallsUnderWay(LIMITS.callsPerSession);
+  readonly #calls = new CallsUnderWay(LIMITS.callsPerSession, () => this.#checkIdle());
   /** The client's own streams. */
   readonly #streams = new Set<OpenStream>();
   /** Of those that are open, or about to be. */
@@ -98,14 +98,7 @@ export class Session implements SessionClient {
 
   /** A call begins. Throws when one with the same id (JSON text) is still under way, and `busy`. */
   begin(id: Buffer, request: Pick<Inbound, 'send'>): BegunCall {
-    const { signal, end } = this.#calls.begin(id, request);
-    return {
-      signal,
-      end: () => {
-        end();
-        this.#checkIdle();
-      },
-    };
+    return this.#calls.begin(id, request);
   }
 
   #checkIdle(): void {
