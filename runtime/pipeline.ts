@@ -27,7 +27,8 @@ export const pipeline =
   (request: Inbound): Promise<Reply> =>
     stages.audit(request, () =>
       stages.trace(request, async () => {
-        const caller = await stages.authenticate(request);
+        const known = stages.authenticate(request);
+        const caller = known instanceof Promise ? await known : known;
         const parsed = stages.parse(request, caller);
         const message = parsed instanceof Promise ? await parsed : parsed;
         try {

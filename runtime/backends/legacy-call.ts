@@ -2,7 +2,7 @@ import type { Call } from '../call.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import { legacyRequest, underId } from './request-edits.ts';
 import { SessionOverError } from './session-answer.ts';
-import type { BackendSession } from './session.ts';
+import type { BackendCall, BackendSession } from './session.ts';
 import type { SubscriptionChange } from './subscriptions.ts';
 
 export interface LegacyCallDeps {
@@ -17,23 +17,24 @@ export interface LegacyCallDeps {
 }
 
 /** A client's call at a backend of a revision before 2026-07-28. */
-export const callLegacy = async (call: Call, ownName: Buffer, deps: LegacyCallDeps): Promise<Buffer> => {
+export const callLegacy = (call: Call, ownName: Buffer, deps: LegacyCallDeps): Promise<Buffer> => {
   const { signal, client, request } = call;
-  const { session, onOver, newId, silenceMs, fetch } = deps;
-  const bytes = legacyRequest(call, ownName);
-  const asClient = {
-    bytes,
+  const asked = {
+    bytes: legacyRequest(call, ownName),
     id: request.id,
-    silenceMs,
+    silenceMs: deps.silenceMs,
     signal,
     client,
-    fetch,
+    fetch: deps.fetch,
     subscription: subscriptionOf(call, ownName),
   };
-  if (client.era === 'legacy') return await session().request(asClient);
-  // Clients without a session may choose the same ids, and come together in one session of the backend.
+  return client.era === 'legacy' ? deps.session().request(asked) : callWithoutSession(asked, deps);
+};
+
+/** Clients without a session may choose the same ids, and come together in one session of the backend. */
+const callWithoutSession = async (asked: BackendCall, { session, onOver, newId }: LegacyCallDeps): Promise<Buffer> => {
   const id = newId();
-  const own = { ...asClient, bytes: underId(bytes, id), id };
+  const own = { ...asked, bytes: underId(asked.bytes, id), id };
   const answer = await session()
     .request(own)
     .catch((error: unknown) => {
@@ -41,7 +42,7 @@ export const callLegacy = async (call: Call, ownName: Buffer, deps: LegacyCallDe
       onOver();
       return session().request(own);
     });
-  return underId(answer, request.id);
+  return underId(answer, asked.id);
 };
 
 const subscriptionOf = ({ method }: Call, ownName: Buffer): SubscriptionChange | undefined => {

@@ -135,32 +135,17 @@ interface Arrived {
   readonly held: Held;
 }
 
-const route = (deps: EndpointDeps, { request, exchange, held }: Arrived): Reply | Promise<Reply> => {
+const route = (deps: EndpointDeps, arrived: Arrived): Reply | Promise<Reply> => {
+  const { request, exchange, held } = arrived;
   const { headers } = request;
   const hosts = deps.hosts();
-  const { sender, body } = held;
-  const { address, host } = sender;
+  const { address, host } = held.sender;
   exchange.clientAddress = address;
   checkHost(hosts, host, headers.origin, exchange.extra);
   switch (request.method) {
-    case 'POST': {
+    case 'POST':
       checkMediaTypes(headers['content-type'], headers.accept);
-      const isStreamed = exchange.endpoint === 'messages';
-      const session = isStreamed ? deps.connections.sessionOf(exchange.query) : headers['mcp-session-id'];
-      const read = async (bounds: BodyBounds): Promise<Reply> => {
-        exchange.body = await readBody(request, bounds);
-        return await (isStreamed ? handleStreamed(deps, exchange) : deps.handle(exchange));
-      };
-      // Nobody has a session in 2026-07-28: there, only what all bodies hold together bounds them.
-      const isModern = headers['mcp-protocol-version'] === MODERN_REVISION;
-      const isKnown = typeof session === 'string' ? deps.isSessionKnown(session, exchange) : isModern || 'none';
-      if (!(isKnown instanceof Promise)) return read(boundsOf(deps, isKnown, body));
-      return isKnown.then(
-        (known) => read(boundsOf(deps, known, body)),
-        // Nobody can tell now. The refusal comes once the id of the request is known, unless that is too much to read.
-        (error) => read({ ...boundsOf(deps, false, body), tooLarge: () => asVmcpError(error) }),
-      );
-    }
+      return handlePost(deps, arrived);
     case 'GET':
       checkEventStream(headers.accept);
       return deps.handle(exchange);
@@ -171,6 +156,25 @@ const route = (deps: EndpointDeps, { request, exchange, held }: Arrived): Reply 
     default:
       throw new VmcpError('http_method_not_allowed', 'use POST, GET or DELETE');
   }
+};
+
+const handlePost = async (deps: EndpointDeps, { request, exchange, held }: Arrived): Promise<Reply> => {
+  const { headers } = request;
+  const isStreamed = exchange.endpoint === 'messages';
+  const session = isStreamed ? deps.connections.sessionOf(exchange.query) : headers['mcp-session-id'];
+  // Nobody has a session in 2026-07-28: there, only what all bodies hold together bounds them.
+  const isModern = headers['mcp-protocol-version'] === MODERN_REVISION;
+  const isKnown = typeof session === 'string' ? deps.isSessionKnown(session, exchange) : isModern || 'none';
+  const bounds =
+    isKnown instanceof Promise
+      ? await isKnown.then(
+          (known) => boundsOf(deps, known, held.body),
+          // Nobody can tell now. The refusal comes once the id of the request is known, unless that is too much to read.
+          (error) => ({ ...boundsOf(deps, false, held.body), tooLarge: () => asVmcpError(error) }),
+        )
+      : boundsOf(deps, isKnown, held.body);
+  exchange.body = await readBody(request, bounds);
+  return await (isStreamed ? handleStreamed(deps, exchange) : deps.handle(exchange));
 };
 
 /** The answer goes to another stream than that of the request (2024-11-05). */
