@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { SessionLinks } from './backends/index.ts';
+import type { CancelSignal } from './cancellation.ts';
 import type { VmcpError } from './errors.ts';
 import type { Span } from './json-bytes.ts';
 
@@ -99,7 +100,7 @@ export interface Call {
   /** Warm backend sessions of the client session the call belongs to. */
   readonly links: SessionLinks;
   /** Aborted when the client cancels the call or the runtime stops; the reason is a VmcpError. */
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   readonly client: CallClient;
   /** Headers that may repeat arguments, to be compared with them; absent in revisions before 2026-07-28. */
   readonly headers?: IncomingHttpHeaders;
@@ -130,7 +131,7 @@ export interface CallClient {
    * Asks the client (`elicitation/create`, `sampling/createMessage`, `roots/list`); `params` is JSON text. Throws VmcpError
    * `client_cannot_answer` when it has not declared that it can, or is of an era that takes no requests.
    */
-  readonly ask: (method: string, params: Buffer | undefined, signal: AbortSignal) => Promise<ClientAnswer>;
+  readonly ask: (method: string, params: Buffer | undefined, signal: CancelSignal) => Promise<ClientAnswer>;
 }
 
 /** The client of a session, as the backend sessions of that session see it: between calls, too. */

@@ -53,11 +53,13 @@ const answerOf = async (
   const { process, sessions } = deps.run();
   const id = envelope.id ?? NULL;
   const { signal, end } = session.begin(id, request.send);
+  const cancelled = new AbortController();
+  signal.addEventListener('abort', () => cancelled.abort(signal.reason));
   const timer = deps.clock.after(BOUNDS.callMs, () => session.cancel(id, tooLong()));
   const onProgress = (notification: Buffer): void =>
     void (request.send(notification) || session.tellInCall(notification));
   try {
-    return await process.ask({ envelope, owner: session, onProgress }, signal);
+    return await process.ask({ envelope, owner: session, onProgress }, cancelled.signal);
   } finally {
     timer.cancel();
     end();

@@ -1,4 +1,5 @@
 import type { CallClient, ClientAnswer } from '../call.ts';
+import type { CancelSignal } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 import {
   isEmptyObject,
@@ -40,7 +41,7 @@ export const answersOf = async (
   response: Buffer,
   requests: Span | undefined,
   { ask }: Pick<CallClient, 'ask'>,
-  signal: AbortSignal,
+  signal: CancelSignal,
 ): Promise<Buffer> => {
   if (!requests || !isObject(response, requests.start)) return Buffer.from('{}');
   const questions = questionsIn(response, requests.start);

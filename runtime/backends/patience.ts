@@ -1,3 +1,4 @@
+import type { CancelSignal } from '../cancellation.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { Attention } from '../outgoing/index.ts';
@@ -11,7 +12,7 @@ export interface PatientWork<T> {
   /** Longest silence. */
   readonly silenceMs: number;
   /** Who wants the result; its abort reason becomes the error. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancelSignal | undefined;
   readonly work: (attention: Attention) => Promise<T>;
   /** Runs when nobody waits any more and before the exchange is broken off. Never throws. */
   readonly onGivenUp?: (reason: VmcpError) => Promise<void>;

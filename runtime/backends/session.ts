@@ -1,3 +1,4 @@
+import type { CancelSignal } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { VmcpError } from '../errors.ts';
 import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
@@ -25,7 +26,7 @@ export interface BackendCall {
   readonly silenceMs: number;
   /** `silenceMs` is all the time there is, whatever the backend says meanwhile. */
   readonly isDeadline?: true;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancelSignal | undefined;
   /** Hears and answers what the backend says before its answer. */
   readonly client?: HeardBy;
   /** What it begins or ends for its session. */

@@ -1,4 +1,5 @@
 import type { ClientAnswer } from '../call.ts';
+import type { CancelSignal } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 
 export interface Ask {
@@ -6,7 +7,7 @@ export interface Ask {
   /** JSON text. */
   readonly params: Buffer | undefined;
   /** Ends the wait; the client is told that nobody waits any more. */
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   /** False when no stream to the client is open. */
   readonly send: (message: Buffer) => boolean;
 }
@@ -32,7 +33,7 @@ export class Asks {
   /** Throws `busy` when the client has too many open questions, `client_cannot_answer` when nothing reaches it. */
   ask({ method, params, signal, send }: Ask): Promise<ClientAnswer> {
     if (this.#waiting.size >= this.#limit) throw new VmcpError('busy', 'the client has too many open questions');
-    signal.throwIfAborted();
+    if (signal.aborted) throw signal.reason;
     this.#last += 1;
     const id = this.#newId?.() ?? `"vmcp-${this.#last}"`;
     if (!send(requestOf(id, method, params)))
@@ -43,11 +44,11 @@ export class Asks {
     });
   }
 
-  #answer(id: string, signal: AbortSignal): Promise<ClientAnswer> {
+  #answer(id: string, signal: CancelSignal): Promise<ClientAnswer> {
     return new Promise<ClientAnswer>((resolve, reject) => {
       const unwanted = (): void => reject(signal.reason);
       this.#waiting.set(id, { resolve, reject });
-      signal.addEventListener('abort', unwanted, { once: true });
+      signal.addEventListener('abort', unwanted);
     }).finally(() => this.#waiting.delete(id));
   }
 

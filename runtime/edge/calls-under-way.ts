@@ -1,3 +1,4 @@
+import { type CancelSignal, Cancellation } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 import { requestKey } from './request-id.ts';
 
@@ -8,7 +9,7 @@ export interface CallStream {
 
 /** A call that has begun. */
 export interface BegunCall {
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   /** Must be called when it is over. */
   readonly end: () => void;
 }
@@ -18,7 +19,7 @@ export class CallsUnderWay {
   readonly #limit: number;
   readonly #onEnd: () => void;
   /** By their request key. */
-  readonly #calls = new Map<string, { readonly controller: AbortController; readonly stream: CallStream }>();
+  readonly #calls = new Map<string, { readonly cancellation: Cancellation; readonly stream: CallStream }>();
 
   /** `onEnd` runs after each call that is over. */
   constructor(limit: number, onEnd: () => void = () => {}) {
@@ -37,24 +38,24 @@ export class CallsUnderWay {
     if (this.#calls.has(key)) throw new VmcpError('not_json_rpc', '"id" is that of a request still under way');
     if (this.#calls.size >= this.#limit)
       throw new VmcpError('busy', `this session has ${this.#limit} calls under way; wait for one of them`);
-    const controller = new AbortController();
-    this.#calls.set(key, { controller, stream });
+    const cancellation = new Cancellation();
+    this.#calls.set(key, { cancellation, stream });
     const end = (): void => {
       this.#calls.delete(key);
       this.#onEnd();
     };
-    return { signal: controller.signal, end };
+    return { signal: cancellation, end };
   }
 
   /** False when there is none with this id. */
   cancel(id: Buffer, reason: VmcpError): boolean {
     const call = this.#calls.get(requestKey(id));
-    call?.controller.abort(reason);
+    call?.cancellation.abort(reason);
     return call !== undefined;
   }
 
   cancelAll(reason: VmcpError): void {
-    for (const { controller } of this.#calls.values()) controller.abort(reason);
+    for (const { cancellation } of this.#calls.values()) cancellation.abort(reason);
   }
 
   /** Beside whatever call takes it; false when none does. */

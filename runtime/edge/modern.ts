@@ -1,5 +1,6 @@
 import type { CallerLinks } from '../backends/index.ts';
 import type { Call, CallClient, Caller, Inbound, Message, Reply } from '../call.ts';
+import { Cancellation } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 import { isObject, isString, readString, type Span } from '../json-bytes.ts';
 import { LIMITS } from '../limits.ts';
@@ -161,18 +162,18 @@ const modernPages = (deps: ModernDeps): ModernPages => {
 
 const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arrival, named: Routed): Message => {
   const { body, params, meta } = envelope;
-  const controller = new AbortController();
-  const { links, giveBack } = deps.callers.borrow(caller, (reason) => controller.abort(reason));
+  const cancellation = new Cancellation();
+  const { links, giveBack } = deps.callers.borrow(caller, (reason) => cancellation.abort(reason));
   // MCP 2026-07-28, "Cancellation": whoever closes the stream of a request no longer wants its answer.
-  request.onGone(() => controller.abort(new VmcpError('cancelled', 'the client went away')));
+  request.onGone(() => cancellation.abort(new VmcpError('cancelled', 'the client went away')));
   const call: Call = {
     caller,
     ...named,
     request: { bytes: body, id, target: named.target, params, meta },
     links,
-    signal: controller.signal,
+    signal: cancellation,
     headers: request.headers,
-    client: clientOf(request, client, controller),
+    client: clientOf(request, client, cancellation),
   };
   const members = {
     serverInfo: JSON.stringify(deps.serverInfo()),
@@ -193,7 +194,7 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
  * This revision has no requests to clients: a backend of an earlier one that makes some cannot be served, and its call ends with the
  * code that says why.
  */
-const clientOf = (request: Inbound, client: DeclaredClient, call: AbortController): CallClient => ({
+const clientOf = (request: Inbound, client: DeclaredClient, call: Cancellation): CallClient => ({
   era: 'modern',
   capabilities: client.capabilities,
   logLevel: client.logLevel,

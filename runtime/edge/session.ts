@@ -1,5 +1,6 @@
 import type { SessionLinks } from '../backends/index.ts';
 import type { Caller, ClientAnswer, EventSink, Inbound, OpenStream, SessionClient } from '../call.ts';
+import type { CancelSignal } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { Asks } from './asks.ts';
@@ -218,7 +219,7 @@ export class Session implements SessionClient {
       method,
       params,
       signal,
-    }: { readonly method: string; readonly params: Buffer | undefined; readonly signal: AbortSignal },
+    }: { readonly method: string; readonly params: Buffer | undefined; readonly signal: CancelSignal },
   ): Promise<ClientAnswer> {
     if (!canAnswer(this.capabilities, method, params))
       throw new VmcpError('client_cannot_answer', 'the client has not declared that it answers such requests');

@@ -1,0 +1,39 @@
+/** What of an AbortSignal is needed by somebody who waits. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  /** Undefined until then. */
+  readonly reason: unknown;
+  addEventListener(type: 'abort', run: () => void): void;
+  removeEventListener(type: 'abort', run: () => void): void;
+}
+
+/** One call, cancelled at most once. In place of an AbortController, whose EventTarget is among the dearest things on the way of a call. */
+export class Cancellation implements CancelSignal {
+  #listeners: (() => void)[] = [];
+  #reason: Error | undefined;
+
+  get aborted(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  get reason(): Error | undefined {
+    return this.#reason;
+  }
+
+  abort(reason: Error): void {
+    if (this.#reason) return;
+    this.#reason = reason;
+    const listeners = this.#listeners;
+    this.#listeners = [];
+    for (const run of listeners) run();
+  }
+
+  addEventListener(_type: 'abort', run: () => void): void {
+    this.#listeners.push(run);
+  }
+
+  removeEventListener(_type: 'abort', run: () => void): void {
+    const at = this.#listeners.indexOf(run);
+    if (at !== -1) this.#listeners.splice(at, 1);
+  }
+}
