@@ -11,7 +11,13 @@ interface Node {
  * steps and dependencies: whoever may write a workflow decides how many there are.
  */
 export function checkGraph(steps: readonly Node[], context: z.core.$RefinementCtx): void {
-  const edges: Edges = new Map(steps.map((step) => [step.id, namesIn(step.dependsOn)]));
+  // Two steps of one id are told elsewhere; here they count as one.
+  const edges: Edges = new Map(
+    [...Map.groupBy(steps, ({ id }) => id)].map(([id, alike]) => [
+      id,
+      alike.flatMap((step) => namesIn(step.dependsOn)),
+    ]),
+  );
   const circles = circlesIn(edges);
   for (const [index, step] of steps.entries()) {
     for (const [position, name] of namesIn(step.dependsOn).entries()) {
