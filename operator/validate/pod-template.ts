@@ -27,6 +27,8 @@ export const podTemplate: Validator = {
   validate: ({ kind, spec }) => {
     const { podTemplateSpec: patch, transport = 'stdio' } = spec as Spec;
     if (patch === undefined) return [];
+    if (elementsIn(patch) > MOST_ELEMENTS)
+      return [violation(AT, `has more than ${MOST_ELEMENTS} list elements`, 'leave out what no pod needs')];
     const malformed = [...patchProblems(patch, POD_TEMPLATE_KEYS), ...mapProblems(patch)];
     if (malformed.length > 0)
       return malformed.map(({ path, reason, remedy }) => violation(`${AT}.${path}`, reason, remedy));
@@ -39,6 +41,16 @@ export const podTemplate: Validator = {
       ? touchedBridge(patch)
       : withoutContainer(patch, CONTAINERS[kind] ?? '');
   },
+};
+
+/** Elements of a list are compared with one another, and whoever writes the template decides how many there are. */
+const MOST_ELEMENTS = 2000;
+
+/** Of all lists in it. */
+const elementsIn = (value: unknown): number => {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inner = Object.values(value) as readonly unknown[];
+  return inner.reduce<number>((sum, each) => sum + elementsIn(each), Array.isArray(value) ? inner.length : 0);
 };
 
 interface Spec {

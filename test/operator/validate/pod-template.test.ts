@@ -35,6 +35,11 @@ const refused: readonly (readonly [what: string, template: object, violation: st
     pod({ containers: [{ image: 'x' }] }),
     `${AT}.spec.containers[0]: has no name; set name, by which the elements of this list are told apart`,
   ],
+  [
+    'more than any pod has',
+    pod({ containers: [{ name: 'vmcp', env: Array.from({ length: 2000 }, (_, index) => ({ name: `E${index}` })) }] }),
+    `${AT}: has more than 2000 list elements; leave out what no pod needs`,
+  ],
   ['labels that are a text', { metadata: { labels: 'x' } }, `${AT}.metadata.labels: is no map; write a map`],
   ['no server', pod({ containers: [{ name: 'vmcp', $patch: 'delete' }] }), `${AT}.spec.containers[0]: ${container}`],
   ['no pod', { spec: null }, `${AT}.spec.containers: ${container}`],
