@@ -1,3 +1,4 @@
+import { firstIndexes } from '../runtime/first-indexes.ts';
 import type { Fields } from './defaults.ts';
 import { isObject, ownOf } from './defaults.ts';
 import type { ResourceProblem } from './problem.ts';
@@ -143,9 +144,8 @@ function unknownField(known: readonly string[]): Words {
 
 function duplicateProblems(node: SchemaNode, value: readonly unknown[], path: Path): readonly ResourceProblem[] {
   if (node.listType === undefined) return [];
-  const identities = value.map((item) => JSON.stringify(identityOf(node, item)));
-  return identities.flatMap((identity, index) => {
-    const first = identities.indexOf(identity);
+  const firsts = firstIndexes(value.map((item) => JSON.stringify(identityOf(node, item))));
+  return firsts.flatMap((first, index) => {
     if (first === index) return [];
     const what = node.listKeys === undefined ? 'each value once' : `each item its own ${node.listKeys.join(' and ')}`;
     return [at([...path, index], { reason: `is a duplicate of item ${first}`, remedy: `give ${what}` })];

@@ -1,3 +1,4 @@
+import { firstIndexes } from '../../runtime/first-indexes.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
 /** A header that a resource adds to requests. */
@@ -9,11 +10,13 @@ export interface AddedHeader {
 }
 
 /** What speaks against adding these headers to one request. */
-export const headerViolations = (headers: readonly AddedHeader[]): readonly Violation[] =>
-  headers.flatMap((header, index) => {
-    const earlier = headers.slice(0, index).find(({ name }) => name.toLowerCase() === header.name.toLowerCase());
-    return [...own(header), ...(earlier === undefined ? [] : [twice(header, earlier)])];
+export const headerViolations = (headers: readonly AddedHeader[]): readonly Violation[] => {
+  const firsts = firstIndexes(headers.map(({ name }) => name.toLowerCase()));
+  return headers.flatMap((header, index) => {
+    const earlier = headers[firsts[index] ?? index] ?? header;
+    return [...own(header), ...(earlier === header ? [] : [twice(header, earlier)])];
   });
+};
 
 const own = ({ path, name, value }: AddedHeader): readonly Violation[] => {
   const key = name.toLowerCase();

@@ -1,3 +1,4 @@
+import { firstIndexes } from '../../runtime/first-indexes.ts';
 import { type Validator, violation } from './validator.ts';
 
 type Overrides = Readonly<Record<string, { readonly name?: string }>>;
@@ -8,9 +9,10 @@ export const toolConfig: Validator = {
   validate: ({ spec }) => {
     const { toolsOverride = {} } = spec as { readonly toolsOverride?: Overrides };
     const named = Object.entries(toolsOverride).map(([tool, { name = tool }]) => ({ tool, name }));
+    const firsts = firstIndexes(named.map(({ name }) => name));
     return named.flatMap(({ tool, name }, index) => {
-      const earlier = named.slice(0, index).find((each) => each.name === name);
-      if (earlier === undefined) return [];
+      const earlier = named[firsts[index] ?? index];
+      if (earlier === undefined || earlier.tool === tool) return [];
       const path = `spec.toolsOverride[${JSON.stringify(tool)}].name`;
       return [violation(path, `${name} is what ${earlier.tool} is called too`, 'give every tool a name of its own')];
     });

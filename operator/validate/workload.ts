@@ -1,3 +1,4 @@
+import { firstIndexes } from '../../runtime/first-indexes.ts';
 import { amountOf } from '../quantity.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
@@ -48,10 +49,10 @@ const cacheSize = ({ modelCache }: WorkloadSpec): readonly Violation[] => {
 
 /** The schema keeps the names of `env` apart, and each key of a Secret; two lists may still give one name two values. */
 const variablesTwice = ({ env = [], secrets = [] }: WorkloadSpec): readonly Violation[] => {
-  const names = [...env.map(({ name }) => name), ...secrets.map(nameOfVariable)];
+  const firsts = firstIndexes([...env.map(({ name }) => name), ...secrets.map(nameOfVariable)]);
   return secrets.flatMap((secret, index) => {
     const name = nameOfVariable(secret);
-    if (names.indexOf(name) === env.length + index) return [];
+    if (firsts[env.length + index] === env.length + index) return [];
     const remedy = 'set targetEnvName to a name of its own, or remove one of them';
     return [violation(`spec.secrets[${index}]`, `the variable ${name} has another value already`, remedy)];
   });

@@ -51,14 +51,17 @@ function* storeFitsStorage(file: Fields): Generator<Finding> {
   }
 }
 
+/** More is no help. */
+const MOST_NAMED = 10;
+
 /** spec: `primaryUpstreamProvider` and `upstreamInject.providerName` must match an upstream of the embedded server. */
 function* providersExist(file: Fields, main: unknown): Generator<Finding> {
   const upstreams = field(field(main, 'authServer'), 'upstreamProviders');
-  const names = (Array.isArray(upstreams) ? upstreams : []).map((each) => field(each, 'name'));
+  const names = new Set((Array.isArray(upstreams) ? upstreams : []).map((each) => field(each, 'name')));
+  const known = [...names].filter((each) => typeof each === 'string').slice(0, MOST_NAMED);
   for (const { path, name } of providersNamed(file)) {
-    if (typeof name !== 'string' || names.includes(name)) continue;
+    if (typeof name !== 'string' || names.has(name)) continue;
     const reason = `no upstream provider is called ${JSON.stringify(name)}`;
-    const known = names.filter((each) => typeof each === 'string');
     const remedy = known.length > 0 ? `name one of ${known.join(', ')}` : 'add it to authServer.upstreamProviders';
     yield { path, reason, remedy };
   }
