@@ -1,5 +1,6 @@
 import { fieldManager } from '../object.ts';
 import type { KubeObject, ManagedFields, ObjectMeta } from '../object.ts';
+import type { PodsOf } from '../plan/workload/pods-of.ts';
 
 /** Keeps of an object what plans and comparisons need: a cache of thousands must stay small. */
 export const trim = (object: KubeObject): KubeObject => ({
@@ -47,9 +48,15 @@ const rest = (object: KubeObject): KubeObject =>
         apiVersion: object.apiVersion,
         kind: object.kind,
         metadata: object.metadata,
-        spec: pick(object['spec'], ['nodeName', 'volumes']),
+        // Of a pod before it runs plans ask this (plan/workload/pods-of.ts).
+        spec: { ...pick(object['spec'], ['nodeName', 'volumes']), containers: namesOf(object['spec']) },
         status: pick(object['status'], podStatus),
       }
     : object;
+
+const namesOf = (podSpec: unknown): readonly { readonly name: string }[] => {
+  const { containers = [] } = (podSpec ?? {}) as PodsOf['spec'];
+  return containers.map(({ name }) => ({ name }));
+};
 
 const podStatus = ['phase', 'podIP', 'conditions', 'containerStatuses', 'initContainerStatuses', 'message', 'reason'];

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { trim } from '../../../operator/engine/trim.ts';
-import type { ManagedFields } from '../../../operator/object.ts';
+import type { KubeObject, ManagedFields } from '../../../operator/object.ts';
+import { isRuntime } from '../../../operator/plan/server/pod-template.ts';
+import { runtime, server } from '../plan/fronted-world.ts';
 
 const entry = (manager: string, operation: ManagedFields['operation'], fieldsV1: object): ManagedFields => ({
   manager,
@@ -23,4 +25,17 @@ test('of what is seen by its metadata alone, who changed the content and when is
   const content = entry('kubectl', 'Update', { 'f:data': { 'f:password': {} }, 'f:type': {} });
   const label = entry('labeler', 'Update', { 'f:metadata': { 'f:labels': {} } });
   for (const kind of ['Secret', 'AnyConfigMap']) assert.deepEqual(kept(kind, [label, content]), [change]);
+});
+
+test('what tells a container from a runtime is kept of a pod', () => {
+  const { volumes } = runtime.template.spec;
+  const pod = (container: string): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: container, namespace: 'default' },
+    spec: { volumes, containers: [{ name: container, image: 'a', env: [] }] },
+  });
+  assert.equal(isRuntime(server({}), trim(pod('vmcp'))), true);
+  assert.equal(isRuntime(server({}), trim(pod('mcp'))), false);
+  assert.deepEqual(trim(pod('mcp'))['spec'], { volumes, containers: [{ name: 'mcp' }] });
 });

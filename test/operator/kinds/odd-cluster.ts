@@ -1,4 +1,5 @@
 import { ApiError } from '../../../operator/api/errors.ts';
+import { trim } from '../../../operator/engine/trim.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
@@ -57,6 +58,11 @@ export const oddCluster = (of = 'MCPServer') => {
     objects.set(keyText(keyOf(object)), object);
     return object;
   };
+  /** As the operator's cache holds it, which is all that it sees. */
+  const cached = (key: string): KubeObject | undefined => {
+    const object = objects.get(key);
+    return object && trim(object);
+  };
   const all = (of: string): readonly KubeObject[] => [...objects.values()].filter((each) => each.kind === of);
   const server = (): KubeObject => objects.get(keyText(KEY)) ?? fail('there is no server');
   const write = (): void => {
@@ -85,7 +91,7 @@ export const oddCluster = (of = 'MCPServer') => {
       objects.delete(keyText(key));
     },
   };
-  const source = () => ({ ...objectsSource([...objects.values()]), reports: () => reports() });
+  const source = () => ({ ...objectsSource([...objects.values()].map(trim)), reports: () => reports() });
   /** Of runtimes that are up. */
   const reports = () =>
     new Map(
@@ -102,10 +108,13 @@ export const oddCluster = (of = 'MCPServer') => {
       onStatusRefused: (_, error) => fail(error.message),
       api,
       cache: {
-        get: (key) => objects.get(keyText(key)),
+        get: (key) => cached(keyText(key)),
         put,
-        controlledBy: (of, owner) => all(of).filter((each) => isControlledBy(each, owner)),
-        list: all,
+        controlledBy: (of, owner) =>
+          all(of)
+            .filter((each) => isControlledBy(each, owner))
+            .map(trim),
+        list: (of) => all(of).map(trim),
       },
     });
     await reconcile(kind, KEY, world, new AbortController().signal);

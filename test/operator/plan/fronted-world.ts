@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { trim } from '../../../operator/engine/trim.ts';
 import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
@@ -25,7 +26,12 @@ export const embedded = (more: object = {}): KubeObject =>
   made('MCPExternalAuthConfig', 'own', { type: 'embeddedAuthServer', embeddedAuthServer: authServer(more) });
 
 export const plan = (objects: readonly KubeObject[], reports: PodReports = new Map()): Plan => {
-  const bundle = kind.resolve({ ...objectsSource(objects), reports: () => reports }, KEY, DEFAULT_SETTINGS.seal);
+  // As the operator's cache holds them.
+  const bundle = kind.resolve(
+    { ...objectsSource(objects.map(trim)), reports: () => reports },
+    KEY,
+    DEFAULT_SETTINGS.seal,
+  );
   assert.ok(bundle !== undefined);
   return kind.plan(bundle, DEFAULT_SETTINGS);
 };
