@@ -2,6 +2,7 @@ import type { Contract } from './contract.ts';
 import { fact, warningsOf } from './conditions.ts';
 import type { Plan } from './plan.ts';
 import type { SharedConfigBundle } from './shared-config.ts';
+import { stalled } from './stalled.ts';
 import { validCondition, verdictOn } from './verdict.ts';
 
 /** A workflow that servers offer as a tool: it can run, or its status says why not. */
@@ -19,7 +20,7 @@ export const planCompositeTool = (bundle: SharedConfigBundle, contract: Contract
       validationStatus: isValid ? 'Valid' : 'Invalid',
       validationErrors: verdict.complaints,
       referencingVirtualServers: users.filter(({ kind }) => kind === 'VirtualMCPServer').map(({ name }) => name),
-      conditions: [valid, ready],
+      conditions: [valid, ready, ...stalled(verdict.stalledBy)],
     },
     events: warningsOf([valid]),
   };

@@ -85,8 +85,9 @@ export const problem = (type: ProblemType, reason: Reason, message: string): Pla
 /** spec: condition message at most 32768 characters. */
 const clipped = (message: string): string => (message.length > 32_768 ? `${message.slice(0, 32_767)}…` : message);
 
+/** `Stalled` is no news: it repeats what other conditions say. */
 const isBadNews = ({ type, status }: PlannedCondition): boolean =>
-  isProblemType(type) ? status === 'True' : status === 'False';
+  type !== 'Stalled' && (isProblemType(type) ? status === 'True' : status === 'False');
 
 /** A warning for each condition that tells bad news; the reporter records those whose condition changed. */
 export const warningsOf = (conditions: readonly PlannedCondition[]): readonly PlannedEvent[] =>

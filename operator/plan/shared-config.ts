@@ -4,6 +4,7 @@ import { warningsOf } from './conditions.ts';
 import type { Contract } from './contract.ts';
 import type { Plan } from './plan.ts';
 import { type ResolvedReference, referenceConditions } from './references.ts';
+import { stalled } from './stalled.ts';
 import { validCondition, verdictOn } from './verdict.ts';
 
 /** Configuration that others name, what it names itself, and who names it. */
@@ -21,7 +22,8 @@ export const configHash = ({ spec }: KubeObject): string => hashOf(spec, 16);
 export const planSharedConfig = (bundle: SharedConfigBundle, contract: Contract): Plan => {
   const { config, references, users } = bundle;
   const workloads = users.filter(({ kind }) => LISTED.has(kind));
-  const conditions = [validCondition(verdictOn(bundle, contract)), ...referenceConditions(references)];
+  const verdict = verdictOn(bundle, contract);
+  const conditions = [validCondition(verdict), ...referenceConditions(references), ...stalled(verdict.stalledBy)];
   return {
     status: {
       ...(config.metadata.generation !== undefined && { observedGeneration: config.metadata.generation }),

@@ -5,12 +5,15 @@ import type { Contract } from './contract.ts';
 import type { PlannedCondition } from './plan.ts';
 import { type ResolvedReference, lookUpIn } from './references.ts';
 import type { Reason } from './reasons.ts';
+import { type StallingCause, stallingCause } from './stalled.ts';
 
 /** What speaks against using an object as its spec says; nothing when there are no complaints. */
 export interface Verdict {
   /** Reason of the condition. */
   readonly word: Reason;
   readonly complaints: readonly string[];
+  /** Those that no other object can mend. */
+  readonly stalledBy: readonly StallingCause[];
 }
 
 export const verdictOn = (
@@ -21,10 +24,16 @@ export const verdictOn = (
 ): Verdict => {
   const unsupported = contract.unsupportedFields(config.kind, asked);
   if (unsupported.length > 0) {
-    return { word: 'NotSupportedYet', complaints: unsupported.map(({ message }) => message) };
+    const complaints = unsupported.map(({ message }) => message);
+    return { word: 'NotSupportedYet', complaints, stalledBy: unsupported };
   }
   const wrong = violationsOf(config, lookUpIn(references));
-  return { word: wrong[0]?.word ?? 'Valid', complaints: wrong.map(violationText) };
+  const alone = wrong.length === 0 ? [] : violationsOf(config, () => undefined);
+  return {
+    word: wrong[0]?.word ?? 'Valid',
+    complaints: wrong.map(violationText),
+    stalledBy: alone.map(stallingCause),
+  };
 };
 
 export const validCondition = (

@@ -4,9 +4,9 @@ import type { ApiClient } from '../api/client.ts';
 import { isNotFound, isRefusal } from '../api/errors.ts';
 import type { ApiError } from '../api/errors.ts';
 import { type KubeObject, keyText } from '../object.ts';
-import { conditionsIn, problem } from '../plan/conditions.ts';
+import { conditionsIn } from '../plan/conditions.ts';
 import type { Plan, PlannedCondition } from '../plan/plan.ts';
-import type { Reason } from '../plan/reasons.ts';
+import { stalled } from '../plan/stalled.ts';
 import type { StatusAges } from './status-ages.ts';
 
 type Status = Readonly<Record<string, unknown>>;
@@ -68,24 +68,16 @@ export const addedConditions = (
   return whileNotApplied.filter(({ child }) => failed.has(keyText(child))).map(({ condition }) => condition);
 };
 
-/**
- * With `Stalled` where nothing but a change by somebody can bring it further: what reads any kind alike (kstatus, and so Argo CD and Flux)
- * takes that for a failure, and a `Ready` that is not `True` for work under way.
- */
+/** With `Stalled` also for children that stay wrong until somebody changes something. */
 export const withStalled = (status: Status, problems: readonly ChildProblem[]): Status => {
-  const causes = [
-    ...conditionsIn(status).filter(({ type, status: said }) => STALLING[type] === said),
-    ...problems.filter(({ isStuck }) => isStuck).map(({ type, message }) => ({ reason: type, message })),
-  ];
-  const [first] = causes;
-  if (first === undefined) return status;
-  // It is that of a condition of ours.
-  const stalled = problem('Stalled', first.reason as Reason, textOf(causes));
-  return { ...status, conditions: [...conditionsIn(status), stalled] };
+  const known = conditionsIn(status);
+  const ofPlan = known.filter(isStalled);
+  const ofChildren = problems.flatMap(({ isStuck, type, message }) => (isStuck ? [{ reason: type, message }] : []));
+  const others = known.filter((condition) => !isStalled(condition));
+  return { ...status, conditions: [...others, ...stalled([...ofPlan, ...ofChildren])] };
 };
 
-/** A reference that is missing, or breaks a rule, is not among them: what is applied together comes in any order. */
-const STALLING: Readonly<Record<string, PlannedCondition['status']>> = { Valid: 'False', ModelCacheFixed: 'True' };
+const isStalled = ({ type }: PlannedCondition): boolean => type === 'Stalled';
 
 /** What has not been made yet cannot come; what serves goes on. */
 const DEGRADING: Readonly<Record<string, string>> = { Ready: 'Degraded', Pending: 'Failed' };

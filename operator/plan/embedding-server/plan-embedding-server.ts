@@ -4,6 +4,7 @@ import type { Contract } from '../contract.ts';
 import type { Plan, PlannedCondition } from '../plan.ts';
 import { type ResolvedReference, referenceConditions } from '../references.ts';
 import type { Settings } from '../settings.ts';
+import { stalled } from '../stalled.ts';
 import { validCondition, verdictOn } from '../verdict.ts';
 import { childOf } from '../workload/child.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
@@ -42,11 +43,13 @@ export const planEmbeddingServer = (
     replicas: spec.replicas,
     statefulSet: child.name,
   });
+  const fixed = isSameCache(cache.had, cache.wanted) ? [] : [cacheFixed(child.name, cache)];
   const conditions = [
     validCondition(verdict, 'the server can be run'),
     ...referenceConditions(references),
-    ...(isSameCache(cache.had, cache.wanted) ? [] : [cacheFixed(child.name, cache)]),
+    ...fixed,
     readyCondition(standing),
+    ...stalled([...verdict.stalledBy, ...fixed]),
   ];
   const { phase, message } = phaseOf(standing, workload);
   return {

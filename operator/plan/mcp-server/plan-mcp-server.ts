@@ -3,6 +3,7 @@ import type { Contract } from '../contract.ts';
 import type { Plan } from '../plan.ts';
 import { type ResolvedReference, referenceConditions } from '../references.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
+import { stalled } from '../stalled.ts';
 import { type Verdict, validCondition, verdictOn } from '../verdict.ts';
 import { childOf } from '../workload/child.ts';
 import { leadsTo } from '../workload/leads-to.ts';
@@ -57,6 +58,7 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
     ...referenceConditions(references),
     ...ignoredFields(spec),
     readyCondition(standing),
+    ...stalled(verdict.stalledBy),
   ];
   const { state, message } = standing;
   const url = urlAt(child, pathServed(workload.controller, spec), settings);

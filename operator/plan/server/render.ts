@@ -3,6 +3,7 @@ import { type Violation, violationsOf } from '../../validate/index.ts';
 import type { CheckedFiles, Contract, Refusal } from '../contract.ts';
 import { type ResolvedReference, lookUpIn, unresolved } from '../references.ts';
 import type { Settings } from '../settings.ts';
+import { type StallingCause, stallingCause } from '../stalled.ts';
 import { type WrittenSpec, ownFields } from '../written-spec.ts';
 import { type BackendFiles, backendFiles } from './backend-files.ts';
 import { type PlannedBackend, withLocatedBackends } from './backends.ts';
@@ -28,6 +29,8 @@ export interface Rendering extends CheckedFiles {
   readonly backendFiles: BackendFiles;
   /** Rules beyond the schema that the spec breaks. */
   readonly violations: readonly Violation[];
+  /** Refusals that no other object can mend. */
+  readonly stalledBy: readonly StallingCause[];
   /** What the whole server has to wait for. */
   readonly unresolved: readonly ResolvedReference[];
 }
@@ -64,14 +67,13 @@ export const render = (bundle: ServerBundle, said: WrittenInput, deps: RenderDep
   const open = unresolved(requiredReferences(references, spec));
   const violations = violationsIn(server, said, settings);
   // Fields first: they say what the user wrote, the files only what became of it.
-  const complaints = [
-    ...contract.unsupportedFields(server.kind, ownFields(server, written)),
-    ...violations.map(refusalOf),
-    ...auth.refusals,
-  ];
+  const unsupported = contract.unsupportedFields(server.kind, ownFields(server, written));
+  const complaints = [...unsupported, ...violations.map(refusalOf), ...auth.refusals];
   const refusals: readonly Refusal[] = complaints.length > 0 || open.length > 0 ? complaints : rendered.refusals;
+  const alone = violations.length === 0 ? [] : violationsIn(server, { written, references: [] }, settings);
+  const stalledBy = [...unsupported, ...alone.map(stallingCause)];
   const used = { mounted, backendFiles: ofBackends };
-  return { ...rendered, written, spec, group, backends, ...used, violations, unresolved: open, refusals };
+  return { ...rendered, written, spec, group, backends, ...used, violations, stalledBy, unresolved: open, refusals };
 };
 
 /** Every CA bundle that is known today. */

@@ -3,6 +3,7 @@ import { violationText } from '../../validate/index.ts';
 import { fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import { referenceConditions } from '../references.ts';
+import { stalled } from '../stalled.ts';
 import { SCALED_TO_ZERO } from '../workload/standing.ts';
 import { embeddingServerReady } from './optimizer.ts';
 import { type Phase, refusalText } from './phase.ts';
@@ -38,6 +39,7 @@ export const servedConditions = (
   ...[...problems, ...PROBLEMS].flatMap((condition) => condition(situation) ?? []),
   ...sharedConditions(situation.bundle.server, situation.bundle.lookalikes),
   ...keptConditions(situation, ['ConfigRefused', 'SessionStoreAway', ...reported]),
+  ...stalled(situation.newest.stalledBy),
 ];
 
 const valid = ({ newest: { refusals } }: Situation): PlannedCondition => {
