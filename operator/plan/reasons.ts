@@ -43,6 +43,7 @@ export const REASONS = [
   'PodServesOlderConfig',
   'PodsAnswer',
   'PodsCannotStart',
+  'PodsFromBefore',
   'PodsStarting',
   'PodsUnreachable',
   'ReferenceMissing',

@@ -75,13 +75,19 @@ const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newes
  */
 const servesWithoutAuth: Problem = (situation) => {
   const { bundle, served } = situation;
-  // By labels that were stored before they were the operator's alone.
+  // A pod template stored before labels of vmcp.dev were refused may carry the runtime's.
   if (served !== undefined)
-    return leadsPast(service(bundle.server, served.spec), bundle) ? SERVICE_LEADS_PAST : undefined;
+    return leadsPast(service(bundle.server, served.spec), bundle) ? PODS_FROM_BEFORE : undefined;
   const message =
     'the container runs with no runtime in front, as before, and everybody may connect: callers, policies and limits count once the newest spec can be served; see the conditions Valid and Ready';
   return reachedInTheOpen(situation) && problem('ServesWithoutAuth', 'NewestSpecNotServed', message);
 };
+
+const PODS_FROM_BEFORE = problem(
+  'ServesWithoutAuth',
+  'PodsFromBefore',
+  'its Service also leads to pods from before it had a runtime in front, until those are replaced; everybody may connect to them',
+);
 
 const SERVICE_LEADS_PAST = problem(
   'ServesWithoutAuth',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keyOf, keyText } from '../../../operator/object.ts';
+import { conditionsIn } from '../../../operator/plan/conditions.ts';
 import { planOf } from '../plan/built-world.ts';
 import { group, server as virtualServer } from '../plan/world.ts';
 import { isRuntime, oddCluster, pathIn } from './odd-cluster.ts';
@@ -43,6 +44,9 @@ interface Told {
 const told = (cluster: Cluster): Told => cluster.server()['status'] as Told;
 const holds = (cluster: Cluster, type: string): boolean =>
   told(cluster).conditions.some((each) => each.type === type && each.status === 'True');
+
+const reasons = (cluster: Cluster, type: string): readonly string[] =>
+  conditionsIn(cluster.server()['status']).flatMap((each) => (each.type === type ? [each.reason] : []));
 
 const isFronted = (spec: object): boolean => 'rateLimiting' in spec;
 
@@ -195,10 +199,12 @@ test('a label of the runtime that was stored in a pod template keeps nobody from
   }
   cluster.roll();
   const wanted = { image: 'a', ...SHAPES['fronted http'] };
-  cluster.ask(wanted, RUNS_PODS);
-  await cluster.settle();
-  assert.equal(holds(cluster, 'ServesWithoutAuth'), true);
-  assertGuarded(cluster, wanted);
+  for (const refusing of [[], RUNS_PODS, [...RUNS_PODS, 'Service']]) {
+    cluster.ask(wanted, refusing);
+    await cluster.look();
+    assert.deepEqual(reasons(cluster, 'ServesWithoutAuth'), ['PodsFromBefore']);
+    assertGuarded(cluster, wanted);
+  }
 });
 
 for (const [shape, spec] of Object.entries(SHAPES)) {
