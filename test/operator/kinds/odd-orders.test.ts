@@ -188,24 +188,24 @@ for (const [from, before] of Object.entries(SHAPES)) {
   }
 }
 
-test('a label of the runtime that was stored in a pod template keeps nobody from being told', async () => {
-  const cluster = await running({ image: 'a', transport: 'streamable-http' });
-  for (const [key, object] of cluster.objects) {
-    if (object.kind !== 'Deployment') continue;
-    const spec = object['spec'] as { readonly template: { readonly metadata: { readonly labels: object } } };
-    const labels = { ...spec.template.metadata.labels, 'vmcp.dev/runtime': 'true' };
-    const template = { ...spec.template, metadata: { ...spec.template.metadata, labels } };
-    cluster.objects.set(key, { ...object, spec: { ...spec, template } });
-  }
-  cluster.roll();
-  const wanted = { image: 'a', ...SHAPES['fronted http'] };
-  for (const refusing of [[], RUNS_PODS, [...RUNS_PODS, 'Service']]) {
+for (const refusing of [[], RUNS_PODS, [...RUNS_PODS, 'Service']]) {
+  test(`a label of the runtime that was stored in a pod template keeps nobody from being told; refused: ${refusing.join(', ')}`, async () => {
+    const cluster = await running({ image: 'a', transport: 'streamable-http' });
+    for (const [key, object] of cluster.objects) {
+      if (object.kind !== 'Deployment') continue;
+      const spec = object['spec'] as { readonly template: { readonly metadata: { readonly labels: object } } };
+      const labels = { ...spec.template.metadata.labels, 'vmcp.dev/runtime': 'true' };
+      const template = { ...spec.template, metadata: { ...spec.template.metadata, labels } };
+      cluster.objects.set(key, { ...object, spec: { ...spec, template } });
+    }
+    cluster.roll();
+    const wanted = { image: 'a', ...SHAPES['fronted http'] };
     cluster.ask(wanted, refusing);
     await cluster.look();
     assert.deepEqual(reasons(cluster, 'ServesWithoutAuth'), ['PodsFromBefore']);
     assertGuarded(cluster, wanted);
-  }
-});
+  });
+}
 
 for (const [shape, spec] of Object.entries(SHAPES)) {
   test(`${shape}, scaled to zero and back: everything but its pods stays`, async () => {
