@@ -1,4 +1,5 @@
 import type { Planned } from '../everything.ts';
+import { isBadNews } from '../plan/conditions.ts';
 import type { PlannedCondition } from '../plan/plan.ts';
 import { servedNames } from './mappings.ts';
 
@@ -49,15 +50,7 @@ const serverText = (name: string, status: ServerStatus): string => {
   return [head, ...backends, ...problems].join('');
 };
 
-/** Problems, and references that lead nowhere. A Secret may be an environment variable here. */
-const isTold = ({ type, status }: PlannedCondition): boolean =>
-  type.endsWith('Resolved') ? status === 'False' && type !== 'SecretResolved' : !FACTS.has(type) && status === 'True';
+const isTold = (condition: PlannedCondition): boolean => isBadNews(condition) && !TOLD_OTHERWISE.has(condition.type);
 
-/** Facts that a terminal need not repeat: phase and backends tell them. */
-const FACTS: ReadonlySet<string> = new Set([
-  'BackendsDiscovered',
-  'BackendsRoutable',
-  'Ready',
-  'StatusReachable',
-  'Valid',
-]);
+/** Phase, message and backends tell them. A Secret may be an environment variable here. */
+const TOLD_OTHERWISE: ReadonlySet<string> = new Set(['BackendsRoutable', 'Ready', 'SecretResolved', 'Valid']);

@@ -86,7 +86,7 @@ export const problem = (type: ProblemType, reason: Reason, message: string): Pla
 const clipped = (message: string): string => (message.length > 32_768 ? `${message.slice(0, 32_767)}…` : message);
 
 /** `Stalled` is no news: it repeats what other conditions say. */
-const isBadNews = ({ type, status }: PlannedCondition): boolean =>
+export const isBadNews = ({ type, status }: PlannedCondition): boolean =>
   type !== 'Stalled' && (isProblemType(type) ? status === 'True' : status === 'False');
 
 /** A warning for each condition that tells bad news; the reporter records those whose condition changed. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { statusText } from '../../../operator/local/show-status.ts';
+import { authServer } from '../validate/cases.ts';
 import { planGolden } from '../plan/golden.ts';
 
 const server = `
@@ -23,11 +24,36 @@ metadata: { name: a }
 spec: { groupRef: { name: tools }, remoteUrl: http://a/mcp, transport: sse }
 `;
 
+const told = (manifests: string) => statusText(planGolden(manifests)).match(/ {2}! .*/g) ?? [];
+
 test('a reference that leads nowhere is told in the terminal with what to do, one that is found is not', () => {
   const toolConfig = '---\napiVersion: vmcp.dev/v1beta1\nkind: MCPToolConfig\nmetadata: { name: shared }\nspec: {}\n';
-  const told = (manifests: string) => statusText(planGolden(manifests)).match(/ {2}! .*/g) ?? [];
   assert.deepEqual(told(server + toolConfig), []);
   assert.deepEqual(told(server), [
     '  ! ToolConfigResolved: no MCPToolConfig shared in this namespace; create it or change spec.config.aggregation.tools[0].toolConfigRef',
   ]);
+});
+
+test('what is as it should be is no problem, what the phase says already is told once', () => {
+  const issued = (spec: string): string => `
+apiVersion: vmcp.dev/v1beta1
+kind: VirtualMCPServer
+metadata: { name: demo }
+spec:
+  groupRef: { name: tools }
+  incomingAuth: { type: oidc, oidcConfigRef: { name: idp, audience: demo } }
+  authServerConfig: ${JSON.stringify(authServer({}))}
+  ${spec}
+---
+apiVersion: vmcp.dev/v1beta1
+kind: MCPGroup
+metadata: { name: tools }
+---
+apiVersion: vmcp.dev/v1beta1
+kind: MCPOIDCConfig
+metadata: { name: idp }
+spec: { type: inline, inline: { issuer: "https://auth.example.com" } }
+`;
+  assert.deepEqual(told(issued('')), []);
+  assert.deepEqual(told(issued('podTemplateSpec: { spec: { containers: 5 } }')), []);
 });
