@@ -138,7 +138,7 @@ export class LocalSession {
     const known = Object.fromEntries(Object.entries(wanted).filter(([name]) => servers.includes(name)));
     const ports = await assignPorts({ servers: servers.toSorted(), kept, wanted: known }, this.#deps.isFree);
     // What local.yaml says is its own memory: without it the server is free to have another port.
-    const found = Object.fromEntries(Object.entries(ports).filter(([name]) => known[name] === undefined));
+    const found = Object.fromEntries(Object.entries(ports).filter(([name]) => !Object.hasOwn(known, name)));
     this.#writeState(() => this.#deps.state.writePorts(found));
     return ports;
   }

@@ -22,7 +22,7 @@ export const assignPorts = async (
 ): Promise<Ports> => {
   const ports: Record<string, number> = { ...kept, ...wanted };
   for (const server of servers) {
-    if (ports[server] !== undefined) continue;
+    if (Object.hasOwn(ports, server)) continue;
     let candidate = MCP_PORT;
     while (overlaps(ports, candidate) || !(await isFree(candidate)) || !(await isFree(candidate + 1)))
       candidate += STEP;

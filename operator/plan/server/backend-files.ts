@@ -3,7 +3,7 @@ import { type PlannedBackend, whyDown } from './backends.ts';
 /** Files that the config names for a backend, by its name. */
 export type BackendFiles = Readonly<Record<string, readonly string[]>>;
 
-/** Of one that is withheld, which the config does not name, those that were `known` before. */
+/** A withheld backend is not in the config: its files are those `known` from when it was. */
 export const backendFiles = (
   backends: readonly PlannedBackend[],
   filePaths: readonly string[],
@@ -11,8 +11,10 @@ export const backendFiles = (
 ): BackendFiles =>
   Object.fromEntries(
     backends.flatMap((backend) => {
-      const files = whyDown(backend) === undefined ? namedFor(backend, filePaths) : (known[backend.name] ?? []);
-      return files.length === 0 ? [] : [[backend.name, files] as const];
+      const { name } = backend;
+      const before = Object.hasOwn(known, name) ? known[name] : undefined;
+      const files = whyDown(backend) === undefined ? namedFor(backend, filePaths) : (before ?? []);
+      return files.length === 0 ? [] : [[name, files] as const];
     }),
   );
 

@@ -9,6 +9,13 @@ test('servers get 4483, 4493 … in the order of their names', async () => {
   assert.deepEqual(await assignPorts(request, free), { a: 4483, b: 4493 });
 });
 
+test('a server may be called like a property of every object', async () => {
+  assert.deepEqual(await assignPorts({ ...request, servers: ['constructor', 'demo'] }, free), {
+    constructor: 4483,
+    demo: 4493,
+  });
+});
+
 test('a server keeps its first port, also while it is away', async () => {
   assert.deepEqual(await assignPorts({ ...request, servers: ['b'], kept: { a: 4483 } }, free), { a: 4483, b: 4493 });
   assert.deepEqual(await assignPorts({ ...request, kept: { b: 4483 } }, free), { b: 4483, a: 4493 });
