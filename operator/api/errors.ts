@@ -45,8 +45,12 @@ const hasStatus = (error: unknown, ...statuses: readonly number[]): error is Api
 /** The server will not take this object however often it is sent: a user's mistake, not a fault. */
 export const isRefusal = (error: unknown): error is ApiError => hasStatus(error, 400, 403, 422);
 
-/** The server cannot read the object, or it breaks a rule of its type. */
-export const isMalformed = (error: unknown): error is ApiError => hasStatus(error, 400, 422);
+/**
+ * The server cannot read the object, or it breaks a rule of its type. A webhook that denies without a code of its own is answered with 400,
+ * too, but without that reason: its policy may change by itself.
+ */
+export const isMalformed = (error: unknown): error is ApiError =>
+  hasStatus(error, 422) || (hasStatus(error, 400) && error.reason === 'BadRequest');
 
 export const isInternal = (error: unknown): error is ApiError => hasStatus(error, 500);
 

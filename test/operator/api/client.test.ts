@@ -20,16 +20,18 @@ test('fields that this program does not know survive, in and out', async () => {
 });
 
 test('an apply that ends in an internal error is explained by a create that is never stored', async () => {
-  for (const [status, told] of [
-    [400, 400],
+  for (const [status, told, reason] of [
+    [400, 400, 'BadRequest'],
     [422, 422],
+    // A webhook denies it.
+    [400, 500],
     [409, 500],
     [403, 500],
     [201, 500],
   ] as const) {
     server.asked.length = 0;
     server.answer = (one, response) =>
-      json(one.method === 'PATCH' ? 500 : status, { message: one.method })(one, response);
+      json(one.method === 'PATCH' ? 500 : status, { message: one.method, reason })(one, response);
     await assert.rejects(
       server.client.apply(widget, signal),
       (error) => error instanceof ApiError && error.status === told,

@@ -178,7 +178,7 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
   'pods for which there is no room, or no right': {
     play: (cluster, { spec, named }) => {
       cluster.put(named);
-      cluster.ask(spec, RUNS_PODS, 403);
+      cluster.ask(spec, RUNS_PODS, { status: 403 });
       return cluster.settle();
     },
     says: 'InProgress',
@@ -195,7 +195,7 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
   'replicas: 0, and no right to make anything': {
     play: (cluster, { spec, named }) => {
       cluster.put(named);
-      cluster.ask({ ...spec, replicas: 0 }, ['Service'], 403);
+      cluster.ask({ ...spec, replicas: 0 }, ['Service'], { status: 403 });
       return cluster.settle();
     },
     says: 'InProgress',

@@ -13,6 +13,12 @@ import { made } from '../plan/made.ts';
 import { report } from '../plan/world.ts';
 import { worldOf } from '../world-of.ts';
 
+/** What the API server answers. */
+interface Refusal {
+  readonly status: number;
+  readonly reason?: string;
+}
+
 type Labels = Readonly<Record<string, string>>;
 interface PodSpec {
   readonly volumes?: readonly { readonly name: string }[];
@@ -52,7 +58,7 @@ export const oddCluster = (of = 'MCPServer') => {
   let remembered = memory();
   let [count, generation, uid] = [0, 0, UID];
   let refused: ReadonlySet<string> = new Set();
-  let refusal = 422;
+  let refusal: Refusal = { status: 422 };
   let podStatus: object = UP;
   const put = (object: KubeObject): KubeObject => {
     objects.set(keyText(keyOf(object)), object);
@@ -73,7 +79,7 @@ export const oddCluster = (of = 'MCPServer') => {
     get: (key: typeof KEY) => Promise.resolve(objects.get(keyText(key))),
     apply: async (object: KubeObject) => {
       write();
-      if (refused.has(object.kind)) throw new ApiError(refusal, { message: 'no' });
+      if (refused.has(object.kind)) throw new ApiError(refusal.status, { ...refusal, message: 'no' });
       const before = objects.get(keyText(keyOf(object)));
       const uid = before?.metadata.uid ?? `uid-${++count}`;
       const status = before?.['status'] === undefined ? {} : { status: before['status'] };
@@ -173,8 +179,8 @@ export const oddCluster = (of = 'MCPServer') => {
       return isKilled;
     },
     /** What somebody applies; the API server takes no more children of the kinds that it refuses. */
-    ask: (spec: object, refusing: readonly string[] = [], status = 422): void => {
-      [refused, refusal] = [new Set(refusing), status];
+    ask: (spec: object, refusing: readonly string[] = [], answer: Refusal = { status: 422 }): void => {
+      [refused, refusal] = [new Set(refusing), answer];
       const said = objects.get(keyText(KEY))?.['status'];
       const asked = made(of, KEY.name, spec, { uid, generation: ++generation });
       put({ ...asked, ...(said !== undefined && { status: said }) });

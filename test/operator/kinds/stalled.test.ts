@@ -18,6 +18,7 @@ const asked = async (cluster: Cluster, spec: object, refusing: readonly string[]
 const condition = (cluster: Cluster, type: string): ReportedCondition | undefined =>
   conditionsIn(cluster.server()['status']).find((each) => each.type === type);
 
+const virtualServer = { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' } };
 const INVALID = { podTemplateSpec: { spec: { containers: 5 } } };
 
 const issuedBy = (name: string): KubeObject =>
@@ -55,6 +56,21 @@ for (const [why, [spec, before]] of Object.entries(TOGETHER)) {
   });
 }
 
+for (const [answer, status, reason, says] of [
+  ['breaks a rule', 422, 'Invalid', 'Failed'],
+  ['cannot be read', 400, 'BadRequest', 'Failed'],
+  ['is denied by a webhook that gives no code', 400, undefined, 'InProgress'],
+  ['is denied by a webhook with 403', 403, undefined, 'InProgress'],
+] as const) {
+  test(`a child that ${answer}: ${says}`, async () => {
+    const cluster = oddCluster('VirtualMCPServer');
+    cluster.put(group());
+    cluster.ask(virtualServer, ['Deployment'], { status, ...(reason && { reason }) });
+    await cluster.settle();
+    assert.equal(kstatusOf(cluster.server()), says);
+  });
+}
+
 test('Stalled tells every cause: what is wrong with the spec, and which children are', async () => {
   const cluster = oddCluster('EmbeddingServer');
   const cache = (size: string): object => ({ modelCache: { enabled: true, size } });
@@ -82,7 +98,7 @@ for (const [reason, service] of [
       kind: 'Service',
       metadata: { name: service, namespace: 'default', uid: 'theirs' },
     });
-    await asked(cluster, { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' } }, ['Service']);
+    await asked(cluster, virtualServer, ['Service']);
     const stalled = condition(cluster, 'Stalled');
     assert.equal(stalled?.reason, reason);
     assert.match(stalled.message, /^Service/);
