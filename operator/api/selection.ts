@@ -10,6 +10,12 @@ export interface Selection {
   readonly metadataOnly?: boolean;
 }
 
+/**
+ * Kinds whose objects are watched by their metadata alone: the values of Secrets are never read, and of the ConfigMaps of others it counts
+ * that they are there.
+ */
+export const CONTENT_UNSEEN: ReadonlySet<string> = new Set(['AnyConfigMap', 'Secret']);
+
 /** What `Accept` must say to be sent metadata alone. */
 export const acceptOf = (selection: Selection, form: 'PartialObjectMetadata' | 'PartialObjectMetadataList'): string =>
   selection.metadataOnly === true ? `application/json;as=${form};g=meta.k8s.io;v=v1` : 'application/json';

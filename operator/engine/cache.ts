@@ -3,6 +3,7 @@ import type { InformerDeps } from './informer.ts';
 import { Store } from './store.ts';
 import type { Change } from './store.ts';
 import { trim } from './trim.ts';
+import { CONTENT_UNSEEN } from '../api/selection.ts';
 import type { Selection } from '../api/selection.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { isControlledBy } from '../read/controlled.ts';
@@ -42,9 +43,6 @@ const onlyOurs = new Set([
   'ServiceAccount',
   'StatefulSet',
 ]);
-
-/** The values of Secrets are never read; of the ConfigMaps of others it counts that they are there. */
-const onlyMetadata = new Set(['AnyConfigMap', 'Secret']);
 
 export const clusterCache = (
   options: CacheOptions,
@@ -87,5 +85,5 @@ const selectionsOf = (kind: string, namespaces: readonly string[]): readonly Sel
     namespace,
     ...(onlyOurs.has(kind) ? { labelSelector: `${ours}=vmcp-operator` } : {}),
     ...(kind === 'AnyConfigMap' ? { labelSelector: `${ours}!=vmcp-operator` } : {}),
-    ...(onlyMetadata.has(kind) ? { metadataOnly: true } : {}),
+    ...(CONTENT_UNSEEN.has(kind) ? { metadataOnly: true } : {}),
   }));

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Change } from './store.ts';
+import { CONTENT_UNSEEN } from '../api/selection.ts';
 import type { ReconciledKind } from '../kinds/kind.ts';
 import { fieldManager, keyOf, keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
@@ -34,15 +35,12 @@ export const ownKeys = (kinds: readonly ReconciledKind[], { before, after }: Cha
     .filter((object) => kinds.some(({ kind }) => kind === object.kind))
     .map(keyOf);
 
-/** Nothing but bookkeeping of the server changed. */
+/** Nothing but bookkeeping of the server changed. Where the content is not seen, the version alone tells that it has changed. */
 const isInsignificant = ({ before, after }: Change): boolean =>
   before !== undefined &&
   after !== undefined &&
   !CONTENT_UNSEEN.has(after.kind) &&
   isDeepStrictEqual(withoutBookkeeping(before), withoutBookkeeping(after));
-
-/** Their metadata alone is watched, and their content counts: only the version tells that something has changed. */
-const CONTENT_UNSEEN: ReadonlySet<string> = new Set(['AnyConfigMap', 'Secret']);
 
 const withoutBookkeeping = (object: KubeObject): unknown => {
   const { resourceVersion: _, managedFields: __, ...metadata } = object.metadata;

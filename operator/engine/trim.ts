@@ -1,3 +1,4 @@
+import { CONTENT_UNSEEN } from '../api/selection.ts';
 import { fieldManager } from '../object.ts';
 import type { KubeObject, ManagedFields, ObjectMeta } from '../object.ts';
 import type { PodsOf } from '../plan/workload/pods-of.ts';
@@ -8,9 +9,6 @@ export const trim = (object: KubeObject): KubeObject => ({
   metadata: trimMetadata(object.metadata, CONTENT_UNSEEN.has(object.kind) ? contentChanges : ours),
 });
 
-/** Their metadata alone is watched: who changed the content, and when, is all that tells of it. */
-const CONTENT_UNSEEN: ReadonlySet<string> = new Set(['AnyConfigMap', 'Secret']);
-
 type Entries = readonly ManagedFields[];
 
 const ours = (entries: Entries): Entries =>
@@ -19,6 +17,7 @@ const ours = (entries: Entries): Entries =>
 /** As who applies them writes them. */
 const CONTENT_FIELDS = ['f:data', 'f:binaryData', 'f:stringData'];
 
+/** Of content that is not seen, these tell who changed it, and when. */
 const contentChanges = (entries: Entries): Entries =>
   entries
     .filter(({ fieldsV1 = {} }) => CONTENT_FIELDS.some((field) => field in fieldsV1))

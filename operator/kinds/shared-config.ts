@@ -1,11 +1,11 @@
 import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import type { Contract } from '../plan/contract.ts';
 import type { Plan } from '../plan/plan.ts';
-import { lookedUpKinds, referenceKind } from '../plan/references.ts';
 import type { SharedConfigBundle } from '../plan/shared-config.ts';
 import type { Source } from '../read/source.ts';
 import { resolveReferences } from '../resolve.ts';
 import type { ReconciledKind } from './kind.ts';
+import { namingOf } from './naming.ts';
 import { type Referrers, type Targets, referrers, targetsOnce } from './referrers.ts';
 import { kindsNaming, usersOf } from './users.ts';
 
@@ -22,7 +22,8 @@ export const sharedConfig = (
   targetsOf: Targets = targetsOnce(),
 ): ReconciledKind<SharedConfigBundle> => {
   const referrersOf = referrers(targetsOf);
-  const [users, named] = [kindsNaming(kind), lookedUpKinds(kind)];
+  const users = kindsNaming(kind);
+  const { named, affectedBy } = namingOf(kind, targetsOf);
   return {
     kind,
     owns: [],
@@ -31,7 +32,7 @@ export const sharedConfig = (
     plan: (bundle) => plan(bundle, contract),
     affectedBy: (source, changed) => [
       ...(users.includes(changed.kind) ? namedBy(changed, kind, targetsOf) : []),
-      ...(named.includes(changed.kind) ? naming(source, kind, changed, referrersOf) : []),
+      ...affectedBy(source, changed),
     ],
   };
 };
@@ -48,10 +49,4 @@ const namedBy = (user: KubeObject, kind: string, targetsOf: Targets): readonly O
   const { namespace } = keyOf(user);
   const names = targetsOf(user).flatMap((each) => (each.kind === kind ? [each.name] : []));
   return [...new Set(names)].map((name) => ({ kind, namespace, name }));
-};
-
-/** The objects of a kind that name this one. */
-const naming = (source: Source, kind: string, changed: KubeObject, referrersOf: Referrers): readonly ObjectKey[] => {
-  const { namespace, name } = keyOf(changed);
-  return referrersOf(source.list(kind, namespace), { kind: referenceKind(changed.kind), name }).map(keyOf);
 };
