@@ -106,6 +106,6 @@ export const statusExtensions = <T extends z.core.$ZodLooseShape>(more: T) =>
 /** What every status begins with. */
 export const commonStatus = {
   conditions: keyedList(condition, 'type').optional().describe('Latest observations'),
-  // None of an object; without a default kstatus takes one that nobody has looked at yet for what it was asked to be.
+  // No object has generation -1. Without this, kstatus reports a new object as Current before the operator has seen it.
   observedGeneration: z.int().default(-1).describe('Last generation of the object that was acted on'),
 } as const;

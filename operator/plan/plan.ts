@@ -9,7 +9,7 @@ export interface Plan {
    * an owned child that is not among them is removed. Absent: leave the children that exist as they are.
    */
   readonly objects?: readonly KubeObject[];
-  /** Of the spec that `objects` are made of; absent for kinds that no earlier spec is served of. */
+  /** Generation of the spec that `objects` are made of, for kinds that keep it in their status. */
   readonly acceptedGeneration?: number;
   /** Put right while the other children stay as they are: applied only where `objects` is absent, and nothing is removed. */
   readonly repairs?: readonly KubeObject[];
@@ -17,7 +17,7 @@ export interface Plan {
   readonly status?: Readonly<Record<string, unknown>>;
   /** Conditions that hold beside those of `status` as long as this child is not as planned. */
   readonly whileNotApplied?: readonly { readonly child: ObjectKey; readonly condition: PlannedCondition }[];
-  /** Recorded only when the condition of the same type changes. */
+  /** One is recorded only when a condition with this reason and message is new. */
   readonly events: readonly PlannedEvent[];
   /** The config files the runtime reads, by file name; absent for kinds without a runtime and while nothing may be served. */
   readonly config?: ConfigFiles;

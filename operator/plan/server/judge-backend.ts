@@ -50,7 +50,7 @@ export const serviceTaken = (label: string, name: string, strangers: readonly Ku
   return { reason: 'ServiceTaken', message };
 };
 
-/** Only Services of ours are watched: of another's the member itself has told, and that it has no URL by it. */
+/** A Service of somebody else is not in the cache. The member's own status tells of it: `ChildConflict`, and no `url`. */
 export const saidToBeTaken = (label: string, member: KubeObject): Withheld | undefined => {
   const conflict = toldOf(member, 'ChildConflict');
   const { url } = (member['status'] ?? {}) as { readonly url?: string };

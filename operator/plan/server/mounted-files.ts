@@ -59,7 +59,7 @@ export interface MountInput {
 export const mountedFiles = ({ filePaths, caBundles, deployment, ofBackends }: MountInput): MountedFiles => {
   const sources = new Map(caBundles.map((each) => [each.owner, each]));
   const named = [...new Set(filePaths)].filter(isMountable).sort(compareText);
-  const paths = enough(mountedNow(deployment), named, ofBackends);
+  const paths = pathsToMount(mountedNow(deployment), named, ofBackends);
   return {
     secrets: paths.flatMap((path) => {
       const [, name, key] = SECRET_PATH.exec(path) ?? [];
@@ -70,10 +70,10 @@ export const mountedFiles = ({ filePaths, caBundles, deployment, ofBackends }: M
 };
 
 /**
- * With what is mounted for backends, where all that is named is. Architecture rule 9: what a backend is withheld for may be back in a moment,
- * and pods that keep its files need not be replaced twice. Where they are replaced for other files, the new ones get what is named.
+ * Pods that already mount everything the config names keep the files of withheld backends, too: such a backend may be back in a moment, and
+ * the pods need not be replaced twice (architecture rule 9). Pods that are replaced anyway get only what is named.
  */
-const enough = (
+const pathsToMount = (
   mounted: readonly string[],
   named: readonly string[],
   ofBackends: readonly string[],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
+import { backendFiles } from '../../../operator/plan/server/backend-files.ts';
 import { configMap, planOf, servedBefore } from './built-world.ts';
 import { made } from './made.ts';
 import { condition, entry, group, planned, podSpecOf, server } from './world.ts';
@@ -75,6 +76,15 @@ test('while one is withheld, pods keep what is its own alone, and lose the files
   const back = world(header('one'), ...servedBefore(alone));
   assert.deepEqual(templateOf(back), templateOf(alone));
   assert.deepEqual(templateOf(back), templateOf(world(header('one'))));
+});
+
+test('whoever came too late for a name takes nothing from who has it', () => {
+  const holder = {
+    name: 'a',
+    entry: { name: 'a', url: 'http://a/mcp', transport: 'sse', caBundlePath: '/new' },
+  } as const;
+  const late = { name: 'a', withheld: { reason: 'NameTaken', message: '' } } as const;
+  assert.deepEqual(backendFiles([holder, late], ['/new'], { a: ['/old'] }), { a: ['/new'] });
 });
 
 test('pods that are replaced anyway mount what is named, and nothing of what is withheld', () => {

@@ -243,6 +243,7 @@ test('there is no URL while its Service belongs to somebody else', () => {
   const before = { phase: 'Ready', url: 'http://x' };
   assert.equal(withProblems(before, [conflict('Service')])['url'], undefined);
   assert.equal(withProblems(before, [refused])['url'], 'http://x');
+  assert.equal(withProblems(before, [conflict('ServiceAccount')])['url'], 'http://x');
 });
 
 test('what a user must mend is looked at after 5, 10, 20, 40 s and then every minute', () => {
