@@ -1,6 +1,6 @@
 import type { PlannedCondition, PlannedEvent } from './plan.ts';
 import type { Reason } from './reasons.ts';
-import type { Subject } from './references.ts';
+import type { Subject } from './subjects.ts';
 
 /** A condition that states a fact: always present, `True` or `False`. */
 export const fact = (type: ConditionType, holds: boolean, reason: Reason, message: string): PlannedCondition => ({

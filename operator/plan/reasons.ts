@@ -1,4 +1,4 @@
-import type { Subject } from './references.ts';
+import type { Subject } from './subjects.ts';
 
 /** Every reason that a condition of ours gives beside those of references; `docs/status.md` says what each means. */
 export const REASONS = [

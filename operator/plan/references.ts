@@ -3,6 +3,7 @@ import type { KubeObject } from '../object.ts';
 import { type LookUp, violationText, violationsOf } from '../validate/index.ts';
 import { fact } from './conditions.ts';
 import type { PlannedCondition } from './plan.ts';
+import { SUBJECTS, type Subject } from './subjects.ts';
 
 /** A reference and what it leads to. */
 export interface ResolvedReference extends Reference {
@@ -11,24 +12,6 @@ export interface ResolvedReference extends Reference {
   /** Why what is there may not be used. */
   readonly invalid?: string;
 }
-
-/**
- * Kinds of references that are looked up, with the word that their conditions begin with; whatever else a schema may name is
- * marked there as not supported yet. A line here gives resolution, watches, fan-out and the condition of a missing one.
- */
-export const SUBJECTS = {
-  MCPGroup: 'Group',
-  MCPOIDCConfig: 'OIDCConfig',
-  MCPTelemetryConfig: 'TelemetryConfig',
-  MCPToolConfig: 'ToolConfig',
-  VirtualMCPCompositeToolDefinition: 'CompositeTool',
-  MCPExternalAuthConfig: 'ExternalAuthConfig',
-  EmbeddingServer: 'EmbeddingServer',
-  Secret: 'Secret',
-  ConfigMap: 'ConfigMap',
-} as const;
-
-export type Subject = (typeof SUBJECTS)[keyof typeof SUBJECTS];
 
 /**
  * Under which kind a source keeps the objects of a kind. Of ConfigMaps the operator keeps its own; of those that resources

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { FACT_TYPES, PROBLEM_TYPES } from '../../../operator/plan/conditions.ts';
 import { REASONS } from '../../../operator/plan/reasons.ts';
-import { SUBJECTS } from '../../../operator/plan/references.ts';
+import { SUBJECTS } from '../../../operator/plan/subjects.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
