@@ -1,11 +1,12 @@
 import type { ApiClient } from './api/client.ts';
+import { isConflict } from './api/errors.ts';
 import type { Cache } from './engine/cache.ts';
 import { transitions } from './engine/events.ts';
 import type { ReconciledKind } from './kinds/kind.ts';
 import { keyOf } from './object.ts';
 import type { KubeObject, ObjectKey } from './object.ts';
 import { acceptedGenerationOf, withAcceptedGeneration } from './plan/accepted-generation.ts';
-import { conditionsIn } from './plan/conditions.ts';
+import { conditionsIn, warningsOf } from './plan/conditions.ts';
 import type { Plan, PlannedEvent } from './plan/plan.ts';
 import { planOfUnreadable } from './plan/unreadable.ts';
 import type { Settings } from './plan/settings.ts';
@@ -73,7 +74,11 @@ export const reconcile = async (
     : resolved;
   const plan = kind.plan(bundle, world.settings);
   const applied = await apply(kind, owner, plan, { world, signal });
-  return report(kind, owner, { plan, ...applied }, { world, signal });
+  // What it collided with is a change that is on its way here: the next look tells of that.
+  if (isConflict(applied.fault)) throw applied.fault;
+  const reported = await report(kind, owner, { plan, ...applied }, { world, signal });
+  if (applied.fault !== undefined) throw applied.fault;
+  return reported;
 };
 
 interface Effects {
@@ -96,7 +101,9 @@ const apply = async (
     return applyChildren(owner, plan.repairs ?? [], world, signal);
   }
   const applied = await applyChildren(owner, plan.objects, world, signal);
-  const { missing } = applied;
+  const { missing, fault } = applied;
+  // Nothing goes on account of what may pass the next moment.
+  if (fault !== undefined) return applied;
   const mayGo = prunable(missing);
   await prune(owner, { kinds: kind.owns, objects: wanted(plan.objects, missing), mayGo }, world, signal);
   await refreshMounts(kind, owner, { world, signal });
@@ -162,10 +169,7 @@ const report = async (
   const { api, cache, statusAges: ages } = world;
   const reported = await reportStatus(owner, planned, { api, cache, nowMs, ages }, signal);
   if (reported.written) {
-    const warnings = [...added, ...problemConditions(problems)].map((condition) => ({
-      ...condition,
-      type: 'Warning' as const,
-    }));
+    const warnings = warningsOf([...added, ...problemConditions(problems)]);
     await world.record(owner, transitions([...plan.events, ...warnings], owner['status'], status), signal);
   }
   if (reported.refused !== undefined) {

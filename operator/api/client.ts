@@ -1,6 +1,6 @@
 import type { ClusterIssuer } from '../plan/settings.ts';
 import { clusterIssuer } from './cluster-issuer.ts';
-import { isInternal, isMalformed, isNotFound } from './errors.ts';
+import { isInternal, isMalformed, isNotFound, isTooLarge } from './errors.ts';
 import { ownAccount } from './own-account.ts';
 import { collectionPath, objectPath, resourceOf } from './resources.ts';
 import type { Resource, ResourceTable } from './resources.ts';
@@ -83,7 +83,7 @@ export const apiClient = (
       try {
         return await applyAt(pathOf(keyOf(object)), object, signal, manager);
       } catch (error) {
-        if (isInternal(error)) await askWhatIsMalformed(transport, asNew(object), signal);
+        if (isInternal(error) && !isTooLarge(error)) await askWhatIsMalformed(transport, asNew(object), signal);
         throw error;
       }
     },

@@ -2,7 +2,10 @@
 interface Status {
   readonly reason?: string;
   readonly message?: string;
-  readonly details?: { readonly retryAfterSeconds?: number; readonly kind?: string; readonly name?: string };
+  readonly details?: {
+    readonly retryAfterSeconds?: number;
+    readonly causes?: readonly { readonly reason?: string }[];
+  };
 }
 
 /** An answer of the API server that is not a success. `message` is the server's own words, fit for a condition. */
@@ -13,6 +16,8 @@ export class ApiError extends Error {
   readonly reason: string;
   /** How long the server asked us to stay away. */
   readonly retryAfterMs: number | undefined;
+  /** CamelCase words of the rules that the object breaks (`FieldValueTooLong`). */
+  readonly causes: readonly string[];
 
   constructor(status: number, body: Status, retryAfterMs?: number) {
     super(body.message ?? `the API server answered ${status}`);
@@ -20,6 +25,7 @@ export class ApiError extends Error {
     this.status = status;
     this.reason = body.reason ?? 'Unknown';
     this.retryAfterMs = retryAfterMs;
+    this.causes = (body.details?.causes ?? []).flatMap(({ reason }) => reason ?? []);
   }
 }
 
@@ -43,7 +49,7 @@ const hasStatus = (error: unknown, ...statuses: readonly number[]): error is Api
   error instanceof ApiError && statuses.includes(error.status);
 
 /** The server will not take this object however often it is sent: a user's mistake, not a fault. */
-export const isRefusal = (error: unknown): error is ApiError => hasStatus(error, 400, 403, 422);
+export const isRefusal = (error: unknown): error is ApiError => hasStatus(error, 400, 403, 422) || isTooLarge(error);
 
 /**
  * The server cannot read the object, or it breaks a rule of its type. A webhook that denies without a code of its own is answered with 400,
@@ -51,6 +57,20 @@ export const isRefusal = (error: unknown): error is ApiError => hasStatus(error,
  */
 export const isMalformed = (error: unknown): error is ApiError =>
   hasStatus(error, 422) || (hasStatus(error, 400) && error.reason === 'BadRequest');
+
+/**
+ * The object is more than the API server or etcd take at once. What etcd refuses the API server answers as an internal error without a
+ * reason, so that its words alone tell. They do not include `ResourceExhausted`, which etcd also says while it has no space.
+ */
+export const isTooLarge = (error: unknown): error is ApiError =>
+  hasStatus(error, 413) || (isInternal(error) && TOO_LARGE.test(error.message));
+
+/** etcd; gRPC to etcd; the API server, of what it was sent. */
+const TOO_LARGE = /request is too large|message larger than max|request entity too large/i;
+
+/** A value is longer than its type allows; of a ConfigMap all of its values together. */
+export const isTooLong = (error: unknown): error is ApiError =>
+  hasStatus(error, 422) && error.causes.includes('FieldValueTooLong');
 
 export const isInternal = (error: unknown): error is ApiError => hasStatus(error, 500);
 

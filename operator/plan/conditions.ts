@@ -34,6 +34,8 @@ export const PROBLEM_TYPES = [
   'AuthzPrimaryUpstreamProviderIgnored',
   'BackendNameConflict',
   'BackendsWithheld',
+  'ChildConflict',
+  'ChildRefused',
   'ConfigOverridden',
   'ConfigRefused',
   'ExternalAuthConfigIgnored',
@@ -52,6 +54,7 @@ export const PROBLEM_TYPES = [
   'SessionStorageIgnored',
   'SessionsNotDurable',
   'Stalled',
+  'StatusShortened',
   'StaticBackendsIgnored',
   'TelemetryDeprecated',
   'ToolsUnmatched',
@@ -82,8 +85,9 @@ const isProblemType = (type: string): boolean => (PROBLEM_TYPES as readonly stri
 export const problem = (type: ProblemType, reason: Reason, message: string): PlannedCondition =>
   fact(type, true, reason, message);
 
-/** spec: condition message at most 32768 characters. */
-const clipped = (message: string): string => (message.length > 32_768 ? `${message.slice(0, 32_767)}…` : message);
+/** spec: condition message at most 32768 characters. Half a character would be stored as another one. */
+export const clipped = (message: string, most = 32_768): string =>
+  message.length > most ? `${message.slice(0, most - 1).toWellFormed()}…` : message;
 
 /** `Stalled` is no news: it repeats what other conditions say. */
 export const isBadNews = ({ type, status }: PlannedCondition): boolean =>

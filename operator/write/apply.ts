@@ -3,7 +3,7 @@ import { needs } from './needs.ts';
 import { isAsPlanned } from './rewrites.ts';
 import type { Rewrites } from './rewrites.ts';
 import { repairOf } from './service-diff.ts';
-import { ApiError, isMalformed, isRefusal } from '../api/errors.ts';
+import { ApiError, isConflict, isMalformed, isRefusal, isTooLarge, isTooLong } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../engine/cache.ts';
 import { keyOf, keyText } from '../object.ts';
@@ -25,6 +25,8 @@ export interface Applied {
   readonly problems: readonly ChildProblem[];
   /** Children that are not as planned: those of the problems, and those that wait for one of them. */
   readonly missing: readonly ObjectKey[];
+  /** What one of them met with may pass by itself: to be thrown when all else is done, so that it is tried again. */
+  readonly fault?: ApiError;
 }
 
 export interface ApplyDeps {
@@ -37,7 +39,7 @@ export interface ApplyDeps {
 /**
  * Makes the children what the plan says, in its order. One that cannot be is told and holds up no other, but for those
  * that need it: a removed backend must go also while a Service is refused. Sends nothing for a child that
- * already agrees. Throws what may pass by itself, after the other children when it is an answer of the server.
+ * already agrees. Throws only what is no answer of the server.
  */
 export const applyChildren = async (
   owner: KubeObject,
@@ -62,14 +64,11 @@ export const applyChildren = async (
     missing.push(child);
     if (outcome instanceof ApiError) {
       faults.push(outcome);
-    } else {
-      problems.push(outcome);
     }
+    problems.push(outcome instanceof ApiError ? refused(child, outcome) : outcome);
   }
-  if (faults[0] !== undefined) {
-    throw faults[0];
-  }
-  return { problems, missing: missing.map(keyOf) };
+  const fault = faults.find((each) => !isConflict(each)) ?? faults[0];
+  return { problems, missing: missing.map(keyOf), ...(fault && { fault }) };
 };
 
 const nameWaiting = (problems: ChildProblem[], key: ObjectKey, { kind, metadata: { name } }: KubeObject): void => {
@@ -91,10 +90,7 @@ const attempt = async (
     return await applyChild(owner, child, deps, signal);
   } catch (error) {
     if (isRefusal(error)) {
-      const key = keyOf(child);
-      const message = `${keyText(key)}: ${error.message}`;
-      // A quota may have room later, and rights may come with the next object that is applied.
-      return { type: 'ChildRefused', reason: error.reason, message, child: key, isStuck: isMalformed(error) };
+      return refused(child, error);
     }
     if (error instanceof ApiError) {
       return error;
@@ -102,6 +98,20 @@ const attempt = async (
     throw error;
   }
 };
+
+const refused = (object: KubeObject, error: ApiError): ChildProblem => {
+  const child = keyOf(object);
+  const { reason, message } = error;
+  const told: Pick<ChildProblem, 'reason' | 'message' | 'isStuck'> =
+    isTooLarge(error) || isTooLong(error)
+      ? { reason: 'TooLarge', message: `${keyText(child)} is too large; ${SMALLER} (${message})`, isStuck: true }
+      : // A quota may have room later, and rights may come with the next object that is applied.
+        { reason, message: `${keyText(child)}: ${message}`, isStuck: isMalformed(error) };
+  return { type: 'ChildRefused', child, ...told };
+};
+
+/** Most of what is rendered are backends, with what each one is called by. */
+const SMALLER = 'name fewer backends, or shorten URLs, headers, overrides and policies';
 
 const applyChild = async (
   owner: KubeObject,

@@ -1,11 +1,13 @@
 import type { ChildProblem } from './apply.ts';
 import { agrees } from './diff.ts';
+import { fitted, roomBeside } from './fitting.ts';
 import type { ApiClient } from '../api/client.ts';
-import { isNotFound, isRefusal } from '../api/errors.ts';
+import { isNotFound, isRefusal, isTooLarge } from '../api/errors.ts';
 import type { ApiError } from '../api/errors.ts';
 import { type KubeObject, keyText } from '../object.ts';
-import { conditionsIn } from '../plan/conditions.ts';
+import { clipped, conditionsIn, problem } from '../plan/conditions.ts';
 import type { Plan, PlannedCondition } from '../plan/plan.ts';
+import type { Reason } from '../plan/reasons.ts';
 import { stalled } from '../plan/stalled.ts';
 import type { StatusAges } from './status-ages.ts';
 
@@ -16,12 +18,10 @@ const refreshMs = 600_000;
 
 /** One condition for each type of problem, naming all of it. */
 export const problemConditions = (problems: readonly ChildProblem[]): readonly PlannedCondition[] =>
-  [...Map.groupBy(problems, ({ type }) => type)].map(([type, alike]) => ({
-    type,
-    status: 'True',
-    reason: alike[0]?.reason ?? type,
-    message: textOf(alike),
-  }));
+  [...Map.groupBy(problems, ({ type }) => type)].map(([type, alike]) =>
+    // It is the API server's, or one of ours.
+    problem(type, (alike[0]?.reason ?? type) as Reason, textOf(alike)),
+  );
 
 const textOf = (problems: readonly { readonly message: string }[]): string =>
   problems.map(({ message }) => message).join('; ');
@@ -42,7 +42,7 @@ export const withProblems = (
   const added = problemConditions(problems);
   // What a phase says that was bad already stays true beside it.
   const isBadAlready = (phase === 'Degraded' || phase === 'Failed') && typeof saidBefore === 'string';
-  const message = isBadAlready ? `${textOf(problems)}; ${saidBefore}` : textOf(problems);
+  const message = clipped(isBadAlready ? `${textOf(problems)}; ${saidBefore}` : textOf(problems));
   const lowered = typeof phase === 'string' ? (phases[phase] ?? phase) : undefined;
   const reason = added[0]?.type;
   // `Degraded` serves as `Ready` does; what has no pods because none are wanted has failed now.
@@ -124,18 +124,28 @@ export const reportStatus = async (
   deps: ReportDeps,
   signal: AbortSignal,
 ): Promise<Reported> => {
-  const status = stamped(planned.status, owner, deps.nowMs);
   const dueMs = refreshMs - deps.ages.of(owner);
-  const { apiVersion, kind, metadata } = owner;
-  const { name, namespace, uid } = metadata;
-  const desired = { apiVersion, kind, metadata: { name, namespace, uid }, status } as KubeObject;
+  const desiredIn = (room: number): KubeObject => desiredStatus(owner, fitted(planned.status, room), deps.nowMs);
+  const desired = desiredIn(roomBeside(owner['spec']));
   if (agrees(desired, owner, 'status')) {
     return { written: false };
   }
-  const calm = { ...desired, status: withVolatileOf(owner['status'], status, new Set(planned.volatile)) };
-  if (dueMs > 0 && agrees(calm, owner, 'status')) {
+  const calm = { ...desired, status: withVolatileOf(owner['status'], desired['status'], new Set(planned.volatile)) };
+  // Told without its lists it was too large before: that is tried again where it would be written anew anyway.
+  if (dueMs > 0 && (agrees(calm, owner, 'status') || agrees(desiredIn(0), owner, 'status'))) {
     return { written: false, againAfterMs: dueMs };
   }
+  const reported = await write(desired, deps, signal);
+  return isTooLarge(reported.refused) ? write(desiredIn(0), deps, signal) : reported;
+};
+
+const desiredStatus = (owner: KubeObject, status: Status, nowMs: number): KubeObject => {
+  const { apiVersion, kind, metadata } = owner;
+  const { name, namespace, uid } = metadata;
+  return { apiVersion, kind, metadata: { name, namespace, uid }, status: stamped(status, owner, nowMs) } as KubeObject;
+};
+
+const write = async (desired: KubeObject, deps: ReportDeps, signal: AbortSignal): Promise<Reported> => {
   try {
     deps.cache.put(await deps.api.applyStatus(desired, signal));
     return { written: true };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ApiError, isConflict, isRefusal } from '../../../operator/api/errors.ts';
+import { ApiError, isConflict, isRefusal, isTooLarge } from '../../../operator/api/errors.ts';
 import { type Answer, json, key, startScriptedServer, widget } from './scripted-server.ts';
 
 const signal = new AbortController().signal;
@@ -93,6 +93,19 @@ test('of Secrets only the metadata crosses the wire when that is all that is ask
   assert.equal(server.asked[0]?.headers.accept, 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1');
 });
 
+/** In the words of kube-apiserver 1.34 and etcd 3.6. */
+const TOO_LARGE = [
+  [413, 'Request entity too large: limit is 3145728', true],
+  [500, 'etcdserver: request is too large', true],
+  [
+    500,
+    'rpc error: code = ResourceExhausted desc = trying to send message larger than max (2309938 vs. 2097152)',
+    true,
+  ],
+  [500, 'rpc error: code = ResourceExhausted desc = etcdserver: mvcc: database space exceeded', false],
+  [500, 'etcdserver: request timed out', false],
+] as const;
+
 describe('an answer that is no success', () => {
   const failed = async (given: Answer): Promise<ApiError> => {
     server.answer = given;
@@ -106,11 +119,20 @@ describe('an answer that is no success', () => {
     assert.deepEqual([error.status, error.reason, error.message], [422, 'Invalid', 'spec.x: must be a number']);
   });
 
-  for (const status of [400, 403, 422]) {
+  for (const status of [400, 403, 413, 422]) {
     test(`${status} is a refusal`, async () => assert.equal(isRefusal(await failed(json(status, {}))), true));
   }
   for (const status of [401, 404, 409, 410, 429, 500, 503]) {
     test(`${status} is none`, async () => assert.equal(isRefusal(await failed(json(status, {}))), false));
+  }
+
+  for (const [status, message, isOne] of TOO_LARGE) {
+    test(`${status} ${message} is ${isOne ? '' : 'not '}about the size of the object`, async () => {
+      server.asked.length = 0;
+      const error = await failed(json(status, { kind: 'Status', status: 'Failure', message, code: status }));
+      assert.deepEqual([isTooLarge(error), isRefusal(error)], [isOne, isOne]);
+      assert.equal(server.asked.length, isOne ? 1 : 2, 'what is wrong with it is not asked for');
+    });
   }
 
   test('409 is a conflict, 429 says how long to wait', async () => {

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ApiError } from '../../../operator/api/errors.ts';
+import type { KubeObject } from '../../../operator/object.ts';
+import { conditionsIn } from '../../../operator/plan/conditions.ts';
+import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { type Reconciled, reconcile } from '../../../operator/reconcile.ts';
+import { problemConditions, withProblems, withStalled } from '../../../operator/write/status.ts';
+import { worldOf } from '../world-of.ts';
+
+const owner: KubeObject = { apiVersion: 'v1', kind: 'Owner', metadata: { name: 'o', namespace: 'n', uid: 'u' } };
+const child = (kind: string): KubeObject => ({ apiVersion: 'v1', kind, metadata: { name: 'x', namespace: 'n' } });
+const planned = {
+  phase: 'Ready',
+  servers: ['a', 'b'],
+  conditions: [{ type: 'Ready', status: 'True', reason: 'Serving', message: 'serving' }],
+} as const;
+
+interface Outcome {
+  readonly reconciled: Reconciled | undefined;
+  readonly thrown: unknown;
+  /** Every status that was sent. */
+  readonly sent: readonly Readonly<Record<string, unknown>>[];
+  readonly refused: readonly Error[];
+}
+
+/** A reconcile where the API server answers `refusal` to the ConfigMap, and `ofStatus` to a status. */
+const reconciled = async (refusal: ApiError | undefined, ofStatus?: (sent: object) => unknown): Promise<Outcome> => {
+  const sent: Readonly<Record<string, unknown>>[] = [];
+  const refused: Error[] = [];
+  const world = worldOf({
+    source: objectsSource([]),
+    podsOf: () => [],
+    forget: () => {},
+    record: () => Promise.resolve(),
+    onStatusRefused: (_, error) => refused.push(error),
+    cache: { get: ({ kind }) => (kind === 'Owner' ? owner : undefined), put: () => {}, controlledBy: () => [] },
+    api: {
+      get: () => Promise.resolve(undefined),
+      apply: (object) => (object.kind === 'ConfigMap' && refusal ? Promise.reject(refusal) : Promise.resolve(object)),
+      applyStatus: (object) => {
+        sent.push(object['status'] as (typeof sent)[number]);
+        const error = ofStatus?.(object['status'] as object);
+        return error instanceof ApiError ? Promise.reject(error) : Promise.resolve(object);
+      },
+    },
+  });
+  const kind = {
+    kind: 'Owner',
+    owns: [],
+    reads: [],
+    resolve: () => ({}),
+    plan: () => ({ objects: [child('ConfigMap'), child('Service')], status: planned, events: [] }),
+    affectedBy: () => [],
+  };
+  const key = { kind: 'Owner', namespace: 'n', name: 'o' };
+  const [outcome] = await Promise.allSettled([reconcile(kind, key, world, new AbortController().signal)]);
+  return outcome.status === 'fulfilled'
+    ? { reconciled: outcome.value, thrown: undefined, sent, refused }
+    : { reconciled: undefined, thrown: outcome.reason, sent, refused };
+};
+
+const told = (status: unknown, type: string) => conditionsIn(status).find((each) => each.type === type);
+
+const tooLong = { reason: 'FieldValueTooLong', message: 'Too long: may not be more than 1048576 bytes', field: '' };
+
+for (const [what, error] of Object.entries({
+  'the API server’s limit': new ApiError(413, {
+    reason: 'RequestEntityTooLarge',
+    message: 'Request entity too large: limit is 3145728',
+  }),
+  'what etcd takes': new ApiError(500, { message: 'etcdserver: request is too large' }),
+  'what is sent to etcd': new ApiError(500, {
+    message: 'rpc error: code = ResourceExhausted desc = trying to send message larger than max (2309938 vs. 2097152)',
+  }),
+  'what a ConfigMap holds': new ApiError(422, {
+    reason: 'Invalid',
+    message: 'ConfigMap "x" is invalid: : Too long: may not be more than 1048576 bytes',
+    details: { causes: [tooLong] },
+  }),
+})) {
+  test(`a child beyond ${what} is told with a remedy, and looked at again like everything that somebody has to mend`, async () => {
+    const { reconciled: done, sent } = await reconciled(error);
+    const refusal = told(sent[0], 'ChildRefused');
+    assert.equal(refusal?.reason, 'TooLarge');
+    assert.match(refusal.message, /^ConfigMap\/n\/x is too large; name fewer backends, or shorten .*\(.*\)$/);
+    assert.equal(told(sent[0], 'Stalled')?.reason, 'ChildRefused');
+    assert.deepEqual(done, { isRefused: true, againAfterMs: 5000 });
+  });
+}
+
+test('a child that met with a fault is told as well, and tried again as what may pass', async () => {
+  const fault = new ApiError(500, { reason: 'InternalError', message: 'failed calling webhook "w"' });
+  const { thrown, sent } = await reconciled(fault);
+  assert.equal(thrown, fault);
+  assert.deepEqual([told(sent[0], 'ChildRefused')?.reason, sent[0]?.['phase']], ['InternalError', 'Degraded']);
+  assert.equal(told(sent[0], 'Stalled'), undefined);
+});
+
+test('a child that collided with a change waits for that, and nothing is told of it', async () => {
+  const conflict = new ApiError(409, { reason: 'Conflict', message: 'uid mismatch' });
+  const { thrown, sent } = await reconciled(conflict);
+  assert.deepEqual([thrown, sent], [conflict, []]);
+});
+
+test('a status that the API server finds too large is told without its lists', async () => {
+  const tooLarge = new ApiError(500, { message: 'etcdserver: request is too large' });
+  const {
+    reconciled: done,
+    sent,
+    refused,
+  } = await reconciled(undefined, (status) => (told(status, 'StatusShortened') === undefined ? tooLarge : undefined));
+  assert.deepEqual(
+    sent.map(({ servers }) => servers),
+    [['a', 'b'], []],
+  );
+  assert.match(told(sent[1], 'StatusShortened')?.message ?? '', /^status.servers names 0 of 2/);
+  assert.deepEqual([done, refused], [{ isRefused: false }, []]);
+});
+
+test('one that is too large even so is in the log, and tried again in a minute', async () => {
+  const tooLarge = new ApiError(413, { reason: 'RequestEntityTooLarge', message: 'Request entity too large' });
+  const { reconciled: done, sent, refused } = await reconciled(undefined, () => tooLarge);
+  assert.deepEqual([done, sent.length, refused], [{ isRefused: true, againAfterMs: 60_000 }, 2, [tooLarge]]);
+});
+
+test('however much the API server says, no message is longer than one may be', () => {
+  const problem = {
+    type: 'ChildRefused',
+    reason: 'Invalid',
+    message: `${'x'.repeat(32_766)}${'😀'.repeat(9)}`,
+    child: { kind: 'ConfigMap', namespace: 'n', name: 'x' },
+    isStuck: true,
+  } as const;
+  const before = { phase: 'Failed', message: 'y'.repeat(30_000), conditions: planned.conditions };
+  const status = withStalled(withProblems(before, [problem]), [problem]);
+  const messages = conditionsIn(status).map(({ message }) => message);
+  for (const message of [...messages, String(status['message'])]) {
+    assert.equal(message.length, 32_768);
+    assert.ok(message.isWellFormed(), 'it is stored as it was sent');
+  }
+  assert.deepEqual(messages.length, 3);
+  assert.equal(problemConditions([problem])[0]?.message.length, 32_768);
+});
