@@ -8,7 +8,7 @@ import { servers } from './engine/operator-under-test.ts';
 
 /** Rows of `kinds/odd-orders.test.ts` as a real API server and its controllers play them. */
 const cluster = clusterUnderTest(servers);
-const { kubectl, apply, untilStatus, untilQuiet } = cluster;
+const { kubectl, get, apply, patch, untilStatus, untilQuiet, assertAtRest } = cluster;
 
 const WEATHER = ['mcpserver', 'weather'] as const;
 const weather = (spec: object): object => made('MCPServer', 'weather', { image: 'example.test/weather:1', ...spec });
@@ -45,4 +45,23 @@ test('once it is accepted nothing of the old way stays', async () => {
   assert.deepEqual(await namesOf('deployments,statefulsets,rolebindings,roles'), ['deployment.apps/mcpserver-weather']);
   const status = await untilStatus('its pods', WEATHER, ({ readyReplicas }) => readyReplicas === 0);
   assert.equal(status.phase, 'Pending');
+});
+
+test('the account of a stdio server that is scaled to zero has no rights, and is given none by hand', async () => {
+  const role = ['role', 'mcpserver-clock'] as const;
+  const rules = async (): Promise<number> =>
+    ((await get(...role)) as { readonly rules?: readonly unknown[] | null }).rules?.length ?? 0;
+  const untilRules = (count: number) =>
+    until(`${count} rules`, async () => ((await rules()) === count ? true : undefined));
+  const clock = (replicas: number): object =>
+    made('MCPServer', 'clock', { image: 'example.test/clock:1', transport: 'stdio', replicas });
+  await apply(clock(2));
+  await until('the Role', () => get(...role));
+  await untilRules(2);
+  await apply(clock(0));
+  await untilRules(0);
+  const more = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list'] }];
+  await patch(role, 'merge', { rules: more });
+  await untilRules(0);
+  await assertAtRest(...role);
 });
