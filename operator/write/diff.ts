@@ -81,32 +81,48 @@ const sameList = (desired: readonly unknown[], live: readonly unknown[], owned: 
   }
   const values = keys.filter((key) => key.startsWith('v:')).map((key) => JSON.parse(key.slice(2)) as unknown);
   if (values.length > 0) {
-    return values.length === desired.length && desired.every((item) => values.includes(item) && live.includes(item));
+    const [ours, there] = [new Set(values), new Set(live)];
+    return values.length === desired.length && desired.every((item) => ours.has(item) && there.has(item));
   }
   return contains(live, desired, '');
 };
 
 /** Elements are found by their keys; neither their order nor foreign elements matter. */
 const sameKeyedList = (desired: readonly unknown[], live: readonly unknown[], owned: Json): boolean => {
-  const unmatched = new Set(Object.keys(owned).filter((key) => key.startsWith('k:')));
+  const unmatched = new Map(
+    Object.keys(owned)
+      .filter((key) => key.startsWith('k:'))
+      .map((key) => [key, JSON.parse(key.slice(2)) as Json]),
+  );
+  const fields = [...new Set([...unmatched.values()].flatMap((identity) => Object.keys(identity)))];
+  const identityOf = (item: unknown): string => identityBy(fields, item);
+  // Looked up, for a list may have thousands of elements; the scan is for what leaves a key to its default, which ends with the first miss.
+  const keys = new Map([...unmatched].map(([key, identity]) => [identityOf(identity), key]));
+  const counterparts = new Map(live.toReversed().map((item) => [identityOf(item), item]));
   const wanted = desired.every((item) => {
-    const held = [...unmatched].find((key) => isElement(item, key, 'or default'));
-    if (held === undefined) {
+    const exact = keys.get(identityOf(item)) ?? '';
+    const held = unmatched.has(exact) ? exact : keyWithDefaults(item, unmatched);
+    const identity = unmatched.get(held ?? '');
+    if (held === undefined || identity === undefined) {
       return false;
     }
     unmatched.delete(held);
-    const counterpart = live.find((candidate) => isElement(candidate, held, 'exactly'));
+    const counterpart = counterparts.get(identityOf(identity));
     return counterpart !== undefined && same(item, counterpart, recordAt(owned, held));
   });
   return wanted && unmatched.size === 0;
 };
 
-/** `key` is `k:{"containerPort":4483,"protocol":"TCP"}`; a wanted element may leave a key to its default. */
-const isElement = (item: unknown, key: string, match: 'exactly' | 'or default'): boolean =>
-  isRecord(item) &&
-  Object.entries(JSON.parse(key.slice(2)) as Json).every(
-    ([name, value]) => item[name] === value || (match === 'or default' && item[name] === undefined),
-  );
+const identityBy = (fields: readonly string[], item: unknown): string =>
+  JSON.stringify(isRecord(item) ? fields.map((field) => item[field]) : item);
+
+/** A key is `k:{"containerPort":4483,"protocol":"TCP"}`; a wanted element may leave a part of it to its default. */
+const keyWithDefaults = (item: unknown, keys: ReadonlyMap<string, Json>): string | undefined =>
+  [...keys].find(
+    ([, identity]) =>
+      isRecord(item) &&
+      Object.entries(identity).every(([name, value]) => item[name] === value || item[name] === undefined),
+  )?.[0];
 
 /** Everything wanted is there. Objects may have more, because the server fills in defaults; lists may not. */
 const contains = (live: unknown, desired: unknown, field: string): boolean => {

@@ -164,13 +164,8 @@ const write = async (desired: KubeObject, deps: ReportDeps, signal: AbortSignal)
 const withVolatileOf = (live: unknown, planned: unknown, volatile: ReadonlySet<string>): unknown => {
   if (Array.isArray(planned)) {
     const held = Array.isArray(live) ? (live as readonly unknown[]) : [];
-    return planned.map((item) =>
-      withVolatileOf(
-        held.find((other) => nameOf(other) === nameOf(item)),
-        item,
-        volatile,
-      ),
-    );
+    const named = new Map(held.toReversed().map((item) => [nameOf(item), item]));
+    return planned.map((item) => withVolatileOf(named.get(nameOf(item)), item, volatile));
   }
   if (typeof planned !== 'object' || planned === null) {
     return planned;

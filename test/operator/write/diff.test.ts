@@ -216,6 +216,32 @@ for (const [whose, held] of [
   });
 }
 
+test('lists of thousands are compared in a moment, in whatever order', () => {
+  const backends = Array.from({ length: 4000 }, (_, index) => ({ name: `b${index}`, status: 'ready' }));
+  const names = backends.map(({ name }) => name);
+  const fields = {
+    'f:discoveredBackends': Object.fromEntries(
+      names.toReversed().map((name) => [`k:${JSON.stringify({ name })}`, { '.': {}, 'f:name': {}, 'f:status': {} }]),
+    ),
+    'f:entries': Object.fromEntries(names.map((name) => [`v:${JSON.stringify(name)}`, {}])),
+  };
+  const entry = {
+    manager: 'vmcp-operator',
+    operation: 'Apply',
+    subresource: 'status',
+    fieldsV1: { 'f:status': fields },
+  };
+  const status = { discoveredBackends: backends, entries: names };
+  const base = { apiVersion: 'v1', kind: 'Widget', metadata: { name: 'x' } };
+  const stored = { ...base, metadata: { name: 'x', managedFields: [entry] }, status } as KubeObject;
+  const beganAt = performance.now();
+  const backwards = { discoveredBackends: backends.toReversed(), entries: names.toReversed() };
+  assert.equal(agrees({ ...base, status: backwards }, stored, 'status'), true);
+  const fewer = { ...status, discoveredBackends: backends.with(7, { name: 'b7', status: 'unknown' }) };
+  assert.equal(agrees({ ...base, status: fewer }, stored, 'status'), false);
+  assert.ok(performance.now() - beganAt < 1000, 'it took seconds when every element was compared with every other');
+});
+
 test('of a status only what we applied to the subresource is compared', () => {
   const status = { phase: 'Ready', conditions: [{ type: 'Ready', status: 'True' }] };
   const held = {
