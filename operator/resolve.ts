@@ -4,9 +4,11 @@ import type { Seal } from './plan/seal.ts';
 import { acceptedIn } from './plan/server/accepted.ts';
 import type { GroupView, ServerBundle, ServerChildren } from './plan/server/bundle.ts';
 import { childName } from './plan/server/names.ts';
+import { mountedConfigMap } from './plan/server/pod-template.ts';
 import { lookalikes } from './plan/server/uniqueness.ts';
+import { isControlledBy } from './read/controlled.ts';
 import type { Source } from './read/source.ts';
-import { controlledIn, ownedBy, resolveDeployment, strangerAt } from './resolve-workload.ts';
+import { ownedBy, resolveDeployment, strangerAt } from './resolve-workload.ts';
 
 /** Kinds whose objects join the group they name, in the order that decides when two share a name (decisions "Names"). */
 export const MEMBER_KINDS = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'] as const;
@@ -36,7 +38,8 @@ export const resolveServed = (source: Source, key: ObjectKey, seal?: Seal): Serv
   const server = source.get(key.kind, key.namespace, key.name);
   if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
   const children = childrenOf(source, server);
-  const known = source.accepted?.(key) ?? (seal && acceptedIn({ server, ...children }, seal));
+  const proven = seal && acceptedIn({ server, ...children }, seal);
+  const known = source.accepted?.(key) ?? (source.lastProven ? source.lastProven(server, proven) : proven);
   return Object.freeze({
     server,
     references: resolveReferences(source, server),
@@ -91,5 +94,9 @@ const childrenOf = (source: Source, server: KubeObject): ServerChildren => {
   const name = childName(server);
   const { controller: deployment, replicaSets, pods } = resolveDeployment(source, server, name);
   const service = ownedBy(source, server, { kind: 'Service', name });
-  return { deployment, service, configMaps: controlledIn(source, server)('ConfigMap', server), replicaSets, pods };
+  const named = new Set([...(deployment === undefined ? [] : [deployment]), ...replicaSets].map(mountedConfigMap));
+  const configMaps = source
+    .list('ConfigMap', server.metadata.namespace ?? 'default')
+    .filter((each) => isControlledBy(each, server) || named.has(each.metadata.name));
+  return { deployment, service, configMaps, replicaSets, pods };
 };

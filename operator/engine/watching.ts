@@ -3,6 +3,7 @@ import { clusterCache } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { affectedKeys, ownersOf, ownKeys } from './fan-out.ts';
 import type { OperatorDeps, OperatorOptions } from './operator.ts';
+import { ProvenSpecs } from './proven-specs.ts';
 import { KeyedQueue } from './queue.ts';
 import { StatusPuller } from './status-puller.ts';
 import type { Change } from './store.ts';
@@ -54,11 +55,12 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
   );
   const rewrites = new Rewrites();
   const statusAges = new StatusAges(clock.now);
+  const accepted = new ProvenSpecs();
   const touch = (key: ObjectKey): void => queue.touch(keyText(key));
   const onChange = (change: Change): void => {
     if (change.before !== undefined && change.before.metadata.uid !== change.after?.metadata.uid) {
-      rewrites.forget(change.before.metadata.uid ?? '');
-      statusAges.forget(change.before.metadata.uid ?? '');
+      const { uid = '' } = change.before.metadata;
+      [rewrites, statusAges, accepted].forEach((memory) => memory.forget(uid));
     }
     if (change.after !== undefined) statusAges.saw(change.after);
     podOwners(kinds, change).forEach((owner) => puller.poke(owner));
@@ -72,7 +74,29 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
     { kinds: watchedKinds(kinds), namespaces: options.namespaces },
     { api: deps.api, clock, random, onFailure, onChange },
   );
-  const podsOf = (owner: ObjectKey): readonly KubeObject[] =>
+  const podsOf = runtimesIn(cache);
+  const onSilence = ({ metadata: { namespace, name } }: KubeObject, error: unknown): void => {
+    // A pod that starts or ends does not answer for a while; one that answers nonsense is worth a look.
+    const level = error instanceof NoReport ? 'warn' : 'debug';
+    log[level]({ namespace, pod: name, error: errorText(error) }, 'a pod does not tell its status');
+  };
+  const puller = new StatusPuller({ podsOf, ask: deps.ask, clock, onSilence, onChange: touch });
+  const source = clusterSource({
+    get: cache.get,
+    list: cache.list,
+    reports: (owner) => puller.reports(owner),
+    lastProven: (server, proven) => accepted.last(server, proven),
+  });
+  const { synced, ended } = cache.start(signal);
+  const markSynced = (): void => {
+    state.isSynced = true;
+  };
+  return { cache, source, queue, puller, podsOf, rewrites, statusAges, synced: synced.then(markSynced), ended };
+};
+
+const runtimesIn =
+  (cache: Cache): Watching['podsOf'] =>
+  (owner) =>
     [cache.get(owner)]
       .filter((object) => object !== undefined)
       .flatMap((object) =>
@@ -82,19 +106,6 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
           .flatMap((deployment) => podsOfDeployment(deployment, cache.controlledBy))
           .filter((pod) => isRuntime(object, pod)),
       );
-  const onSilence = ({ metadata: { namespace, name } }: KubeObject, error: unknown): void => {
-    // A pod that starts or ends does not answer for a while; one that answers nonsense is worth a look.
-    const level = error instanceof NoReport ? 'warn' : 'debug';
-    log[level]({ namespace, pod: name, error: errorText(error) }, 'a pod does not tell its status');
-  };
-  const puller = new StatusPuller({ podsOf, ask: deps.ask, clock, onSilence, onChange: touch });
-  const source = clusterSource({ get: cache.get, list: cache.list, reports: (owner) => puller.reports(owner) });
-  const { synced, ended } = cache.start(signal);
-  const markSynced = (): void => {
-    state.isSynced = true;
-  };
-  return { cache, source, queue, puller, podsOf, rewrites, statusAges, synced: synced.then(markSynced), ended };
-};
 
 /** Pods are watched in any case, for every runtime that is asked or marked is one, and so is what leads to them. */
 const watchedKinds = (kinds: readonly ReconciledKind[]): readonly string[] => [

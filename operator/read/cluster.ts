@@ -1,10 +1,12 @@
 import type { PodReports, Source } from './source.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
+import type { Accepted } from '../plan/server/accepted.ts';
 
 interface ClusterDeps {
   readonly get: (key: ObjectKey) => KubeObject | undefined;
   readonly list: (kind: string, namespace: string) => readonly KubeObject[];
   readonly reports: (owner: ObjectKey) => PodReports;
+  readonly lastProven: (server: KubeObject, proven: Accepted | undefined) => Accepted | undefined;
 }
 
 /** Reads from what the informers hold. */
@@ -12,4 +14,5 @@ export const clusterSource = (deps: ClusterDeps): Source => ({
   get: (kind, namespace, name) => deps.get({ kind, namespace, name }),
   list: deps.list,
   reports: deps.reports,
+  lastProven: deps.lastProven,
 });

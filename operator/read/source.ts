@@ -14,6 +14,8 @@ export interface Source {
   reports?(owner: ObjectKey): PodReports;
   /** The last good spec of a server where no ConfigMap remembers it (local mode). */
   accepted?(owner: ObjectKey): Accepted | undefined;
+  /** The last accepted spec of this server that was ever proven here, given what its ConfigMaps prove now. */
+  lastProven?(server: KubeObject, proven: Accepted | undefined): Accepted | undefined;
 }
 
 /** Pods that have not been asked yet are missing from the map. */

@@ -1,3 +1,4 @@
+import { areMounting, clearWay, isMeddledWith } from './config-map-taken.ts';
 import { handOverReplicas } from './hand-over.ts';
 import { needs } from './needs.ts';
 import { isAsPlanned } from './rewrites.ts';
@@ -30,8 +31,8 @@ export interface Applied {
 }
 
 export interface ApplyDeps {
-  readonly api: Pick<ApiClient, 'get' | 'apply' | 'mergePatch'>;
-  readonly cache: Pick<Cache, 'get' | 'put'>;
+  readonly api: Pick<ApiClient, 'get' | 'apply' | 'mergePatch' | 'remove'>;
+  readonly cache: Pick<Cache, 'get' | 'put' | 'controlledBy'>;
   /** Remembers what the server stores in another form than we send it. */
   readonly rewrites: Rewrites;
 }
@@ -123,11 +124,11 @@ const applyChild = async (
   const cached = deps.cache.get(key);
   // decisions: ownership. What the cache lacks may exist all the same: watched are only objects with our label.
   const existing = cached ?? (await deps.api.get(key, signal));
-  if (existing !== undefined && !isOwnedBy(existing, owner)) {
+  if (existing !== undefined && !isOwnedBy(existing, owner) && !areMounting(owner, child, deps.cache)) {
     return foreign(existing, key, owner);
   }
-  if (existing?.metadata.deletionTimestamp !== undefined) {
-    // Its removal is an event, and then it is made anew.
+  if (existing?.metadata.deletionTimestamp !== undefined && child.kind !== 'ConfigMap') {
+    // Its removal is an event, and then it is made anew. Pods read a ConfigMap as long as it is there.
     return undefined;
   }
   if (cached !== undefined && (isAsPlanned(child, cached) || deps.rewrites.areKnown(child, cached))) {
@@ -136,13 +137,29 @@ const applyChild = async (
   if (existing !== undefined) {
     await prepare(child, existing, deps, signal);
   }
-  const applied = await deps.api.apply(pinned(child, existing), signal);
+  const applied = await send({ owner, child, existing }, deps, signal);
   deps.cache.put(applied);
   // Deleted meanwhile, it is not held; nothing would ever forget what is noted of it.
   if (deps.cache.get(key)?.metadata.uid === applied.metadata.uid) {
     deps.rewrites.note(child, applied);
   }
   return undefined;
+};
+
+interface Meeting {
+  readonly owner: KubeObject;
+  readonly child: KubeObject;
+  readonly existing: KubeObject | undefined;
+}
+
+const send = async ({ owner, child, existing }: Meeting, deps: ApplyDeps, signal: AbortSignal): Promise<KubeObject> => {
+  try {
+    return await deps.api.apply(pinned(child, existing), signal);
+  } catch (error) {
+    if (existing === undefined || !isMalformed(error) || !isMeddledWith(child, existing)) throw error;
+    await clearWay({ owner, child, existing }, deps, signal);
+    return deps.api.apply(child, signal);
+  }
 };
 
 /** What an apply alone would do wrong, or could not do. */

@@ -30,7 +30,7 @@ const ACCEPTED_KEY = 'accepted.json';
 const ACCEPTED_SEAL_KEY = 'accepted.seal';
 const FILES_SEAL_KEY = 'files.seal';
 
-interface Sealing {
+export interface Sealing {
   readonly server: KubeObject;
   readonly seal: Seal | undefined;
 }
@@ -55,11 +55,13 @@ export const keptWith = (
   };
 };
 
-/** `changed`, whose files are ours if those of `old` are. */
-export const resealed = (old: ConfigFiles, changed: ConfigFiles, { server, seal }: Sealing): ConfigFiles =>
-  seal === undefined || filesProvenIn(old, server, seal) === undefined
-    ? changed
-    : { ...changed, [FILES_SEAL_KEY]: seal.of(filesText(server, changed)) };
+/** Did the operator write these files? Of one that seals nothing everything is believed. */
+export const isProven = (data: ConfigFiles, { server, seal }: Sealing): boolean =>
+  seal === undefined || filesProvenIn(data, server, seal) !== undefined;
+
+/** With the seal of its files as they are now. */
+export const resealed = (data: ConfigFiles, { server, seal }: Sealing): ConfigFiles =>
+  seal === undefined ? data : { ...data, [FILES_SEAL_KEY]: seal.of(filesText(server, data)) };
 
 /** What one server keeps proves nothing for another, nor for one that is made anew under its name. */
 const sealedText = ({ kind, metadata: { namespace, name, uid } }: KubeObject, content: object): string =>
@@ -73,7 +75,7 @@ const filesProvenIn = (data: ConfigFiles, server: KubeObject, seal: Seal): Confi
   seal.isOf(data[FILES_SEAL_KEY] ?? '', filesText(server, data)) ? filesIn(data) : undefined;
 
 /** Another key may be somebody else's: nothing reads it. */
-const filesIn = (data: ConfigFiles): ConfigFiles =>
+export const filesIn = (data: ConfigFiles): ConfigFiles =>
   Object.fromEntries(MOUNTED_KEYS.flatMap((key) => (data[key] === undefined ? [] : [[key, data[key]]])));
 
 /** Where the accepted spec of a server may lie. */
@@ -96,7 +98,8 @@ export const acceptedIn = (
   const named = new Set(replicaSets.map(mountedConfigMap));
   const rank = ({ metadata: { name } }: KubeObject): number => (name === current ? 0 : named.has(name) ? 1 : 2);
   const candidates = configMaps
-    .filter((each) => isMadeFor(each, server))
+    // What our Deployment names, or its ReplicaSets, is ours whoever edited the rest of it.
+    .filter((each) => rank(each) < 2 || isMadeFor(each, server))
     .sort((a, b) => rank(a) - rank(b) || compareText(createdAt(b), createdAt(a)));
   for (const candidate of candidates) {
     const accepted = acceptedOf(candidate, server, seal);
@@ -134,7 +137,7 @@ const acceptedOf = (configMap: KubeObject, server: KubeObject, seal: Seal): Acce
  * An earlier one is put back by whoever may write ConfigMaps. A later one than status tells of is ours, too: the operator was ended before it
  * could tell.
  */
-const isOutdated = (generation: unknown, server: KubeObject): boolean => {
+export const isOutdated = (generation: unknown, server: KubeObject): boolean => {
   const last = acceptedGenerationOf(server);
   return last !== undefined && !(typeof generation === 'number' && generation >= last);
 };

@@ -4,9 +4,9 @@ import { formatVersionOf, withStartupKeysOf } from '../contract.ts';
 import type { ConfigFiles } from '../plan.ts';
 import type { Seal } from '../seal.ts';
 import type { Settings } from '../settings.ts';
-import { keptWith, resealed } from './accepted.ts';
+import { type Sealing, filesIn, isProven, keptWith, resealed } from './accepted.ts';
 import { configMap, deployment, service, serviceAccount } from './children.ts';
-import { configMapName, mountedConfigMap } from './pod-template.ts';
+import { configMapName, insteadOf, mountedConfigMap } from './pod-template.ts';
 import type { Rendering } from './render.ts';
 
 /** Children in the order they are applied: a pod never starts before what it mounts (decisions "Config in the cluster"). */
@@ -16,20 +16,32 @@ export const objectsOf = (
   settings: Settings,
   generation: number | undefined,
 ): readonly KubeObject[] => {
-  const { server } = bundle;
+  const { server, children } = bundle;
   const { written, spec, startupHash, files, mounted, backendFiles } = rendering;
-  const template = { server, spec, settings, startupHash, mounted };
+  const lost = insteadOf(children.deployment, children.configMaps);
+  const template = { server, spec, settings, startupHash, mounted, insteadOf: lost };
   const current = configMapName(template);
   const known = { caBundles: mounted.caBundles, backendFiles };
   const accepted = { ...(generation !== undefined && { generation }), written, files, ...known };
+  const kept = keptWith(accepted, { server, seal: settings.seal });
   const account = serviceAccount(server, spec);
   return [
     ...(account === undefined ? [] : [account]),
     service(server, spec),
-    configMap(server, current, keptWith(accepted, { server, seal: settings.seal })),
-    ...olderConfigMaps(bundle, files, current, settings.seal),
+    configMap(server, current, kept),
+    ...olderConfigMaps(bundle, kept, current, settings.seal),
     deployment(template),
   ];
+};
+
+/** What pods mount while nothing can be planned: put back where somebody edited it and it is known what it was. */
+export const repairsOf = ({ server, accepted, children }: ServerBundle, { seal }: Settings): readonly KubeObject[] => {
+  const { deployment, configMaps } = children;
+  const name = deployment && mountedConfigMap(deployment);
+  if (name === undefined || accepted?.files === undefined) return [];
+  const existing = configMaps.find(({ metadata }) => metadata.name === name);
+  const isWhole = existing !== undefined && isProven(dataOf(existing), { server, seal });
+  return isWhole ? [] : [configMap(server, name, keptWith(accepted, { server, seal }))];
 };
 
 /**
@@ -38,18 +50,23 @@ export const objectsOf = (
  */
 const olderConfigMaps = (
   { server, children }: ServerBundle,
-  files: ConfigFiles,
+  kept: ConfigFiles,
   current: string,
   seal: Seal | undefined,
 ): readonly KubeObject[] => {
   const inUse = new Set(children.replicaSets.filter(isAlive).map(mountedConfigMap));
   return children.configMaps
     .filter(({ metadata }) => metadata.name !== current && inUse.has(metadata.name))
-    .filter((existing) => formatVersionOf(dataOf(existing)) === formatVersionOf(files))
-    .map((existing) => {
-      const data = resealed(dataOf(existing), liveChange(dataOf(existing), files), { server, seal });
-      return configMap(server, existing.metadata.name, data);
+    .flatMap((existing) => {
+      const data = olderData(dataOf(existing), kept, { server, seal });
+      return data === undefined ? [] : [configMap(server, existing.metadata.name, data)];
     });
+};
+
+/** Undefined where its pods read another form. What somebody else wrote tells nothing of what they started with. */
+const olderData = (old: ConfigFiles, kept: ConfigFiles, sealing: Sealing): ConfigFiles | undefined => {
+  if (!isProven(old, sealing)) return kept;
+  return formatVersionOf(old) === formatVersionOf(kept) ? resealed(liveChange(old, filesIn(kept)), sealing) : undefined;
 };
 
 /** Has pods, or will have. */

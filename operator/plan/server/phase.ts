@@ -54,7 +54,7 @@ const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
 const whatIsLeft = ({ inTheOpen, accepted }: Situation['bundle']): string => {
   if (inTheOpen !== undefined) return 'what runs already is left as it is, with no runtime in front';
   return accepted === undefined
-    ? 'the last good spec is lost, its pods are left alone'
+    ? 'the last good spec is lost, its pods are left alone and go by what their ConfigMap says, whoever wrote it'
     : 'its pods are left as they are';
 };
 

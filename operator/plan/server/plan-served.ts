@@ -5,7 +5,7 @@ import { writtenSpec } from '../written-spec.ts';
 import type { ServerBundle } from './bundle.ts';
 import { configHashes } from './config-hashes.ts';
 import { urlOf } from './names.ts';
-import { objectsOf } from './objects.ts';
+import { objectsOf, repairsOf } from './objects.ts';
 import type { Value } from './part.ts';
 import type { Phase } from './phase.ts';
 import { type PlanDeps, type RenderDeps, type Rendering, isAcceptable, render } from './render.ts';
@@ -50,9 +50,9 @@ const lastGood = (bundle: ServerBundle, deps: RenderDeps): Rendering | undefined
 const applied = (
   { bundle, settings, newest, served }: Situation,
   shape: ServedShape,
-): Pick<Plan, 'objects' | 'acceptedGeneration'> => {
+): Pick<Plan, 'objects' | 'acceptedGeneration' | 'repairs'> => {
   if (settings.local !== undefined) return { objects: [] };
-  if (served === undefined) return {};
+  if (served === undefined) return { repairs: repairsOf(bundle, settings) };
   const generation = served === newest ? bundle.server.metadata.generation : bundle.accepted?.generation;
   const others = shape.objectsOf?.(bundle, served, settings) ?? [];
   const objects = [...others, ...objectsOf(bundle, served, settings, generation)];

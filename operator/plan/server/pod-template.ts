@@ -18,6 +18,9 @@ const TEMPORARY_VOLUME = 'vmcp-tmp';
 /** Keys of the ConfigMap that the pod sees; the others are the operator's own (decisions "Last good spec"). */
 export const MOUNTED_KEYS = ['config.yaml', 'backends.yaml'] as const;
 
+/** Annotation of the pod template, and so another name for the ConfigMap. */
+const INSTEAD_OF = 'vmcp.dev/instead-of-config';
+
 export interface PodTemplateInput {
   readonly server: KubeObject;
   readonly spec: ServerSpec;
@@ -25,6 +28,8 @@ export interface PodTemplateInput {
   /** Hash over the config keys that cannot change live: a new one rolls the pods. */
   readonly startupHash: string;
   readonly mounted: MountedFiles;
+  /** Uid of the ConfigMap that another one is mounted in place of (`insteadOf`). */
+  readonly insteadOf?: string | undefined;
 }
 
 /** The pod template with the user's over it, without the name of its ConfigMap, which is made from this very value. */
@@ -34,7 +39,10 @@ export const podTemplate = (input: PodTemplateInput, configMapName = ''): PodTem
 const ownTemplate = (input: PodTemplateInput, configMapName: string): PodTemplate => ({
   metadata: {
     labels: podLabelsOf(input.server),
-    annotations: { 'vmcp.dev/startup-hash': input.startupHash },
+    annotations: {
+      'vmcp.dev/startup-hash': input.startupHash,
+      ...(input.insteadOf !== undefined && { [INSTEAD_OF]: input.insteadOf }),
+    },
   },
   spec: {
     serviceAccountName: serviceAccountName(input),
@@ -94,6 +102,23 @@ const serviceAccountName = ({ server, spec }: PodTemplateInput): string => spec.
 /** Name of the ConfigMap that a pod, or the template of one, mounts as its config; absent in those that are not ours. */
 export const mountedConfigMap = (workload: KubeObject): string | undefined =>
   podsOf(workload).spec.volumes?.find(({ name }) => name === CONFIG_VOLUME)?.configMap?.name;
+
+/**
+ * Pods that mount a ConfigMap which somebody made immutable read it for good, for the kubelet does not look again even at another one of that name; and one that
+ * somebody keeps from going cannot be made anew. Other pods mount another one, for as long as there is this Deployment.
+ */
+export const insteadOf = (
+  deployment: KubeObject | undefined,
+  configMaps: readonly KubeObject[],
+): string | undefined => {
+  if (deployment === undefined) return undefined;
+  const name = mountedConfigMap(deployment);
+  const lost = configMaps.find((each) => each.metadata.name === name && isBeyondRepair(each));
+  return lost?.metadata.uid ?? podsOf(deployment).annotations[INSTEAD_OF];
+};
+
+const isBeyondRepair = (configMap: KubeObject): boolean =>
+  configMap['immutable'] === true || configMap.metadata.deletionTimestamp !== undefined;
 
 /**
  * Are these pods the runtime, and not the container of an MCPServer from before it had a runtime in front? Its author may call a volume as

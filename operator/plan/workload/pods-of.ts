@@ -4,6 +4,7 @@ import type { Variable } from './pod.ts';
 /** What can be told of a pod before it runs. */
 export interface PodsOf {
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
   readonly spec: {
     readonly containers?: readonly { readonly name: string; readonly env?: readonly Variable[] }[];
     readonly volumes?: readonly Volume[];
@@ -23,11 +24,12 @@ interface Source {
 /** The pods that a Deployment, a StatefulSet or a ReplicaSet makes, as the cluster has its template; of a pod, that pod. */
 export const podsOf = ({ metadata, spec }: KubeObject): PodsOf => {
   const { template } = (spec ?? {}) as { readonly template?: Template };
-  const { metadata: { labels = {} } = {}, spec: podSpec = {} } = template ?? ({ metadata, spec } as Template);
-  return { labels, spec: podSpec };
+  const { metadata: { labels = {}, annotations = {} } = {}, spec: podSpec = {} } =
+    template ?? ({ metadata, spec } as Template);
+  return { labels, annotations, spec: podSpec };
 };
 
 interface Template {
-  readonly metadata?: { readonly labels?: PodsOf['labels'] };
+  readonly metadata?: Partial<Pick<PodsOf, 'labels' | 'annotations'>>;
   readonly spec?: PodsOf['spec'];
 }

@@ -109,15 +109,16 @@ test('nor where the member itself has told that its Service is another one, whic
 /** Of the children, those that come into being where `there` is already. */
 const appliedBeside = async (there: KubeObject, children: readonly KubeObject[]): Promise<readonly string[]> => {
   const applied: string[] = [];
-  const api: Pick<ApiClient, 'get' | 'apply' | 'mergePatch'> = {
+  const api: Pick<ApiClient, 'get' | 'apply' | 'mergePatch' | 'remove'> = {
     get: (key) => Promise.resolve(keyText(key) === keyText(keyOf(there)) ? there : undefined),
     apply: (object) => {
       applied.push(`${object.kind} ${object.metadata.name}`);
       return Promise.resolve(object);
     },
     mergePatch: () => assert.fail('nothing is repaired'),
+    remove: () => assert.fail('nothing is removed'),
   };
-  const cache = { get: () => undefined, put: () => {} };
+  const cache = { get: () => undefined, put: () => {}, controlledBy: () => [] };
   await applyChildren(withLogin, children, { api, cache, rewrites: new Rewrites() }, new AbortController().signal);
   return applied;
 };

@@ -4,8 +4,12 @@ import { sealKeyOf, sealWith } from '../../../operator/engine/seal.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import type { Seal } from '../../../operator/plan/seal.ts';
+import { planServer } from '../../../operator/plan/server/plan-server.ts';
+import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { resolveServer } from '../../../operator/resolve.ts';
 import { configOf, idp, oidc, planWith, servedBefore } from './built-world.ts';
-import { entry, group, planned, server, statusOf } from './world.ts';
+import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
+import { SERVER_KEY, entry, group, planned, server, statusOf } from './world.ts';
 
 type Data = Readonly<Record<string, string>>;
 
@@ -36,7 +40,10 @@ const withoutSeal: Data = Object.fromEntries(Object.entries(data).filter(([key])
 const lost = (plan: Plan): void => {
   assert.equal(plan.objects, undefined);
   assert.equal(statusOf(plan)['phase'], 'Failed');
-  assert.match(String(statusOf(plan)['message']), /the last good spec is lost, its pods are left alone$/);
+  assert.match(
+    String(statusOf(plan)['message']),
+    /the last good spec is lost, its pods are left alone and go by what their ConfigMap says, whoever wrote it$/,
+  );
 };
 
 test('the spec that the operator kept goes on while the newest is refused', () => {
@@ -133,4 +140,64 @@ test('a key that was replaced is believed as long as it is known, and its work i
   const fresh = sealedBy('new');
   assert.notEqual(planWith({ seal: fresh }, refused, group(), entry('a'), deployment, again).objects, undefined);
   lost(planWith({ seal: fresh }, refused, group(), entry('a'), deployment, kept));
+});
+
+const metadataWith = (object: KubeObject, metadata: object): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, ...metadata },
+});
+
+test('what the Deployment mounts is believed by its seal alone, whoever took its owner and labels away', () => {
+  const plan = whileRefused(metadataWith(kept, { ownerReferences: [], labels: {} }));
+  assert.deepEqual(planned(plan, 'ConfigMap'), planned(first, 'ConfigMap'));
+});
+
+const mountedIn = (plan: Plan): string => planned(plan, 'ConfigMap').metadata.name;
+
+test('in place of one that cannot be put right pods mount another one, for good', () => {
+  for (const lasting of [
+    { ...kept, immutable: true },
+    metadataWith(kept, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+  ]) {
+    const plan = planOf(server(), group(), entry('a'), deployment, metadataWith(lasting, { uid: 'lost' }));
+    assert.notEqual(mountedIn(plan), mountedIn(first));
+    assert.deepEqual(planOf(server(), group(), entry('a'), ...servedBefore(plan)).objects, plan.objects);
+  }
+});
+
+test('pods of a ReplicaSet that is being replaced get the files of the operator where somebody edited theirs', () => {
+  const name = 'vmcp-demo-0123456789';
+  const replicaSet: KubeObject = {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: {
+      name: 'old',
+      namespace: 'default',
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'vmcp-demo', uid: 'd1', controller: true }],
+    },
+    spec: { replicas: 1, template: { spec: { volumes: [{ name: 'vmcp-config', configMap: { name } }] } } },
+  };
+  const evil = { 'config.yaml': 'formatVersion: 7\n', 'backends.yaml': 'evil', 'files.seal': 'none' };
+  const taken: KubeObject = { ...metadataWith(keeping(evil), { name, ownerReferences: [] }) };
+  const plan = planOf(server(), group(), entry('a'), deployment, kept, replicaSet, taken);
+  const older = plan.objects?.find(({ metadata }) => metadata.name === name);
+  assert.deepEqual(older?.['data'], data);
+});
+
+test('while what is known to be accepted cannot be planned, its files are put back where pods mount them', () => {
+  const files = { 'config.yaml': data['config.yaml'] ?? '', 'backends.yaml': data['backends.yaml'] ?? '' };
+  const repairsOf = (configMap: KubeObject): Plan['repairs'] => {
+    const objects = [refused, group(), entry('a'), deployment, configMap];
+    // As a newer operator has accepted it.
+    const lastProven = () => ({ generation: 2, written: refused['spec'] as object, files });
+    const bundle = resolveServer({ ...objectsSource(objects), lastProven }, SERVER_KEY, seal);
+    assert.ok(bundle !== undefined);
+    const plan = planServer(bundle, { settings: { ...DEFAULT_SETTINGS, seal }, contract: everythingBuilt() });
+    assert.equal(plan.objects, undefined);
+    return plan.repairs;
+  };
+  assert.deepEqual(repairsOf(kept), []);
+  const [repair, ...more] = repairsOf(keeping({ 'backends.yaml': 'evil' })) ?? [];
+  assert.deepEqual([repair?.metadata, more], [planned(first, 'ConfigMap').metadata, []]);
+  assert.equal((repair?.['data'] as Data)['backends.yaml'], files['backends.yaml']);
 });

@@ -38,8 +38,9 @@ const appliedOf = async (
         return Promise.resolve(object);
       },
       mergePatch: () => assert.fail('nothing is patched'),
+      remove: () => assert.fail('nothing is removed'),
     },
-    cache: { get: () => undefined, put: () => {} },
+    cache: { get: () => undefined, put: () => {}, controlledBy: () => [] },
     rewrites: new Rewrites(),
   };
   const { problems } = await applyChildren(owner, children, deps, signal);

@@ -1,0 +1,80 @@
+import { mountsOf } from './mounts.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { Cache } from '../engine/cache.ts';
+import { type KubeObject, keyOf } from '../object.ts';
+import { podsOf } from '../plan/workload/pods-of.ts';
+
+/**
+ * Do pods of this owner mount the ConfigMap that is planned under this name? Then it is ours, whatever somebody who may write ConfigMaps has
+ * made of it: its name is a hash of the pod template, and the Deployment got it only after the ConfigMap was as planned.
+ */
+export const areMounting = (
+  owner: KubeObject,
+  { kind, metadata: { name } }: KubeObject,
+  cache: Pick<Cache, 'controlledBy'>,
+): boolean =>
+  kind === 'ConfigMap' &&
+  deploymentsOf(owner, cache)
+    .flatMap((deployment) => [deployment, ...cache.controlledBy('ReplicaSet', deployment)])
+    .some((workload) => mounts(workload, name));
+
+const deploymentsOf = (owner: KubeObject, cache: Pick<Cache, 'controlledBy'>): readonly KubeObject[] =>
+  cache.controlledBy('Deployment', owner);
+
+const mounts = (workload: KubeObject, name: string): boolean =>
+  mountsOf(podsOf(workload).spec).some((mount) => mount.kind === 'ConfigMap' && mount.name === name);
+
+/** Does this ConfigMap hold what stands in the way of an apply, and is from somebody else? */
+export const isMeddledWith = (child: KubeObject, existing: KubeObject): boolean => {
+  if (child.kind !== 'ConfigMap') return false;
+  const planned = new Set((child.metadata.ownerReferences ?? []).map(({ uid }) => uid));
+  return (
+    existing['immutable'] === true ||
+    // A file is in one of the two, and both together have a bound.
+    keysIn(existing, 'binaryData').length > 0 ||
+    foreignKeys(child, existing).length > 0 ||
+    // Of controllers there is one.
+    (existing.metadata.ownerReferences ?? []).some(({ uid }) => !planned.has(uid))
+  );
+};
+
+const foreignKeys = (child: KubeObject, existing: KubeObject): readonly string[] =>
+  keysIn(existing, 'data').filter((key) => !keysIn(child, 'data').includes(key));
+
+const keysIn = (object: KubeObject, field: string): readonly string[] => Object.keys(object[field] ?? {});
+
+export interface ClearDeps {
+  readonly api: Pick<ApiClient, 'mergePatch' | 'remove'>;
+  readonly cache: Pick<Cache, 'put' | 'controlledBy'>;
+}
+
+/** What stands in the way of a child. */
+interface Obstacle {
+  readonly owner: KubeObject;
+  readonly child: KubeObject;
+  readonly existing: KubeObject;
+}
+
+/**
+ * Takes away what only its author put there, owners too. One that is immutable can only be made anew; but where new pods mount it nothing is
+ * gained by that (`insteadOf`), and it is made one that the next look sees.
+ */
+export const clearWay = async (
+  { owner, child, existing }: Obstacle,
+  { api, cache }: ClearDeps,
+  signal: AbortSignal,
+): Promise<void> => {
+  const key = keyOf(child);
+  const { uid = '' } = existing.metadata;
+  const { labels, ownerReferences } = child.metadata;
+  const isImmutable = existing['immutable'] === true;
+  if (isImmutable && !deploymentsOf(owner, cache).some((each) => mounts(each, key.name))) {
+    await api.remove(key, uid, signal);
+    return;
+  }
+  const content = isImmutable ? {} : { data: removalOf(foreignKeys(child, existing)), binaryData: null };
+  cache.put(await api.mergePatch(key, { metadata: { uid, labels, ownerReferences }, ...content }, signal));
+};
+
+const removalOf = (keys: readonly string[]): Readonly<Record<string, null>> =>
+  Object.fromEntries(keys.map((key) => [key, null]));
