@@ -97,10 +97,11 @@ const apply = async (
   } else {
     world.followPods(keyOf(owner), owner.metadata.uid ?? '', plan.pullStatusEveryMs);
   }
+  const deps = { ...world, onRetaken: (child: ObjectKey) => world.record(owner, [retaken(child)], signal) };
   if (plan.objects === undefined) {
-    return applyChildren(owner, plan.repairs ?? [], world, signal);
+    return applyChildren(owner, plan.repairs ?? [], deps, signal);
   }
-  const applied = await applyChildren(owner, plan.objects, world, signal);
+  const applied = await applyChildren(owner, plan.objects, deps, signal);
   const { missing, fault } = applied;
   // Nothing goes on account of what may pass the next moment.
   if (fault !== undefined) return applied;
@@ -109,6 +110,12 @@ const apply = async (
   await refreshMounts(kind, owner, { world, signal });
   return applied;
 };
+
+const retaken = ({ kind, name }: ObjectKey): PlannedEvent => ({
+  type: 'Warning',
+  reason: 'ChildTaken',
+  message: `somebody took ${kind} ${name} from this resource, whose pods mount it; it is put right`,
+});
 
 /**
  * What serves stays until what takes its place is there: pods while any child is missing, and while those are, also what they may still

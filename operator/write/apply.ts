@@ -35,6 +35,8 @@ export interface ApplyDeps {
   readonly cache: Pick<Cache, 'get' | 'put' | 'controlledBy'>;
   /** Remembers what the server stores in another form than we send it. */
   readonly rewrites: Rewrites;
+  /** Somebody had made a child of ours nobody's or somebody else's, and it is ours again. */
+  readonly onRetaken?: (child: ObjectKey) => Promise<void>;
 }
 
 /**
@@ -142,6 +144,9 @@ const applyChild = async (
   // Deleted meanwhile, it is not held; nothing would ever forget what is noted of it.
   if (deps.cache.get(key)?.metadata.uid === applied.metadata.uid) {
     deps.rewrites.note(child, applied);
+  }
+  if (existing !== undefined && !isOwnedBy(existing, owner)) {
+    await deps.onRetaken?.(key);
   }
   return undefined;
 };

@@ -139,6 +139,12 @@ describe('who may patch ConfigMaps and nothing else does not decide what pods ar
   });
 });
 
+test('an event tells of what was taken', async () => {
+  const list = await kubectl(['get', 'events.events.k8s.io', '-o', 'json']);
+  const { items } = JSON.parse(list) as { readonly items: readonly { reason: string; regarding: { name: string } }[] };
+  assert.ok(items.some(({ reason, regarding }) => reason === 'ChildTaken' && regarding.name === 'gw'));
+});
+
 test('a ConfigMap that was there before anything mounts it is left alone, and nothing mounts it', async () => {
   await writesDuring(() => apply(madeServer('late')));
   const name = mountedConfigMap(await get('deployment', 'vmcp-late')) ?? '';

@@ -5,6 +5,7 @@ import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import type { Seal } from '../../../operator/plan/seal.ts';
 import { planServer } from '../../../operator/plan/server/plan-server.ts';
+import type { WrittenSpec } from '../../../operator/plan/written-spec.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { resolveServer } from '../../../operator/resolve.ts';
 import { configOf, idp, oidc, planWith, servedBefore } from './built-world.ts';
@@ -189,7 +190,7 @@ test('while what is known to be accepted cannot be planned, its files are put ba
   const repairsOf = (configMap: KubeObject): Plan['repairs'] => {
     const objects = [refused, group(), entry('a'), deployment, configMap];
     // As a newer operator has accepted it.
-    const lastProven = () => ({ generation: 2, written: refused['spec'] as object, files });
+    const lastProven = () => ({ generation: 2, written: refused['spec'] as WrittenSpec, files });
     const bundle = resolveServer({ ...objectsSource(objects), lastProven }, SERVER_KEY, seal);
     assert.ok(bundle !== undefined);
     const plan = planServer(bundle, { settings: { ...DEFAULT_SETTINGS, seal }, contract: everythingBuilt() });
@@ -199,5 +200,5 @@ test('while what is known to be accepted cannot be planned, its files are put ba
   assert.deepEqual(repairsOf(kept), []);
   const [repair, ...more] = repairsOf(keeping({ 'backends.yaml': 'evil' })) ?? [];
   assert.deepEqual([repair?.metadata, more], [planned(first, 'ConfigMap').metadata, []]);
-  assert.equal((repair?.['data'] as Data)['backends.yaml'], files['backends.yaml']);
+  assert.equal((repair?.['data'] as Data | undefined)?.['backends.yaml'], files['backends.yaml']);
 });
