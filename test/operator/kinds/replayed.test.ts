@@ -44,7 +44,10 @@ for (const [shape, spec] of Object.entries(SHAPES).filter(([, each]) => 'rateLim
     putBack(cluster, earlier);
     await cluster.settle();
     assert.deepEqual([acceptedBy(cluster), runsPods(cluster)], [2, running]);
-    assert.match(told(cluster).message, /the last good spec is lost, its pods are left alone and go by what their ConfigMap says, whoever wrote it$/);
+    assert.match(
+      told(cluster).message,
+      /the last good spec is lost, its pods are left alone and go by what their ConfigMap says, whoever wrote it$/,
+    );
     await asked(cluster, { image: 'd', ...spec });
     assert.equal(acceptedBy(cluster), 4);
   });
