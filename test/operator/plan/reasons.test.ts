@@ -23,8 +23,10 @@ const WORDS: readonly string[] = [
   ...Object.entries(SUBJECTS).flatMap((each) => [`${each[1]}Resolved`, ...reasonsOf(each)]),
 ];
 
-/** Phases, what a condition may be, and types of events. */
-const OTHER_WORDS = 'Pending Downloading Degraded Failed Stopped True False Unknown Normal Warning'.split(' ');
+/** Phases, what a condition may be, types of events, and the reason of one that no condition tells of. */
+const OTHER_WORDS = 'ChildTaken Pending Downloading Degraded Failed Stopped True False Unknown Normal Warning'.split(
+  ' ',
+);
 
 test('docs/status.md has every type and every reason of a condition', () => {
   assert.deepEqual(missing(WORDS), []);
