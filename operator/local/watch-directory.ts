@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
 import { LOCAL_FILE, isManifest } from '../read/directory.ts';
 
 /** Editors and `git checkout` write several times in a row: one change is what is quiet for this long. */
@@ -17,16 +17,16 @@ export const watchDirectory = (
   clock: Clock,
   { onChange, onError }: DirectoryListener,
 ): { close(): void } => {
-  let cancel = (): void => {};
+  let quiet: Timer | undefined;
   const watcher = watching(directory, onError, (name) => {
     // Some platforms do not say which file it was.
     if (name !== null && name !== LOCAL_FILE && !isManifest(name)) return;
-    cancel();
-    cancel = clock.after(QUIET_MS, onChange).cancel;
+    quiet?.cancel();
+    quiet = clock.after(QUIET_MS, onChange);
   });
   return {
     close: () => {
-      cancel();
+      quiet?.cancel();
       watcher?.close();
     },
   };
