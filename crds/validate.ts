@@ -1,4 +1,4 @@
-import { firstIndexes } from '../runtime/first-indexes.ts';
+import { firstIndexes } from '../runtime/config/index.ts';
 import type { Fields } from './defaults.ts';
 import { isObject, ownOf } from './defaults.ts';
 import type { ResourceProblem } from './problem.ts';

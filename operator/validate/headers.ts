@@ -1,4 +1,4 @@
-import { firstIndexes } from '../../runtime/first-indexes.ts';
+import { firstIndexes } from '../../runtime/config/index.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
 /** A header that a resource adds to requests. */

@@ -1,4 +1,4 @@
-import { firstIndexes } from '../../runtime/first-indexes.ts';
+import { firstIndexes } from '../../runtime/config/index.ts';
 import { type Validator, violation } from './validator.ts';
 
 type Overrides = Readonly<Record<string, { readonly name?: string }>>;

@@ -1,4 +1,4 @@
-import { firstIndexes } from '../../runtime/first-indexes.ts';
+import { firstIndexes } from '../../runtime/config/index.ts';
 import { amountOf } from '../quantity.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 

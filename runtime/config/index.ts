@@ -15,6 +15,7 @@ export { duration, type DurationOptions, durationOr, formatDuration, parseDurati
 export { extensionsSchema } from './extensions.ts';
 export { incomingAuthSchema } from './incoming-auth.ts';
 export { keyedList } from './keyed-list.ts';
+export { firstIndexes } from './first-indexes.ts';
 export { filePathsIn, filePathSchema } from './file-paths.ts';
 export { notYet, type NotYet, notYetOf, type Unsupported, unsupportedIn } from './not-yet.ts';
 export { operationalSchema } from './operational.ts';
