@@ -1,4 +1,4 @@
-import { mountsOf } from './mounts.ts';
+import { mountsConfigMap } from './mounts.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../engine/cache.ts';
 import { type KubeObject, keyOf } from '../object.ts';
@@ -21,8 +21,7 @@ export const areMounting = (
 const deploymentsOf = (owner: KubeObject, cache: Pick<Cache, 'controlledBy'>): readonly KubeObject[] =>
   cache.controlledBy('Deployment', owner);
 
-const mounts = (workload: KubeObject, name: string): boolean =>
-  mountsOf(podsOf(workload).spec).some((mount) => mount.kind === 'ConfigMap' && mount.name === name);
+const mounts = (workload: KubeObject, name: string): boolean => mountsConfigMap(podsOf(workload).spec, name);
 
 /** Does this ConfigMap hold what stands in the way of an apply, and is from somebody else? */
 export const isMeddledWith = (child: KubeObject, existing: KubeObject): boolean => {

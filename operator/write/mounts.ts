@@ -33,6 +33,10 @@ export const mountsOf = (podSpec: unknown): readonly Mount[] => {
   ]);
 };
 
+/** Does a pod with this spec mount the ConfigMap of this name? */
+export const mountsConfigMap = (podSpec: unknown, configMap: string): boolean =>
+  mountsOf(podSpec).some(({ kind, name }) => kind === 'ConfigMap' && name === configMap);
+
 const mount = (kind: Mount['kind'], mounted: Mounted | null | undefined): readonly Mount[] =>
   mounted?.name === undefined
     ? []

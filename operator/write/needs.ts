@@ -1,4 +1,4 @@
-import { mountsOf } from './mounts.ts';
+import { mountsConfigMap } from './mounts.ts';
 import type { KubeObject } from '../object.ts';
 
 /** What a child cannot be without: where one of these is not as planned, it is not made either. */
@@ -32,7 +32,7 @@ const isNeededByPods = ({ metadata, spec }: Template, other: KubeObject): boolea
     case 'RoleBinding':
       return isSubject(other, spec?.serviceAccountName);
     case 'ConfigMap':
-      return mountsOf(spec).some((mount) => mount.name === name);
+      return mountsConfigMap(spec, name);
     case 'NetworkPolicy':
       return selects(other, metadata?.labels ?? {});
     default:

@@ -1,4 +1,4 @@
-import { mountsOf } from './mounts.ts';
+import { mountsConfigMap } from './mounts.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../engine/cache.ts';
 import { keyOf, keyText } from '../object.ts';
@@ -44,8 +44,7 @@ const isStillNamed = async (object: KubeObject, deps: PruneDeps, signal: AbortSi
     return false;
   }
   const { namespace = '', name } = object.metadata;
-  const isNaming = (replicaSet: KubeObject): boolean =>
-    mountsOf(podsOf(replicaSet).spec).some((mount) => mount.name === name);
+  const isNaming = (replicaSet: KubeObject): boolean => mountsConfigMap(podsOf(replicaSet).spec, name);
   if (deps.cache.list('ReplicaSet', namespace).some(isNaming)) {
     return true;
   }

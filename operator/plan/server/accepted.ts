@@ -88,7 +88,7 @@ export interface AcceptedPlaces {
 
 /**
  * Decisions "Last good spec": kept in the ConfigMap that the Deployment's template names; if that one is lost, in the
- * newest other one of the server, those that a ReplicaSet names first.
+ * newest other one of the server that is not outdated, those that a ReplicaSet names first.
  */
 export const acceptedIn = (
   { server, configMaps, deployment, replicaSets }: AcceptedPlaces,

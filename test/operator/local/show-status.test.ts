@@ -4,6 +4,13 @@ import { statusText } from '../../../operator/local/show-status.ts';
 import { authServer } from '../validate/cases.ts';
 import { planGolden } from '../plan/golden.ts';
 
+const group = `---
+apiVersion: vmcp.dev/v1beta1
+kind: MCPGroup
+metadata: { name: tools }
+---
+`;
+
 const server = `
 apiVersion: vmcp.dev/v1beta1
 kind: VirtualMCPServer
@@ -13,12 +20,7 @@ spec:
   incomingAuth: { type: anonymous }
   config: { aggregation: { tools: [{ workload: a, toolConfigRef: { name: shared } }] } }
   sessionStorage: { provider: kvstore, address: "redis:6379", passwordRef: { name: redis, key: password } }
----
-apiVersion: vmcp.dev/v1beta1
-kind: MCPGroup
-metadata: { name: tools }
----
-apiVersion: vmcp.dev/v1beta1
+${group}apiVersion: vmcp.dev/v1beta1
 kind: MCPServerEntry
 metadata: { name: a }
 spec: { groupRef: { name: tools }, remoteUrl: http://a/mcp, transport: sse }
@@ -44,12 +46,7 @@ spec:
   incomingAuth: { type: oidc, oidcConfigRef: { name: idp, audience: demo } }
   authServerConfig: ${JSON.stringify(authServer({}))}
   ${spec}
----
-apiVersion: vmcp.dev/v1beta1
-kind: MCPGroup
-metadata: { name: tools }
----
-apiVersion: vmcp.dev/v1beta1
+${group}apiVersion: vmcp.dev/v1beta1
 kind: MCPOIDCConfig
 metadata: { name: idp }
 spec: { type: inline, inline: { issuer: "https://auth.example.com" } }
