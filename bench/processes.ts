@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { bundleOf } from '../test/images/bundle.ts';
 import type { Load, Seen } from './load.ts';
 import { imageFlags } from './publish.ts';
 
@@ -32,7 +33,7 @@ const here = (name: string): string => join(import.meta.dirname, name);
 
 export const startProcesses = async (): Promise<Processes> => {
   const directory = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
-  const nodeFlags = await imageFlags('Dockerfile.vmcp');
+  const program = await imageProgram(directory);
   const children = new Set<ChildProcess>();
   const run = (args: readonly string[]) => {
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -53,7 +54,7 @@ export const startProcesses = async (): Promise<Processes> => {
       const config = join(directory, `config-${configs}.yaml`);
       await writeFile(config, configOver(backendUrl));
       const args = ['serve', '-c', config, '--port', '0', '--management-port', '0'];
-      const { child, started } = run([...nodeFlags, here('../runtime/main.ts'), ...args]);
+      const { child, started } = run([...program, ...args]);
       return { ...started, url: await urlFrom(child.stdout) };
     },
     load: async (load) => {
@@ -71,6 +72,14 @@ export const startProcesses = async (): Promise<Processes> => {
       await rm(directory, { recursive: true });
     },
   };
+};
+
+/** What the image runs: the gateway as one file, with the flags for Node before it. */
+const imageProgram = async (directory: string): Promise<readonly string[]> => {
+  const [file] = (await bundleOf('runtime/main.ts')).outputFiles;
+  const path = join(directory, 'vmcp.mjs');
+  await writeFile(path, file?.contents ?? '');
+  return [...(await imageFlags('Dockerfile.vmcp')), path];
 };
 
 const configOver = (backendUrl: string): string =>

@@ -31,16 +31,16 @@ export interface Inbound {
   /** Of the client, or of the proxy that is not trusted to name it; undefined when the connection is gone. */
   readonly clientAddress: string | undefined;
   /** Names this request in answers and logs; made when first asked for. */
-  readonly correlationId: () => string;
+  correlationId(): string;
   /**
    * Sends one whole JSON-RPC message before the answer; the first one makes the answer an event stream. False when nobody takes it
    * any more: the client has gone, or takes so slowly that it was cut off.
    */
-  readonly send: (message: Buffer) => boolean;
+  send(message: Buffer): boolean;
   /** Runs once when the client goes away before it has its answer. In 2026-07-28 that is a cancellation, before it is not. */
-  readonly onGone: (run: () => void) => void;
+  onGone(run: () => void): void;
   /** From now on the stream outlives its connection. Absent where the answer is no stream of its own. */
-  readonly record?: (stream: StreamRecord) => void;
+  record?(stream: StreamRecord): void;
 }
 
 /** A stream that its client may go on with on another connection. */
@@ -126,12 +126,12 @@ export interface CallClient {
   /** Least severe log message it wants; absent: all (legacy) or none (modern). */
   readonly logLevel: string | undefined;
   /** Relays a whole JSON-RPC notification on the stream of the call. Never throws; a client that has gone hears nothing. */
-  readonly notify: (notification: Buffer) => void;
+  notify(notification: Buffer): void;
   /**
    * Asks the client (`elicitation/create`, `sampling/createMessage`, `roots/list`); `params` is JSON text. Throws VmcpError
    * `client_cannot_answer` when it has not declared that it can, or is of an era that takes no requests.
    */
-  readonly ask: (method: string, params: Buffer | undefined, signal: CancelSignal) => Promise<ClientAnswer>;
+  ask(method: string, params: Buffer | undefined, signal: CancelSignal): Promise<ClientAnswer>;
 }
 
 /** The client of a session, as the backend sessions of that session see it: between calls, too. */

@@ -33,7 +33,8 @@ export class Cancellation implements CancelSignal {
   }
 
   removeEventListener(_type: 'abort', run: () => void): void {
-    const at = this.#listeners.indexOf(run);
-    if (at !== -1) this.#listeners.splice(at, 1);
+    const listeners = this.#listeners;
+    if (listeners.at(-1) === run) listeners.pop();
+    else this.#listeners = listeners.filter((listener) => listener !== run);
   }
 }

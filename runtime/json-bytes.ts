@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { usualText } from './usual-texts.ts';
 
 /**
  * JSON as bytes: where values lie, without making them (RFC 8259). A gateway reads a few members of a message and relays
@@ -25,8 +26,8 @@ const CLOSE_BRACKET = 0x5d;
 
 /** Deeper values are refused: no real message needs them and the reader recurses. */
 const MAX_DEPTH = 500;
-/** After so many bytes of one string, it pays to look at four at a time. */
-const LONG_STRING_BYTES = 64;
+/** After so many bytes of one string, it pays to look at 16 at a time. */
+const LONG_STRING_BYTES = 48;
 
 const fail = (at: number): never => {
   throw new JsonSyntaxError(`not JSON at byte ${at}`);
@@ -52,15 +53,19 @@ const skipString = (bytes: Buffer, at: number): number => {
   let i = at + 1;
   for (;;) {
     const loopEnd = i + LONG_STRING_BYTES;
-    for (; i < loopEnd; i += 1) {
-      const byte = bytes[i] ?? 0;
-      if (byte === QUOTE) return i + 1;
-      if (byte === BACKSLASH) i = lastOfEscape(bytes, i + 1);
-      else if (byte < 0x20) fail(i);
-    }
-    i = skipPlainWords(bytes, i);
+    while (i < loopEnd && isPlain[bytes[i] ?? 0] === 1) i += 1;
+    const byte = bytes[i] ?? 0;
+    if (byte === QUOTE) return i + 1;
+    if (byte === BACKSLASH) i = lastOfEscape(bytes, i + 1) + 1;
+    else if (byte < 0x20) fail(i);
+    else i = skipPlainWords(bytes, i);
   }
 };
+
+/** The bytes of a string that stand for themselves. */
+const isPlain = new Uint8Array(256).fill(1, 0x20);
+isPlain[QUOTE] = 0;
+isPlain[BACKSLASH] = 0;
 
 /** `at` follows a backslash; returns the position of the escape's last byte. */
 const lastOfEscape = (bytes: Buffer, at: number): number => {
@@ -78,21 +83,18 @@ for (const byte of Buffer.from('"\\/bfnrt')) isEscapable[byte] = 1;
 
 const isHexDigit = (byte: number): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
-/** A position at or after `from` before which there is no quote, backslash or control character: most of a long string, four bytes at a time. */
+/** A position at or after `from` before which there is no quote, backslash or control character: most of a long string, 16 bytes at a time. */
 const skipPlainWords = (bytes: Buffer, from: number): number => {
   const aligned = from + (-(bytes.byteOffset + from) & 3);
-  for (let i = from; i < aligned; i += 1) if (isSpecial(bytes[i] ?? 0)) return i;
-  if (bytes.length - aligned < 4) return aligned;
+  for (let i = from; i < aligned; i += 1) if (isPlain[bytes[i] ?? 0] !== 1) return i;
+  if (bytes.length - aligned < 16) return aligned;
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + aligned, (bytes.length - aligned) >> 2);
   let at = 0;
   while (at < words.length - 3 && !isAnySpecial(words, at)) at += 4;
-  while (at < words.length && (special(words[at] ?? 0) & HIGH_BITS) === 0) at += 1;
   return aligned + at * 4;
 };
 
-const isSpecial = (byte: number): boolean => byte < 0x20 || byte === QUOTE || byte === BACKSLASH;
-
-const HIGH_BITS = 0x80808080;
+const HIGH_BITS = 0x80808080 | 0;
 
 /**
  * Has a high bit set where one of the word's four bytes is special, and possibly in bytes above it: "Bit Twiddling Hacks", `hasless` and
@@ -101,7 +103,8 @@ const HIGH_BITS = 0x80808080;
 const special = (word: number): number => {
   const low = word ^ 0x02020202;
   const backslash = word ^ 0x5c5c5c5c;
-  return ((low - 0x21212121) & ~low) | ((backslash - 0x01010101) & ~backslash);
+  // `| 0` keeps the differences in 32 bits, where the engine subtracts without a check.
+  return (((low - 0x21212121) | 0) & ~low) | (((backslash - 0x01010101) | 0) & ~backslash);
 };
 
 /** One test for four words. */
@@ -206,28 +209,8 @@ export const walkObject = (
 /** The same with each key decoded, for objects whose number of members is bounded. */
 export const readObject = (bytes: Buffer, at: number, member: (key: string, valueAt: number) => number): number =>
   walkObject(bytes, at, (keyAt, keyEnd, valueAt) =>
-    member(knownText(bytes, keyAt, keyEnd) ?? readString(bytes, { start: keyAt, end: keyEnd }), valueAt),
+    member(usualText(bytes, keyAt, keyEnd) ?? readString(bytes, { start: keyAt, end: keyEnd }), valueAt),
   );
-
-/** The members of MCP messages that are met on every call: told by their bytes, without making a string each time. */
-const knownTexts = new Map(
-  ['jsonrpc', 'id', 'method', 'params', 'result', 'error', 'name', 'arguments', '_meta'].map((text) => {
-    const bytes = Buffer.from(text);
-    return [keyHash(bytes, 0, bytes.length), { text, bytes }];
-  }),
-);
-
-function keyHash(bytes: Buffer, start: number, end: number): number {
-  return ((end - start) << 16) | ((bytes[start] ?? 0) << 8) | (bytes[end - 1] ?? 0);
-}
-
-const knownText = (bytes: Buffer, quote: number, end: number): string | undefined => {
-  const known = knownTexts.get(keyHash(bytes, quote + 1, end - 1));
-  // The hash holds the length only as far as 16 bits go.
-  if (known?.bytes.length !== end - quote - 2) return undefined;
-  for (let i = 0; i < known.bytes.length; i += 1) if (bytes[quote + 1 + i] !== known.bytes[i]) return undefined;
-  return known.text;
-};
 
 /** Reads the array at `at`; `item` gets where an item begins and returns where it ends. */
 export const readArray = (bytes: Buffer, at: number, item: (valueAt: number) => number): number => {

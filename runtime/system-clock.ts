@@ -13,10 +13,6 @@ class SystemTimer implements Timer {
   cancel(): void {
     clearTimeout(this.#timeout);
   }
-
-  restart(): void {
-    this.#timeout.refresh();
-  }
 }
 
 const after: Clock['after'] = (ms, run) => new SystemTimer(ms, run);

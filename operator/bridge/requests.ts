@@ -52,7 +52,7 @@ const answerOf = async (
 ): Promise<Envelope> => {
   const { process, sessions } = deps.run();
   const id = envelope.id ?? NULL;
-  const { signal, end } = session.begin(id, request.send);
+  const { signal, end } = session.begin(id, (message) => request.send(message));
   const cancelled = new AbortController();
   signal.addEventListener('abort', () => cancelled.abort(signal.reason));
   const timer = deps.clock.after(BOUNDS.callMs, () => session.cancel(id, tooLong()));

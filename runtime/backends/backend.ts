@@ -9,7 +9,7 @@ import { bundleOf } from './ca-bundle.ts';
 import type { BackendDeps, BackendSettings, BackendTuning } from './backend-settings.ts';
 import { openConnection, type Connection } from './connection.ts';
 import { GatewayLink, PROBE } from './gateway-link.ts';
-import { callLegacy } from './legacy-call.ts';
+import { callWithoutSession, legacyCall } from './legacy-call.ts';
 import { argumentsOf, callModern } from './modern-call.ts';
 import { checkParamHeaders } from './param-headers.ts';
 import { readString } from '../json-bytes.ts';
@@ -198,7 +198,9 @@ export class Backend {
 
   #callLegacy(call: Call, { ownName, fetch }: { readonly ownName: Buffer; readonly fetch: Fetch }): Promise<Buffer> {
     if (call.names === 'task') throw this.#own.withoutTasks();
-    return callLegacy(call, ownName, {
+    const asked = legacyCall(call, ownName, { silenceMs: this.#tuning.silenceMs, fetch });
+    if (call.client.era === 'legacy') return call.links.to(this).request(asked);
+    return callWithoutSession(asked, {
       session: () => call.links.to(this),
       onOver: () => {
         this.#shared = undefined;
@@ -207,8 +209,6 @@ export class Backend {
         this.#sequence += 1;
         return Buffer.from(`"vmcp-call-${this.#sequence}"`);
       },
-      silenceMs: this.#tuning.silenceMs,
-      fetch,
     });
   }
 

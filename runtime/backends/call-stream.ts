@@ -41,7 +41,7 @@ export class CallStream {
   }
 
   /** Throws when the backend breaks the protocol or its bounds, which ends the call. */
-  readonly hear = (bytes: Buffer): 'answer' | 'other' => {
+  hear(bytes: Buffer): 'answer' | 'other' {
     const message = readServerMessage(bytes);
     if (!message) throw this.#bad('sent what is not JSON-RPC');
     if (message.kind === 'response' || message.kind === 'error') {
@@ -55,10 +55,12 @@ export class CallStream {
     if (message.kind === 'request') this.#asked(bytes, message);
     if (message.kind === 'notification') this.#told(bytes, message);
     return 'other';
-  };
+  }
 
   /** Nobody waits for the call any more, nor for what the backend has asked meanwhile. */
-  readonly end = (): void => this.#requests?.end();
+  end(): void {
+    this.#requests?.end();
+  }
 
   #told(bytes: Buffer, message: Extract<ServerMessage, { kind: 'notification' }>): void {
     if (message.method === 'notifications/cancelled') this.#requests?.cancel(bytes, message.params);
@@ -71,7 +73,7 @@ export class CallStream {
 
   #asked(bytes: Buffer, message: Extract<ServerMessage, { kind: 'request' }>): void {
     const { backend, attention, client, reply } = this.#deps;
-    this.#requests ??= new ServerRequests({ backend, attention, ask: client.ask, reply });
+    this.#requests ??= new ServerRequests({ backend, attention, client, reply });
     this.#requests.take(bytes, message);
   }
 

@@ -6,6 +6,7 @@ import { VmcpError } from '../errors.ts';
 import type { BackendRequest, BackendResponse, Fetch } from '../outgoing/index.ts';
 import { bundleConnector, type CaBundle } from './ca-bundle.ts';
 import { EventReader } from './event-reader.ts';
+import { together } from '../together.ts';
 import { WholeBody } from '../whole-body.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
 
@@ -193,7 +194,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #succeed(body: Buffer): void {
     if (this.#isSettled) return;
     this.#settle();
-    this.#waiting.resolve({ status: this.#status, headers: this.#headers, body });
+    const response = { status: this.#status, headers: this.#headers, body };
+    together(() => this.#waiting.resolve(response));
   }
 
   #fail(error: unknown): void {

@@ -40,7 +40,7 @@ export const outcomeOf = (response: Buffer): ModernOutcome => {
 export const answersOf = async (
   response: Buffer,
   requests: Span | undefined,
-  { ask }: Pick<CallClient, 'ask'>,
+  client: Pick<CallClient, 'ask'>,
   signal: CancelSignal,
 ): Promise<Buffer> => {
   if (!requests || !isObject(response, requests.start)) return Buffer.from('{}');
@@ -49,7 +49,7 @@ export const answersOf = async (
     questions.map(async ({ key, at }) => {
       const method = memberAt(response, at, 'method');
       const params = memberAt(response, at, 'params');
-      const asked = ask(
+      const asked = client.ask(
         method ? readString(response, method) : '',
         params && response.subarray(params.start, params.end),
         signal,

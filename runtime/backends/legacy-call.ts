@@ -1,38 +1,38 @@
 import type { Call } from '../call.ts';
-import type { Fetch } from '../outgoing/index.ts';
 import { legacyRequest, underId } from './request-edits.ts';
 import { SessionOverError } from './session-answer.ts';
 import type { BackendCall, BackendSession } from './session.ts';
 import type { SubscriptionChange } from './subscriptions.ts';
 
-export interface LegacyCallDeps {
+/** What a client's call asks of a backend of a revision before 2026-07-28. */
+export const legacyCall = (
+  call: Call,
+  ownName: Buffer,
+  { silenceMs, fetch }: Pick<BackendCall, 'silenceMs' | 'fetch'>,
+): BackendCall => ({
+  bytes: legacyRequest(call, ownName),
+  id: call.request.id,
+  silenceMs,
+  signal: call.signal,
+  client: call.client,
+  fetch,
+  subscription: subscriptionOf(call, ownName),
+});
+
+export interface SharedSessionDeps {
   /** The session for this call. */
   readonly session: () => BackendSession;
   /** The session that all callers use is over. */
   readonly onOver: () => void;
   /** JSON text of an id that no other request to the backend has. */
   readonly newId: () => Buffer;
-  readonly silenceMs: number;
-  readonly fetch: Fetch;
 }
 
-/** A client's call at a backend of a revision before 2026-07-28. */
-export const callLegacy = (call: Call, ownName: Buffer, deps: LegacyCallDeps): Promise<Buffer> => {
-  const { signal, client, request } = call;
-  const asked = {
-    bytes: legacyRequest(call, ownName),
-    id: request.id,
-    silenceMs: deps.silenceMs,
-    signal,
-    client,
-    fetch: deps.fetch,
-    subscription: subscriptionOf(call, ownName),
-  };
-  return client.era === 'legacy' ? deps.session().request(asked) : callWithoutSession(asked, deps);
-};
-
 /** Clients without a session may choose the same ids, and come together in one session of the backend. */
-const callWithoutSession = async (asked: BackendCall, { session, onOver, newId }: LegacyCallDeps): Promise<Buffer> => {
+export const callWithoutSession = async (
+  asked: BackendCall,
+  { session, onOver, newId }: SharedSessionDeps,
+): Promise<Buffer> => {
   const id = newId();
   const own = { ...asked, bytes: underId(asked.bytes, id), id };
   const answer = await session()

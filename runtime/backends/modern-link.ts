@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Attention, BackendResponse } from '../outgoing/index.ts';
-import { CallStream, nobody } from './call-stream.ts';
+import { CallStream, nobody, type HeardBy } from './call-stream.ts';
 import { replacedMember, withMembers } from '../json-members.ts';
 import type { ListLink } from './catalogue.ts';
 import { ALL_ASKABLE, type BackendCapabilities } from './handshake.ts';
@@ -10,7 +10,6 @@ import { encodedHeader } from '../mcp-header-text.ts';
 import { deadline, patiently } from './patience.ts';
 import { answerIn } from './session-answer.ts';
 import type { BackendCall } from './session.ts';
-import { refusalOf } from './small-messages.ts';
 
 export interface ModernLinkSettings {
   readonly backend: string;
@@ -52,38 +51,38 @@ export class ModernLink {
   }
 
   /** The backend's response, as it wrote it. Whoever gives up closes the connection, which is how this revision cancels. */
-  async request(call: ModernCall): Promise<Buffer> {
+  request(call: ModernCall): Promise<Buffer> {
     const { backend } = this.#settings;
-    try {
-      return await patiently(this.#clock, {
-        backend,
-        silenceMs: call.silenceMs,
-        signal: call.signal,
-        work: async (attention) => answerIn(backend, await this.#post(call, attention), call.id),
-      });
-    } catch (error) {
-      throw refusalOf(backend, error);
-    }
+    return patiently(this.#clock, {
+      backend,
+      silenceMs: call.silenceMs,
+      signal: call.signal,
+      work: async (attention) => answerIn(backend, await this.#post(call, attention), call.id),
+    });
   }
 
   #post(call: ModernCall, attention: Attention): Promise<BackendResponse> {
     const { backend, path } = this.#settings;
     const { id, client = nobody, method, name, paramHeaders = [] } = call;
     const heard = call.isDeadline ? deadline(attention) : attention;
-    // This revision has no requests to clients, and so no answers to them.
-    const stream = new CallStream({
-      backend,
-      id,
-      attention: heard,
-      client: { era: client.era, logLevel: client.logLevel, notify: client.notify, ask: nobody.ask },
-      reply: () => Promise.resolve(),
-    });
+    let stream: CallStream | undefined;
+    const streamOf = (): CallStream =>
+      new CallStream({ backend, id, attention: heard, client: askingNobody(client), reply: () => Promise.resolve() });
+    const onMessage = (message: Buffer) => (stream ??= streamOf()).hear(message);
     const headers = [...MODERN_HEADERS, 'mcp-method', method, ...paramHeaders];
     if (name !== undefined) headers.push('mcp-name', encodedHeader(name));
     const { bytes: body, fetch } = call;
-    return fetch({ method: 'POST', path, headers, body, attention: heard, onMessage: stream.hear });
+    return fetch({ method: 'POST', path, headers, body, attention: heard, onMessage });
   }
 }
+
+/** This revision has no requests to clients, and so no answers to them. */
+const askingNobody = (client: HeardBy): HeardBy => ({
+  ...nobody,
+  era: client.era,
+  logLevel: client.logLevel,
+  notify: (notification) => client.notify(notification),
+});
 
 /**
  * The way for the gateway's own requests, whose params are an object. Servers list some tools only for clients that can be asked.

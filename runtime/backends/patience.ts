@@ -2,6 +2,7 @@ import type { CancelSignal } from '../cancellation.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { Attention } from '../outgoing/index.ts';
+import { refusalOf } from './small-messages.ts';
 
 /** No call lives longer, whatever it hears meanwhile (decisions: Timeouts). */
 export const CEILING_MS = 30 * 60_000;
@@ -16,85 +17,101 @@ export interface PatientWork<T> {
   readonly work: (attention: Attention) => Promise<T>;
   /** Runs when nobody waits any more and before the exchange is broken off. Never throws. */
   readonly onGivenUp?: (reason: VmcpError) => Promise<void>;
+  /** Runs once as soon as nobody waits any more, however the wait went. Never throws. */
+  readonly onOver?: () => void;
 }
 
-/** Waits for work that talks to a backend until it is done, silent for too long, over the ceiling, or no longer wanted. */
+/**
+ * Waits for work that talks to a backend until it is done, silent for too long, over the ceiling, or no longer wanted. Rejects with a
+ * VmcpError that names the backend.
+ */
 export const patiently = <T>(clock: Clock, work: PatientWork<T>): Promise<T> =>
-  new Promise((resolve, reject) => new Patience(clock, work, reject).start(resolve));
+  new Promise((resolve, reject) => new Patience(clock, work, { resolve, reject }).start());
+
+interface Waiting<T> {
+  readonly resolve: (value: T) => void;
+  readonly reject: (reason: VmcpError) => void;
+}
 
 /** One wait. On the way of every call: one timer, one listener, no signal of its own. */
 class Patience<T> implements Attention {
   readonly #clock: Clock;
   readonly #asked: PatientWork<T>;
-  readonly #reject: (reason: unknown) => void;
+  readonly #waiting: Waiting<T>;
   readonly #startedAt: number;
+  #heardAt: number;
   #timer: Timer;
-  /** So little is left until the ceiling that nothing heard moves the end any more. */
-  #isLast = false;
   #isSettled = false;
   #pauses = 0;
   /** Once set, nobody waits and nothing may go on. */
   #abandoned: VmcpError | undefined;
   #abort: ((reason: Error) => void) | undefined;
 
-  constructor(clock: Clock, asked: PatientWork<T>, reject: (reason: unknown) => void) {
+  constructor(clock: Clock, asked: PatientWork<T>, waiting: Waiting<T>) {
     this.#clock = clock;
     this.#asked = asked;
-    this.#reject = reject;
+    this.#waiting = waiting;
     this.#startedAt = clock.now();
-    this.#timer = clock.after(Math.min(asked.silenceMs, CEILING_MS), this.#tooLong);
+    this.#heardAt = this.#startedAt;
+    this.#timer = clock.after(Math.min(asked.silenceMs, CEILING_MS), this.#check);
   }
 
-  start(resolve: (value: T) => void): void {
-    const { signal, work } = this.#asked;
+  start(): void {
+    const { backend, signal, work } = this.#asked;
     if (signal?.aborted) return this.#unwanted();
     signal?.addEventListener('abort', this.#unwanted);
     work(this).then(
       (value) => {
         this.#settle();
-        resolve(value);
+        this.#waiting.resolve(value);
       },
       (error: unknown) => {
         this.#settle();
-        this.#reject(error);
+        this.#waiting.reject(refusalOf(backend, error));
       },
     );
   }
 
-  readonly heard = (): void => {
-    if (this.#isSettled || this.#isLast || this.#pauses > 0) return;
-    const leftMs = this.#leftMs();
-    if (leftMs >= this.#asked.silenceMs) return this.#timer.restart();
-    this.#isLast = true;
-    this.#waitFor(leftMs);
-  };
+  /** Moves no timer: that looks at it once it is due. */
+  heard(): void {
+    this.#heardAt = this.#clock.now();
+  }
 
-  readonly pause = (): (() => void) => {
+  pause(): () => void {
     this.#pauses += 1;
-    if (this.#pauses === 1 && !this.#isSettled) this.#waitFor(this.#leftMs());
+    if (this.#pauses === 1) this.#lookAgain();
     return () => {
       this.#pauses -= 1;
-      if (this.#pauses === 0 && !this.#isSettled) this.#waitFor(Math.min(this.#asked.silenceMs, this.#leftMs()));
+      this.heard();
+      if (this.#pauses === 0) this.#lookAgain();
     };
+  }
+
+  #lookAgain(): void {
+    if (this.#isSettled) return;
+    this.#timer.cancel();
+    this.#check();
+  }
+
+  readonly #check = (): void => {
+    const leftMs = this.#leftMs();
+    if (leftMs > 0) this.#timer = this.#clock.after(leftMs, this.#check);
+    else this.#giveUp(new VmcpError('backend_timeout', `backend "${this.#asked.backend}" did not answer in time`));
   };
 
+  /** Never more than what was asked for, even where somebody sets the clock back. */
   #leftMs(): number {
-    return Math.max(0, this.#startedAt + CEILING_MS - this.#clock.now());
+    const now = this.#clock.now();
+    const untilCeilingMs = Math.min(this.#startedAt + CEILING_MS - now, CEILING_MS);
+    if (this.#pauses > 0) return untilCeilingMs;
+    const { silenceMs } = this.#asked;
+    return Math.min(this.#heardAt + silenceMs - now, silenceMs, untilCeilingMs);
   }
 
-  #waitFor(ms: number): void {
-    this.#timer.cancel();
-    this.#timer = this.#clock.after(ms, this.#tooLong);
-  }
-
-  readonly onAbandoned = (abort: (reason: Error) => void): void => {
+  onAbandoned(abort: (reason: Error) => void): void {
     if (this.#abandoned) abort(this.#abandoned);
     else this.#abort = abort;
-  };
-
-  readonly #tooLong = (): void => {
-    this.#giveUp(new VmcpError('backend_timeout', `backend "${this.#asked.backend}" did not answer in time`));
-  };
+  }
 
   readonly #unwanted = (): void => {
     const reason: unknown = this.#asked.signal?.reason;
@@ -103,7 +120,7 @@ class Patience<T> implements Attention {
 
   #giveUp(reason: VmcpError): void {
     this.#settle();
-    this.#reject(reason);
+    this.#waiting.reject(reason);
     const told = this.#asked.onGivenUp?.(reason) ?? Promise.resolve();
     void told.then(() => {
       this.#abandoned = reason;
@@ -112,15 +129,17 @@ class Patience<T> implements Attention {
   }
 
   #settle(): void {
+    if (this.#isSettled) return;
     this.#isSettled = true;
     this.#timer.cancel();
     this.#asked.signal?.removeEventListener('abort', this.#unwanted);
+    this.#asked.onOver?.();
   }
 }
 
 /** The same wait, which nothing that is heard makes longer. */
-export const deadline = ({ onAbandoned }: Attention): Attention => ({
+export const deadline = (attention: Attention): Attention => ({
   heard: () => {},
   pause: () => () => {},
-  onAbandoned,
+  onAbandoned: (abort) => attention.onAbandoned(abort),
 });

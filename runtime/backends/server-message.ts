@@ -1,5 +1,6 @@
 import { checkEncoding, isObject, readString, skipSpace, skipValue, walkObject, type Span } from '../json-bytes.ts';
 import { isText } from '../json-text.ts';
+import { usualText } from '../usual-texts.ts';
 
 /** What one JSON-RPC message from a backend is. Spans are into the message's bytes. */
 export type ServerMessage =
@@ -28,16 +29,30 @@ export const readServerMessage = (bytes: Buffer): ServerMessage | undefined => {
 const readMembers = (bytes: Buffer): Members => {
   checkEncoding(bytes);
   const members: Members = {};
-  const end = walkObject(bytes, skipSpace(bytes, 0), (keyAt, _keyEnd, start) => {
+  const end = walkObject(bytes, skipSpace(bytes, 0), (keyAt, keyEnd, start) => {
     const valueEnd = skipValue(bytes, start);
-    for (const name of MEMBERS) if (isText(bytes, keyAt, name)) members[name] = { start, end: valueEnd };
+    const key = usualText(bytes, keyAt, keyEnd) ?? escapedMember(bytes, keyAt);
+    if (key !== undefined) noteMember(members, key, { start, end: valueEnd });
     return valueEnd;
   });
   if (skipSpace(bytes, end) !== bytes.length) throw new SyntaxError('more than one value');
   return members;
 };
 
+/** A member that is written with escapes, as no server does. Whoever sends a message decides how many members it has: makes no string. */
+const escapedMember = (bytes: Buffer, keyAt: number): string | undefined =>
+  MEMBERS.find((name) => isText(bytes, keyAt, name));
+
 const MEMBERS = ['id', 'method', 'params', 'result', 'error'] as const;
+
+/** Of a member that is given twice the last one counts. */
+const noteMember = (members: Members, key: string, span: Span): void => {
+  if (key === 'id') members.id = span;
+  else if (key === 'method') members.method = span;
+  else if (key === 'params') members.params = span;
+  else if (key === 'result') members.result = span;
+  else if (key === 'error') members.error = span;
+};
 
 const classify = (bytes: Buffer, { id, method, params, result, error }: Members): ServerMessage | undefined => {
   if (method) {
@@ -53,10 +68,16 @@ export const MAX_ID_BYTES = 256;
 
 /** Whether `span` holds the very id we sent, perhaps spelt differently (`1` and `1.0`, escapes). */
 export const isSameId = (bytes: Buffer, span: Span, id: Buffer): boolean => {
-  if (span.end - span.start === id.length && bytes.compare(id, 0, id.length, span.start, span.end) === 0) return true;
+  if (isSpeltAlike(bytes, span, id)) return true;
   // Every byte of an id of ours may be spelt as an escape of six, and no further.
   if (span.end - span.start > 6 * MAX_ID_BYTES) return false;
   return JSON.parse(bytes.toString('utf8', span.start, span.end)) === JSON.parse(id.toString());
+};
+
+const isSpeltAlike = (bytes: Buffer, { start, end }: Span, id: Buffer): boolean => {
+  if (end - start !== id.length) return false;
+  for (let i = 0; i < id.length; i += 1) if (bytes[start + i] !== id[i]) return false;
+  return true;
 };
 
 /** Whether the bytes are the response, or the error, to the request with this id (JSON text). */

@@ -9,7 +9,7 @@ export interface ServerRequestsDeps {
   readonly backend: string;
   /** While the client has the word, the backend's silence is its own. */
   readonly attention: Pick<Attention, 'pause'>;
-  readonly ask: CallClient['ask'];
+  readonly client: Pick<CallClient, 'ask'>;
   /** Sends a response to the backend. Never throws. */
   readonly reply: (response: Buffer) => Promise<void>;
 }
@@ -69,7 +69,7 @@ export class ServerRequests {
     if (!RELAYED.has(method)) return UNSUPPORTED;
     const goOn = this.#deps.attention.pause();
     try {
-      return await this.#deps.ask(method, params, signal);
+      return await this.#deps.client.ask(method, params, signal);
     } catch (error) {
       if (signal.aborted) return undefined;
       return error instanceof VmcpError && error.code === 'client_cannot_answer' ? UNSUPPORTED : FAILED;

@@ -67,7 +67,7 @@ export class ServerStream {
   constructor(deps: ServerStreamDeps) {
     this.#deps = deps;
     const { backend, client, reply, attention = { pause: () => () => {} } } = deps;
-    this.#requests = new ServerRequests({ backend, ask: client.ask, reply, attention });
+    this.#requests = new ServerRequests({ backend, client, reply, attention });
   }
 
   start(): void {

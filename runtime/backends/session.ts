@@ -1,7 +1,7 @@
 import type { CancelSignal } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { VmcpError } from '../errors.ts';
-import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
+import type { Attention, BackendRequest, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { SavedBackendSession } from '../store/index.ts';
 import { answerIn, SessionOverError } from './session-answer.ts';
 import { CallStream, nobody, type HeardBy } from './call-stream.ts';
@@ -12,7 +12,7 @@ import { SessionPosts } from './session-posts.ts';
 import { ServerStream } from './server-stream.ts';
 import type { SessionSettings } from './session-settings.ts';
 import { SseChannel } from './sse-channel.ts';
-import { cancelledNotification, refusalOf, setLevelRequest } from './small-messages.ts';
+import { cancelledNotification, setLevelRequest } from './small-messages.ts';
 import { type Opening, type SubscriptionChange, Subscriptions } from './subscriptions.ts';
 
 /** `leave`: other replicas go on with it. */
@@ -67,21 +67,16 @@ export class BackendSession {
   readonly #over = (fetch: Fetch): Fetch => this.#channel?.over(fetch) ?? fetch;
 
   /** The backend's response to the call, as it wrote it; a JSON-RPC error is a response too. Throws VmcpError. */
-  async request(call: BackendCall): Promise<Buffer> {
+  request(call: BackendCall): Promise<Buffer> {
     this.#active += 1;
-    try {
-      return await patiently(this.#clock, {
-        backend: this.#settings.backend,
-        silenceMs: call.silenceMs,
-        signal: call.signal,
-        work: (attention) => this.#exchange(call, call.isDeadline ? deadline(attention) : attention),
-        onGivenUp: (reason) => this.#giveUp(call, reason),
-      });
-    } catch (error) {
-      throw refusalOf(this.#settings.backend, error);
-    } finally {
-      this.#leave();
-    }
+    return patiently(this.#clock, {
+      backend: this.#settings.backend,
+      silenceMs: call.silenceMs,
+      signal: call.signal,
+      work: (attention) => this.#exchange(call, call.isDeadline ? deadline(attention) : attention),
+      onGivenUp: (reason) => this.#giveUp(call, reason),
+      onOver: () => this.#leave(),
+    });
   }
 
   /** Capabilities and revision the backend answered with; undefined before the first call. */
@@ -130,16 +125,38 @@ export class BackendSession {
     if (this.#parting && this.#active === 0) this.#idle.resolve();
   }
 
-  async #exchange(call: BackendCall, attention: Attention): Promise<Buffer> {
+  async #exchange(call: BackendCall, attention: Attention, how?: 'again'): Promise<Buffer> {
     const open = this.#open ?? (await this.#openFor(call, attention));
-    const response = await this.#post(open, call, attention);
-    if (response.status < 400 || !(await this.#posts.isGone(open, response, call)))
+    if (call.subscription) this.#noteSubscription(call.subscription, call);
+    // Most answers are no streams.
+    let stream: CallStream | undefined;
+    const onMessage = (message: Buffer) => (stream ??= this.#streamOf(call, open, attention)).hear(message);
+    let response: BackendResponse;
+    try {
+      response = await this.#post(call, open, { attention, onMessage });
+    } finally {
+      stream?.end();
+    }
+    if (response.status < 400 || how === 'again' || !(await this.#posts.isGone(open, response, call)))
       return answerIn(this.#settings.backend, response, call.id);
     if (this.#isShared) throw new SessionOverError(this.#settings.backend);
     if (this.#open === open) this.#open = undefined;
     await this.#forget(open);
-    const renewed = this.#open ?? (await this.#openFor(call, attention));
-    return answerIn(this.#settings.backend, await this.#post(renewed, call, attention), call.id);
+    return this.#exchange(call, attention, 'again');
+  }
+
+  #post(
+    { id, bytes: body, fetch }: BackendCall,
+    { path, headers }: OpenSession,
+    { attention, onMessage }: Pick<BackendRequest, 'attention' | 'onMessage'>,
+  ): Promise<BackendResponse> {
+    const awaits = { id, isCall: true };
+    return this.#over(fetch)({ method: 'POST', path, headers, body, attention, onMessage, awaits });
+  }
+
+  #streamOf({ id, fetch, client = nobody }: BackendCall, open: OpenSession, attention: Attention): CallStream {
+    const reply = (response: Buffer): Promise<void> => this.#posts.tell(open, fetch, response);
+    return new CallStream({ backend: this.#settings.backend, id, attention, client, reply });
   }
 
   /** One handshake at a time; everybody who needs it waits for the same one. */
@@ -265,20 +282,6 @@ export class BackendSession {
   /** Sends a message whose answer nobody waits for; nothing happens while the session is not open. */
   tell(message: Buffer): void {
     if (this.#open && this.#fetch) void this.#posts.tell(this.#open, this.#fetch, message);
-  }
-
-  async #post(open: OpenSession, call: BackendCall, attention: Attention): Promise<BackendResponse> {
-    const { path, headers } = open;
-    const { id, bytes: body, fetch, client = nobody, subscription } = call;
-    const reply = (response: Buffer): Promise<void> => this.#posts.tell(open, fetch, response);
-    const { hear: onMessage, end } = new CallStream({ backend: this.#settings.backend, id, attention, client, reply });
-    if (subscription) this.#noteSubscription(subscription, call);
-    const awaits = { id, isCall: true };
-    try {
-      return await this.#over(fetch)({ method: 'POST', path, headers, body, attention, onMessage, awaits });
-    } finally {
-      end();
-    }
   }
 
   async #giveUp(call: BackendCall, reason: VmcpError): Promise<void> {

@@ -60,7 +60,7 @@ export class SseRequest implements AwaitingRequest {
     const posting: Attention = {
       // That it was taken is no sign of work.
       heard: () => {},
-      pause: attention.pause,
+      pause: () => attention.pause(),
       onAbandoned: (abort) => {
         this.#abort = abort;
         attention.onAbandoned((reason) => {

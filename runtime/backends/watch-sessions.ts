@@ -108,5 +108,5 @@ const watcher = (uris: ReadonlyMap<string, () => void>): SessionClient => ({
     const uri = updatedUri(notification);
     if (typeof uri === 'string') uris.get(uri)?.();
   },
-  ask: nobody.ask,
+  ask: (...asked) => nobody.ask(...asked),
 });

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Share } from '../byte-budget.ts';
 import { VmcpError } from '../errors.ts';
+import { together } from '../together.ts';
 import { WholeBody } from '../whole-body.ts';
 
 export interface BodyBounds {
@@ -18,36 +19,63 @@ export interface BodyBounds {
 
 /** The whole body. Throws by the announced length before anything is read; `overloaded` when there is no room. */
 export const readBody = (request: IncomingMessage, bounds: BodyBounds): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    const { maxBytes, tooLarge, uncountedBytes, share, yieldsMs, now } = bounds;
-    const announced = request.headers['content-length'];
-    const body = new WholeBody();
-    const refuse = (error: VmcpError): void => {
-      request.off('data', take);
-      body.take();
-      share.release();
-      reject(error);
-    };
-    const giveWayAfter = (due: number): void =>
-      share.mayGiveWay({ isDue: () => now() >= due, cut: () => refuse(noRoom()) });
-    const take = (chunk: Buffer): void => {
-      const bytes = body.length + chunk.length;
-      if (bytes > maxBytes) return refuse(tooLarge());
-      if (bytes > uncountedBytes) {
-        if (!share.resize(bytes)) return refuse(noRoom());
-        if (body.length <= uncountedBytes) giveWayAfter(now() + yieldsMs);
-      }
-      body.append(chunk, announced);
-    };
-    if (request.destroyed) return reject(new VmcpError('cancelled', 'the client went away'));
-    if (Number(announced ?? 0) > maxBytes) return refuse(tooLarge());
-    request.on('data', take);
-    request.on('end', () => {
+  new Promise((resolve, reject) => new BodyReader(request, bounds, { resolve, reject }).start());
+
+interface Waiting {
+  readonly resolve: (body: Buffer) => void;
+  readonly reject: (error: VmcpError) => void;
+}
+
+class BodyReader {
+  readonly #request: IncomingMessage;
+  readonly #bounds: BodyBounds;
+  readonly #waiting: Waiting;
+  readonly #body = new WholeBody();
+  readonly #announced: string | undefined;
+
+  constructor(request: IncomingMessage, bounds: BodyBounds, waiting: Waiting) {
+    this.#request = request;
+    this.#bounds = bounds;
+    this.#waiting = waiting;
+    this.#announced = request.headers['content-length'];
+  }
+
+  start(): void {
+    const { maxBytes, tooLarge, share } = this.#bounds;
+    const { resolve, reject } = this.#waiting;
+    if (this.#request.destroyed) return reject(new VmcpError('cancelled', 'the client went away'));
+    if (Number(this.#announced ?? 0) > maxBytes) return this.#refuse(tooLarge());
+    this.#request.on('data', this.#take);
+    this.#request.on('end', () => {
       share.keep();
-      resolve(body.take());
+      together(() => resolve(this.#body.take()));
     });
-    request.on('error', (cause) => reject(new VmcpError('cancelled', 'the client went away', { cause })));
-  });
+    this.#request.on('error', (cause) => reject(new VmcpError('cancelled', 'the client went away', { cause })));
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    const { maxBytes, tooLarge, uncountedBytes, share, yieldsMs, now } = this.#bounds;
+    const bytes = this.#body.length + chunk.length;
+    if (bytes > maxBytes) return this.#refuse(tooLarge());
+    if (bytes > uncountedBytes) {
+      if (!share.resize(bytes)) return this.#refuse(noRoom());
+      if (this.#body.length <= uncountedBytes) this.#giveWayAfter(now() + yieldsMs);
+    }
+    this.#body.append(chunk, this.#announced);
+  };
+
+  #giveWayAfter(due: number): void {
+    const { share, now } = this.#bounds;
+    share.mayGiveWay({ isDue: () => now() >= due, cut: () => this.#refuse(noRoom()) });
+  }
+
+  #refuse(error: VmcpError): void {
+    this.#request.off('data', this.#take);
+    this.#body.take();
+    this.#bounds.share.release();
+    this.#waiting.reject(error);
+  }
+}
 
 /** Of a request that is refused, before its connection is broken. */
 const MAX_READ_AWAY_BYTES = 64 * 1024 * 1024;

@@ -56,6 +56,8 @@ interface Held {
   readonly answer: Share;
   /** The answer is a stream, which is no request any more. */
   isStream: boolean;
+  /** What is still to come: that it is answered, and that the answer is sent. */
+  parts: number;
 }
 
 export interface Endpoint {
@@ -71,12 +73,13 @@ export interface Endpoint {
 /** HTTP in front of the pipeline: everything that can be judged without reading the body, then the body, then the answer. */
 export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   const underWay = new RequestsUnderWay(deps.bounds.requests, deps);
-  const answer = async (arrived: Arrived, done: () => void): Promise<void> => {
-    const { exchange, held } = arrived;
+  const answer = async ({ request, exchange, held }: Arrived): Promise<void> => {
     if (deps.isLeaving()) exchange.extra.push('connection', 'close');
     try {
       if (underWay.isTooMany(held.client)) throw tooMany();
-      const reply = await route(deps, arrived);
+      checkHead(deps.hosts(), held.sender, { request, exchange });
+      if (request.method === 'POST') exchange.body = await bodyOf(deps, { request, exchange, held });
+      const reply = await replyTo(deps, request, exchange);
       if (reply.kind === 'stream') return openStream(exchange, reply, held);
       holdAnswer(deps, reply, held.answer);
       exchange.answer(reply);
@@ -85,7 +88,7 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
       deps.onFailure(error, exchange);
       exchange.answer(failureOnWire(error, { id: undefined, correlationId: exchange.correlationId() }));
     } finally {
-      done();
+      part(held);
     }
   };
   const openStream = (exchange: HttpExchange, reply: StreamReply, held: Held): void => {
@@ -95,30 +98,24 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
     underWay.becomeStream(held.client, stream, { takesAnswers: takesAnswers(exchange) });
     if (deps.isStopping() && !takesAnswers(exchange)) stream.end();
   };
+  /** Over is what is answered and sent: a client that hangs up cancels nothing, a slow one still gets the rest. */
+  const part = (held: Held): void => {
+    held.parts -= 1;
+    if (held.parts > 0) return;
+    held.body.release();
+    held.answer.release();
+    if (!held.isStream) underWay.leave(held.client);
+  };
   return {
     listener: (request, response) => {
       const sender = deps.hosts().senderOf(request.socket.remoteAddress, request.headers);
       const client = underWay.enter(sender.address);
-      // Over is what is answered and sent: a client that hangs up cancels nothing, a slow one still gets the rest.
-      let open = 2;
-      const held = {
-        sender,
-        client,
-        body: new Share(client.bodies),
-        answer: new Share(client.answers),
-        isStream: false,
-      };
-      const part = (): void => {
-        open -= 1;
-        if (open > 0) return;
-        held.body.release();
-        held.answer.release();
-        if (!held.isStream) underWay.leave(client);
-      };
+      const [body, room] = [new Share(client.bodies), new Share(client.answers)];
+      const held = { sender, client, body, answer: room, isStream: false, parts: 2 };
       const { clock, newCorrelationId, bounds } = deps;
-      const exchange = new HttpExchange({ request, response, clock, newCorrelationId, bounds, room: held.answer });
-      response.on('close', part);
-      void answer({ request, exchange, held }, part);
+      const exchange = new HttpExchange({ request, response, clock, newCorrelationId, bounds, room });
+      response.on('close', () => part(held));
+      void answer({ request, exchange, held });
     },
     idle: () => underWay.idle(),
     endStreams: () => underWay.endStreams(),
@@ -135,20 +132,26 @@ interface Arrived {
   readonly held: Held;
 }
 
-const route = (deps: EndpointDeps, arrived: Arrived): Reply | Promise<Reply> => {
-  const { request, exchange, held } = arrived;
-  const { headers } = request;
-  const hosts = deps.hosts();
-  const { address, host } = held.sender;
+const checkHead = (
+  hosts: HostCheck,
+  { address, host }: Sender,
+  { request: { method, headers }, exchange }: Pick<Arrived, 'request' | 'exchange'>,
+): void => {
   exchange.clientAddress = address;
   checkHost(hosts, host, headers.origin, exchange.extra);
-  switch (request.method) {
+  if (method === 'POST') checkMediaTypes(headers['content-type'], headers.accept);
+  if (method === 'GET') checkEventStream(headers.accept);
+};
+
+const replyTo = (
+  deps: EndpointDeps,
+  { method, headers }: IncomingMessage,
+  exchange: HttpExchange,
+): Reply | Promise<Reply> => {
+  switch (method) {
     case 'POST':
-      checkMediaTypes(headers['content-type'], headers.accept);
-      return handlePost(deps, arrived);
+      return exchange.endpoint === 'messages' ? handleStreamed(deps, exchange) : deps.handle(exchange);
     case 'GET':
-      checkEventStream(headers.accept);
-      return deps.handle(exchange);
     case 'DELETE':
       return deps.handle(exchange);
     case 'OPTIONS':
@@ -158,23 +161,21 @@ const route = (deps: EndpointDeps, arrived: Arrived): Reply | Promise<Reply> => 
   }
 };
 
-const handlePost = async (deps: EndpointDeps, { request, exchange, held }: Arrived): Promise<Reply> => {
+const bodyOf = (deps: EndpointDeps, { request, exchange, held }: Arrived): Promise<Buffer> => {
   const { headers } = request;
   const isStreamed = exchange.endpoint === 'messages';
   const session = isStreamed ? deps.connections.sessionOf(exchange.query) : headers['mcp-session-id'];
   // Nobody has a session in 2026-07-28: there, only what all bodies hold together bounds them.
   const isModern = headers['mcp-protocol-version'] === MODERN_REVISION;
   const isKnown = typeof session === 'string' ? deps.isSessionKnown(session, exchange) : isModern || 'none';
-  const bounds =
-    isKnown instanceof Promise
-      ? await isKnown.then(
-          (known) => boundsOf(deps, known, held.body),
-          // Nobody can tell now. The refusal comes once the id of the request is known, unless that is too much to read.
-          (error) => ({ ...boundsOf(deps, false, held.body), tooLarge: () => asVmcpError(error) }),
-        )
-      : boundsOf(deps, isKnown, held.body);
-  exchange.body = await readBody(request, bounds);
-  return await (isStreamed ? handleStreamed(deps, exchange) : deps.handle(exchange));
+  if (!(isKnown instanceof Promise)) return readBody(request, boundsOf(deps, isKnown, held.body));
+  return isKnown
+    .then(
+      (known) => boundsOf(deps, known, held.body),
+      // Nobody can tell now. The refusal comes once the id of the request is known, unless that is too much to read.
+      (error: unknown) => ({ ...boundsOf(deps, false, held.body), tooLarge: () => asVmcpError(error) }),
+    )
+    .then((bounds) => readBody(request, bounds));
 };
 
 /** The answer goes to another stream than that of the request (2024-11-05). */

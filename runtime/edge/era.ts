@@ -30,22 +30,24 @@ export const parseByEra =
     if (request.http === 'GET') return eras.legacy.listen(request, caller);
     if (request.http === 'DELETE') return eras.legacy.end(request, caller);
     const envelope = readEnvelope(request.body);
-    const refusal = (error: unknown): Message => ({
-      kind: 'local',
-      id: envelope.id,
-      answer: () => {
-        throw error;
-      },
-    });
     try {
       const era = eraOf(envelope, request);
-      if (era === 'modern' && request.endpoint === 'messages') return envelope.id ? refusal(notOverSse()) : ignored;
+      if (era === 'modern' && request.endpoint === 'messages')
+        return envelope.id ? refusal(envelope, notOverSse()) : ignored;
       const message = eras[era].parse(envelope, request, caller);
-      return message instanceof Promise ? message.catch(refusal) : message;
+      return message instanceof Promise ? message.catch((error: unknown) => refusal(envelope, error)) : message;
     } catch (error) {
-      return refusal(error);
+      return refusal(envelope, error);
     }
   };
+
+const refusal = ({ id }: Envelope, error: unknown): Message => ({
+  kind: 'local',
+  id,
+  answer: () => {
+    throw error;
+  },
+});
 
 /**
  * A request of 2026-07-28 ends with its own response, which is where its client goes away; behind a stream of another one there is no

@@ -71,13 +71,16 @@ export class HttpExchange implements Inbound {
     this.#room = room;
   }
 
-  readonly correlationId = (): string => (this.#correlationId ??= this.#newCorrelationId());
+  correlationId(): string {
+    this.#correlationId ??= this.#newCorrelationId();
+    return this.#correlationId;
+  }
 
-  readonly record = (stream: StreamRecord): void => {
+  record(stream: StreamRecord): void {
     this.#record = stream;
-  };
+  }
 
-  readonly send = (message: Buffer): boolean => {
+  send(message: Buffer): boolean {
     if (this.#record?.isBegun && !this.#isAnswered) return this.#record.send(message);
     if (this.#isAnswered || this.#response.destroyed) return false;
     if (!this.#response.headersSent) {
@@ -87,7 +90,7 @@ export class HttpExchange implements Inbound {
       if (this.#record) this.#beginRecord(this.#record);
     }
     return this.#record ? this.#record.send(message) : this.#writeEvent(message);
-  };
+  }
 
   #beginRecord(record: StreamRecord): void {
     const sink: EventSink = {
@@ -100,11 +103,11 @@ export class HttpExchange implements Inbound {
     this.#response.on('close', () => record.lose(sink));
   }
 
-  readonly onGone = (run: () => void): void => {
+  onGone(run: () => void): void {
     this.#response.on('close', () => {
       if (!this.#isAnswered) run();
     });
-  };
+  }
 
   /** Sends the answer. A client that has gone away is nobody's fault. */
   answer(reply: WholeReply): void {
@@ -161,16 +164,18 @@ export class HttpExchange implements Inbound {
     this.#response.writeHead(200, [...headers, ...EVENT_STREAM_HEADERS, ...this.extra]);
     // Many clients wait for the head before they read.
     this.#response.flushHeaders();
-    this.#keepAlive = this.#clock.after(KEEP_ALIVE_MS, this.#comment);
+    this.#keepAliveLater();
     this.#response.on('close', () => this.#keepAlive?.cancel());
   }
 
-  readonly #comment = (): void => {
-    // What still waits keeps the stream alive, or shows that its client takes nothing.
-    if (this.#isBehind) this.#hurry();
-    else this.#response.write(KEEP_ALIVE);
-    this.#keepAlive = this.#clock.after(KEEP_ALIVE_MS, this.#comment);
-  };
+  #keepAliveLater(): void {
+    this.#keepAlive = this.#clock.after(KEEP_ALIVE_MS, () => {
+      // What still waits keeps the stream alive, or shows that its client takes nothing.
+      if (this.#isBehind) this.#hurry();
+      else this.#response.write(KEEP_ALIVE);
+      this.#keepAliveLater();
+    });
+  }
 
   #writeEvent(data: Buffer, event?: string, id?: string): boolean {
     const response = this.#response;
@@ -209,10 +214,11 @@ export class HttpExchange implements Inbound {
   }
 
   /** One head and one write. */
-  #write({ status, headers = [], body }: WholeReply): void {
+  #write({ status, headers, body }: WholeReply): void {
     const head = body
-      ? [...headers, 'content-type', 'application/json', 'content-length', String(body.length)]
-      : [...headers, 'content-length', '0'];
+      ? ['content-type', 'application/json', 'content-length', String(body.length)]
+      : ['content-length', '0'];
+    if (headers) head.push(...headers);
     if (this.extra.length > 0) head.push(...this.extra);
     if (status === 204) head.splice(head.indexOf('content-length'), 2);
     this.#response.writeHead(status, head);

@@ -1,4 +1,5 @@
-import type { Call, CallClient, Caller, Inbound, Message, OpenStream, Reply } from '../call.ts';
+import type { Call, CallClient, Caller, ClientAnswer, Inbound, Message, OpenStream, Reply } from '../call.ts';
+import type { CancelSignal } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 import { paramText, paramValue, requestIdIn, type Envelope } from './envelope.ts';
 import type { EraWithSessions } from './era.ts';
@@ -43,8 +44,10 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
     if (envelope.method === 'initialize') return local(envelope, () => initialize(deps, envelope, { request, caller }));
     checkRevision(deps, request);
     const session = sessionOf(deps, request, caller);
-    const messageOf = (found: Session): Message => messageIn(deps, found, { envelope, request, caller });
-    return session instanceof Promise ? session.then(messageOf) : messageOf(session);
+    const arrival = { envelope, request, caller };
+    return session instanceof Promise
+      ? session.then((found) => messageIn(deps, found, arrival))
+      : messageIn(deps, session, arrival);
   },
   listen: (request, caller) => ({
     kind: 'local',
@@ -208,21 +211,39 @@ const callIn = (
     request: { bytes: body, id, target, params, meta },
     links: session.links,
     signal,
-    client: clientOf(session, request),
+    client: new SessionCallClient(session, request),
   };
   return { kind: 'call', id, call, end };
 };
 
 /** The client of one call: on the stream of the call, and where that is closed on one of its session. */
-const clientOf = (session: Session, request: Inbound): CallClient => ({
-  era: 'legacy',
-  capabilities: session.capabilities,
-  logLevel: session.logLevel,
-  notify: (notification) => {
-    if (!request.send(notification)) session.tell(notification);
-  },
-  ask: (method, params, signal) => session.askOn(request.send, { method, params, signal }),
-});
+class SessionCallClient implements CallClient {
+  readonly era = 'legacy';
+  readonly #session: Session;
+  readonly #request: Inbound;
+
+  constructor(session: Session, request: Inbound) {
+    this.#session = session;
+    this.#request = request;
+  }
+
+  get capabilities(): Buffer {
+    return this.#session.capabilities;
+  }
+
+  get logLevel(): string | undefined {
+    return this.#session.logLevel;
+  }
+
+  notify(notification: Buffer): void {
+    if (!this.#request.send(notification)) this.#session.tell(notification);
+  }
+
+  ask(method: string, params: Buffer | undefined, signal: CancelSignal): Promise<ClientAnswer> {
+    const send = (message: Buffer): boolean => this.#request.send(message);
+    return this.#session.askOn(send, { method, params, signal });
+  }
+}
 
 const setLevel = async (session: Session, envelope: Envelope, id: Buffer): Promise<Reply> => {
   const level = paramValue(envelope, 'level');

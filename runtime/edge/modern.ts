@@ -117,7 +117,8 @@ const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, request, call
   if (envelope.method === 'subscriptions/listen') {
     const serverInfo = JSON.stringify(deps.serverInfo());
     const { capabilities } = client;
-    const { clientAddress: address, onGone } = request;
+    const { clientAddress: address } = request;
+    const onGone = (run: () => void): void => request.onGone(run);
     const listener = { caller, capabilities, serverInfo, address, onGone };
     return local(() => deps.listeners.open(envelope, id, listener));
   }

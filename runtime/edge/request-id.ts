@@ -4,6 +4,16 @@
  */
 export const requestKey = (id: Buffer): string => {
   const text = id.toString();
-  const isPlain = text.startsWith('"') ? !text.includes('\\') : /^-?\d+$/.test(text);
+  const isPlain = id[0] === QUOTE ? !text.includes('\\') : isWhole(id);
   return isPlain ? text : JSON.stringify(JSON.parse(text));
 };
+
+const QUOTE = 0x22;
+const MINUS = 0x2d;
+
+const isWhole = (id: Buffer): boolean => {
+  for (let i = id[0] === MINUS ? 1 : 0; i < id.length; i += 1) if (!isDigit(id[i] ?? 0)) return false;
+  return true;
+};
+
+const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;

@@ -66,14 +66,14 @@ export class SseConnections {
   /** What a message to this address looks like to everybody behind: a request of Streamable HTTP whose answers go to the stream. */
   streamed(request: Inbound): Inbound {
     const { stream, sessionId } = this.#find(request.query);
-    const { http, endpoint, query, body, clientAddress, correlationId } = request;
+    const { http, endpoint, query, body, clientAddress } = request;
     return {
       http,
       endpoint,
       query,
       body,
       clientAddress,
-      correlationId,
+      correlationId: () => request.correlationId(),
       headers: { ...request.headers, 'mcp-session-id': sessionId },
       send: (message) => stream.send(message),
       onGone: stream.onClosed,

@@ -38,12 +38,9 @@ export const failureLog = (log: Pick<Log, 'debug' | 'warn' | 'error'>, now: () =
     windows.set(text, next);
     return next;
   };
-  return (
-    error: VmcpError,
-    { clientAddress: client, correlationId }: Pick<Inbound, 'clientAddress' | 'correlationId'>,
-  ) => {
+  return (error: VmcpError, request: Pick<Inbound, 'clientAddress' | 'correlationId'>) => {
     const { code, detail, message: reason } = error;
-    const fields = { code, detail, correlationId: correlationId(), client };
+    const fields = { code, detail, correlationId: request.correlationId(), client: request.clientAddress };
     if (code === 'internal') return log.error({ ...fields, err: error.cause }, 'request failed');
     if (!DEGRADED.has(code)) return log.debug({ ...fields, reason }, 'request refused');
     const window = windowOf(reason);

@@ -33,11 +33,11 @@ export interface AwaitedAnswer {
 /** Who waits for an exchange, and for how long: an AbortSignal that can also be told to wait on. */
 export interface Attention {
   /** The backend has shown that it is at work. */
-  readonly heard: () => void;
+  heard(): void;
   /** Somebody else has the word, until the returned function is called: silence is not the backend's. */
-  readonly pause: () => () => void;
+  pause(): () => void;
   /** Sets what breaks the exchange off; called at once when nobody waits any more. One at a time. */
-  readonly onAbandoned: (abort: (reason: Error) => void) => void;
+  onAbandoned(abort: (reason: Error) => void): void;
 }
 
 export interface BackendResponse {

@@ -48,6 +48,17 @@ describe('sessions', () => {
     assert.equal(sessions.size, 0);
   });
 
+  test('that are used again and again live on, however short the time between', () => {
+    const { clock, sessions } = make();
+    const { id } = sessions.create(alice, CLIENT);
+    for (let used = 0; used < 40 * 60; used += 1) {
+      sessions.use(id, alice);
+      clock.advance(1_000);
+    }
+    clock.advance(29.9 * MINUTE);
+    assert.equal(sessions.use(id, alice).id, id);
+  });
+
   test('do not end while a call runs', () => {
     const { clock, sessions } = make();
     const session = sessions.create(alice, CLIENT);

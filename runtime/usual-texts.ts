@@ -1,0 +1,34 @@
+/** Texts that are met on every call: members of MCP messages and a method, by a number that no two of them share. */
+const usual: (Buffer | undefined)[] = [];
+const texts: string[] = [];
+
+const numberOf = (length: number, first: number, last: number): number => (length + first + 2 * last) & 63;
+
+for (const text of [
+  'jsonrpc',
+  'id',
+  'method',
+  'params',
+  'result',
+  'error',
+  'name',
+  'arguments',
+  '_meta',
+  'tools/call',
+]) {
+  const bytes = Buffer.from(text);
+  const place = numberOf(bytes.length, bytes[0] ?? 0, bytes.at(-1) ?? 0);
+  if (usual[place]) throw new Error(`two usual texts share a number: ${text}`);
+  usual[place] = bytes;
+  texts[place] = text;
+}
+
+/** The string from its quote at `start` to `end`, behind the other one, where it is one of these, told by its bytes: makes no string. */
+export const usualText = (bytes: Buffer, start: number, end: number): string | undefined => {
+  const length = end - start - 2;
+  const place = numberOf(length, bytes[start + 1] ?? 0, bytes[end - 2] ?? 0);
+  const known = usual[place];
+  if (known?.length !== length) return undefined;
+  for (let i = 0; i < length; i += 1) if (bytes[start + 1 + i] !== known[i]) return undefined;
+  return texts[place];
+};
