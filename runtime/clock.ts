@@ -8,6 +8,8 @@ export interface Clock {
 
 export interface Timer {
   readonly cancel: () => void;
+  /** Starts the full delay anew. Not to be called after the timer has run or was cancelled. */
+  readonly restart: () => void;
 }
 
 /** Resolves after `ms`, or at once when `signal` aborts. */

@@ -13,6 +13,10 @@ class SystemTimer implements Timer {
   cancel(): void {
     clearTimeout(this.#timeout);
   }
+
+  restart(): void {
+    this.#timeout.refresh();
+  }
 }
 
 const after: Clock['after'] = (ms, run) => new SystemTimer(ms, run);

@@ -39,8 +39,9 @@ class Patience<T> implements Attention {
   readonly #asked: PatientWork<T>;
   readonly #waiting: Waiting<T>;
   readonly #startedAt: number;
-  #heardAt: number;
   #timer: Timer;
+  /** So little is left until the ceiling that nothing heard moves the end any more. */
+  #isLast = false;
   #isSettled = false;
   #pauses = 0;
   /** Once set, nobody waits and nothing may go on. */
@@ -52,8 +53,7 @@ class Patience<T> implements Attention {
     this.#asked = asked;
     this.#waiting = waiting;
     this.#startedAt = clock.now();
-    this.#heardAt = this.#startedAt;
-    this.#timer = clock.after(Math.min(asked.silenceMs, CEILING_MS), this.#check);
+    this.#timer = clock.after(Math.min(asked.silenceMs, CEILING_MS), this.#tooLong);
   }
 
   start(): void {
@@ -72,46 +72,40 @@ class Patience<T> implements Attention {
     );
   }
 
-  /** Moves no timer: that looks at it once it is due. */
   heard(): void {
-    this.#heardAt = this.#clock.now();
+    if (this.#isSettled || this.#isLast || this.#pauses > 0) return;
+    const leftMs = this.#leftMs();
+    if (leftMs >= this.#asked.silenceMs) return this.#timer.restart();
+    this.#isLast = true;
+    this.#waitFor(leftMs);
   }
 
   pause(): () => void {
     this.#pauses += 1;
-    if (this.#pauses === 1) this.#lookAgain();
+    if (this.#pauses === 1 && !this.#isSettled) this.#waitFor(this.#leftMs());
     return () => {
       this.#pauses -= 1;
-      this.heard();
-      if (this.#pauses === 0) this.#lookAgain();
+      if (this.#pauses === 0 && !this.#isSettled) this.#waitFor(Math.min(this.#asked.silenceMs, this.#leftMs()));
     };
   }
 
-  #lookAgain(): void {
-    if (this.#isSettled) return;
-    this.#timer.cancel();
-    this.#check();
+  #leftMs(): number {
+    return Math.max(0, this.#startedAt + CEILING_MS - this.#clock.now());
   }
 
-  readonly #check = (): void => {
-    const leftMs = this.#leftMs();
-    if (leftMs > 0) this.#timer = this.#clock.after(leftMs, this.#check);
-    else this.#giveUp(new VmcpError('backend_timeout', `backend "${this.#asked.backend}" did not answer in time`));
-  };
-
-  /** Never more than what was asked for, even where somebody sets the clock back. */
-  #leftMs(): number {
-    const now = this.#clock.now();
-    const untilCeilingMs = Math.min(this.#startedAt + CEILING_MS - now, CEILING_MS);
-    if (this.#pauses > 0) return untilCeilingMs;
-    const { silenceMs } = this.#asked;
-    return Math.min(this.#heardAt + silenceMs - now, silenceMs, untilCeilingMs);
+  #waitFor(ms: number): void {
+    this.#timer.cancel();
+    this.#timer = this.#clock.after(ms, this.#tooLong);
   }
 
   onAbandoned(abort: (reason: Error) => void): void {
     if (this.#abandoned) abort(this.#abandoned);
     else this.#abort = abort;
   }
+
+  readonly #tooLong = (): void => {
+    this.#giveUp(new VmcpError('backend_timeout', `backend "${this.#asked.backend}" did not answer in time`));
+  };
 
   readonly #unwanted = (): void => {
     const reason: unknown = this.#asked.signal?.reason;
