@@ -94,42 +94,13 @@ const read = (body: Buffer): Envelope => {
   const end = readObject(body, start, (key, at) => {
     countMember(seen);
     const valueEnd = key === 'params' && isObject(body, at) ? readParams(body, at, seen) : skipValue(body, at);
-    noteMember(members, key, { start: at, end: valueEnd });
+    if (!isEnvelopeKey(key)) refuseLookalike(key, ENVELOPE_KEYS);
+    else if (members[key]) throw notJsonRpc(`"${key}" is given twice`);
+    else members[key] = { start: at, end: valueEnd };
     return valueEnd;
   });
   if (skipSpace(body, end) !== body.length) throw new JsonSyntaxError('more than one value');
   return envelopeOf(body, members, seen);
-};
-
-/** Not by `members[key]`, which the engine looks up as in any dictionary. */
-const noteMember = (members: Members, key: string, span: Span): void => {
-  switch (key) {
-    case 'jsonrpc':
-      members.jsonrpc = once(members.jsonrpc, key, span);
-      break;
-    case 'id':
-      members.id = once(members.id, key, span);
-      break;
-    case 'method':
-      members.method = once(members.method, key, span);
-      break;
-    case 'params':
-      members.params = once(members.params, key, span);
-      break;
-    case 'result':
-      members.result = once(members.result, key, span);
-      break;
-    case 'error':
-      members.error = once(members.error, key, span);
-      break;
-    default:
-      refuseLookalike(key, ENVELOPE_KEYS);
-  }
-};
-
-const once = (before: Span | undefined, key: string, span: Span): Span => {
-  if (before) throw notJsonRpc(`"${key}" is given twice`);
-  return span;
 };
 
 const refuseOther = (body: Buffer, start: number): never => {
@@ -141,6 +112,9 @@ const refuseOther = (body: Buffer, start: number): never => {
 };
 
 const ENVELOPE_KEYS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const;
+
+const isEnvelopeKey = (key: string): key is keyof Members =>
+  key === 'jsonrpc' || key === 'id' || key === 'method' || key === 'params' || key === 'result' || key === 'error';
 
 /** The members of params that policy, or a backend's choice of what to do, may rest on. */
 const PARAM_KEYS = ['name', 'arguments', '_meta', 'uri', 'ref', 'taskId'] as const;
@@ -157,38 +131,18 @@ const countMember = (seen: SeenParams): void => {
   if (seen.members > MAX_MEMBERS) throw notJsonRpc(`more than ${MAX_MEMBERS} members`);
 };
 
+const isParamKey = (key: string): key is ParamKey =>
+  key === 'name' || key === 'arguments' || key === '_meta' || key === 'uri' || key === 'ref' || key === 'taskId';
+
 const readParams = (body: Buffer, at: number, seen: SeenParams): number =>
   readObject(body, at, (key, start) => {
     countMember(seen);
     const end = key === '_meta' && isObject(body, start) ? readMeta(body, start, seen) : skipValue(body, start);
-    noteParam(seen, key, { start, end });
+    if (!isParamKey(key)) refuseLookalike(key, PARAM_KEYS);
+    else if (seen[key]) throw notJsonRpc(`"params.${key}" is given twice`);
+    else seen[key] = { start, end };
     return end;
   });
-
-const noteParam = (seen: SeenParams, key: string, span: Span): void => {
-  switch (key) {
-    case 'name':
-      seen.name = once(seen.name, 'params.name', span);
-      break;
-    case 'arguments':
-      seen.arguments = once(seen.arguments, 'params.arguments', span);
-      break;
-    case '_meta':
-      seen._meta = once(seen._meta, 'params._meta', span);
-      break;
-    case 'uri':
-      seen.uri = once(seen.uri, 'params.uri', span);
-      break;
-    case 'ref':
-      seen.ref = once(seen.ref, 'params.ref', span);
-      break;
-    case 'taskId':
-      seen.taskId = once(seen.taskId, 'params.taskId', span);
-      break;
-    default:
-      refuseLookalike(key, PARAM_KEYS);
-  }
-};
 
 const readMeta = (body: Buffer, at: number, seen: SeenParams): number =>
   readObject(body, at, (key, start) => {
