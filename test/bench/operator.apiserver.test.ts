@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { CONTROL_PLANE_PROGRAMS, ensurePrograms } from '../cluster/index.ts';
 
 const BENCH = join(import.meta.dirname, '../../bench/operator/run.ts');
+
+// On a fresh machine they are built here, which may take longer than the benchmark itself.
+before(() => ensurePrograms(CONTROL_PLANE_PROGRAMS));
 
 test(
   'the benchmark of the operator still runs: it converges, with no write too many',
