@@ -43,7 +43,10 @@ export const pipeline =
       }),
     );
 
-/** The way of every call, a client's own as well as an inner one of a workflow, so that policy, limits and audit see both alike. */
+/**
+ * The way of every call, a client's own as well as an inner one of a workflow, so that policy, limits and audit see both alike. A step that
+ * refuses without waiting makes this throw: to be called where that is caught.
+ */
 export const dispatch = (stages: Stages, call: Call): Promise<Reply> =>
   after(stages.lookUp(call), (target) =>
     after(stages.authorize(call, target), () =>

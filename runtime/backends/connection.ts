@@ -193,9 +193,13 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #succeed(body: Buffer): void {
     if (this.#isSettled) return;
-    this.#settle();
+    this.#isSettled = true;
     const response = { status: this.#status, headers: this.#headers, body };
-    together(() => this.#waiting.resolve(response));
+    // What it takes of the room is given back no sooner than it is taken for the client: the backend has done its work.
+    together(() => {
+      this.#settle();
+      this.#waiting.resolve(response);
+    });
   }
 
   #fail(error: unknown): void {

@@ -9,7 +9,6 @@ import { MODERN_HEADERS } from './modern-link.ts';
 import { ownMeta } from './request-edits.ts';
 import { unusable } from './session-answer.ts';
 import { isAnswerTo, readServerMessage } from './server-message.ts';
-import { refusalOf } from './small-messages.ts';
 
 export type ProbedEra =
   | { readonly era: 'modern'; readonly capabilities: BackendCapabilities }
@@ -40,8 +39,7 @@ export const probeEra = async (settings: ProbeSettings, bounds: ProbeBounds): Pr
   try {
     return eraOf(await ask(settings, bounds));
   } catch (error) {
-    const refusal = refusalOf(settings.backend, error);
-    if (refusal instanceof VmcpError && refusal.code === 'backend_unreachable') throw refusal;
+    if (error instanceof VmcpError && error.code === 'backend_unreachable') throw error;
     return { era: 'undecided' };
   }
 };
@@ -51,9 +49,7 @@ export const checkModern = async (
   settings: ProbeSettings,
   bounds: ProbeBounds,
 ): Promise<Exclude<ProbedEra, { era: 'undecided' }>> => {
-  const response = await ask(settings, bounds).catch((error: unknown) => {
-    throw refusalOf(settings.backend, error);
-  });
+  const response = await ask(settings, bounds);
   const probed = eraOf(response);
   if (probed.era === 'undecided') throw unusable(settings.backend, response.status);
   return probed;

@@ -14,6 +14,7 @@ export interface PatientWork<T> {
   readonly silenceMs: number;
   /** Who wants the result; its abort reason becomes the error. */
   readonly signal?: CancelSignal | undefined;
+  /** Rejects where it fails; never throws. */
   readonly work: (attention: Attention) => Promise<T>;
   /** Runs when nobody waits any more and before the exchange is broken off. Never throws. */
   readonly onGivenUp?: (reason: VmcpError) => Promise<void>;

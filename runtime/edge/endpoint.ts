@@ -77,7 +77,7 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
     if (deps.isLeaving()) exchange.extra.push('connection', 'close');
     try {
       if (underWay.isTooMany(held.client)) throw tooMany();
-      checkHead(deps.hosts(), held.sender, { request, exchange });
+      checkHead(deps.hosts(), { request, exchange, held });
       if (request.method === 'POST') exchange.body = await bodyOf(deps, { request, exchange, held });
       const reply = await replyTo(deps, request, exchange);
       if (reply.kind === 'stream') return openStream(exchange, reply, held);
@@ -110,10 +110,10 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
     listener: (request, response) => {
       const sender = deps.hosts().senderOf(request.socket.remoteAddress, request.headers);
       const client = underWay.enter(sender.address);
-      const [body, room] = [new Share(client.bodies), new Share(client.answers)];
-      const held = { sender, client, body, answer: room, isStream: false, parts: 2 };
+      const [body, answerRoom] = [new Share(client.bodies), new Share(client.answers)];
+      const held = { sender, client, body, answer: answerRoom, isStream: false, parts: 2 };
       const { clock, newCorrelationId, bounds } = deps;
-      const exchange = new HttpExchange({ request, response, clock, newCorrelationId, bounds, room });
+      const exchange = new HttpExchange({ request, response, clock, newCorrelationId, bounds, room: answerRoom });
       response.on('close', () => part(held));
       void answer({ request, exchange, held });
     },
@@ -132,13 +132,11 @@ interface Arrived {
   readonly held: Held;
 }
 
-const checkHead = (
-  hosts: HostCheck,
-  { address, host }: Sender,
-  { request: { method, headers }, exchange }: Pick<Arrived, 'request' | 'exchange'>,
-): void => {
-  exchange.clientAddress = address;
-  checkHost(hosts, host, headers.origin, exchange.extra);
+/** Refuses what its head alone tells; else the answer gets what web pages need. */
+const checkHead = (hosts: HostCheck, { request, exchange, held }: Arrived): void => {
+  const { method, headers } = request;
+  exchange.clientAddress = held.sender.address;
+  checkHost(hosts, held.sender.host, headers.origin, exchange.extra);
   if (method === 'POST') checkMediaTypes(headers['content-type'], headers.accept);
   if (method === 'GET') checkEventStream(headers.accept);
 };

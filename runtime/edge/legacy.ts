@@ -216,7 +216,7 @@ const callIn = (
   return { kind: 'call', id, call, end };
 };
 
-/** The client of one call: on the stream of the call, and where that is closed on one of its session. */
+/** The client of one call: on the stream of the call, and where that is closed on one of its session. A level that it sets meanwhile holds at once. */
 class SessionCallClient implements CallClient {
   readonly era = 'legacy';
   readonly #session: Session;

@@ -12,8 +12,9 @@ const QUOTE = 0x22;
 const MINUS = 0x2d;
 
 const isWhole = (id: Buffer): boolean => {
-  for (let i = id[0] === MINUS ? 1 : 0; i < id.length; i += 1) if (!isDigit(id[i] ?? 0)) return false;
-  return true;
+  const start = id[0] === MINUS ? 1 : 0;
+  for (let i = start; i < id.length; i += 1) if (!isDigit(id[i] ?? 0)) return false;
+  return id.length > start;
 };
 
 const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;

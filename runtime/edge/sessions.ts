@@ -24,8 +24,9 @@ export interface SessionDeps {
 }
 
 const SWEEP_MS = 60_000;
-/** Of its idle time, by which a session may end too early. */
+/** By so much of its idle time, and no more than this, a session may end too early. */
 const TOUCH_PART = 0.001;
+const TOUCH_MS = 1_000;
 
 /** The sessions of this process, in the order of their last use. */
 export class Sessions {
@@ -85,7 +86,7 @@ export class Sessions {
   #touch(session: Session): void {
     const now = this.#deps.clock.now();
     // Busy sessions need not be put behind all others at every call.
-    if (now - session.usedAt < this.#limits.ttlMs * TOUCH_PART) return;
+    if (Math.abs(now - session.usedAt) < Math.min(this.#limits.ttlMs * TOUCH_PART, TOUCH_MS)) return;
     session.usedAt = now;
     if (this.#sessions.delete(session.id)) this.#sessions.set(session.id, session);
   }

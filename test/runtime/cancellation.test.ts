@@ -22,3 +22,21 @@ test('who has left hears nothing', () => {
   cancellation.removeEventListener('abort', left);
   cancellation.abort(new Error('no longer wanted'));
 });
+
+test('of those who listen, only who leaves hears nothing', () => {
+  for (const leaving of [0, 1, 2]) {
+    const cancellation = new Cancellation();
+    const heard: number[] = [];
+    const stranger = () => assert.fail('was told');
+    const listeners = [0, 1, 2].map((place) => () => void heard.push(place));
+    for (const listener of listeners) cancellation.addEventListener('abort', listener);
+    const leaver = listeners[leaving] ?? stranger;
+    cancellation.removeEventListener('abort', leaver);
+    cancellation.removeEventListener('abort', stranger);
+    cancellation.abort(new Error('no longer wanted'));
+    assert.deepEqual(
+      heard,
+      [0, 1, 2].filter((place) => place !== leaving),
+    );
+  }
+});

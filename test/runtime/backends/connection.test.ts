@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openConnection, type Connection } from '../../../runtime/backends/connection.ts';
 import { ResponseTooLargeError } from '../../../runtime/backends/response-too-large.ts';
 import { ByteBudget } from '../../../runtime/byte-budget.ts';
+import { together } from '../../../runtime/together.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import type { BackendRequest } from '../../../runtime/outgoing/index.ts';
 import { answerStatus, type Behaviour, type FixtureBackend, hang, startBackend } from '../../fixtures/backend.ts';
@@ -137,6 +138,24 @@ test('a body that drips in is heard of once', async () => {
     request({ attention: { heard: () => (heard += 1), pause: () => () => {}, onAbandoned: () => {} } }),
   );
   assert.equal(heard, 1);
+});
+
+test('a whole answer keeps its room until it goes on to its client', async () => {
+  const body = 'x'.repeat(9_000);
+  backend.set({ on: () => (answering) => void answering.response.end(body) });
+  const taken = new Set<number>();
+  let isOver = false;
+  // Before whatever the turn brings goes on.
+  const look = (): void =>
+    together(() => {
+      taken.add(answers.taken);
+      if (!isOver) look();
+    });
+  look();
+  await connection.fetch(request());
+  isOver = true;
+  assert.equal(taken.has(body.length), true);
+  assert.equal(answers.taken, 0);
 });
 
 test('calls that hang leave the control lane free', async () => {

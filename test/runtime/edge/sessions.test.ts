@@ -59,6 +59,15 @@ describe('sessions', () => {
     assert.equal(sessions.use(id, alice).id, id);
   });
 
+  test('live no longer when the machine’s clock is set back', () => {
+    const { clock, sessions } = make();
+    const { id } = sessions.create(alice, CLIENT);
+    clock.advance(-60 * MINUTE);
+    sessions.use(id, alice);
+    clock.advance(30 * MINUTE);
+    assert.throws(() => sessions.use(id, alice), isUnknown);
+  });
+
   test('do not end while a call runs', () => {
     const { clock, sessions } = make();
     const session = sessions.create(alice, CLIENT);
