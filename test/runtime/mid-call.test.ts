@@ -172,6 +172,22 @@ for (const transport of ['streamable-http', 'sse'] as const)
         await text;
       });
 
+      test('takes a question back by answering without it', async () => {
+        await connect({ elicitation: {} });
+        const asked = Promise.withResolvers<AbortSignal>();
+        client.setRequestHandler(ElicitRequestSchema, (_request, { signal }) => {
+          asked.resolve(signal);
+          return new Promise(() => {});
+        });
+        const { text } = await begin();
+        say(elicitation);
+        const signal = await asked.promise;
+        const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
+        finish('done');
+        await aborted;
+        assert.equal(await text, 'done');
+      });
+
       test('tells its progress', async () => {
         await connect();
         const seen: number[] = [];
