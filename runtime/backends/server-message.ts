@@ -39,7 +39,10 @@ const readMembers = (bytes: Buffer): Members => {
   return members;
 };
 
-/** One of the members, should it be written with escapes; undefined for all others. Whoever sends a message decides how many it has: makes no string. */
+/**
+ * One of the members, should it be written with escapes; undefined for all others. Whoever sends a message decides how many it has:
+ * makes no string.
+ */
 const escapedMember = (bytes: Buffer, keyAt: number): string | undefined =>
   MEMBERS.find((name) => isText(bytes, keyAt, name));
 

@@ -216,7 +216,10 @@ const callIn = (
   return { kind: 'call', id, call, end };
 };
 
-/** The client of one call: on the stream of the call, and where that is closed on one of its session. A level that it sets meanwhile holds at once. */
+/**
+ * The client of one call: on the stream of the call, and where that is closed on one of its session. A level that it sets meanwhile
+ * holds at once.
+ */
 class SessionCallClient implements CallClient {
   readonly era = 'legacy';
   readonly #session: Session;

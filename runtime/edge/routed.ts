@@ -60,17 +60,16 @@ const ROUTES: Readonly<Record<RoutedMethod, Route>> = {
   'tasks/cancel': { naming: byTaskId, only: 'modern' },
 };
 
-/** A map, since the text of a method that has just been read is slow to find among properties. */
-const routes: ReadonlyMap<string, Route & { readonly method: RoutedMethod }> = new Map(
-  (Object.keys(ROUTES) as RoutedMethod[]).map((method) => [method, { ...ROUTES[method], method }]),
-);
+const isRouted = (method: string): method is RoutedMethod => Object.hasOwn(ROUTES, method);
 
 /** Undefined for methods that do not go to a backend in this era. Throws `invalid_params` when a name is missing. */
 export const routed = (envelope: Envelope, era: EraName): Routed | undefined => {
-  const route = routes.get(envelope.method);
-  if (!route || (route.only ?? era) !== era) return undefined;
-  const { names, target } = route.naming(envelope);
-  return { method: route.method, names, target, name: readString(envelope.body, target) };
+  const { method, body } = envelope;
+  if (!isRouted(method)) return undefined;
+  const { naming, only = era } = ROUTES[method];
+  if (only !== era) return undefined;
+  const { names, target } = naming(envelope);
+  return { method, names, target, name: readString(body, target) };
 };
 
 interface Reference {

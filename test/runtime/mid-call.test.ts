@@ -155,17 +155,22 @@ for (const transport of ['streamable-http', 'sse'] as const)
         assert.equal(await text, 'done');
       });
 
-      test('takes a question back, and the client hears of it', async () => {
-        await connect({ elicitation: {} });
+      /** Asks what the client never answers; `aborted` resolves once it hears that the question is taken back. */
+      const askInVain = async (): Promise<{ readonly aborted: Promise<unknown> }> => {
         const asked = Promise.withResolvers<AbortSignal>();
         client.setRequestHandler(ElicitRequestSchema, (_request, { signal }) => {
           asked.resolve(signal);
           return new Promise(() => {});
         });
-        const { text } = await begin();
         say(elicitation);
         const signal = await asked.promise;
-        const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
+        return { aborted: new Promise((resolve) => signal.addEventListener('abort', resolve)) };
+      };
+
+      test('takes a question back, and the client hears of it', async () => {
+        await connect({ elicitation: {} });
+        const { text } = await begin();
+        const { aborted } = await askInVain();
         say({ method: 'notifications/cancelled', params: { requestId: 'e1' } });
         await aborted;
         finish('done');
@@ -174,15 +179,8 @@ for (const transport of ['streamable-http', 'sse'] as const)
 
       test('takes a question back by answering without it', async () => {
         await connect({ elicitation: {} });
-        const asked = Promise.withResolvers<AbortSignal>();
-        client.setRequestHandler(ElicitRequestSchema, (_request, { signal }) => {
-          asked.resolve(signal);
-          return new Promise(() => {});
-        });
         const { text } = await begin();
-        say(elicitation);
-        const signal = await asked.promise;
-        const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
+        const { aborted } = await askInVain();
         finish('done');
         await aborted;
         assert.equal(await text, 'done');
