@@ -50,7 +50,7 @@ export const runLocal = async (args: readonly string[], deps: CommandDeps): Prom
 
 const serveDirectory = async (options: LocalOptions, deps: CommandDeps): Promise<number> => {
   const secrets = secretFiles(tmpdir());
-  const runtimes = new InProcessRuntimes(startOnLoopback(deps.stderr));
+  const runtimes = new InProcessRuntimes(startOnLoopback(deps));
   try {
     return await serve(newSession(options, { deps, secrets, runtimes }), options.directory, deps);
   } finally {
@@ -123,9 +123,9 @@ const serve = async (session: LocalSession, directory: string, deps: CommandDeps
 const STOP_TIMES = { servingMs: 0, callsMs: 2_000, farewellMs: 500 };
 
 const startOnLoopback =
-  (stderr: (text: string) => void): StartRuntime =>
+  ({ env, stderr }: Pick<CommandDeps, 'env' | 'stderr'>): StartRuntime =>
   (name, { files, port }) =>
     start(
       { files: asList(files), host: '127.0.0.1', port, managementPort: port + 1, stopTimes: STOP_TIMES },
-      { log: terminalLog(name, stderr) },
+      { log: terminalLog(name, stderr), environment: (variable) => env[variable] },
     );

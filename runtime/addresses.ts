@@ -33,9 +33,76 @@ export const isForbiddenAddress = (address: string): boolean => {
   const family = isIP(address);
   if (family === 0) return false;
   if (family === 4) return neverFetched.check(address, 'ipv4');
-  // A zone (`fe80::1%eth0`) makes no difference.
-  const plain = address.split('%')[0] ?? address;
+  const plain = withoutZone(address);
   return neverFetched.check(plain, 'ipv6') || embeddedIn(plain).some((inner) => neverFetched.check(inner, 'ipv4'));
+};
+
+/** A zone (`fe80::1%eth0`) makes no difference. */
+const withoutZone = (address: string): string => address.split('%')[0] ?? address;
+
+const subnets = (family: 'ipv4' | 'ipv6', blocks: readonly (readonly [string, number])[]): BlockList => {
+  const list = new BlockList();
+  for (const [prefix, bits] of blocks) list.addSubnet(prefix, bits, family);
+  return list;
+};
+
+/** What is not globally reachable, and what was withdrawn (IANA IPv4 Special-Purpose Address Registry, RFC 6890). */
+const specialIpv4 = subnets('ipv4', [
+  ['0.0.0.0', 8], // RFC 791: this network; 0.0.0.0 itself leads to the own host
+  ['10.0.0.0', 8], // RFC 1918
+  ['100.64.0.0', 10], // RFC 6598: behind a carrier's NAT, and the pods of some clouds
+  ['127.0.0.0', 8], // RFC 1122: loopback
+  ['169.254.0.0', 16], // RFC 3927: link-local
+  ['172.16.0.0', 12], // RFC 1918
+  ['192.0.0.0', 24], // RFC 6890: protocol assignments
+  ['192.0.2.0', 24], // RFC 5737: documentation
+  ['192.88.99.0', 24], // RFC 7526: relays of 6to4, withdrawn
+  ['192.168.0.0', 16], // RFC 1918
+  ['198.18.0.0', 15], // RFC 2544: benchmarks
+  ['198.51.100.0', 24], // RFC 5737: documentation
+  ['203.0.113.0', 24], // RFC 5737: documentation
+  ['224.0.0.0', 4], // RFC 5771: multicast
+  ['240.0.0.0', 4], // RFC 1112: reserved, and the broadcast address
+]);
+
+/** The one block from which IANA gives out IPv6 addresses (RFC 4291 §2.4); beyond it they are local, multicast, embedded or reserved. */
+const unicastIpv6 = subnets('ipv6', [['2000::', 3]]);
+
+/** What of that block is not globally reachable, and what was withdrawn (IANA IPv6 Special-Purpose Address Registry). */
+const specialIpv6 = subnets('ipv6', [
+  ['2001::', 23], // RFC 2928: protocol assignments, among them Teredo, which embeds IPv4
+  ['2001:db8::', 32], // RFC 3849: documentation
+  ['2002::', 16], // RFC 7526: 6to4, withdrawn, which embeds IPv4
+  ['3fff::', 20], // RFC 9637: documentation
+]);
+
+/** Where a network has IPv6 only, its resolver answers with these for names that have IPv4 addresses only (RFC 6052, RFC 6147). */
+const nat64 = subnets('ipv6', [['64:ff9b::', 96]]);
+
+/**
+ * Globally reachable, as far as an address can tell: neither private, local, reserved, for documentation nor a metadata service's, in
+ * any form. `address` is an IP literal without brackets; no other text is public.
+ */
+export const isPublicAddress = (address: string): boolean => {
+  const family = isIP(address);
+  if (family === 0 || isForbiddenAddress(address)) return false;
+  if (family === 4) return !specialIpv4.check(address, 'ipv4');
+  const plain = withoutZone(address);
+  if (nat64.check(plain, 'ipv6')) return !embeddedIn(plain).some((inner) => specialIpv4.check(inner, 'ipv4'));
+  return unicastIpv6.check(plain, 'ipv6') && !specialIpv6.check(plain, 'ipv6');
+};
+
+const loopback = subnets('ipv4', [['127.0.0.0', 8]]);
+loopback.addAddress('::1', 'ipv6');
+
+/**
+ * The own host's: 127.0.0.0/8, the same mapped into IPv6 (RFC 4291 §2.5.5.2), and ::1. The forms that another host would have to
+ * translate are not. `address` is an IP literal without brackets; no other text is loopback.
+ */
+export const isLoopbackAddress = (address: string): boolean => {
+  const family = isIP(address);
+  // A BlockList takes a mapped address for the IPv4 address that it is.
+  return family !== 0 && loopback.check(withoutZone(address), family === 4 ? 'ipv4' : 'ipv6');
 };
 
 const embeddedIn = (address: string): string[] => {
@@ -68,17 +135,37 @@ export class ForbiddenAddressError extends Error {
 
 type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
+/** Finds all addresses of a name, as `dns.lookup` does. */
+export type Resolve = (
+  hostname: string,
+  options: LookupOptions & { readonly all: true },
+  callback: (error: Error | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/** A `lookup` as `net.connect` takes it. */
+export type Lookup = (hostname: string, options: LookupOptions, callback: LookupCallback) => void;
+
 /**
- * A `lookup` for `net.connect` that refuses forbidden addresses. The connection is made to the very address that was
- * checked, so a name that changes its mind between two look-ups gains nothing.
+ * A `lookup` for `net.connect` that fails with what `refusalOf` says of any address of the name. The connection is made to the very
+ * address that was checked, so a name that changes its mind between two look-ups gains nothing.
  */
-export const guardedLookup = (hostname: string, options: LookupOptions, callback: LookupCallback): void => {
-  systemLookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return callback(error, []);
-    const bad = addresses.find(({ address }) => isForbiddenAddress(address));
-    if (bad) return callback(new ForbiddenAddressError(`${hostname} leads to a link-local or metadata address`), []);
-    const [first] = addresses;
-    if (options.all === true || !first) return callback(null, addresses);
-    return callback(null, first.address, first.family);
-  });
-};
+export const checkedLookup =
+  (refusalOf: (address: string, hostname: string) => Error | undefined, resolve: Resolve = systemLookup): Lookup =>
+  (hostname, options, callback) =>
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, []);
+      for (const { address } of addresses) {
+        const refusal = refusalOf(address, hostname);
+        if (refusal) return callback(refusal, []);
+      }
+      const [first] = addresses;
+      if (options.all === true || !first) return callback(null, addresses);
+      return callback(null, first.address, first.family);
+    });
+
+/** A `checkedLookup` that refuses link-local and metadata addresses. */
+export const guardedLookup: Lookup = checkedLookup((address, hostname) =>
+  isForbiddenAddress(address)
+    ? new ForbiddenAddressError(`${hostname} leads to a link-local or metadata address`)
+    : undefined,
+);

@@ -3,35 +3,75 @@ import type { SessionLinks } from './backends/index.ts';
 import type { CancelSignal } from './cancellation.ts';
 import type { VmcpError } from './errors.ts';
 import type { Span } from './json-bytes.ts';
+import type { ListedItem } from './listed.ts';
 
 /** Who asks. A value and a parameter, never context. */
 export type Caller =
   | { readonly kind: 'anonymous' }
-  | { readonly kind: 'user'; readonly issuer: string; readonly subject: string }
+  | User
   /** The gateway itself, listing a backend's capabilities. */
   | { readonly kind: 'probe' };
+
+/** Somebody who has proved who they are with a token. The same user with a newer token is another value. */
+export interface User {
+  readonly kind: 'user';
+  readonly issuer: string;
+  /** Unique at the issuer. */
+  readonly subject: string;
+  /** All that the token, or its introspection, says; verified. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** The token as it was presented. A secret: for strategies that exchange it, and for nothing that is written down. */
+  readonly token: string;
+  /** When the token ends, in milliseconds since the epoch; undefined where that is not known. */
+  readonly expiresAt: number | undefined;
+  /**
+   * The user's access token at an upstream provider of the authorization server, fit for use. Undefined: the user has to sign in there
+   * first, or again.
+   */
+  readonly upstreamToken: (provider: string) => Promise<string | undefined>;
+}
 
 /** Tells callers apart as `isSameCaller` does. */
 export const callerKey = (caller: Caller): string =>
   caller.kind === 'user' ? JSON.stringify([caller.issuer, caller.subject]) : caller.kind;
 
+/**
+ * Tells callers apart by the client that they use as well: another client of the same user may have fewer rights. RFC 9068 §2.2 has
+ * `client_id`, OpenID Connect Core §2 `azp`.
+ */
+export const clientKey = (caller: Caller): string =>
+  caller.kind === 'user'
+    ? JSON.stringify([caller.issuer, caller.subject, caller.claims['client_id'] ?? caller.claims['azp']])
+    : caller.kind;
+
 export const isSameCaller = (a: Caller, b: Caller): boolean =>
   a.kind === 'user' && b.kind === 'user' ? a.issuer === b.issuer && a.subject === b.subject : a.kind === b.kind;
 
+/** What is known of a request before its body is read: enough to tell who sent it. */
+export interface RequestHead {
+  /** The method. */
+  readonly http: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Of the client, or of the proxy that is not trusted to name it; undefined when the connection is gone. */
+  readonly clientAddress: string | undefined;
+  /** Names this request in answers and logs; made when first asked for. */
+  correlationId(): string;
+}
+
 /** One HTTP request that has passed the checks of HTTP itself, and the way back to its client. */
-export interface Inbound {
+export interface Inbound extends RequestHead {
   /** GET opens a stream, DELETE ends a session; neither has a body. */
   readonly http: 'POST' | 'GET' | 'DELETE';
   /** Which of our endpoints: Streamable HTTP, or the two of HTTP+SSE (2024-11-05). */
   readonly endpoint: 'mcp' | 'sse' | 'messages';
   /** The part of the URL after `?`, empty without one. */
   readonly query: string;
-  readonly headers: IncomingHttpHeaders;
+  /** The session that the client names; undefined where it names none. */
+  readonly sessionId: string | undefined;
+  /** Empty until it was received. */
   readonly body: Buffer;
-  /** Of the client, or of the proxy that is not trusted to name it; undefined when the connection is gone. */
-  readonly clientAddress: string | undefined;
-  /** Names this request in answers and logs; made when first asked for. */
-  correlationId(): string;
+  /** Reads the body, as much as this caller may send. A promise where there is one to read. Throws VmcpError. */
+  receive(caller: Caller): void | Promise<void>;
   /**
    * Sends one whole JSON-RPC message before the answer; the first one makes the answer an event stream. False when nobody takes it
    * any more: the client has gone, or takes so slowly that it was cut off.
@@ -74,7 +114,16 @@ export type Message =
       readonly finish?: (reply: Reply) => Reply;
     }
   /** Answered here: the handshake, lists, notifications, streams. */
-  | { readonly kind: 'local'; readonly id: Buffer | undefined; readonly answer: () => Reply | Promise<Reply> };
+  | {
+      readonly kind: 'local';
+      readonly id: Buffer | undefined;
+      /** As the client named it; `response` of one that answers us, `GET` and `DELETE` of the requests that are no message. */
+      readonly method: string;
+      readonly answer: () => Reply | Promise<Reply>;
+    };
+
+/** What a request asks for, as `Message` has it. */
+export const methodOf = (message: Message): string => (message.kind === 'call' ? message.call.method : message.method);
 
 /** Methods that go to the backend that owns what they name. */
 export type RoutedMethod =
@@ -88,14 +137,31 @@ export type RoutedMethod =
   | 'tasks/update'
   | 'tasks/cancel';
 
-/** One request on its way to the backend that owns what it names. */
-export interface Call {
+/** Something behind a name that a caller wants to reach: what look-up, policy and limits judge, for calls and for watches alike. */
+export interface Access {
   readonly caller: Caller;
-  readonly method: RoutedMethod;
+  /** `subscriptions/listen`: to hear of a resource or a task from now on. */
+  readonly method: RoutedMethod | 'subscriptions/listen';
   /** What it names, as the client wrote it: a tool, a prompt, the URI (template) of a resource, or the id of a task. */
   readonly name: string;
-  /** Which table the name is looked up in; a task is in none, since its id says where it is (`runtime/task-id.ts`). */
+  /** Which names it is one of; a task is in no table, since its id says where it is (`runtime/task-id.ts`). */
   readonly names: 'tool' | 'prompt' | 'resource' | 'task';
+  readonly origin: Origin;
+  /** What is asked; absent for watches. */
+  readonly request?: RelayedRequest;
+}
+
+/**
+ * Who names it for the caller: the client itself, a step of a workflow, or the optimizer's `call_tool`. Steps may use hidden tools too
+ * (decisions, "A hidden tool").
+ */
+export type Origin = 'client' | 'workflow' | 'optimizer';
+
+/** One request on its way to what it names. */
+export interface Call extends Access {
+  readonly method: RoutedMethod;
+  /** How many calls it was made within; 0 for a client's own. */
+  readonly depth: number;
   readonly request: RelayedRequest;
   /** Warm backend sessions of the client session the call belongs to. */
   readonly links: SessionLinks;
@@ -136,6 +202,8 @@ export interface CallClient {
 
 /** The client of a session, as the backend sessions of that session see it: between calls, too. */
 export interface SessionClient {
+  /** Who it is, by the token that it presented last. */
+  readonly caller: Caller;
   readonly capabilities: Buffer;
   readonly logLevel: string | undefined;
   /** Whether it has a stream of its own open, beside those of its calls. */
@@ -152,10 +220,29 @@ export type ClientAnswer =
   | { readonly kind: 'error'; readonly error: Buffer };
 
 /** Where a name leads. */
-export interface Target {
+export type Target = BackendTarget | WorkflowTarget | BuiltinTarget;
+
+export interface BackendTarget {
+  readonly kind: 'backend';
   readonly backend: string;
   /** The backend's own name of what the call names, as JSON text. */
   readonly ownName: Buffer;
+  /** The entry of the backend's list; absent for what is in no list. */
+  readonly listed?: ListedItem;
+  /** The template in our lists that a URI was found by. */
+  readonly template?: string;
+}
+
+/** A composite tool, by its name. */
+export interface WorkflowTarget {
+  readonly kind: 'workflow';
+  readonly workflow: string;
+}
+
+/** A tool of the runtime itself, by its name. */
+export interface BuiltinTarget {
+  readonly kind: 'builtin';
+  readonly tool: string;
 }
 
 /** The answer to one HTTP request, tagged by how it is sent. */

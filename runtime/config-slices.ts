@@ -3,6 +3,7 @@ import type { OfferedBackend, OfferSettings, WorkloadTools } from './catalog/ind
 import type { Config } from './config/index.ts';
 import type { HostRules, OperatorTokenSettings } from './edge/index.ts';
 import type { LogFields, LogLevel } from './observe/index.ts';
+import type { StoreSettings } from './store/index.ts';
 
 /** What each room needs of the configuration, and nothing more. */
 
@@ -78,3 +79,33 @@ export const logFieldsOf = ({ name, metadata }: Config): LogFields => ({
   ...metadata,
   server: name,
 });
+
+/** The variable that the spec fixes (spec: config.sessionStorage). */
+const PASSWORD_VARIABLE = 'VMCP_SESSION_KVSTORE_PASSWORD';
+
+/** Without a prefix of its own, a server still leaves a shared Redis tidy. The operator gives each server one. */
+const KEY_PREFIX = 'vmcp:';
+
+export const sessionStoreSettingsOf = ({ sessionStorage, extensions }: Config): StoreSettings => {
+  if (sessionStorage?.provider !== 'kvstore') return { kind: 'memory' };
+  const { address, db, keyPrefix = KEY_PREFIX } = sessionStorage;
+  const { username, passwordFile, tls, sentinel, cluster } = extensions.sessionStore ?? {};
+  const others = sentinel?.addresses ?? cluster?.addresses ?? [];
+  return {
+    kind: 'redis',
+    // The schema asks for an address where the provider is `kvstore`.
+    addresses: [address, ...others].filter((each) => each !== undefined),
+    db,
+    keyPrefix,
+    username,
+    password: { file: passwordFile, environment: PASSWORD_VARIABLE },
+    tls,
+    sentinel: sentinel && {
+      masterName: sentinel.masterName,
+      username: sentinel.username,
+      password: { file: sentinel.passwordFile },
+      tls: sentinel.tls,
+    },
+    isCluster: cluster !== undefined,
+  };
+};

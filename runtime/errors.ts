@@ -1,5 +1,7 @@
 /** Everything that can go wrong between a client and a backend. Stable: the edge's table, logs and audit speak in these words. */
 export type ErrorCode =
+  | 'invalid_token'
+  | 'insufficient_scope'
   | 'host_not_allowed'
   | 'origin_not_allowed'
   | 'not_found'
@@ -19,11 +21,15 @@ export type ErrorCode =
   | 'method_not_found'
   | 'invalid_params'
   | 'unknown_name'
+  | 'forbidden'
+  | 'rate_limited'
   | 'lists_unavailable'
   | 'backend_unavailable'
   | 'backend_unreachable'
   | 'backend_unauthenticated'
   | 'backend_timeout'
+  | 'credential_unavailable'
+  | 'login_required'
   | 'cancelled'
   | 'stopping'
   | 'client_cannot_answer'
@@ -39,7 +45,11 @@ export interface VmcpErrorMore {
   readonly detail?: string;
   readonly cause?: unknown;
   readonly data?: Readonly<Record<string, unknown>>;
+  readonly challenge?: Challenge;
 }
+
+/** Parameters of the Bearer challenge that asks for another token, by name (RFC 6750 §3): `error`, `scope`, `resource_metadata`. */
+export type Challenge = Readonly<Record<string, string>>;
 
 /** The one error type. `message` may be shown to strangers; `detail` and `cause` are for logs only. */
 export class VmcpError extends Error {
@@ -48,12 +58,14 @@ export class VmcpError extends Error {
   readonly detail: string | undefined;
   /** More members of the JSON-RPC error's `data`, as the protocol wants them for this code. */
   readonly data: Readonly<Record<string, unknown>> | undefined;
+  readonly challenge: Challenge | undefined;
 
   constructor(code: ErrorCode, message: string, more: VmcpErrorMore = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.code = code;
     this.detail = more.detail;
     this.data = more.data;
+    this.challenge = more.challenge;
   }
 }
 

@@ -27,6 +27,8 @@ export const LIMITS = Object.freeze({
   requestMs: 30_000,
   bodyBytes: 4 * MIB,
   bodyBytesWithoutSession: 64 * KIB,
+  /** The most that a route beside MCP may ask for. */
+  routeBodyBytes: 64 * KIB,
   /** Of bodies and of answers: so much of each is not counted into the sums below, so that small ones pass beside many large ones. */
   uncountedBytes: 16 * KIB,
   bodyBytesTogether: 64 * MIB,
@@ -38,6 +40,8 @@ export const LIMITS = Object.freeze({
   answerYieldsMs: 5_000,
   /** A client that takes nothing of what waits for it so long (at most twice) is cut. */
   stallMs: 20_000,
+  /** Credentials that are kept for the users of one backend. */
+  credentialsPerBackend: 10_000,
   /** For each backend. */
   backend: {
     connections: 128,

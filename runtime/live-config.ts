@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { formatProblem, loadConfig, startupChanges, type Config, type ConfigFile } from './config/index.ts';
 
 export type ReloadResult =
@@ -13,8 +14,21 @@ export interface LiveConfig {
   /** SHA-256 (hex) over the names and texts of the files being served. */
   readonly hash: () => string;
   readonly refused: () => readonly string[] | undefined;
+  /** Everything that serves by the configuration takes part in a reload, in the order in which it came. */
+  readonly onReload: (prepare: PrepareReload) => void;
+  /**
+   * What `make` makes of a part of the configuration, at every moment: made anew only when that part has changed. What `make` throws
+   * refuses the configuration.
+   */
+  readonly live: <Part, Made>(part: (config: Config) => Part, make: (part: Part) => Made) => () => Made;
   readonly reload: (files: readonly ConfigFile[]) => ReloadResult;
 }
+
+/**
+ * Makes all that the newer configuration needs and returns how to change over to it, which must not throw. What it throws itself refuses
+ * the configuration, with nothing changed anywhere.
+ */
+export type PrepareReload = (newer: Config) => () => void;
 
 export class InvalidConfigError extends Error {
   override readonly name = 'InvalidConfigError';
@@ -26,35 +40,49 @@ export class InvalidConfigError extends Error {
   }
 }
 
-/**
- * Throws InvalidConfigError. `prepare` gets every later configuration and returns how to change over to it; what it throws
- * refuses the configuration, with nothing changed.
- */
-export const liveConfig = (files: readonly ConfigFile[], prepare: (config: Config) => () => void): LiveConfig => {
+/** Throws InvalidConfigError. */
+export const liveConfig = (files: readonly ConfigFile[]): LiveConfig => {
   const first = loadConfig(files);
   if (!first.ok) throw new InvalidConfigError(first.problems.map(formatProblem));
   let current = first.config;
   let hash = hashOf(files);
   let refused: readonly string[] | undefined;
+  const participants: PrepareReload[] = [];
   const refuse = (problems: readonly string[]): ReloadResult => {
     refused = problems;
     return { ok: false, problems };
   };
+  const onReload = (prepare: PrepareReload): void => void participants.push(prepare);
   return {
     current: () => current,
     hash: () => hash,
     refused: () => refused,
+    onReload,
+    live: (part, make) => {
+      let of = part(current);
+      let made = make(of);
+      onReload((newer) => {
+        const newerPart = part(newer);
+        if (isDeepStrictEqual(newerPart, of)) return () => {};
+        const newerMade = make(newerPart);
+        return () => {
+          of = newerPart;
+          made = newerMade;
+        };
+      });
+      return () => made;
+    },
     reload: (newer) => {
       const loaded = loadConfig(newer);
       if (!loaded.ok) return refuse(loaded.problems.map(formatProblem));
       const fixed = startupChanges(loaded.config, current);
       if (fixed.length > 0) return refuse(fixed.map((key) => `${key} cannot change while the server runs: restart it`));
-      const changeOver = attempt(() => prepare(loaded.config));
+      const changeOver = attempt(() => participants.map((prepare) => prepare(loaded.config)));
       if (!changeOver.ok) return refuse([`it cannot be served: ${changeOver.reason}`]);
       refused = undefined;
       hash = hashOf(newer);
       current = loaded.config;
-      changeOver.value();
+      for (const change of changeOver.value) change();
       return { ok: true };
     },
   };

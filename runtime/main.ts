@@ -14,8 +14,7 @@ const serve = async (command: Extract<Command, { kind: 'serve' }>): Promise<numb
   const log = createLog({ level: 'info' });
   // Asked for first, so that a signal during the start is not lost.
   const stopped = firstSignal();
-  const storePassword = process.env['VMCP_SESSION_KVSTORE_PASSWORD'];
-  const running = await start({ ...command, files: read.files, storePassword });
+  const running = await start({ ...command, files: read.files });
   const stopWatching = watchConfig(command.config, read.files, {
     clock: systemClock,
     onChange: (files) => void running.reload(files),

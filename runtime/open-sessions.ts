@@ -1,29 +1,26 @@
-import { type BackendSet, SessionLinks } from './backends/index.ts';
+import type { Admission } from './admission.ts';
+import { type BackendSet, type LinkMemory, SessionLinks } from './backends/index.ts';
 import { ByteBudget } from './byte-budget.ts';
+import type { SessionClient } from './call.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config/index.ts';
 import { EventLogs, SharedSessions, slackMs, Sessions } from './edge/index.ts';
 import { LIMITS } from './limits.ts';
 import type { Log } from './observe/index.ts';
 import type { SessionStoreReport } from './status-report.ts';
-import {
-  type OpenStoreDeps,
-  openStore,
-  replicaMessages,
-  sessionName,
-  sessionRecords,
-  type Store,
-} from './store/index.ts';
+import { replicaMessages, sessionName, sessionRecords, type Store } from './store/index.ts';
 
-export interface OpenSessionsDeps extends Pick<OpenStoreDeps, 'passwordFromEnvironment' | 'readFile'> {
+export interface OpenSessionsDeps {
   readonly clock: Clock;
-  readonly random: () => number;
   readonly log: Log;
   /** An unguessable session id. */
   readonly newSessionId: () => string;
   /** 16 to 32 lower-case letters and digits, at random. */
   readonly newReplicaId: () => string;
   readonly backends: Pick<BackendSet, 'all'>;
+  /** Where the sessions that replicas share are kept; stays open when these end. */
+  readonly store: Store;
+  readonly readmit: Admission['readmit'];
 }
 
 export interface OpenedSessions {
@@ -47,7 +44,7 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
       return current().extensions.sessionTtl;
     },
   };
-  const { clock, newSessionId: newId } = deps;
+  const { clock, store, newSessionId: newId } = deps;
   const budget = new ByteBudget(LIMITS.resumableBytesTogether);
   const newLogs = ({ revision }: { readonly revision: string }): EventLogs | undefined => {
     const { streamResumption } = current().extensions;
@@ -55,12 +52,12 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     const isPrimed = revision === '2025-11-25';
     return streamResumption && new EventLogs({ prefix, budget, isPrimed, maxBytes: streamResumption.maxBytes });
   };
-  const newLinks = (...given: ConstructorParameters<typeof SessionLinks>) => new SessionLinks(...given);
+  const newLinks = (client: SessionClient, memory?: LinkMemory): SessionLinks =>
+    new SessionLinks({ speaksFor: () => client.caller, client, ...(memory && { memory }) });
   if (config.sessionStorage?.provider !== 'kvstore') {
     const sessions = new Sessions(limits, { clock, newId, newLinks, newLogs });
     return { sessions, ready: Promise.resolve(), storeReport: () => undefined };
   }
-  const store = openStore(config, deps);
   const bounds = {
     count: limits.count,
     unusedTtlMs: LIMITS.unusedSessionMs,
@@ -82,6 +79,7 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
       }),
     messagesFor: (listeners) => replicaMessages(store, listeners, deps.newReplicaId()),
     backends: () => deps.backends.all(),
+    readmit: deps.readmit,
   });
   return {
     sessions,

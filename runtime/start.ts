@@ -5,6 +5,7 @@ import { assemble, type Parts } from './assemble.ts';
 import type { Clock } from './clock.ts';
 import type { ConfigFile } from './config/index.ts';
 import { levelOf, logFieldsOf } from './config-slices.ts';
+import { FEATURES, type Features } from './features.ts';
 import type { StatusReport } from './status-report.ts';
 import { listen } from './listen.ts';
 import { listeningOrigin } from './listening-origin.ts';
@@ -21,8 +22,6 @@ export interface StartOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly managementPort: number;
-  /** Of the session store, where no file holds it. */
-  readonly storePassword?: string | undefined;
   /** Default: decisions, "Graceful stop". */
   readonly stopTimes?: StopTimes;
 }
@@ -32,6 +31,10 @@ export interface StartDeps {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: Log;
+  /** In place of those that are built. */
+  readonly features: Partial<Features>;
+  /** The value of a variable of the environment. Default: that of the process. */
+  readonly environment: (name: string) => string | undefined;
 }
 
 export interface Running {
@@ -50,17 +53,17 @@ const REPLICA_ID_BYTES = 12;
 
 /** Starts one runtime; a process may hold several. Throws InvalidConfigError, and what `listen` throws. */
 export const start = async (options: StartOptions, given: Partial<StartDeps> = {}): Promise<Running> => {
-  const { clock = systemClock, random = Math.random } = given;
+  const { clock = systemClock, random = Math.random, environment = (name) => process.env[name] } = given;
   const parts = assemble(
-    { files: options.files },
+    { files: options.files, features: { ...FEATURES, ...given.features } },
     {
       clock,
       random,
       newSessionId: () => randomBytes(SESSION_ID_BYTES).toString('base64url'),
       newReplicaId: () => randomBytes(REPLICA_ID_BYTES).toString('hex'),
       newCorrelationId: randomUUID,
-      storePassword: options.storePassword,
       readFile: (path) => readFile(path, 'utf8'),
+      environment,
       logFor: (config) =>
         given.log ? asGiven(given.log) : createLog({ level: levelOf(config), fields: logFieldsOf(config) }),
     },
@@ -87,7 +90,7 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
 const asGiven = (log: Log): Log => ({ ...log, setLevel: () => {}, setFields: () => {} });
 
 const stopperOf = (
-  { phase, endpoint, sessions, callers, backends, publicApp, managementApp }: Parts,
+  { phase, endpoint, sessions, callers, backends, features, store, publicApp, managementApp }: Parts,
   clock: Clock,
   times: StopTimes,
 ) =>
@@ -116,17 +119,21 @@ const stopperOf = (
     },
     closeRest: async () => {
       await Promise.all([backends.destroy(), managementApp.close()]);
+      await features.close();
+      await store.close();
     },
   });
 
 const listenOnBoth = async (parts: Parts, options: StartOptions) => {
-  const { publicApp, managementApp, sessions, backends } = parts;
+  const { publicApp, managementApp, sessions, backends, features, store } = parts;
   const host = options.host ?? '127.0.0.1';
   try {
     await listen(publicApp, { host, port: options.port });
     await listen(managementApp, { host, port: options.managementPort });
   } catch (error) {
     await Promise.all([publicApp.close(), managementApp.close(), sessions.close(), backends.destroy()]);
+    await features.close();
+    await store.close();
     throw error;
   }
   const originOf = ({ server }: typeof publicApp): string => listeningOrigin(server.address() as AddressInfo);

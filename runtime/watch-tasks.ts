@@ -1,6 +1,6 @@
+import type { Admit } from './admission.ts';
 import type { BackendSet } from './backends/index.ts';
-import type { Call, Caller, Target } from './call.ts';
-import type { Offer } from './catalog/index.ts';
+import type { BackendTarget, Caller } from './call.ts';
 
 /** Who wants to hear of tasks. */
 export interface TaskListener {
@@ -25,12 +25,13 @@ export type WatchTasks = (
   events: TaskEvents,
 ) => Promise<readonly string[]>;
 
-/** Listens at each backend that has some of the tasks. What nobody has, or cannot be had now, is left out. */
+/** Listens at each backend that has some of the tasks, for a caller who may. Tasks that no backend has, or that cannot be asked after now, are left out. */
 export const taskWatcher =
-  (lookUp: Offer['lookUp'], backends: Pick<BackendSet, 'watchTasks'>): WatchTasks =>
+  (admit: Admit, backends: Pick<BackendSet, 'watchTasks'>): WatchTasks =>
   async (ids, listener, events) => {
-    const find = (name: string) => found(lookUp, { names: 'task', name, caller: listener.caller });
-    const targets = (await Promise.all(ids.map(find))).filter((target) => target !== undefined);
+    const targets = (await Promise.all(ids.map((id) => admitted(admit, id, listener.caller)))).filter(
+      (target) => target !== undefined,
+    );
     const watched = await Promise.all(
       [...Map.groupBy(targets, ({ backend }) => backend).values()].map((ofOne) =>
         backends.watchTasks(ofOne, listener, events).catch(() => NONE),
@@ -41,12 +42,10 @@ export const taskWatcher =
 
 const NONE: ReadonlySet<string> = new Set();
 
-const found = async (
-  lookUp: Offer['lookUp'],
-  name: Pick<Call, 'names' | 'name' | 'caller'>,
-): Promise<Target | undefined> => {
+const admitted = async (admit: Admit, id: string, caller: Caller): Promise<BackendTarget | undefined> => {
   try {
-    return await lookUp(name);
+    const target = await admit({ caller, method: 'subscriptions/listen', names: 'task', name: id, origin: 'client' });
+    return target.kind === 'backend' ? target : undefined;
   } catch {
     return undefined;
   }

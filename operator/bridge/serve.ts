@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { ByteBudget } from '../../runtime/byte-budget.ts';
+import type { Caller } from '../../runtime/call.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { hostCheck, mcpEndpoint, publicServer } from '../../runtime/edge/index.ts';
 import { gracefulStop, type StopTimes } from '../../runtime/graceful-stop.ts';
@@ -47,7 +48,7 @@ export const serveBridge = async (
 ): Promise<Serving> => {
   let isStopping = false;
   const endpoint = endpointOf(multiplexer, { allowedHosts, isStopping: () => isStopping }, deps);
-  const app = publicServer(endpoint, BOUNDS, deps);
+  const app = publicServer({ endpoint, routes: [] }, BOUNDS, deps);
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', (_request, reply) => {
     const isReady = multiplexer.isReady && !isStopping;
@@ -87,7 +88,10 @@ const endpointOf = (multiplexer: Multiplexer, { allowedHosts, isStopping }: Endp
     isLeaving: isStopping,
     isStopping,
     hosts: () => hosts,
-    handle: multiplexer.handle,
+    handle: async (request) => {
+      await request.receive(ANYBODY);
+      return multiplexer.handle(request);
+    },
     bounds: BOUNDS,
     connections: { sessionOf: refuse, streamed: refuse, answer: refuse },
     isSessionKnown: (id) => multiplexer.isSessionKnown(id),
@@ -95,6 +99,9 @@ const endpointOf = (multiplexer: Multiplexer, { allowedHosts, isStopping }: Endp
     answers: new ByteBudget(BOUNDS.responseBytesTogether),
   });
 };
+
+/** Who reaches the bridge is for the network to decide. */
+const ANYBODY: Caller = { kind: 'anonymous' };
 
 /** Clients of 2024-11-05 have an address of their own elsewhere. */
 const refuse = (): never => {

@@ -1,12 +1,12 @@
 import { ByteBudget } from '../byte-budget.ts';
 import { isDeepStrictEqual } from 'node:util';
-import type { Call, Caller, Reply, Target } from '../call.ts';
-import { sleep, type Clock } from '../clock.ts';
+import type { BackendTarget, Call, Caller, Reply } from '../call.ts';
+import { sleep } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
-import type { Fetch } from '../outgoing/index.ts';
 import type { ResourceListener, Watching } from '../watch-resources.ts';
 import type { TaskEvents, TaskListener } from '../watch-tasks.ts';
 import { Backend } from './backend.ts';
+import type { CallerLists } from './caller-lists.ts';
 import type { BackendDeps, BackendSettings, BackendTuning } from './backend-settings.ts';
 
 export interface WantedBackend {
@@ -14,11 +14,7 @@ export interface WantedBackend {
   readonly tuning: BackendTuning;
 }
 
-export type BackendSetDeps = Omit<BackendDeps, 'onChange' | 'lists'> & {
-  readonly clock: Clock;
-  /** Called after a backend came or went, or its list or status has changed. */
-  readonly onChange: () => void;
-};
+export type BackendSetDeps = Omit<BackendDeps, 'onChange' | 'lists'>;
 
 /** Lists are held two or three times over: as they came, renamed, and as pages. */
 const ALL_LISTS_BYTES = 32 * 1024 * 1024;
@@ -27,6 +23,9 @@ const ALL_LISTS_BYTES = 32 * 1024 * 1024;
 export class BackendSet {
   readonly #deps: BackendSetDeps;
   #backends: ReadonlyMap<string, Backend> = new Map();
+  /** Those that list something else to each user. */
+  #dependents: readonly Backend[] = [];
+  readonly #listeners = new Set<() => void>();
   readonly #retiring = new Set<Backend>();
   readonly #lists = new ByteBudget(ALL_LISTS_BYTES);
   #isClosed = false;
@@ -36,22 +35,29 @@ export class BackendSet {
   }
 
   /** Sends a call to the backend that its name leads to. */
-  readonly call = (call: Call, target: Target, prove: (next: Fetch) => Fetch): Promise<Reply> =>
-    this.#served(target).call(call, target.ownName, prove);
+  readonly call = (call: Call, target: BackendTarget): Promise<Reply> => this.#served(target).call(call, target);
 
-  /** How the backend of a call is told who is calling. */
-  readonly prove = (caller: Caller, target: Target): ((next: Fetch) => Fetch) => this.#served(target).prove(caller);
+  /** Those that list something else to each user; another value after each change of the set. */
+  get dependents(): readonly Backend[] {
+    return this.#dependents;
+  }
+
+  /** What those list to this user, the others left out; undefined where nothing depends on this caller. */
+  listFor(caller: Caller): Promise<readonly CallerLists[]> | undefined {
+    if (caller.kind !== 'user' || this.#dependents.length === 0) return undefined;
+    return Promise.all(this.#dependents.map((backend) => backend.listFor(caller)));
+  }
 
   /** Hears of updates of a resource until that is stopped. */
   readonly watch = (
-    target: Target,
+    target: BackendTarget,
     { uri, caller }: { readonly uri: string; readonly caller: Caller },
     listener: ResourceListener,
   ): Watching => this.#served(target).watch(uri, caller, listener);
 
   /** Listens for what becomes of tasks of one backend (`taskWatcher`). */
   async watchTasks(
-    targets: readonly Target[],
+    targets: readonly BackendTarget[],
     listener: TaskListener,
     events: TaskEvents,
   ): Promise<ReadonlySet<string>> {
@@ -62,6 +68,15 @@ export class BackendSet {
       listener,
       events,
     );
+  }
+
+  /** Hears that a backend came or went, or that its lists or its status have changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  #changed(): void {
+    if (!this.#isClosed) for (const listener of this.#listeners) listener();
   }
 
   /** In the order they were wanted. */
@@ -75,9 +90,10 @@ export class BackendSet {
    */
   prepare(wanted: readonly WantedBackend[]): () => void {
     const before = this.#backends;
-    const next = wanted.map((each) => ({ ...each, backend: this.#keepOrOpen(before.get(each.settings.name), each) }));
+    const next = this.#keepOrOpenAll(wanted);
     return () => {
       this.#backends = new Map(next.map(({ backend }) => [backend.name, backend]));
+      this.#dependents = this.all().filter(({ dependsOnCaller }) => dependsOnCaller);
       for (const { backend, tuning } of next) backend.tune(tuning);
       for (const backend of before.values()) {
         if (this.#backends.get(backend.name) !== backend) this.#retire(backend);
@@ -85,7 +101,7 @@ export class BackendSet {
       for (const { backend } of next) {
         if (before.get(backend.name) !== backend) backend.start();
       }
-      this.#deps.onChange();
+      this.#changed();
     };
   }
 
@@ -121,20 +137,29 @@ export class BackendSet {
     await Promise.all([...this.all(), ...this.#retiring].map((backend) => backend.destroy()));
   }
 
-  #served({ backend: name }: Target): Backend {
+  #served({ backend: name }: BackendTarget): Backend {
     const backend = this.#backends.get(name);
     if (!backend) throw new VmcpError('backend_unavailable', `backend "${name}" is no longer served`);
     return backend;
   }
 
+  /** All of them, or none: where one cannot be made, those made before it are given up. */
+  #keepOrOpenAll(wanted: readonly WantedBackend[]): readonly (WantedBackend & { readonly backend: Backend })[] {
+    const before = this.#backends;
+    const next: (WantedBackend & { readonly backend: Backend })[] = [];
+    try {
+      for (const each of wanted)
+        next.push({ ...each, backend: this.#keepOrOpen(before.get(each.settings.name), each) });
+      return next;
+    } catch (error) {
+      for (const { backend } of next) if (before.get(backend.name) !== backend) void backend.destroy();
+      throw error;
+    }
+  }
+
   #keepOrOpen(known: Backend | undefined, { settings, tuning }: WantedBackend): Backend {
     if (known && isDeepStrictEqual(known.settings, settings)) return known;
-    const { onChange } = this.#deps;
-    return new Backend(settings, tuning, {
-      ...this.#deps,
-      lists: this.#lists,
-      onChange: () => this.#isClosed || onChange(),
-    });
+    return new Backend(settings, tuning, { ...this.#deps, lists: this.#lists, onChange: () => this.#changed() });
   }
 
   #retire(backend: Backend): void {

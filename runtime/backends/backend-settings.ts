@@ -1,6 +1,8 @@
 import type { ByteBudget } from '../byte-budget.ts';
+import type { Caller } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import type { StrategyConfig } from '../config/index.ts';
+import type { Strategy, StrategyDeps } from '../outgoing/index.ts';
 import type { ConnectionLimits } from './connection.ts';
 import type { HealthSettings } from './health.ts';
 import type { Transport } from './session-settings.ts';
@@ -39,4 +41,8 @@ export interface BackendDeps {
   /** Called after the backend's list or status has changed. */
   readonly onChange: () => void;
   readonly readFile: (path: string) => Promise<string>;
+  /** Throws where the backend cannot be served so. */
+  readonly connectStrategy: (config: StrategyConfig, backend: StrategyDeps['backend']) => Strategy;
+  /** The same caller with the token that is valid now. */
+  readonly currentCaller: (caller: Caller) => Caller;
 }

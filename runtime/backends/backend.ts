@@ -1,45 +1,45 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Call, Caller, Reply, SessionClient } from '../call.ts';
+import type { BackendTarget, Call, Caller, Reply, SessionClient } from '../call.ts';
 import { Share } from '../byte-budget.ts';
+import { argumentsOf } from '../call-arguments.ts';
 import { VmcpError } from '../errors.ts';
-import { connectStrategy, type Fetch, type Prove } from '../outgoing/index.ts';
+import type { Fetch } from '../outgoing/index.ts';
+import { BackendClient, PROBE } from './backend-client.ts';
 import { BackendWatches } from './backend-watches.ts';
-import { Catalogue } from './catalogue.ts';
-import { bundleOf } from './ca-bundle.ts';
+import { Catalogue, noLists } from './catalogue.ts';
+import { type CallerLists, listFor } from './caller-lists.ts';
 import type { BackendDeps, BackendSettings, BackendTuning } from './backend-settings.ts';
-import { openConnection, type Connection } from './connection.ts';
-import { GatewayLink, PROBE } from './gateway-link.ts';
+import { GatewayLink } from './gateway-link.ts';
 import { callWithoutSession, legacyCall } from './legacy-call.ts';
-import { argumentsOf, callModern } from './modern-call.ts';
+import { callModern } from './modern-call.ts';
 import { checkParamHeaders } from './param-headers.ts';
-import { readString } from '../json-bytes.ts';
 import type { ModernLink } from './modern-link.ts';
 import { type BackendState, Monitor } from './monitor.ts';
 import { listenToModern, type ModernListening } from './modern-listening.ts';
 import { emptyResponse } from './small-messages.ts';
 import { BackendSession } from './session.ts';
 import type { LinkMemory } from './session-memory.ts';
+import type { SessionSettings } from './session-settings.ts';
 import { watchTasks } from './task-watch.ts';
 import type { ResourceListener, Watching } from '../watch-resources.ts';
 import type { TaskEvents, TaskListener } from '../watch-tasks.ts';
 
 interface SessionOptions {
+  /** Who owns the session, by the token that was presented last. */
+  readonly speaksFor: () => Caller;
   /** Whom the session is for. */
   readonly client?: SessionClient | undefined;
   readonly memory?: LinkMemory | undefined;
   readonly onClosed?: () => void;
-  /** It is there to hear of changed lists. */
-  readonly hearsOfLists?: true;
+  readonly purpose?: SessionSettings['purpose'];
 }
 
 /** One backend: its connections, the sessions that use them and the catalogue connection that keeps its lists fresh. */
 export class Backend {
   readonly settings: BackendSettings;
-  /** Proves to the backend who is calling. */
-  readonly prove: Prove;
   readonly #deps: BackendDeps;
-  readonly #connection: Connection;
-  readonly #catalogue: Catalogue;
+  readonly #client: BackendClient;
+  readonly #catalogue: Pick<Catalogue, 'isDue' | 'leftOut' | 'lists' | 'read'>;
   readonly #own: GatewayLink;
   readonly #monitor: Monitor;
   readonly #listShare: Share;
@@ -57,36 +57,41 @@ export class Backend {
 
   constructor(settings: BackendSettings, tuning: BackendTuning, deps: BackendDeps) {
     this.settings = settings;
-    this.prove = connectStrategy(settings.strategy);
     this.#tuning = tuning;
     this.#deps = deps;
     this.openedAt = deps.clock.now();
     this.#listShare = new Share(deps.lists);
-    const { origin, pathname, search } = new URL(settings.url);
+    const { pathname, search } = new URL(settings.url);
+    this.#client = new BackendClient(settings, deps);
     const clientInfo = JSON.stringify(deps.clientInfo);
     this.#common = { backend: settings.name, path: pathname + search, clientInfo, clock: deps.clock };
-    this.#connection = openConnection(origin, deps.limits, { ...deps, caBundle: bundleOf(settings, deps) });
-    this.#catalogue = new Catalogue(settings.name, {
-      fetch: this.prove(PROBE)(this.#control),
-      silenceMs: () => this.#tuning.silenceMs,
-      // A list that arrives after the end is kept by nobody.
-      hold: (bytes) => this.#isRetired || this.#listShare.resize(bytes),
-    });
+    this.#catalogue = this.dependsOnCaller
+      ? noLists
+      : new Catalogue(settings.name, {
+          fetch: this.#client.probe,
+          silenceMs: () => this.#tuning.silenceMs,
+          // A list that arrives after the end is kept by nobody.
+          hold: (bytes) => this.#isRetired || this.#listShare.resize(bytes),
+        });
     this.#own = new GatewayLink({
       ...this.#common,
       // HTTP+SSE was never part of a later revision than those with sessions.
       mayBeModern: settings.transport !== 'sse',
-      fetch: this.prove(PROBE)(this.#control),
-      openSession: () => this.openSession({ hearsOfLists: true }),
-      listen: () => this.#listenToModern(PROBE, { filter: ALL_LISTS, onListChanged: () => this.#monitor.noteChange() }),
+      fetch: this.#client.probe,
+      openSession: () => this.openSession({ speaksFor: () => PROBE, purpose: 'listChanges' }),
+      // Where each user is listed something else, the gateway by itself has nothing to hear of.
+      listen: () =>
+        this.dependsOnCaller
+          ? () => {}
+          : this.#listenToModern(PROBE, { filter: ALL_LISTS, onListChanged: () => this.#monitor.noteChange() }),
     });
     this.#watches = new BackendWatches({
       backend: settings.name,
       limit: deps.limits.watches,
       silenceMs: () => this.#tuning.silenceMs,
       isModern: () => this.#own.modern !== undefined,
-      openSession: (client) => this.openSession({ client }),
-      fetchFor: (caller) => this.fetchFor(caller),
+      openSession: (client) => this.openSession({ speaksFor: () => client.caller, client }),
+      fetchFor: (caller) => this.#client.fetchFor(caller),
       listen: (caller, what) => this.#listenToModern(caller, what),
     });
     this.#monitor = new Monitor({
@@ -98,10 +103,13 @@ export class Backend {
     });
   }
 
-  readonly #control: Fetch = (request) => this.#connection.fetch({ ...request, lane: 'control' });
-
   get name(): string {
     return this.settings.name;
+  }
+
+  /** Each user is shown what the backend lists to that user. */
+  get dependsOnCaller(): boolean {
+    return this.#client.dependsOnCaller;
   }
 
   /** Status and last good list. */
@@ -130,7 +138,7 @@ export class Backend {
   }
 
   /** A session that nothing has been sent on yet. */
-  openSession({ client, memory, onClosed, hearsOfLists }: SessionOptions = {}): BackendSession {
+  openSession({ speaksFor, client, memory, onClosed, purpose }: SessionOptions): BackendSession {
     const { clock, clientInfo, random } = this.#deps;
     const session: BackendSession = new BackendSession(
       {
@@ -139,11 +147,12 @@ export class Backend {
         transport: this.settings.transport,
         clientInfo,
         random,
+        fetch: this.#client.fetchForOwner(speaksFor),
         onListChanged: () => this.#monitor.noteChange(),
         ...(client && { client }),
         // What ends with a stream of this replica cannot be gone on with by another.
         ...(memory && this.settings.transport !== 'sse' && { memory }),
-        ...(hearsOfLists && { hearsOfLists }),
+        purpose,
       },
       clock,
       () => {
@@ -155,14 +164,9 @@ export class Backend {
     return session;
   }
 
-  /** What speaks for the caller outside its calls. */
-  fetchFor(caller: Caller): Fetch {
-    return this.prove(caller)(this.#connection.fetch);
-  }
-
   #listenToModern(caller: Caller, what: Pick<ModernListening, 'filter' | 'onListChanged' | 'notify'>): () => void {
     const { random } = this.#deps;
-    return listenToModern({ ...this.#common, random, fetch: this.fetchFor(caller), ...what });
+    return listenToModern({ ...this.#common, random, fetch: this.#client.fetchFor(caller), ...what });
   }
 
   /** Hears of updates of a resource until that is stopped. */
@@ -175,18 +179,18 @@ export class Backend {
     if (!this.#own.modern) return Promise.resolve(new Set());
     const { caller, capabilities } = listener;
     const { signal: end } = this.#end;
-    return watchTasks({ ...this.#common, ...events, ownIds, capabilities, end, fetch: this.fetchFor(caller) });
+    return watchTasks({ ...this.#common, ...events, ownIds, capabilities, end, fetch: this.#client.fetchFor(caller) });
   }
 
   /** Sends the call over the caller's own session under the tool's own name; exactly one request when the session is warm. */
-  async call(call: Call, ownName: Buffer, prove: (next: Fetch) => Fetch): Promise<Reply> {
-    this.#checkHeaders(call, ownName);
+  async call(call: Call, target: BackendTarget): Promise<Reply> {
+    checkHeaders(call, target);
     try {
-      const fetch = prove(this.#connection.fetch);
+      const fetch = this.#client.fetchFor(call.caller);
       const { modern } = this.#own;
       const body = await (modern
-        ? this.#callModern(modern, call, { ownName, fetch })
-        : this.#callLegacy(call, { ownName, fetch }));
+        ? this.#callModern(modern, call, { target, fetch })
+        : this.#callLegacy(call, { target, fetch }));
       this.#monitor.noteAnswer();
       return { kind: 'whole', status: 200, body };
     } catch (error) {
@@ -196,9 +200,9 @@ export class Backend {
     }
   }
 
-  #callLegacy(call: Call, { ownName, fetch }: { readonly ownName: Buffer; readonly fetch: Fetch }): Promise<Buffer> {
+  #callLegacy(call: Call, { target, fetch }: Sending): Promise<Buffer> {
     if (call.names === 'task') throw this.#own.withoutTasks();
-    const asked = legacyCall(call, ownName, { silenceMs: this.#tuning.silenceMs, fetch });
+    const asked = legacyCall(call, target.ownName, { silenceMs: this.#tuning.silenceMs, fetch });
     if (call.client.era === 'legacy') return call.links.to(this).request(asked);
     return callWithoutSession(asked, {
       session: () => call.links.to(this),
@@ -219,36 +223,36 @@ export class Backend {
 
   /** Takes over a session that its caller is done with. False when it is of no use to others. */
   share(session: BackendSession): boolean {
-    if (this.#shared || this.#isRetired || !session.share()) return false;
+    if (this.#shared || this.#isRetired || this.dependsOnCaller || !session.share()) return false;
     this.#shared = session;
     return true;
   }
 
-  async #callModern(
-    link: ModernLink,
-    call: Call,
-    { ownName, fetch }: { readonly ownName: Buffer; readonly fetch: Fetch },
-  ): Promise<Buffer> {
+  async #callModern(link: ModernLink, call: Call, { target, fetch }: Sending): Promise<Buffer> {
     // A client of an earlier revision subscribes; here one listens.
     if (call.method === 'resources/subscribe' || call.method === 'resources/unsubscribe') {
       await call.links.watch(this, call);
       return emptyResponse(call.request.id);
     }
-    return callModern(call, ownName, {
+    return callModern(call, target, {
       backend: this.name,
       link,
       clientInfo: this.#common.clientInfo,
       silenceMs: this.#tuning.silenceMs,
       fetch,
-      tool: this.#catalogue.tool,
     });
   }
 
-  /** Others on the way may have judged the call by headers that repeat its arguments. */
-  #checkHeaders(call: Call, ownName: Buffer): void {
-    if (!call.headers || call.method !== 'tools/call') return;
-    const tool = this.#catalogue.tool(readString(ownName, { start: 0, end: ownName.length }));
-    if (tool) checkParamHeaders(tool, () => argumentsOf(call), call.headers);
+  /** What the backend lists to this user. Takes a bounded time; a failure is told by the status. */
+  listFor(caller: Caller): Promise<CallerLists> {
+    return listFor({
+      backend: this.name,
+      clock: this.#deps.clock,
+      silenceMs: this.#tuning.silenceMs,
+      fetch: this.#client.fetchFor(caller),
+      link: async (bounds) =>
+        (await this.#own.listLink(bounds)) ?? this.openSession({ speaksFor: () => caller, purpose: 'lists' }),
+    });
   }
 
   /** Ends every session after its calls, then the connections. */
@@ -260,7 +264,7 @@ export class Backend {
     this.#watches.end();
     this.#listShare.release();
     await Promise.allSettled([...this.#sessions].map((session) => session.close()));
-    await this.#connection.close();
+    await this.#client.close();
   }
 
   /** Breaks off whatever is still under way. */
@@ -268,8 +272,20 @@ export class Backend {
     this.#monitor.stop();
     this.#end.abort();
     this.#own.stop();
-    await this.#connection.destroy();
+    await this.#client.destroy();
   }
 }
+
+interface Sending {
+  readonly target: BackendTarget;
+  /** Speaks for the caller. */
+  readonly fetch: Fetch;
+}
+
+/** Others on the way may have judged the call by headers that repeat its arguments. */
+const checkHeaders = (call: Call, { listed }: BackendTarget): void => {
+  if (call.headers && call.method === 'tools/call' && listed)
+    checkParamHeaders(listed, () => argumentsOf(call.request), call.headers);
+};
 
 const ALL_LISTS = '{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}';

@@ -19,6 +19,8 @@ export interface Borrowed {
 
 interface Kept {
   readonly links: SessionLinks;
+  /** By the token that was presented last. */
+  caller: Caller;
   borrowers: number;
   idle: Timer | undefined;
 }
@@ -40,7 +42,7 @@ export class CallerLinks {
   /** `cancel` ends the call that borrows, when the runtime stops. */
   borrow(caller: Caller, cancel: (reason: VmcpError) => void): Borrowed {
     this.#underWay.add(cancel);
-    const { links, giveBack } = caller.kind === 'user' ? this.#ofUser(caller) : ofNobody();
+    const { links, giveBack } = caller.kind === 'user' ? this.#ofUser(caller) : keptForOne(caller);
     return {
       links,
       giveBack: () => {
@@ -63,10 +65,11 @@ export class CallerLinks {
 
   #ofUser(caller: Caller): Borrowed {
     const key = callerKey(caller);
-    const kept = this.#users.get(key) ?? { links: new SessionLinks(), borrowers: 0, idle: undefined };
-    if (!this.#users.has(key) && !this.#makeRoom()) return ofNobody();
+    const kept = this.#users.get(key) ?? newlyKept(caller);
+    if (!this.#users.has(key) && !this.#makeRoom()) return keptForOne(caller);
     this.#users.delete(key);
     this.#users.set(key, kept);
+    kept.caller = caller;
     kept.idle?.cancel();
     kept.borrowers += 1;
     return { links: kept.links, giveBack: () => this.#takeBack(key, kept) };
@@ -96,7 +99,18 @@ export class CallerLinks {
   }
 }
 
-const ofNobody = (): Borrowed => {
-  const links = new SessionLinks();
+const newlyKept = (caller: Caller): Kept => {
+  const kept: Kept = {
+    links: new SessionLinks({ speaksFor: () => kept.caller }),
+    caller,
+    borrowers: 0,
+    idle: undefined,
+  };
+  return kept;
+};
+
+/** For one call, and gone with it. */
+const keptForOne = (caller: Caller): Borrowed => {
+  const links = new SessionLinks({ speaksFor: () => caller });
   return { links, giveBack: () => void links.close() };
 };

@@ -19,8 +19,6 @@ export interface CatalogueSource {
   readonly hold: (bytes: number) => boolean;
 }
 
-const NONE: readonly ListedItem[] = [];
-
 /** Lists of a backend that tells when they change are read again after this long, should it have forgotten to tell. */
 const RELY_MS = 5 * 60_000;
 /** Those of one that does not tell. */
@@ -35,12 +33,6 @@ export class Catalogue {
   /** When they were last read, and what over. */
   #read: { readonly at: number; readonly over: ListLink['opened'] } | undefined;
   #sequence = 0;
-  /** Made when first asked for, since most backends are never asked; of two tools with one name, the first. */
-  #tools: { readonly of: readonly ListedItem[]; readonly byName: ReadonlyMap<string, ListedItem> } = {
-    of: NONE,
-    byName: new Map(),
-  };
-
   constructor(backend: string, source: CatalogueSource) {
     this.#backend = backend;
     this.#source = source;
@@ -55,14 +47,6 @@ export class Catalogue {
   get leftOut(): string | undefined {
     return this.#leftOut;
   }
-
-  /** The tool of this name, as it was last listed. */
-  readonly tool = (name: string): ListedItem | undefined => {
-    const tools = this.#lists?.tools ?? NONE;
-    if (this.#tools.of !== tools)
-      this.#tools = { of: tools, byName: new Map(tools.toReversed().map((tool) => [tool.key, tool])) };
-    return this.#tools.byName.get(name);
-  };
 
   /** Whether it is time to read the lists, of themselves or since the backend may have become another. */
   isDue({ opened }: ListLink, now: number): boolean {
@@ -141,6 +125,14 @@ export class Catalogue {
     return LIST_KINDS.every((kind) => reused[kind] === known[kind]) ? known : reused;
   }
 }
+
+/** In place of the lists of a backend that lists something else to each user. */
+export const noLists: Pick<Catalogue, 'isDue' | 'leftOut' | 'lists' | 'read'> = {
+  lists: undefined,
+  leftOut: undefined,
+  isDue: () => false,
+  read: async () => {},
+};
 
 interface Over {
   readonly link: ListLink;

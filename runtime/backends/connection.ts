@@ -4,7 +4,7 @@ import { Share, type ByteBudget } from '../byte-budget.ts';
 import type { Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { BackendRequest, BackendResponse, Fetch } from '../outgoing/index.ts';
-import { bundleConnector, type CaBundle } from './ca-bundle.ts';
+import { backendConnector, type CaBundle } from './ca-bundle.ts';
 import { EventReader } from './event-reader.ts';
 import { together } from '../together.ts';
 import { WholeBody } from '../whole-body.ts';
@@ -49,7 +49,7 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
   const host = new URL(origin).hostname.replace(/^\[|\]$/g, '');
   const how = { lookup: guardedLookup, timeout: limits.connectTimeoutMs, allowH2: false };
   const bundle = origin.startsWith('https:') ? deps.caBundle : undefined;
-  const connect = bundle ? bundleConnector(how, bundle) : buildConnector(how);
+  const connect = bundle ? backendConnector(how, bundle) : buildConnector(how);
   const poolOf = (connections: number): Pool =>
     new Pool(origin, { connections, connect, headersTimeout: 0, bodyTimeout: 0, allowH2: false });
   const calls = poolOf(limits.connections);

@@ -1,4 +1,3 @@
-import type { Caller } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
 import type { Fetch } from '../outgoing/index.ts';
@@ -26,9 +25,6 @@ export interface GatewayLinkDeps {
   /** Listens for changed lists at a backend of 2026-07-28 until the returned function is called. */
   readonly listen: () => () => void;
 }
-
-/** Callers without a session: the gateway itself, listing and checking. */
-export const PROBE: Caller = { kind: 'probe' };
 
 const LONGEST_PROBE_MS = 5_000;
 const PING_ID = Buffer.from('"vmcp-check"');
@@ -76,6 +72,19 @@ export class GatewayLink {
       this.#isProbed = false;
       throw error;
     }
+  }
+
+  /**
+   * The way to the lists of a backend of 2026-07-28; undefined at others. Where it is not known which it is, it is found out with the fetch
+   * given: a backend may refuse to tell the gateway and tell a user. What one user is told makes it no older one for the others.
+   */
+  async listLink(bounds: ProbeBounds): Promise<ListLink | undefined> {
+    const { clientInfo, mayBeModern } = this.#deps;
+    if (mayBeModern && !this.#isProbed && !this.#modern) {
+      const probed = await probeEra(this.#deps, bounds);
+      if (probed.era === 'modern') this.#found(probed);
+    }
+    return this.#modern && modernListLink(this.#modern.link, clientInfo);
   }
 
   stop(): void {

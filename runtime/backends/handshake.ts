@@ -85,7 +85,7 @@ const confirm = async (backend: string, open: OpenSession, fetch: Fetch, attenti
 
 const initialize = async (settings: SessionSettings, fetch: Fetch, attention: Attention) => {
   const body = Buffer.from(
-    `{"jsonrpc":"2.0","id":${ID.toString('latin1')},"method":"initialize","params":{"protocolVersion":"${LATEST_LEGACY_REVISION}","capabilities":${settings.hearsOfLists ? ALL_ASKABLE : mirrored(settings.client)},"clientInfo":${JSON.stringify(settings.clientInfo)}}}`,
+    `{"jsonrpc":"2.0","id":${ID.toString('latin1')},"method":"initialize","params":{"protocolVersion":"${LATEST_LEGACY_REVISION}","capabilities":${settings.purpose ? ALL_ASKABLE : mirrored(settings.client)},"clientInfo":${JSON.stringify(settings.clientInfo)}}}`,
   );
   let url = new URL(settings.url);
   for (let redirects = 0; ; redirects += 1) {

@@ -1,8 +1,7 @@
-import type { Call } from '../call.ts';
+import type { BackendTarget, Call } from '../call.ts';
+import { argumentsOf } from '../call-arguments.ts';
 import { VmcpError } from '../errors.ts';
 import { readString } from '../json-bytes.ts';
-import { memberAt } from '../json-members.ts';
-import type { ListedItem } from '../listed.ts';
 import { METHODS_WITH_NAME } from '../mcp-header-text.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import { answersOf, legacyResponse, outcomeOf, withAnswers } from './input-required.ts';
@@ -18,17 +17,15 @@ export interface ModernCallDeps {
   readonly clientInfo: string;
   readonly silenceMs: number;
   readonly fetch: Fetch;
-  /** The tool as the backend lists it. */
-  readonly tool: (ownName: string) => ListedItem | undefined;
 }
 
 /** Rounds of questions that one call of an earlier client is taken through. */
 const MAX_ROUNDS = 16;
 
 /** A client's call at a backend of 2026-07-28, with the answer in the form of the client's own revision. */
-export const callModern = async (call: Call, ownName: Buffer, deps: ModernCallDeps): Promise<Buffer> => {
-  const bytes = modernRequest(call, ownName, deps);
-  const send = senderOf(call, ownName, deps);
+export const callModern = async (call: Call, target: BackendTarget, deps: ModernCallDeps): Promise<Buffer> => {
+  const bytes = modernRequest(call, target.ownName, deps);
+  const send = senderOf(call, target, deps);
   // Who knows this revision answers the backend's questions itself.
   if (call.client.era === 'modern') return withOurTaskIds(await send(bytes, call.request.id), call, deps.backend);
   return inRounds(call, bytes, { ...deps, send });
@@ -36,25 +33,19 @@ export const callModern = async (call: Call, ownName: Buffer, deps: ModernCallDe
 
 type Send = (bytes: Buffer, id: Buffer) => Promise<Buffer>;
 
-const senderOf = (call: Call, ownName: Buffer, { link, silenceMs, fetch, tool }: ModernCallDeps): Send => {
+const senderOf = (call: Call, { ownName, listed }: BackendTarget, { link, silenceMs, fetch }: ModernCallDeps): Send => {
   const name = readString(ownName, { start: 0, end: ownName.length });
-  const listed = call.method === 'tools/call' ? tool(name) : undefined;
+  const isTool = call.method === 'tools/call';
   const common = {
     method: call.method,
     ...(METHODS_WITH_NAME.has(call.method) && { name }),
-    paramHeaders: listed ? paramHeaders(listed, () => argumentsOf(call)) : [],
+    paramHeaders: isTool && listed ? paramHeaders(listed, () => argumentsOf(call.request)) : [],
     silenceMs,
     signal: call.signal,
     client: call.client,
     fetch,
   };
   return (bytes, id) => link.request({ ...common, bytes, id });
-};
-
-/** JSON text of `params.arguments`. */
-export const argumentsOf = ({ request: { bytes, params } }: Call): Buffer | undefined => {
-  const span = params && memberAt(bytes, params.start, 'arguments');
-  return span && bytes.subarray(span.start, span.end);
 };
 
 /** Asks the client what the backend wants to know, and goes back to the backend with the answers, until there is a result. */

@@ -1,4 +1,4 @@
-import { callerKey, type Caller } from '../call.ts';
+import { clientKey, type Caller } from '../call.ts';
 import type { Watching, ResourceListener } from '../watch-resources.ts';
 
 export interface ResourceWatchesDeps {
@@ -13,7 +13,7 @@ interface Watch {
   readonly begun: Promise<() => void>;
 }
 
-/** The resources of one backend that somebody wants to hear of: watched once for each caller, however many listen. */
+/** The resources of one backend that somebody wants to hear of: watched once for each client of a user, however many listen. */
 export class ResourceWatches {
   readonly #deps: ResourceWatchesDeps;
   readonly #watches = new Map<string, Watch>();
@@ -24,7 +24,7 @@ export class ResourceWatches {
   }
 
   watch(uri: string, caller: Caller, listener: ResourceListener): Watching {
-    const key = JSON.stringify([callerKey(caller), uri]);
+    const key = JSON.stringify([clientKey(caller), uri]);
     const watch = this.#watches.get(key) ?? this.#begin(key, { uri, caller });
     if (!watch) return { isHeard: Promise.resolve(false), stop: () => {} };
     watch.listeners.add(listener);

@@ -10,17 +10,35 @@ import { resourceUpdated } from './small-messages.ts';
 /** Subscriptions of one client session that the gateway keeps itself. */
 const MAX_WATCHES = 64;
 
+export interface SessionLinksParts {
+  /** Who owns the sessions, by the token that was presented last. */
+  readonly speaksFor: () => Caller;
+  /** Absent: there is nobody whom a backend could ask or tell something. */
+  readonly client?: SessionClient;
+  /** Absent: no replica but this one uses the sessions. */
+  readonly memory?: LinkMemory;
+}
+
+export interface WantedWatch {
+  readonly backend: Backend;
+  readonly uri: string;
+}
+
 /** The warm backend sessions of one client session: at most one per backend, opened when first needed. */
 export class SessionLinks {
   readonly #sessions = new Map<Backend, BackendSession>();
   readonly #client: SessionClient | undefined;
   readonly #memory: LinkMemory | undefined;
+  readonly #speaksFor: () => Caller;
   /** How to end each subscription that is kept here. */
   readonly #watches = new Map<string, () => void>();
+  /** When the client's own last change of each subscription was written down; infinite until it is. */
+  readonly #changedAt = new Map<string, number>();
+  #changes = 0;
   #parting: Parting | undefined;
 
-  /** Without a client there is nobody whom a backend could ask or tell something; without a memory no replica but this one. */
-  constructor(client?: SessionClient, memory?: LinkMemory) {
+  constructor({ speaksFor, client, memory }: SessionLinksParts) {
+    this.#speaksFor = speaksFor;
     this.#client = client;
     this.#memory = memory;
   }
@@ -29,7 +47,8 @@ export class SessionLinks {
     const known = this.#sessions.get(backend) ?? (this.#client ? undefined : backend.shared);
     if (known) return known;
     const onClosed = (): void => void this.#sessions.delete(backend);
-    const session = backend.openSession({ client: this.#client, memory: this.#memory, onClosed });
+    const parts = { speaksFor: this.#speaksFor, client: this.#client, memory: this.#memory, onClosed };
+    const session = backend.openSession(parts);
     this.#sessions.set(backend, session);
     // A call may still be on its way when its client session has just ended: its backend session lives for that call only.
     const parting = this.#parting;
@@ -38,12 +57,8 @@ export class SessionLinks {
   }
 
   /** Goes on with what another replica has opened for the caller. */
-  adopt(
-    backend: Backend,
-    { saved, caller }: { readonly saved: SavedBackendSession; readonly caller: Caller },
-    how?: 'quietly',
-  ): void {
-    this.to(backend).adopt(saved, backend.fetchFor(caller), how);
+  adopt(backend: Backend, saved: SavedBackendSession, how?: 'quietly'): void {
+    this.to(backend).adopt(saved, how);
   }
 
   /** Subscribes to a resource of a backend that one listens to, or ends that (`resources/subscribe`, `resources/unsubscribe`). */
@@ -52,18 +67,46 @@ export class SessionLinks {
     { method, name: uri, caller }: Pick<Call, 'method' | 'name' | 'caller'>,
   ): Promise<void> {
     const subscription = { backend: backend.name, uri };
+    const key = keyOf(subscription);
     const isWanted = method === 'resources/subscribe';
-    if (!isWanted) this.#unwatch(keyOf(subscription));
-    else if (!(await this.#watch(backend, uri, caller))) throw new VmcpError('busy', 'too many subscriptions; end one');
-    // Where the store is away, it holds here.
-    await (isWanted ? this.#memory?.subscribe(subscription) : this.#memory?.unsubscribe(subscription))?.catch(() => {});
+    this.#noteChange(key, Infinity);
+    try {
+      if (!isWanted) this.#unwatch(key);
+      else if (!(await this.#watch(backend, uri, caller)))
+        throw new VmcpError('busy', 'too many subscriptions; end one');
+      // Where the store is away, it holds here.
+      await (isWanted ? this.#memory?.subscribe(subscription) : this.#memory?.unsubscribe(subscription))?.catch(
+        () => {},
+      );
+    } finally {
+      this.#changes += 1;
+      this.#noteChange(key, this.#changes);
+    }
   }
 
-  /** Watches for the caller what is wanted, and nothing else: another replica holds the rest. */
-  watchOnly(wanted: readonly { readonly backend: Backend; readonly uri: string }[], caller: Caller): void {
+  #noteChange(key: string, at: number): void {
+    this.#changedAt.delete(key);
+    this.#changedAt.set(key, at);
+    if (this.#changedAt.size <= 2 * MAX_WATCHES) return;
+    const [oldest] = this.#changedAt.keys();
+    if (oldest !== undefined) this.#changedAt.delete(oldest);
+  }
+
+  /** Counts the changes that the client has made here. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /**
+   * Watches for the caller what is wanted, and nothing else: another replica holds the rest. `asOf` is `changes` from before it was read
+   * what is wanted: what the client has changed here since stays as it is.
+   */
+  watchOnly(wanted: readonly WantedWatch[], caller: Caller, asOf: number): void {
     const keys = new Set(wanted.map(({ backend, uri }) => keyOf({ backend: backend.name, uri })));
-    for (const key of this.#watches.keys()) if (!keys.has(key)) this.#unwatch(key);
-    for (const { backend, uri } of wanted) void this.#watch(backend, uri, caller);
+    const isSettled = (key: string): boolean => (this.#changedAt.get(key) ?? 0) <= asOf;
+    for (const key of this.#watches.keys()) if (!keys.has(key) && isSettled(key)) this.#unwatch(key);
+    for (const { backend, uri } of wanted)
+      if (isSettled(keyOf({ backend: backend.name, uri }))) void this.#watch(backend, uri, caller);
   }
 
   /** False when there are too many. */

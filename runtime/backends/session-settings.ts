@@ -1,4 +1,5 @@
 import type { SessionClient } from '../call.ts';
+import type { Fetch } from '../outgoing/index.ts';
 import type { LinkMemory } from './session-memory.ts';
 
 export interface SessionSettings {
@@ -10,10 +11,12 @@ export interface SessionSettings {
   readonly clientInfo: { readonly name: string; readonly version: string };
   /** Whom the session is for; absent: nobody whom a backend could ask or tell something. */
   readonly client?: SessionClient;
+  /** Speaks for whom the session is for, with the credential that is valid when something is sent. */
+  readonly fetch: Fetch;
   /** A list of the backend has changed, or may have. */
   readonly onListChanged: () => void;
-  /** The session is there to hear of changed lists. */
-  readonly hearsOfLists?: true;
+  /** The session is there to read lists, or also to hear of changed ones. */
+  readonly purpose?: 'lists' | 'listChanges' | undefined;
   /** Keeps the session for other replicas; not over HTTP+SSE, where it ends with its stream. */
   readonly memory?: LinkMemory;
   /** 0 ≤ x < 1. */

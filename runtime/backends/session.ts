@@ -13,7 +13,7 @@ import { ServerStream } from './server-stream.ts';
 import type { SessionSettings } from './session-settings.ts';
 import { SseChannel } from './sse-channel.ts';
 import { cancelledNotification, setLevelRequest } from './small-messages.ts';
-import { type Opening, type SubscriptionChange, Subscriptions } from './subscriptions.ts';
+import { type SubscriptionChange, Subscriptions } from './subscriptions.ts';
 
 /** `leave`: other replicas go on with it. */
 export type Parting = 'end' | 'leave';
@@ -31,7 +31,7 @@ export interface BackendCall {
   readonly client?: HeardBy;
   /** What it begins or ends for its session. */
   readonly subscription?: SubscriptionChange | undefined;
-  /** The exchange with the caller's proof around it. */
+  /** Speaks for the caller, with the credential that is valid when something is sent. */
   readonly fetch: Fetch;
 }
 
@@ -48,7 +48,6 @@ export class BackendSession {
   #subscriptions: Subscriptions | undefined;
   #open: OpenSession | undefined;
   #opening: Promise<OpenSession> | undefined;
-  #fetch: Fetch | undefined;
   #active = 0;
   #parting: Parting | undefined;
   #stream: ServerStream | undefined;
@@ -108,16 +107,16 @@ export class BackendSession {
     const open = this.#open;
     this.#open = undefined;
     if (this.#channel) return this.#channel.close();
-    if (!open?.hasId || !this.#fetch || (this.#parting === 'leave' && open.saved)) return;
-    await Promise.all([this.#posts.end(open, this.#fetch), this.#forget(open).catch(() => {})]);
+    if (!open?.hasId || (this.#parting === 'leave' && open.saved)) return;
+    await Promise.all([this.#posts.end(open, this.#settings.fetch), this.#forget(open).catch(() => {})]);
   }
 
   /** Goes on with what another replica has opened; `quietly`, to end it. Nothing happens when the session is open. */
-  adopt(saved: SavedBackendSession, fetch: Fetch, how?: 'quietly'): void {
+  adopt(saved: SavedBackendSession, how?: 'quietly'): void {
     if (this.#open || this.#opening || this.#parting || this.#channel) return;
     const open = resumed(this.#settings.url, saved);
-    if (how === 'quietly') [this.#open, this.#fetch] = [open, fetch];
-    else this.#begin(open, fetch);
+    if (how === 'quietly') this.#open = open;
+    else this.#begin(open);
   }
 
   #leave(): void {
@@ -127,7 +126,7 @@ export class BackendSession {
 
   async #exchange(call: BackendCall, attention: Attention, how?: 'again'): Promise<Buffer> {
     const open = this.#open ?? (await this.#openFor(call, attention));
-    if (call.subscription) this.#noteSubscription(call.subscription, call);
+    if (call.subscription) this.#noteSubscription(call.subscription, call.silenceMs);
     // Most answers are no streams.
     let stream: CallStream | undefined;
     const onMessage = (message: Buffer) => (stream ??= this.#streamOf(call, open, attention)).hear(message);
@@ -160,8 +159,8 @@ export class BackendSession {
   }
 
   /** One handshake at a time; everybody who needs it waits for the same one. */
-  async #openFor(call: Opening, attention?: Attention): Promise<OpenSession> {
-    this.#opening ??= this.#handshake(call).finally(() => {
+  async #openFor(opening: Pick<BackendCall, 'fetch' | 'silenceMs'>, attention?: Attention): Promise<OpenSession> {
+    this.#opening ??= this.#handshake(opening).finally(() => {
       this.#opening = undefined;
     });
     const open = await this.#opening;
@@ -170,7 +169,7 @@ export class BackendSession {
   }
 
   /** Waits by a patience of its own: others may want the session although the call that began it has been given up. */
-  async #handshake({ fetch, silenceMs }: Opening): Promise<OpenSession> {
+  async #handshake({ fetch, silenceMs }: Pick<BackendCall, 'fetch' | 'silenceMs'>): Promise<OpenSession> {
     const { backend, memory, url } = this.#settings;
     const known = await memory?.recall(backend);
     const open = known
@@ -179,7 +178,7 @@ export class BackendSession {
           await this.#posts.bounded(silenceMs, (attention) => this.#introduce(fetch, attention)),
           fetch,
         );
-    this.#begin(open, fetch);
+    this.#begin(open);
     return open;
   }
 
@@ -199,20 +198,21 @@ export class BackendSession {
     this.#subscriptions?.lost();
   }
 
-  #noteSubscription(change: SubscriptionChange, how: Opening): void {
+  #noteSubscription(change: SubscriptionChange, silenceMs: number): void {
+    const { fetch } = this.#settings;
     this.#subscriptions ??= new Subscriptions({
       ...this.#settings,
       clock: this.#clock,
       tell: (request) => this.tell(request),
-      reopen: async (again) => (this.#open || this.#parting ? undefined : this.#openFor(again)),
+      reopen: async (again) => (this.#open || this.#parting ? undefined : this.#openFor({ fetch, silenceMs: again })),
     });
-    this.#subscriptions.note(change, how);
+    this.#subscriptions.note(change, silenceMs);
   }
 
   /** A backend without a stream of that kind may say the same: only one that does not know the session is worth a new one. */
-  async #doubtSession(open: OpenSession, fetch: Fetch): Promise<void> {
+  async #doubtSession(open: OpenSession): Promise<void> {
     if (!this.#subscriptions || this.#subscriptions.isEmpty) return;
-    if (!(await this.#posts.isUnknown(open, fetch)) || this.#open !== open) return;
+    if (!(await this.#posts.isUnknown(open, this.#settings.fetch)) || this.#open !== open) return;
     this.#lost();
     await this.#forget(open).catch(() => {});
   }
@@ -236,9 +236,8 @@ export class BackendSession {
     if (saved) await this.#settings.memory?.forget(this.#settings.backend, saved);
   }
 
-  #begin(open: OpenSession, fetch: Fetch): void {
+  #begin(open: OpenSession): void {
     this.#open = open;
-    this.#fetch = fetch;
     this.#stream?.close();
     this.#stream = undefined;
     const { client } = this.#settings;
@@ -250,13 +249,13 @@ export class BackendSession {
   /** Opens the stream that the backend tells and asks things on, when somebody is there to hear them. */
   listen(): void {
     const open = this.#open;
-    const fetch = this.#fetch;
-    const { backend, client, hearsOfLists, random, onListChanged } = this.#settings;
+    const { backend, client, fetch, purpose, random, onListChanged } = this.#settings;
+    const hearsOfLists = purpose === 'listChanges';
     const isHeard =
       // Over HTTP+SSE the stream is open anyway, and whoever is asked on it has to answer.
       this.#channel !== undefined ||
-      ((hearsOfLists && open?.capabilities.listChanged) ?? (client && (client.isListening || canBeAsked(client))));
-    if (!open || !fetch || this.#stream || this.#parting || !isHeard) return;
+      (hearsOfLists ? open?.capabilities.listChanged : client && (client.isListening || canBeAsked(client)));
+    if (!open || this.#stream || this.#parting || !isHeard) return;
     this.#stream = new ServerStream({
       backend,
       clock: this.#clock,
@@ -267,7 +266,7 @@ export class BackendSession {
       onListChanged,
       // Each session has a stream; that one of them is lost says nothing about the lists.
       onGap: hearsOfLists ? onListChanged : () => {},
-      onUnknown: () => void this.#doubtSession(open, fetch),
+      onUnknown: () => void this.#doubtSession(open),
       client: client ?? nobody,
       reply: (response) => this.#posts.tell(open, fetch, response),
     });
@@ -281,7 +280,7 @@ export class BackendSession {
 
   /** Sends a message whose answer nobody waits for; nothing happens while the session is not open. */
   tell(message: Buffer): void {
-    if (this.#open && this.#fetch) void this.#posts.tell(this.#open, this.#fetch, message);
+    if (this.#open) void this.#posts.tell(this.#open, this.#settings.fetch, message);
   }
 
   async #giveUp(call: BackendCall, reason: VmcpError): Promise<void> {

@@ -1,9 +1,5 @@
 import { backoffMs, sleep, type Clock } from '../clock.ts';
-import type { BackendCall } from './session.ts';
 import { subscribeRequest } from './small-messages.ts';
-
-/** What opens a session. */
-export type Opening = Pick<BackendCall, 'fetch' | 'silenceMs'>;
 
 /** What a call does to the subscriptions of its session. */
 export interface SubscriptionChange {
@@ -16,8 +12,8 @@ export interface SubscriptionsDeps {
   readonly clock: Clock;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
-  /** Opens the session anew. */
-  readonly reopen: (how: Opening) => Promise<unknown>;
+  /** Opens the session anew, after at most so much silence. */
+  readonly reopen: (silenceMs: number) => Promise<unknown>;
   /** Sends a request whose answer nobody waits for. */
   readonly tell: (request: Buffer) => void;
 }
@@ -34,7 +30,8 @@ export class Subscriptions {
   readonly #deps: SubscriptionsDeps;
   /** JSON texts of URIs. */
   readonly #uris = new Set<string>();
-  #opening: Opening | undefined;
+  /** Of the last call that began one. */
+  #silenceMs = 0;
   #failures = 0;
   #isWaiting = false;
   readonly #stopped = new AbortController();
@@ -44,11 +41,11 @@ export class Subscriptions {
   }
 
   /** A call is about to be sent. A subscription counts from then on: the session may be lost before the answer comes. */
-  note({ kind, uri }: SubscriptionChange, { fetch, silenceMs }: Opening): void {
+  note({ kind, uri }: SubscriptionChange, silenceMs: number): void {
     if (kind === 'ends') this.#uris.delete(uri);
     if (kind === 'ends' || this.#uris.size >= MAX_SUBSCRIPTIONS) return;
     this.#uris.add(uri);
-    this.#opening = { fetch, silenceMs };
+    this.#silenceMs = silenceMs;
   }
 
   get isEmpty(): boolean {
@@ -65,13 +62,12 @@ export class Subscriptions {
   /** The session is over, or was not to be had. */
   lost(): void {
     const { clock, random, reopen } = this.#deps;
-    const opening = this.#opening;
-    if (!opening || this.isEmpty || this.#isWaiting || this.#stopped.signal.aborted) return;
+    if (this.isEmpty || this.#isWaiting || this.#stopped.signal.aborted) return;
     this.#failures += 1;
     this.#isWaiting = true;
     void sleep(clock, backoffMs(this.#failures, RETRY, random), this.#stopped.signal).then(() => {
       this.#isWaiting = false;
-      if (!this.#stopped.signal.aborted) reopen(opening).catch(() => this.lost());
+      if (!this.#stopped.signal.aborted) reopen(this.#silenceMs).catch(() => this.lost());
     });
   }
 

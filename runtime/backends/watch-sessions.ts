@@ -1,4 +1,4 @@
-import { callerKey, type Caller, type SessionClient } from '../call.ts';
+import { clientKey, type Caller, type SessionClient } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import { nobody } from './call-stream.ts';
@@ -21,11 +21,18 @@ export interface WatchSessionsDeps {
 
 interface WatchSession {
   readonly session: SubscribingSession;
+  readonly watcher: Watcher;
+}
+
+/** Whom a session is for: it is there to hear of resources, and nothing else. */
+interface Watcher extends SessionClient {
+  /** By the token that was presented last. */
+  caller: Caller;
   /** What to do about an update, by URI. */
   readonly uris: Map<string, () => void>;
 }
 
-/** Subscriptions at a backend of a revision before 2026-07-28, for clients that listen instead: one session for each caller. */
+/** Subscriptions at a backend of a revision before 2026-07-28, for clients that listen instead: one session for each client of a user. */
 export class WatchSessions {
   readonly #deps: WatchSessionsDeps;
   readonly #sessions = new Map<string, WatchSession>();
@@ -38,15 +45,17 @@ export class WatchSessions {
 
   /** Subscribes, once for each URI. Throws VmcpError when the backend does not take it; resolves to how to end it. */
   async subscribe(uri: string, caller: Caller, onUpdated: () => void): Promise<() => void> {
-    const key = callerKey(caller);
-    const watching = this.#sessions.get(key) ?? this.#open(key);
-    watching.uris.set(uri, onUpdated);
+    const key = clientKey(caller);
+    const watching = this.#sessions.get(key) ?? this.#open(key, caller);
+    const { watcher } = watching;
+    watcher.uris.set(uri, onUpdated);
     const end = (): void => {
       // Somebody else may have begun to watch it meanwhile.
-      if (watching.uris.get(uri) === onUpdated) this.#unsubscribe(uri, { key, caller, watching });
+      if (watcher.uris.get(uri) === onUpdated) this.#unsubscribe(uri, key, watching);
     };
     try {
-      await this.#send('begins', uri, { caller, watching });
+      await this.#send('begins', uri, watching);
+      watcher.caller = caller;
       return end;
     } catch (error) {
       end();
@@ -59,54 +68,52 @@ export class WatchSessions {
     this.#isOver = true;
   }
 
-  #open(key: string): WatchSession {
-    const uris = new Map<string, () => void>();
-    const watching = { session: this.#deps.openSession(watcher(uris)), uris };
+  #open(key: string, caller: Caller): WatchSession {
+    const watcher = watcherFor(caller);
+    const watching = { session: this.#deps.openSession(watcher), watcher };
     this.#sessions.set(key, watching);
     return watching;
   }
 
-  #unsubscribe(
-    uri: string,
-    { key, caller, watching }: { readonly key: string; readonly caller: Caller; readonly watching: WatchSession },
-  ): void {
-    watching.uris.delete(uri);
+  #unsubscribe(uri: string, key: string, watching: WatchSession): void {
+    const { uris } = watching.watcher;
+    uris.delete(uri);
     if (this.#isOver) return;
-    if (watching.uris.size > 0) return void this.#send('ends', uri, { caller, watching }).catch(() => {});
+    if (uris.size > 0) return void this.#send('ends', uri, watching).catch(() => {});
     if (this.#sessions.get(key) === watching) this.#sessions.delete(key);
     void watching.session.close();
   }
 
-  async #send(
-    kind: 'begins' | 'ends',
-    uri: string,
-    { caller, watching }: { readonly caller: Caller; readonly watching: WatchSession },
-  ): Promise<void> {
+  async #send(kind: 'begins' | 'ends', uri: string, { session, watcher }: WatchSession): Promise<void> {
     const { backend, fetchFor, timeoutMs } = this.#deps;
     this.#sequence += 1;
     const id = Buffer.from(`"vmcp-watch-${this.#sequence}"`);
     const subscription = { kind, uri: JSON.stringify(uri) };
-    const answer = await watching.session.request({
+    const answer = await session.request({
       bytes: (kind === 'begins' ? subscribeRequest : unsubscribeRequest)(subscription.uri, id),
       id,
       subscription,
       silenceMs: timeoutMs(),
       isDeadline: true,
-      fetch: fetchFor(caller),
+      fetch: fetchFor(watcher.caller),
     });
     if (readServerMessage(answer)?.kind !== 'response')
       throw new VmcpError('backend_unavailable', `backend "${backend}" does not take the subscription`);
   }
 }
 
-/** The one whom the session is for: it is there to hear of the resources, and nothing else. */
-const watcher = (uris: ReadonlyMap<string, () => void>): SessionClient => ({
-  capabilities: Buffer.from('{}'),
-  logLevel: undefined,
-  isListening: true,
-  notify: (notification) => {
-    const uri = updatedUri(notification);
-    if (typeof uri === 'string') uris.get(uri)?.();
-  },
-  ask: (...asked) => nobody.ask(...asked),
-});
+const watcherFor = (caller: Caller): Watcher => {
+  const uris = new Map<string, () => void>();
+  return {
+    caller,
+    uris,
+    capabilities: Buffer.from('{}'),
+    logLevel: undefined,
+    isListening: true,
+    notify: (notification) => {
+      const uri = updatedUri(notification);
+      if (typeof uri === 'string') uris.get(uri)?.();
+    },
+    ask: (...asked) => nobody.ask(...asked),
+  };
+};

@@ -1,20 +1,25 @@
+import type { BuiltinTarget, WorkflowTarget } from '../call.ts';
 import { compareText } from '../compare-text.ts';
-import { splice } from '../json-bytes.ts';
 import type { ListKind, Lists } from '../listed.ts';
 import { filtered, unmatchedOverrides } from './advertised.ts';
 import type { Candidate, Named } from './candidate.ts';
 import type { UnresolvedName } from './conflict-rules/rule.ts';
 import { conflictRule } from './conflict-rules.ts';
-import { nameTable, resourceFinder, targetsOf, type NameTable } from './name-table.ts';
-import { listPages, type ListPages } from './pages.ts';
+import { entryBytes, type EntryBytes } from './entry-bytes.ts';
+import { nameTable, type Names, type NameTable, resourceFinder, targetOf, targetsOf } from './name-table.ts';
+import { type ListEntry, listPages, type ListPages, type PageCache } from './pages.ts';
 import type { AggregationSettings } from './settings.ts';
-import { editTool } from './tool-edits.ts';
 
 export interface SourceBackend {
   readonly name: string;
   /** Whether its entries are offered in lists. A backend that is down keeps its names: a call gets a clear error, and its recovery moves no name. */
   readonly isListed: boolean;
   readonly lists: Lists;
+}
+
+/** A tool that no backend lists: a composite tool, or one of the runtime's own. */
+export interface OwnTool extends ListEntry {
+  readonly target: WorkflowTarget | BuiltinTarget;
 }
 
 /** What is offered at one moment: frozen, and replaced as a whole when anything in it changes. */
@@ -43,6 +48,7 @@ export interface Collision {
   readonly kind: ListKind;
   readonly name: string;
   readonly keptBy: string;
+  /** A backend, or the kind of a tool that no backend has. */
   readonly lostBy: string;
 }
 
@@ -53,8 +59,19 @@ export interface UnmatchedSetting {
   readonly tool: string;
 }
 
+export interface BuildOptions {
+  readonly ownTools?: readonly OwnTool[];
+  /** Where the pages of each list are kept. Default: for as long as the catalog is. */
+  readonly newPageCache?: (() => PageCache) | undefined;
+  readonly entryBytes?: EntryBytes;
+}
+
 /** Overrides, then conflicts, then filters (decisions), with the backends in the order of their names throughout. */
-export const buildCatalog = (sources: readonly SourceBackend[], settings: AggregationSettings): Catalog => {
+export const buildCatalog = (
+  sources: readonly SourceBackend[],
+  settings: AggregationSettings,
+  { ownTools = [], newPageCache, entryBytes: bytesOf = entryBytes }: BuildOptions = {},
+): Catalog => {
   const backends = [...sources].sort((a, b) => compareText(a.name, b.name));
   const rule = conflictRule(settings.naming);
   const candidates = toolCandidates(backends, settings);
@@ -66,17 +83,25 @@ export const buildCatalog = (sources: readonly SourceBackend[], settings: Aggreg
     keepFirst(kind, candidatesOf(backends, kind).map(underOwnName)),
   ) as [Kept, Kept];
   const shown = tools.kept.filter((tool) => !isHidden(tool));
-  const [offered, routable] = tablesOf({ shown, tools, prompts, resources, templates, backends });
+  const own = withoutTaken(ownTools, shown);
+  const [offered, routable] = tablesOf({ shown, tools, own: own.kept, prompts, resources, templates, backends });
+  const pagesOf = (kind: ListKind, named: readonly Named[], more: readonly OwnTool[] = []): ListPages => {
+    const entries = named
+      .filter(({ isListed }) => isListed)
+      .map((each): ListEntry => ({ name: each.advertised, target: targetOf(each), bytes: bytesOf(each) }));
+    const all = more.length === 0 ? entries : [...entries, ...more].sort((a, b) => compareText(a.name, b.name));
+    return listPages(kind, all, newPageCache?.());
+  };
   return Object.freeze({
     offered,
     routable,
     lists: Object.freeze({
-      tools: pagesOf('tools', shown, (tool) => editTool(tool, tool.advertised)),
-      prompts: pagesOf('prompts', prompts.kept, renamed),
-      resources: pagesOf('resources', resources.kept, asItIs),
-      resourceTemplates: pagesOf('resourceTemplates', templates.kept, asItIs),
+      tools: pagesOf('tools', shown, own.kept),
+      prompts: pagesOf('prompts', prompts.kept),
+      resources: pagesOf('resources', resources.kept),
+      resourceTemplates: pagesOf('resourceTemplates', templates.kept),
     }),
-    collisions: [tools, prompts, resources, templates].flatMap(({ collisions }) => collisions),
+    collisions: [tools, own, prompts, resources, templates].flatMap(({ collisions }) => collisions),
     unresolved: resolved.unresolved.toSorted((a, b) => compareText(a.name, b.name)),
     unmatched,
     unusual: shown
@@ -122,6 +147,21 @@ const keepFirst = (kind: ListKind, named: readonly Named[]): Kept => {
   return { kept: [...holders.values()].sort((a, b) => compareText(a.advertised, b.advertised)), collisions };
 };
 
+/** decisions, "Determinism": a composite tool whose name is taken is dropped alone. */
+const withoutTaken = (
+  own: readonly OwnTool[],
+  shown: readonly Named[],
+): { readonly kept: readonly OwnTool[]; readonly collisions: readonly Collision[] } => {
+  if (own.length === 0) return { kept: own, collisions: [] };
+  const holders = new Map(shown.map(({ advertised, backend }) => [advertised, backend]));
+  const kept = own.filter(({ name }) => !holders.has(name));
+  const collisions = own.flatMap(({ name, target }) => {
+    const keptBy = holders.get(name);
+    return keptBy === undefined ? [] : [{ kind: 'tools' as const, name, keptBy, lostBy: target.kind }];
+  });
+  return { kept, collisions };
+};
+
 interface Hiding {
   readonly isHidden: (tool: Named) => boolean;
   readonly unmatched: readonly UnmatchedSetting[];
@@ -158,6 +198,7 @@ const hiding = (
 const tablesOf = (of: {
   readonly shown: readonly Named[];
   readonly tools: Kept;
+  readonly own: readonly OwnTool[];
   readonly prompts: Kept;
   readonly resources: Kept;
   readonly templates: Kept;
@@ -169,23 +210,12 @@ const tablesOf = (of: {
     templates: of.templates.kept,
     owners: new Set(of.backends.filter(hasResources).map(({ name }) => name)),
   });
-  const offered = nameTable(targetsOf(of.shown), prompts, resource);
-  const routable = nameTable(targetsOf(of.tools.kept), prompts, resource);
-  return [offered, routable];
+  const own: Names = new Map(of.own.map(({ name, target }) => [name, target]));
+  // A hidden tool keeps its name for steps: a composite tool of that name may stand in front of it.
+  const offered: Names = new Map([...targetsOf(of.shown), ...own]);
+  const routable: Names = new Map([...own, ...targetsOf(of.tools.kept)]);
+  return [nameTable(offered, prompts, resource), nameTable(routable, prompts, resource)];
 };
 
 const hasResources = ({ isListed, lists }: SourceBackend): boolean =>
   isListed && lists.resources.length + lists.resourceTemplates.length > 0;
-
-const pagesOf = (kind: ListKind, named: readonly Named[], bytesOf: (named: Named) => Buffer): ListPages =>
-  listPages(
-    kind,
-    named
-      .filter(({ isListed }) => isListed)
-      .map((each) => ({ name: each.advertised, backend: each.backend, bytes: bytesOf(each) })),
-  );
-
-const asItIs = ({ item }: Named): Buffer => item.bytes;
-
-const renamed = ({ item, advertised }: Named): Buffer =>
-  advertised === item.key ? item.bytes : splice(item.bytes, item.keySpan, Buffer.from(JSON.stringify(advertised)));

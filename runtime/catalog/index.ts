@@ -2,6 +2,7 @@ export {
   buildCatalog,
   type Catalog,
   type Collision,
+  type OwnTool,
   type SourceBackend,
   type UnmatchedSetting,
   type UnusualName,
@@ -10,6 +11,7 @@ export type { UnresolvedName } from './conflict-rules/rule.ts';
 export { conflictRule } from './conflict-rules.ts';
 export { type NameTable } from './name-table.ts';
 export {
+  type CallerCatalog,
   makeOffer,
   type ListsListener,
   type Offer,

@@ -1,9 +1,9 @@
-import type { Call, Target } from '../call.ts';
+import type { Access, BackendTarget, Target } from '../call.ts';
 import { type Named, ownKey } from './candidate.ts';
 import { MAX_URI_LENGTH, uriTemplate } from './uri-template.ts';
 
 /** What the catalog has names of. */
-export type Listed = Exclude<Call['names'], 'task'>;
+export type Listed = Exclude<Access['names'], 'task'>;
 
 /** Leads names to their backends. */
 export interface NameTable {
@@ -22,7 +22,14 @@ export const nameTable = (tools: Names, prompts: Names, resource: FindResource):
 });
 
 export const targetsOf = (named: readonly Named[]): Names =>
-  new Map(named.map(({ advertised, backend, item }) => [advertised, { backend, ownName: ownKey(item) }]));
+  new Map(named.map((each) => [each.advertised, targetOf(each)]));
+
+export const targetOf = ({ backend, item }: Named): BackendTarget => ({
+  kind: 'backend',
+  backend,
+  ownName: ownKey(item),
+  listed: item,
+});
 
 /** All that backends say about their resources. */
 export interface KnownResources {
@@ -41,30 +48,30 @@ const MAX_STEPS = 4_000_000;
  */
 export const resourceFinder = ({ resources, templates, owners }: KnownResources): FindResource => {
   const byUri = targetsOf(resources);
-  const byTemplate = targetsOf(templates);
+  const byTemplate = new Map(templates.map((each) => [each.item.key, { ...targetOf(each), template: each.item.key }]));
   const patterns = templates
     .flatMap(({ backend, item }) => {
       const pattern = uriTemplate(item.key);
-      return pattern ? [{ backend, pattern }] : [];
+      return pattern ? [{ backend, template: item.key, pattern }] : [];
     })
     // Stable: of equals the earlier backend.
     .sort((a, b) => b.pattern.literalLength - a.pattern.literalLength);
-  const ownerByPattern = (uri: string): string | undefined => {
+  const byPattern = (uri: string): { readonly backend: string; readonly template?: string } | undefined => {
     let steps = 0;
-    for (const { backend, pattern } of patterns) {
+    for (const { backend, template, pattern } of patterns) {
       if (!uri.startsWith(pattern.beginning)) continue;
       steps += pattern.cost(uri.length);
       if (steps > MAX_STEPS) return undefined;
-      if (pattern.matches(uri)) return backend;
+      if (pattern.matches(uri)) return { backend, template };
     }
     return undefined;
   };
   const [first] = owners;
-  const onlyOwner = owners.size === 1 ? first : undefined;
+  const onlyOwner = owners.size === 1 && first !== undefined ? { backend: first } : undefined;
   return (uri) => {
     const known = byUri.get(uri) ?? byTemplate.get(uri);
     if (known) return known;
-    const backend = (uri.length <= MAX_URI_LENGTH ? ownerByPattern(uri) : undefined) ?? onlyOwner;
-    return backend === undefined ? undefined : { backend, ownName: Buffer.from(JSON.stringify(uri)) };
+    const owner = (uri.length <= MAX_URI_LENGTH ? byPattern(uri) : undefined) ?? onlyOwner;
+    return owner && { kind: 'backend', ...owner, ownName: Buffer.from(JSON.stringify(uri)) };
   };
 };

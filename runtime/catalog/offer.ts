@@ -1,15 +1,17 @@
-import type { Call, Caller, Target } from '../call.ts';
+import type { Access, Caller, Target } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import { LIST_KINDS, type ListKind, type Lists } from '../listed.ts';
 import type { BackendStatus } from '../status-report.ts';
-import { buildCatalog, type Catalog, type SourceBackend } from './catalog.ts';
+import { buildCatalog, type BuildOptions, type Catalog, type OwnTool, type SourceBackend } from './catalog.ts';
 import { conflictRule } from './conflict-rules.ts';
+import { recent, type RecentBounds } from '../recent.ts';
+import { rememberedBytes } from './entry-bytes.ts';
 import type { Overlay } from './overlay.ts';
-import type { ListPages } from './pages.ts';
+import { type ListPages, pageCaches } from './pages.ts';
 import type { Listed } from './name-table.ts';
 import type { AggregationSettings } from './settings.ts';
 import { taskTarget } from './task-target.ts';
-import { visibleLists, type Visibility } from './visible.ts';
+import { type AllPages, LIST_OF, visibleLists, type Visibility } from './visible.ts';
 
 export interface OfferSettings extends AggregationSettings {
   readonly partialFailureMode: 'fail' | 'best_effort';
@@ -26,8 +28,12 @@ export interface OfferDeps {
   readonly known: (timeoutMs: number) => Promise<void>;
   /** What the caller's own credential adds (`overlays`); it stands in place of shared backends of the same names. */
   readonly overlay?: (caller: Caller) => Overlay | Promise<Overlay> | undefined;
-  /** What of the lists this caller may see; undefined: all. */
-  readonly visible?: (caller: Caller) => Visibility | undefined;
+  /** What this caller may see; undefined: all. */
+  readonly visible?: ((caller: Caller) => Visibility | undefined | Promise<Visibility | undefined>) | undefined;
+  /** As `Gate` has it. */
+  readonly policies?: (() => unknown) | undefined;
+  /** Tools that no backend lists. */
+  readonly ownTools?: () => readonly OwnTool[];
 }
 
 /** A backend as its own room sees it now. */
@@ -40,6 +46,15 @@ export interface OfferedBackend {
   readonly isWithheld?: boolean;
   /** Its last good lists. */
   readonly lists?: Lists;
+  /** Why the backend could not be listed for this caller, who is told when they ask for one of its names. */
+  readonly error?: VmcpError;
+}
+
+/** What one caller is offered: the same for what is listed and for what is called by its name. */
+export interface CallerCatalog {
+  readonly lists: AllPages;
+  /** `routable` is for steps of workflows: hidden tools are in it, and policy alone decides. */
+  readonly find: (table: 'offered' | 'routable', names: Listed, name: string) => Target | undefined;
 }
 
 /** What is offered now: one frozen catalog, replaced as a whole whenever backends or settings have changed. */
@@ -52,9 +67,11 @@ export interface Offer {
    * `partialFailureMode: fail`.
    */
   readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
-  /** Throws `unknown_name`, or `backend_unavailable` where the name tells that it belongs to a backend that is withheld. */
-  readonly lookUp: (call: Pick<Call, 'names' | 'name' | 'caller'>) => Target | Promise<Target>;
-  /** Hears which of the shared lists read differently than before, and nothing otherwise. Returns how to hear no more. */
+  /** The catalog as this caller may see it, at this moment. */
+  readonly offeredTo: (caller: Caller) => CallerCatalog | Promise<CallerCatalog>;
+  /** Throws `unknown_name`, or `forbidden` where there are policies, or `backend_unavailable` where the name tells that it belongs to a backend that is withheld. */
+  readonly lookUp: (access: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>) => Target | Promise<Target>;
+  /** Hears which of the shared lists read differently than before, all where policies have changed, and nothing otherwise. Returns how to hear no more. */
   readonly onListsChanged: (listener: ListsListener) => () => void;
 }
 
@@ -62,47 +79,52 @@ export type ListsListener = (kinds: readonly ListKind[]) => void;
 
 export const makeOffer = (deps: OfferDeps): Offer => {
   let settings = deps.settings();
-  let shared = buildCatalog(deps.backends().map(asSource), settings);
+  const entryBytes = rememberedBytes();
+  const build: Build = (backends, how) =>
+    buildCatalog(backends.map(asSource), settings, { ...how, entryBytes, ownTools: deps.ownTools?.() ?? [] });
+  let shared = build(deps.backends());
+  let policies = deps.policies?.();
   const listeners = new Set<ListsListener>();
   const rebuild = (): void => {
     settings = deps.settings();
-    const next = buildCatalog(deps.backends().map(asSource), settings);
+    const next = build(deps.backends());
     const changed = LIST_KINDS.filter((kind) => !next.lists[kind].isSameAs(shared.lists[kind]));
     // Pages that read the same stay, and are not made again.
     shared = Object.freeze({ ...next, lists: changed.length === 0 ? shared.lists : merged(shared, next, changed) });
-    if (changed.length > 0) for (const listener of listeners) listener(changed);
+    const before = policies;
+    policies = deps.policies?.();
+    const told = policies === before ? changed : LIST_KINDS;
+    if (told.length > 0) for (const listener of listeners) listener(told);
   };
-  const joined = joinedCatalogs(deps, () => ({ shared, settings }));
-  const offeredTo = (caller: Caller): Offered | Promise<Offered> => {
-    const overlay = deps.overlay?.(caller);
-    if (overlay === undefined) return { catalog: shared, overlay: NOTHING };
-    return overlay instanceof Promise ? overlay.then(joined) : joined(overlay);
-  };
+  const views = callerViews(deps, { shared: () => shared, build });
   let isStarted = false;
   const settled = async (): Promise<void> => {
     await deps.settled(settings.waitForUnknownMs);
     isStarted = true;
   };
   const known = (): Promise<void> => deps.known(settings.waitForUnknownMs);
-  const visible = visibleLists();
   const list: Offer['list'] = async (kind, cursor, caller) => {
     const isStrict = settings.partialFailureMode === 'fail';
     // A backend that comes later delays nobody's lists; under `fail` they would be refused without it.
     if (!isStarted || isStrict) await settled();
-    const { catalog, overlay } = await offeredTo(caller);
+    const { lists, overlay } = await views(caller);
     if (isStrict) refuseWhenDown(withOverlay(deps.backends(), overlay));
-    return visible(catalog.lists, deps.visible?.(caller))[kind].page(cursor);
+    return lists[kind].page(cursor);
   };
-  const lookUp: Offer['lookUp'] = ({ names, name, caller }) => {
+  const lookUp: Offer['lookUp'] = ({ names, name, caller, origin }) => {
     if (names === 'task') return taskTarget(name, { backends: deps.backends, known });
-    const find = ({ catalog }: Offered): Target | undefined => catalog.offered.find(names, name);
-    const offered = offeredTo(caller);
+    const table = origin === 'workflow' ? 'routable' : 'offered';
+    const find = (catalog: CallerCatalog): Target | undefined => catalog.find(table, names, name);
+    const offered = views(caller);
     const found = offered instanceof Promise ? offered.then(find) : find(offered);
     // A client may remember names from before a restart, or from another replica: they are unknown only once every backend has been
     // heard of, whose first check may fail in a pod that is as new.
     const again = async (): Promise<Target> => {
       await known();
-      return find(await offeredTo(caller)) ?? unknown(deps.backends(), settings, { names, name });
+      const view = await views(caller);
+      const target = find(view);
+      if (!target && deps.policies?.() !== undefined) throw new VmcpError('forbidden', 'forbidden');
+      return target ?? unknown(withOverlay(deps.backends(), view.overlay), settings, { names, name });
     };
     return found instanceof Promise ? found.then((target) => target ?? again()) : (found ?? again());
   };
@@ -110,6 +132,7 @@ export const makeOffer = (deps: OfferDeps): Offer => {
     catalog: () => shared,
     rebuild,
     list,
+    offeredTo: views,
     lookUp,
     onListsChanged: (listener) => {
       listeners.add(listener);
@@ -124,35 +147,110 @@ const merged = (before: Catalog, next: Catalog, changed: readonly ListKind[]): C
     ...(Object.fromEntries(changed.map((kind) => [kind, next.lists[kind]])) as Partial<Record<ListKind, ListPages>>),
   });
 
-/** What one caller is offered. */
-interface Offered {
-  readonly catalog: Catalog;
+interface CallerView extends CallerCatalog {
   readonly overlay: Overlay;
 }
 
 const NOTHING: Overlay = [];
 
-/** The shared catalog and an overlay as one; made again only when either has changed. */
-const joinedCatalogs = (
-  { backends }: OfferDeps,
-  now: () => { readonly shared: Catalog; readonly settings: OfferSettings },
-): ((overlay: Overlay) => Offered) => {
-  const known = new WeakMap<Overlay, { readonly of: Catalog; readonly offered: Offered }>();
-  return (overlay) => {
-    const { shared, settings } = now();
-    const before = known.get(overlay);
-    if (before?.of === shared) return before.offered;
-    const catalog = buildCatalog(withOverlay(backends(), overlay).map(asSource), settings);
-    const offered = { catalog, overlay };
-    known.set(overlay, { of: shared, offered });
-    return offered;
+/** The catalog of each caller: the shared one, with what the caller's own credential adds, as far as the caller may see it. */
+const callerViews = (
+  deps: OfferDeps,
+  { shared, build }: { readonly shared: () => Catalog; readonly build: Build },
+): ((caller: Caller) => CallerView | Promise<CallerView>) => {
+  const wholes = new WeakMap<Catalog, CallerView>();
+  const wholeOf = (catalog: Catalog, overlay: Overlay): CallerView => {
+    const before = wholes.get(catalog);
+    if (before) return before;
+    const view = { lists: catalog.lists, find: findIn(catalog), overlay };
+    wholes.set(catalog, view);
+    return view;
+  };
+  const joined = joinedCatalogs(deps, shared, build);
+  const visible = visibleLists();
+  const asSeen = (whole: CallerView, visibility: Visibility | undefined): CallerView =>
+    visibility ? { ...whole, lists: visible(whole.lists, visibility), find: onlyVisible(whole, visibility) } : whole;
+  const seenBy = (caller: Caller, whole: CallerView): CallerView | Promise<CallerView> => {
+    const visibility = deps.visible?.(caller);
+    return visibility instanceof Promise ? visibility.then((known) => asSeen(whole, known)) : asSeen(whole, visibility);
+  };
+  return (caller) => {
+    const overlay = deps.overlay?.(caller);
+    if (overlay === undefined) return seenBy(caller, wholeOf(shared(), NOTHING));
+    const join = (own: Overlay): CallerView | Promise<CallerView> => seenBy(caller, wholeOf(joined(own), own));
+    return overlay instanceof Promise ? overlay.then(join) : join(overlay);
   };
 };
 
+const findIn =
+  (catalog: Catalog): CallerCatalog['find'] =>
+  (table, names, name) =>
+    catalog[table].find(names, name);
+
+/** The decision that makes the lists is the one that finds a name. */
+const onlyVisible =
+  ({ find }: CallerCatalog, { isVisible }: Visibility): CallerCatalog['find'] =>
+  (table, names, name) => {
+    const target = find(table, names, name);
+    return !target || table === 'routable' || isVisible(...entryOf(names, name, target)) ? target : undefined;
+  };
+
+/** The entry of the lists that a name was found by: a template, for the URIs that are made from it. */
+const entryOf = (names: Listed, name: string, target: Target): Parameters<Visibility['isVisible']> =>
+  target.kind === 'backend' && target.template !== undefined
+    ? [{ name: target.template, target }, 'resourceTemplates']
+    : [{ name, target }, LIST_OF[names]];
+
+type Build = (backends: readonly OfferedBackend[], how?: Pick<BuildOptions, 'newPageCache'>) => Catalog;
+
+interface Joined {
+  readonly of: Catalog;
+  readonly overlay: Overlay;
+  readonly catalog: Catalog;
+}
+
+/** The shared catalog and an overlay as one; made again only when either has changed, for as many callers as there is room for. */
+const joinedCatalogs = (
+  { backends }: OfferDeps,
+  shared: () => Catalog,
+  build: Build,
+): ((overlay: Overlay) => Catalog) => {
+  const known = recent<Joined>(JOINED_BOUNDS);
+  const newPageCache = pageCaches(JOINED_PAGES_BOUNDS);
+  const keys = new WeakMap<Overlay, string>();
+  let last = 0;
+  const keyOf = (overlay: Overlay): string => {
+    const key = keys.get(overlay) ?? String((last += 1));
+    keys.set(overlay, key);
+    return key;
+  };
+  return (overlay) => {
+    const of = shared();
+    const key = keyOf(overlay);
+    const before = known.get(key);
+    if (before?.of === of) return before.catalog;
+    const catalog = build(withOverlay(backends(), overlay), { newPageCache });
+    known.set(key, { of, overlay, catalog }, weightOf(catalog));
+    return catalog;
+  };
+};
+
+const JOINED_BOUNDS: RecentBounds = { count: 1_000, bytes: 64 * 1024 * 1024 };
+
+/** A page of one caller holds the shared entries, too. */
+const JOINED_PAGES_BOUNDS: RecentBounds = { count: 4_000, bytes: 32 * 1024 * 1024 };
+
+/** An entry takes part in a list and a table, roughly; its bytes are shared, or weighed with the overlay. */
+const ENTRY_WEIGHT = 400;
+
+const weightOf = ({ lists }: Catalog): number =>
+  LIST_KINDS.reduce((sum, kind) => sum + lists[kind].size * ENTRY_WEIGHT, 0);
+
+/** An overlay may be older than the set of backends. */
 const withOverlay = (backends: readonly OfferedBackend[], overlay: Overlay): readonly OfferedBackend[] => {
   if (overlay.length === 0) return backends;
-  const own = new Set(overlay.map(({ name }) => name));
-  return [...backends.filter(({ name }) => !own.has(name)), ...overlay];
+  const own = new Map(overlay.map((each) => [each.name, each]));
+  return backends.map((backend) => own.get(backend.name) ?? backend);
 };
 
 /** decisions: tools of a `degraded` backend stay listed. */
@@ -176,8 +274,9 @@ const unknown = (
           name,
           backends.map((backend) => backend.name),
         );
-  if (backends.some((backend) => backend.name === owner && backend.isWithheld))
-    throw new VmcpError('backend_unavailable', `backend "${owner}" is not served`);
+  const served = backends.find((backend) => backend.name === owner);
+  if (served?.isWithheld) throw new VmcpError('backend_unavailable', `backend "${owner}" is not served`);
+  if (served?.error) throw served.error;
   throw new VmcpError('unknown_name', `unknown ${names}`);
 };
 

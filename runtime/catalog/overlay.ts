@@ -1,7 +1,7 @@
 import { callerKey, type Caller } from '../call.ts';
 import { LIST_KINDS } from '../listed.ts';
 import type { OfferedBackend } from './offer.ts';
-import { recent, type RecentBounds } from './recent.ts';
+import { recent, type RecentBounds } from '../recent.ts';
 
 /** What backends that list only with a caller's credential offer to that caller: the same value until it is listed again. */
 export type Overlay = readonly OfferedBackend[];
@@ -12,19 +12,30 @@ export interface OverlayDeps {
    * backend that fails by its status, so that one of them fails no other's list.
    */
   readonly list: (caller: Caller) => Promise<Overlay> | undefined;
+  /** Another value whenever other backends are listed than before. */
+  readonly listed?: () => unknown;
   readonly now: () => number;
 }
 
 export interface OverlayBounds extends RecentBounds {
   readonly ttlMs: number;
+  /** Of one where a backend has failed. */
+  readonly failedTtlMs?: number;
 }
 
 /** `count` callers, whose lists have `bytes` together as their backends wrote them; they are held two or three times over. */
-export const OVERLAY_BOUNDS: OverlayBounds = { count: 1_000, bytes: 32 * 1024 * 1024, ttlMs: 60_000 };
+export const OVERLAY_BOUNDS: OverlayBounds = {
+  count: 1_000,
+  bytes: 32 * 1024 * 1024,
+  ttlMs: 60_000,
+  failedTtlMs: 5_000,
+};
 
 interface Remembered {
   overlay?: Overlay;
   listedAt: number;
+  /** What was listed. */
+  listed?: unknown;
   refreshing?: Promise<Overlay>;
 }
 
@@ -34,14 +45,16 @@ interface Remembered {
  * nothing for long.
  */
 export const overlays = (
-  { list, now }: OverlayDeps,
+  { list, now, listed = () => undefined }: OverlayDeps,
   bounds = OVERLAY_BOUNDS,
 ): ((caller: Caller) => Overlay | Promise<Overlay> | undefined) => {
   const known = recent<Remembered>(bounds);
   const refresh = (key: string, entry: Remembered, caller: Caller): Promise<Overlay> | undefined => {
+    const source = listed();
     const refreshing = list(caller)
-      ?.then((overlay) => {
-        Object.assign(entry, { overlay, listedAt: now() });
+      ?.then((listed) => {
+        const overlay = withLastGood(listed, entry.overlay);
+        Object.assign(entry, { overlay, listedAt: now(), listed: source });
         if (known.get(key) === entry) known.set(key, entry, bytesOf(overlay));
         return overlay;
       })
@@ -60,13 +73,28 @@ export const overlays = (
     const key = callerKey(caller);
     const entry = known.get(key) ?? { listedAt: 0 };
     const ageMs = now() - entry.listedAt;
-    const isFresh = entry.overlay !== undefined && ageMs < bounds.ttlMs;
+    const isFresh = entry.overlay !== undefined && ageMs < ttlOf(entry.overlay, bounds) && entry.listed === listed();
     const refreshing = isFresh ? undefined : (entry.refreshing ?? refresh(key, entry, caller));
     if (!isFresh && !refreshing) return undefined;
     if (!entry.overlay) known.set(key, entry, 0);
     return ageMs < 2 * bounds.ttlMs ? (entry.overlay ?? refreshing) : refreshing;
   };
 };
+
+/**
+ * decisions, `partialFailureMode`: what a backend cannot be asked for now stays as the caller last saw it, and listed where only a sign-in
+ * is wanted. A backend that refuses the caller's credential itself shows nothing any more.
+ */
+const withLastGood = (overlay: Overlay, before: Overlay = []): Overlay =>
+  overlay.map((backend) => {
+    if (backend.lists || backend.error?.code === 'backend_unauthenticated') return backend;
+    const lists = before.find(({ name }) => name === backend.name)?.lists;
+    const status = backend.status === 'unauthenticated' ? 'degraded' : backend.status;
+    return lists ? { ...backend, status, lists } : backend;
+  });
+
+const ttlOf = (overlay: Overlay, { ttlMs, failedTtlMs = ttlMs }: OverlayBounds): number =>
+  overlay.some(({ status }) => status !== 'ready') ? failedTtlMs : ttlMs;
 
 const bytesOf = (overlay: Overlay): number =>
   overlay

@@ -1,5 +1,7 @@
+import type { Target } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import type { ListKind } from '../listed.ts';
+import { recent, type RecentBounds } from '../recent.ts';
 
 /** Entries of one page of a list (decisions: initialize). */
 export const PAGE_SIZE = 1_000;
@@ -8,7 +10,7 @@ export const PAGE_SIZE = 1_000;
 export interface ListEntry {
   /** What it is called here: a name, a URI or a URI template. */
   readonly name: string;
-  readonly backend: string;
+  readonly target: Target;
   /** JSON text. */
   readonly bytes: Buffer;
 }
@@ -24,12 +26,31 @@ export interface ListPages {
   readonly entries: readonly ListEntry[];
 }
 
+/** The pages of one list that are made, by the place of their first entry. */
+export interface PageCache {
+  readonly get: (start: number) => Buffer | undefined;
+  readonly set: (start: number, page: Buffer) => void;
+}
+
+/** Caches for the pages of many lists, which hold so much together. */
+export const pageCaches = (bounds: RecentBounds): (() => PageCache) => {
+  const known = recent<Buffer>(bounds);
+  let last = 0;
+  return () => {
+    last += 1;
+    const list = last;
+    return {
+      get: (start) => known.get(`${list} ${start}`),
+      set: (start, page) => known.set(`${list} ${start}`, page, page.length),
+    };
+  };
+};
+
 /**
  * Pages of a list sorted by name, as the bytes that go out. A cursor tells the last name of the page before, so it means the same on
  * every replica and after the list has changed.
  */
-export const listPages = (kind: ListKind, entries: readonly ListEntry[]): ListPages => {
-  const whole = new Map<number, Buffer>();
+export const listPages = (kind: ListKind, entries: readonly ListEntry[], whole: PageCache = new Map()): ListPages => {
   const pageFrom = (start: number): Buffer => {
     const known = whole.get(start);
     if (known) return known;

@@ -1,15 +1,19 @@
 import { LIST_KINDS, type ListKind } from '../listed.ts';
+import type { Listed } from './name-table.ts';
 import type { ListEntry, ListPages } from './pages.ts';
-import { recent, type RecentBounds } from './recent.ts';
+import { recent, type RecentBounds } from '../recent.ts';
 
-/** What some callers may see of the lists. */
+/** What some callers may see: in lists, and by its name. */
 export interface Visibility {
   /** The class of callers: those of one key see the same, as long as the rules that made it stay. */
   readonly key: string;
-  readonly isVisible: (entry: ListEntry, kind: ListKind) => boolean;
+  readonly isVisible: (entry: Pick<ListEntry, 'name' | 'target'>, kind: ListKind) => boolean;
 }
 
-type AllPages = Readonly<Record<ListKind, ListPages>>;
+/** The list that a name stands in; the URI of a resource may be made from a template, too. */
+export const LIST_OF: Readonly<Record<Listed, ListKind>> = { tool: 'tools', prompt: 'prompts', resource: 'resources' };
+
+export type AllPages = Readonly<Record<ListKind, ListPages>>;
 
 const MIB = 1024 * 1024;
 

@@ -17,12 +17,13 @@ export interface BodyBounds {
   readonly now: () => number;
 }
 
-/** The whole body. Throws by the announced length before anything is read; `overloaded` when there is no room. */
-export const readBody = (request: IncomingMessage, bounds: BodyBounds): Promise<Buffer> =>
-  new Promise((resolve, reject) => new BodyReader(request, bounds, { resolve, reject }).start());
+/** Reads the whole body into `into`. Throws by the announced length before anything is read; `overloaded` when there is no room. */
+export const readBody = (request: IncomingMessage, bounds: BodyBounds, into: { body: Buffer }): Promise<void> =>
+  new Promise((resolve, reject) => new BodyReader(request, bounds, { into, resolve, reject }).start());
 
 interface Waiting {
-  readonly resolve: (body: Buffer) => void;
+  readonly into: { body: Buffer };
+  readonly resolve: () => void;
   readonly reject: (error: VmcpError) => void;
 }
 
@@ -42,13 +43,16 @@ class BodyReader {
 
   start(): void {
     const { maxBytes, tooLarge, share } = this.#bounds;
-    const { resolve, reject } = this.#waiting;
+    const { into, resolve, reject } = this.#waiting;
     if (this.#request.destroyed) return reject(new VmcpError('cancelled', 'the client went away'));
     if (Number(this.#announced ?? 0) > maxBytes) return this.#refuse(tooLarge());
     this.#request.on('data', this.#take);
     this.#request.on('end', () => {
       share.keep();
-      together(() => resolve(this.#body.take()));
+      together(() => {
+        into.body = this.#body.take();
+        resolve();
+      });
     });
     this.#request.on('error', (cause) => reject(new VmcpError('cancelled', 'the client went away', { cause })));
   }
@@ -95,5 +99,8 @@ export const readAway = (request: IncomingMessage, done: () => void): void => {
   });
   request.on('close', done);
 };
+
+/** What a body longer than any that is taken is refused with. */
+export const tooLarge = (): VmcpError => new VmcpError('body_too_large', 'the request body is too large');
 
 const noRoom = (): VmcpError => new VmcpError('overloaded', 'too many large requests are under way; try again');

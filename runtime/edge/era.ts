@@ -33,7 +33,7 @@ export const parseByEra =
     try {
       const era = eraOf(envelope, request);
       if (era === 'modern' && request.endpoint === 'messages')
-        return envelope.id ? refusal(envelope, notOverSse()) : ignored;
+        return envelope.id ? refusal(envelope, notOverSse()) : ignored(envelope);
       const message = eras[era].parse(envelope, request, caller);
       return message instanceof Promise ? message.catch((error: unknown) => refusal(envelope, error)) : message;
     } catch (error) {
@@ -41,9 +41,10 @@ export const parseByEra =
     }
   };
 
-const refusal = ({ id }: Envelope, error: unknown): Message => ({
+const refusal = (envelope: Envelope, error: unknown): Message => ({
   kind: 'local',
-  id,
+  id: envelope.id,
+  method: methodIn(envelope),
   answer: () => {
     throw error;
   },
@@ -56,14 +57,22 @@ const refusal = ({ id }: Envelope, error: unknown): Message => ({
 const notOverSse = (): VmcpError =>
   new VmcpError('unsupported_protocol_version', 'revision 2026-07-28 is not served over HTTP+SSE');
 
-const ignored: Message = { kind: 'local', id: undefined, answer: () => ({ kind: 'whole', status: 202 }) };
+const ignored = (envelope: Envelope): Message => ({
+  kind: 'local',
+  id: undefined,
+  method: methodIn(envelope),
+  answer: () => ({ kind: 'whole', status: 202 }),
+});
+
+/** As `Message` has it. */
+export const methodIn = ({ kind, method }: Envelope): string => (kind === 'response' ? kind : method);
 
 /**
  * The body decides, since some clients send headers of another revision; only somebody without a session can mean the newer one by
  * the header alone.
  */
-const eraOf = ({ reserved, method }: Envelope, { headers }: Inbound): keyof Eras => {
+const eraOf = ({ reserved, method }: Envelope, { headers, sessionId }: Inbound): keyof Eras => {
   if (reserved.protocolVersion || method === 'server/discover') return 'modern';
-  const hasSession = headers['mcp-session-id'] !== undefined || method === 'initialize';
+  const hasSession = sessionId !== undefined || method === 'initialize';
   return !hasSession && headers['mcp-protocol-version'] === MODERN_REVISION ? 'modern' : 'legacy';
 };

@@ -1,5 +1,6 @@
+import type { Admit } from '../admission.ts';
 import type { Backend, LinkMemory, SessionLinks } from '../backends/index.ts';
-import type { SessionClient } from '../call.ts';
+import type { Caller, SessionClient } from '../call.ts';
 import { sleep, type Clock } from '../clock.ts';
 import type {
   ReplicaListeners,
@@ -21,13 +22,15 @@ export interface SharedSessionsDeps {
   readonly nameOf: (session: SessionRef) => string;
   /** Where the session's backend sessions will be kept. */
   readonly newLinks: (client: SessionClient, memory: LinkMemory) => SessionLinks;
-  readonly store: Pick<Store, 'state' | 'onState' | 'close'>;
+  readonly store: Pick<Store, 'state' | 'onState'>;
   readonly recordsFor: (announceEnd: (session: SessionRef) => Promise<void>) => SessionRecords;
   readonly messagesFor: (listeners: ReplicaListeners) => ReplicaMessages;
   /** As in `SessionDeps`. */
   readonly newLogs: (client: InitializedClient) => EventLogs | undefined;
   /** Those that sessions may have been opened with. */
   readonly backends: () => readonly Backend[];
+  /** Whether the client may still have what it has subscribed to at another replica. */
+  readonly readmit: Admit;
 }
 
 /** A session that this replica knows. */
@@ -39,6 +42,8 @@ export interface Held {
   confirmedAt: number;
   /** What other replicas have for the client's own streams. */
   subscription?: Subscription;
+  /** How often it was decided what to watch here: the last decision counts. */
+  watchDecisions?: number;
   /** When a stream was last about to be opened. */
   preparedAt?: number;
   isEnding?: true;
@@ -50,38 +55,73 @@ export const slackMs = (ttlMs: number): number => ttlMs / 10;
 const LISTENING_MS = 1_000;
 
 /** Where the sessions with backends that other replicas have opened are written down. */
-export interface OpenedElsewhere {
+export interface OpenedElsewhere extends Watchable {
   readonly records: Pick<SessionRecords, 'find'>;
+}
+
+/** What a client may watch here that has subscribed to it at another replica. */
+export interface Watchable {
   readonly backends: readonly Backend[];
+  readonly readmit: Admit;
 }
 
 /** Opens here what other replicas have opened with backends. True when that takes something over from them. */
 export const gather = async (
-  { ref, session }: Held,
-  { records, backends }: OpenedElsewhere,
+  held: Held,
+  { records, backends, readmit }: OpenedElsewhere,
   how?: 'quietly',
 ): Promise<boolean> => {
+  const { ref, session } = held;
+  const asOf = session.links.changes;
   const record = await records.find(ref);
   if (!record) return false;
   for (const backend of backends) {
     const saved = record.backendSessions.get(backend.name);
-    if (saved) session.links.adopt(backend, { saved, caller: ref.caller }, how);
+    if (saved) session.links.adopt(backend, saved, how);
   }
-  return session.hasStreams && how !== 'quietly' && watchHere({ ref, session }, record, backends);
+  return session.hasStreams && how !== 'quietly' && watchHere(held, { record, asOf }, { backends, readmit });
 };
 
+/** What another replica may have changed, and the client's own changes here until it was read. */
+interface ReadRecord {
+  readonly record: SessionRecord;
+  readonly asOf: number;
+}
+
 /** Where the client listens is where its subscriptions are held. False where it does not listen, or has none. */
-const watchHere = (
-  { ref, session }: Pick<Held, 'ref' | 'session'>,
-  { subscriptions }: SessionRecord,
-  backends: readonly Backend[],
-): boolean => {
-  const wanted = subscriptions.flatMap(({ backend: name, uri }) => {
-    const backend = backends.find((each) => each.name === name);
-    return backend && session.hasStreams ? [{ backend, uri }] : [];
-  });
-  session.links.watchOnly(wanted, ref.caller);
-  return wanted.length > 0;
+const watchHere = async (
+  held: Held,
+  { record: { subscriptions }, asOf }: ReadRecord,
+  { backends, readmit }: Watchable,
+): Promise<boolean> => {
+  const { session } = held;
+  const { caller } = session;
+  const decision = (held.watchDecisions ?? 0) + 1;
+  held.watchDecisions = decision;
+  const wanted = await Promise.all(
+    subscriptions.map(async ({ backend: name, uri }) => {
+      const backend = session.hasStreams ? backends.find((each) => each.name === name) : undefined;
+      return backend && (await leadsTo(backend, { uri, caller }, readmit)) ? [{ backend, uri }] : [];
+    }),
+  );
+  if (held.watchDecisions !== decision) return false;
+  session.links.watchOnly(wanted.flat(), caller, asOf);
+  return wanted.flat().length > 0;
+};
+
+const leadsTo = async (
+  { name: backend }: Backend,
+  { uri, caller }: { readonly uri: string; readonly caller: Caller },
+  readmit: Admit,
+): Promise<boolean> => {
+  const access = { caller, method: 'resources/subscribe', names: 'resource', name: uri, origin: 'client' } as const;
+  try {
+    const target = await readmit(access);
+    return target.kind === 'backend' && target.backend === backend;
+  } catch {
+    // Not now, or not for this caller: it is not told of.
+    return false;
+  }
 };
 
 /** Hears what other replicas have for the client's own streams; waits a moment until it does. */
@@ -106,10 +146,12 @@ export const stopListening = (held: Held, now: number): void => {
 };
 
 /** What the client has asked another replica for, or has begun to listen to there. */
-export const takeChange = (held: Held, record: SessionRecord | undefined, backends: readonly Backend[]): void => {
+export const takeChange = async (held: Held, { records, ...watchable }: OpenedElsewhere): Promise<void> => {
+  const asOf = held.session.links.changes;
+  const record = await records.find(held.ref);
   if (!record) return;
   const { session } = held;
   const { logLevel } = record;
-  watchHere(held, record, backends);
+  void watchHere(held, { record, asOf }, watchable);
   if (logLevel !== undefined && logLevel !== session.logLevel) session.takeLogLevel(logLevel);
 };

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Share } from '../byte-budget.ts';
-import type { EventSink, Inbound, OpenStream, StreamRecord, StreamReply, WholeReply } from '../call.ts';
+import type { Caller, EventSink, Inbound, OpenStream, StreamRecord, StreamReply, WholeReply } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { readAway } from './body.ts';
 import { acceptsEvents, EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
+import type { Held } from './ingress.ts';
+import { hurry, type SlowClientBounds } from './slow-client.ts';
 
 /** What a client may leave untaken of a stream, before it is cut off. */
 const MAX_WAITING_BYTES = 1024 * 1024;
@@ -14,23 +15,18 @@ const KEEP_ALIVE_MS = 15_000;
 /** What the event loop writes from its stack, without an allocation. */
 const ONE_PIECE_BYTES = 12 * 1024;
 
-export interface HttpExchangeParts {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+/** What all exchanges of an endpoint share. */
+export interface HttpExchangeDeps {
   readonly clock: Clock;
   readonly newCorrelationId: () => string;
   readonly bounds: ExchangeBounds;
-  /** For what waits until the client takes it. */
-  readonly room: Share;
+  /** Reads the body of the exchange into it, as much as this caller may send. */
+  readonly readBody: (exchange: HttpExchange, caller: Caller) => Promise<void>;
 }
 
-export interface ExchangeBounds {
+export interface ExchangeBounds extends SlowClientBounds {
   /** Of each body and of each answer: so much needs no room beside the others. */
   readonly uncountedBytes: number;
-  /** A client that takes nothing of what waits for it so long (at most twice) is cut. */
-  readonly stallMs: number;
-  /** One that has been taking it for longer is cut where there is no room for others. */
-  readonly answerYieldsMs: number;
 }
 
 /** One HTTP request and its response: whole, or an event stream that may begin before the answer is known. */
@@ -39,23 +35,20 @@ export class HttpExchange implements Inbound {
   readonly endpoint: Inbound['endpoint'];
   readonly query: string;
   readonly headers: Inbound['headers'];
+  readonly clientAddress: string | undefined;
+  readonly request: IncomingMessage;
+  readonly held: Held;
   body: Buffer = noBody;
-  clientAddress: string | undefined;
   /** Headers that the answer gets whatever it is: names and values in turn. */
   readonly extra: string[] = [];
-  readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #clock: Clock;
-  readonly #newCorrelationId: () => string;
-  readonly #bounds: ExchangeBounds;
-  readonly #room: Share;
+  readonly #deps: HttpExchangeDeps;
   #correlationId: string | undefined;
   #keepAlive: Timer | undefined;
   #isAnswered = false;
-  #isHurried = false;
   #record: StreamRecord | undefined;
 
-  constructor({ request, response, clock, newCorrelationId, bounds, room }: HttpExchangeParts) {
+  constructor(request: IncomingMessage, response: ServerResponse, held: Held, deps: HttpExchangeDeps) {
     const url = request.url ?? '/';
     const question = url.indexOf('?');
     const path = question < 0 ? url : url.slice(0, question);
@@ -63,16 +56,24 @@ export class HttpExchange implements Inbound {
     this.endpoint = ENDPOINTS.get(path) ?? 'mcp';
     this.query = question < 0 ? '' : url.slice(question + 1);
     this.headers = request.headers;
-    this.#request = request;
+    this.clientAddress = held.sender.address;
+    this.request = request;
+    this.held = held;
     this.#response = response;
-    this.#clock = clock;
-    this.#newCorrelationId = newCorrelationId;
-    this.#bounds = bounds;
-    this.#room = room;
+    this.#deps = deps;
+  }
+
+  get sessionId(): string | undefined {
+    const id = this.headers['mcp-session-id'];
+    return typeof id === 'string' ? id : undefined;
+  }
+
+  receive(caller: Caller): void | Promise<void> {
+    if (this.http === 'POST') return this.#deps.readBody(this, caller);
   }
 
   correlationId(): string {
-    this.#correlationId ??= this.#newCorrelationId();
+    this.#correlationId ??= this.#deps.newCorrelationId();
     return this.#correlationId;
   }
 
@@ -116,11 +117,17 @@ export class HttpExchange implements Inbound {
       return this.#record.finish(reply.body);
     }
     if (this.#response.destroyed || this.#isAnswered) return;
-    this.#isAnswered = true;
     if (this.#response.headersSent) this.#endStream(reply.body);
     else this.#write(reply);
+    // Not before: a head that cannot be written is answered with an error instead.
+    this.#isAnswered = true;
     // One that still sends has a time of its own.
-    if (this.#isBehind && this.#request.complete) this.#hurry();
+    if (this.#isBehind && this.request.complete) this.#hurry();
+  }
+
+  /** Hangs up. */
+  cut(): void {
+    this.#response.destroy();
   }
 
   /** Whether the client has hung up. */
@@ -133,14 +140,9 @@ export class HttpExchange implements Inbound {
     return !this.#response.destroyed && this.#response.writableLength > 0;
   }
 
-  /** Cuts the client off when nothing moves on its connection (bytes that it takes of one long write do), or when others need the room. */
   #hurry(): void {
-    const cut = (): void => void this.#response.destroy();
-    const due = this.#clock.now() + this.#bounds.answerYieldsMs;
-    this.#room.mayGiveWay({ isDue: () => this.#clock.now() >= due, cut });
-    if (this.#isHurried) return;
-    this.#isHurried = true;
-    this.#response.setTimeout(this.#bounds.stallMs, cut);
+    const { clock, bounds } = this.#deps;
+    hurry({ response: this.#response, room: this.held.answer, clock, bounds });
   }
 
   /** Begins a stream that is an answer by itself. */
@@ -169,7 +171,7 @@ export class HttpExchange implements Inbound {
   }
 
   #keepAliveLater(): void {
-    this.#keepAlive = this.#clock.after(KEEP_ALIVE_MS, () => {
+    this.#keepAlive = this.#deps.clock.after(KEEP_ALIVE_MS, () => {
       // What still waits keeps the stream alive, or shows that its client takes nothing.
       if (this.#isBehind) this.#hurry();
       else this.#response.write(KEEP_ALIVE);
@@ -182,8 +184,8 @@ export class HttpExchange implements Inbound {
     if (response.destroyed) return false;
     const before = response.writableLength;
     const waiting = before + data.length;
-    const isCounted = waiting > this.#bounds.uncountedBytes;
-    if ((before > 0 && waiting > MAX_WAITING_BYTES) || (isCounted && !this.#room.resize(waiting))) {
+    const isCounted = waiting > this.#deps.bounds.uncountedBytes;
+    if ((before > 0 && waiting > MAX_WAITING_BYTES) || (isCounted && !this.held.answer.resize(waiting))) {
       response.destroy();
       return false;
     }
@@ -196,8 +198,8 @@ export class HttpExchange implements Inbound {
   #onTaken(): void {
     if (this.#response.destroyed) return;
     const waiting = this.#response.writableLength;
-    if (waiting <= this.#bounds.uncountedBytes) this.#room.release();
-    else this.#room.resize(waiting);
+    if (waiting <= this.#deps.bounds.uncountedBytes) this.held.answer.release();
+    else this.held.answer.resize(waiting);
   }
 
   #endStream(last: Buffer | undefined): void {
@@ -210,7 +212,7 @@ export class HttpExchange implements Inbound {
   #writeEarly(body: Buffer | undefined): void {
     if (body) this.#response.write(body);
     else this.#response.flushHeaders();
-    readAway(this.#request, () => this.#response.end());
+    readAway(this.request, () => this.#response.end());
   }
 
   /** One head and one write. */
@@ -222,7 +224,7 @@ export class HttpExchange implements Inbound {
     if (this.extra.length > 0) head.push(...this.extra);
     if (status === 204) head.splice(head.indexOf('content-length'), 2);
     this.#response.writeHead(status, head);
-    if (!this.#request.complete) return this.#writeEarly(body);
+    if (!this.request.complete) return this.#writeEarly(body);
     // Node sends a head and a text as one piece, a head and a buffer as two; latin1 keeps every byte as it is.
     if (body && body.length <= ONE_PIECE_BYTES) this.#response.end(body.toString('latin1'), 'latin1');
     else this.#response.end(body);

@@ -2,7 +2,7 @@ import type { Call, CallClient, Caller, ClientAnswer, Inbound, Message, OpenStre
 import type { CancelSignal } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 import { paramText, paramValue, requestIdIn, type Envelope } from './envelope.ts';
-import type { EraWithSessions } from './era.ts';
+import { type EraWithSessions, methodIn } from './era.ts';
 import type { InitializedClient, Session } from './session.ts';
 import { isObject } from '../json-bytes.ts';
 import { smallMember } from '../json-members.ts';
@@ -24,7 +24,7 @@ export interface SessionKeeper {
 
 export interface LegacyDeps {
   /** Clients of 2024-11-05. */
-  readonly connections: Pick<SseConnections, 'open' | 'check' | 'initialize' | 'streamOf'>;
+  readonly connections: Pick<SseConnections, 'open' | 'initialize' | 'streamOf'>;
   readonly sessions: SessionKeeper;
   /** What `initialize` tells about us, at this moment. */
   readonly serverInfo: () => ServerInfo;
@@ -40,7 +40,6 @@ export interface LegacyDeps {
 /** Streamable HTTP with `initialize` and sessions. */
 export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
   parse: (envelope, request, caller) => {
-    if (request.endpoint === 'messages') deps.connections.check(request, caller);
     if (envelope.method === 'initialize') return local(envelope, () => initialize(deps, envelope, { request, caller }));
     checkRevision(deps, request);
     const session = sessionOf(deps, request, caller);
@@ -52,6 +51,7 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
   listen: (request, caller) => ({
     kind: 'local',
     id: undefined,
+    method: 'GET',
     answer: async () => {
       checkRevision(deps, request);
       refuseWhileStopping(deps);
@@ -75,6 +75,7 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
   end: (request, caller) => ({
     kind: 'local',
     id: undefined,
+    method: 'DELETE',
     answer: async () => {
       checkRevision(deps, request);
       await deps.sessions.end(await sessionOf(deps, request, caller));
@@ -108,12 +109,17 @@ const take = (session: Session, envelope: Envelope): void | Promise<void> => {
 
 const accepted: Reply = { kind: 'whole', status: 202 };
 
-const local = ({ id }: Envelope, answer: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, answer });
+const local = (envelope: Envelope, answer: () => Reply | Promise<Reply>): Message => ({
+  kind: 'local',
+  id: envelope.id,
+  method: methodIn(envelope),
+  answer,
+});
 
 /** MCP "Protocol Version Header": an absent header means 2025-03-26, an unknown one is refused. */
-const checkRevision = ({ toleratesHeaders }: LegacyDeps, { http, headers }: Inbound): void => {
+const checkRevision = ({ toleratesHeaders }: LegacyDeps, { http, headers, sessionId }: Inbound): void => {
   const asked = headers['mcp-protocol-version'];
-  const mayBeInSession = http === 'POST' || headers['mcp-session-id'] !== undefined;
+  const mayBeInSession = http === 'POST' || sessionId !== undefined;
   // Some clients go on to name the newest they know; what counts is what `initialize` agreed on.
   if (asked === MODERN_REVISION && mayBeInSession && toleratesHeaders()) return;
   if (asked === MODERN_REVISION && http !== 'POST')
@@ -129,9 +135,12 @@ const refuseWhileStopping = ({ isStopping }: LegacyDeps): void => {
   if (isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
 };
 
-const sessionOf = ({ sessions }: LegacyDeps, { headers }: Inbound, caller: Caller): Session | Promise<Session> => {
-  const id = headers['mcp-session-id'];
-  if (typeof id !== 'string' || id === '')
+const sessionOf = (
+  { sessions }: LegacyDeps,
+  { sessionId: id }: Inbound,
+  caller: Caller,
+): Session | Promise<Session> => {
+  if (id === undefined || id === '')
     throw new VmcpError('session_required', 'Mcp-Session-Id is missing; initialize first');
   return sessions.use(id, caller);
 };
@@ -208,6 +217,8 @@ const callIn = (
     method,
     name,
     names,
+    origin: 'client',
+    depth: 0,
     request: { bytes: body, id, target, params, meta },
     links: session.links,
     signal,

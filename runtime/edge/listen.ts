@@ -1,4 +1,4 @@
-import type { Caller, Inbound, StreamReply } from '../call.ts';
+import type { Inbound, StreamReply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import { isObject } from '../json-bytes.ts';
 import { memberAt, replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
@@ -6,7 +6,7 @@ import { isText } from '../json-text.ts';
 import { LIST_CHANGED, type ListKind } from '../listed.ts';
 import { RESERVED_PREFIX } from '../revisions.ts';
 import { TASK_TOLD } from '../tasks-extension.ts';
-import type { ResourceListener, Watching } from '../watch-resources.ts';
+import type { WatchResource } from '../watch-resources.ts';
 import type { TaskListener, WatchTasks } from '../watch-tasks.ts';
 import { demandTasks } from './client-capabilities.ts';
 import { paramValue, type Envelope } from './envelope.ts';
@@ -16,8 +16,7 @@ import { StreamSlots } from './stream-slots.ts';
 export interface ListenersDeps {
   /** Streams that may be open at one time; of one address half as many. */
   readonly limit: number;
-  /** Undefined when nobody owns the resource. */
-  readonly watchResource: (uri: string, caller: Caller, listener: ResourceListener) => Promise<Watching | undefined>;
+  readonly watchResource: WatchResource;
   readonly watchTasks: WatchTasks;
 }
 

@@ -1,4 +1,5 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { isLoopbackAddress } from '../addresses.ts';
 import { LIMITS } from '../limits.ts';
 import { hostCheck } from './hosts.ts';
 import { keepNewestConnections } from './newest-connections.ts';
@@ -57,7 +58,8 @@ const guard =
     const access = deps.access();
     if (access.operatorKeys.length === 0) {
       const { host, origin } = request.headers;
-      if (!isLoopback(request.socket.remoteAddress)) await reply.code(403).send({ error: 'loopback_only' });
+      if (!isLoopbackAddress(request.socket.remoteAddress ?? ''))
+        await reply.code(403).send({ error: 'loopback_only' });
       else if (!loopbackOnly.isHostAllowed(host)) await reply.code(403).send({ error: 'host_not_allowed' });
       else if (origin !== undefined && !loopbackOnly.isOriginAllowed(origin, host))
         await reply.code(403).send({ error: 'origin_not_allowed' });
@@ -66,6 +68,3 @@ const guard =
     const isAllowed = await operatorTokenCheck(access, deps)(request.headers.authorization);
     if (!isAllowed) await reply.code(401).header('www-authenticate', 'Bearer').send({ error: 'invalid_token' });
   };
-
-const isLoopback = (address: string | undefined): boolean =>
-  address === '::1' || /^(::ffff:)?127\./.test(address ?? '');

@@ -9,7 +9,7 @@ import { isLogLevel } from '../log-levels.ts';
 import { METHODS_WITH_NAME } from '../mcp-header-text.ts';
 import { canAnswer, demandTasks, neededFor } from './client-capabilities.ts';
 import type { Envelope } from './envelope.ts';
-import type { Era } from './era.ts';
+import { type Era, methodIn } from './era.ts';
 import type { Listeners } from './listen.ts';
 import { checkMcpHeaders } from './mcp-headers.ts';
 import { modernResponse, modernResult } from './modern-result.ts';
@@ -24,8 +24,8 @@ export interface ModernDeps {
   readonly instructions: () => string;
   /** JSON text of the result of a list request, as earlier revisions have it. */
   readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
-  /** Whether every caller is given the same lists. */
-  readonly areListsShared: () => boolean;
+  /** Whether what this caller is given may be kept for everybody. */
+  readonly areListsShared: (caller: Caller) => boolean;
   /** Who listens. */
   readonly listeners: Pick<Listeners, 'open'>;
   /** Backend sessions for one call of this caller, who has no session of its own. */
@@ -52,7 +52,7 @@ export const modernEra = (deps: ModernDeps): Era => {
       checkMcpHeaders(request.headers, { revision, method: envelope.method, name }, tolerance);
       const client = declared(envelope, revision);
       const { id } = envelope;
-      if (!id) return { kind: 'local', id, answer: () => ({ kind: 'whole', status: 202 }) };
+      if (!id) return { kind: 'local', id, method: methodIn(envelope), answer: () => ({ kind: 'whole', status: 202 }) };
       if (named?.names === 'task') demandTasks(client.capabilities);
       if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
       const arrival: Arrival = { envelope, request, caller, client, id };
@@ -112,9 +112,10 @@ const nameIn = ({ body, name, uri, taskId, method }: Envelope, named: Routed | u
 };
 
 const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, request, caller, client, id }: Arrival): Message => {
-  const local = (make: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, answer: make });
-  if (envelope.method === 'server/discover') return local(() => answer(id, discover(deps)));
-  if (envelope.method === 'subscriptions/listen') {
+  const { method } = envelope;
+  const local = (make: () => Reply | Promise<Reply>): Message => ({ kind: 'local', id, method, answer: make });
+  if (method === 'server/discover') return local(() => answer(id, discover(deps)));
+  if (method === 'subscriptions/listen') {
     const serverInfo = JSON.stringify(deps.serverInfo());
     const { capabilities } = client;
     const { clientAddress: address } = request;
@@ -122,9 +123,9 @@ const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, request, call
     const listener = { caller, capabilities, serverInfo, address, onGone };
     return local(() => deps.listeners.open(envelope, id, listener));
   }
-  const kind = listAskedFor(envelope.method);
+  const kind = listAskedFor(method);
   if (!kind) throw new VmcpError('no_such_method', 'method not found');
-  return local(async () => answer(id, pages(await deps.list(kind, cursorOf(envelope), caller))));
+  return local(async () => answer(id, pages(await deps.list(kind, cursorOf(envelope), caller), caller)));
 };
 
 /** Revisions served here, newest first. */
@@ -144,14 +145,14 @@ const discover = ({ serverInfo, instructions }: ModernDeps): Buffer =>
   );
 
 /** A page of a list as this revision has it. */
-type ModernPages = (page: Buffer) => Buffer;
+type ModernPages = (page: Buffer, caller: Caller) => Buffer;
 
 /** Made once for each page that is kept: a list is asked for far more often than it changes. */
 const modernPages = (deps: ModernDeps): ModernPages => {
   const known = new WeakMap<Buffer, { readonly of: string; readonly bytes: Buffer }>();
-  return (page) => {
+  return (page, caller) => {
     const serverInfo = JSON.stringify(deps.serverInfo());
-    const caching = `"ttlMs":${LIST_TTL_MS},"cacheScope":"${deps.areListsShared() ? 'public' : 'private'}"`;
+    const caching = `"ttlMs":${LIST_TTL_MS},"cacheScope":"${deps.areListsShared(caller) ? 'public' : 'private'}"`;
     const of = caching + serverInfo;
     const before = known.get(page);
     if (before?.of === of) return before.bytes;
@@ -170,6 +171,8 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
   const call: Call = {
     caller,
     ...named,
+    origin: 'client',
+    depth: 0,
     request: { bytes: body, id, target: named.target, params, meta },
     links,
     signal: cancellation,

@@ -2,14 +2,25 @@ import { fastify, type FastifyInstance } from 'fastify';
 import type { Inbound } from '../call.ts';
 import { VmcpError } from '../errors.ts';
 import type { Endpoint } from './endpoint.ts';
+import { guardedRoutes, type PublicRoutes } from './guarded-routes.ts';
 import { oneAtATimeServer } from './one-at-a-time.ts';
 import { failureOnWire } from './wire.ts';
 
+export interface PublicParts {
+  readonly endpoint: Endpoint;
+  /** What is served beside MCP; all of it passes the ingress of the endpoint. */
+  readonly routes: readonly PublicRoutes[];
+}
+
 /**
  * The public listener. MCP goes straight to its endpoint, since a router and its hooks cost more than they give there; everything
- * else is a fastify route.
+ * else is a fastify route. `/health` and the answer to unknown paths are open to every Host.
  */
-export const publicServer = (endpoint: Endpoint, limits: PublicLimits, deps: PublicServerDeps): FastifyInstance => {
+export const publicServer = (
+  { endpoint, routes }: PublicParts,
+  limits: PublicLimits,
+  deps: PublicServerDeps,
+): FastifyInstance => {
   const app = fastify({
     forceCloseConnections: true,
     bodyLimit: NO_BODY_BYTES,
@@ -39,6 +50,7 @@ export const publicServer = (endpoint: Endpoint, limits: PublicLimits, deps: Pub
     return reply.code(status).type('application/json').send(body);
   });
   app.get('/health', () => ({ status: 'ok' }));
+  app.register(guardedRoutes(routes, { ...deps, ingress: endpoint.ingress, maxBodyBytes: limits.routeBodyBytes }));
   return app;
 };
 
@@ -51,9 +63,11 @@ export interface PublicLimits {
   readonly publicConnections: number;
   /** For a request to arrive, head and body. */
   readonly requestMs: number;
+  /** The largest `bodyLimit` of a route. */
+  readonly routeBodyBytes: number;
 }
 
-/** The routes beside MCP take no bodies. */
+/** A route takes no body, unless it asks for more. */
 const NO_BODY_BYTES = 1024;
 const HEADERS_MS = 10_000;
 /** How often connections are looked at for the two times above. */

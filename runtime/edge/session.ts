@@ -50,7 +50,8 @@ export interface SessionParts {
 /** One client's session, from `initialize` to DELETE or until it has been idle for too long. */
 export class Session implements SessionClient {
   readonly id: string;
-  readonly caller: Caller;
+  /** Whose it is, by the token that was presented last. */
+  caller: Caller;
   /** The protocol revision agreed on. */
   readonly revision: string;
   readonly capabilities: Buffer;
@@ -82,6 +83,12 @@ export class Session implements SessionClient {
     this.#elsewhere = elsewhere;
     this.logs = logs;
     this.links = newLinks(this);
+  }
+
+  /** The caller has shown a token, perhaps a newer one. */
+  presentedBy(caller: Caller): this {
+    this.caller = caller;
+    return this;
   }
 
   get isIdle(): boolean {

@@ -48,9 +48,10 @@ export class Sessions {
     return this.#sessions.size;
   }
 
-  /** Without a promise where all sessions are kept in the process. */
-  isKnown(id: string): boolean | Promise<boolean> {
-    return this.#sessions.has(id);
+  /** Whether it is the caller's session; without a promise where all sessions are kept in the process. */
+  isKnown(id: string, caller: Caller): boolean | Promise<boolean> {
+    const session = this.#sessions.get(id);
+    return session !== undefined && isSameCaller(session.caller, caller);
   }
 
   create(caller: Caller, client: InitializedClient): Session {
@@ -77,6 +78,7 @@ export class Sessions {
     if (!session || this.#isExpired(session) || !isSameCaller(session.caller, caller)) {
       throw noSuchSession();
     }
+    session.presentedBy(caller);
     this.#unused.delete(session);
     this.#touch(session);
     return session;

@@ -71,7 +71,7 @@ export class SharedSessions {
   }
 
   get #opened(): OpenedElsewhere {
-    return { records: this.#records, backends: this.#deps.backends() };
+    return { records: this.#records, backends: this.#deps.backends(), readmit: this.#deps.readmit };
   }
 
   get size(): number {
@@ -79,8 +79,9 @@ export class SharedSessions {
   }
 
   /** Whether it is the caller's session; a promise when this replica has not served it lately. */
-  isKnown(id: string, callerOf: () => Caller | Promise<Caller>): boolean | Promise<boolean> {
-    return this.#held.has(id) || this.#isFound(id, callerOf);
+  isKnown(id: string, caller: Caller): boolean | Promise<boolean> {
+    const held = this.#held.get(id);
+    return held ? isSameCaller(held.ref.caller, caller) : this.#isFound({ id, caller });
   }
 
   async create(caller: Caller, client: InitializedClient): Promise<Session> {
@@ -96,8 +97,9 @@ export class SharedSessions {
   /** The caller's session, its idle time begun anew. Unknown, expired and other callers' sessions are refused alike. */
   use(id: string, caller: Caller): Session | Promise<Session> {
     const held = this.#held.get(id);
-    if (!held) return this.#load({ id, caller });
+    if (!held) return this.#load({ id, caller }).then((session) => session.presentedBy(caller));
     if (!isSameCaller(held.ref.caller, caller)) throw noSuchSession();
+    held.session.presentedBy(caller);
     this.#touch(held);
     const now = this.#deps.clock.now();
     const isFresh = now - held.confirmedAt < slackMs(this.#limits.ttlMs);
@@ -154,12 +156,11 @@ export class SharedSessions {
     for (const held of this.#held.values()) this.#drop(held, 'leave');
     await Promise.all(this.#parting);
     this.#messages.close();
-    await this.#deps.store.close();
   }
 
-  async #isFound(id: string, callerOf: () => Caller | Promise<Caller>): Promise<boolean> {
+  async #isFound(ref: SessionRef): Promise<boolean> {
     try {
-      await this.#load({ id, caller: await callerOf() });
+      await this.#load(ref);
       return true;
     } catch (error) {
       if (error instanceof VmcpError && error.code === 'session_not_found') return false;
@@ -245,11 +246,7 @@ export class SharedSessions {
 
   #changedElsewhere(name: string): void {
     const held = this.#byName.get(name);
-    if (!held) return;
-    void this.#records.find(held.ref).then(
-      (record) => takeChange(held, record, this.#deps.backends()),
-      () => {},
-    );
+    if (held) void takeChange(held, this.#opened).catch(() => {});
   }
 
   /** `leave`: others go on with it, or have ended it. */

@@ -1,5 +1,14 @@
-import { isSameCaller, type Caller, type Inbound, type OpenStream, type Reply, type StreamReply } from '../call.ts';
+import {
+  isSameCaller,
+  type Caller,
+  type Inbound,
+  type OpenStream,
+  type Reply,
+  type StreamReply,
+  type WholeReply,
+} from '../call.ts';
 import { VmcpError } from '../errors.ts';
+import { readEnvelope } from './envelope.ts';
 import { StreamSlots } from './stream-slots.ts';
 
 export interface SseConnectionsDeps {
@@ -53,31 +62,17 @@ export class SseConnections {
     };
   }
 
-  /** Throws `session_not_found` for unknown connections and for those of other callers. */
-  check({ query }: Pick<Inbound, 'query'>, caller: Caller): void {
-    if (!isSameCaller(this.#find(query).caller, caller)) throw notFound();
-  }
-
   /** Id of the session that messages to this address belong to; undefined before `initialize`. */
   sessionOf(query: string): string | undefined {
     return this.#find(query).sessionId;
   }
 
-  /** What a message to this address looks like to everybody behind: a request of Streamable HTTP whose answers go to the stream. */
-  streamed(request: Inbound): Inbound {
-    const { stream, sessionId } = this.#find(request.query);
-    const { http, endpoint, query, body, clientAddress } = request;
-    return {
-      http,
-      endpoint,
-      query,
-      body,
-      clientAddress,
-      correlationId: () => request.correlationId(),
-      headers: { ...request.headers, 'mcp-session-id': sessionId },
-      send: (message) => stream.send(message),
-      onGone: stream.onClosed,
-    };
+  /**
+   * What a message to this address looks like to everybody behind: a request of Streamable HTTP whose answers go to the stream. Its own
+   * answer says only that it was taken.
+   */
+  streamed(request: Inbound & Answered): Inbound {
+    return new StreamedRequest(request, (caller) => this.#findOf(request.query, caller));
   }
 
   /** Sends the answer to such a message. Nothing happens when the client has gone. */
@@ -107,10 +102,75 @@ export class SseConnections {
     return this.#find(query).stream;
   }
 
+  /** Throws `session_not_found` for unknown connections and for those of other callers alike. */
+  #findOf(query: string, caller: Caller): SseConnection {
+    const connection = this.#find(query);
+    if (!isSameCaller(connection.caller, caller)) throw notFound();
+    return connection;
+  }
+
   #find(query: string): SseConnection {
     const connection = this.#connections.get(idIn(query));
     if (!connection) throw notFound();
     return connection;
+  }
+}
+
+interface Answered {
+  readonly answer: (reply: WholeReply) => void;
+}
+
+/** Its connection is looked for once it is known who sends it: a stranger learns nothing of connections, and says nothing on them. */
+class StreamedRequest implements Inbound {
+  readonly http: Inbound['http'];
+  readonly endpoint: Inbound['endpoint'];
+  readonly query: string;
+  readonly headers: Inbound['headers'];
+  readonly clientAddress: string | undefined;
+  readonly #request: Inbound & Answered;
+  readonly #find: (caller: Caller) => SseConnection;
+  #connection: SseConnection | undefined;
+
+  constructor(request: Inbound & Answered, find: (caller: Caller) => SseConnection) {
+    ({
+      http: this.http,
+      endpoint: this.endpoint,
+      query: this.query,
+      headers: this.headers,
+      clientAddress: this.clientAddress,
+    } = request);
+    this.#request = request;
+    this.#find = find;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#connection?.sessionId;
+  }
+
+  get body(): Buffer {
+    return this.#request.body;
+  }
+
+  correlationId(): string {
+    return this.#request.correlationId();
+  }
+
+  async receive(caller: Caller): Promise<void> {
+    this.#find(caller);
+    await this.#request.receive(caller);
+    // It may have gone meanwhile.
+    this.#connection = this.#find(caller);
+    // What is no message has no answer that its sender would find on the stream.
+    readEnvelope(this.body);
+    this.#request.answer({ kind: 'whole', status: 202 });
+  }
+
+  send(message: Buffer): boolean {
+    return this.#connection?.stream.send(message) ?? false;
+  }
+
+  onGone(run: () => void): void {
+    this.#connection?.stream.onClosed(run);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { RoutedMethod, WholeReply } from '../call.ts';
 import type { ErrorCode, VmcpError } from '../errors.ts';
 import { RESERVED_PREFIX } from '../revisions.ts';
+import { bearerChallenge } from './bearer-challenge.ts';
 import type { ServerInfo } from './shared-answers.ts';
 
 /** How one kind of failure looks on the wire. */
@@ -12,11 +13,34 @@ interface Row {
   readonly reason?: string;
   /** `tools/call` is answered with a result that has `isError`, so that a model can read it. */
   readonly asToolResult?: true;
-  readonly headers?: readonly string[];
+  readonly headers?: HeaderPairs | ((error: VmcpError) => HeaderPairs);
 }
+
+/** Names and values in turn. */
+type HeaderPairs = readonly string[];
+
+const challenge = (error: VmcpError): HeaderPairs => ['www-authenticate', bearerChallenge(error.challenge)];
+
+/** The token is good, and not enough: more of it is asked for (RFC 6750 §3.1). */
+const challengeForScope = (error: VmcpError): HeaderPairs => [
+  'www-authenticate',
+  bearerChallenge({ error: 'insufficient_scope', ...error.challenge }),
+];
+
+const A_DAY_S = 86_400;
+
+/** RFC 9110 §10.2.3 knows whole seconds only; the exact time is in the body. */
+const retryAfter = ({ data }: VmcpError): HeaderPairs => {
+  const seconds = data?.['retryAfterSeconds'];
+  return Number.isFinite(seconds)
+    ? ['retry-after', String(Math.min(A_DAY_S, Math.max(0, Math.ceil(Number(seconds)))))]
+    : [];
+};
 
 /** The one table from failures to the wire (decisions: Errors). */
 const rows: Readonly<Record<ErrorCode, Row>> = {
+  invalid_token: { http: 401, headers: challenge },
+  insufficient_scope: { http: 403, headers: challengeForScope },
   host_not_allowed: { http: 403 },
   origin_not_allowed: { http: 403 },
   not_found: { http: 404 },
@@ -39,12 +63,17 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   method_not_found: { http: 200, rpc: -32_601 },
   invalid_params: { http: 200, rpc: -32_602 },
   unknown_name: { http: 200, rpc: -32_602, reason: 'unknown_name' },
+  forbidden: { http: 200, rpc: 403, reason: 'forbidden' },
+  rate_limited: { http: 200, rpc: 429, reason: 'rate_limited', headers: retryAfter },
   lists_unavailable: { http: 200, rpc: 503, reason: 'backend_unavailable' },
   backend_unavailable: { http: 200, rpc: 502, reason: 'backend_unavailable', asToolResult: true },
   // The connection failed, or HTTP 5xx: not this call's doing. Told apart for the backend's status only.
   backend_unreachable: { http: 200, rpc: 502, reason: 'backend_unavailable', asToolResult: true },
   backend_unauthenticated: { http: 200, rpc: 502, reason: 'backend_unavailable', asToolResult: true },
   backend_timeout: { http: 200, rpc: 504, reason: 'backend_timeout', asToolResult: true },
+  credential_unavailable: { http: 200, rpc: 502, reason: 'credential_unavailable', asToolResult: true },
+  // The client can mend it by a sign-in at the upstream provider that `scope` names: `upstream:<name>`.
+  login_required: { http: 401, rpc: 401, reason: 'login_required', headers: challengeForScope },
   // A cancelled request gets no response (MCP "Cancellation"): an event stream without events says just that.
   cancelled: { http: 200, headers: ['content-type', 'text/event-stream'] },
   stopping: { http: 503, rpc: 503, reason: 'stopping' },
@@ -63,6 +92,10 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
 export interface FailedRequest {
   /** JSON text; undefined when it could not be read. */
   readonly id: Buffer | undefined;
+  /** It is no JSON-RPC, and neither is the answer: its HTTP status alone tells what happened. */
+  readonly isPlain?: true;
+  /** It was refused before it was read, so that no JSON-RPC request is answered: the HTTP status tells what happened, too. */
+  readonly isUnread?: true;
   /** Picks the form of the backend's failures. Absent: the request is not one that goes to a backend. */
   readonly method?: RoutedMethod;
   /** Who we say we are to a client of 2026-07-28. Absent: it is of an earlier one. */
@@ -73,16 +106,25 @@ export interface FailedRequest {
 /** What a failed request is answered with. */
 export const failureOnWire = (error: VmcpError, request: FailedRequest): WholeReply => {
   const row = rows[error.code];
-  const answer = { kind: 'whole', status: row.http, headers: row.headers ?? [] } as const;
+  const answer = { kind: 'whole', status: statusOf(row, request), headers: headersOf(row, error) } as const;
   if (error.code === 'cancelled') return answer;
   return { ...answer, body: Buffer.from(failureBody(error, row, request)) };
 };
+
+/** Where 200 keeps an MCP client in its session, our JSON-RPC codes above zero are HTTP statuses; the others are mistakes of the client. */
+const statusOf = ({ http, rpc }: Row, { isPlain, isUnread }: FailedRequest): number => {
+  if (!(isPlain || isUnread) || http !== 200 || rpc === undefined) return http;
+  return rpc > 0 ? rpc : 400;
+};
+
+const headersOf = ({ headers = [] }: Row, error: VmcpError): HeaderPairs =>
+  typeof headers === 'function' ? headers(error) : headers;
 
 const failureBody = (error: VmcpError, row: Row, request: FailedRequest): string => {
   const { correlationId } = request;
   const data = { ...(row.reason && { reason: row.reason }), ...error.data, correlationId };
   const id = request.id?.toString() ?? 'null';
-  if (row.rpc === undefined)
+  if (row.rpc === undefined || request.isPlain)
     return JSON.stringify({ error: error.code, error_description: error.message, correlationId });
   if (row.asToolResult && request.method === 'tools/call') {
     const { serverInfo } = request;

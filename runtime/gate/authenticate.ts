@@ -1,6 +1,6 @@
-import type { Caller, Inbound } from '../call.ts';
+import type { Caller, RequestHead } from '../call.ts';
 
 const anonymous: Caller = { kind: 'anonymous' };
 
 /** Incoming auth `anonymous`: everybody is the same nobody, whatever they send. */
-export const authenticateAnonymous = (_request: Inbound): Caller => anonymous;
+export const authenticateAnonymous = (_head: RequestHead): Caller => anonymous;

@@ -1,4 +1,4 @@
-import type { Call, Target } from '../call.ts';
+import type { Access, Target } from '../call.ts';
 
-/** No policies configured: every offered name may be called. */
-export const permitAll = (_call: Call, _target: Target): void => {};
+/** No policies configured: every offered name may be used. */
+export const permitAll = (_access: Access, _target: Target): void => {};

@@ -1,3 +1,2 @@
-export { authenticateAnonymous } from './authenticate.ts';
-export { permitAll } from './authorize.ts';
-export { unlimited } from './limit.ts';
+export { CurrentCallers, noting } from './current-callers.ts';
+export { type Gate, openGate } from './gate.ts';

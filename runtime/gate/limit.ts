@@ -1,4 +1,4 @@
-import type { Call, Target } from '../call.ts';
+import type { Access, Target } from '../call.ts';
 
 /** No limits configured. */
-export const unlimited = (_call: Call, _target: Target): void => {};
+export const unlimited = (_access: Access, _target: Target): void => {};

@@ -14,6 +14,7 @@ const DEGRADED: ReadonlySet<ErrorCode> = new Set([
   'backend_unreachable',
   'backend_unauthenticated',
   'backend_timeout',
+  'credential_unavailable',
   'lists_unavailable',
   'overloaded',
 ]);

@@ -1,5 +1,3 @@
-import type { Caller } from '../call.ts';
-
 /** One HTTP exchange with a backend. Header names and values in turn; the path is below the backend's origin. */
 export interface BackendRequest {
   readonly method: 'POST' | 'GET' | 'DELETE';
@@ -48,6 +46,3 @@ export interface BackendResponse {
 }
 
 export type Fetch = (request: BackendRequest) => Promise<BackendResponse>;
-
-/** An outgoing strategy once configured: wraps the exchange with what proves the caller's identity. */
-export type Prove = (caller: Caller) => (next: Fetch) => Fetch;

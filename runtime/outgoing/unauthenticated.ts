@@ -1,4 +1,4 @@
-import type { Prove } from './fetch.ts';
+import type { Strategy } from './strategy.ts';
 
 /** Strategy `unauthenticated`: the backend learns nothing about the caller. */
-export const unauthenticated: Prove = () => (next) => next;
+export const unauthenticated: Strategy = { dependsOnCaller: false, close: async () => {} };

@@ -1,4 +1,5 @@
-export { openStore, type OpenStoreDeps, type StoreConfig } from './open-store.ts';
+export { openStore, type OpenStoreDeps } from './open-store.ts';
+export { prefixed } from './prefixed.ts';
 export { type ReplicaListeners, type ReplicaMessages, replicaMessages } from './replica-messages.ts';
 export {
   type BackendSession,
@@ -10,3 +11,4 @@ export {
 export { sessionName, type SessionRef } from './session-name.ts';
 export { type SessionBounds, type SessionRecords, sessionRecords } from './session-records.ts';
 export { type Fields, STORE_LIMITS, type Store, type StoreState, type Subscription } from './store.ts';
+export type { RedisSettings, StoreSettings } from './store-settings.ts';

@@ -1,14 +1,13 @@
-import { checkBounds, type Store } from './store.ts';
+import type { Store } from './store.ts';
 
 /** Messages within this process. */
 export const localMessages = (): Pick<Store, 'publish' | 'subscribe'> & { readonly endAll: () => void } => {
   const channels = new Map<string, Set<Listener>>();
   return {
     publish: async (channel, message) => {
-      checkBounds({ key: channel, message });
       const sent = Buffer.from(message);
       for (const listener of channels.get(channel) ?? []) {
-        // Not within the call of the sender, as with any other store; whoever has stopped listening by then hears nothing.
+        // Not within the call of the sender, as with any other store. A listener that has been ended by then hears nothing.
         queueMicrotask(() => channels.get(channel)?.has(listener) && listener(sent));
       }
     },

@@ -1,17 +1,25 @@
 import type { Clock } from '../clock.ts';
+import { bounded } from './bounded.ts';
 import { localMessages } from './local-messages.ts';
 import { Rooms } from './rooms.ts';
 import { Shelf, type ShelfLimits } from './shelf.ts';
-import { STORE_LIMITS, type Store, tooManyFields } from './store.ts';
+import type { Fields, Store } from './store.ts';
 
 const LIMITS: ShelfLimits = { entries: 100_000, bytes: 256 * 1024 * 1024 };
+const SWEEP_MS = 60_000;
 
 /** Everything in this process: gone with it, and seen by no other replica. Values are copied, as over a socket. */
 export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: ShelfLimits = LIMITS): Store => {
   const shelf = new Shelf(clock, limits);
-  const rooms = new Rooms((key) => shelf.entry(key) !== undefined);
+  const rooms = new Rooms(clock);
   const messages = localMessages();
-  return {
+  const sweep = (): void => {
+    shelf.endExpired();
+    rooms.endExpired();
+    timer = clock.after(SWEEP_MS, sweep);
+  };
+  let timer = clock.after(SWEEP_MS, sweep);
+  return bounded({
     ...valuesOn(shelf, rooms),
     ...mapsOn(shelf, rooms),
     ...messages,
@@ -19,10 +27,12 @@ export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: ShelfL
     onState: () => () => {},
     firstAnswer: Promise.resolve(),
     close: async () => {
+      timer.cancel();
       messages.endAll();
-      shelf.close();
+      shelf.clear();
+      rooms.clear();
     },
-  };
+  });
 };
 
 const valuesOn = (
@@ -47,7 +57,7 @@ const valuesOn = (
   },
   touch: async (key, ttlMs, room) => {
     const isThere = shelf.touch(key, ttlMs);
-    if (isThere && room) rooms.use(key, room);
+    if (isThere && room) rooms.use(key, room, ttlMs);
     return isThere;
   },
 });
@@ -58,17 +68,19 @@ const mapsOn = (
 ): Pick<Store, 'createMap' | 'readMap' | 'setField' | 'setFieldIfAbsent' | 'deleteField'> => ({
   createMap: async (key, fields, ttlMs, room) => {
     if (shelf.entry(key)) return false;
-    if (fields.size > STORE_LIMITS.fields) throw tooManyFields();
-    const displaced = room && rooms.enter(key, room);
+    const displaced = room && rooms.displacedBy(key, room);
+    // Throws when the process has no room for it: then it displaces nothing.
+    shelf.put(key, copyOfAll(fields), ttlMs);
+    if (room) rooms.enter(key, room, ttlMs);
+    if (room && displaced !== undefined) rooms.leave(displaced, room);
     if (displaced !== undefined) shelf.remove(displaced);
-    shelf.put(key, new Map([...fields].map(([field, value]) => [field, copyOf(value)])), ttlMs);
     return true;
   },
   readMap: async (key, ttlMs, room) => {
     const map = shelf.map(key);
     if (map && ttlMs !== undefined) shelf.touch(key, ttlMs);
-    if (map && ttlMs !== undefined && room) rooms.use(key, room);
-    return map && new Map([...map].map(([field, value]) => [field, copyOf(value)]));
+    if (map && ttlMs !== undefined && room) rooms.use(key, room, ttlMs);
+    return map && copyOfAll(map);
   },
   setField: async (key, field, value, maxFields) => shelf.setField(key, field, copyOf(value), maxFields),
   setFieldIfAbsent: async (key, field, value) => {
@@ -78,6 +90,9 @@ const mapsOn = (
   },
   deleteField: async (key, field, only) => shelf.deleteField(key, field, only),
 });
+
+const copyOfAll = (fields: Fields): Map<string, Buffer> =>
+  new Map([...fields].map(([field, value]) => [field, copyOf(value)]));
 
 function copyOf(value: Buffer): Buffer;
 function copyOf(value: Buffer | undefined): Buffer | undefined;

@@ -1,16 +1,28 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { RedisSettings, TlsSettings } from './redis-settings.ts';
+import type { ReadSecret, SecretSource } from '../secrets.ts';
+import { hostAndPort, REDIS_PORT, SENTINEL_PORT } from './redis-address.ts';
+import { REDIS_TIMES, type RedisSettings, type SentinelSettings, type TlsSettings } from './store-settings.ts';
 
 export type RedisClient = Redis | Cluster;
+
+export interface ConnectDeps {
+  readonly readSecret: ReadSecret;
+  /** For certificates. */
+  readonly readFile: (path: string) => Promise<string>;
+}
 
 /**
  * One connection (with a cluster: one per node), ready for commands. It is never mended: when it ends, whoever holds it makes a new
  * one, and so reads secrets anew. Throws what went wrong.
  */
-export const connectRedis = async (settings: RedisSettings, signal: AbortSignal): Promise<RedisClient> => {
-  const client = await clientFor(settings);
+export const connectRedis = async (
+  settings: RedisSettings,
+  deps: ConnectDeps,
+  signal: AbortSignal,
+): Promise<RedisClient> => {
+  const client = await clientFor(settings, deps);
   let reason: unknown;
   const noteReason = (error: unknown): void => {
     reason = error;
@@ -47,46 +59,60 @@ const abortion = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', fail, { once: true });
   });
 
-const CONNECT_MS = 3_000;
 /** After so long a node that owes an answer is left, and the others are asked for the one that has taken over. */
 const NODE_SILENCE_MS = 2_000;
 
-const clientFor = async (settings: RedisSettings): Promise<RedisClient> => {
+const clientFor = async (settings: RedisSettings, deps: ConnectDeps): Promise<RedisClient> => {
+  const { username, password, sentinel, tls, times = REDIS_TIMES } = settings;
   const options: RedisOptions = {
-    ...given('username', settings.username),
-    ...given('password', await settings.password()),
+    ...given('username', await textOf(username, deps)),
+    ...given('password', await textOf(password, deps)),
     keepAlive: 10_000,
-    connectTimeout: CONNECT_MS,
+    connectTimeout: times.connectMs,
     connectionName: 'vmcp',
     disableClientInfo: true,
     maxRetriesPerRequest: null,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
     // Tells a master from a replica, and needs the right to INFO. Elsewhere a PING says what there is to say.
-    enableReadyCheck: settings.sentinel !== undefined,
+    enableReadyCheck: sentinel !== undefined,
   };
-  if (settings.isCluster) return clusterOf(settings, options);
+  if (settings.isCluster) return clusterOf(settings, options, deps);
   const once = { ...options, lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null };
-  if (settings.sentinel) return new Redis({ ...once, ...(await throughSentinels(settings)) });
-  const [address] = settings.addresses.map(hostAndPort);
-  return new Redis({ ...once, ...address, ...given('tls', await tlsOf(settings.tls, address?.host)) });
+  if (sentinel) return new Redis({ ...once, ...(await throughSentinels(sentinel, settings, deps)) });
+  const [address] = settings.addresses.map((each) => hostAndPort(each, REDIS_PORT));
+  return new Redis({ ...once, ...address, ...given('tls', await tlsOf(tls, address?.host, deps)) });
 };
 
-const throughSentinels = async ({ addresses, sentinel, tls }: RedisSettings): Promise<RedisOptions> => ({
-  sentinels: addresses.map(hostAndPort),
-  name: sentinel?.masterName ?? '',
-  ...given('sentinelUsername', sentinel?.username),
-  ...given('sentinelPassword', await sentinel?.password()),
-  ...given('sentinelTLS', await tlsOf(sentinel?.tls, undefined)),
-  ...(tls && { tls: await tlsOf(tls, undefined), enableTLSForSentinelMode: true }),
+const textOf = async (
+  source: string | SecretSource | undefined,
+  { readSecret }: ConnectDeps,
+): Promise<string | undefined> => (typeof source === 'object' ? readSecret(source) : source);
+
+const throughSentinels = async (
+  sentinel: SentinelSettings,
+  { addresses, tls }: RedisSettings,
+  deps: ConnectDeps,
+): Promise<RedisOptions> => ({
+  sentinels: addresses.map((each) => hostAndPort(each, SENTINEL_PORT)),
+  name: sentinel.masterName,
+  ...given('sentinelUsername', await textOf(sentinel.username, deps)),
+  ...given('sentinelPassword', await textOf(sentinel.password, deps)),
+  ...given('sentinelTLS', await tlsOf(sentinel.tls, undefined, deps)),
+  ...(tls && { tls: await tlsOf(tls, undefined, deps), enableTLSForSentinelMode: true }),
   sentinelRetryStrategy: () => null,
   sentinelCommandTimeout: 1_000,
   updateSentinels: false,
 });
 
-const clusterOf = async ({ addresses, tls }: RedisSettings, options: RedisOptions): Promise<Cluster> => {
-  const secure = await tlsOf(tls, undefined);
-  return new Cluster(addresses.map(hostAndPort), {
+const clusterOf = async (
+  { addresses, tls }: RedisSettings,
+  options: RedisOptions,
+  deps: ConnectDeps,
+): Promise<Cluster> => {
+  const secure = await tlsOf(tls, undefined, deps);
+  const nodes = addresses.map((each) => hostAndPort(each, REDIS_PORT));
+  return new Cluster(nodes, {
     lazyConnect: true,
     enableOfflineQueue: false,
     clusterRetryStrategy: () => null,
@@ -97,19 +123,17 @@ const clusterOf = async ({ addresses, tls }: RedisSettings, options: RedisOption
   });
 };
 
-const tlsOf = async (tls: TlsSettings | undefined, host: string | undefined): Promise<ConnectionOptions | undefined> =>
+const tlsOf = async (
+  tls: TlsSettings | undefined,
+  host: string | undefined,
+  { readFile }: ConnectDeps,
+): Promise<ConnectionOptions | undefined> =>
   tls && {
-    ...given('ca', await tls.ca()),
+    ...(tls.caFile !== undefined && { ca: await readFile(tls.caFile) }),
     rejectUnauthorized: !tls.insecureSkipVerify,
     // RFC 6066 §3: an IP address is no server name.
     ...(host !== undefined && isIP(host) === 0 && { servername: host }),
   };
-
-/** `host:port`, with an IPv6 address in brackets. */
-const hostAndPort = (address: string): { readonly host: string; readonly port: number } => {
-  const colon = address.lastIndexOf(':');
-  return { host: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(colon + 1)) };
-};
 
 const given = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });

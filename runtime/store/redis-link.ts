@@ -2,6 +2,7 @@ import { abortAfter, backoffMs, type Clock, jittered, sleep } from '../clock.ts'
 import type { RedisClient } from './redis-client.ts';
 import type { Refusals } from './refusals.ts';
 import { storeUnavailable } from './store.ts';
+import type { RedisTimes } from './store-settings.ts';
 
 export interface LinkDeps {
   readonly connect: (signal: AbortSignal) => Promise<RedisClient>;
@@ -18,15 +19,6 @@ export interface LinkDeps {
   readonly outcomes?: Pick<Refusals, 'refused' | 'done'>;
 }
 
-export interface LinkTimes {
-  /** To connect and to be ready. */
-  readonly connectMs: number;
-  /** For each command. */
-  readonly commandMs: number;
-  /** Between looks whether an idle connection still answers. */
-  readonly pingMs: number;
-}
-
 /** Heals within 2 s of the store's return, and a thousand replicas do not all come at once. */
 const BACKOFF = { baseMs: 50, maxMs: 1_000 };
 /** A connection that ends sooner counts as an attempt that failed. */
@@ -35,14 +27,14 @@ const LASTING_MS = 5_000;
 /** A connection that is made again, for ever, whenever it is lost. Whoever asks meanwhile is refused at once. */
 export class RedisLink {
   readonly #deps: LinkDeps;
-  readonly #times: LinkTimes;
+  readonly #times: RedisTimes;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
   #client: RedisClient | undefined;
   #reason = 'not connected yet';
   #drop: (reason: string) => void = () => {};
 
-  constructor(times: LinkTimes, deps: LinkDeps) {
+  constructor(times: RedisTimes, deps: LinkDeps) {
     this.#times = times;
     this.#deps = deps;
     this.#running = this.#run();
@@ -111,7 +103,9 @@ export class RedisLink {
       client = await connect(deadline);
       if (this.#closing.signal.aborted) return 'closed';
       const ended = this.#endOf(client);
-      await this.#withinDeadline(prepare?.(client) ?? Promise.resolve());
+      const prepared = this.#withinDeadline(prepare?.(client) ?? Promise.resolve());
+      const lost = await Promise.race([ended, prepared.then(() => undefined)]);
+      if (lost !== undefined) return lost;
       this.#client = client;
       onChange(true, '');
       return await ended;

@@ -62,6 +62,8 @@ export class RedisMessages {
   }
 
   #deliver(name: string, message: Buffer): void {
-    for (const listener of this.#channels.get(name)?.listeners ?? []) listener(message);
+    const { listeners } = this.#channels.get(name) ?? {};
+    // One may end others, or begin to listen, while it is called.
+    for (const listener of new Set(listeners)) if (listeners?.has(listener)) listener(message);
   }
 }

@@ -13,6 +13,12 @@ export interface Script {
 
 const script = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
+/** Commands for maps fail on a value; what is no map is taken for none. */
+const IS_MAP = `
+local function isMap()
+  return redis.call('TYPE', KEYS[1]).ok == 'hash'
+end`;
+
 const COUNT = `
 local function leave()
   for i = 2, #KEYS do redis.call('ZREM', KEYS[i], KEYS[1]) end
@@ -25,13 +31,15 @@ end`;
 
 /**
  * 1: made, 0: there is something already, -1: no room; or the key that has lost its place to it and is still there. The map is written
- * first: a Redis that is full refuses a script for what needs memory only as long as it has written nothing.
+ * first: a Redis that is full refuses a script for what needs memory only as long as it has written nothing. A place that an earlier map
+ * of this name has left is no other's.
  */
 export const CREATE_MAP = script(`${COUNT}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 local displaced
 if #KEYS > 1 then
+  leave()
   for i = 2, 3 do redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', ARGV[3]) end
   if redis.call('ZCARD', KEYS[2]) + redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[4]) then
     displaced = redis.call('ZPOPMIN', KEYS[3])[1]
@@ -45,9 +53,10 @@ end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return displaced or 1`);
 
-export const READ_MAP = script(`${COUNT}
+export const READ_MAP = script(`${IS_MAP}${COUNT}
+if not isMap() then return {} end
 local all = redis.call('HGETALL', KEYS[1])
-if #all > 0 and ARGV[1] ~= '0' then
+if ARGV[1] ~= '0' then
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
   if #KEYS > 1 then count(KEYS[2], ARGV[1], ARGV[2]) end
 end
@@ -63,23 +72,24 @@ leave()
 return redis.call('DEL', KEYS[1])`);
 
 /** 1: set, 0: the map is gone, -1: the map is full. */
-export const SET_FIELD = script(`
-if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+export const SET_FIELD = script(`${IS_MAP}
+if not isMap() then return 0 end
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return -1 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return 1`);
 
 /** The value that the field holds now, or one of the numbers of SET_FIELD. */
-export const SET_FIELD_IF_ABSENT = script(`
+export const SET_FIELD_IF_ABSENT = script(`${IS_MAP}
+if not isMap() then return 0 end
 local kept = redis.call('HGET', KEYS[1], ARGV[1])
 if kept then return kept end
-if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 if redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return -1 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return ARGV[2]`);
 
-/** A map whose last field goes is gone itself. */
-export const DELETE_FIELD = script(`
+/** Redis itself deletes a map whose last field goes. */
+export const DELETE_FIELD = script(`${IS_MAP}
+if not isMap() then return 0 end
 if #ARGV > 1 and redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 return redis.call('HDEL', KEYS[1], ARGV[1])`);
 

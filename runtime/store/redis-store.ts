@@ -1,22 +1,14 @@
 import type { Clock } from '../clock.ts';
-import { connectRedis, type RedisClient } from './redis-client.ts';
-import { type LinkTimes, RedisLink } from './redis-link.ts';
+import { bounded } from './bounded.ts';
+import { type ConnectDeps, connectRedis, type RedisClient } from './redis-client.ts';
+import { RedisLink } from './redis-link.ts';
 import { RedisMessages } from './redis-messages.ts';
 import { refusalsOf } from './refusals.ts';
 import * as scripts from './redis-scripts.ts';
-import type { RedisSettings } from './redis-settings.ts';
-import {
-  checkBounds,
-  type Fields,
-  noRoom,
-  type Room,
-  STORE_LIMITS,
-  type Store,
-  type StoreState,
-  tooManyFields,
-} from './store.ts';
+import { type Fields, noRoom, type Room, STORE_LIMITS, type Store, type StoreState, tooManyFields } from './store.ts';
+import { REDIS_TIMES, type RedisSettings } from './store-settings.ts';
 
-export interface RedisStoreDeps {
+export interface RedisStoreDeps extends ConnectDeps {
   readonly clock: Clock;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
@@ -24,19 +16,13 @@ export interface RedisStoreDeps {
   readonly onTransition: (state: StoreState, reason: string) => void;
 }
 
-export interface RedisStoreSettings extends RedisSettings {
-  /** Before all keys and channels (spec: sessionStorage.keyPrefix). */
-  readonly keyPrefix: string;
-  readonly times: LinkTimes;
-}
-
 /** In a Redis, or what speaks its protocol: any replica sees what another wrote. Two connections, one of them for messages. */
-export const redisStore = (settings: RedisStoreSettings, deps: RedisStoreDeps): Store => {
+export const redisStore = (settings: RedisSettings, deps: RedisStoreDeps): Store => {
   const messages = new RedisMessages();
   const availability = availabilityOf(deps);
   const linkOf = (part: 'commands' | 'messages'): RedisLink =>
-    new RedisLink(settings.times, {
-      connect: (signal) => connectRedis(settings, signal),
+    new RedisLink(settings.times ?? REDIS_TIMES, {
+      connect: (signal) => connectRedis(settings, deps, signal),
       clock: deps.clock,
       random: deps.random,
       isCluster: settings.isCluster,
@@ -48,12 +34,11 @@ export const redisStore = (settings: RedisStoreSettings, deps: RedisStoreDeps): 
   const commands = linkOf('commands');
   const listening = linkOf('messages');
   const keyOf = (name: string): string => settings.keyPrefix + name;
-  return {
+  return bounded({
     ...valuesIn({ link: commands, keyOf, clock: deps.clock }),
     ...mapsIn({ link: commands, keyOf, clock: deps.clock }),
     publish: async (name, message, how) => {
       const channel = keyOf(name);
-      checkBounds({ key: channel, message });
       const inOrder = scripts.PUBLISH_IN_ORDER.text;
       const publish = (client: RedisClient): Promise<unknown> =>
         settings.isCluster ? client.callBuffer('EVAL', inOrder, 1, channel, message) : client.publish(channel, message);
@@ -67,7 +52,7 @@ export const redisStore = (settings: RedisStoreSettings, deps: RedisStoreDeps): 
       messages.clear();
       await Promise.all([commands.close(), listening.close()]);
     },
-  };
+  });
 };
 
 interface Within {
@@ -96,24 +81,31 @@ const runOn = (
 const valuesIn = (within: Within): Pick<Store, 'get' | 'set' | 'setIfAbsent' | 'take' | 'delete' | 'touch'> => {
   const { link, keyOf } = within;
   return {
-    get: async (name) => (await link.run('get', (client) => client.getBuffer(keyOf(name)))) ?? undefined,
+    get: (name) => link.run('get', (client) => valueOrNone(client.getBuffer(keyOf(name)))),
     set: async (name, value, ttlMs) => {
-      checkBounds({ key: keyOf(name), value, ttlMs });
       await link.run('set', (client) => client.set(keyOf(name), value, 'PX', Math.ceil(ttlMs)));
     },
     setIfAbsent: async (name, value, ttlMs) => {
-      checkBounds({ key: keyOf(name), value, ttlMs });
       const set = (client: RedisClient) => client.set(keyOf(name), value, 'PX', Math.ceil(ttlMs), 'NX');
       return (await link.run('setIfAbsent', set)) === 'OK';
     },
-    take: async (name) => (await link.run('take', (client) => client.getdelBuffer(keyOf(name)))) ?? undefined,
+    take: (name) => link.run('take', (client) => valueOrNone(client.getdelBuffer(keyOf(name)))),
     delete: async (name, room) => (await runOn(within, scripts.DELETE, keysOf(within, name, room), [])) === 1,
     touch: async (name, ttlMs, room) => {
-      checkBounds({ key: keyOf(name), ttlMs });
       const [keys, life] = [keysOf(within, name, room), lifeOf(within, ttlMs)];
       return (await runOn(within, scripts.TOUCH, keys, life)) === 1;
     },
   };
+};
+
+/** A map is no value, and no fault of the server that names it in an error. */
+const valueOrNone = async (answer: Promise<Buffer | null>): Promise<Buffer | undefined> => {
+  try {
+    return (await answer) ?? undefined;
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('WRONGTYPE ')) return undefined;
+    throw error;
+  }
 };
 
 const mapsIn = (
@@ -124,8 +116,6 @@ const mapsIn = (
     runOn(within, script, [keyOf(name)], args);
   return {
     createMap: async (name, fields, ttlMs, room) => {
-      if (fields.size > STORE_LIMITS.fields) throw tooManyFields();
-      for (const value of fields.values()) checkBounds({ key: keyOf(name), value, ttlMs });
       const keys = keysOf(within, name, room);
       const args = [...lifeOf(within, ttlMs), clock.now(), room?.limit ?? 0, ...[...fields].flat()];
       const answer = await runOn(within, scripts.CREATE_MAP, keys, args);
@@ -135,17 +125,14 @@ const mapsIn = (
       return true;
     },
     readMap: async (name, ttlMs = 0, room) => {
-      if (ttlMs > 0) checkBounds({ key: keyOf(name), ttlMs });
       return fieldsOf(await runOn(within, scripts.READ_MAP, keysOf(within, name, room), lifeOf(within, ttlMs)));
     },
     setField: async (name, field, value, maxFields = STORE_LIMITS.fields) => {
-      checkBounds({ key: keyOf(name), value });
       const answer = await run(scripts.SET_FIELD, name, [field, value, Math.min(maxFields, STORE_LIMITS.fields)]);
       if (answer === -1) throw tooManyFields();
       return answer === 1;
     },
     setFieldIfAbsent: async (name, field, value) => {
-      checkBounds({ key: keyOf(name), value });
       const answer = await run(scripts.SET_FIELD_IF_ABSENT, name, [field, value, STORE_LIMITS.fields]);
       if (answer === -1) throw tooManyFields();
       return Buffer.isBuffer(answer) ? ownCopy(answer) : undefined;

@@ -1,12 +1,11 @@
-import type { Clock, Timer } from '../clock.ts';
-import { checkBounds, type Fields, noRoom, STORE_LIMITS, tooManyFields } from './store.ts';
+import type { Clock } from '../clock.ts';
+import { type Fields, noRoom, STORE_LIMITS, tooManyFields } from './store.ts';
 
 export interface ShelfLimits {
   readonly entries: number;
   readonly bytes: number;
 }
 
-const SWEEP_MS = 60_000;
 /** What an entry costs beside its bytes, roughly. */
 const ENTRY_BYTES = 200;
 
@@ -19,15 +18,13 @@ interface Entry {
 /** Entries that end by themselves, within bounds. */
 export class Shelf {
   readonly #entries = new Map<string, Entry>();
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'now'>;
   readonly #limits: ShelfLimits;
   #bytes = 0;
-  #sweep: Timer;
 
-  constructor(clock: Clock, limits: ShelfLimits) {
+  constructor(clock: Pick<Clock, 'now'>, limits: ShelfLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#sweep = this.#sweepLater();
   }
 
   entry(key: string): Entry | undefined {
@@ -49,7 +46,6 @@ export class Shelf {
 
   put(key: string, value: Buffer | Map<string, Buffer>, ttlMs: number): void {
     const bytes = ENTRY_BYTES + key.length + (value instanceof Map ? sizeOf(value) : value.length);
-    for (const each of value instanceof Map ? value.values() : [value]) checkBounds({ key, value: each, ttlMs });
     this.#makeRoom(bytes - (this.entry(key)?.bytes ?? 0), this.#entries.has(key) ? 0 : 1);
     this.remove(key);
     this.#entries.set(key, { value, bytes, endsAt: this.#clock.now() + ttlMs });
@@ -65,14 +61,12 @@ export class Shelf {
   }
 
   touch(key: string, ttlMs: number): boolean {
-    checkBounds({ key, ttlMs });
     const entry = this.entry(key);
     if (entry) entry.endsAt = this.#clock.now() + ttlMs;
     return entry !== undefined;
   }
 
   setField(key: string, field: string, value: Buffer, maxFields: number = STORE_LIMITS.fields): boolean {
-    checkBounds({ key, value });
     const map = this.map(key);
     if (!map) return false;
     if (!map.has(field) && map.size >= Math.min(maxFields, STORE_LIMITS.fields)) throw tooManyFields();
@@ -88,11 +82,15 @@ export class Shelf {
     if (!map || !value || (only && !only.equals(value))) return false;
     this.#grow(key, -value.length - field.length);
     map.delete(field);
+    if (map.size === 0) this.remove(key);
     return true;
   }
 
-  close(): void {
-    this.#sweep.cancel();
+  endExpired(): void {
+    for (const key of this.#entries.keys()) this.entry(key);
+  }
+
+  clear(): void {
     this.#entries.clear();
     this.#bytes = 0;
   }
@@ -107,23 +105,12 @@ export class Shelf {
 
   #makeRoom(bytes: number, entries: number): void {
     if (this.#hasRoom(bytes, entries)) return;
-    this.#endExpired();
+    this.endExpired();
     if (!this.#hasRoom(bytes, entries)) throw noRoom();
   }
 
   #hasRoom(bytes: number, entries: number): boolean {
     return this.#bytes + bytes <= this.#limits.bytes && this.#entries.size + entries <= this.#limits.entries;
-  }
-
-  #endExpired(): void {
-    for (const key of this.#entries.keys()) this.entry(key);
-  }
-
-  #sweepLater(): Timer {
-    return this.#clock.after(SWEEP_MS, () => {
-      this.#endExpired();
-      this.#sweep = this.#sweepLater();
-    });
   }
 }
 

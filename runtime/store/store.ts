@@ -5,23 +5,32 @@ const MIB = 1024 * KIB;
 
 /** What one call may carry; beyond it is a fault of ours, not of the store. */
 export const STORE_LIMITS = Object.freeze({
+  /** Of a key, a channel or the name of a room, with the prefix of a view (`prefixed`) and without that of the store itself. */
   keyBytes: 512,
+  fieldBytes: 512,
   valueBytes: MIB,
   messageBytes: 8 * MIB + 64 * KIB,
-  /** Of one map. */
+  /** Of one map, which has one at least. */
   fields: 4_096,
+  /** At least 1. */
   ttlMs: 366 * 24 * 3_600_000,
 });
 
 /**
- * What replicas share: values and maps that end by themselves, and messages. Keys and channels are texts of ours; whoever puts a
- * secret into one hashes it first. Every call settles within the deadline of the store and throws VmcpError: `store_unavailable`
- * when the store is away (the call may have been carried out), `overloaded` when there is no room.
+ * What replicas share: values and maps that end by themselves, and messages. Keys, fields and channels are texts of ours; who puts a
+ * secret into one hashes it first. A value may be empty. A key holds a value or a map: a call for one of them finds nothing where the
+ * other is, and leaves it alone. Calls that do not wait for each other are carried out in any order, and a buffer that was given must
+ * stay as it is until the call has settled.
+ *
+ * Every call settles within the deadline of the store and throws VmcpError: `store_unavailable` when the store is away (the call may
+ * have been carried out), refuses, or was closed; `overloaded` when a map, a room or the memory of the process is full; `internal` when
+ * the call is out of `STORE_LIMITS`, and then the store never sees it.
  */
 export interface Store extends StoreMessages {
   readonly get: (key: string) => Promise<Buffer | undefined>;
+  /** In place of whatever the key held, a map too. */
   readonly set: (key: string, value: Buffer, ttlMs: number) => Promise<void>;
-  /** False: there is one already, and it stays. */
+  /** False: there is a value or a map already, and it stays. */
   readonly setIfAbsent: (key: string, value: Buffer, ttlMs: number) => Promise<boolean>;
   /** Reads and deletes in one step: of many that take at once, one gets the value. */
   readonly take: (key: string) => Promise<Buffer | undefined>;
@@ -29,35 +38,36 @@ export interface Store extends StoreMessages {
   readonly delete: (key: string, room?: Room) => Promise<boolean>;
   /** Begins the life of a value or a map anew. False: it is gone. */
   readonly touch: (key: string, ttlMs: number, room?: Room) => Promise<boolean>;
-  /** A map with these fields. False: there is something already, and it stays. Throws `overloaded` when the room is full. */
+  /** A map with these fields. False: there is a value or a map already, and it stays. Throws `overloaded` when the room is full. */
   readonly createMap: (key: string, fields: Fields, ttlMs: number, room?: Room) => Promise<boolean>;
-  /** All fields; with `ttlMs` its life begins anew. Undefined: it is gone. */
+  /** All fields, in no order; with `ttlMs` its life begins anew. Undefined: it is gone. */
   readonly readMap: (key: string, ttlMs?: number, room?: Room) => Promise<Fields | undefined>;
   /** False: the map is gone, and is not made anew. Throws `overloaded` when a new field would make it more than `maxFields`. */
   readonly setField: (key: string, field: string, value: Buffer, maxFields?: number) => Promise<boolean>;
   /** What the field holds afterwards: of many that set at once, the first wins. Undefined: the map is gone. */
   readonly setFieldIfAbsent: (key: string, field: string, value: Buffer) => Promise<Buffer | undefined>;
-  /** With `only`, not when the field holds something else by now. False: nothing was deleted. */
+  /** With `only`, not when the field holds something else by now. A map whose last field goes is gone. False: nothing was deleted. */
   readonly deleteField: (key: string, field: string, only?: Buffer) => Promise<boolean>;
 }
 
 export type Fields = ReadonlyMap<string, Buffer>;
 
 /**
- * Maps that are counted together, whoever makes them; who makes a map in a room names the room whenever its life changes. One more
- * than `limit` displaces the oldest whose life was never begun anew; where there is none, the room is full.
+ * Maps that are counted together, whichever replica makes them. Each call that makes, renews or deletes such a map names its room: a map
+ * has its place until the life that the room was told of last ends, or until it is deleted. One more than `limit` displaces, of those whose
+ * life was never begun anew, the one that ends first; where there is none, the room is full.
  */
 export interface Room {
-  /** In a cluster its hash tag (`{…}`) must be that of its maps. */
+  /** In a cluster its hash tag (`{…}`) must be that of its maps. Keys that begin with it and a colon are the store's own. */
   readonly name: string;
   readonly limit: number;
 }
 
-/** Messages to whoever listens at that moment; nobody keeps them. Those of one sender on one channel arrive in order. */
+/** Messages to those who listen at that moment, the sender too; the store does not keep them. Those of one sender on one channel arrive in order. */
 interface StoreMessages {
   /** `patiently`: it may take as long as the connection lasts, which is no sign that the store is away. */
   readonly publish: (channel: string, message: Buffer, how?: 'patiently') => Promise<void>;
-  /** Listens, through every outage, until it is ended. The listener must not throw. */
+  /** Listens, through every outage, until it is ended. The listener must not throw, nor change the message, which others get too. */
   readonly subscribe: (channel: string, listener: (message: Buffer) => void) => Subscription;
   /** Whether calls have a chance; messages are lost while it is `down`. */
   readonly state: () => StoreState;
@@ -65,6 +75,7 @@ interface StoreMessages {
   readonly onState: (listener: (state: StoreState, reason: string) => void) => () => void;
   /** Resolves once the store has answered for the first time (decisions "Management port": `/readyz`). */
   readonly firstAnswer: Promise<void>;
+  /** Ends all subscriptions. */
   readonly close: () => Promise<void>;
 }
 
@@ -76,23 +87,6 @@ export interface Subscription {
 
 /** `refusing`: it is there, and answers commands with errors; some may succeed. */
 export type StoreState = 'up' | 'refusing' | 'down';
-
-/** Throws when a call asks for more than the store takes: a fault of ours. */
-export const checkBounds = (asked: {
-  readonly key: string;
-  readonly value?: Buffer;
-  readonly ttlMs?: number;
-  readonly message?: Buffer;
-}): void => {
-  const { key, value, ttlMs = 1, message } = asked;
-  if (Buffer.byteLength(key) > STORE_LIMITS.keyBytes) throw outOfBounds(`a key of ${key.length} characters`);
-  if (value && value.length > STORE_LIMITS.valueBytes) throw outOfBounds(`a value of ${value.length} bytes`);
-  if (message && message.length > STORE_LIMITS.messageBytes) throw outOfBounds(`a message of ${message.length} bytes`);
-  if (!(ttlMs >= 1 && ttlMs <= STORE_LIMITS.ttlMs)) throw outOfBounds(`a life of ${ttlMs} ms`);
-};
-
-const outOfBounds = (what: string): VmcpError =>
-  new VmcpError('internal', 'internal error', { detail: `store: ${what}` });
 
 /** `detail` is for the log and holds no secret. */
 export const storeUnavailable = (detail: string): VmcpError =>

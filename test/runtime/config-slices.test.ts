@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wantedBackendsOf } from '../../runtime/config-slices.ts';
+import { sessionStoreSettingsOf, wantedBackendsOf } from '../../runtime/config-slices.ts';
 import { accepted } from './config/files.ts';
 
 const url = 'http://a.example/mcp';
@@ -25,3 +25,77 @@ test('a backend has its own timeout and strategy, else the default, whatever it 
     { settings: { name: 'constructor', url, transport, strategy }, tuning: { silenceMs: 30_000, health } },
   ]);
 });
+
+const VARIABLE = 'VMCP_SESSION_KVSTORE_PASSWORD';
+const kvstore = (more: object = {}, sessionStore?: object) => ({
+  sessionStorage: { provider: 'kvstore', address: 'redis:6379', ...more },
+  ...(sessionStore && { extensions: { sessionStore } }),
+});
+const BARE = {
+  kind: 'redis',
+  addresses: ['redis:6379'],
+  db: 0,
+  keyPrefix: 'vmcp:',
+  username: undefined,
+  password: { file: undefined, environment: VARIABLE },
+  tls: undefined,
+  sentinel: undefined,
+  isCluster: false,
+};
+
+const STORES: readonly { readonly what: string; readonly file: object; readonly settings: object }[] = [
+  { what: 'nothing', file: {}, settings: { kind: 'memory' } },
+  { what: 'memory', file: { sessionStorage: { provider: 'memory', keyPrefix: 'a:' } }, settings: { kind: 'memory' } },
+  { what: 'an address', file: kvstore(), settings: BARE },
+  {
+    what: 'a database and a prefix',
+    file: kvstore({ db: 3, keyPrefix: '' }),
+    settings: { ...BARE, db: 3, keyPrefix: '' },
+  },
+  {
+    what: 'a user, a password and a certificate',
+    file: kvstore({}, { username: 'vmcp', passwordFile: '/p', tls: { caFile: '/ca.crt' } }),
+    settings: {
+      ...BARE,
+      username: 'vmcp',
+      password: { file: '/p', environment: VARIABLE },
+      tls: { caFile: '/ca.crt', insecureSkipVerify: false },
+    },
+  },
+  {
+    what: 'sentinels, whose password is in no variable',
+    file: kvstore(
+      {},
+      {
+        sentinel: {
+          masterName: 'main',
+          addresses: ['other:1'],
+          username: 'watcher',
+          passwordFile: '/s',
+          tls: { insecureSkipVerify: true },
+        },
+      },
+    ),
+    settings: {
+      ...BARE,
+      addresses: ['redis:6379', 'other:1'],
+      sentinel: {
+        masterName: 'main',
+        username: 'watcher',
+        password: { file: '/s' },
+        tls: { insecureSkipVerify: true },
+      },
+    },
+  },
+  {
+    what: 'nodes of a cluster',
+    file: kvstore({}, { cluster: { addresses: ['other:1'] } }),
+    settings: { ...BARE, addresses: ['redis:6379', 'other:1'], isCluster: true },
+  },
+];
+
+for (const { what, file, settings } of STORES) {
+  test(`where sessions are kept: ${what}`, () => {
+    assert.deepEqual(sessionStoreSettingsOf(accepted({ ...file })), settings);
+  });
+}

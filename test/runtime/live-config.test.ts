@@ -5,7 +5,8 @@ import { configFile } from '../fixtures/runtime.ts';
 
 test('a configuration that cannot be prepared is refused with nothing changed', () => {
   let isPrepared = false;
-  const live = liveConfig(configFile({}), () => {
+  const live = liveConfig(configFile({}));
+  live.onReload(() => {
     if (!isPrepared) throw new TypeError('Invalid URL');
     return () => {};
   });
@@ -19,4 +20,22 @@ test('a configuration that cannot be prepared is refused with nothing changed', 
   assert.deepEqual(live.reload(newer), { ok: true });
   assert.equal(current().name, 'newer');
   assert.equal(live.refused(), undefined);
+});
+
+test('what is made of a part of the configuration is made anew only when that part has changed', () => {
+  const live = liveConfig(configFile({}));
+  const made: string[] = [];
+  const name = live.live(
+    (config) => ({ name: config.name }),
+    (part) => {
+      if (part.name === 'bad') throw new Error('no such name');
+      made.push(part.name);
+      return part.name.toUpperCase();
+    },
+  );
+  live.reload(configFile({}, { metadata: { team: 'x' } }));
+  assert.deepEqual([name(), made], ['TEST', ['test']]);
+  live.reload(configFile({}, { name: 'newer' }));
+  assert.deepEqual(live.reload(configFile({}, { name: 'bad' })).ok, false);
+  assert.deepEqual([name(), made], ['NEWER', ['test', 'newer']]);
 });

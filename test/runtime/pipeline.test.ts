@@ -1,21 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SessionLinks } from '../../runtime/backends/index.ts';
-import type { Caller, Inbound, Reply } from '../../runtime/call.ts';
+import type { Inbound, Reply, User } from '../../runtime/call.ts';
 import { failureOnWire, legacyEra, parseByEra, Sessions, SseConnections } from '../../runtime/edge/index.ts';
 import { asVmcpError, VmcpError } from '../../runtime/errors.ts';
 import { pipeline, type Stages } from '../../runtime/pipeline.ts';
 import { frozenClock } from '../fixtures/frozen-clock.ts';
+import { userOf } from '../fixtures/callers.ts';
 
-const alice: Caller = { kind: 'user', issuer: 'https://idp', subject: 'alice' };
-const bob: Caller = { ...alice, subject: 'bob' };
+const [alice, bob] = ['alice', 'bob'].map((subject) => userOf(subject)) as [User, User];
 
 /** The way of a request with sessions of which one waits to be told, as if they were kept elsewhere. */
+const newLinks = (): SessionLinks => new SessionLinks({ speaksFor: () => alice });
+
 const make = () => {
   const limits = { ttlMs: 60_000, count: 10 };
   let last = 0;
   const newId = () => `s${(last += 1)}`;
-  const sessions = new Sessions(limits, { clock: frozenClock(), newId, newLinks: () => new SessionLinks() });
+  const sessions = new Sessions(limits, { clock: frozenClock(), newId, newLinks });
   const steps: string[] = [];
   const legacy = legacyEra({
     connections: new SseConnections({ newId, endSession: () => {}, limit: 1 }),
@@ -32,25 +34,23 @@ const make = () => {
   });
   const whole = (body: string): Reply => ({ kind: 'whole', status: 200, body: Buffer.from(body) });
   const stages: Stages = {
-    audit: (request, next) => {
-      steps.push(`audit ${request.http}`);
+    audit: (record, next) => {
+      steps.push(`audit ${record.request.http}`);
       return next();
     },
-    trace: (_request, next) => next(),
+    trace: (_record, next) => next(),
     authenticate: ({ headers }) => {
       steps.push('authenticate');
       if (headers.authorization === 'nobody') throw new VmcpError('internal', 'no');
       return headers.authorization === 'bob' ? bob : alice;
     },
     parse: parseByEra({ legacy, modern: { parse: () => assert.fail('not of that era') } }),
-    lookUp: ({ name }) => {
+    aroundCall: (_call, _record, next) => next(),
+    admit: ({ name }) => {
       if (name === 'fault') throw new TypeError('cannot read host of undefined');
-      return { backend: 'a', ownName: Buffer.from(name) };
+      return { kind: 'backend', backend: 'a', ownName: Buffer.from(name) };
     },
-    authorize: () => {},
-    limit: () => {},
-    outgoingAuth: () => (next) => next,
-    backend: async ({ method, request }) =>
+    serve: async ({ method, request }) =>
       whole(`${method} ${request.bytes.toString('utf8', request.target.start, request.target.end)}`),
     refuse: (error, { id }, request) =>
       failureOnWire(asVmcpError(error), { id, correlationId: request.correlationId() }),
@@ -61,7 +61,9 @@ const make = () => {
       http,
       endpoint: 'mcp',
       query: '',
+      sessionId: headers['mcp-session-id'] as string | undefined,
       body: Buffer.from(body),
+      receive: () => {},
       headers,
       clientAddress: undefined,
       correlationId: () => 'c',

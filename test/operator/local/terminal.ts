@@ -26,6 +26,7 @@ export interface Terminal {
 export const startLocal = async (
   files: Readonly<Record<string, string>>,
   args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Terminal> => {
   const directory = await mkdtemp(join(tmpdir(), 'vmcp-local-'));
   const port = await freePortPair();
@@ -33,7 +34,7 @@ export const startLocal = async (
   for (const [name, text] of Object.entries(all)) await writeFile(join(directory, name), text);
   const printed = printedText();
   const stopping = new AbortController();
-  const deps = { env: {}, stdout: printed.add, stderr: printed.add, signal: stopping.signal };
+  const deps = { env, stdout: printed.add, stderr: printed.add, signal: stopping.signal };
   const ended = runLocal([directory, ...args], deps);
   const interrupt = (): Promise<number> => {
     stopping.abort();

@@ -7,8 +7,10 @@ import { VmcpError } from '../../../runtime/errors.ts';
 import { LIMITS } from '../../../runtime/limits.ts';
 import { answerStatus, count, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
+import { userOf } from '../../fixtures/callers.ts';
+import { openly } from '../../fixtures/strategies.ts';
 
-const user = (subject: string, issuer = 'https://idp.example'): Caller => ({ kind: 'user', issuer, subject });
+const user = (subject: string, issuer = 'https://idp.example'): Caller => userOf(subject, { issuer });
 const ANYBODY: Caller = { kind: 'anonymous' };
 
 let clock: FrozenClock;
@@ -27,7 +29,7 @@ beforeEach(async () => {
     clientInfo,
     limits: LIMITS.backend,
     answers: budget(),
-    onChange: () => {},
+    ...openly,
     readFile: () => Promise.reject(new Error('no files')),
   });
   callers = new CallerLinks({ clock, idleMs: () => 60_000, users: 2 });
@@ -54,6 +56,8 @@ const call = async (caller: Caller, id = '1'): Promise<Reply> => {
     method: 'tools/call',
     name: 'echo',
     names: 'tool',
+    origin: 'client',
+    depth: 0,
     request: {
       bytes,
       id: Buffer.from(id),
@@ -72,8 +76,7 @@ const call = async (caller: Caller, id = '1'): Promise<Reply> => {
     },
   };
   try {
-    const target = { backend: 'a', ownName: Buffer.from('"echo"') };
-    return await backends.call(given, target, backends.prove(caller, target));
+    return await backends.call(given, { kind: 'backend', backend: 'a', ownName: Buffer.from('"echo"') });
   } finally {
     giveBack();
   }

@@ -3,6 +3,7 @@ import { Backend } from '../../../runtime/backends/backend.ts';
 import { ByteBudget } from '../../../runtime/byte-budget.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
+import { openly } from '../../fixtures/strategies.ts';
 
 const LIMITS = {
   connections: 4,
@@ -61,6 +62,7 @@ export const startOneBackend = async (): Promise<OneBackend> => {
           limits: LIMITS,
           answers: new ByteBudget(10_000_000),
           lists,
+          ...openly,
           readFile: () => Promise.reject(new Error('no files')),
           onChange: () => {
             for (const notify of changes.splice(0)) notify();

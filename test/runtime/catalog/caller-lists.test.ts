@@ -4,7 +4,8 @@ import type { Caller } from '../../../runtime/call.ts';
 import { makeOffer, type Overlay, overlays } from '../../../runtime/catalog/index.ts';
 import type { Fetch } from '../../../runtime/outgoing/index.ts';
 import { answerJson, answerStatus, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
-import { lists, settings } from './sources.ts';
+import { atBackend, lists, settings } from './sources.ts';
+import { userOf } from '../../fixtures/callers.ts';
 
 /** A strategy of a backend whose lists differ from user to user: it shows who asks. */
 const asCaller =
@@ -14,8 +15,6 @@ const asCaller =
     next({ ...request, headers: [...request.headers, 'authorization', subjectOf(caller)] });
 
 const subjectOf = (caller: Caller): string => (caller.kind === 'user' ? caller.subject : '');
-
-const user = (subject: string): Caller => ({ kind: 'user', issuer: 'https://idp.example', subject });
 
 let backend: FixtureBackend;
 before(async () => {
@@ -70,14 +69,14 @@ test('a backend whose strategy depends on the caller is listed with each callerâ
   });
   const seenBy = async (caller: Caller): Promise<string> => (await offer.list('tools', undefined, caller)).toString();
   const both = (subject: string): string => `{"tools":[{"name":"all_t"},{"name":"own_of-${subject}"}]}`;
-  const answers = await Promise.all(['x', 'x', 'y', 'x'].map(async (subject) => seenBy(user(subject))));
+  const answers = await Promise.all(['x', 'x', 'y', 'x'].map(async (subject) => seenBy(userOf(subject))));
   assert.deepEqual(answers, [both('x'), both('x'), both('y'), both('x')]);
-  assert.equal(await seenBy(user('stranger')), '{"tools":[{"name":"all_t"}]}');
+  assert.equal(await seenBy(userOf('stranger')), '{"tools":[{"name":"all_t"}]}');
   assert.equal(await seenBy({ kind: 'anonymous' }), '{"tools":[{"name":"all_t"}]}');
   assert.deepEqual(
     backend.requests.map(({ headers }) => headers.authorization),
     ['x', 'y', 'stranger'],
   );
-  const target = await offer.lookUp({ names: 'tool', name: 'own_of-x', caller: user('x') });
-  assert.equal(target.backend, 'own');
+  const target = await offer.lookUp({ names: 'tool', name: 'own_of-x', caller: userOf('x'), origin: 'client' });
+  assert.equal(atBackend(target)?.backend, 'own');
 });

@@ -14,7 +14,7 @@ import {
 import { buildCatalog, conflictRule } from '../../../runtime/catalog/index.ts';
 import { LIST_KINDS } from '../../../runtime/listed.ts';
 import { covers } from '../../requirements.ts';
-import { backend, names, page, settings, source } from './sources.ts';
+import { atBackend, backend, names, page, settings, source } from './sources.ts';
 
 describe('names under rule prefix', () => {
   covers('aggregation.conflict.prefix');
@@ -36,7 +36,7 @@ describe('names under rule prefix', () => {
 
   test('lead back to the backend and its own name', () => {
     const { offered } = buildCatalog([backend('a', ['we"ird'])], settings());
-    const target = offered.find('tool', 'a_we"ird');
+    const target = atBackend(offered.find('tool', 'a_we"ird'));
     assert.equal(target?.backend, 'a');
     assert.equal(target?.ownName.toString(), '"we\\"ird"');
   });
@@ -56,7 +56,7 @@ describe('names under rule prefix', () => {
       settings({ prefixFormat: '{workload}' }),
     );
     assert.deepEqual(names(catalog), ['abc', 'ax']);
-    assert.equal(catalog.offered.find('tool', 'abc')?.backend, 'a');
+    assert.equal(atBackend(catalog.offered.find('tool', 'abc'))?.backend, 'a');
     assert.deepEqual(catalog.collisions, [{ kind: 'tools', name: 'abc', keptBy: 'a', lostBy: 'ab' }]);
   });
 
@@ -83,7 +83,7 @@ describe('names under rule prefix', () => {
   test('of a backend that is down are not listed but still lead to it', () => {
     const catalog = buildCatalog([backend('a', ['t']), backend('b', ['t'], false)], settings());
     assert.deepEqual(names(catalog), ['a_t']);
-    assert.equal(catalog.offered.find('tool', 'b_t')?.backend, 'b');
+    assert.equal(atBackend(catalog.offered.find('tool', 'b_t'))?.backend, 'b');
     assert.equal(catalog.lists.tools.size, 1);
   });
 });
@@ -99,15 +99,15 @@ describe('prompts and resources', () => {
 
   test('prompts are named like tools under prefix', () => {
     assert.deepEqual(names(catalog, 'prompts'), ['a_p', 'b_p']);
-    assert.equal(catalog.offered.find('prompt', 'b_p')?.ownName.toString(), '"p"');
+    assert.equal(atBackend(catalog.offered.find('prompt', 'b_p'))?.ownName.toString(), '"p"');
     assert.equal(catalog.offered.find('tool', 'b_p'), undefined);
   });
 
   test('resources are never renamed: the first backend in name order owns a URI, the loss is reported', () => {
     assert.deepEqual(names(catalog, 'resources'), ['file:///x', 'file:///y']);
     assert.deepEqual(names(catalog, 'resourceTemplates'), ['db://{table}']);
-    assert.equal(catalog.offered.find('resource', 'file:///x')?.backend, 'a');
-    assert.equal(catalog.offered.find('resource', 'file:///y')?.backend, 'b');
+    assert.equal(atBackend(catalog.offered.find('resource', 'file:///x'))?.backend, 'a');
+    assert.equal(atBackend(catalog.offered.find('resource', 'file:///y'))?.backend, 'b');
     assert.deepEqual(catalog.collisions, [
       { kind: 'resources', name: 'file:///x', keptBy: 'a', lostBy: 'b' },
       { kind: 'resourceTemplates', name: 'db://{table}', keptBy: 'a', lostBy: 'b' },

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { buildCatalog } from '../../../runtime/catalog/index.ts';
 import { covers } from '../../requirements.ts';
-import { backend, names, settings, source } from './sources.ts';
+import { atBackend, backend, names, settings, source } from './sources.ts';
 
 const owner = (catalog: ReturnType<typeof buildCatalog>, name: string, table: 'tool' | 'prompt' = 'tool') =>
-  catalog.offered.find(table, name)?.backend;
+  atBackend(catalog.offered.find(table, name))?.backend;
 
 describe('under priority', () => {
   const backends = [backend('a', ['search', 'x']), backend('b', ['search', 'y']), backend('c', ['search', 'y'])];

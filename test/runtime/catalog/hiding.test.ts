@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { buildCatalog } from '../../../runtime/catalog/index.ts';
 import { covers } from '../../requirements.ts';
-import { backend, names, settings } from './sources.ts';
+import { atBackend, backend, names, settings } from './sources.ts';
 
 const backends = [backend('a', ['t', 'u', 'v']), backend('b', ['t', 'u'])];
 const built = (input: Parameters<typeof settings>[0]) => buildCatalog(backends, settings(input));
-const offered = (catalog: ReturnType<typeof built>, name: string) => catalog.offered.find('tool', name)?.backend;
-const routable = (catalog: ReturnType<typeof built>, name: string) => catalog.routable.find('tool', name)?.backend;
+const offered = (catalog: ReturnType<typeof built>, name: string) =>
+  atBackend(catalog.offered.find('tool', name))?.backend;
+const routable = (catalog: ReturnType<typeof built>, name: string) =>
+  atBackend(catalog.routable.find('tool', name))?.backend;
 
 describe('hidden tools', () => {
   covers('aggregation.exclude-all.hides', 'aggregation.tools.per-workload');

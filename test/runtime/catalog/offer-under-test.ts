@@ -1,10 +1,10 @@
 import type { Caller } from '../../../runtime/call.ts';
 import { makeOffer, type OfferDeps, type OfferedBackend, type OfferSettings } from '../../../runtime/catalog/index.ts';
 import type { ListKind } from '../../../runtime/listed.ts';
-import { lists, settings } from './sources.ts';
+import { atBackend, lists, settings } from './sources.ts';
 
 export const ANYBODY = { kind: 'anonymous' } as const;
-export const user = (subject: string): Caller => ({ kind: 'user', issuer: 'https://idp.example', subject });
+export { userOf as user } from '../../fixtures/callers.ts';
 
 export const up = (name: string, given: Parameters<typeof lists>[0]): OfferedBackend => ({
   name,
@@ -42,9 +42,9 @@ export const offerOf = (
     >;
     return (result[kind] ?? []).map(({ name }) => name);
   };
-  const find = async (name: string, caller: Caller = ANYBODY): Promise<string> => {
-    const { backend } = await offer.lookUp({ names: 'tool', name, caller });
-    return backend;
+  const find = async (name: string, caller: Caller = ANYBODY): Promise<string | undefined> => {
+    const target = await offer.lookUp({ names: 'tool', name, caller, origin: 'client' });
+    return atBackend(target)?.backend;
   };
   return { offer, change, names, find, heard, waits };
 };

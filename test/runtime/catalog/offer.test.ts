@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Caller } from '../../../runtime/call.ts';
+import type { Caller, Target } from '../../../runtime/call.ts';
 import type { OfferedBackend } from '../../../runtime/catalog/index.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import type { ListKind } from '../../../runtime/listed.ts';
 import { taskIdOf } from '../../../runtime/task-id.ts';
 import { ANYBODY, offerOf, up, user } from './offer-under-test.ts';
+import { atBackend } from './sources.ts';
 
 describe('that lists have changed', () => {
   const a = up('a', { tools: ['t'], prompts: ['p'], resources: ['x:1'], resourceTemplates: ['x:{y}'] });
@@ -94,7 +95,8 @@ describe('a name that nobody has', () => {
     const { offer, find } = offerOf([up('a', { tools: ['t'] }), gone]);
     await assert.rejects(find('x'), refusal('unknown_name'));
     await assert.rejects(find('gone_x'), refusal('backend_unavailable'));
-    const lookUp = async (names: 'prompt' | 'resource', name: string) => offer.lookUp({ names, name, caller: ANYBODY });
+    const lookUp = async (names: 'prompt' | 'resource', name: string) =>
+      offer.lookUp({ names, name, caller: ANYBODY, origin: 'client' });
     await assert.rejects(lookUp('prompt', 'gone_x'), refusal('backend_unavailable'));
     await assert.rejects(lookUp('resource', 'gone_x'), refusal('unknown_name'));
   });
@@ -112,9 +114,9 @@ describe('what a class of callers may see', () => {
     caller.kind === 'user'
       ? {
           key: caller.subject,
-          isVisible: ({ name, backend }: { name: string; backend: string }) => {
+          isVisible: ({ name, target }: { name: string; target: Target }) => {
             questions += 1;
-            return backend === 'a' && name.endsWith(caller.subject);
+            return atBackend(target)?.backend === 'a' && name.endsWith(caller.subject);
           },
         }
       : undefined;
@@ -139,14 +141,30 @@ describe('what a class of callers may see', () => {
   });
 });
 
+describe('policies', () => {
+  test('make unknown names look like denied ones, and tell of all lists when they change', async () => {
+    const gate: { policies?: object } = {};
+    const { find, change, heard } = offerOf([up('a', { tools: ['t'] })], { policies: () => gate.policies });
+    const code = (name: string) =>
+      find(name).then(String, (error: unknown) => error instanceof VmcpError && error.code);
+    assert.equal(await code('x'), 'unknown_name');
+    gate.policies = {};
+    change([up('a', { tools: ['t'] })]);
+    assert.deepEqual(heard, [['tools', 'prompts', 'resources', 'resourceTemplates']]);
+    assert.deepEqual([await code('x'), await code('a_t')], ['forbidden', 'a']);
+    change([up('a', { tools: ['t'] })]);
+    assert.equal(heard.length, 1);
+  });
+});
+
 describe('the id of a task', () => {
   const up1 = up('a', {});
   const lookUp = ({ offer }: ReturnType<typeof offerOf>, backend: string) =>
-    offer.lookUp({ names: 'task', name: taskIdOf({ backend, ownId: '"1"' }) ?? '', caller: ANYBODY });
+    offer.lookUp({ names: 'task', name: taskIdOf({ backend, ownId: '"1"' }) ?? '', caller: ANYBODY, origin: 'client' });
 
   test('leads to the backend that it names, under its own id', async () => {
-    const target = await lookUp(offerOf([up1, up('b', {})]), 'b');
-    assert.deepEqual([target.backend, JSON.parse(target.ownName.toString())], ['b', '"1"']);
+    const target = atBackend(await lookUp(offerOf([up1, up('b', {})]), 'b'));
+    assert.deepEqual([target?.backend, JSON.parse(target?.ownName.toString() ?? '')], ['b', '"1"']);
   });
 
   test('of a backend that has not been heard of yet waits for it', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Overlay, overlays } from '../../../runtime/catalog/index.ts';
 import { ANYBODY, offerOf, up, user } from './offer-under-test.ts';
+import { userOf } from '../../fixtures/callers.ts';
 
 describe('what a caller’s own credential adds', () => {
   const shared = [up('a', { tools: ['t'] }), { name: 'b', status: 'unauthenticated' } as const];
@@ -25,7 +26,7 @@ describe('what a caller’s own credential adds', () => {
     const list = () => offer.list('tools', undefined, user('x'));
     const before = await list();
     assert.equal(await list(), before);
-    change([up('a', { tools: ['u'] })]);
+    change([up('a', { tools: ['u'] }), { name: 'b', status: 'unauthenticated' }]);
     assert.match((await list()).toString(), /a_u.*b_x/);
   });
 
@@ -130,8 +131,8 @@ describe('what a caller’s own credential adds', () => {
 
     test('for each issuer and subject by itself, and never for who is nobody', () => {
       const { overlayOf, asked } = remembering({ count: 10, bytes: 1_000, ttlMs: 60_000 });
-      void overlayOf({ kind: 'user', issuer: 'a', subject: 'b","c' });
-      void overlayOf({ kind: 'user', issuer: 'a","b', subject: 'c' });
+      void overlayOf(userOf('b","c', { issuer: 'a' }));
+      void overlayOf(userOf('c', { issuer: 'a","b' }));
       assert.equal(asked.length, 2);
       assert.equal(overlayOf(ANYBODY), undefined);
       assert.equal(overlayOf({ kind: 'probe' }), undefined);

@@ -3,10 +3,10 @@ import { describe, test } from 'node:test';
 import { array, assert as check, constantFrom, oneof, property, string } from 'fast-check';
 import { buildCatalog } from '../../../runtime/catalog/index.ts';
 import { uriTemplate } from '../../../runtime/catalog/uri-template.ts';
-import { settings, source } from './sources.ts';
+import { atBackend, settings, source } from './sources.ts';
 
 const owner = (catalog: ReturnType<typeof buildCatalog>, uri: string) => {
-  const target = catalog.offered.find('resource', uri);
+  const target = atBackend(catalog.offered.find('resource', uri));
   if (target) assert.equal(JSON.parse(target.ownName.toString()), uri, 'never renamed');
   return target?.backend;
 };

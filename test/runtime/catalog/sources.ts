@@ -1,3 +1,4 @@
+import type { BackendTarget, Target } from '../../../runtime/call.ts';
 import type { AggregationSettings, Catalog, SourceBackend, WorkloadTools } from '../../../runtime/catalog/index.ts';
 import { readObject, skipValue } from '../../../runtime/json-bytes.ts';
 import type { ListedItem, ListKind, Lists } from '../../../runtime/listed.ts';
@@ -78,3 +79,9 @@ export const page = (catalog: Catalog, kind: ListKind = 'tools', cursor?: string
 /** The keys of a list's first page. */
 export const names = (catalog: Catalog, kind: ListKind = 'tools'): readonly string[] =>
   page(catalog, kind).entries.map((entry) => entry[KEYS[kind]] as string);
+
+/** Where a name leads, of one that leads to a backend. */
+export const atBackend = (target: Target | undefined): BackendTarget | undefined => {
+  if (target === undefined || target.kind === 'backend') return target;
+  throw new Error(`a ${target.kind}`);
+};

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { buildCatalog } from '../../../runtime/catalog/index.ts';
 import { offerSettingsOf } from '../../../runtime/config-slices.ts';
 import { accepted } from '../config/files.ts';
-import { backend, names } from './sources.ts';
+import { atBackend, backend, names } from './sources.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/aggregation.md'), 'utf8');
 
@@ -19,7 +19,7 @@ test('the worked example of docs/aggregation.md does what it says', () => {
   ];
   const catalog = buildCatalog(backends, offerSettingsOf(accepted(config)));
   assert.deepEqual(names(catalog), ['export', 'find', 'search']);
-  const owner = (table: 'offered' | 'routable', name: string) => catalog[table].find('tool', name)?.backend;
+  const owner = (table: 'offered' | 'routable', name: string) => atBackend(catalog[table].find('tool', name))?.backend;
   assert.deepEqual([owner('offered', 'export'), owner('offered', 'find')], ['wiki', 'crm']);
   assert.deepEqual([owner('offered', 'delete_all'), owner('routable', 'delete_all')], [undefined, 'crm']);
   assert.deepEqual(catalog.unmatched, []);

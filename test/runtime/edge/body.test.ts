@@ -14,8 +14,10 @@ const make = (budget: ByteBudget, headers: Record<string, string> = {}) => {
   const share = new Share(budget);
   const tooLarge = (): VmcpError => new VmcpError('body_too_large', 'too large');
   const bounds = { maxBytes: 1_000, tooLarge, uncountedBytes: 100, share, yieldsMs: 1_000, now: clock.now };
+  const whole = { body: Buffer.alloc(0) };
   // Only what a request has of a stream, and its headers, are used.
-  return { stream, share, body: readBody(stream as unknown as IncomingMessage, bounds) };
+  const read = readBody(stream as unknown as IncomingMessage, bounds, whole);
+  return { stream, share, body: read.then(() => whole.body) };
 };
 
 const hasCode = (code: string) => (error: unknown) => error instanceof VmcpError && error.code === code;

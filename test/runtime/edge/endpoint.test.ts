@@ -28,7 +28,10 @@ beforeEach(async () => {
   answers = new ByteBudget(64 * 1_024 * KIB);
   endpoint = mcpEndpoint({
     hosts: () => hosts,
-    handle: (request) => handle(request),
+    handle: async (request) => {
+      await request.receive({ kind: 'anonymous' });
+      return handle(request);
+    },
     clock: systemClock,
     newCorrelationId: () => 'correlation',
     onFailure: () => {},

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { failureOnWire } from '../../../runtime/edge/index.ts';
+import { VmcpError } from '../../../runtime/errors.ts';
 import type { Running } from '../../../runtime/start.ts';
 import { errorOf } from '../../fixtures/answers.ts';
 import {
@@ -152,5 +154,101 @@ describe('what a client is told', () => {
     const second = await session.send(silent);
     assert.equal(errorOf(second).code, -32_600);
     await first;
+  });
+});
+
+describe('what refuses access', () => {
+  const wire = (error: VmcpError, method: 'tools/call' | 'prompts/get' = 'tools/call') => {
+    const { status, headers, body } = failureOnWire(error, { id: Buffer.from('7'), method, correlationId: 'c' });
+    return { status, headers, json: JSON.parse(String(body)) as unknown };
+  };
+
+  const challenges: readonly (readonly [string, VmcpError, number, string])[] = [
+    ['no token', new VmcpError('invalid_token', 'a token is needed'), 401, 'Bearer'],
+    [
+      'a token that is refused',
+      new VmcpError('invalid_token', 'the token has ended', { challenge: { error: 'invalid_token', scope: 'a b' } }),
+      401,
+      'Bearer error="invalid_token", scope="a b"',
+    ],
+    [
+      'a token without a scope',
+      new VmcpError('insufficient_scope', 'scopes are missing', { challenge: { scope: 'a b' } }),
+      403,
+      'Bearer error="insufficient_scope", scope="a b"',
+    ],
+    [
+      'a token without a scope that is not named',
+      new VmcpError('insufficient_scope', 'scopes are missing'),
+      403,
+      'Bearer error="insufficient_scope"',
+    ],
+  ];
+  for (const [what, error, status, challenge] of challenges)
+    test(`${what}: ${status}, what is asked for, and plain JSON`, () => {
+      assert.deepEqual(wire(error), {
+        status,
+        headers: ['www-authenticate', challenge],
+        json: { error: error.code, error_description: error.message, correlationId: 'c' },
+      });
+    });
+
+  test('a sign-in that is missing: 401 that asks for the scope of the provider', () => {
+    const challenge = { scope: 'upstream:github' };
+    assert.deepEqual(wire(new VmcpError('login_required', 'sign in to github', { challenge })), {
+      status: 401,
+      headers: ['www-authenticate', 'Bearer error="insufficient_scope", scope="upstream:github"'],
+      json: {
+        jsonrpc: '2.0',
+        id: 7,
+        error: { code: 401, message: 'sign in to github', data: { reason: 'login_required', correlationId: 'c' } },
+      },
+    });
+  });
+
+  test('a policy: error 403, forbidden', () => {
+    assert.deepEqual(wire(new VmcpError('forbidden', 'this is not allowed')), {
+      status: 200,
+      headers: [],
+      json: {
+        jsonrpc: '2.0',
+        id: 7,
+        error: { code: 403, message: 'this is not allowed', data: { reason: 'forbidden', correlationId: 'c' } },
+      },
+    });
+  });
+
+  for (const [retryAfterSeconds, header] of [
+    [0.25, '1'],
+    [3, '3'],
+    [59.001, '60'],
+  ] as const)
+    test(`a rate limit for ${retryAfterSeconds} s: error 429 with the exact time, and whole seconds in Retry-After`, () => {
+      const answer = wire(new VmcpError('rate_limited', 'too many calls', { data: { retryAfterSeconds } }));
+      const data = { reason: 'rate_limited', retryAfterSeconds, correlationId: 'c' };
+      assert.deepEqual(answer, {
+        status: 200,
+        headers: ['retry-after', header],
+        json: { jsonrpc: '2.0', id: 7, error: { code: 429, message: 'too many calls', data } },
+      });
+    });
+
+  test('a credential that cannot be had: a result with isError for a tool, else error 502', () => {
+    const error = new VmcpError('credential_unavailable', 'backend "a": no credential');
+    const told = { reason: 'credential_unavailable', correlationId: 'c' };
+    assert.deepEqual(wire(error).json, {
+      jsonrpc: '2.0',
+      id: 7,
+      result: {
+        content: [{ type: 'text', text: 'backend "a": no credential' }],
+        isError: true,
+        _meta: { 'vmcp.dev/error': told },
+      },
+    });
+    assert.deepEqual(wire(error, 'prompts/get').json, {
+      jsonrpc: '2.0',
+      id: 7,
+      error: { code: 502, message: 'backend "a": no credential', data: told },
+    });
   });
 });

@@ -3,18 +3,26 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { ByteBudget, Share } from '../../../runtime/byte-budget.ts';
+import { ByteBudget } from '../../../runtime/byte-budget.ts';
 import { KEEP_ALIVE } from '../../../runtime/edge/event-stream.ts';
+import { hostCheck } from '../../../runtime/edge/hosts.ts';
 import { HttpExchange } from '../../../runtime/edge/http-exchange.ts';
+import { Ingress } from '../../../runtime/edge/ingress.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
 test('a stream that says nothing is kept alive every 15 s, until it ends', async (t) => {
   const clock = frozenClock();
-  const bounds = { uncountedBytes: 1_000, stallMs: 10_000, answerYieldsMs: 10_000 };
-  const room = new Share(new ByteBudget(0));
+  const bounds = { uncountedBytes: 1_000, stallMs: 10_000, answerYieldsMs: 10_000, requests: 1, bodyYieldsMs: 1_000 };
+  const hosts = hostCheck({ allowedHosts: [], allowedOrigins: [], trustedProxies: [] });
+  const nothing = new ByteBudget(0);
+  const budgets = { bodies: nothing, answers: nothing };
+  const ingress = new Ingress({ hosts: () => hosts, clock, isLeaving: () => false, bounds, ...budgets });
   const opened = Promise.withResolvers<HttpExchange>();
   const server = createServer((request, response) => {
-    const exchange = new HttpExchange({ request, response, clock, newCorrelationId: () => 'id', bounds, room });
+    const readBody = (): Promise<void> => Promise.reject(new Error('there is none'));
+    const newCorrelationId = (): string => 'id';
+    const held = ingress.enter(request, response);
+    const exchange = new HttpExchange(request, response, held, { clock, newCorrelationId, bounds, readBody });
     exchange.stream({ kind: 'stream', open: () => {} });
     opened.resolve(exchange);
   }).listen(0, '127.0.0.1');

@@ -18,7 +18,7 @@ beforeEach(() => {
     {
       clock: frozenClock(),
       newId: () => 'id',
-      newLinks: () => new SessionLinks(),
+      newLinks: () => new SessionLinks({ speaksFor: () => ({ kind: 'anonymous' }) }),
       newLogs: () => new EventLogs({ prefix: 'p', isPrimed: true, maxBytes: MAX_BYTES, budget }),
     },
   );

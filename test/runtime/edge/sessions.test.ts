@@ -6,17 +6,19 @@ import { Sessions } from '../../../runtime/edge/index.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import { fakeStream } from '../../fixtures/fake-stream.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
+import { userOf } from '../../fixtures/callers.ts';
 
-const alice: Caller = { kind: 'user', issuer: 'https://idp', subject: 'alice' };
+const alice: Caller = userOf('alice', { issuer: 'https://idp' });
 const MINUTE = 60_000;
 const CLIENT = { revision: '2025-11-25', capabilities: Buffer.from('{}') };
 const request = { send: () => false };
+const newLinks = (): SessionLinks => new SessionLinks({ speaksFor: () => ({ kind: 'anonymous' }) });
 
 const make = (count = 3) => {
   const clock = frozenClock();
   let last = 0;
   const newId = () => `s${(last += 1)}`;
-  const sessions = new Sessions({ ttlMs: 30 * MINUTE, count }, { clock, newId, newLinks: () => new SessionLinks() });
+  const sessions = new Sessions({ ttlMs: 30 * MINUTE, count }, { clock, newId, newLinks });
   return { clock, sessions };
 };
 

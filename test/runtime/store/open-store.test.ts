@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
-import { openStore, type OpenStoreDeps, type Store, type StoreConfig } from '../../../runtime/store/index.ts';
+import type { Config } from '../../../runtime/config/index.ts';
+import { sessionStoreSettingsOf } from '../../../runtime/config-slices.ts';
+import { secretReader } from '../../../runtime/secrets.ts';
+import { openStore, type OpenStoreDeps, type Store } from '../../../runtime/store/index.ts';
 import { systemClock } from '../../../runtime/system-clock.ts';
 import { scratchFolder } from '../../cluster/scratch.ts';
 import { until } from '../../cluster/until.ts';
@@ -16,13 +19,13 @@ const later = <T extends { readonly stop: () => Promise<void> }>(each: T): T => 
   return each;
 };
 
-type Storage = NonNullable<StoreConfig['sessionStorage']>;
-type Reached = StoreConfig['extensions']['sessionStore'];
+type Storage = NonNullable<Config['sessionStorage']>;
+type Reached = Config['extensions']['sessionStore'];
 
 const opened = (
   sessionStorage: Partial<Storage> | undefined,
   sessionStore?: Reached,
-  more: Partial<OpenStoreDeps> = {},
+  { password, ...more }: Partial<OpenStoreDeps> & { readonly password?: string } = {},
 ): { readonly store: Store; readonly lines: readonly string[] } => {
   const lines: string[] = [];
   const line = (fields: Readonly<Record<string, unknown>>, message: string): void =>
@@ -30,13 +33,15 @@ const opened = (
   const config = {
     sessionStorage: sessionStorage && { provider: 'kvstore', db: 0, ...sessionStorage },
     extensions: sessionStore ? { sessionStore } : {},
-  } as StoreConfig;
-  const store = openStore(config, {
+  } as Config;
+  const readText = (path: string): Promise<string> => readFile(path, 'utf8');
+  const environment = (name: string) => (name === 'VMCP_SESSION_KVSTORE_PASSWORD' ? password : undefined);
+  const store = openStore(sessionStoreSettingsOf(config), {
     clock: systemClock,
     random: Math.random,
     log: { info: line, warn: line },
-    passwordFromEnvironment: undefined,
-    readFile: (path) => readFile(path, 'utf8'),
+    readFile: readText,
+    readSecret: secretReader({ readFile: readText, environment }),
     ...more,
   });
   clean.unshift(() => store.close());
@@ -116,7 +121,7 @@ describe('a store in Redis is opened as configured', { skip: noRedis }, () => {
 
   test('with the password of the environment', async () => {
     const redis = later(await startRedis({ password: 'from-environment' }));
-    const { store } = opened({ address: redis.address }, undefined, { passwordFromEnvironment: 'from-environment' });
+    const { store } = opened({ address: redis.address }, undefined, { password: 'from-environment' });
     await store.firstAnswer;
     await keep(store);
   });
@@ -127,7 +132,7 @@ describe('a store in Redis is opened as configured', { skip: noRedis }, () => {
     const passwordFile = join(folder.path, 'password');
     await writeFile(passwordFile, 'first\n');
     const redis = later(await startRedis({ password: 'first' }));
-    const { store, lines } = opened({ address: redis.address }, { passwordFile }, { passwordFromEnvironment: 'wrong' });
+    const { store, lines } = opened({ address: redis.address }, { passwordFile }, { password: 'wrong' });
     await store.firstAnswer;
 
     await redis.command('CONFIG', 'SET', 'requirepass', 'second');
@@ -151,13 +156,13 @@ describe('a store in Redis is opened as configured', { skip: noRedis }, () => {
   test('with the password of the environment while the file is not there', async () => {
     const redis = later(await startRedis({ password: 'secret' }));
     const passwordFile = '/nowhere/password';
-    const { store } = opened({ address: redis.address }, { passwordFile }, { passwordFromEnvironment: 'secret' });
+    const { store } = opened({ address: redis.address }, { passwordFile }, { password: 'secret' });
     await store.firstAnswer;
   });
 
   test('with a wrong password: one line that names no secret, and a refusal at once', async () => {
     const redis = later(await startRedis({ password: 'right' }));
-    const { store, lines } = opened({ address: redis.address }, undefined, { passwordFromEnvironment: 'guessed' });
+    const { store, lines } = opened({ address: redis.address }, undefined, { password: 'guessed' });
     await until('the line', async () => (lines.length > 0 ? true : undefined), { timeoutMs: 5_000, intervalMs: 10 });
     await assert.rejects(keep(store), hasCode('store_unavailable'));
     assert.match(lines[0] ?? '', /^WRONGPASS invalid username-password pair .*: the session store is away/);

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Store } from '../../../runtime/store/store.ts';
+import { scratchFolder } from '../../cluster/scratch.ts';
 import { until } from '../../cluster/until.ts';
 import { type TestCertificates, testCertificates } from '../../fixtures/certificates.ts';
 import { noRedis, startRedis, startSentinel, type TestRedis } from '../../fixtures/redis.ts';
 import { hasCode } from './has-code.ts';
-import { onRedis, tlsWith } from './stores.ts';
+import { onRedis } from './stores.ts';
 
 const soon = { timeoutMs: 10_000, intervalMs: 10 };
 const isAway = hasCode('store_unavailable');
@@ -119,15 +122,15 @@ describe('how one gets into a Redis', { skip: noRedis }, () => {
 
   test('the password is read at every connect', async () => {
     const redis = kept(await startRedis({ password: 'right' }));
-    let password = 'wrong';
-    const { store, transitions } = onRedis([redis.address], { password: async () => password });
+    const environment = { PASSWORD: 'wrong' };
+    const { store, transitions } = onRedis([redis.address], { password: { environment: 'PASSWORD' } }, { environment });
     kept(store);
     await until('the refusal', async () => (transitions.length > 0 ? true : undefined), soon);
     assert.deepEqual(transitions, [
       { state: 'down', reason: 'WRONGPASS invalid username-password pair or user is disabled.' },
     ]);
     await assert.rejects(store.get('key'), isAway);
-    password = 'right';
+    environment.PASSWORD = 'right';
     await store.firstAnswer;
     await store.set('key', Buffer.from('x'), 60_000);
   });
@@ -149,7 +152,8 @@ describe('how one gets into a Redis', { skip: noRedis }, () => {
         ],
       }),
     );
-    const store = kept(onRedis([redis.address], { username: 'vmcp', password: async () => 'secret' }).store);
+    const settings = { username: 'vmcp', password: { environment: 'PASSWORD' } };
+    const store = kept(onRedis([redis.address], settings, { environment: { PASSWORD: 'secret' } }).store);
     await store.firstAnswer;
     const room = { name: 'maps', limit: 1 };
     for (const key of ['displaced', 'map'])
@@ -159,6 +163,19 @@ describe('how one gets into a Redis', { skip: noRedis }, () => {
     assert.equal(await store.delete('map', room), true);
     await store.subscribe('news', () => {}).isLive;
     await store.publish('news', Buffer.from('x'));
+  });
+
+  test('the name of a user may be kept in a file, like its password', async () => {
+    const redis = kept(await startRedis({ lines: ['user default off', 'user vmcp on >secret ~* &* +@all'] }));
+    const folder = await scratchFolder('user');
+    kept({ stop: folder.remove });
+    const username = { file: join(folder.path, 'username') };
+    const password = { file: join(folder.path, 'password') };
+    await writeFile(username.file, 'vmcp\n');
+    await writeFile(password.file, 'secret\n');
+    const store = kept(onRedis([redis.address], { username, password }).store);
+    await store.firstAnswer;
+    await store.set('key', Buffer.from('x'), 60_000);
   });
 
   test('keys lie in the database that is named, and in no other', async () => {
@@ -193,23 +210,28 @@ describe('a Redis behind TLS', { skip: noRedis }, () => {
   });
 
   test('is trusted when the given authority signed it', async () => {
-    const store = kept(onRedis([redis.address], { tls: tlsWith(certificates.caFile) }).store);
+    const store = kept(
+      onRedis([redis.address], { tls: { caFile: certificates.caFile, insecureSkipVerify: false } }).store,
+    );
     await store.firstAnswer;
     await store.set('key', Buffer.from('x'), 60_000);
     const byName = redis.address.replace('127.0.0.1', 'localhost');
-    await kept(onRedis([byName], { tls: tlsWith(certificates.caFile) }).store).firstAnswer;
+    await kept(onRedis([byName], { tls: { caFile: certificates.caFile, insecureSkipVerify: false } }).store)
+      .firstAnswer;
   });
 
   test('is not trusted otherwise, unless told to', async () => {
-    const { store, transitions } = onRedis([redis.address], { tls: tlsWith(undefined) });
+    const { store, transitions } = onRedis([redis.address], { tls: { insecureSkipVerify: false } });
     kept(store);
     await until('the refusal', async () => (transitions.length > 0 ? true : undefined), soon);
     assert.match(transitions[0]?.reason ?? '', /CERT|SIGNATURE/);
-    await kept(onRedis([redis.address], { tls: tlsWith(undefined, true) }).store).firstAnswer;
+    await kept(onRedis([redis.address], { tls: { insecureSkipVerify: true } }).store).firstAnswer;
   });
 
   test('an authority that cannot be read keeps it away', async () => {
-    const { store, transitions } = onRedis([redis.address], { tls: tlsWith('/nowhere/ca.crt') });
+    const { store, transitions } = onRedis([redis.address], {
+      tls: { caFile: '/nowhere/ca.crt', insecureSkipVerify: false },
+    });
     kept(store);
     await until('the refusal', async () => (transitions.length > 0 ? true : undefined), soon);
     assert.deepEqual(transitions, [{ state: 'down', reason: 'ENOENT' }]);
@@ -222,7 +244,7 @@ describe('a Redis behind sentinels', { skip: noRedis }, () => {
   test('is followed to the new master', async () => {
     const set = kept(await startSentinel());
     const { store, transitions } = onRedis([set.sentinel.address], {
-      sentinel: { masterName: 'main', username: undefined, password: async () => undefined, tls: undefined },
+      sentinel: { masterName: 'main' },
     });
     kept(store);
     await store.firstAnswer;

@@ -11,9 +11,10 @@ import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 import { hasCode } from './has-code.ts';
 import { onRedis } from './stores.ts';
+import { userOf } from '../../fixtures/callers.ts';
 
 const SESSION: SessionRef = { id: 'secret', caller: { kind: 'anonymous' } };
-const OTHER: SessionRef = { id: 'secret', caller: { kind: 'user', issuer: 'https://idp.example', subject: 'alice' } };
+const OTHER: SessionRef = { id: 'secret', caller: userOf('alice') };
 const NAME = sessionName(SESSION);
 const sessionOf = (name: string): SessionRef | undefined =>
   [SESSION, OTHER].find((session) => sessionName(session) === name);
@@ -181,7 +182,7 @@ describe('messages of replicas through Redis', { skip: noRedis }, () => {
 
   test('what waits for a slow Redis is bounded, and no sign that it is away', async () => {
     const clock = frozenClock();
-    const { store, transitions } = onRedis([redis.address], { times: SLOW }, clock);
+    const { store, transitions } = onRedis([redis.address], { times: SLOW }, { clock });
     const one = replicaMessages(store, DEAF, 'replica0000000000');
     await store.firstAnswer;
     const message = Buffer.from(`"${'x'.repeat(64 * 1024)}"`);

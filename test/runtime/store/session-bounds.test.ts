@@ -11,10 +11,11 @@ import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 import { hasCode } from './has-code.ts';
 import { onRedis } from './stores.ts';
+import { userOf } from '../../fixtures/callers.ts';
 
 const START = { revision: '2025-11-25', capabilities: Buffer.from('{}'), clientInfo: undefined, createdAt: 0 };
 const FEW = { ttlMs: 30_000, unusedTtlMs: 10_000, count: 32 };
-const alice: Caller = { kind: 'user', issuer: 'https://idp.example', subject: 'alice' };
+const alice: Caller = userOf('alice');
 
 /** Two replicas on one store. */
 const replicas = (store: Store, bounds: SessionBounds) => {

@@ -9,6 +9,7 @@ import type { Store } from '../../../runtime/store/store.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { hasCode } from './has-code.ts';
 import { inEveryStore } from './stores.ts';
+import { userOf } from '../../fixtures/callers.ts';
 
 const START = {
   revision: '2025-11-25',
@@ -16,8 +17,8 @@ const START = {
   createdAt: 1_700_000_000_000,
 };
 const BOUNDS = { ttlMs: 30_000, unusedTtlMs: 10_000, count: 10_000 };
-const alice: Caller = { kind: 'user', issuer: 'https://idp.example', subject: 'alice' };
-const bob: Caller = { kind: 'user', issuer: 'https://idp.example', subject: 'bob' };
+const alice: Caller = userOf('alice');
+const bob: Caller = userOf('bob');
 const opened = (sessionId: string) => ({ sessionId, revision: '2025-06-18', path: undefined });
 
 /** Two replicas on one store, and what happened. */

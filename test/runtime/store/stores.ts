@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { after, before, describe } from 'node:test';
 import type { Clock } from '../../../runtime/clock.ts';
+import { secretReader } from '../../../runtime/secrets.ts';
 import { memoryStore } from '../../../runtime/store/memory-store.ts';
-import { type RedisStoreSettings, redisStore } from '../../../runtime/store/redis-store.ts';
+import { redisStore } from '../../../runtime/store/redis-store.ts';
 import type { Store, StoreState } from '../../../runtime/store/store.ts';
+import type { RedisSettings } from '../../../runtime/store/store-settings.ts';
 import { systemClock } from '../../../runtime/system-clock.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 
@@ -12,22 +14,24 @@ export interface Transition {
   readonly reason: string;
 }
 
+interface RedisSurroundings {
+  readonly clock?: Clock;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 /** A store on the Redis at these addresses, and what its log would have said. */
 export const onRedis = (
   addresses: readonly string[],
-  settings: Partial<RedisStoreSettings> = {},
-  clock: Clock = systemClock,
+  settings: Partial<RedisSettings> = {},
+  { clock = systemClock, environment = {} }: RedisSurroundings = {},
 ): { readonly store: Store; readonly transitions: readonly Transition[] } => {
   const transitions: Transition[] = [];
   const store = redisStore(
     {
+      kind: 'redis',
       addresses,
       db: 0,
       keyPrefix: 'test:',
-      username: undefined,
-      password: async () => undefined,
-      tls: undefined,
-      sentinel: undefined,
       isCluster: false,
       times: { connectMs: 1_000, commandMs: 500, pingMs: 200 },
       ...settings,
@@ -35,16 +39,15 @@ export const onRedis = (
     {
       clock,
       random: Math.random,
+      readFile: readText,
+      readSecret: secretReader({ readFile: readText, environment: (name) => environment[name] }),
       onTransition: (state, reason) => void transitions.push({ state, reason }),
     },
   );
   return { store, transitions };
 };
 
-export const tlsWith = (caFile: string | undefined, insecureSkipVerify = false) => ({
-  ca: async () => (caFile === undefined ? undefined : readFile(caFile, 'utf8')),
-  insecureSkipVerify,
-});
+const readText = (path: string): Promise<string> => readFile(path, 'utf8');
 
 /** What holds of a store in memory and of one in Redis, where there is one; `inRedis` of the latter alone. */
 export const inEveryStore = (

@@ -1,0 +1,54 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { RequestHead } from '../call.ts';
+import type { Held, Ingress } from './ingress.ts';
+
+export interface RouteRequestDeps {
+  readonly ingress: Ingress;
+  readonly newCorrelationId: () => string;
+}
+
+/** One request to a route beside MCP, from its arrival until it is answered. */
+export class RouteRequest implements RequestHead {
+  readonly http: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly clientAddress: string | undefined;
+  readonly held: Held;
+  readonly #deps: RouteRequestDeps;
+  #correlationId: string | undefined;
+  #isAnswered = false;
+
+  /** Counts it from now on. */
+  constructor({ raw, headers }: FastifyRequest, { raw: response }: FastifyReply, deps: RouteRequestDeps) {
+    this.#deps = deps;
+    this.held = deps.ingress.enter(raw, response);
+    this.http = raw.method ?? '';
+    this.headers = headers;
+    this.clientAddress = this.held.sender.address;
+    // `callNotFound` answers past the hooks of the route's context, which would tell.
+    response.on('close', () => {
+      if (response.writableEnded) this.answered();
+    });
+  }
+
+  correlationId(): string {
+    this.#correlationId ??= this.#deps.newCorrelationId();
+    return this.#correlationId;
+  }
+
+  /** The route has done its work, whether or not the client takes the answer. An answer that fails is followed by another one. */
+  answered(): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.#deps.ingress.part(this.held);
+  }
+}
+
+/** Where fastify keeps it. */
+export const ROUTE_REQUEST = Symbol('RouteRequest');
+
+export const routeRequestOf = (request: FastifyRequest): RouteRequest =>
+  request.getDecorator<RouteRequest>(ROUTE_REQUEST);
+
+/** What `authenticate` judges of a request to one of the `PublicRoutes`; of other requests this throws. */
+export const headOf = (request: FastifyRequest): RequestHead => routeRequestOf(request);

@@ -1,0 +1,72 @@
+import type { BuiltinTarget, Call, Caller, Reply, RequestHead, WorkflowTarget } from './call.ts';
+import type { Offer, OwnTool } from './catalog/index.ts';
+import type { Clock } from './clock.ts';
+import type { PublicRoutes } from './edge/index.ts';
+import type { FetchPolicy } from './fetch-policy.ts';
+import { type Gate, openGate } from './gate/index.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
+import type { MakeInnerCall } from './inner-call.ts';
+import type { LiveConfig } from './live-config.ts';
+import { type Log, noObservers, type Observers } from './observe/index.ts';
+import { type ConnectStrategy, connectStrategy } from './outgoing/index.ts';
+import type { Dispatch } from './pipeline.ts';
+import type { ReadSecret } from './secrets.ts';
+import type { Store } from './store/index.ts';
+
+/** The doors of the runtime: a capability is made by one of these functions, and `assemble.ts` joins it with the rest. */
+export interface Features {
+  readonly gate: (deps: FeatureDeps) => Gate;
+  readonly observers: (deps: FeatureDeps) => Observers;
+  readonly connectStrategy: ConnectStrategy;
+  /** Undefined: every tool is a backend's. */
+  readonly ownTools: (deps: FeatureDeps) => OwnTools | undefined;
+  /** Beside MCP on the public listener. */
+  readonly routes: (deps: RouteDeps) => readonly PublicRoutes[];
+}
+
+/** What a feature is made of; each takes what it needs. */
+export interface FeatureDeps {
+  /** What is configured at this moment; with `onReload` a feature takes part in every change. */
+  readonly config: LiveConfig;
+  readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly log: Log;
+  readonly readSecret: ReadSecret;
+  /** Shared with other rooms: each keeps its things under a prefix of its own (`prefixed`). */
+  readonly store: Store;
+  /** The HTTP client for everything under this policy that is no backend; closed with the runtime. */
+  readonly fetchUnder: (policy: FetchPolicy) => GuardedFetch;
+  /** Closes what the feature has opened itself, once no request is under way any more and before the store is closed. */
+  readonly onStop: (close: () => Promise<void>) => void;
+}
+
+export interface RouteDeps extends FeatureDeps {
+  /** Tells who sent a request, as it does for MCP. Throws VmcpError. */
+  readonly authenticate: (head: RequestHead) => Caller | Promise<Caller>;
+  readonly offeredTo: Offer['offeredTo'];
+}
+
+/** Tools that no backend has. */
+export interface OwnTools {
+  readonly all: () => readonly OwnTool[];
+  /** Calls `listener` whenever `all` gives others than before. */
+  readonly onChange: (listener: () => void) => void;
+  readonly serve: (call: Call, target: WorkflowTarget | BuiltinTarget, deps: OwnToolDeps) => Promise<Reply>;
+}
+
+export interface OwnToolDeps {
+  /** The way of what the tool calls itself. */
+  readonly dispatch: Dispatch;
+  readonly innerCall: MakeInnerCall;
+  readonly offeredTo: Offer['offeredTo'];
+}
+
+/** What is built. */
+export const FEATURES: Features = {
+  gate: () => openGate,
+  observers: () => noObservers,
+  connectStrategy,
+  ownTools: () => undefined,
+  routes: () => [],
+};

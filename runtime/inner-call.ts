@@ -1,0 +1,88 @@
+import type { Call, Origin } from './call.ts';
+import { VmcpError } from './errors.ts';
+import { isObject, skipValue, type Span } from './json-bytes.ts';
+
+/** A tool call that something between the client and the backend makes for the caller of `parent`. */
+export interface InnerCall {
+  /** Of the tool, as the table of `origin` has it. */
+  readonly name: string;
+  /** JSON text of an object. */
+  readonly args: Buffer;
+  readonly origin: Exclude<Origin, 'client'>;
+}
+
+/** Inner calls within one another: a tool that calls itself ends here. */
+const MAX_DEPTH = 8;
+
+/** Makes inner calls. Throws `invalid_params` where they are nested too deeply, and for arguments that are not one JSON object. */
+export type MakeInnerCall = (parent: Call, inner: InnerCall) => Call;
+
+/**
+ * A call of the same caller, over the same backend sessions and to the same client, cancelled with `parent`; to be dispatched like any
+ * other. `call_tool` is its client's own call in another form and so keeps `_meta`; a step of a workflow has none. `newId` gives ids that
+ * no client can guess: it may have calls of its own under way in the same session of a backend.
+ */
+export const innerCalls =
+  (newId: () => string): MakeInnerCall =>
+  (parent, { name, args, origin }) => {
+    const { caller, links, signal, client } = parent;
+    const depth = parent.depth + 1;
+    if (depth > MAX_DEPTH) throw new VmcpError('invalid_params', `tools call each other more than ${MAX_DEPTH} deep`);
+    checkArguments(args);
+    const id = Buffer.from(JSON.stringify(`vmcp-${newId()}`));
+    const request = requestOf({ id, name, args, meta: origin === 'optimizer' ? metaOf(parent) : undefined });
+    return { caller, method: 'tools/call', name, names: 'tool', origin, depth, request, links, signal, client };
+  };
+
+/** What is written into the request must not end the member that it stands in. */
+const checkArguments = (args: Buffer): void => {
+  if (!isObject(args, 0) || skipValue(args, 0) !== args.length)
+    throw new VmcpError('invalid_params', 'the arguments of a tool must be one JSON object');
+};
+
+const metaOf = ({ request: { bytes, meta } }: Call): Buffer | undefined => meta && bytes.subarray(meta.start, meta.end);
+
+interface Parts {
+  /** JSON text. */
+  readonly id: Buffer;
+  readonly name: string;
+  readonly args: Buffer;
+  readonly meta: Buffer | undefined;
+}
+
+/** The request as a client would have written it, with the places that a client's envelope is read for. */
+const requestOf = ({ id, name, args, meta }: Parts): Call['request'] => {
+  const text = new Text();
+  text.add('{"jsonrpc":"2.0","id":');
+  text.add(id);
+  text.add(',"method":"tools/call","params":');
+  const start = text.length;
+  text.add('{"name":');
+  const target = text.add(JSON.stringify(name));
+  text.add(',"arguments":');
+  text.add(args);
+  if (meta) text.add(',"_meta":');
+  const metaAt = meta && text.add(meta);
+  text.add('}');
+  const params = { start, end: text.length };
+  text.add('}');
+  return { bytes: text.bytes(), id, target, params, meta: metaAt };
+};
+
+/** JSON text under construction, which tells where each piece lies. */
+class Text {
+  readonly #pieces: Buffer[] = [];
+  length = 0;
+
+  add(piece: string | Buffer): Span {
+    const bytes = Buffer.from(piece);
+    const start = this.length;
+    this.#pieces.push(bytes);
+    this.length += bytes.length;
+    return { start, end: this.length };
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#pieces);
+  }
+}

@@ -1,4 +1,0 @@
-import type { Around } from '../pipeline.ts';
-
-/** Audit is off: nothing is recorded. */
-export const noAudit: Around = (_request, next) => next();

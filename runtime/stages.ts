@@ -1,0 +1,102 @@
+import type { Admission } from './admission.ts';
+import type { BackendSet, CallerLinks } from './backends/index.ts';
+import type { Caller, Inbound, Message, Reply } from './call.ts';
+import type { Offer } from './catalog/index.ts';
+import {
+  type Eras,
+  failureOnWire,
+  legacyEra,
+  type Listeners,
+  modernEra,
+  parseByEra,
+  type SseConnections,
+} from './edge/index.ts';
+import { asVmcpError, VmcpError } from './errors.ts';
+import type { OwnTools } from './features.ts';
+import type { Gate } from './gate/index.ts';
+import type { Observers } from './observe/index.ts';
+import type { MakeInnerCall } from './inner-call.ts';
+import type { LiveConfig } from './live-config.ts';
+import type { OpenedSessions } from './open-sessions.ts';
+import type { Stages } from './pipeline.ts';
+import { instructionsOf } from './self-description.ts';
+import { VERSION } from './version.ts';
+
+export interface StageParts {
+  readonly config: LiveConfig;
+  readonly gate: Gate;
+  readonly observers: Observers;
+  readonly ownTools: OwnTools | undefined;
+  readonly innerCall: MakeInnerCall;
+  readonly authenticate: Stages['authenticate'];
+  readonly admitted: Admission;
+  readonly backends: BackendSet;
+  readonly offer: Offer;
+  readonly clients: {
+    readonly sessions: OpenedSessions['sessions'];
+    readonly connections: SseConnections;
+    readonly callers: CallerLinks;
+  };
+  readonly listeners: Listeners;
+  readonly onFailure: (error: VmcpError, request: Inbound) => void;
+  readonly phase: { readonly isStopping: boolean };
+}
+
+/** Who does what in the one sentence (`pipeline.ts`). */
+export const stagesOf = (parts: StageParts): Stages => {
+  const { config, observers, authenticate, admitted, onFailure } = parts;
+  return {
+    ...observers,
+    authenticate,
+    parse: parseByEra(erasOf(parts)),
+    admit: admitted.admit,
+    serve: servedBy(parts),
+    refuse: (thrown, message, request) => {
+      const error = asVmcpError(thrown);
+      onFailure(error, request);
+      return refused(config, error, message, request);
+    },
+  };
+};
+
+/** Each kind of target is served by the part that offers it. */
+const servedBy = ({ backends, offer: { offeredTo }, ownTools, innerCall }: StageParts): Stages['serve'] => {
+  return (call, target, dispatch) => {
+    if (target.kind === 'backend') return backends.call(call, target);
+    // Names lead to such tools only where a feature offers them.
+    if (!ownTools) throw new VmcpError('internal', 'internal error', { detail: `no feature serves a ${target.kind}` });
+    return ownTools.serve(call, target, { dispatch, innerCall, offeredTo });
+  };
+};
+
+const erasOf = ({ config, gate, backends, offer, clients, listeners, phase }: StageParts): Eras => {
+  const { sessions, connections, callers } = clients;
+  const common = {
+    serverInfo: () => serverInfoOf(config),
+    instructions: () => instructionsOf(config.current()),
+    list: offer.list,
+    isStopping: () => phase.isStopping,
+    toleratesHeaders: () => config.current().extensions.tolerateHeaders,
+  };
+  // A shared cache gives what is public to every client: to those that another answer is meant for, too, unless all are anonymous.
+  const areListsShared = ({ kind }: Caller): boolean =>
+    kind === 'anonymous' &&
+    gate.visible === undefined &&
+    gate.policies?.() === undefined &&
+    backends.dependents.length === 0;
+  return {
+    legacy: legacyEra({ ...common, sessions, connections }),
+    modern: modernEra({ ...common, listeners, areListsShared, callers }),
+  };
+};
+
+const serverInfoOf = (config: LiveConfig) => ({ name: config.current().name, version: VERSION });
+
+const refused = (config: LiveConfig, error: VmcpError, message: Message, request: Inbound): Reply => {
+  const { id } = message;
+  const failed = { id, correlationId: request.correlationId() };
+  if (message.kind === 'local') return { ...failureOnWire(error, failed), refusal: error };
+  const { method, client } = message.call;
+  const serverInfo = client.era === 'modern' ? serverInfoOf(config) : undefined;
+  return { ...failureOnWire(error, { ...failed, method, serverInfo }), refusal: error };
+};

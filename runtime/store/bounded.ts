@@ -1,0 +1,84 @@
+import { VmcpError } from '../errors.ts';
+import { type Fields, type Room, STORE_LIMITS, type Store, storeUnavailable, tooManyFields } from './store.ts';
+
+/**
+ * What every kind of store has around it, so that all of them refuse alike: calls beyond `STORE_LIMITS`, and every call once it is
+ * closed. None of these reaches the store itself.
+ */
+export const bounded = (store: Store): Store => {
+  let isClosed = false;
+  const within = async <T>(asked: Asked, call: () => Promise<T>): Promise<T> => {
+    if (isClosed) throw storeUnavailable('closed');
+    check(asked);
+    return call();
+  };
+  return {
+    ...store,
+    get: (key) => within({ key }, () => store.get(key)),
+    set: (key, value, ttlMs) => within({ key, value, ttlMs }, () => store.set(key, value, ttlMs)),
+    setIfAbsent: (key, value, ttlMs) => within({ key, value, ttlMs }, () => store.setIfAbsent(key, value, ttlMs)),
+    take: (key) => within({ key }, () => store.take(key)),
+    delete: (key, room) => within({ key, room }, () => store.delete(key, room)),
+    touch: (key, ttlMs, room) => within({ key, ttlMs, room }, () => store.touch(key, ttlMs, room)),
+    createMap: (key, fields, ttlMs, room) =>
+      within({ key, fields, ttlMs, room }, () => store.createMap(key, fields, ttlMs, room)),
+    readMap: (key, ttlMs, room) => within({ key, ttlMs, room }, () => store.readMap(key, ttlMs, room)),
+    setField: (key, field, value, maxFields) =>
+      within({ key, field, value }, () => store.setField(key, field, value, maxFields)),
+    setFieldIfAbsent: (key, field, value) =>
+      within({ key, field, value }, () => store.setFieldIfAbsent(key, field, value)),
+    deleteField: (key, field, only) => within({ key, field, value: only }, () => store.deleteField(key, field, only)),
+    publish: (key, message, how) => within({ key, message }, () => store.publish(key, message, how)),
+    subscribe: (key, listener) => {
+      check({ key });
+      return store.subscribe(key, listener);
+    },
+    close: () => {
+      isClosed = true;
+      return store.close();
+    },
+  };
+};
+
+interface Asked {
+  /** Or a channel. */
+  readonly key: string;
+  readonly room?: Room | undefined;
+  readonly field?: string;
+  readonly value?: Buffer | undefined;
+  readonly fields?: Fields;
+  readonly ttlMs?: number | undefined;
+  readonly message?: Buffer;
+}
+
+const check = ({ key, room, field = '', value, fields, ttlMs = 1, message }: Asked): void => {
+  checkName('a key', key, STORE_LIMITS.keyBytes);
+  checkName('a room', room?.name ?? '', STORE_LIMITS.keyBytes);
+  checkName('a field', field, STORE_LIMITS.fieldBytes);
+  checkSize('a value', value?.length ?? 0, STORE_LIMITS.valueBytes);
+  checkSize('a message', message?.length ?? 0, STORE_LIMITS.messageBytes);
+  if (fields) checkFields(fields);
+  if (!(ttlMs >= 1 && ttlMs <= STORE_LIMITS.ttlMs)) throw outOfBounds(`a life of ${ttlMs} ms`);
+};
+
+const checkFields = (fields: Fields): void => {
+  if (fields.size === 0) throw outOfBounds('a map without fields');
+  if (fields.size > STORE_LIMITS.fields) throw tooManyFields();
+  for (const [field, value] of fields) {
+    checkName('a field', field, STORE_LIMITS.fieldBytes);
+    checkSize('a value', value.length, STORE_LIMITS.valueBytes);
+  }
+};
+
+/** Half a surrogate pair is sent as U+FFFD (WHATWG Encoding §8.1), and so two names would become one. */
+const checkName = (what: string, name: string, maxBytes: number): void => {
+  if (!name.isWellFormed()) throw outOfBounds(`${what} that is no Unicode text`);
+  checkSize(what, Buffer.byteLength(name), maxBytes);
+};
+
+const checkSize = (what: string, bytes: number, maxBytes: number): void => {
+  if (bytes > maxBytes) throw outOfBounds(`${what} of ${bytes} bytes`);
+};
+
+const outOfBounds = (what: string): VmcpError =>
+  new VmcpError('internal', 'internal error', { detail: `store: ${what}` });
