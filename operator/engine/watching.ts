@@ -7,6 +7,7 @@ import { ProvenSpecs } from './proven-specs.ts';
 import { KeyedQueue } from './queue.ts';
 import { StatusPuller } from './status-puller.ts';
 import type { Change } from './store.ts';
+import { isExpired } from '../api/errors.ts';
 import type { Selection } from '../api/selection.ts';
 import type { ReconciledKind } from '../kinds/kind.ts';
 import { keyFromText, keyText } from '../object.ts';
@@ -68,7 +69,9 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
   };
   const onFailure = (selection: Selection, error: unknown): void => {
     observe.watchInterrupted(selection.kind);
-    log.warn({ ...selection, error: errorText(error) }, 'watch interrupted');
+    // The API server forgets old versions as a matter of course; a new list is all that follows.
+    const level = isExpired(error) ? 'info' : 'warn';
+    log[level]({ ...selection, error: errorText(error) }, 'watch interrupted');
   };
   const cache = clusterCache(
     { kinds: watchedKinds(kinds), namespaces: options.namespaces },

@@ -127,6 +127,9 @@ const replyTo = (
 /** The body of a request whose sender is known, as large as they may send. */
 const readBodyOf = (deps: EndpointDeps, exchange: HttpExchange, caller: Caller): Promise<void> => {
   const { request, held } = exchange;
+  // Everybody may send so much: the usual call needs no look for its session here.
+  if (Number(request.headers['content-length']) <= deps.bounds.bodyBytesWithoutSession)
+    return readBody(request, boundsOf(deps, 'none', held.body), exchange);
   const session = exchange.endpoint === 'messages' ? deps.connections.sessionOf(exchange.query) : exchange.sessionId;
   // Nobody has a session in 2026-07-28: there, only what all bodies hold together bounds them.
   const isModern = request.headers['mcp-protocol-version'] === MODERN_REVISION;

@@ -65,7 +65,7 @@ export class Sessions {
       newLinks,
       logs: newLogs?.(client),
       usedAt: clock.now(),
-      onIdle: (idle) => this.#touch(idle),
+      onIdle: (idle) => this.#touch(idle, clock.now()),
     });
     this.#sessions.set(session.id, session);
     this.#unused.add(session);
@@ -75,18 +75,18 @@ export class Sessions {
   /** The caller's session, its idle time begun anew. Unknown, expired and other callers' sessions are refused alike. */
   use(id: string, caller: Caller): Session {
     const session = this.#sessions.get(id);
-    if (!session || this.#isExpired(session) || !isSameCaller(session.caller, caller)) {
+    const now = this.#deps.clock.now();
+    if (!session || this.#isExpired(session, now) || !isSameCaller(session.caller, caller)) {
       throw noSuchSession();
     }
     session.presentedBy(caller);
     this.#unused.delete(session);
-    this.#touch(session);
+    this.#touch(session, now);
     return session;
   }
 
   /** Idle time begins with the last use, and with the end of what was under way. */
-  #touch(session: Session): void {
-    const now = this.#deps.clock.now();
+  #touch(session: Session, now: number): void {
     // Busy sessions need not be put behind all others at every call.
     if (Math.abs(now - session.usedAt) < Math.min(this.#limits.ttlMs * TOUCH_PART, TOUCH_MS)) return;
     session.usedAt = now;
@@ -130,16 +130,17 @@ export class Sessions {
     });
   }
 
-  #isExpired(session: Session): boolean {
+  #isExpired(session: Session, now: number): boolean {
     const ttlMs = this.#unused.has(session) ? Math.min(LIMITS.unusedSessionMs, this.#limits.ttlMs) : this.#limits.ttlMs;
-    return session.isIdle && this.#deps.clock.now() - session.usedAt >= ttlMs;
+    return session.isIdle && now - session.usedAt >= ttlMs;
   }
 
   #endExpired(): void {
-    for (let unused = this.#oldestUnused(); unused && this.#isExpired(unused); unused = this.#oldestUnused())
+    const now = this.#deps.clock.now();
+    for (let unused = this.#oldestUnused(); unused && this.#isExpired(unused, now); unused = this.#oldestUnused())
       this.end(unused);
     for (const session of this.#sessions.values()) {
-      if (this.#deps.clock.now() - session.usedAt < this.#limits.ttlMs) return;
+      if (now - session.usedAt < this.#limits.ttlMs) return;
       if (session.isIdle) this.end(session);
     }
   }

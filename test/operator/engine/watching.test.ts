@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiClient } from '../../../operator/api/client.ts';
+import { ApiError } from '../../../operator/api/errors.ts';
 import type { Selection } from '../../../operator/api/selection.ts';
 import type { WatchEvent } from '../../../operator/api/watch.ts';
 import { watchCluster } from '../../../operator/engine/watching.ts';
@@ -34,20 +35,23 @@ interface Bench {
   readonly selections: readonly Selection[];
   /** The server tells of it. */
   readonly tell: (type: WatchEvent['type'], about: KubeObject) => Promise<void>;
+  /** The watch on the kind ends with the error. */
+  readonly interrupt: (kind: string, error: Error) => Promise<void>;
+  readonly logged: { readonly level: string; readonly message: string }[];
 }
 
 const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
   const selections: Selection[] = [];
-  const tellers = new Map<string, (event: WatchEvent) => void>();
+  const tellers = new Map<string, PromiseWithResolvers<WatchEvent>>();
   const unused = (): never => assert.fail('nothing is written here');
   const api: ApiClient = {
     list: ({ kind }) => Promise.resolve({ items: objects.filter((each) => each.kind === kind), resourceVersion: '10' }),
     async *watch(selection) {
       selections.push(selection);
       for (;;) {
-        const { promise, resolve } = Promise.withResolvers<WatchEvent>();
-        tellers.set(selection.kind, resolve);
-        yield await promise;
+        const teller = Promise.withResolvers<WatchEvent>();
+        tellers.set(selection.kind, teller);
+        yield await teller.promise;
       }
     },
     get: unused,
@@ -60,7 +64,12 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
     remove: unused,
     clusterIssuer: unused,
   };
-  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const logged: { level: string; message: string }[] = [];
+  const at =
+    (level: string) =>
+    (_fields: unknown, message?: string): void =>
+      void logged.push({ level, message: message ?? '' });
+  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
   const nothing = (): void => {};
   const observe = { reconciled: nothing, failed: nothing, waited: nothing, watchInterrupted: nothing, leads: nothing };
   const settings = { clusterDomain: 'cluster.local', runtimeImage: 'i', bridgeImage: 'b', operatorNamespace: 'ops' };
@@ -83,10 +92,14 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
   await watching.synced;
   await settled();
   const tell = async (type: WatchEvent['type'], about: KubeObject): Promise<void> => {
-    tellers.get(about.kind)?.({ type, object: about });
+    tellers.get(about.kind)?.resolve({ type, object: about });
     await settled();
   };
-  return { watching, selections, tell, clock };
+  const interrupt = async (kind: string, error: Error): Promise<void> => {
+    tellers.get(kind)?.reject(error);
+    await settled();
+  };
+  return { watching, selections, tell, interrupt, logged, clock };
 };
 
 const owner = object('Widget', 'one');
@@ -130,6 +143,16 @@ test('what another namespace or another controller holds is not removed with wha
     watching.cache.controlledBy('ConfigMap', owner).map(({ metadata }) => metadata.name),
     ['ours'],
   );
+});
+
+test('a version that the API server has forgotten is no warning, a watch that fails is one', async () => {
+  const { interrupt, logged } = await watch();
+  await interrupt('Widget', new ApiError(410, { reason: 'Expired', message: 'too old resource version: 432 (433)' }));
+  await interrupt('Pod', new Error('connection reset'));
+  assert.deepEqual(logged, [
+    { level: 'info', message: 'watch interrupted' },
+    { level: 'warn', message: 'watch interrupted' },
+  ]);
 });
 
 test('of the kinds that a cluster is full of, only what carries our label is watched', async () => {
