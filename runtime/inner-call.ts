@@ -1,6 +1,6 @@
 import type { Call, Origin } from './call.ts';
 import { VmcpError } from './errors.ts';
-import { isObject, skipValue, type Span } from './json-bytes.ts';
+import { isObject, JsonSyntaxError, skipValue, type Span } from './json-bytes.ts';
 
 /** A tool call that something between the client and the backend makes for the caller of `parent`. */
 export interface InnerCall {
@@ -36,8 +36,16 @@ export const innerCalls =
 
 /** What is written into the request must not end the member that it stands in. */
 const checkArguments = (args: Buffer): void => {
-  if (!isObject(args, 0) || skipValue(args, 0) !== args.length)
-    throw new VmcpError('invalid_params', 'the arguments of a tool must be one JSON object');
+  if (!isOneObject(args)) throw new VmcpError('invalid_params', 'the arguments of a tool must be one JSON object');
+};
+
+const isOneObject = (text: Buffer): boolean => {
+  try {
+    return isObject(text, 0) && skipValue(text, 0) === text.length;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return false;
+    throw error;
+  }
 };
 
 const metaOf = ({ request: { bytes, meta } }: Call): Buffer | undefined => meta && bytes.subarray(meta.start, meta.end);

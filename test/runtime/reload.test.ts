@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { InvalidConfigError } from '../../runtime/live-config.ts';
+import type { ConnectStrategy } from '../../runtime/outgoing/index.ts';
 import type { Running } from '../../runtime/start.ts';
+import { until } from '../cluster/until.ts';
 import { answerJson, type FixtureBackend, startBackend, textResult } from '../fixtures/backend.ts';
 import { openSession, type RawSession } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
@@ -115,6 +117,22 @@ describe('a new configuration, live', () => {
     }
     assert.deepEqual(await session.toolNames(), ['a_echo']);
     assert.deepEqual(running.reload(configFile({ a: a.url, b: b.url })), { ok: true });
+  });
+
+  test('that is refused for one backend leaves open nothing that was made for the others', async (t) => {
+    const open: string[] = [];
+    const connectStrategy: ConnectStrategy = (_config, { backend: { name } }) => {
+      if (name === 'bad') throw new Error('no such secret');
+      open.push(name);
+      return { dependsOnCaller: false, close: async () => void open.splice(open.indexOf(name), 1) };
+    };
+    const strict = await startRuntime(configFile({ a: a.url }), {}, { features: { connectStrategy } });
+    t.after(() => strict.stop());
+    assert.equal(strict.reload(configFile({ a: a.url, b: b.url, bad: b.url })).ok, false);
+    assert.deepEqual(open, ['a']);
+    assert.deepEqual(strict.reload(configFile({ b: b.url })), { ok: true });
+    await until('the strategy of the backend that went to be closed', async () => open.length === 1 || undefined);
+    assert.deepEqual(open, ['b']);
   });
 
   test('changes the metadata that the status shows', async () => {
