@@ -151,7 +151,7 @@ export const assemble = ({ files, features }: AssembleOptions, deps: AssembleDep
 const builtOf = ({ gate, observers, ownTools }: Features, deps: FeatureDeps) => ({
   gate: gate(deps),
   observers: observers(deps),
-  ownTools: ownTools(deps),
+  ownTools: { workflow: ownTools.workflow?.(deps), builtin: ownTools.builtin?.(deps) },
 });
 
 /** Serves what is configured, from now on and after every reload. */

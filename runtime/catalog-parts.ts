@@ -2,7 +2,7 @@ import type { BackendSet } from './backends/index.ts';
 import { makeOffer, type Offer, type OfferedBackend, overlays } from './catalog/index.ts';
 import type { Clock } from './clock.ts';
 import { offerSettingsOf, withheldOf } from './config-slices.ts';
-import type { OwnTools } from './features.ts';
+import type { OwnToolsByKind } from './features.ts';
 import type { Gate } from './gate/index.ts';
 import type { LiveConfig } from './live-config.ts';
 import { changeLog, type Log } from './observe/index.ts';
@@ -11,7 +11,7 @@ export interface CatalogParts {
   readonly config: LiveConfig;
   readonly backends: BackendSet;
   readonly gate: Gate;
-  readonly ownTools: OwnTools | undefined;
+  readonly ownTools: OwnToolsByKind;
   readonly offer: Offer;
   readonly clock: Clock;
   readonly log: Log;
@@ -37,7 +37,7 @@ export const offerOf = ({
     }),
     visible: gate.visible,
     policies: gate.policies,
-    ...(ownTools && { ownTools: ownTools.all }),
+    ownTools: () => [...(ownTools.builtin?.all() ?? []), ...(ownTools.workflow?.all() ?? [])],
   });
 
 /** Every backend that is configured, as it is now. */
@@ -54,5 +54,6 @@ export const tellOfChanges = ({ config, backends, ownTools, offer, clock, log }:
     tell(seen({ config, backends }), offer.catalog());
   };
   backends.onChange(onChange);
-  ownTools?.onChange(onChange);
+  ownTools.builtin?.onChange(onChange);
+  ownTools.workflow?.onChange(onChange);
 };

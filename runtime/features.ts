@@ -18,8 +18,7 @@ export interface Features {
   readonly gate: (deps: FeatureDeps) => Gate;
   readonly observers: (deps: FeatureDeps) => Observers;
   readonly connectStrategy: ConnectStrategy;
-  /** Undefined: every tool is a backend's. */
-  readonly ownTools: (deps: FeatureDeps) => OwnTools | undefined;
+  readonly ownTools: MakeOwnTools;
   /** Beside MCP on the public listener. */
   readonly routes: (deps: RouteDeps) => readonly PublicRoutes[];
 }
@@ -47,12 +46,22 @@ export interface RouteDeps extends FeatureDeps {
   readonly offeredTo: Offer['offeredTo'];
 }
 
-/** Tools that no backend has. */
-export interface OwnTools {
-  readonly all: () => readonly OwnTool[];
+/** Tools that no backend has, by the kind of their targets: one feature offers and serves all of a kind. Absent: there are none of it. */
+export interface OwnToolsByKind {
+  readonly workflow?: OwnTools<WorkflowTarget> | undefined;
+  readonly builtin?: OwnTools<BuiltinTarget> | undefined;
+}
+
+/** Who makes those of each kind; where they give none, no such tool is offered. */
+export type MakeOwnTools = {
+  readonly [K in keyof OwnToolsByKind]: (deps: FeatureDeps) => OwnToolsByKind[K];
+};
+
+export interface OwnTools<T extends WorkflowTarget | BuiltinTarget> {
+  readonly all: () => readonly OwnTool<T>[];
   /** Calls `listener` whenever `all` gives others than before. */
   readonly onChange: (listener: () => void) => void;
-  readonly serve: (call: Call, target: WorkflowTarget | BuiltinTarget, deps: OwnToolDeps) => Promise<Reply>;
+  readonly serve: (call: Call, target: T, deps: OwnToolDeps) => Promise<Reply>;
 }
 
 export interface OwnToolDeps {
@@ -67,6 +76,6 @@ export const FEATURES: Features = {
   gate: () => openGate,
   observers: () => noObservers,
   connectStrategy,
-  ownTools: () => undefined,
+  ownTools: {},
   routes: () => [],
 };

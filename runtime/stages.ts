@@ -12,7 +12,7 @@ import {
   type SseConnections,
 } from './edge/index.ts';
 import { asVmcpError, VmcpError } from './errors.ts';
-import type { OwnTools } from './features.ts';
+import type { OwnToolsByKind } from './features.ts';
 import type { Gate } from './gate/index.ts';
 import type { Observers } from './observe/index.ts';
 import type { MakeInnerCall } from './inner-call.ts';
@@ -26,7 +26,7 @@ export interface StageParts {
   readonly config: LiveConfig;
   readonly gate: Gate;
   readonly observers: Observers;
-  readonly ownTools: OwnTools | undefined;
+  readonly ownTools: OwnToolsByKind;
   readonly innerCall: MakeInnerCall;
   readonly authenticate: Stages['authenticate'];
   readonly admitted: Admission;
@@ -63,9 +63,14 @@ export const stagesOf = (parts: StageParts): Stages => {
 const servedBy = ({ backends, offer: { offeredTo }, ownTools, innerCall }: StageParts): Stages['serve'] => {
   return (call, target, dispatch) => {
     if (target.kind === 'backend') return backends.call(call, target);
+    const deps = { dispatch, innerCall, offeredTo };
+    const served =
+      target.kind === 'workflow'
+        ? ownTools.workflow?.serve(call, target, deps)
+        : ownTools.builtin?.serve(call, target, deps);
     // Names lead to such tools only where a feature offers them.
-    if (!ownTools) throw new VmcpError('internal', 'internal error', { detail: `no feature serves a ${target.kind}` });
-    return ownTools.serve(call, target, { dispatch, innerCall, offeredTo });
+    if (!served) throw new VmcpError('internal', 'internal error', { detail: `no feature serves a ${target.kind}` });
+    return served;
   };
 };
 

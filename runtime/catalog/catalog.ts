@@ -18,8 +18,8 @@ export interface SourceBackend {
 }
 
 /** A tool that no backend lists: a composite tool, or one of the runtime's own. */
-export interface OwnTool extends ListEntry {
-  readonly target: WorkflowTarget | BuiltinTarget;
+export interface OwnTool<T extends WorkflowTarget | BuiltinTarget = WorkflowTarget | BuiltinTarget> extends ListEntry {
+  readonly target: T;
 }
 
 /** What is offered at one moment: frozen, and replaced as a whole when anything in it changes. */
@@ -43,12 +43,12 @@ export interface UnusualName {
   readonly backend: string;
 }
 
-/** An entry that lost its name to an earlier backend. */
+/** An entry that lost its name to an earlier one. */
 export interface Collision {
   readonly kind: ListKind;
   readonly name: string;
+  /** A backend, or the kind of a tool that no backend has, as in `lostBy`. */
   readonly keptBy: string;
-  /** A backend, or the kind of a tool that no backend has. */
   readonly lostBy: string;
 }
 
@@ -60,6 +60,7 @@ export interface UnmatchedSetting {
 }
 
 export interface BuildOptions {
+  /** Of equal names the first one keeps it. */
   readonly ownTools?: readonly OwnTool[];
   /** Where the pages of each list are kept. Default: for as long as the catalog is. */
   readonly newPageCache?: (() => PageCache) | undefined;
@@ -147,18 +148,24 @@ const keepFirst = (kind: ListKind, named: readonly Named[]): Kept => {
   return { kept: [...holders.values()].sort((a, b) => compareText(a.advertised, b.advertised)), collisions };
 };
 
-/** decisions, "Determinism": a composite tool whose name is taken is dropped alone. */
+/** decisions, "Determinism": a composite tool whose name is taken, by a backend or by an earlier tool of ours, is dropped alone. */
 const withoutTaken = (
   own: readonly OwnTool[],
   shown: readonly Named[],
 ): { readonly kept: readonly OwnTool[]; readonly collisions: readonly Collision[] } => {
   if (own.length === 0) return { kept: own, collisions: [] };
-  const holders = new Map(shown.map(({ advertised, backend }) => [advertised, backend]));
-  const kept = own.filter(({ name }) => !holders.has(name));
-  const collisions = own.flatMap(({ name, target }) => {
+  const holders = new Map<string, string>(shown.map(({ advertised, backend }) => [advertised, backend]));
+  const kept: OwnTool[] = [];
+  const collisions: Collision[] = [];
+  for (const tool of own) {
+    const { name, target } = tool;
     const keptBy = holders.get(name);
-    return keptBy === undefined ? [] : [{ kind: 'tools' as const, name, keptBy, lostBy: target.kind }];
-  });
+    if (keptBy !== undefined) collisions.push({ kind: 'tools', name, keptBy, lostBy: target.kind });
+    else {
+      holders.set(name, target.kind);
+      kept.push(tool);
+    }
+  }
   return { kept, collisions };
 };
 

@@ -9,7 +9,7 @@ import { errorOf, resultText } from '../fixtures/answers.ts';
 import { count, type FixtureBackend, startBackend } from '../fixtures/backend.ts';
 import { openSession, type RawSession } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
-import { bothOf } from '../fixtures/workflows.ts';
+import { bothOf, builtins } from '../fixtures/workflows.ts';
 
 /** One line for each call that has ended. */
 const seenCalls: string[] = [];
@@ -61,7 +61,7 @@ describe('a tool that no backend has', () => {
         { aggregation: { tools: [{ workload: 'a', filter: ['shown'] }] } },
       ),
       {},
-      { features: { gate: () => gate, observers: () => observers, ownTools: () => bothOf(...names) } },
+      { features: { gate: () => gate, observers: () => observers, ownTools: { workflow: () => bothOf(...names) } } },
     );
     session = await openSession(running.url);
     assert.deepEqual(await session.toolNames(), ['a_shown', 'b_t', 'b_u', 'both']);
@@ -142,7 +142,7 @@ test('a tool that no backend has gives way to one of the same name, and the loss
   const running = await startRuntime(
     configFile({ a: backend.url }, { aggregation }),
     {},
-    { features: { ownTools: () => bothOf() } },
+    { features: { ownTools: { workflow: () => bothOf() } } },
   );
   t.after(async () => {
     await running.stop();
@@ -152,4 +152,29 @@ test('a tool that no backend has gives way to one of the same name, and the loss
   assert.deepEqual(await session.toolNames(), ['both']);
   assert.equal(resultText(await session.call('both', {})), 'both {}');
   assert.deepEqual(running.status().collisions, [{ kind: 'tools', name: 'both', keptBy: 'a', lostBy: 'workflow' }]);
+});
+
+test('tools of two features are offered together, each served by its own, and of equal names that of the runtime stays', async (t) => {
+  const backend = await startBackend({ tools: ['t'] });
+  const ownTools = { workflow: () => bothOf('a_t'), builtin: () => builtins('own', 'a_t') };
+  const running = await startRuntime(configFile({ a: backend.url }), {}, { features: { ownTools } });
+  const other = await startRuntime(
+    configFile({ a: backend.url }),
+    {},
+    { features: { ownTools: { ...ownTools, builtin: () => builtins('both') } } },
+  );
+  t.after(async () => {
+    await Promise.all([running.stop(), other.stop()]);
+    await backend.close();
+  });
+  const session = await openSession(running.url);
+  assert.deepEqual(await session.toolNames(), ['a_t', 'both', 'own']);
+  assert.equal(resultText(await session.call('own')), 'builtin own');
+  assert.match(resultText(await session.call('both', { x: 1 })), /t {\\"x\\":1}/);
+  assert.deepEqual(running.status().collisions, [{ kind: 'tools', name: 'a_t', keptBy: 'a', lostBy: 'builtin' }]);
+
+  const second = await openSession(other.url);
+  assert.deepEqual(await second.toolNames(), ['a_t', 'both']);
+  assert.equal(resultText(await second.call('both')), 'builtin both');
+  assert.deepEqual(other.status().collisions, [{ kind: 'tools', name: 'both', keptBy: 'builtin', lostBy: 'workflow' }]);
 });
