@@ -1,5 +1,6 @@
 import { VmcpError } from '../errors.ts';
 import { type Fields, type Room, STORE_LIMITS, type Store, storeUnavailable, tooManyFields } from './store.ts';
+import { bucketLifeMs } from './token-buckets.ts';
 
 /**
  * What every kind of store has around it, so that all of them refuse alike: calls beyond `STORE_LIMITS`, and every call once it is
@@ -28,6 +29,10 @@ export const bounded = (store: Store): Store => {
     setFieldIfAbsent: (key, field, value) =>
       within({ key, field, value }, () => store.setFieldIfAbsent(key, field, value)),
     deleteField: (key, field, only) => within({ key, field, value: only }, () => store.deleteField(key, field, only)),
+    takeTokens: async (buckets) => {
+      for (const bucket of buckets) check({ key: bucket.key, ttlMs: bucketLifeMs(bucket) });
+      return within({ key: '' }, () => store.takeTokens(buckets));
+    },
     publish: (key, message, how) => within({ key, message }, () => store.publish(key, message, how)),
     subscribe: (key, listener) => {
       check({ key });

@@ -10,5 +10,5 @@ export {
 } from './session-record.ts';
 export { sessionName, type SessionRef } from './session-name.ts';
 export { type SessionBounds, type SessionRecords, sessionRecords } from './session-records.ts';
-export { type Fields, STORE_LIMITS, type Store, type StoreState, type Subscription } from './store.ts';
+export { type Bucket, type Fields, STORE_LIMITS, type Store, type StoreState, type Subscription } from './store.ts';
 export type { RedisSettings, StoreSettings } from './store-settings.ts';

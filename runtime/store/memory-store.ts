@@ -4,6 +4,7 @@ import { localMessages } from './local-messages.ts';
 import { Rooms } from './rooms.ts';
 import { Shelf, type ShelfLimits } from './shelf.ts';
 import type { Fields, Store } from './store.ts';
+import { bucketLifeMs, takeFrom } from './token-buckets.ts';
 
 const LIMITS: ShelfLimits = { entries: 100_000, bytes: 256 * 1024 * 1024 };
 const SWEEP_MS = 60_000;
@@ -22,6 +23,16 @@ export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: ShelfL
   return bounded({
     ...valuesOn(shelf, rooms),
     ...mapsOn(shelf, rooms),
+    takeTokens: async (buckets) => {
+      const kept = buckets.map(({ key }) => shelf.value(key));
+      const taken = takeFrom(buckets, kept, clock.now());
+      if (!taken.isTaken) return taken.waitMs;
+      for (const [index, level] of taken.levels.entries()) {
+        const bucket = buckets[index];
+        if (bucket) shelf.put(bucket.key, level, bucketLifeMs(bucket));
+      }
+      return 0;
+    },
     ...messages,
     state: () => 'up',
     onState: () => () => {},

@@ -7,6 +7,7 @@ import { refusalsOf } from './refusals.ts';
 import * as scripts from './redis-scripts.ts';
 import { type Fields, noRoom, type Room, STORE_LIMITS, type Store, type StoreState, tooManyFields } from './store.ts';
 import { REDIS_TIMES, type RedisSettings } from './store-settings.ts';
+import { bucketLifeMs } from './token-buckets.ts';
 
 export interface RedisStoreDeps extends ConnectDeps {
   readonly clock: Clock;
@@ -37,6 +38,17 @@ export const redisStore = (settings: RedisSettings, deps: RedisStoreDeps): Store
   return bounded({
     ...valuesIn({ link: commands, keyOf, clock: deps.clock }),
     ...mapsIn({ link: commands, keyOf, clock: deps.clock }),
+    takeTokens: async (buckets) => {
+      if (buckets.length === 0) return 0;
+      const keys = buckets.map(({ key }) => keyOf(key));
+      const sizes = buckets.flatMap((bucket) => [
+        bucket.capacity,
+        bucket.refillPeriodMs,
+        Math.ceil(bucketLifeMs(bucket)),
+      ]);
+      const within = { link: commands, keyOf, clock: deps.clock };
+      return Number(await runOn(within, scripts.TAKE_TOKENS, keys, [deps.clock.now(), ...sizes]));
+    },
     publish: async (name, message, how) => {
       const channel = keyOf(name);
       const inOrder = scripts.PUBLISH_IN_ORDER.text;

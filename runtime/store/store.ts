@@ -48,9 +48,23 @@ export interface Store extends StoreMessages {
   readonly setFieldIfAbsent: (key: string, field: string, value: Buffer) => Promise<Buffer | undefined>;
   /** With `only`, not when the field holds something else by now. A map whose last field goes is gone. False: nothing was deleted. */
   readonly deleteField: (key: string, field: string, only?: Buffer) => Promise<boolean>;
+  /**
+   * Takes one token from every bucket (0), or from none, and then gives the milliseconds until all of them have one. In a cluster their
+   * keys have one hash tag. A key that holds something else is a full bucket, and becomes one.
+   */
+  readonly takeTokens: (buckets: readonly Bucket[]) => Promise<number>;
 }
 
 export type Fields = ReadonlyMap<string, Buffer>;
+
+/** Tokens that come back evenly. A bucket that is not known is full, and none is known longer than 2 × `refillPeriodMs` after its last token was taken. */
+export interface Bucket {
+  readonly key: string;
+  /** Whole, at least 1. */
+  readonly capacity: number;
+  /** From empty to full, at least 1. */
+  readonly refillPeriodMs: number;
+}
 
 /**
  * Maps that are counted together, whichever replica makes them. Each call that makes, renews or deletes such a map names its room: a map

@@ -4,6 +4,7 @@ import { kindsContract } from './contract-kinds.ts';
 import { mapsContract } from './contract-maps.ts';
 import { messagesContract } from './contract-messages.ts';
 import { roomsContract } from './contract-rooms.ts';
+import { tokensContract } from './contract-tokens.ts';
 import { valuesContract } from './contract-values.ts';
 
 /** What every store does, whatever it is made of. */
@@ -14,6 +15,7 @@ export const contract = (given: () => Store, keyBytes: number = STORE_LIMITS.key
   mapsContract(told);
   kindsContract(told);
   roomsContract(told);
+  tokensContract(told);
   messagesContract(told);
   boundsContract(told);
 };

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { STORE_LIMITS } from '../../../runtime/store/store.ts';
+import { until } from '../../cluster/until.ts';
+import { bytes, type Given, LONG, soon, text } from './given-store.ts';
+import { hasCode } from './has-code.ts';
+
+export const tokensContract = ({ given, newKey }: Given): void => {
+  test('a bucket gives as many tokens as it holds, and tells when the next one is there', async () => {
+    const [store, key] = [given(), newKey()];
+    const bucket = { key, capacity: 3, refillPeriodMs: LONG };
+    const waits = await Promise.all(Array.from({ length: 5 }, () => store.takeTokens([bucket])));
+    assert.deepEqual(waits.slice(0, 3), [0, 0, 0]);
+    for (const wait of waits.slice(3)) assert.ok(wait > LONG / 3 - 5_000 && wait <= LONG / 3, `${wait}`);
+  });
+
+  test('a call takes a token from each of several buckets, or from none', async () => {
+    const [store, key] = [given(), newKey()];
+    const large = { key: `{${key}}large`, capacity: 3, refillPeriodMs: LONG };
+    const small = { key: `{${key}}small`, capacity: 1, refillPeriodMs: LONG };
+    assert.equal(await store.takeTokens([large, small]), 0);
+    for (let at = 0; at < 5; at += 1) assert.ok((await store.takeTokens([large, small])) > 0);
+    assert.deepEqual([await store.takeTokens([large]), await store.takeTokens([large])], [0, 0]);
+    assert.ok((await store.takeTokens([large])) > 0);
+    assert.equal(await store.takeTokens([]), 0);
+  });
+
+  test('tokens come back evenly, and never more than there is room for', async () => {
+    const [store, key] = [given(), newKey()];
+    const bucket = { key, capacity: 2, refillPeriodMs: 60 };
+    await until('an empty bucket', async () => ((await store.takeTokens([bucket])) > 0 ? true : undefined), soon);
+    const wait = await store.takeTokens([bucket]);
+    assert.ok(wait <= 30, `${wait}`);
+    await until('a token', async () => ((await store.takeTokens([bucket])) === 0 ? true : undefined), soon);
+  });
+
+  test('a bucket that has become smaller holds no more than it has room for', async () => {
+    const [store, key] = [given(), newKey()];
+    assert.equal(await store.takeTokens([{ key, capacity: 100, refillPeriodMs: LONG }]), 0);
+    const smaller = { key, capacity: 1, refillPeriodMs: LONG };
+    assert.equal(await store.takeTokens([smaller]), 0);
+    assert.ok((await store.takeTokens([smaller])) > 0);
+  });
+
+  test('a key that holds something else is a full bucket', async () => {
+    const [store, map, value] = [given(), newKey(), newKey()];
+    await store.createMap(map, new Map([['a', bytes('1')]]), LONG);
+    await store.set(value, bytes('none'), LONG);
+    for (const key of [map, value]) {
+      assert.equal(await store.takeTokens([{ key, capacity: 1, refillPeriodMs: LONG }]), 0);
+      assert.match(text(await store.get(key)) ?? '', /^0 /);
+    }
+  });
+
+  test('a bucket that would be kept for too long is refused, with the others of its call', async () => {
+    const [store, key] = [given(), newKey()];
+    const good = { key: `{${key}}good`, capacity: 1, refillPeriodMs: LONG };
+    for (const refillPeriodMs of [0, Number.NaN, STORE_LIMITS.ttlMs])
+      await assert.rejects(
+        store.takeTokens([good, { key: `{${key}}bad`, capacity: 1, refillPeriodMs }]),
+        hasCode('internal'),
+      );
+    assert.equal(await store.get(good.key), undefined);
+  });
+};
