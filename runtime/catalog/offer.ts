@@ -11,7 +11,7 @@ import { type ListPages, pageCaches } from './pages.ts';
 import type { Listed } from './name-table.ts';
 import type { AggregationSettings } from './settings.ts';
 import { taskTarget } from './task-target.ts';
-import { type AllPages, LIST_OF, visibleLists, type Visibility } from './visible.ts';
+import { type AllPages, LIST_OF, visibleUnder, type Visibility } from './visible.ts';
 
 export interface OfferSettings extends AggregationSettings {
   readonly partialFailureMode: 'fail' | 'best_effort';
@@ -167,12 +167,13 @@ const callerViews = (
     return view;
   };
   const joined = joinedCatalogs(deps, shared, build);
-  const visible = visibleLists();
-  const asSeen = (whole: CallerView, visibility: Visibility | undefined): CallerView =>
-    visibility ? { ...whole, lists: visible(whole.lists, visibility), find: onlyVisible(whole, visibility) } : whole;
+  const visibleNow = visibleUnder(() => deps.policies?.());
   const seenBy = (caller: Caller, whole: CallerView): CallerView | Promise<CallerView> => {
+    const visible = visibleNow();
+    const asSeen = (by: Visibility | undefined): CallerView =>
+      by ? { ...whole, lists: visible(whole.lists, by), find: onlyVisible(whole, by) } : whole;
     const visibility = deps.visible?.(caller);
-    return visibility instanceof Promise ? visibility.then((known) => asSeen(whole, known)) : asSeen(whole, visibility);
+    return visibility instanceof Promise ? visibility.then(asSeen) : asSeen(visibility);
   };
   return (caller) => {
     const overlay = deps.overlay?.(caller);

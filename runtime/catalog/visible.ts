@@ -5,7 +5,7 @@ import { recent, type RecentBounds } from '../recent.ts';
 
 /** What some callers may see: in lists, and by its name. */
 export interface Visibility {
-  /** The class of callers: those of one key see the same, as long as the rules that made it stay. */
+  /** The class of callers: those of one key see the same under the same policies (`Gate.policies`). */
   readonly key: string;
   readonly isVisible: (entry: Pick<ListEntry, 'name' | 'target'>, kind: ListKind) => boolean;
 }
@@ -40,6 +40,17 @@ export const visibleLists = (bounds = BOUNDS): ((lists: AllPages, visibility: Vi
     ) as AllPages;
     known.set(key, made, bytesOf(made));
     return made;
+  };
+};
+
+/** `visibleLists` under the policies in force: what was made under others is forgotten. To be asked before the caller's visibility is. */
+export const visibleUnder = (policies: () => unknown): (() => ReturnType<typeof visibleLists>) => {
+  let of = policies();
+  let visible = visibleLists();
+  return () => {
+    const current = policies();
+    if (current !== of) [of, visible] = [current, visibleLists()];
+    return visible;
   };
 };
 

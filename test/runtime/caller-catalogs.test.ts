@@ -7,7 +7,7 @@ import { errorOf, reasonOf, resultOf, resultText } from '../fixtures/answers.ts'
 import { answerJson, answerStatus, type Exchange, type FixtureBackend, startBackend } from '../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../fixtures/frozen-clock.ts';
 import { bearer, tokenGate } from '../fixtures/gates.ts';
-import { post, type RawAnswer } from '../fixtures/raw-client.ts';
+import { openSession, post, type RawAnswer } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
 import { asUser, credentialIn } from '../fixtures/strategies.ts';
 
@@ -177,4 +177,35 @@ test('what a caller may not see is found by nobody’s name for it', async (t) =
     'unknown_name',
     'its template is hidden',
   );
+});
+
+test('what a caller may see changes with the policies, in lists as well as by its name', async (t) => {
+  const backend = await startBackend({ tools: ['t', 'u'] });
+  const hiding = (hidden: string) => configFile({ a: backend.url }, { metadata: { hidden } });
+  const running = await startRuntime(
+    hiding('a_t'),
+    {},
+    {
+      features: {
+        gate: ({ config }) => {
+          const policies = config.live(
+            ({ metadata }) => metadata,
+            (of) => of,
+          );
+          const isVisible = ({ name }: { readonly name: string }) => name !== policies()?.['hidden'];
+          // Every caller is of one class, whatever the policies are.
+          return { ...openGate, policies, visible: () => ({ key: 'all', isVisible }) };
+        },
+      },
+    },
+  );
+  t.after(async () => {
+    await running.stop();
+    await backend.close();
+  });
+  const session = await openSession(running.url);
+  assert.deepEqual(await session.toolNames(), ['a_u']);
+  running.reload(hiding('a_u'));
+  assert.deepEqual(await session.toolNames(), ['a_t']);
+  assert.equal(errorOf(await session.call('a_u')).data.reason, 'forbidden');
 });
