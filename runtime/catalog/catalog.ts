@@ -20,6 +20,8 @@ export interface SourceBackend {
 /** A tool that no backend lists: a composite tool, or one of the runtime's own. */
 export interface OwnTool<T extends WorkflowTarget | BuiltinTarget = WorkflowTarget | BuiltinTarget> extends ListEntry {
   readonly target: T;
+  /** Where such tools are offered, they alone are listed, and no other takes their names. The others are called as before. */
+  readonly isAlone?: true;
 }
 
 /** What is offered at one moment: frozen, and replaced as a whole when anything in it changes. */
@@ -28,7 +30,10 @@ export interface Catalog {
   readonly offered: NameTable;
   /** Names a step of a workflow may use: the offered ones and the hidden ones. */
   readonly routable: NameTable;
+  /** What is listed to clients. */
   readonly lists: Readonly<Record<ListKind, ListPages>>;
+  /** All that is offered: the same value as `lists`, unless some tools are listed alone. */
+  readonly all: Readonly<Record<ListKind, ListPages>>;
   readonly collisions: readonly Collision[];
   /** Tools that nobody has under rule `manual`. */
   readonly unresolved: readonly UnresolvedName[];
@@ -83,8 +88,16 @@ export const buildCatalog = (
   const [resources, templates] = (['resources', 'resourceTemplates'] as const).map((kind) =>
     keepFirst(kind, candidatesOf(backends, kind).map(underOwnName)),
   ) as [Kept, Kept];
-  const shown = tools.kept.filter((tool) => !isHidden(tool));
-  const own = withoutTaken(ownTools, shown);
+  const alone = withoutTaken(
+    ownTools.filter(({ isAlone }) => isAlone),
+    [],
+  );
+  const others = ownTools.filter(({ isAlone }) => !isAlone);
+  const { shown, lost } = shownBeside(
+    alone.kept,
+    tools.kept.filter((tool) => !isHidden(tool)),
+  );
+  const own = withoutTaken([...alone.kept, ...others], shown);
   const [offered, routable] = tablesOf({ shown, tools, own: own.kept, prompts, resources, templates, backends });
   const pagesOf = (kind: ListKind, named: readonly Named[], more: readonly OwnTool[] = []): ListPages => {
     const entries = named
@@ -93,16 +106,18 @@ export const buildCatalog = (
     const all = more.length === 0 ? entries : [...entries, ...more].sort((a, b) => compareText(a.name, b.name));
     return listPages(kind, all, newPageCache?.());
   };
+  const all = Object.freeze({
+    tools: pagesOf('tools', shown, own.kept),
+    prompts: pagesOf('prompts', prompts.kept),
+    resources: pagesOf('resources', resources.kept),
+    resourceTemplates: pagesOf('resourceTemplates', templates.kept),
+  });
   return Object.freeze({
     offered,
     routable,
-    lists: Object.freeze({
-      tools: pagesOf('tools', shown, own.kept),
-      prompts: pagesOf('prompts', prompts.kept),
-      resources: pagesOf('resources', resources.kept),
-      resourceTemplates: pagesOf('resourceTemplates', templates.kept),
-    }),
-    collisions: [tools, own, prompts, resources, templates].flatMap(({ collisions }) => collisions),
+    lists: alone.kept.length === 0 ? all : Object.freeze({ ...all, tools: pagesOf('tools', [], alone.kept) }),
+    all,
+    collisions: [lost, ...[tools, alone, own, prompts, resources, templates].map((each) => each.collisions)].flat(),
     unresolved: resolved.unresolved.toSorted((a, b) => compareText(a.name, b.name)),
     unmatched,
     unusual: shown
@@ -167,6 +182,19 @@ const withoutTaken = (
     }
   }
   return { kept, collisions };
+};
+
+const shownBeside = (
+  alone: readonly OwnTool[],
+  shown: readonly Named[],
+): { readonly shown: readonly Named[]; readonly lost: readonly Collision[] } => {
+  if (alone.length === 0) return { shown, lost: [] };
+  const holders = new Map<string, string>(alone.map(({ name, target }) => [name, target.kind]));
+  const lost = shown.flatMap(({ advertised: name, backend: lostBy }) => {
+    const keptBy = holders.get(name);
+    return keptBy === undefined ? [] : [{ kind: 'tools' as const, name, keptBy, lostBy }];
+  });
+  return { shown: shown.filter(({ advertised }) => !holders.has(advertised)), lost };
 };
 
 interface Hiding {

@@ -52,7 +52,8 @@ export interface OfferedBackend {
 
 /** What one caller is offered: the same for what is listed and for what is called by its name. */
 export interface CallerCatalog {
-  readonly lists: AllPages;
+  /** All that is offered, in lists or not. */
+  readonly all: AllPages;
   /** `routable` is for steps of workflows: hidden tools are in it, and policy alone decides. */
   readonly find: (table: 'offered' | 'routable', names: Listed, name: string) => Target | undefined;
 }
@@ -90,7 +91,8 @@ export const makeOffer = (deps: OfferDeps): Offer => {
     const next = build(deps.backends());
     const changed = LIST_KINDS.filter((kind) => !next.lists[kind].isSameAs(shared.lists[kind]));
     // Pages that read the same stay, and are not made again.
-    shared = Object.freeze({ ...next, lists: changed.length === 0 ? shared.lists : merged(shared, next, changed) });
+    const lists = changed.length === 0 ? shared.lists : merged(shared, next, changed);
+    shared = Object.freeze({ ...next, lists, all: next.all === next.lists ? lists : next.all });
     const before = policies;
     policies = deps.policies?.();
     const told = policies === before ? changed : LIST_KINDS;
@@ -107,9 +109,9 @@ export const makeOffer = (deps: OfferDeps): Offer => {
     const isStrict = settings.partialFailureMode === 'fail';
     // A backend that comes later delays nobody's lists; under `fail` they would be refused without it.
     if (!isStarted || isStrict) await settled();
-    const { lists, overlay } = await views(caller);
+    const { listed, overlay } = await views(caller);
     if (isStrict) refuseWhenDown(withOverlay(deps.backends(), overlay));
-    return lists[kind].page(cursor);
+    return listed[kind].page(cursor);
   };
   const lookUp: Offer['lookUp'] = ({ names, name, caller, origin }) => {
     if (names === 'task') return taskTarget(name, { backends: deps.backends, known });
@@ -148,6 +150,7 @@ const merged = (before: Catalog, next: Catalog, changed: readonly ListKind[]): C
   });
 
 interface CallerView extends CallerCatalog {
+  readonly listed: AllPages;
   readonly overlay: Overlay;
 }
 
@@ -162,7 +165,7 @@ const callerViews = (
   const wholeOf = (catalog: Catalog, overlay: Overlay): CallerView => {
     const before = wholes.get(catalog);
     if (before) return before;
-    const view = { lists: catalog.lists, find: findIn(catalog), overlay };
+    const view = { all: catalog.all, listed: catalog.lists, find: findIn(catalog), overlay };
     wholes.set(catalog, view);
     return view;
   };
@@ -171,7 +174,9 @@ const callerViews = (
   const seenBy = (caller: Caller, whole: CallerView): CallerView | Promise<CallerView> => {
     const visible = visibleNow();
     const asSeen = (by: Visibility | undefined): CallerView =>
-      by ? { ...whole, lists: visible(whole.lists, by), find: onlyVisible(whole, by) } : whole;
+      by
+        ? { ...whole, all: visible(whole.all, by), listed: visible(whole.listed, by), find: onlyVisible(whole, by) }
+        : whole;
     const visibility = deps.visible?.(caller);
     return visibility instanceof Promise ? visibility.then(asSeen) : asSeen(visibility);
   };

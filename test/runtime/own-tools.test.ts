@@ -156,12 +156,12 @@ test('a tool that no backend has gives way to one of the same name, and the loss
 
 test('tools of two features are offered together, each served by its own, and of equal names that of the runtime stays', async (t) => {
   const backend = await startBackend({ tools: ['t'] });
-  const ownTools = { workflow: () => bothOf('a_t'), builtin: () => builtins('own', 'a_t') };
+  const ownTools = { workflow: () => bothOf('a_t'), builtin: () => builtins(['own', 'a_t']) };
   const running = await startRuntime(configFile({ a: backend.url }), {}, { features: { ownTools } });
   const other = await startRuntime(
     configFile({ a: backend.url }),
     {},
-    { features: { ownTools: { ...ownTools, builtin: () => builtins('both') } } },
+    { features: { ownTools: { ...ownTools, builtin: () => builtins(['both']) } } },
   );
   t.after(async () => {
     await Promise.all([running.stop(), other.stop()]);
@@ -177,4 +177,21 @@ test('tools of two features are offered together, each served by its own, and of
   assert.deepEqual(await second.toolNames(), ['a_t', 'both']);
   assert.equal(resultText(await second.call('both')), 'builtin both');
   assert.deepEqual(other.status().collisions, [{ kind: 'tools', name: 'both', keptBy: 'builtin', lostBy: 'workflow' }]);
+});
+
+test('tools that stand alone are all that is listed, whoever has their names, and the others are called as before', async (t) => {
+  const backend = await startBackend({ tools: ['t', 'own'] });
+  const aggregation = { conflictResolutionConfig: { prefixFormat: '' } };
+  const ownTools = { workflow: () => bothOf('t', 'own'), builtin: () => builtins(['own'], { isAlone: true }) };
+  const running = await startRuntime(configFile({ a: backend.url }, { aggregation }), {}, { features: { ownTools } });
+  t.after(async () => {
+    await running.stop();
+    await backend.close();
+  });
+  const session = await openSession(running.url);
+  assert.deepEqual(await session.toolNames(), ['own']);
+  assert.equal(resultText(await session.call('own')), 'builtin own');
+  assert.equal(resultText(await session.call('t')), 't {}');
+  assert.match(resultText(await session.call('both')), /"t {}".*"own {}"/, 'a step reaches the tool of the backend');
+  assert.deepEqual(running.status().collisions, [{ kind: 'tools', name: 'own', keptBy: 'builtin', lostBy: 'a' }]);
 });
