@@ -6,19 +6,29 @@ export interface OpenedFeatureDeps extends FeatureDeps {
   readonly close: () => Promise<void>;
 }
 
+export interface GivenDeps extends Omit<FeatureDeps, 'fetchUnder' | 'onStop'> {
+  readonly readFile: (path: string) => Promise<string>;
+}
+
 /** What features are made of, with what has to be closed after them. */
-export const featureDepsOf = (given: Omit<FeatureDeps, 'fetchUnder' | 'onStop'>): OpenedFeatureDeps => {
-  const closers: (() => Promise<void>)[] = [];
+export const featureDepsOf = ({ readFile, ...given }: GivenDeps): OpenedFeatureDeps => {
+  // Sets keep the order of insertion.
+  const closers = new Set<() => Promise<void>>();
   return {
     ...given,
-    fetchUnder: (policy) => {
-      const { fetch, close } = guardedFetch(policy, given);
-      closers.push(close);
-      return fetch;
+    fetchUnder: (policy, { caBundlePath } = {}) => {
+      const caBundle = caBundlePath === undefined ? undefined : { path: caBundlePath, readFile };
+      const client = guardedFetch(policy, { ...given, caBundle });
+      const close = (): Promise<void> => {
+        closers.delete(close);
+        return client.close();
+      };
+      closers.add(close);
+      return { ...client, close };
     },
-    onStop: (close) => void closers.push(close),
+    onStop: (close) => void closers.add(close),
     close: async () => {
-      for (const close of closers.toReversed())
+      for (const close of [...closers].toReversed())
         await close().catch((error: unknown) => given.log.error({ err: error }, 'a feature could not be closed'));
     },
   };

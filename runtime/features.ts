@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 import type { PublicRoutes } from './edge/index.ts';
 import type { FetchPolicy } from './fetch-policy.ts';
 import { type Gate, openGate } from './gate/index.ts';
-import type { GuardedFetch } from './guarded-fetch.ts';
+import type { GuardedClient } from './guarded-fetch.ts';
 import type { MakeInnerCall } from './inner-call.ts';
 import type { LiveConfig } from './live-config.ts';
 import { type Log, noObservers, type Observers } from './observe/index.ts';
@@ -34,10 +34,18 @@ export interface FeatureDeps {
   readonly readSecret: ReadSecret;
   /** Shared with other rooms: each keeps its things under a prefix of its own (`prefixed`). */
   readonly store: Store;
-  /** The HTTP client for everything under this policy that is no backend; closed with the runtime. */
-  readonly fetchUnder: (policy: FetchPolicy) => GuardedFetch;
+  /**
+   * An HTTP client for everything under this policy that is no backend. It is closed with the runtime, or by the feature, when a newer
+   * configuration wants another one.
+   */
+  readonly fetchUnder: (policy: FetchPolicy, options?: FetchOptions) => GuardedClient;
   /** Closes what the feature has opened itself, once no request is under way any more and before the store is closed. */
   readonly onStop: (close: () => Promise<void>) => void;
+}
+
+export interface FetchOptions {
+  /** File with the certificate authorities (PEM) that count, in place of those of the system; read for every new connection. */
+  readonly caBundlePath?: string | undefined;
 }
 
 export interface RouteDeps extends FeatureDeps {

@@ -9,7 +9,7 @@ export const strategiesBy = (
   connect: ConnectStrategy,
   { clock, random, readSecret, fetchUnder }: FeatureDeps,
 ): BackendDeps['connectStrategy'] => {
-  const fetch = fetchUnder(fetchPolicies.token);
+  const { fetch } = fetchUnder(fetchPolicies.token);
   const newCredentialCache = <V>() => new CredentialCache<V>({ clock, limit: LIMITS.credentialsPerBackend });
   return (config, backend) => connect(config, { backend, fetch, clock, random, readSecret, newCredentialCache });
 };

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { openGate } from '../../runtime/gate/index.ts';
 import { fetchPolicies } from '../../runtime/fetch-policy.ts';
+import type { GuardedClient } from '../../runtime/guarded-fetch.ts';
 import { answerStatus, startBackend } from '../fixtures/backend.ts';
+import { noCertificates, testCertificates } from '../fixtures/certificates.ts';
+import { fails } from '../fixtures/guarded-fetch.ts';
+import { startPlainServer } from '../fixtures/plain-server.ts';
 import { openSession } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
 
@@ -17,7 +22,7 @@ test('a feature follows the configuration, keeps things in the store, and is clo
     {
       features: {
         gate: ({ config, store, fetchUnder, onStop }) => {
-          const fetch = fetchUnder(fetchPolicies.token);
+          const { fetch } = fetchUnder(fetchPolicies.token);
           fetchToken = async () => (await fetch({ url: tokenEndpoint.url, method: 'POST', body: '' })).status;
           config.onReload(({ name }) => {
             steps.push(`prepares ${name}`);
@@ -45,3 +50,42 @@ test('a feature follows the configuration, keeps things in the store, and is clo
   assert.deepEqual(steps, ['prepares bad', 'prepares good', 'changes over to good', 'last word']);
   await assert.rejects(async () => fetchToken?.(), /closed/);
 });
+
+test(
+  'a feature’s HTTP client trusts the authorities that it names, and is closed by the feature or with the runtime',
+  { skip: noCertificates },
+  async (t) => {
+    const certificates = await testCertificates();
+    const [key, cert] = await Promise.all(
+      [certificates.keyFile, certificates.certificateFile].map((file) => readFile(file, 'utf8')),
+    );
+    const server = await startPlainServer({ key: key ?? '', cert: cert ?? '' });
+    t.after(() => Promise.all([server.close(), certificates.remove()]));
+    const opened: GuardedClient[] = [];
+    const running = await startRuntime(
+      configFile({}),
+      {},
+      {
+        features: {
+          gate: ({ fetchUnder }) => {
+            const { token } = fetchPolicies;
+            opened.push(
+              fetchUnder(token),
+              ...[1, 2].map(() => fetchUnder(token, { caBundlePath: certificates.caFile })),
+            );
+            return openGate;
+          },
+        },
+      },
+    );
+    const [untrusting, first, second] = opened;
+    const url = server.origin;
+    await assert.rejects(async () => untrusting?.fetch({ url }), fails('network_error'));
+    assert.equal((await first?.fetch({ url }))?.status, 200);
+    await first?.close();
+    await assert.rejects(async () => first?.fetch({ url }), fails('closed'));
+    assert.equal((await second?.fetch({ url }))?.status, 200);
+    await running.stop();
+    await assert.rejects(async () => second?.fetch({ url }), fails('closed'));
+  },
+);
