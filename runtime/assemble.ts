@@ -92,16 +92,26 @@ interface Phase {
 /** Who we are to backends. */
 const CLIENT = { name: 'vmcp', version: VERSION };
 
-/** Joins the rooms, each with those before it. Throws InvalidConfigError. */
-export const assemble = ({ files, features }: AssembleOptions, deps: AssembleDeps): Parts => {
-  const { clock, random } = deps;
-  const phase: Phase = { isReady: false, hasSessions: false, isLeaving: false, isStopping: false };
+/** Joins the rooms, each with those before it. Throws InvalidConfigError, and what a feature that cannot be made throws. */
+export const assemble = async ({ files, features }: AssembleOptions, deps: AssembleDeps): Promise<Parts> => {
   const config = liveConfig(files);
   const log = deps.logFor(config.current());
-  const onFailure = failureLog(log, clock.now);
   const readSecret = secretReader(deps);
   const store = openStore(sessionStoreSettingsOf(config.current()), { ...deps, log, readSecret });
-  const featureDeps = featureDepsOf({ config, clock, random, log, readSecret, store, readFile: deps.readFile });
+  const featureDeps = featureDepsOf({ ...deps, config, log, readSecret, store });
+  try {
+    return joined(featureDeps, features, deps);
+  } catch (error) {
+    await featureDeps.close();
+    await store.close();
+    throw error;
+  }
+};
+
+const joined = (featureDeps: OpenedFeatureDeps, features: Features, deps: AssembleDeps): Parts => {
+  const { config, log, store, clock } = featureDeps;
+  const phase: Phase = { isReady: false, hasSessions: false, isLeaving: false, isStopping: false };
+  const onFailure = failureLog(log, clock.now);
   const built = builtOf(features, featureDeps);
   const { gate } = built;
   const users = new CurrentCallers({ now: clock.now, limit: LIMITS.sessions });
@@ -116,6 +126,7 @@ export const assemble = ({ files, features }: AssembleOptions, deps: AssembleDep
     currentCaller: users.current,
   });
   const offer = offerOf({ config, backends, clock, ...built });
+  const routes = features.routes({ ...featureDeps, authenticate, offeredTo: offer.offeredTo });
   const parts = { config, backends, offer, ...built };
   tellOfChanges({ ...parts, clock, log });
   const admitted = admission({ lookUp: offer.lookUp, authorize: gate.authorize, limit: gate.limit });
@@ -126,7 +137,6 @@ export const assemble = ({ files, features }: AssembleOptions, deps: AssembleDep
   const handle = pipeline(
     stagesOf({ ...parts, innerCall, authenticate, admitted, clients, listeners, onFailure, phase }),
   );
-  const routes = features.routes({ ...featureDeps, authenticate, offeredTo: offer.offeredTo });
   const endpoint = endpointOf({ config, handle, answers, clients, onFailure, phase }, deps);
   const status = (): StatusReport => statusReport(config, backends, offer.catalog(), clients.storeReport());
   serveByConfig({ config, backends, log });

@@ -11,7 +11,9 @@ export interface GivenDeps extends Omit<FeatureDeps, 'fetchUnder' | 'onStop'> {
 }
 
 /** What features are made of, with what has to be closed after them. */
-export const featureDepsOf = ({ readFile, ...given }: GivenDeps): OpenedFeatureDeps => {
+export const featureDepsOf = ({ readFile, ...deps }: GivenDeps): OpenedFeatureDeps => {
+  const { config, clock, random, log, readSecret, store } = deps;
+  const given = { config, clock, random, log, readSecret, store };
   // Sets keep the order of insertion.
   const closers = new Set<() => Promise<void>>();
   return {

@@ -54,7 +54,7 @@ const REPLICA_ID_BYTES = 12;
 /** Starts one runtime; a process may hold several. Throws InvalidConfigError, and what `listen` throws. */
 export const start = async (options: StartOptions, given: Partial<StartDeps> = {}): Promise<Running> => {
   const { clock = systemClock, random = Math.random, environment = (name) => process.env[name] } = given;
-  const parts = assemble(
+  const parts = await assemble(
     { files: options.files, features: { ...FEATURES, ...given.features } },
     {
       clock,

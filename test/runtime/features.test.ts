@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import type { Features } from '../../runtime/features.ts';
 import { openGate } from '../../runtime/gate/index.ts';
 import { fetchPolicies } from '../../runtime/fetch-policy.ts';
 import type { GuardedClient } from '../../runtime/guarded-fetch.ts';
 import { answerStatus, startBackend } from '../fixtures/backend.ts';
 import { noCertificates, testCertificates } from '../fixtures/certificates.ts';
+import { frozenClock } from '../fixtures/frozen-clock.ts';
 import { fails } from '../fixtures/guarded-fetch.ts';
 import { startPlainServer } from '../fixtures/plain-server.ts';
 import { openSession } from '../fixtures/raw-client.ts';
@@ -89,3 +91,22 @@ test(
     await assert.rejects(async () => second?.fetch({ url }), fails('closed'));
   },
 );
+
+test('what was opened is closed again where a feature cannot be made', async () => {
+  const clock = frozenClock();
+  let isClosed = false;
+  const features: Partial<Features> = {
+    gate: ({ onStop }) => {
+      onStop(async () => {
+        isClosed = true;
+      });
+      return openGate;
+    },
+    routes: () => {
+      throw new Error('no such route');
+    },
+  };
+  await assert.rejects(startRuntime(configFile({}), {}, { clock, features }), /no such route/);
+  assert.equal(isClosed, true);
+  assert.deepEqual(clock.pending(), []);
+});
