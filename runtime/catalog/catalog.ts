@@ -30,6 +30,8 @@ export interface Catalog {
   readonly offered: NameTable;
   /** Names a step of a workflow may use: the offered ones and the hidden ones. */
   readonly routable: NameTable;
+  /** The name in `routable` of a tool by what its backend calls it; undefined where it has lost its name, or the backend has no such tool. */
+  readonly routableName: (backend: string, tool: string) => string | undefined;
   /** What is listed to clients. */
   readonly lists: Readonly<Record<ListKind, ListPages>>;
   /** All that is offered: the same value as `lists`, unless some tools are listed alone. */
@@ -115,6 +117,7 @@ export const buildCatalog = (
   return Object.freeze({
     offered,
     routable,
+    routableName: routableNames(tools.kept),
     lists: alone.kept.length === 0 ? all : Object.freeze({ ...all, tools: pagesOf('tools', [], alone.kept) }),
     all,
     collisions: [lost, ...[tools, alone, own, prompts, resources, templates].map((each) => each.collisions)].flat(),
@@ -250,6 +253,16 @@ const tablesOf = (of: {
   const offered: Names = new Map([...targetsOf(of.shown), ...own]);
   const routable: Names = new Map([...own, ...targetsOf(of.tools.kept)]);
   return [nameTable(offered, prompts, resource), nameTable(routable, prompts, resource)];
+};
+
+/** Most catalogs are never asked. */
+const routableNames = (kept: readonly Named[]): Catalog['routableName'] => {
+  let names: ReadonlyMap<string, string> | undefined;
+  const keyOf = (backend: string, tool: string): string => `${backend}\n${tool}`;
+  return (backend, tool) => {
+    names ??= new Map(kept.map((each) => [keyOf(each.backend, each.item.key), each.advertised]));
+    return names.get(keyOf(backend, tool));
+  };
 };
 
 const hasResources = ({ isListed, lists }: SourceBackend): boolean =>

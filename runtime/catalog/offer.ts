@@ -56,6 +56,8 @@ export interface CallerCatalog {
   readonly all: AllPages;
   /** `routable` is for steps of workflows: hidden tools are in it, and policy alone decides. */
   readonly find: (table: 'offered' | 'routable', names: Listed, name: string) => Target | undefined;
+  /** As `Catalog` has it. */
+  readonly routableName: Catalog['routableName'];
 }
 
 /** What is offered now: one frozen catalog, replaced as a whole whenever backends or settings have changed. */
@@ -165,7 +167,8 @@ const callerViews = (
   const wholeOf = (catalog: Catalog, overlay: Overlay): CallerView => {
     const before = wholes.get(catalog);
     if (before) return before;
-    const view = { all: catalog.all, listed: catalog.lists, find: findIn(catalog), overlay };
+    const { all, lists: listed, routableName } = catalog;
+    const view = { all, listed, find: findIn(catalog), routableName, overlay };
     wholes.set(catalog, view);
     return view;
   };

@@ -34,6 +34,17 @@ describe('hidden tools', () => {
     }
   });
 
+  test('are found by what their backends call them, whatever they are called here', () => {
+    const tools = { a: { filter: ['none'], overrides: { t: { name: 'renamed' } } } };
+    const { routableName } = built({ tools });
+    assert.deepEqual(
+      [routableName('a', 't'), routableName('b', 't'), routableName('a', 'renamed'), routableName('c', 't')],
+      ['a_renamed', 'b_t', undefined, undefined],
+    );
+    const lost = built({ conflictResolution: 'manual' }).routableName;
+    assert.deepEqual([lost('a', 't'), lost('a', 'v')], [undefined, 'v']);
+  });
+
   test('keep their names: filters come after conflicts', () => {
     const catalog = built({ conflictResolution: 'manual', tools: { a: { filter: ['v'] } } });
     assert.deepEqual(names(catalog), ['v']);
