@@ -2,7 +2,7 @@ import type { BackendSet } from './backends/index.ts';
 import { makeOffer, type Offer, type OfferedBackend, overlays } from './catalog/index.ts';
 import type { Clock } from './clock.ts';
 import { offerSettingsOf, withheldOf } from './config-slices.ts';
-import type { OwnToolsByKind } from './features.ts';
+import type { OwnToolsByKind } from './own-tools.ts';
 import type { Gate } from './gate/index.ts';
 import type { LiveConfig } from './live-config.ts';
 import { changeLog, type Log } from './observe/index.ts';

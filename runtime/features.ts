@@ -1,15 +1,14 @@
-import type { BuiltinTarget, Call, Caller, Reply, RequestHead, WorkflowTarget } from './call.ts';
-import type { Offer, OwnTool } from './catalog/index.ts';
+import type { Caller, RequestHead } from './call.ts';
+import type { Offer } from './catalog/index.ts';
 import type { Clock } from './clock.ts';
 import type { PublicRoutes } from './edge/index.ts';
 import type { FetchPolicy } from './fetch-policy.ts';
 import { type Gate, openGate } from './gate/index.ts';
 import type { GuardedClient } from './guarded-fetch.ts';
-import type { MakeInnerCall } from './inner-call.ts';
 import type { LiveConfig } from './live-config.ts';
 import { type Log, noObservers, type Observers } from './observe/index.ts';
 import { type ConnectStrategy, connectStrategy } from './outgoing/index.ts';
-import type { Dispatch } from './pipeline.ts';
+import type { OwnToolsByKind } from './own-tools.ts';
 import type { ReadSecret } from './secrets.ts';
 import type { Store } from './store/index.ts';
 
@@ -54,30 +53,10 @@ export interface RouteDeps extends FeatureDeps {
   readonly offeredTo: Offer['offeredTo'];
 }
 
-/** Tools that no backend has, by the kind of their targets: one feature offers and serves all of a kind. Absent: there are none of it. */
-export interface OwnToolsByKind {
-  readonly workflow?: OwnTools<WorkflowTarget> | undefined;
-  readonly builtin?: OwnTools<BuiltinTarget> | undefined;
-}
-
 /** Who makes those of each kind; where they give none, no such tool is offered. */
 export type MakeOwnTools = {
   readonly [K in keyof OwnToolsByKind]: (deps: FeatureDeps) => OwnToolsByKind[K];
 };
-
-export interface OwnTools<T extends WorkflowTarget | BuiltinTarget> {
-  readonly all: () => readonly OwnTool<T>[];
-  /** Calls `listener` whenever `all` gives others than before. */
-  readonly onChange: (listener: () => void) => void;
-  readonly serve: (call: Call, target: T, deps: OwnToolDeps) => Promise<Reply>;
-}
-
-export interface OwnToolDeps {
-  /** The way of what the tool calls itself. */
-  readonly dispatch: Dispatch;
-  readonly innerCall: MakeInnerCall;
-  readonly offeredTo: Offer['offeredTo'];
-}
 
 /** What is built. */
 export const FEATURES: Features = {

@@ -12,7 +12,7 @@ import {
   type SseConnections,
 } from './edge/index.ts';
 import { asVmcpError, VmcpError } from './errors.ts';
-import type { OwnToolsByKind } from './features.ts';
+import type { OwnToolsByKind } from './own-tools.ts';
 import type { Gate } from './gate/index.ts';
 import type { Observers } from './observe/index.ts';
 import type { MakeInnerCall } from './inner-call.ts';
