@@ -1,8 +1,9 @@
+import { type Clock, sleep } from './clock.ts';
 import type { FeatureDeps } from './features.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 
 export interface OpenedFeatureDeps extends FeatureDeps {
-  /** Everything that features have opened, in the reverse order. Never throws. */
+  /** Everything that features have opened, in the reverse order; what does not end in `CLOSE_MS` is left. Never throws. */
   readonly close: () => Promise<void>;
 }
 
@@ -11,8 +12,15 @@ export interface GivenDeps extends Omit<FeatureDeps, 'fetchUnder' | 'onStop'> {
 }
 
 /** What features are made of, with what has to be closed after them. */
-export const featureDepsOf = ({ readFile, ...deps }: GivenDeps): OpenedFeatureDeps => {
-  const { config, clock, random, log, readSecret, store } = deps;
+export const featureDepsOf = ({
+  readFile,
+  config,
+  clock,
+  random,
+  log,
+  readSecret,
+  store,
+}: GivenDeps): OpenedFeatureDeps => {
   const given = { config, clock, random, log, readSecret, store };
   // Sets keep the order of insertion.
   const closers = new Set<() => Promise<void>>();
@@ -31,7 +39,18 @@ export const featureDepsOf = ({ readFile, ...deps }: GivenDeps): OpenedFeatureDe
     onStop: (close) => void closers.add(close),
     close: async () => {
       for (const close of [...closers].toReversed())
-        await close().catch((error: unknown) => given.log.error({ err: error }, 'a feature could not be closed'));
+        await inTime(clock, close).catch((err: unknown) => log.error({ err }, 'a feature could not be closed'));
     },
   };
+};
+
+/** Of each: the process has to end (decisions, "Graceful stop"). */
+const CLOSE_MS = 2_000;
+
+const inTime = async (clock: Clock, close: () => Promise<void>): Promise<void> => {
+  const done = new AbortController();
+  const timeUp = sleep(clock, CLOSE_MS, done.signal).then(() => {
+    if (!done.signal.aborted) throw new Error(`it did not end in ${CLOSE_MS} ms`);
+  });
+  await Promise.race([close(), timeUp]).finally(() => done.abort());
 };

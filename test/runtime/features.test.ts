@@ -6,6 +6,7 @@ import { openGate } from '../../runtime/gate/index.ts';
 import { fetchPolicies } from '../../runtime/fetch-policy.ts';
 import type { GuardedClient } from '../../runtime/guarded-fetch.ts';
 import { answerStatus, startBackend } from '../fixtures/backend.ts';
+import { until } from '../cluster/until.ts';
 import { noCertificates, testCertificates } from '../fixtures/certificates.ts';
 import { frozenClock } from '../fixtures/frozen-clock.ts';
 import { fails } from '../fixtures/guarded-fetch.ts';
@@ -108,5 +109,30 @@ test('what was opened is closed again where a feature cannot be made', async () 
   };
   await assert.rejects(startRuntime(configFile({}), {}, { clock, features }), /no such route/);
   assert.equal(isClosed, true);
+  assert.deepEqual(clock.pending(), []);
+});
+
+test('a feature that does not end holds up neither the stop for long nor the end of others', async () => {
+  const clock = frozenClock();
+  const ended: string[] = [];
+  const running = await startRuntime(
+    configFile({}),
+    {},
+    {
+      clock,
+      features: {
+        gate: ({ onStop }) => {
+          onStop(async () => void ended.push('another'));
+          onStop(() => new Promise(() => {}));
+          return openGate;
+        },
+      },
+    },
+  );
+  void running.stop().then(() => ended.push('all'));
+  await until('the stop', async () => (clock.advance(500), ended.includes('all') ? true : undefined), {
+    intervalMs: 1,
+  });
+  assert.deepEqual(ended, ['another', 'all']);
   assert.deepEqual(clock.pending(), []);
 });
