@@ -29,7 +29,7 @@ import { CurrentCallers, noting } from './gate/index.ts';
 import { innerCalls } from './inner-call.ts';
 import { LIMITS } from './limits.ts';
 import { liveConfig, type LiveConfig } from './live-config.ts';
-import { failureLog, type Log } from './observe/index.ts';
+import { failureLog, type Log, observersTogether } from './observe/index.ts';
 import { openSessions, type OpenedSessions } from './open-sessions.ts';
 import { strategiesBy } from './outgoing-strategies.ts';
 import { pipeline } from './pipeline.ts';
@@ -160,7 +160,7 @@ const joined = (featureDeps: OpenedFeatureDeps, features: Features, deps: Assemb
 
 const builtOf = ({ gate, observers, ownTools }: Features, deps: FeatureDeps) => ({
   gate: gate(deps),
-  observers: observers(deps),
+  observers: observersTogether(observers.map((make) => make(deps))),
   ownTools: { workflow: ownTools.workflow?.(deps), builtin: ownTools.builtin?.(deps) },
 });
 

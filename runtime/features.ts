@@ -6,7 +6,7 @@ import type { FetchPolicy } from './fetch-policy.ts';
 import { type Gate, openGate } from './gate/index.ts';
 import type { GuardedClient } from './guarded-fetch.ts';
 import type { LiveConfig } from './live-config.ts';
-import { type Log, noObservers, type Observers } from './observe/index.ts';
+import type { Log, Observers } from './observe/index.ts';
 import { type ConnectStrategy, connectStrategy } from './outgoing/index.ts';
 import type { OwnToolsByKind } from './own-tools.ts';
 import type { ReadSecret } from './secrets.ts';
@@ -15,7 +15,8 @@ import type { Store } from './store/index.ts';
 /** The doors of the runtime: a capability is made by one of these functions, and `assemble.ts` joins it with the rest. */
 export interface Features {
   readonly gate: (deps: FeatureDeps) => Gate;
-  readonly observers: (deps: FeatureDeps) => Observers;
+  /** The first one is outermost. */
+  readonly observers: readonly ((deps: FeatureDeps) => Partial<Observers>)[];
   readonly connectStrategy: ConnectStrategy;
   readonly ownTools: MakeOwnTools;
   /** Beside MCP on the public listener. */
@@ -61,7 +62,7 @@ export type MakeOwnTools = {
 /** What is built. */
 export const FEATURES: Features = {
   gate: () => openGate,
-  observers: () => noObservers,
+  observers: [],
   connectStrategy,
   ownTools: {},
   routes: () => [],

@@ -8,8 +8,21 @@ export interface Observers {
 }
 
 /** Audit and tracing are off: nothing is recorded. */
-export const noObservers: Observers = {
+const noObservers: Observers = {
   audit: (_record, next) => next(),
   trace: (_record, next) => next(),
   aroundCall: (_call, _record, next) => next(),
 };
+
+/** All of them see the same requests and calls; the first one is outermost and so sees what the others do. */
+export const observersTogether = (all: readonly Partial<Observers>[]): Observers =>
+  all.reduceRight<Observers>(
+    (inner, { audit, trace, aroundCall }) => ({
+      audit: audit ? (record, next) => audit(record, () => inner.audit(record, next)) : inner.audit,
+      trace: trace ? (record, next) => trace(record, () => inner.trace(record, next)) : inner.trace,
+      aroundCall: aroundCall
+        ? (call, record, next) => aroundCall(call, record, () => inner.aroundCall(call, record, next))
+        : inner.aroundCall,
+    }),
+    noObservers,
+  );

@@ -61,7 +61,7 @@ describe('a tool that no backend has', () => {
         { aggregation: { tools: [{ workload: 'a', filter: ['shown'] }] } },
       ),
       {},
-      { features: { gate: () => gate, observers: () => observers, ownTools: { workflow: () => bothOf(...names) } } },
+      { features: { gate: () => gate, observers: [() => observers], ownTools: { workflow: () => bothOf(...names) } } },
     );
     session = await openSession(running.url);
     assert.deepEqual(await session.toolNames(), ['a_shown', 'b_t', 'b_u', 'both']);
