@@ -18,9 +18,14 @@ export interface LiveConfig {
   readonly onReload: (prepare: PrepareReload) => void;
   /**
    * What `make` makes of a part of the configuration, at every moment: made anew only when that part has changed. What `make` throws
-   * refuses the configuration.
+   * refuses the configuration. `close` is told of what is not used any more, or never was, since something else refused the configuration;
+   * it must not throw. What is in use when the runtime stops is for its owner to close.
    */
-  readonly live: <Part, Made>(part: (config: Config) => Part, make: (part: Part) => Made) => () => Made;
+  readonly live: <Part, Made>(
+    part: (config: Config) => Part,
+    make: (part: Part) => Made,
+    close?: (made: Made) => void,
+  ) => () => Made;
   readonly reload: (files: readonly ConfigFile[]) => ReloadResult;
 }
 
@@ -28,7 +33,10 @@ export interface LiveConfig {
  * Makes all that the newer configuration needs and returns how to change over to it, which must not throw. What it throws itself refuses
  * the configuration, with nothing changed anywhere.
  */
-export type PrepareReload = (newer: Config) => () => void;
+export type PrepareReload = (newer: Config) => Change;
+
+/** Neither throws. `giveUp` is called in place of `change` where something else refuses the configuration. */
+export type Change = (() => void) | { readonly change: () => void; readonly giveUp: () => void };
 
 export class InvalidConfigError extends Error {
   override readonly name = 'InvalidConfigError';
@@ -58,17 +66,20 @@ export const liveConfig = (files: readonly ConfigFile[]): LiveConfig => {
     hash: () => hash,
     refused: () => refused,
     onReload,
-    live: (part, make) => {
+    live: (part, make, close = () => {}) => {
       let of = part(current);
       let made = make(of);
       onReload((newer) => {
         const newerPart = part(newer);
         if (isDeepStrictEqual(newerPart, of)) return () => {};
         const newerMade = make(newerPart);
-        return () => {
+        const change = (): void => {
+          const before = made;
           of = newerPart;
           made = newerMade;
+          close(before);
         };
+        return { change, giveUp: () => close(newerMade) };
       });
       return () => made;
     },
@@ -77,23 +88,30 @@ export const liveConfig = (files: readonly ConfigFile[]): LiveConfig => {
       if (!loaded.ok) return refuse(loaded.problems.map(formatProblem));
       const fixed = startupChanges(loaded.config, current);
       if (fixed.length > 0) return refuse(fixed.map((key) => `${key} cannot change while the server runs: restart it`));
-      const changeOver = attempt(() => participants.map((prepare) => prepare(loaded.config)));
+      const changeOver = prepareAll(participants, loaded.config);
       if (!changeOver.ok) return refuse([`it cannot be served: ${changeOver.reason}`]);
       refused = undefined;
       hash = hashOf(newer);
       current = loaded.config;
-      for (const change of changeOver.value) change();
+      for (const change of changeOver.changes)
+        if (typeof change === 'function') change();
+        else change.change();
       return { ok: true };
     },
   };
 };
 
-const attempt = <T>(
-  work: () => T,
-): { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string } => {
+/** All of them, or none: where one refuses, those before it give up what they have made. */
+const prepareAll = (
+  participants: readonly PrepareReload[],
+  newer: Config,
+): { readonly ok: true; readonly changes: readonly Change[] } | { readonly ok: false; readonly reason: string } => {
+  const changes: Change[] = [];
   try {
-    return { ok: true, value: work() };
+    for (const prepare of participants) changes.push(prepare(newer));
+    return { ok: true, changes };
   } catch (error) {
+    for (const change of changes) if (typeof change !== 'function') change.giveUp();
     return { ok: false, reason: error instanceof Error ? error.message : String(error) };
   }
 };

@@ -39,3 +39,23 @@ test('what is made of a part of the configuration is made anew only when that pa
   assert.deepEqual(live.reload(configFile({}, { name: 'bad' })).ok, false);
   assert.deepEqual([name(), made], ['NEWER', ['test', 'newer']]);
 });
+
+test('what was made of a configuration is closed once another takes its place, or when that is refused', () => {
+  const live = liveConfig(configFile({}));
+  const closed: string[] = [];
+  const name = live.live(
+    (config) => config.name,
+    (of) => ({ of }),
+    ({ of }) => closed.push(of),
+  );
+  live.onReload(({ name: newer }) => {
+    if (newer === 'bad') throw new Error('no such name');
+    return () => {};
+  });
+  live.reload(configFile({}, { metadata: { team: 'x' } }));
+  assert.deepEqual(closed, []);
+  live.reload(configFile({}, { name: 'bad' }));
+  assert.deepEqual([name().of, closed], ['test', ['bad']]);
+  live.reload(configFile({}, { name: 'newer' }));
+  assert.deepEqual([name().of, closed], ['newer', ['bad', 'test']]);
+});
