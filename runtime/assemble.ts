@@ -24,7 +24,7 @@ import {
   SseConnections,
 } from './edge/index.ts';
 import { featureDepsOf, type OpenedFeatureDeps } from './feature-deps.ts';
-import type { FeatureDeps, Features } from './features.ts';
+import type { Features, MakeFeatures } from './features.ts';
 import { CurrentCallers, noting } from './gate/index.ts';
 import { innerCalls } from './inner-call.ts';
 import { LIMITS } from './limits.ts';
@@ -44,7 +44,7 @@ import { taskWatcher } from './watch-tasks.ts';
 
 export interface AssembleOptions {
   readonly files: readonly ConfigFile[];
-  readonly features: Features;
+  readonly makeFeatures: MakeFeatures;
 }
 
 export interface AssembleDeps {
@@ -93,14 +93,14 @@ interface Phase {
 const CLIENT = { name: 'vmcp', version: VERSION };
 
 /** Joins the rooms, each with those before it. Throws InvalidConfigError, and what a feature that cannot be made throws. */
-export const assemble = async ({ files, features }: AssembleOptions, deps: AssembleDeps): Promise<Parts> => {
+export const assemble = async ({ files, makeFeatures }: AssembleOptions, deps: AssembleDeps): Promise<Parts> => {
   const config = liveConfig(files);
   const log = deps.logFor(config.current());
   const readSecret = secretReader(deps);
   const store = openStore(sessionStoreSettingsOf(config.current()), { ...deps, log, readSecret });
   const featureDeps = featureDepsOf({ ...deps, config, log, readSecret, store });
   try {
-    return joined(featureDeps, features, deps);
+    return joined(featureDeps, makeFeatures(featureDeps), deps);
   } catch (error) {
     await featureDeps.close();
     await store.close();
@@ -112,8 +112,8 @@ const joined = (featureDeps: OpenedFeatureDeps, features: Features, deps: Assemb
   const { config, log, store, clock } = featureDeps;
   const phase: Phase = { isReady: false, hasSessions: false, isLeaving: false, isStopping: false };
   const onFailure = failureLog(log, clock.now);
-  const built = builtOf(features, featureDeps);
-  const { gate } = built;
+  const { gate, ownTools } = features;
+  const observers = observersTogether(features.observers);
   const users = new CurrentCallers({ now: clock.now, limit: LIMITS.sessions });
   const authenticate = noting(users, gate.authenticate, clock);
   const answers = new ByteBudget(LIMITS.responseBytesTogether);
@@ -125,9 +125,9 @@ const joined = (featureDeps: OpenedFeatureDeps, features: Features, deps: Assemb
     connectStrategy: strategiesBy(features.connectStrategy, featureDeps),
     currentCaller: users.current,
   });
-  const offer = offerOf({ config, backends, clock, ...built });
-  const routes = features.routes({ ...featureDeps, authenticate, offeredTo: offer.offeredTo });
-  const parts = { config, backends, offer, ...built };
+  const offer = offerOf({ config, backends, clock, gate, ownTools });
+  const routes = features.routes({ authenticate, offeredTo: offer.offeredTo });
+  const parts = { config, backends, offer, gate, ownTools, observers };
   tellOfChanges({ ...parts, clock, log });
   const admitted = admission({ lookUp: offer.lookUp, authorize: gate.authorize, limit: gate.limit });
   const clients = clientsOf({ config, backends, log, store, phase, admitted }, deps);
@@ -157,12 +157,6 @@ const joined = (featureDeps: OpenedFeatureDeps, features: Features, deps: Assemb
     phase,
   };
 };
-
-const builtOf = ({ gate, observers, ownTools }: Features, deps: FeatureDeps) => ({
-  gate: gate(deps),
-  observers: observersTogether(observers.map((make) => make(deps))),
-  ownTools: { workflow: ownTools.workflow?.(deps), builtin: ownTools.builtin?.(deps) },
-});
 
 /** Serves what is configured, from now on and after every reload. */
 const serveByConfig = ({ config, backends, log }: Pick<Parts, 'config' | 'backends' | 'log'>): void => {

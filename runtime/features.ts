@@ -12,16 +12,19 @@ import type { OwnToolsByKind } from './own-tools.ts';
 import type { ReadSecret } from './secrets.ts';
 import type { Store } from './store/index.ts';
 
-/** The doors of the runtime: a capability is made by one of these functions, and `assemble.ts` joins it with the rest. */
+/** The doors of the runtime: a capability is one of these values, or a part of several, and `assemble.ts` joins it with the rest. */
 export interface Features {
-  readonly gate: (deps: FeatureDeps) => Gate;
+  readonly gate: Gate;
   /** The first one is outermost. */
-  readonly observers: readonly ((deps: FeatureDeps) => Partial<Observers>)[];
+  readonly observers: readonly Partial<Observers>[];
   readonly connectStrategy: ConnectStrategy;
-  readonly ownTools: MakeOwnTools;
+  readonly ownTools: OwnToolsByKind;
   /** Beside MCP on the public listener. */
   readonly routes: (deps: RouteDeps) => readonly PublicRoutes[];
 }
+
+/** Makes all of them, so that two doors can have one thing behind them: what issues tokens is asked by the gate and has routes, too. */
+export type MakeFeatures = (deps: FeatureDeps) => Features;
 
 /** What a feature is made of; each takes what it needs. */
 export interface FeatureDeps {
@@ -48,22 +51,18 @@ export interface FetchOptions {
   readonly caBundlePath?: string | undefined;
 }
 
-export interface RouteDeps extends FeatureDeps {
+/** What is known once the features are joined with the rest. */
+export interface RouteDeps {
   /** Tells who sent a request, as it does for MCP. Throws VmcpError. */
   readonly authenticate: (head: RequestHead) => Caller | Promise<Caller>;
   readonly offeredTo: Offer['offeredTo'];
 }
 
-/** Who makes those of each kind; where they give none, no such tool is offered. */
-export type MakeOwnTools = {
-  readonly [K in keyof OwnToolsByKind]: (deps: FeatureDeps) => OwnToolsByKind[K];
-};
-
 /** What is built. */
-export const FEATURES: Features = {
-  gate: () => openGate,
+export const makeFeatures: MakeFeatures = () => ({
+  gate: openGate,
   observers: [],
   connectStrategy,
   ownTools: {},
   routes: () => [],
-};
+});

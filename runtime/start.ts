@@ -5,7 +5,7 @@ import { assemble, type Parts } from './assemble.ts';
 import type { Clock } from './clock.ts';
 import type { ConfigFile } from './config/index.ts';
 import { levelOf, logFieldsOf } from './config-slices.ts';
-import { FEATURES, type Features } from './features.ts';
+import { type FeatureDeps, type Features, makeFeatures } from './features.ts';
 import type { StatusReport } from './status-report.ts';
 import { listen } from './listen.ts';
 import { listeningOrigin } from './listening-origin.ts';
@@ -32,7 +32,7 @@ export interface StartDeps {
   readonly random: () => number;
   readonly log: Log;
   /** In place of those that are built. */
-  readonly features: Partial<Features>;
+  readonly features: (deps: FeatureDeps) => Partial<Features>;
   /** The value of a variable of the environment. Default: that of the process. */
   readonly environment: (name: string) => string | undefined;
 }
@@ -55,7 +55,7 @@ const REPLICA_ID_BYTES = 12;
 export const start = async (options: StartOptions, given: Partial<StartDeps> = {}): Promise<Running> => {
   const { clock = systemClock, random = Math.random, environment = (name) => process.env[name] } = given;
   const parts = await assemble(
-    { files: options.files, features: { ...FEATURES, ...given.features } },
+    { files: options.files, makeFeatures: (deps) => ({ ...makeFeatures(deps), ...given.features?.(deps) }) },
     {
       clock,
       random,

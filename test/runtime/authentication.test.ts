@@ -39,7 +39,7 @@ describe('who sends a request', () => {
         return caller;
       },
     };
-    running = await startRuntime(configFile({ a: backend.url }), {}, { clock, features: { gate: () => gate } });
+    running = await startRuntime(configFile({ a: backend.url }), {}, { clock, features: () => ({ gate }) });
   });
   after(async () => {
     await running.stop();
@@ -113,7 +113,7 @@ describe('who sends a request', () => {
         throw new VmcpError('forbidden', 'no', { data });
       },
     };
-    const slow = await startRuntime(configFile({ a: backend.url }), {}, { clock, features: { gate: () => hanging } });
+    const slow = await startRuntime(configFile({ a: backend.url }), {}, { clock, features: () => ({ gate: hanging }) });
     t.after(() => slow.stop());
     const answer = post(slow.url, INITIALIZE);
     await waits.promise;

@@ -68,11 +68,11 @@ describe('a backend that lists something else to each user', () => {
       {},
       {
         clock,
-        features: {
-          gate: () => gate,
+        features: () => ({
+          gate,
           connectStrategy: (config, deps) =>
             deps.backend.name === 'own' ? connect(config, deps) : { dependsOnCaller: false, close: async () => {} },
-        },
+        }),
       },
     );
   });
@@ -151,7 +151,7 @@ test('what a caller may not see is found by nobody’s name for it', async (t) =
   const running = await startRuntime(
     configFile({ a: backend.url }),
     {},
-    { features: { gate: () => ({ ...openGate, visible }) } },
+    { features: () => ({ gate: { ...openGate, visible } }) },
   );
   t.after(async () => {
     await running.stop();
@@ -186,16 +186,14 @@ test('what a caller may see changes with the policies, in lists as well as by it
     hiding('a_t'),
     {},
     {
-      features: {
-        gate: ({ config }) => {
-          const policies = config.live(
-            ({ metadata }) => metadata,
-            (of) => of,
-          );
-          const isVisible = ({ name }: { readonly name: string }) => name !== policies()?.['hidden'];
-          // Every caller is of one class, whatever the policies are.
-          return { ...openGate, policies, visible: () => ({ key: 'all', isVisible }) };
-        },
+      features: ({ config }) => {
+        const policies = config.live(
+          ({ metadata }) => metadata,
+          (of) => of,
+        );
+        const isVisible = ({ name }: { readonly name: string }) => name !== policies()?.['hidden'];
+        // Every caller is of one class, whatever the policies are.
+        return { gate: { ...openGate, policies, visible: () => ({ key: 'all', isVisible }) } };
       },
     },
   );

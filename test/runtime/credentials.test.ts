@@ -88,7 +88,7 @@ describe('credentials and tokens that end every second', () => {
     running = await startRuntime(
       configFile({ a: backend.url }),
       {},
-      { clock, features: { gate: () => tokenGate(clock.now), connectStrategy: asUser(clock.now, LIFE_MS) } },
+      { clock, features: () => ({ gate: tokenGate(clock.now), connectStrategy: asUser(clock.now, LIFE_MS) }) },
     );
   });
   after(async () => {

@@ -92,7 +92,7 @@ describe('a policy that denies everything', () => {
       {},
       { backends: entries, operational: { failureHandling: { healthCheckInterval: '1h' } } },
     );
-    running = await startRuntime(files, {}, { features: { gate: () => denyingGate } });
+    running = await startRuntime(files, {}, { features: () => ({ gate: denyingGate }) });
     const session = await openSession(running.url);
     assert.deepEqual((await session.toolNames()).toSorted(), ['legacy_t', 'modern_t', 'sse_t']);
     before = handshakes();
@@ -187,8 +187,8 @@ test(
     const redis = await startRedis();
     const backend = await startBackend({ on: modern });
     const files = sharedConfig(redis.address, { modern: backend.url });
-    const one = await startReplica(files, {}, { features: { gate: () => openGate } });
-    const two = await startReplica(files, {}, { features: { gate: () => denyingGate } });
+    const one = await startReplica(files, {}, { features: () => ({ gate: openGate }) });
+    const two = await startReplica(files, {}, { features: () => ({ gate: denyingGate }) });
     t.after(async () => {
       await Promise.all([one.stop(), two.stop()]);
       await backend.close();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import type { Features } from '../../runtime/features.ts';
+import type { FeatureDeps, Features } from '../../runtime/features.ts';
 import { openGate } from '../../runtime/gate/index.ts';
 import { fetchPolicies } from '../../runtime/fetch-policy.ts';
 import type { GuardedClient } from '../../runtime/guarded-fetch.ts';
@@ -23,22 +23,20 @@ test('a feature follows the configuration, keeps things in the store, and is clo
     configFile({}),
     {},
     {
-      features: {
-        gate: ({ config, store, fetchUnder, onStop }) => {
-          const { fetch } = fetchUnder(fetchPolicies.token);
-          fetchToken = async () => (await fetch({ url: tokenEndpoint.url, method: 'POST', body: '' })).status;
-          config.onReload(({ name }) => {
-            steps.push(`prepares ${name}`);
-            if (name === 'bad') throw new Error('no such policy');
-            return () => void steps.push(`changes over to ${name}`);
-          });
-          onStop(async () => {
-            await store.set('feature:last', Buffer.from('word'), 1_000);
-            steps.push(`last ${(await store.get('feature:last'))?.toString()}`);
-          });
-          onStop(() => Promise.reject(new Error('one that fails stops no other')));
-          return openGate;
-        },
+      features: ({ config, store, fetchUnder, onStop }) => {
+        const { fetch } = fetchUnder(fetchPolicies.token);
+        fetchToken = async () => (await fetch({ url: tokenEndpoint.url, method: 'POST', body: '' })).status;
+        config.onReload(({ name }) => {
+          steps.push(`prepares ${name}`);
+          if (name === 'bad') throw new Error('no such policy');
+          return () => void steps.push(`changes over to ${name}`);
+        });
+        onStop(async () => {
+          await store.set('feature:last', Buffer.from('word'), 1_000);
+          steps.push(`last ${(await store.get('feature:last'))?.toString()}`);
+        });
+        onStop(() => Promise.reject(new Error('one that fails stops no other')));
+        return { gate: openGate };
       },
     },
   );
@@ -69,15 +67,10 @@ test(
       configFile({}),
       {},
       {
-        features: {
-          gate: ({ fetchUnder }) => {
-            const { token } = fetchPolicies;
-            opened.push(
-              fetchUnder(token),
-              ...[1, 2].map(() => fetchUnder(token, { caBundlePath: certificates.caFile })),
-            );
-            return openGate;
-          },
+        features: ({ fetchUnder }) => {
+          const { token } = fetchPolicies;
+          opened.push(fetchUnder(token), ...[1, 2].map(() => fetchUnder(token, { caBundlePath: certificates.caFile })));
+          return { gate: openGate };
         },
       },
     );
@@ -96,16 +89,15 @@ test(
 test('what was opened is closed again where a feature cannot be made', async () => {
   const clock = frozenClock();
   let isClosed = false;
-  const features: Partial<Features> = {
-    gate: ({ onStop }) => {
-      onStop(async () => {
-        isClosed = true;
-      });
-      return openGate;
-    },
-    routes: () => {
-      throw new Error('no such route');
-    },
+  const features = ({ onStop }: FeatureDeps): Partial<Features> => {
+    onStop(async () => {
+      isClosed = true;
+    });
+    return {
+      routes: () => {
+        throw new Error('no such route');
+      },
+    };
   };
   await assert.rejects(startRuntime(configFile({}), {}, { clock, features }), /no such route/);
   assert.equal(isClosed, true);
@@ -120,12 +112,10 @@ test('a feature that does not end holds up neither the stop for long nor the end
     {},
     {
       clock,
-      features: {
-        gate: ({ onStop }) => {
-          onStop(async () => void ended.push('another'));
-          onStop(() => new Promise(() => {}));
-          return openGate;
-        },
+      features: ({ onStop }) => {
+        onStop(async () => void ended.push('another'));
+        onStop(() => new Promise(() => {}));
+        return { gate: openGate };
       },
     },
   );
@@ -135,4 +125,29 @@ test('a feature that does not end holds up neither the stop for long nor the end
   });
   assert.deepEqual(ended, ['another', 'all']);
   assert.deepEqual(clock.pending(), []);
+});
+
+test('what two doors of the runtime have behind them is made once', async (t) => {
+  const running = await startRuntime(
+    configFile({}),
+    {},
+    {
+      features: () => {
+        const seen: string[] = [];
+        return {
+          gate: {
+            ...openGate,
+            authenticate: (head) => {
+              seen.push(head.http);
+              return openGate.authenticate(head);
+            },
+          },
+          routes: () => [(routes) => void routes.get('/seen', () => seen)],
+        };
+      },
+    },
+  );
+  t.after(() => running.stop());
+  await openSession(running.url);
+  assert.deepEqual(await (await fetch(new URL('/seen', running.url))).json(), ['POST', 'POST']);
 });

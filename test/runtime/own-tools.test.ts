@@ -61,7 +61,7 @@ describe('a tool that no backend has', () => {
         { aggregation: { tools: [{ workload: 'a', filter: ['shown'] }] } },
       ),
       {},
-      { features: { gate: () => gate, observers: [() => observers], ownTools: { workflow: () => bothOf(...names) } } },
+      { features: () => ({ gate, observers: [observers], ownTools: { workflow: bothOf(...names) } }) },
     );
     session = await openSession(running.url);
     assert.deepEqual(await session.toolNames(), ['a_shown', 'b_t', 'b_u', 'both']);
@@ -142,7 +142,7 @@ test('a tool that no backend has gives way to one of the same name, and the loss
   const running = await startRuntime(
     configFile({ a: backend.url }, { aggregation }),
     {},
-    { features: { ownTools: { workflow: () => bothOf() } } },
+    { features: () => ({ ownTools: { workflow: bothOf() } }) },
   );
   t.after(async () => {
     await running.stop();
@@ -156,12 +156,12 @@ test('a tool that no backend has gives way to one of the same name, and the loss
 
 test('tools of two features are offered together, each served by its own, and of equal names that of the runtime stays', async (t) => {
   const backend = await startBackend({ tools: ['t'] });
-  const ownTools = { workflow: () => bothOf('a_t'), builtin: () => builtins(['own', 'a_t']) };
-  const running = await startRuntime(configFile({ a: backend.url }), {}, { features: { ownTools } });
+  const ownTools = { workflow: bothOf('a_t'), builtin: builtins(['own', 'a_t']) };
+  const running = await startRuntime(configFile({ a: backend.url }), {}, { features: () => ({ ownTools }) });
   const other = await startRuntime(
     configFile({ a: backend.url }),
     {},
-    { features: { ownTools: { ...ownTools, builtin: () => builtins(['both']) } } },
+    { features: () => ({ ownTools: { ...ownTools, builtin: builtins(['both']) } }) },
   );
   t.after(async () => {
     await Promise.all([running.stop(), other.stop()]);
@@ -182,8 +182,12 @@ test('tools of two features are offered together, each served by its own, and of
 test('tools that stand alone are all that is listed, whoever has their names, and the others are called as before', async (t) => {
   const backend = await startBackend({ tools: ['t', 'own'] });
   const aggregation = { conflictResolutionConfig: { prefixFormat: '' } };
-  const ownTools = { workflow: () => bothOf('t', 'own'), builtin: () => builtins(['own'], { isAlone: true }) };
-  const running = await startRuntime(configFile({ a: backend.url }, { aggregation }), {}, { features: { ownTools } });
+  const ownTools = { workflow: bothOf('t', 'own'), builtin: builtins(['own'], { isAlone: true }) };
+  const running = await startRuntime(
+    configFile({ a: backend.url }, { aggregation }),
+    {},
+    { features: () => ({ ownTools }) },
+  );
   t.after(async () => {
     await running.stop();
     await backend.close();

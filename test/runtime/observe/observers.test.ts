@@ -23,8 +23,7 @@ test('several observers see each request and each call, the first one around the
     {},
     { trace: (_record, next) => noting('trace')(next), aroundCall: (_call, _record, next) => noting('span')(next) },
   ];
-  const features = { observers: observers.map((each) => () => each) };
-  const running = await startRuntime(configFile({ a: backend.url }), {}, { features });
+  const running = await startRuntime(configFile({ a: backend.url }), {}, { features: () => ({ observers }) });
   t.after(async () => {
     await running.stop();
     await backend.close();
