@@ -126,7 +126,7 @@ describe('a new configuration, live', () => {
       open.push(name);
       return { dependsOnCaller: false, close: async () => void open.splice(open.indexOf(name), 1) };
     };
-    const strict = await startRuntime(configFile({ a: a.url }), {}, { features: { connectStrategy } });
+    const strict = await startRuntime(configFile({ a: a.url }), {}, { features: () => ({ connectStrategy }) });
     t.after(() => strict.stop());
     assert.equal(strict.reload(configFile({ a: a.url, b: b.url, bad: b.url })).ok, false);
     assert.deepEqual(open, ['a']);
