@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { admission, type AdmissionSteps } from '../../runtime/admission.ts';
+import type { Access, BackendTarget } from '../../runtime/call.ts';
+import { VmcpError } from '../../runtime/errors.ts';
+import { hasCode } from './store/has-code.ts';
+
+const ACCESS: Access = {
+  caller: { kind: 'anonymous' },
+  method: 'tools/call',
+  names: 'tool',
+  name: 't',
+  origin: 'client',
+};
+const TARGET: BackendTarget = { kind: 'backend', backend: 'a', ownName: Buffer.from('"t"') };
+
+/** Steps that write down that they were asked, at once or later, and of which one may refuse. */
+const make = (how: 'at once' | 'later', refusing?: keyof AdmissionSteps) => {
+  const asked: string[] = [];
+  const step = <T>(name: keyof AdmissionSteps, value: T): T | Promise<T> => {
+    const answer = (): T => {
+      asked.push(name);
+      if (name === refusing) throw new VmcpError(name === 'limit' ? 'rate_limited' : 'forbidden', 'no');
+      return value;
+    };
+    return how === 'at once' ? answer() : setImmediate().then(answer);
+  };
+  const steps: AdmissionSteps = {
+    lookUp: () => step('lookUp', TARGET),
+    authorize: () => step('authorize', undefined),
+    limit: () => step('limit', undefined),
+  };
+  return { ...admission(steps), asked };
+};
+
+for (const how of ['at once', 'later'] as const)
+  describe(`what is decided ${how}`, () => {
+    test('is looked up, then authorized, then counted', async () => {
+      const { admit, asked } = make(how);
+      assert.equal(await admit(ACCESS), TARGET);
+      assert.deepEqual(asked, ['lookUp', 'authorize', 'limit']);
+    });
+
+    test('uses up no limit where it is not allowed', async () => {
+      const { admit, asked } = make(how, 'authorize');
+      await assert.rejects(async () => admit(ACCESS), hasCode('forbidden'));
+      assert.deepEqual(asked, ['lookUp', 'authorize']);
+    });
+
+    test('is not admitted beyond a limit', async () => {
+      const { admit } = make(how, 'limit');
+      await assert.rejects(async () => admit(ACCESS), hasCode('rate_limited'));
+    });
+
+    test('uses up no limit when it goes on elsewhere, and is judged again', async () => {
+      const { readmit, asked } = make(how);
+      assert.equal(await readmit(ACCESS), TARGET);
+      assert.deepEqual(asked, ['lookUp', 'authorize']);
+      await assert.rejects(async () => make(how, 'authorize').readmit(ACCESS), hasCode('forbidden'));
+    });
+  });
+
+test('nothing is waited for where no step has to wait', () => {
+  assert.equal(make('at once').admit(ACCESS), TARGET);
+});
