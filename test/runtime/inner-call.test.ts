@@ -1,82 +1,90 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SessionLinks } from '../../runtime/backends/index.ts';
-import { argumentsOf } from '../../runtime/call-arguments.ts';
 import type { Call } from '../../runtime/call.ts';
-import { Cancellation } from '../../runtime/cancellation.ts';
+import { argumentsOf } from '../../runtime/call-arguments.ts';
 import { innerCalls } from '../../runtime/inner-call.ts';
-import { memberAt } from '../../runtime/json-members.ts';
+import type { Span } from '../../runtime/json-bytes.ts';
 import { userOf } from '../fixtures/callers.ts';
+import { hasCode } from './store/has-code.ts';
 
+const META = '{"progressToken":"p"}';
 const alice = userOf('alice');
-const bytes = Buffer.from('{"id":1,"params":{"name":"outer","_meta":{"progressToken":7}}}');
-const params = memberAt(bytes, 0, 'params');
 
-const outer: Call = {
-  caller: alice,
-  method: 'tools/call',
-  name: 'outer',
-  names: 'tool',
-  origin: 'client',
-  depth: 0,
-  request: {
-    bytes,
-    id: Buffer.from('1'),
-    target: { start: 0, end: 0 },
-    params,
-    meta: params && memberAt(bytes, params.start, '_meta'),
-  },
-  links: new SessionLinks({ speaksFor: () => alice }),
-  signal: new Cancellation(),
-  client: {
-    era: 'legacy',
-    capabilities: Buffer.from('{}'),
-    logLevel: undefined,
-    notify: () => {},
-    ask: () => Promise.reject(new Error('nothing is asked')),
-  },
+const innerCall = innerCalls(() => 'unguessable');
+
+/** A call of `call_tool` with `_meta`, by alice. */
+const parent = (): Call => {
+  const start = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":';
+  const bytes = Buffer.from(`${start}{"name":"call_tool","_meta":${META}}}`);
+  const at = (text: string): Span => ({ start: bytes.indexOf(text), end: bytes.indexOf(text) + text.length });
+  return {
+    caller: alice,
+    method: 'tools/call',
+    names: 'tool',
+    name: 'call_tool',
+    origin: 'client',
+    depth: 0,
+    request: {
+      bytes,
+      id: Buffer.from('1'),
+      target: at('"call_tool"'),
+      params: { start: start.length, end: bytes.length - 1 },
+      meta: at(META),
+    },
+    links: new SessionLinks({ speaksFor: () => alice }),
+    signal: new AbortController().signal,
+    client: {
+      era: 'legacy',
+      capabilities: Buffer.from('{}'),
+      logLevel: undefined,
+      notify: () => {},
+      ask: () => Promise.reject(new Error('nothing is asked')),
+    },
+    headers: { 'mcp-name': 'call_tool' },
+  };
 };
 
-let ids = 0;
-const innerCall = innerCalls(() => String((ids += 1)));
-const innerOf = (args: string, origin: 'workflow' | 'optimizer' = 'workflow'): Call =>
-  innerCall(outer, { name: 'a"b', args: Buffer.from(args), origin });
+const textAt = ({ request: { bytes } }: Call, span: Span | undefined): string | undefined =>
+  span && bytes.toString('utf8', span.start, span.end);
 
 describe('an inner call', () => {
-  test('has the arguments that it is given, and nothing else', () => {
-    const { request } = innerOf('{"x":1.0,"é":"}"}');
-    assert.equal(argumentsOf(request)?.toString(), '{"x":1.0,"é":"}"}');
-    assert.equal(request.bytes.subarray(request.target.start, request.target.end).toString(), '"a\\"b"');
-    assert.equal(request.meta, undefined);
-    const { method, params: parsed } = JSON.parse(request.bytes.toString()) as { method: string; params: object };
+  test('is one of its caller, over the same links and to the same client, and is cancelled with its parent', () => {
+    const outer = parent();
+    const inner = innerCall(outer, { name: 'a_t', args: Buffer.from('{}'), origin: 'workflow' });
+    for (const key of ['caller', 'links', 'signal', 'client'] as const) assert.equal(inner[key], outer[key], key);
+    const { method, names, name, origin, depth, headers } = inner;
     assert.deepEqual(
-      { method, parsed },
-      { method: 'tools/call', parsed: { name: 'a"b', arguments: { x: 1, é: '}' } } },
+      { method, names, name, origin, depth, headers },
+      { method: 'tools/call', names: 'tool', name: 'a_t', origin: 'workflow', depth: 1, headers: undefined },
     );
   });
 
-  test('of the optimizer keeps what its client said about the call', () => {
-    const { meta, bytes: text } = innerOf('{}', 'optimizer').request;
-    assert.equal(text.subarray(meta?.start, meta?.end).toString(), '{"progressToken":7}');
+  test('is written as a client would have written it, and tells where its parts lie', () => {
+    const args = '{"x": 1.0, "params":{"name":"é"}}';
+    const inner = innerCall(parent(), { name: 'say "é"', args: Buffer.from(args), origin: 'optimizer' });
+    assert.deepEqual(JSON.parse(inner.request.bytes.toString()), {
+      jsonrpc: '2.0',
+      id: 'vmcp-unguessable',
+      method: 'tools/call',
+      params: { name: 'say "é"', arguments: JSON.parse(args) as unknown, _meta: JSON.parse(META) as unknown },
+    });
+    assert.equal(inner.request.id.toString(), '"vmcp-unguessable"');
+    assert.equal(textAt(inner, inner.request.target), JSON.stringify('say "é"'));
+    assert.equal(textAt(inner, inner.request.meta), META);
+    assert.match(textAt(inner, inner.request.params) ?? '', /^\{"name":.*\}$/);
+    assert.equal(argumentsOf(inner.request)?.toString(), args);
   });
 
-  for (const args of ['', '[]', 'null', '"x"', '{}}', '{},"name":"other"', '{},"name":{}', '{"a":1', ' {}'])
-    test(`takes no arguments that are not one JSON object: ${args}`, () =>
-      assert.throws(() => innerOf(args), { code: 'invalid_params' }));
-
-  test('is of the caller, the sessions and the end of the one it is made within, with an id of its own', () => {
-    const [one, two] = [innerOf('{}'), innerOf('{}')];
-    for (const { caller, links, signal, client, depth } of [one, two])
-      assert.deepEqual(
-        [caller === alice, links === outer.links, signal === outer.signal, client === outer.client, depth],
-        [true, true, true, true, 1],
-      );
-    assert.notDeepEqual(one.request.id, two.request.id);
+  test('of a workflow has none of the metadata that its client sent', () => {
+    const { request } = innerCall(parent(), { name: 't', args: Buffer.from('{}'), origin: 'workflow' });
+    assert.equal(request.meta, undefined);
+    assert.equal(request.bytes.includes('_meta'), false);
   });
 
-  test('is refused within eight others', () => {
-    const inner = { name: 'x', args: Buffer.from('{}'), origin: 'workflow' } as const;
-    assert.equal(innerCall({ ...outer, depth: 7 }, inner).depth, 8);
-    assert.throws(() => innerCall({ ...outer, depth: 8 }, inner), { code: 'invalid_params' });
-  });
+  for (const args of ['', '[]', '"x"', 'null', '{} ', '{},"name":"b_secret"', '{}}', '{"a":1}{"b":2}'])
+    test(`takes no arguments but one JSON object: not ${JSON.stringify(args)}`, () => {
+      const make = () => innerCall(parent(), { name: 't', args: Buffer.from(args), origin: 'workflow' });
+      assert.throws(make, hasCode('invalid_params'));
+    });
 });
