@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { User } from '../../../runtime/call.ts';
-import { CurrentCallers } from '../../../runtime/gate/index.ts';
+import type { Caller, RequestHead, User } from '../../../runtime/call.ts';
+import { CurrentCallers, noting } from '../../../runtime/gate/index.ts';
 import { userOf } from '../../fixtures/callers.ts';
+import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { hasCode } from '../store/has-code.ts';
 
 const NOW = 1_000_000;
@@ -49,9 +50,63 @@ describe('what is sent outside of a request is sent for', () => {
     assert.throws(() => callers.current(first), hasCode('credential_unavailable'));
   });
 
+  test('nobody else: not the same subject of another issuer, nor another client by whatever claim names it', () => {
+    const { callers, advance } = make();
+    const claims = { azp: 'app' };
+    const first = userOf('alice', { expiresAt: NOW + 10, claims });
+    callers.note(first);
+    callers.note({ ...first, issuer: 'https://other.example', expiresAt: NOW + 1_000 });
+    callers.note({ ...first, claims: { azp: 'another' }, expiresAt: NOW + 1_000 });
+    callers.note(userOf('bob', { expiresAt: NOW + 1_000, claims }));
+    advance(10);
+    assert.throws(() => callers.current(first), hasCode('credential_unavailable'));
+    const second = { ...first, expiresAt: NOW + 2_000 };
+    callers.note(second);
+    assert.equal(callers.current(first), second);
+  });
+
   test('the gateway itself and nobody in particular as they are', () => {
     const { callers } = make();
     for (const kind of ['anonymous', 'probe'] as const) assert.equal(callers.current({ kind }).kind, kind);
+  });
+});
+
+test('of too many users the one that was seen longest ago is forgotten', () => {
+  const { callers, advance } = make(2);
+  const of = (subject: string, expiresAt: number) => userOf(subject, { expiresAt });
+  for (const subject of ['alice', 'bob', 'alice', 'carol']) callers.note(of(subject, NOW + 1_000));
+  advance(10);
+  assert.equal(callers.current(of('alice', NOW)).kind, 'user');
+  assert.throws(() => callers.current(of('bob', NOW)), hasCode('credential_unavailable'));
+});
+
+describe('who is let in', () => {
+  const HEAD: RequestHead = { http: 'POST', headers: {}, clientAddress: undefined, correlationId: () => 'c' };
+  const [ended, newer] = [until(NOW), until(NOW + 1_000)];
+
+  for (const [how, answer] of [
+    ['at once', (): Caller => newer],
+    ['later', async (): Promise<Caller> => newer],
+  ] as const)
+    test(`is remembered where that is known ${how}, and no timer is left`, async () => {
+      const { callers } = make();
+      const clock = frozenClock();
+      assert.equal(await noting(callers, answer, clock)(HEAD), newer);
+      assert.equal(callers.current(ended), newer);
+      await Promise.resolve();
+      assert.deepEqual(clock.pending(), []);
+    });
+
+  test('is nobody where it could not be found out in time, however it ends', async () => {
+    const { callers } = make();
+    const clock = frozenClock();
+    const known = Promise.withResolvers<Caller>();
+    const caller = noting(callers, () => known.promise, clock)(HEAD);
+    clock.advance(10_000);
+    await assert.rejects(async () => caller, hasCode('overloaded'));
+    known.resolve(newer);
+    await known.promise;
+    assert.throws(() => callers.current(ended), hasCode('credential_unavailable'));
   });
 });
 
