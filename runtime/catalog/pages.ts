@@ -21,7 +21,7 @@ export interface ListPages {
   readonly page: (cursor: string | undefined) => Buffer;
   /** The pages of a list of its own that holds only what `isVisible` says. */
   readonly only: (isVisible: (entry: ListEntry, kind: ListKind) => boolean) => ListPages;
-  /** Whether a client would see the same. */
+  /** Whether a client would see the same, and the same is behind it: who may see an entry is decided by where it leads, too. */
   readonly isSameAs: (other: ListPages) => boolean;
   readonly entries: readonly ListEntry[];
 }
@@ -74,10 +74,15 @@ export const listPages = (kind: ListKind, entries: readonly ListEntry[], whole: 
 
 const isLike =
   (others: readonly ListEntry[]) =>
-  ({ name, bytes }: ListEntry, index: number): boolean => {
+  ({ name, target, bytes }: ListEntry, index: number): boolean => {
     const other = others[index];
-    return other !== undefined && name === other.name && (bytes === other.bytes || bytes.equals(other.bytes));
+    if (other === undefined || name !== other.name || !leadsWhere(target, other.target)) return false;
+    return bytes === other.bytes || bytes.equals(other.bytes);
   };
+
+/** A tool that is no backend's has the same name there as in the list. */
+const leadsWhere = (a: Target, b: Target): boolean =>
+  a.kind === b.kind && (a.kind !== 'backend' || b.kind !== 'backend' || a.backend === b.backend);
 
 const serialise = (key: string, entries: readonly ListEntry[], start: number): Buffer => {
   const page = entries.slice(start, start + PAGE_SIZE);

@@ -6,7 +6,7 @@ import { VmcpError } from '../../../runtime/errors.ts';
 import type { ListKind } from '../../../runtime/listed.ts';
 import { taskIdOf } from '../../../runtime/task-id.ts';
 import { ANYBODY, offerOf, up, user } from './offer-under-test.ts';
-import { atBackend } from './sources.ts';
+import { atBackend, settings } from './sources.ts';
 
 describe('that lists have changed', () => {
   const a = up('a', { tools: ['t'], prompts: ['p'], resources: ['x:1'], resourceTemplates: ['x:{y}'] });
@@ -138,6 +138,21 @@ describe('what a class of callers may see', () => {
     assert.equal(questions, before);
     change([up('a', { tools: ['ux'] })]);
     assert.deepEqual(await names(user('x')), ['a_ux']);
+  });
+
+  test('is decided by the backend that has a name now, for lists as for calls', async () => {
+    const ofB = () => ({
+      key: 'of b',
+      isVisible: ({ target }: { target: Target }) => atBackend(target)?.backend === 'b',
+    });
+    const { naming } = settings({ conflictResolution: 'priority', priorityOrder: ['a', 'b'] });
+    const [a, b] = [up('a', { tools: ['t'] }), up('b', { tools: ['t'] })] as const;
+    const { names, find, change } = offerOf([a, b], { visible: ofB }, { naming });
+    assert.deepEqual(await names(), []);
+    await assert.rejects(find('t'), /unknown tool/);
+    change([b]);
+    assert.equal(await find('t'), 'b');
+    assert.deepEqual(await names(), ['t']);
   });
 });
 
