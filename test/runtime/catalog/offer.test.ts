@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Caller, Target } from '../../../runtime/call.ts';
+import type { Caller, Origin, Target } from '../../../runtime/call.ts';
 import type { OfferedBackend } from '../../../runtime/catalog/index.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import type { ListKind } from '../../../runtime/listed.ts';
@@ -153,6 +153,48 @@ describe('what a class of callers may see', () => {
     change([b]);
     assert.equal(await find('t'), 'b');
     assert.deepEqual(await names(), ['t']);
+  });
+});
+
+describe('a hidden tool', () => {
+  const settingsOf = () => settings({ tools: { a: { filter: ['shown'] } } });
+  const lookUp = ({ offer }: ReturnType<typeof offerOf>, name: string, origin: Origin) =>
+    Promise.resolve(offer.lookUp({ names: 'tool', name, caller: ANYBODY, origin })).then(
+      (target) => atBackend(target)?.backend,
+      (error: unknown) => error instanceof VmcpError && error.code,
+    );
+
+  test('is for steps of workflows, whatever their caller sees, and for nothing else', async () => {
+    const visible = () => ({ key: 'nothing', isVisible: () => false });
+    for (const more of [{}, { visible }]) {
+      const scene = offerOf([up('a', { tools: ['shown', 'hidden'] })], more, settingsOf());
+      assert.equal(await lookUp(scene, 'a_hidden', 'workflow'), 'a');
+      for (const origin of ['client', 'optimizer'] as const)
+        assert.equal(await lookUp(scene, 'a_hidden', origin), 'unknown_name', origin);
+    }
+  });
+});
+
+describe('the bytes of an entry', () => {
+  const a = up('a', { tools: ['t'] });
+
+  test('bear the name that it is called by after a change of the rule for names', async () => {
+    const { names, find, change } = offerOf([a]);
+    assert.deepEqual(await names(), ['a_t']);
+    change([a], settings({ prefixFormat: '{workload}.' }));
+    assert.deepEqual(await names(), ['a.t']);
+    assert.equal(await find('a.t'), 'a');
+  });
+
+  test('are as the override of now wants them', async () => {
+    const overriding = (description: string) => settings({ tools: { a: { overrides: { t: { description } } } } });
+    const { offer, change } = offerOf([a], {}, overriding('first'));
+    const text = async () => (await offer.list('tools', undefined, ANYBODY)).toString();
+    assert.match(await text(), /first/);
+    change([a], overriding('second'));
+    assert.match(await text(), /second/);
+    change([a], settings());
+    assert.doesNotMatch(await text(), /description/);
   });
 });
 

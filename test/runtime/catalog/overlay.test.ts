@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Overlay, overlays } from '../../../runtime/catalog/index.ts';
+import { type ErrorCode, VmcpError } from '../../../runtime/errors.ts';
+import type { BackendStatus } from '../../../runtime/status-report.ts';
 import { ANYBODY, offerOf, up, user } from './offer-under-test.ts';
 import { userOf } from '../../fixtures/callers.ts';
 
@@ -127,6 +129,60 @@ describe('what a caller’s own credential adds', () => {
     test('as far as the bytes of all allow', async () => {
       // {"name":"x"} has 12 bytes.
       assert.deepEqual(await knownAfterThree({ count: 10, bytes: 30, ttlMs: 60_000 }), ['y', 'z']);
+    });
+
+    describe('where a backend fails', () => {
+      const bounds = { count: 2, bytes: 1_000, ttlMs: 60_000, failedTtlMs: 5_000 };
+      const failed = (status: BackendStatus, code: ErrorCode): Overlay => [
+        { name: 'b', status, error: new VmcpError(code, 'no') },
+      ];
+
+      /** What x is shown once the backend, which has listed before, was asked again and has failed. */
+      const shownAfter = async (failure: Overlay) => {
+        const { overlayOf, asked, settle, advance } = remembering(bounds);
+        void overlayOf(user('x'));
+        asked[0]?.answer.resolve(own('x'));
+        await settle();
+        advance(60_000);
+        void overlayOf(user('x'));
+        asked[1]?.answer.resolve(failure);
+        await settle();
+        const [shown] = (await overlayOf(user('x'))) ?? [];
+        return { status: shown?.status, tools: shown?.lists?.tools.map(({ key }) => key), asked, advance, overlayOf };
+      };
+
+      for (const [status, code, shown] of [
+        ['unavailable', 'backend_timeout', { status: 'unavailable', tools: ['x'] }],
+        ['unauthenticated', 'login_required', { status: 'degraded', tools: ['x'] }],
+        ['unauthenticated', 'backend_unauthenticated', { status: 'unauthenticated', tools: undefined }],
+      ] as const)
+        test(`with ${code} its lists are ${shown.tools ? 'kept' : 'gone'}`, async () => {
+          const { status: as, tools } = await shownAfter(failed(status, code));
+          assert.deepEqual({ status: as, tools }, shown);
+        });
+
+      test('it is asked again after 5 s', async () => {
+        const { asked, advance, overlayOf } = await shownAfter(failed('unavailable', 'backend_timeout'));
+        advance(4_999);
+        void overlayOf(user('x'));
+        assert.equal(asked.length, 2);
+        advance(1);
+        void overlayOf(user('x'));
+        assert.equal(asked.length, 3);
+      });
+    });
+
+    test('for the backends that were listed', async () => {
+      let listed = {};
+      let asked = 0;
+      const list = async (): Promise<Overlay> => own(`${(asked += 1)}`);
+      const overlayOf = overlays({ list, listed: () => listed, now: () => 1_000_000 });
+      await overlayOf(user('x'));
+      await overlayOf(user('x'));
+      assert.equal(asked, 1);
+      listed = {};
+      await overlayOf(user('x'));
+      assert.equal(asked, 2);
     });
 
     test('for each issuer and subject by itself, and never for who is nobody', () => {
