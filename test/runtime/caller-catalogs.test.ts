@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { Features } from '../../runtime/features.ts';
 import { openGate } from '../../runtime/gate/index.ts';
+import type { ConnectStrategy } from '../../runtime/outgoing/index.ts';
 import type { Running } from '../../runtime/start.ts';
 import { until } from '../cluster/until.ts';
 import { errorOf, reasonOf, resultOf, resultText } from '../fixtures/answers.ts';
@@ -17,6 +19,8 @@ const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientCapabilities': {},
 };
+
+const dependent: ConnectStrategy = () => ({ dependsOnCaller: true, close: async () => {} });
 
 /** A backend that lists to each user a tool of their own, and tells nothing to the gateway itself. */
 const ofEachUser = ({ recorded: { headers, method } }: Exchange) => {
@@ -206,4 +210,35 @@ test('what a caller may see changes with the policies, in lists as well as by it
   running.reload(hiding('a_u'));
   assert.deepEqual(await session.toolNames(), ['a_t']);
   assert.equal(errorOf(await session.call('a_u')).data.reason, 'forbidden');
+});
+
+describe('whether the lists of anybody may be kept for others', () => {
+  const shows = { key: 'all', isVisible: () => true };
+  const rows: readonly (readonly [string, () => Partial<Features>, Record<string, string>, 'public' | 'private'])[] = [
+    ['where all are anonymous: they may', () => ({}), {}, 'public'],
+    [
+      'where some callers see less: they may not',
+      () => ({ gate: { ...openGate, visible: () => shows } }),
+      {},
+      'private',
+    ],
+    ['where there are policies: they may not', () => ({ gate: { ...openGate, policies: () => ({}) } }), {}, 'private'],
+    ['where a backend depends on the caller: they may not', () => ({ connectStrategy: dependent }), {}, 'private'],
+    ['where they are a user’s: they may not', () => ({ gate: tokenGate(Date.now) }), bearer('x', 9e15), 'private'],
+  ];
+  for (const [what, features, headers, scope] of rows)
+    test(what, async (t) => {
+      const backend = await startBackend({ tools: ['t'] });
+      const running = await startRuntime(configFile({ a: backend.url }), {}, { features });
+      t.after(async () => {
+        await running.stop();
+        await backend.close();
+      });
+      const answer = await post(
+        running.url,
+        { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: META } },
+        { ...headers, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' },
+      );
+      assert.equal(resultOf(answer)['cacheScope'], scope);
+    });
 });
