@@ -82,7 +82,7 @@ describe('an inner call', () => {
     assert.equal(request.bytes.includes('_meta'), false);
   });
 
-  for (const args of ['', '[]', '"x"', 'null', '{} ', '{},"name":"b_secret"', '{}}', '{"a":1}{"b":2}'])
+  for (const args of ['', '[]', '"x"', 'null', '{', '{"a":}', '{} ', '{},"name":"b_secret"', '{}}', '{"a":1}{"b":2}'])
     test(`takes no arguments but one JSON object: not ${JSON.stringify(args)}`, () => {
       const make = () => innerCall(parent(), { name: 't', args: Buffer.from(args), origin: 'workflow' });
       assert.throws(make, hasCode('invalid_params'));
