@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { SessionLinks } from '../../runtime/backends/index.ts';
-import type { Inbound, Reply, User } from '../../runtime/call.ts';
+import type { Call, Inbound, Reply, Target, User } from '../../runtime/call.ts';
 import { failureOnWire, legacyEra, parseByEra, Sessions, SseConnections } from '../../runtime/edge/index.ts';
 import { asVmcpError, VmcpError } from '../../runtime/errors.ts';
-import { pipeline, type Stages } from '../../runtime/pipeline.ts';
+import { dispatcher, pipeline, type Stages } from '../../runtime/pipeline.ts';
 import { frozenClock } from '../fixtures/frozen-clock.ts';
 import { userOf } from '../fixtures/callers.ts';
 
@@ -118,5 +120,66 @@ describe('the way of every request', () => {
     assert.equal((await ask('DELETE', '', { 'mcp-session-id': 's1' })).status, 204);
     assert.equal(sessions.size, 0);
     assert.deepEqual(steps.slice(0, 2), ['audit DELETE', 'authenticate']);
+  });
+});
+
+const callOf = (signal: AbortSignal): Call => ({
+  caller: alice,
+  method: 'tools/call',
+  names: 'tool',
+  name: 't',
+  origin: 'client',
+  depth: 0,
+  request: { bytes: Buffer.alloc(0), id: Buffer.from('1'), target: SPAN, params: undefined, meta: undefined },
+  links: newLinks(),
+  signal,
+  client: {
+    era: 'legacy',
+    capabilities: Buffer.from('{}'),
+    logLevel: undefined,
+    notify: () => {},
+    ask: () => Promise.reject(new Error('nothing is asked')),
+  },
+});
+const SPAN = { start: 0, end: 0 };
+
+describe('a call whose admission takes its time', () => {
+  const make = () => {
+    const controller = new AbortController();
+    const admitted = Promise.withResolvers<Target>();
+    const served: string[] = [];
+    const dispatch = dispatcher({
+      aroundCall: (_call, _record, next) => next(),
+      admit: () => admitted.promise,
+      serve: async ({ name }) => {
+        served.push(name);
+        return { kind: 'whole', status: 200 };
+      },
+    });
+    const call = callOf(controller.signal);
+    return { controller, admitted, served, ask: () => dispatch(call) };
+  };
+  const TARGET: Target = { kind: 'backend', backend: 'a', ownName: Buffer.from('"t"') };
+  const cancelled = new VmcpError('cancelled', 'the client went away');
+
+  test('is given up as soon as nobody wants it, and never served', async () => {
+    const { controller, admitted, served, ask } = make();
+    const answer = ask();
+    controller.abort(cancelled);
+    await assert.rejects(answer, cancelled);
+    admitted.resolve(TARGET);
+    await setImmediate();
+    await assert.rejects(ask(), cancelled, 'nor when nobody wanted it before');
+    assert.deepEqual(served, []);
+  });
+
+  test('is served then, and leaves nothing behind at what may cancel it', async () => {
+    const { controller, admitted, served, ask } = make();
+    const answer = ask();
+    admitted.resolve(TARGET);
+    await answer;
+    await setImmediate();
+    assert.deepEqual(served, ['t']);
+    assert.deepEqual(getEventListeners(controller.signal, 'abort'), []);
   });
 });
