@@ -89,8 +89,9 @@ export const dispatcher = ({ aroundCall, admit, serve }: Pick<Stages, 'aroundCal
 const wanted = <T>({ signal }: Call, step: Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     const giveUp = (): void => reject(signal.reason);
+    const over = (): void => signal.removeEventListener('abort', giveUp);
+    // Before anything else: a refusal that nobody hears would end the process.
+    step.then(resolve, reject).then(over, over);
     if (signal.aborted) return giveUp();
     signal.addEventListener('abort', giveUp);
-    const over = (): void => signal.removeEventListener('abort', giveUp);
-    step.then(resolve, reject).then(over, over);
   });

@@ -173,6 +173,24 @@ describe('a call whose admission takes its time', () => {
     assert.deepEqual(served, []);
   });
 
+  test('may be refused after it was given up: nobody hears of that', async () => {
+    const { controller, admitted, ask } = make();
+    const early = ask();
+    controller.abort(cancelled);
+    await assert.rejects(early, cancelled);
+    await assert.rejects(ask(), cancelled);
+    admitted.reject(new VmcpError('forbidden', 'forbidden'));
+    await setImmediate();
+  });
+
+  test('that nobody wants from the start may be refused, too', async () => {
+    const { controller, admitted, ask } = make();
+    controller.abort(cancelled);
+    await assert.rejects(ask(), cancelled);
+    admitted.reject(new VmcpError('forbidden', 'forbidden'));
+    await setImmediate();
+  });
+
   test('is served then, and leaves nothing behind at what may cancel it', async () => {
     const { controller, admitted, served, ask } = make();
     const answer = ask();
