@@ -138,3 +138,13 @@ describe('answers', () => {
     await client.closed;
   });
 });
+
+test('a request that was refused takes no place, although its client still sends it', async (t) => {
+  const { url, ask } = await serveEndpoint(t, () => DONE, { bounds: { requests: 2 } });
+  const { socket, text } = connectByHand(t, url);
+  const head = { 'content-type': 'text/plain', 'x-forwarded-for': '192.0.2.1' };
+  socket.write(postBytes('x', head, { announced: 1_000 }));
+  while (!text().startsWith('HTTP/1.1 415 ')) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal((await ask('192.0.2.1')).status, 200);
+  assert.equal(socket.destroyed, false);
+});
