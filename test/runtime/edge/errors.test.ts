@@ -222,6 +222,10 @@ describe('what refuses access', () => {
     [0.25, '1'],
     [3, '3'],
     [59.001, '60'],
+    [0, '0'],
+    [-1, '0'],
+    [86_401, '86400'],
+    [1e300, '86400'],
   ] as const)
     test(`a rate limit for ${retryAfterSeconds} s: error 429 with the exact time, and whole seconds in Retry-After`, () => {
       const answer = wire(new VmcpError('rate_limited', 'too many calls', { data: { retryAfterSeconds } }));
@@ -231,6 +235,12 @@ describe('what refuses access', () => {
         headers: ['retry-after', header],
         json: { jsonrpc: '2.0', id: 7, error: { code: 429, message: 'too many calls', data } },
       });
+    });
+
+  for (const retryAfterSeconds of [undefined, null, NaN, Infinity, '3', 'x\r\nset-cookie: a=b'])
+    test(`a rate limit for ${JSON.stringify(String(retryAfterSeconds))}: no Retry-After`, () => {
+      const error = new VmcpError('rate_limited', 'too many calls', { data: { retryAfterSeconds } });
+      assert.deepEqual(wire(error).headers, []);
     });
 
   test('a credential that cannot be had: a result with isError for a tool, else error 502', () => {
