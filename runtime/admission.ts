@@ -1,4 +1,6 @@
 import type { Access, Target } from './call.ts';
+import { asVmcpError } from './errors.ts';
+import type { Log } from './observe/index.ts';
 
 export interface AdmissionSteps {
   /** Where a name leads; unknown and hidden names are refused alike. */
@@ -24,6 +26,23 @@ export const admission = ({ lookUp, authorize, limit }: AdmissionSteps): Admissi
     readmit,
   };
 };
+
+/** As `Admit`, for what is left out instead of being refused; undefined: not for this caller, or not now. */
+export type MayHave = (access: Access) => Promise<Target | undefined>;
+
+/** A fault of ours is logged, since no answer tells of it. */
+export const unlessRefused =
+  (admit: Admit, log: Pick<Log, 'error'>): MayHave =>
+  async (access) => {
+    try {
+      return await admit(access);
+    } catch (thrown) {
+      const { code, detail, cause } = asVmcpError(thrown);
+      const { method, names } = access;
+      if (code === 'internal') log.error({ code, detail, method, names, err: cause }, 'admission failed');
+      return undefined;
+    }
+  };
 
 /** Goes on at once where nothing has to be waited for. */
 const after = <T, R>(step: T | Promise<T>, goOn: (value: T) => R | Promise<R>): R | Promise<R> =>

@@ -1,4 +1,4 @@
-import { admission, type Admission } from './admission.ts';
+import { admission, type Admission, type MayHave, unlessRefused } from './admission.ts';
 import { BackendSet, CallerLinks } from './backends/index.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { type CatalogParts, offerOf, tellOfChanges } from './catalog-parts.ts';
@@ -131,7 +131,7 @@ const joined = (featureDeps: OpenedFeatureDeps, features: Features, deps: Assemb
   tellOfChanges({ ...parts, clock, log });
   const admitted = admission({ lookUp: offer.lookUp, authorize: gate.authorize, limit: gate.limit });
   const clients = clientsOf({ config, backends, log, store, phase, admitted }, deps);
-  const listeners = listenersOf(admitted, backends);
+  const listeners = listenersOf(unlessRefused(admitted.admit, log), backends);
   tellOfLists(offer, clients.sessions, listeners);
   const innerCall = innerCalls(deps.newCorrelationId);
   const handle = pipeline(
@@ -162,16 +162,17 @@ const joined = (featureDeps: OpenedFeatureDeps, features: Features, deps: Assemb
 const serveByConfig = ({ config, backends, log }: Pick<Parts, 'config' | 'backends' | 'log'>): void => {
   warnOf(log, config.current());
   config.onReload((newer) => {
-    const changeBackends = backends.prepare(wantedBackendsOf(newer));
-    return () => {
+    const { change: changeBackends, giveUp } = backends.prepare(wantedBackendsOf(newer));
+    const change = (): void => {
       log.setLevel(levelOf(newer));
       log.setFields(logFieldsOf(newer));
       changeBackends();
       warnOf(log, newer);
       log.info({ hash: config.hash() }, 'configuration reloaded');
     };
+    return { change, giveUp };
   });
-  backends.prepare(wantedBackendsOf(config.current()))();
+  backends.prepare(wantedBackendsOf(config.current())).change();
 };
 
 const warnOf = (log: Log, config: Config): void => {
@@ -209,7 +210,13 @@ const managementOf = ({ config, phase, status }: Pick<Parts, 'config' | 'phase' 
 type ClientParts = Pick<Parts, 'config' | 'backends' | 'log' | 'store' | 'phase'> & { readonly admitted: Admission };
 
 const clientsOf = ({ config, backends, log, store, phase, admitted }: ClientParts, deps: AssembleDeps) => {
-  const { sessions, ready, storeReport } = openSessions(config.current, { ...deps, log, backends, store, ...admitted });
+  const { sessions, ready, storeReport } = openSessions(config.current, {
+    ...deps,
+    log,
+    backends,
+    store,
+    readmit: unlessRefused(admitted.readmit, log),
+  });
   void ready.then(() => {
     phase.hasSessions = true;
   });
@@ -227,11 +234,11 @@ const clientsOf = ({ config, backends, log, store, phase, admitted }: ClientPart
   };
 };
 
-const listenersOf = ({ admit }: Admission, backends: BackendSet): Listeners =>
+const listenersOf = (mayHave: MayHave, backends: BackendSet): Listeners =>
   new Listeners({
     limit: LIMITS.listeners,
-    watchTasks: taskWatcher(admit, backends),
-    watchResource: resourceWatcher(admit, backends),
+    watchTasks: taskWatcher(mayHave, backends),
+    watchResource: resourceWatcher(mayHave, backends),
   });
 
 const tellOfLists = (offer: CatalogParts['offer'], sessions: Parts['sessions'], listeners: Listeners): void =>

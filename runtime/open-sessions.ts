@@ -1,4 +1,4 @@
-import type { Admission } from './admission.ts';
+import type { MayHave } from './admission.ts';
 import { type BackendSet, type LinkMemory, SessionLinks } from './backends/index.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { SessionClient } from './call.ts';
@@ -20,7 +20,8 @@ export interface OpenSessionsDeps {
   readonly backends: Pick<BackendSet, 'all'>;
   /** Where the sessions that replicas share are kept; stays open when these end. */
   readonly store: Store;
-  readonly readmit: Admission['readmit'];
+  /** Whether a client may still have what it has subscribed to at another replica. */
+  readonly readmit: MayHave;
 }
 
 export interface OpenedSessions {

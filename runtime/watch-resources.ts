@@ -1,4 +1,4 @@
-import type { Admit } from './admission.ts';
+import type { MayHave } from './admission.ts';
 import type { BackendSet } from './backends/index.ts';
 import type { Caller } from './call.ts';
 
@@ -20,19 +20,15 @@ export type WatchResource = (uri: string, caller: Caller, listener: ResourceList
 
 /** Listens at the backend that owns a resource, for a caller who may. */
 export const resourceWatcher =
-  (admit: Admit, backends: Pick<BackendSet, 'watch'>): WatchResource =>
+  (mayHave: MayHave, backends: Pick<BackendSet, 'watch'>): WatchResource =>
   async (uri, caller, listener) => {
+    const access = { caller, method: 'subscriptions/listen', names: 'resource', name: uri, origin: 'client' } as const;
+    const target = await mayHave(access);
+    if (target?.kind !== 'backend') return undefined;
     try {
-      const target = await admit({
-        caller,
-        method: 'subscriptions/listen',
-        names: 'resource',
-        name: uri,
-        origin: 'client',
-      });
-      return target.kind === 'backend' ? backends.watch(target, { uri, caller }, listener) : undefined;
+      return backends.watch(target, { uri, caller }, listener);
     } catch {
-      // Not now, or not for this caller: it is not acknowledged.
+      // Its backend has gone meanwhile.
       return undefined;
     }
   };

@@ -1,4 +1,4 @@
-import type { Admit } from './admission.ts';
+import type { MayHave } from './admission.ts';
 import type { BackendSet } from './backends/index.ts';
 import type { BackendTarget, Caller } from './call.ts';
 
@@ -27,9 +27,9 @@ export type WatchTasks = (
 
 /** Listens at each backend that has some of the tasks, for a caller who may. Tasks that no backend has, or that cannot be asked after now, are left out. */
 export const taskWatcher =
-  (admit: Admit, backends: Pick<BackendSet, 'watchTasks'>): WatchTasks =>
+  (mayHave: MayHave, backends: Pick<BackendSet, 'watchTasks'>): WatchTasks =>
   async (ids, listener, events) => {
-    const targets = (await Promise.all(ids.map((id) => admitted(admit, id, listener.caller)))).filter(
+    const targets = (await Promise.all(ids.map((id) => taskFor(listener.caller, id, mayHave)))).filter(
       (target) => target !== undefined,
     );
     const watched = await Promise.all(
@@ -42,11 +42,7 @@ export const taskWatcher =
 
 const NONE: ReadonlySet<string> = new Set();
 
-const admitted = async (admit: Admit, id: string, caller: Caller): Promise<BackendTarget | undefined> => {
-  try {
-    const target = await admit({ caller, method: 'subscriptions/listen', names: 'task', name: id, origin: 'client' });
-    return target.kind === 'backend' ? target : undefined;
-  } catch {
-    return undefined;
-  }
+const taskFor = async (caller: Caller, name: string, mayHave: MayHave): Promise<BackendTarget | undefined> => {
+  const target = await mayHave({ caller, method: 'subscriptions/listen', names: 'task', name, origin: 'client' });
+  return target?.kind === 'backend' ? target : undefined;
 };

@@ -13,6 +13,7 @@ export class BackendClient {
   readonly #backend: string;
   readonly #connection: Connection;
   readonly #strategy: Strategy;
+  #closing: Promise<void> | undefined;
   readonly #currentCaller: BackendDeps['currentCaller'];
   /** Says where requests go, for strategies that sign that too. */
   readonly #addressed: (send: AddressedFetch) => Fetch;
@@ -48,12 +49,18 @@ export class BackendClient {
 
   /** Lets requests that are under way finish. */
   async close(): Promise<void> {
-    await Promise.all([this.#connection.close(), this.#strategy.close()]);
+    await Promise.all([this.#connection.close(), this.#closeStrategy()]);
   }
 
   /** Breaks everything off. */
   async destroy(): Promise<void> {
-    await Promise.all([this.#connection.destroy(), this.#strategy.close()]);
+    await Promise.all([this.#connection.destroy(), this.#closeStrategy()]);
+  }
+
+  /** Once, however a backend ends. */
+  #closeStrategy(): Promise<void> {
+    this.#closing ??= this.#strategy.close();
+    return this.#closing;
   }
 
   #speaking(caller: Caller): Fetch {

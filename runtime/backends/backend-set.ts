@@ -85,13 +85,13 @@ export class BackendSet {
   }
 
   /**
-   * Makes everything that a set of exactly these needs, and returns how to change over to it. Whatever can go wrong does so before
-   * anything has changed. One whose settings have not changed keeps its connections and sessions.
+   * Makes everything that a set of exactly these needs, and returns how to change over to it, or else to give up what was made. Whatever can
+   * go wrong does so before anything has changed. One whose settings have not changed keeps its connections and sessions.
    */
-  prepare(wanted: readonly WantedBackend[]): () => void {
+  prepare(wanted: readonly WantedBackend[]): { readonly change: () => void; readonly giveUp: () => void } {
     const before = this.#backends;
     const next = this.#keepOrOpenAll(wanted);
-    return () => {
+    const change = (): void => {
       this.#backends = new Map(next.map(({ backend }) => [backend.name, backend]));
       this.#dependents = this.all().filter(({ dependsOnCaller }) => dependsOnCaller);
       for (const { backend, tuning } of next) backend.tune(tuning);
@@ -103,6 +103,7 @@ export class BackendSet {
       }
       this.#changed();
     };
+    return { change, giveUp: () => this.#giveUp(next) };
   }
 
   /** Resolves once every backend's first attempt to list has ended, or it has been waited for `timeoutMs` since the backend came. */
@@ -145,16 +146,19 @@ export class BackendSet {
 
   /** All of them, or none: where one cannot be made, those made before it are given up. */
   #keepOrOpenAll(wanted: readonly WantedBackend[]): readonly (WantedBackend & { readonly backend: Backend })[] {
-    const before = this.#backends;
     const next: (WantedBackend & { readonly backend: Backend })[] = [];
     try {
       for (const each of wanted)
-        next.push({ ...each, backend: this.#keepOrOpen(before.get(each.settings.name), each) });
+        next.push({ ...each, backend: this.#keepOrOpen(this.#backends.get(each.settings.name), each) });
       return next;
     } catch (error) {
-      for (const { backend } of next) if (before.get(backend.name) !== backend) void backend.destroy();
+      this.#giveUp(next);
       throw error;
     }
+  }
+
+  #giveUp(made: readonly { readonly backend: Backend }[]): void {
+    for (const { backend } of made) if (this.#backends.get(backend.name) !== backend) void backend.destroy();
   }
 
   #keepOrOpen(known: Backend | undefined, { settings, tuning }: WantedBackend): Backend {

@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestHead } from '../call.ts';
@@ -38,7 +39,8 @@ export const guardedRoutes =
     guarded.setErrorHandler(refuse(deps));
     // Async, since fastify lets the process die of what a plugin throws at once.
     for (const plugin of plugins) await guarded.register(async (routes) => plugin(routes));
-    for (const [url, allowed] of methods) guarded.options(url, preflight(allowed.join(', ')));
+    for (const [url, allowed] of methods)
+      if (!allowed.includes('OPTIONS')) guarded.options(url, preflight(allowed.join(', ')));
   };
 
 const admit =
@@ -50,7 +52,8 @@ const admit =
     try {
       deps.ingress.admit(route.held, request.headers.origin, headers);
     } finally {
-      addHeaders(reply, headers);
+      // On the response itself, so that a route that writes its answer by itself (`reply.hijack`) has them, too.
+      for (let at = 0; at < headers.length; at += 2) reply.raw.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
     }
   };
 
@@ -96,16 +99,28 @@ const sentWhole = async ({ raw }: FastifyRequest): Promise<void> => {
 };
 
 const refuse =
-  ({ onFailure }: GuardDeps) =>
+  ({ onFailure, ingress }: GuardDeps) =>
   (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const route = routeRequestOf(request);
     const error = refusalIn(thrown);
     onFailure(error, route);
     const failed = { id: undefined, isPlain: true, correlationId: route.correlationId() } as const;
-    const { status, headers = [], body } = failureOnWire(error, failed);
+    const { status, headers = [], body = '' } = failureOnWire(error, failed);
     addHeaders(reply, headers);
-    return reply.code(status).type('application/json').send(body);
+    reply.code(status).type('application/json');
+    if (request.raw.complete) return reply.send(body);
+    ingress.refused(route.held);
+    return sendEarly(request, reply, body);
   };
+
+/** A refusal is read at once, by a client that still sends; what it sends takes no place from others. */
+const sendEarly = ({ raw: request }: FastifyRequest, reply: FastifyReply, body: string | Buffer): FastifyReply => {
+  const { raw: response, statusCode } = reply.hijack();
+  response.writeHead(statusCode, { ...(reply.getHeaders() as OutgoingHttpHeaders), 'content-length': body.length });
+  response.write(body);
+  readAway(request, () => response.end());
+  return reply;
+};
 
 const refusalIn = (thrown: unknown): VmcpError => {
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;

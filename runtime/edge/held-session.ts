@@ -1,4 +1,4 @@
-import type { Admit } from '../admission.ts';
+import type { MayHave } from '../admission.ts';
 import type { Backend, LinkMemory, SessionLinks } from '../backends/index.ts';
 import type { Caller, SessionClient } from '../call.ts';
 import { sleep, type Clock } from '../clock.ts';
@@ -30,7 +30,7 @@ export interface SharedSessionsDeps {
   /** Those that sessions may have been opened with. */
   readonly backends: () => readonly Backend[];
   /** Whether the client may still have what it has subscribed to at another replica. */
-  readonly readmit: Admit;
+  readonly readmit: MayHave;
 }
 
 /** A session that this replica knows. */
@@ -62,7 +62,7 @@ export interface OpenedElsewhere extends Watchable {
 /** What a client may watch here that has subscribed to it at another replica. */
 export interface Watchable {
   readonly backends: readonly Backend[];
-  readonly readmit: Admit;
+  readonly readmit: MayHave;
 }
 
 /** Opens here what other replicas have opened with backends. True when that takes something over from them. */
@@ -112,16 +112,11 @@ const watchHere = async (
 const leadsTo = async (
   { name: backend }: Backend,
   { uri, caller }: { readonly uri: string; readonly caller: Caller },
-  readmit: Admit,
+  readmit: MayHave,
 ): Promise<boolean> => {
   const access = { caller, method: 'resources/subscribe', names: 'resource', name: uri, origin: 'client' } as const;
-  try {
-    const target = await readmit(access);
-    return target.kind === 'backend' && target.backend === backend;
-  } catch {
-    // Not now, or not for this caller: it is not told of.
-    return false;
-  }
+  const target = await readmit(access);
+  return target?.kind === 'backend' && target.backend === backend;
 };
 
 /** Hears what other replicas have for the client's own streams; waits a moment until it does. */

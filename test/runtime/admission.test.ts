@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { admission, type AdmissionSteps } from '../../runtime/admission.ts';
+import { admission, type AdmissionSteps, unlessRefused } from '../../runtime/admission.ts';
 import type { Access, BackendTarget } from '../../runtime/call.ts';
 import { VmcpError } from '../../runtime/errors.ts';
 import { hasCode } from './store/has-code.ts';
@@ -60,6 +60,21 @@ for (const how of ['at once', 'later'] as const)
       await assert.rejects(async () => make(how, 'authorize').readmit(ACCESS), hasCode('forbidden'));
     });
   });
+
+test('what is left out where it is refused is so without a word, and a fault of ours is logged', async () => {
+  const logged: unknown[] = [];
+  const log = { error: (_fields: unknown, message?: string) => void logged.push(message) };
+  const admittedBy = (authorize: AdmissionSteps['authorize']) =>
+    unlessRefused(admission({ lookUp: () => TARGET, authorize, limit: () => {} }).admit, log)(ACCESS);
+  assert.equal(await admittedBy(() => {}), TARGET);
+  assert.equal(await admittedBy(() => Promise.reject(new VmcpError('forbidden', 'no'))), undefined);
+  assert.deepEqual(logged, []);
+  const broken = (): never => {
+    throw new TypeError('the policies cannot be read');
+  };
+  assert.equal(await admittedBy(broken), undefined);
+  assert.deepEqual(logged, ['admission failed']);
+});
 
 test('nothing is waited for where no step has to wait', () => {
   assert.equal(make('at once').admit(ACCESS), TARGET);

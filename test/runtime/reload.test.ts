@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import { InvalidConfigError } from '../../runtime/live-config.ts';
+import { InvalidConfigError, type PrepareReload } from '../../runtime/live-config.ts';
 import type { ConnectStrategy } from '../../runtime/outgoing/index.ts';
-import type { Running } from '../../runtime/start.ts';
+import type { Running, StartDeps } from '../../runtime/start.ts';
 import { until } from '../cluster/until.ts';
 import { answerJson, type FixtureBackend, startBackend, textResult } from '../fixtures/backend.ts';
 import { openSession, type RawSession } from '../fixtures/raw-client.ts';
@@ -126,9 +126,19 @@ describe('a new configuration, live', () => {
       open.push(name);
       return { dependsOnCaller: false, close: async () => void open.splice(open.indexOf(name), 1) };
     };
-    const strict = await startRuntime(configFile({ a: a.url }), {}, { features: () => ({ connectStrategy }) });
+    const refuse: PrepareReload = ({ name }) => {
+      if (name === 'bad') throw new Error('something else cannot be had');
+      return () => {};
+    };
+    const features: StartDeps['features'] = ({ config }) => ({
+      connectStrategy,
+      routes: () => [() => config.onReload(refuse)],
+    });
+    const strict = await startRuntime(configFile({ a: a.url }), {}, { features });
     t.after(() => strict.stop());
     assert.equal(strict.reload(configFile({ a: a.url, b: b.url, bad: b.url })).ok, false);
+    assert.deepEqual(open, ['a']);
+    assert.equal(strict.reload(configFile({ a: a.url, b: b.url }, { name: 'bad' })).ok, false);
     assert.deepEqual(open, ['a']);
     assert.deepEqual(strict.reload(configFile({ b: b.url })), { ok: true });
     await until('the strategy of the backend that went to be closed', async () => open.length === 1 || undefined);

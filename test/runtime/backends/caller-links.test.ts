@@ -36,7 +36,7 @@ beforeEach(async () => {
   const health = { intervalMs: 1e9, timeoutMs: 10_000, unhealthyThreshold: 3 };
   const strategy = { type: 'unauthenticated' as const };
   const settings = { name: 'a', url: backend.url, transport: 'streamable-http' as const, strategy };
-  backends.prepare([{ settings, tuning: { silenceMs: 30_000, health } }])();
+  backends.prepare([{ settings, tuning: { silenceMs: 30_000, health } }]).change();
   await backends.all()[0]?.firstListed;
 });
 afterEach(async () => {
