@@ -48,6 +48,7 @@ export class WatchSessions {
     const key = clientKey(caller);
     const watching = this.#sessions.get(key) ?? this.#open(key, caller);
     const { watcher } = watching;
+    watcher.caller = caller;
     watcher.uris.set(uri, onUpdated);
     const end = (): void => {
       // Somebody else may have begun to watch it meanwhile.
@@ -55,7 +56,6 @@ export class WatchSessions {
     };
     try {
       await this.#send('begins', uri, watching);
-      watcher.caller = caller;
       return end;
     } catch (error) {
       end();

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { WatchSessions } from '../../../runtime/backends/watch-sessions.ts';
-import { type SessionClient } from '../../../runtime/call.ts';
+import type { Caller, SessionClient } from '../../../runtime/call.ts';
+import { userOf } from '../../fixtures/callers.ts';
 
 const URI = 'mem://a';
 const UPDATED = Buffer.from(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"${URI}"}}`);
 
-/** Sessions at a backend that the test speaks for: what they sent, and how each request is answered. */
+/** Sessions at a backend that the test speaks for: what they sent and for whom, and how each request is answered. */
 const watchSessions = () => {
   const clients: SessionClient[] = [];
+  const callers: Caller[] = [];
   const sent: { readonly method: string; readonly answer: (rest: string) => void }[] = [];
   const sessions = new WatchSessions({
     backend: 'a',
@@ -26,10 +28,13 @@ const watchSessions = () => {
         close: async () => {},
       };
     },
-    fetchFor: () => () => Promise.reject(new Error('the session answers')),
+    fetchFor: (caller) => {
+      callers.push(caller);
+      return () => Promise.reject(new Error('the session answers'));
+    },
     timeoutMs: () => 1000,
   });
-  return { sessions, clients, sent };
+  return { sessions, clients, callers, sent };
 };
 
 describe('a resource that one stops listening to while the backend still thinks about it', () => {
@@ -51,4 +56,21 @@ describe('a resource that one stops listening to while the backend still thinks 
       ['resources/subscribe', 'resources/subscribe'],
     );
   });
+});
+
+test('a session that watches resources speaks by the token that was presented last', async () => {
+  const { sessions, clients, callers, sent } = watchSessions();
+  const [older, newer] = [userOf('x', { token: 'older' }), userOf('x', { token: 'newer' })];
+  const first = sessions.subscribe(URI, older, () => {});
+  sent[0]?.answer('"result":{}');
+  const end = await first;
+  const second = sessions.subscribe('mem://b', newer, () => {});
+  sent[1]?.answer('"result":{}');
+  await second;
+  end();
+  assert.deepEqual(callers, [older, newer, newer]);
+  assert.deepEqual(
+    clients.map(({ caller }) => caller),
+    [newer],
+  );
 });
