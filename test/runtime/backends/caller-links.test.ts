@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { BackendSet, CallerLinks } from '../../../runtime/backends/index.ts';
+import { BackendSet, CallerLinks, SessionLinks } from '../../../runtime/backends/index.ts';
 import { ByteBudget } from '../../../runtime/byte-budget.ts';
-import type { Call, Caller, Reply } from '../../../runtime/call.ts';
+import type { Call, Caller, Reply, SessionClient } from '../../../runtime/call.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import { LIMITS } from '../../../runtime/limits.ts';
-import { answerStatus, count, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import {
+  answerJson,
+  answerStatus,
+  count,
+  type Exchange,
+  type FixtureBackend,
+  startBackend,
+  textResult,
+} from '../../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 import { userOf } from '../../fixtures/callers.ts';
-import { openly } from '../../fixtures/strategies.ts';
+import { asUser, credentialIn, openly, strategyDeps } from '../../fixtures/strategies.ts';
 
 const user = (subject: string, issuer = 'https://idp.example'): Caller => userOf(subject, { issuer });
 const ANYBODY: Caller = { kind: 'anonymous' };
@@ -18,26 +26,37 @@ let backend: FixtureBackend;
 let backends: BackendSet;
 let callers: CallerLinks;
 
-beforeEach(async () => {
-  clock = frozenClock();
-  backend = await startBackend();
-  const budget = (): ByteBudget => new ByteBudget(10_000_000);
+const serve = async (connectStrategy = openly.connectStrategy): Promise<void> => {
   const clientInfo = { name: 'vmcp', version: '0' };
   backends = new BackendSet({
     clock,
     random: () => 1,
     clientInfo,
     limits: LIMITS.backend,
-    answers: budget(),
+    answers: new ByteBudget(10_000_000),
     ...openly,
+    connectStrategy,
     readFile: () => Promise.reject(new Error('no files')),
   });
-  callers = new CallerLinks({ clock, idleMs: () => 60_000, users: 2 });
   const health = { intervalMs: 1e9, timeoutMs: 10_000, unhealthyThreshold: 3 };
   const strategy = { type: 'unauthenticated' as const };
   const settings = { name: 'a', url: backend.url, transport: 'streamable-http' as const, strategy };
   backends.prepare([{ settings, tuning: { silenceMs: 30_000, health } }]).change();
   await backends.all()[0]?.firstListed;
+};
+
+/** In place of the one that asks nobody who is calling. */
+const serveUsers = async (): Promise<void> => {
+  await backends.destroy();
+  backend.requests.splice(0);
+  await serve((config) => asUser(clock.now)(config, strategyDeps({ clock })));
+};
+
+beforeEach(async () => {
+  clock = frozenClock();
+  backend = await startBackend();
+  callers = new CallerLinks({ clock, idleMs: () => 60_000, users: 2 });
+  await serve();
 });
 afterEach(async () => {
   await callers.close();
@@ -45,10 +64,11 @@ afterEach(async () => {
   await backend.close();
 });
 
-/** As a client of 2026-07-28 sends it. */
-const call = async (caller: Caller, id = '1'): Promise<Reply> => {
-  const controller = new AbortController();
-  const { links, giveBack } = callers.borrow(caller, (reason) => controller.abort(reason));
+const callOver = (
+  links: SessionLinks,
+  caller: Caller,
+  { id = '1', era = 'modern', signal }: { id?: string; era?: Call['client']['era']; signal: AbortSignal },
+): Promise<Reply> => {
   const bytes = Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo"}}`);
   const at = bytes.indexOf('"echo"');
   const given: Call = {
@@ -66,17 +86,24 @@ const call = async (caller: Caller, id = '1'): Promise<Reply> => {
       meta: undefined,
     },
     links,
-    signal: controller.signal,
+    signal,
     client: {
-      era: 'modern',
+      era,
       capabilities: Buffer.from('{}'),
       logLevel: undefined,
       notify: () => {},
       ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'no')),
     },
   };
+  return backends.call(given, { kind: 'backend', backend: 'a', ownName: Buffer.from('"echo"') });
+};
+
+/** As a client of 2026-07-28 sends it. */
+const call = async (caller: Caller, id = '1'): Promise<Reply> => {
+  const controller = new AbortController();
+  const { links, giveBack } = callers.borrow(caller, (reason) => controller.abort(reason));
   try {
-    return await backends.call(given, { kind: 'backend', backend: 'a', ownName: Buffer.from('"echo"') });
+    return await callOver(links, caller, { id, signal: controller.signal });
   } finally {
     giveBack();
   }
@@ -126,6 +153,31 @@ describe('callers without a session here, at a backend that keeps sessions', () 
     assert.equal(handshakes(), 3);
     await call(user('b'));
     assert.equal(handshakes(), 4);
+  });
+
+  test('a user whose call is under way makes none', async () => {
+    const held: Exchange[] = [];
+    backend.set({
+      on: ({ recorded }) =>
+        recorded.method === 'tools/call' && held.length < 2 ? (exchange) => void held.push(exchange) : undefined,
+    });
+    const calls = [call(user('a')), call(user('b'))];
+    while (held.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    await call(user('c'));
+    for (const exchange of held) answerJson(textResult('late'))(exchange);
+    await Promise.all(calls);
+    await call(user('a'));
+    await call(user('b'));
+    assert.equal(handshakes(), 3);
+  });
+
+  test('a session ends in the name of its user by the token that was presented last', async () => {
+    await serveUsers();
+    await call(userOf('a', { token: 'older' }));
+    await call(userOf('a', { token: 'newer' }));
+    clock.advance(60_000);
+    const { headers } = await backend.received(({ http }) => http === 'DELETE');
+    assert.equal(credentialIn(headers).token, 'newer');
   });
 
   test('equal ids that meet in one session stay apart, and each caller gets its own back', async () => {
@@ -184,4 +236,64 @@ describe('callers without a session here, at a backend that keeps none', () => {
     assert.match(reply.body?.toString() ?? '', /bad params/);
     assert.equal(handshakes(), 1);
   });
+
+  test('each user has one of their own where the backend depends on who is calling', async () => {
+    await serveUsers();
+    backend.set({ isStateless: true });
+    for (const subject of ['a', 'b']) {
+      await call(user(subject));
+      clock.advance(60_000);
+    }
+    const introduced = backend.requests.filter(({ method }) => method === 'initialize');
+    const subjects = introduced.map(({ headers }) => credentialIn(headers).subject);
+    assert.deepEqual(subjects, ['probe', 'a', 'b']);
+  });
+});
+
+describe('a client with a session here, at a backend that keeps none', () => {
+  const client: SessionClient = {
+    caller: ANYBODY,
+    capabilities: Buffer.from('{"roots":{}}'),
+    logLevel: undefined,
+    isListening: false,
+    notify: () => {},
+    ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'no')),
+  };
+  const { signal } = new AbortController();
+  /** What each handshake of a caller said that its client can do. */
+  const said = (): readonly unknown[] =>
+    backend.requests
+      .filter(({ method }) => method === 'initialize')
+      .slice(1)
+      .map(({ params }) => params['capabilities']);
+
+  test('has a handshake of its own, which tells what it can do, whoever was there before', async () => {
+    backend.set({ isStateless: true });
+    await call(ANYBODY);
+    const links = new SessionLinks({ speaksFor: () => ANYBODY, client });
+    await callOver(links, ANYBODY, { era: 'legacy', signal });
+    assert.deepEqual(said(), [{}, { roots: {} }]);
+  });
+
+  test('leaves its handshake to nobody', async () => {
+    backend.set({ isStateless: true });
+    const links = new SessionLinks({ speaksFor: () => ANYBODY, client });
+    await callOver(links, ANYBODY, { era: 'legacy', signal });
+    await links.close();
+    await call(ANYBODY);
+    assert.deepEqual(said(), [{ roots: {} }, {}]);
+  });
+});
+
+test('a client with a session here has 64 subscriptions that the gateway keeps, and one more once it ends one', async () => {
+  const links = new SessionLinks({ speaksFor: () => ANYBODY });
+  const [a] = backends.all();
+  assert.ok(a);
+  const change = (verb: 'subscribe' | 'unsubscribe', uri: string) =>
+    links.watch(a, { method: `resources/${verb}`, name: uri, caller: ANYBODY });
+  for (let place = 0; place < 64; place += 1) await change('subscribe', `x:${place}`);
+  await assert.rejects(change('subscribe', 'x:64'), { code: 'busy' });
+  await change('unsubscribe', 'x:7');
+  await change('subscribe', 'x:64');
+  await links.close();
 });
