@@ -118,7 +118,7 @@ describe('a backend that lists something else to each user', () => {
     const modern = ({ recorded: { headers, method } }: Exchange) => {
       const { subject } = credentialIn(headers);
       if (subject === 'probe') return answerStatus(401);
-      if (subject === 'mallory') return answerStatus(404);
+      if (subject === 'mallory' || subject === 'trudy') return answerStatus(404);
       if (method === 'server/discover')
         return answerJson('{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}');
       if (method === 'tools/list')
@@ -126,9 +126,17 @@ describe('a backend that lists something else to each user', () => {
       return answerJson('{"resultType":"complete","content":[{"type":"text","text":"fine"}]}');
     };
     backends.own.set({ on: modern });
+    assert.deepEqual(await toolsOf('trudy'), []);
     assert.deepEqual(await toolsOf('alice'), ['own_t']);
     assert.deepEqual(await toolsOf('mallory'), []);
     assert.equal(resultText(await ask('alice', 'tools/call', { name: 'own_t' })), 'fine');
+  });
+
+  test('keeps no session for what it has listed to a user', async () => {
+    backends.own.set({ on: ofEachUser });
+    assert.deepEqual(await toolsOf('x'), ['own_of-x']);
+    const { headers } = await backends.own.received(({ http }) => http === 'DELETE');
+    assert.equal(credentialIn(headers).subject, 'x');
   });
 
   test('makes the lists of nobody fit to be kept for others', async () => {
