@@ -3,14 +3,18 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { Caller, WholeReply } from '../../../runtime/call.ts';
 import { SseConnections } from '../../../runtime/edge/index.ts';
 import type { Running } from '../../../runtime/start.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
-import { fakeStream } from '../../fixtures/fake-stream.ts';
+import { userOf } from '../../fixtures/callers.ts';
+import { type FakeStream, fakeStream } from '../../fixtures/fake-stream.ts';
 import { openSse } from '../../fixtures/old-client.ts';
 import { INITIALIZE, post } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 import { covers } from '../../requirements.ts';
+
+const ANYBODY: Caller = { kind: 'anonymous' };
 
 let backend: FixtureBackend;
 let running: Running;
@@ -139,6 +143,67 @@ describe('HTTP+SSE', () => {
   test('knows no other addresses', async () => {
     for (const path of ['/messages', '/messages?sessionId=', '/messages?sessionId=x'])
       assert.equal((await post(new URL(path, running.url).href, INITIALIZE)).status, 404);
+  });
+});
+
+describe('a message to a connection of HTTP+SSE', () => {
+  const connections = new SseConnections({ newId: () => 'c', endSession: () => {}, limit: 10 });
+  const messageOf = (receive: () => Promise<void>) => {
+    const answers: WholeReply[] = [];
+    const request = connections.streamed({
+      http: 'POST',
+      endpoint: 'messages',
+      query: 'sessionId=c',
+      headers: {},
+      clientAddress: undefined,
+      sessionId: undefined,
+      body: Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}'),
+      correlationId: () => 'c',
+      receive,
+      send: () => false,
+      onGone: () => {},
+      answer: (reply) => answers.push(reply),
+    });
+    return { request, answers };
+  };
+  const open = (): FakeStream => {
+    const client = fakeStream();
+    connections.open(userOf('owner'), undefined).open(client.stream);
+    return client;
+  };
+
+  test('is taken from its owner', async () => {
+    const { close } = open();
+    const { request, answers } = messageOf(async () => {});
+    await request.receive(userOf('owner'));
+    assert.deepEqual(answers, [{ kind: 'whole', status: 202 }]);
+    close();
+  });
+
+  test('is not even read from anybody else', async () => {
+    const { close } = open();
+    const { request, answers } = messageOf(() => assert.fail('it is read'));
+    for (const stranger of [userOf('stranger'), userOf('owner', { issuer: 'https://other.example' }), ANYBODY])
+      await assert.rejects(async () => request.receive(stranger), { code: 'session_not_found' });
+    assert.deepEqual(answers, []);
+    close();
+  });
+
+  test('is not taken where the connection closes before it is here', async () => {
+    const { close } = open();
+    const { request, answers } = messageOf(async () => close());
+    await assert.rejects(async () => request.receive(userOf('owner')), { code: 'session_not_found' });
+    assert.deepEqual(answers, []);
+  });
+
+  test('is not taken where the connection is somebody else’s before it is here', async () => {
+    const first = open();
+    const { request, answers } = messageOf(async () => {
+      first.close();
+      connections.open(userOf('stranger'), undefined).open(fakeStream().stream);
+    });
+    await assert.rejects(async () => request.receive(userOf('owner')), { code: 'session_not_found' });
+    assert.deepEqual(answers, []);
   });
 });
 
