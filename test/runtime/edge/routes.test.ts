@@ -104,6 +104,7 @@ describe('requests to routes', () => {
     const refused = await get('/fixture/who', from('192.0.2.1'));
     assert.equal(refused.status, 503);
     assert.equal(refused.headers.get('retry-after'), '1');
+    assert.equal(refused.headers.get('connection'), 'close');
     assert.equal((refused.json as { error: string }).error, 'overloaded');
     assert.equal((await ask('192.0.2.2')).status, 200);
     assert.equal((await get('/fixture/who', from('192.0.2.2'))).status, 200);
@@ -195,6 +196,11 @@ describe('the room', () => {
     assert.equal((await post(urlOf('/fixture/form'), `a=${body}`, form)).status, 503);
     const { text } = await post(urlOf('/fixture/form'), `a=${'y'.repeat(10 * KIB)}`, form);
     assert.equal(text, String(10 * KIB));
+  });
+
+  test('is not taken for a body that is too large for its route', async (t) => {
+    const { urlOf } = await serveRoutes(t, { bodies: new ByteBudget(0) });
+    assert.equal((await post(urlOf('/fixture/small'), json)).status, 413);
   });
 
   test('is shared by their answers', async (t) => {
