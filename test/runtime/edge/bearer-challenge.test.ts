@@ -24,6 +24,9 @@ describe('a Bearer challenge', () => {
     ['begins no other header', { scope: 'a\r\nset-cookie: b=c\n\0\t\u007f' }, 'Bearer scope="aset-cookie: b=c"'],
     ['has ASCII only', { error_description: 'é→\u0085\u2028.' }, 'Bearer error_description="."'],
     ['has an empty text', { scope: '\n' }, 'Bearer scope=""'],
+    ['has at most 2,048 characters of one', { scope: 'x'.repeat(2_049) }, `Bearer scope="${'x'.repeat(2_048)}"`],
+    ['has none whose name is no token', { 'a b': 'c', 'd"': 'e', '': 'f', scope: 'g' }, 'Bearer scope="g"'],
+    ['has none that is no text', JSON.parse('{"max_age":7,"scope":"a"}') as Record<string, string>, 'Bearer scope="a"'],
   ];
   for (const [what, parameters, text] of rows) test(what, () => assert.equal(bearerChallenge(parameters), text));
 

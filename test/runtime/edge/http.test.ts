@@ -92,4 +92,12 @@ describe('Host and Origin', () => {
     const allowed = (answer.headers.get('access-control-allow-headers') ?? '').split(', ');
     assert.deepEqual(allowed.slice(-3), ['mcp-session-id', 'mcp-param-region', 'mcp-param-user_id']);
   });
+
+  test('a preflight allows 32 headers that repeat arguments, and no more', async () => {
+    const asked = Array.from({ length: 40 }, (_, place) => `mcp-param-${place}`);
+    const headers = { origin: 'https://app.example.com', 'access-control-request-headers': asked.join(',') };
+    const answer = await fetch(running.url, { method: 'OPTIONS', headers });
+    const allowed = (answer.headers.get('access-control-allow-headers') ?? '').split(', ');
+    assert.deepEqual(allowed.slice(-33), ['mcp-session-id', ...asked.slice(0, 32)]);
+  });
 });
