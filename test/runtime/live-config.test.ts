@@ -58,4 +58,6 @@ test('what was made of a configuration is closed once another takes its place, o
   assert.deepEqual([name().of, closed], ['test', ['bad']]);
   live.reload(configFile({}, { name: 'newer' }));
   assert.deepEqual([name().of, closed], ['newer', ['bad', 'test']]);
+  live.reload(configFile({}));
+  assert.deepEqual([name().of, closed], ['test', ['bad', 'test', 'newer']], 'a change back is a change');
 });
