@@ -104,6 +104,22 @@ test('what was opened is closed again where a feature cannot be made', async () 
   assert.deepEqual(clock.pending(), []);
 });
 
+test('what features have opened is closed in the reverse order', async () => {
+  const closed: string[] = [];
+  const running = await startRuntime(
+    configFile({}),
+    {},
+    {
+      features: ({ onStop }) => {
+        for (const name of ['first', 'second', 'third']) onStop(async () => void closed.push(name));
+        return { gate: openGate };
+      },
+    },
+  );
+  await running.stop();
+  assert.deepEqual(closed, ['third', 'second', 'first']);
+});
+
 test('a feature that does not end holds up neither the stop for long nor the end of others', async () => {
   const clock = frozenClock();
   const ended: string[] = [];
