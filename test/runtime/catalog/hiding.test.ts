@@ -34,6 +34,13 @@ describe('hidden tools', () => {
     }
   });
 
+  test('keep their names for workflows where an own tool has the name for clients', () => {
+    const both = { name: 'a_t', target: { kind: 'workflow', workflow: 'both' }, bytes: Buffer.from('{}') } as const;
+    const catalog = buildCatalog(backends, settings({ excludeAllTools: true }), { ownTools: [both] });
+    assert.equal(catalog.offered.find('tool', 'a_t'), both.target);
+    assert.equal(routable(catalog, 'a_t'), 'a');
+  });
+
   test('are found by what their backends call them, whatever they are called here', () => {
     const tools = { a: { filter: ['none'], overrides: { t: { name: 'renamed' } } } };
     const { routableName } = built({ tools });
