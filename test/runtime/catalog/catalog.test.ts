@@ -12,6 +12,7 @@ import {
   tuple,
 } from 'fast-check';
 import { buildCatalog, conflictRule } from '../../../runtime/catalog/index.ts';
+import { pageCaches } from '../../../runtime/catalog/pages.ts';
 import { LIST_KINDS } from '../../../runtime/listed.ts';
 import { covers } from '../../requirements.ts';
 import { atBackend, backend, names, page, settings, source } from './sources.ts';
@@ -186,6 +187,13 @@ describe('pages', () => {
 
   test('of the same list are the same bytes', () => {
     assert.equal(catalog.lists.tools.page(undefined), catalog.lists.tools.page(undefined));
+  });
+
+  test('of many lists are kept as far as the bytes of all allow', () => {
+    const [first, second] = Array.from({ length: 2 }, pageCaches({ count: 10, bytes: 10 }));
+    first?.set(0, Buffer.alloc(6));
+    second?.set(0, Buffer.alloc(6));
+    assert.deepEqual([first?.get(0), second?.get(0)?.length], [undefined, 6]);
   });
 
   test('exactly full, there is no empty one after it', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Caller, Origin, Target } from '../../../runtime/call.ts';
 import type { OfferedBackend } from '../../../runtime/catalog/index.ts';
+import { visibleLists } from '../../../runtime/catalog/visible.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import type { ListKind } from '../../../runtime/listed.ts';
 import { taskIdOf } from '../../../runtime/task-id.ts';
@@ -138,6 +139,15 @@ describe('what a class of callers may see', () => {
     assert.equal(questions, before);
     change([up('a', { tools: ['ux'] })]);
     assert.deepEqual(await names(user('x')), ['a_ux']);
+  });
+
+  test('is kept as far as the bytes of all allow', () => {
+    const { all } = offerOf([up('a', { tools: ['t'] })]).offer.catalog();
+    // {"name":"a_t"} has 14 bytes.
+    const visible = visibleLists({ count: 10, bytes: 30 });
+    const seenBy = (key: string) => visible(all, { key, isVisible: () => true });
+    const [first, second, third] = ['1', '2', '3'].map(seenBy);
+    assert.deepEqual([seenBy('3') === third, seenBy('2') === second, seenBy('1') === first], [true, true, false]);
   });
 
   test('is decided by the backend that has a name now, for lists as for calls', async () => {

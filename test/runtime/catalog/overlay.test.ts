@@ -32,6 +32,17 @@ describe('what a caller’s own credential adds', () => {
     assert.match((await list()).toString(), /a_u.*b_x/);
   });
 
+  test('stays joined for as many callers as their lists leave room', async () => {
+    const many = up('a', { resources: Array.from({ length: 60_000 }, (_, place) => `x:${place}`) });
+    const overlays = new Map(['x', 'y', 'z'].map((subject) => [subject, own(subject)]));
+    const { offer } = offerOf([many, { name: 'b', status: 'unauthenticated' }], {
+      overlay: (caller) => (caller.kind === 'user' ? overlays.get(caller.subject) : undefined),
+    });
+    const [x, y, z] = ['x', 'y', 'z'].map((subject) => offer.offeredTo(user(subject)));
+    const isStill = (subject: string, before: unknown): boolean => offer.offeredTo(user(subject)) === before;
+    assert.deepEqual([isStill('y', y), isStill('z', z), isStill('x', x)], [true, true, false]);
+  });
+
   test('counts under fail', async () => {
     const down: Overlay = [{ name: 'b', status: 'unavailable' }];
     const { names } = offerOf(shared, { overlay: () => Promise.resolve(down) }, { partialFailureMode: 'fail' });
@@ -110,25 +121,29 @@ describe('what a caller’s own credential adds', () => {
       assert.equal(asked.length, 2);
     });
 
-    /** Who of x, y and z is still known after they have asked one after the other. */
-    const knownAfterThree = async (bounds?: Parameters<typeof remembering>[0]): Promise<readonly string[]> => {
+    /** Who is still known after these have asked one after the other; who asked last comes first. */
+    const knownAfter = async (
+      subjects: readonly string[],
+      bounds?: Parameters<typeof remembering>[0],
+    ): Promise<readonly string[]> => {
       const { overlayOf, asked, settle } = remembering(bounds);
-      for (const subject of ['x', 'y', 'z']) {
+      for (const subject of subjects) {
         void overlayOf(user(subject));
         asked.at(-1)?.answer.resolve(own(subject));
         await settle();
       }
       // To ask for who is not known may end another.
-      return ['y', 'z', 'x'].filter((subject) => !(overlayOf(user(subject)) instanceof Promise));
+      return [...new Set(subjects.toReversed())].filter((subject) => !(overlayOf(user(subject)) instanceof Promise));
     };
 
     test('for the callers that asked last', async () => {
-      assert.deepEqual(await knownAfterThree(), ['y', 'z']);
+      assert.deepEqual(await knownAfter(['x', 'y', 'z']), ['z', 'y']);
+      assert.deepEqual(await knownAfter(['x', 'y', 'x', 'z']), ['z', 'x']);
     });
 
     test('as far as the bytes of all allow', async () => {
       // {"name":"x"} has 12 bytes.
-      assert.deepEqual(await knownAfterThree({ count: 10, bytes: 30, ttlMs: 60_000 }), ['y', 'z']);
+      assert.deepEqual(await knownAfter(['x', 'y', 'z'], { count: 10, bytes: 30, ttlMs: 60_000 }), ['z', 'y']);
     });
 
     describe('where a backend fails', () => {
