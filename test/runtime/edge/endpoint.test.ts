@@ -18,12 +18,14 @@ const hosts = hostCheck({ allowedHosts: [], allowedOrigins: [], trustedProxies: 
 
 let bodies: ByteBudget;
 let answers: ByteBudget;
+let isStopping: boolean;
 let handle: (request: Inbound) => Promise<Reply>;
 let endpoint: Endpoint;
 let server: Server;
 let url: string;
 
 beforeEach(async () => {
+  isStopping = false;
   bodies = new ByteBudget(8 * 1_024 * KIB);
   answers = new ByteBudget(64 * 1_024 * KIB);
   endpoint = mcpEndpoint({
@@ -36,7 +38,7 @@ beforeEach(async () => {
     newCorrelationId: () => 'correlation',
     onFailure: () => {},
     isLeaving: () => false,
-    isStopping: () => false,
+    isStopping: () => isStopping,
     bounds: {
       requests: 100,
       bodyBytes: 4 * 1_024 * KIB,
@@ -143,6 +145,42 @@ test('a client that takes 1 MiB of its stream too slowly is cut off', async () =
   assert.ok(taken < 64 * 1_024 * KIB);
   await closed;
   client.destroy();
+});
+
+describe('a stream that is opened too late', () => {
+  test('is abandoned where its client has gone', async () => {
+    const reached = Promise.withResolvers<Inbound>();
+    const release = Promise.withResolvers<Reply>();
+    handle = (request) => {
+      reached.resolve(request);
+      return release.promise;
+    };
+    const client = await byHand('GET', ['accept: text/event-stream'], Buffer.alloc(0));
+    const request = await reached.promise;
+    const gone = new Promise<void>((resolve) => request.onGone(resolve));
+    client.destroy();
+    await gone;
+    const steps: string[] = [];
+    release.resolve({
+      kind: 'stream',
+      open: () => void steps.push('opened'),
+      abandon: () => void steps.push('abandoned'),
+    });
+    await endpoint.idle();
+    assert.deepEqual(steps, ['abandoned']);
+  });
+
+  test('ends at once where the server stops, unless answers come on it', async () => {
+    isStopping = true;
+    const opened: OpenStream[] = [];
+    handle = async () => ({ kind: 'stream', open: (stream) => void opened.push(stream) });
+    const headers = { accept: 'text/event-stream' };
+    assert.equal(await (await fetch(url, { headers })).text(), '');
+    const answers = await fetch(new URL('/sse', url), { headers });
+    opened[1]?.send(Buffer.from('an answer'));
+    opened[1]?.end();
+    assert.match(await answers.text(), /an answer/);
+  });
 });
 
 describe('a client that sends a body to its end before it reads', () => {
