@@ -13,18 +13,23 @@ export interface NamedInBody {
 export interface HeaderTolerance {
   /** A client of a newer revision may send `MCP-Protocol-Version` of an older one, as some do. */
   readonly olderRevision: boolean;
+  /** A header may be left out; one that is there must still say what the body says. */
+  readonly isAbsent: boolean;
 }
 
 /** Throws `header_mismatch`. We judge by the body alone; others on the way, who judge by the headers, must have seen the same. */
 export const checkMcpHeaders = (headers: IncomingHttpHeaders, body: NamedInBody, tolerance: HeaderTolerance): void => {
   const revision = headers['mcp-protocol-version'];
   const isTolerated = tolerance.olderRevision && typeof revision === 'string' && revision < body.revision;
+  const expect = (header: string, value: string | string[] | undefined, wanted: string): void => {
+    if (value !== undefined || !tolerance.isAbsent) demand(header, value, wanted);
+  };
   if (!isTolerated) expect('MCP-Protocol-Version', revision, body.revision);
   expect('Mcp-Method', headers['mcp-method'], body.method);
   if (body.name !== undefined) expect('Mcp-Name', decodedHeader(headers['mcp-name']), body.name);
 };
 
-const expect = (header: string, value: string | string[] | undefined, wanted: string): void => {
+const demand = (header: string, value: string | string[] | undefined, wanted: string): void => {
   if (value === wanted) return;
   const what = value === undefined ? 'is missing' : 'does not match the body';
   throw new VmcpError('header_mismatch', `the header ${header} ${what}`);

@@ -45,14 +45,17 @@ export const modernEra = (deps: ModernDeps): Era => {
     parse: (envelope, request, caller) => {
       if (envelope.kind === 'response')
         throw new VmcpError('not_json_rpc', 'a response to nothing: this revision has no requests to clients');
-      const revision = revisionIn(envelope);
-      const named = envelope.id && routed(envelope, 'modern');
-      const name = METHODS_WITH_NAME.has(envelope.method) ? nameIn(envelope, named) : undefined;
-      const tolerance = { olderRevision: deps.toleratesHeaders() };
-      checkMcpHeaders(request.headers, { revision, method: envelope.method, name }, tolerance);
-      const client = declared(envelope, revision);
       const { id } = envelope;
+      const revision = id
+        ? revisionIn(envelope)
+        : (textAt(envelope.body, envelope.reserved.protocolVersion) ?? MODERN_REVISION);
+      const named = id && routed(envelope, 'modern');
+      const name = METHODS_WITH_NAME.has(envelope.method) ? nameIn(envelope, named) : undefined;
+      const tolerance = { olderRevision: deps.toleratesHeaders(), isAbsent: id === undefined };
+      checkMcpHeaders(request.headers, { revision, method: envelope.method, name }, tolerance);
+      // A notification does nothing in this revision: what some clients leave out of theirs is not missed.
       if (!id) return { kind: 'local', id, method: methodIn(envelope), answer: () => ({ kind: 'whole', status: 202 }) };
+      const client = declared(envelope, revision);
       if (named?.names === 'task') demandTasks(client.capabilities);
       if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
       const arrival: Arrival = { envelope, request, caller, client, id };

@@ -191,6 +191,31 @@ describe('the error of a backend, for a client of 2026-07-28,', () => {
     });
 });
 
+describe('a notification of 2026-07-28', () => {
+  const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
+  const withMeta = (meta: object) => ({ ...cancelled, params: { requestId: 7, _meta: meta } });
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'notifications/cancelled' };
+  const taken: readonly (readonly [string, object, Record<string, string>])[] = [
+    ['as it should be', withMeta(META), headers],
+    ['without _meta', cancelled, headers],
+    ['without params', { jsonrpc: '2.0', method: 'notifications/cancelled' }, headers],
+    ['without the header of its method', cancelled, { 'mcp-protocol-version': '2026-07-28' }],
+    ['without capabilities', withMeta({ [REVISION]: '2026-07-28' }), headers],
+    ['without any header', withMeta(META), {}],
+  ];
+  for (const [how, body, sent] of taken)
+    test(`is taken ${how}`, async () => {
+      const answer = await post(running.url, body, sent);
+      assert.deepEqual([answer.status, answer.text], [202, '']);
+    });
+
+  for (const [header, value] of Object.entries({ 'mcp-method': 'tools/call', 'mcp-protocol-version': '2025-11-25' }))
+    test(`is refused where ${header} says something else than the body`, async () => {
+      const answer = await post(running.url, withMeta(META), { ...headers, [header]: value });
+      assert.deepEqual([answer.status, errorOf(answer).code], [400, -32020]);
+    });
+});
+
 describe('refused in 2026-07-28:', () => {
   const call = { name: 'a_echo' };
   const unknownRevision = () =>
