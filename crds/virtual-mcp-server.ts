@@ -74,6 +74,7 @@ const config = mark(configSchema, {
     'compositeToolRefs[]': { refersTo: 'VirtualMCPCompositeToolDefinition' },
     ...Object.fromEntries(noLiterals),
     'operational.timeouts.perWorkload': { maxProperties: MANY },
+    'extensions.perWorkload': { maxProperties: MANY },
     backends: { maxItems: MANY },
     'outgoingAuth.backends': { maxProperties: MANY },
     'aggregation.tools': { maxItems: MANY },

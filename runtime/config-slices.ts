@@ -30,7 +30,7 @@ const workloadToolsOf = ({ excludeAll, filter, overrides }: ConfiguredTools): Wo
 /** Enough for any test, and no busy loop. */
 const SHORTEST_INTERVAL_MS = 10;
 
-export const wantedBackendsOf = ({ backends, outgoingAuth, operational }: Config): WantedBackend[] => {
+export const wantedBackendsOf = ({ backends, outgoingAuth, operational, extensions }: Config): WantedBackend[] => {
   const { timeouts, failureHandling } = operational;
   const health = {
     intervalMs: Math.max(SHORTEST_INTERVAL_MS, failureHandling.healthCheckInterval),
@@ -43,11 +43,17 @@ export const wantedBackendsOf = ({ backends, outgoingAuth, operational }: Config
       url,
       transport,
       strategy: own(outgoingAuth.backends, name) ?? outgoingAuth.default ?? NO_PROOF,
+      ...eraOf(own(extensions.perWorkload, name)),
       ...(caBundlePath !== undefined && { caBundlePath }),
     },
     tuning: { silenceMs: own(timeouts.perWorkload, name) ?? timeouts.default, health },
   }));
 };
+
+const eraOf = (
+  settings: Config['extensions']['perWorkload'][string] | undefined,
+): Pick<WantedBackend['settings'], 'era'> =>
+  settings === undefined || settings.era === 'auto' ? {} : { era: settings.era };
 
 /** decisions: `default` against unlisted backends. */
 const NO_PROOF = { type: 'unauthenticated' } as const;

@@ -12,6 +12,8 @@ export interface BackendSettings {
   readonly name: string;
   readonly url: string;
   readonly transport: Transport;
+  /** The only generation of the protocol to speak to it; absent: that of the client at hand, where the backend knows it. */
+  readonly era?: 'legacy' | 'modern' | undefined;
   /** How it is told who is calling. */
   readonly strategy: StrategyConfig;
   /** File with the authorities that may have signed its certificate; absent: those of the system. */

@@ -3,20 +3,16 @@ import type { BackendTarget, Call, Caller, Reply, SessionClient } from '../call.
 import { Share } from '../byte-budget.ts';
 import { argumentsOf } from '../call-arguments.ts';
 import { VmcpError } from '../errors.ts';
-import type { Fetch } from '../outgoing/index.ts';
+import { BackendCalls } from './backend-calls.ts';
 import { BackendClient, PROBE } from './backend-client.ts';
 import { BackendWatches } from './backend-watches.ts';
 import { Catalogue, noLists } from './catalogue.ts';
 import { type CallerLists, listFor } from './caller-lists.ts';
 import type { BackendDeps, BackendSettings, BackendTuning } from './backend-settings.ts';
 import { GatewayLink } from './gateway-link.ts';
-import { callWithoutSession, legacyCall } from './legacy-call.ts';
-import { callModern } from './modern-call.ts';
 import { checkParamHeaders } from './param-headers.ts';
-import type { ModernLink } from './modern-link.ts';
 import { type BackendState, Monitor } from './monitor.ts';
 import { listenToModern, type ModernListening } from './modern-listening.ts';
-import { emptyResponse } from './small-messages.ts';
 import { BackendSession } from './session.ts';
 import type { LinkMemory } from './session-memory.ts';
 import type { SessionSettings } from './session-settings.ts';
@@ -49,8 +45,7 @@ export class Backend {
   #isRetired = false;
   readonly #end = new AbortController();
   readonly #sessions = new Set<BackendSession>();
-  #shared: BackendSession | undefined;
-  #sequence = 0;
+  readonly #calls: BackendCalls;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
   #tuning: BackendTuning;
@@ -76,7 +71,8 @@ export class Backend {
     this.#own = new GatewayLink({
       ...this.#common,
       // HTTP+SSE was never part of a later revision than those with sessions.
-      mayBeModern: settings.transport !== 'sse',
+      mayBeModern: settings.transport !== 'sse' && settings.era !== 'legacy',
+      mayHaveSessions: settings.era !== 'modern',
       fetch: this.#client.probe,
       openSession: () => this.openSession({ speaksFor: () => PROBE, purpose: 'listChanges' }),
       // Where each user is listed something else, the gateway by itself has nothing to hear of.
@@ -84,6 +80,12 @@ export class Backend {
         this.dependsOnCaller
           ? () => {}
           : this.#listenToModern(PROBE, { filter: ALL_LISTS, onListChanged: () => this.#monitor.noteChange() }),
+    });
+    this.#calls = new BackendCalls({
+      backend: this,
+      clientInfo,
+      own: this.#own,
+      silenceMs: () => this.#tuning.silenceMs,
     });
     this.#watches = new BackendWatches({
       backend: settings.name,
@@ -186,11 +188,7 @@ export class Backend {
   async call(call: Call, target: BackendTarget): Promise<Reply> {
     checkHeaders(call, target);
     try {
-      const fetch = this.#client.fetchFor(call.caller);
-      const { modern } = this.#own;
-      const body = await (modern
-        ? this.#callModern(modern, call, { target, fetch })
-        : this.#callLegacy(call, { target, fetch }));
+      const body = await this.#calls.send(call, { target, fetch: this.#client.fetchFor(call.caller) });
       this.#monitor.noteAnswer();
       return { kind: 'whole', status: 200, body };
     } catch (error) {
@@ -200,47 +198,14 @@ export class Backend {
     }
   }
 
-  #callLegacy(call: Call, { target, fetch }: Sending): Promise<Buffer> {
-    if (call.names === 'task') throw this.#own.withoutTasks();
-    const asked = legacyCall(call, target.ownName, { silenceMs: this.#tuning.silenceMs, fetch });
-    if (call.client.era === 'legacy') return call.links.to(this).request(asked);
-    return callWithoutSession(asked, {
-      session: () => call.links.to(this),
-      onOver: () => {
-        this.#shared = undefined;
-      },
-      newId: () => {
-        this.#sequence += 1;
-        return Buffer.from(`"vmcp-call-${this.#sequence}"`);
-      },
-    });
-  }
-
   /** The session that all callers without one use, where the backend keeps none. */
   get shared(): BackendSession | undefined {
-    return this.#shared;
+    return this.#calls.shared;
   }
 
   /** Takes over a session that its caller is done with. False when it is of no use to others. */
   share(session: BackendSession): boolean {
-    if (this.#shared || this.#isRetired || this.dependsOnCaller || !session.share()) return false;
-    this.#shared = session;
-    return true;
-  }
-
-  async #callModern(link: ModernLink, call: Call, { target, fetch }: Sending): Promise<Buffer> {
-    // A client of an earlier revision subscribes; here one listens.
-    if (call.method === 'resources/subscribe' || call.method === 'resources/unsubscribe') {
-      await call.links.watch(this, call);
-      return emptyResponse(call.request.id);
-    }
-    return callModern(call, target, {
-      backend: this.name,
-      link,
-      clientInfo: this.#common.clientInfo,
-      silenceMs: this.#tuning.silenceMs,
-      fetch,
-    });
+    return !this.#isRetired && !this.dependsOnCaller && this.#calls.share(session);
   }
 
   /** What the backend lists to this user. Takes a bounded time; a failure is told by the status. */
@@ -274,12 +239,6 @@ export class Backend {
     this.#own.stop();
     await this.#client.destroy();
   }
-}
-
-interface Sending {
-  readonly target: BackendTarget;
-  /** Speaks for the caller. */
-  readonly fetch: Fetch;
 }
 
 /** Others on the way may have judged the call by headers that repeat its arguments. */

@@ -20,6 +20,8 @@ export interface GatewayLinkDeps {
   readonly fetch: Fetch;
   /** Whether it has to be found out which revisions the backend speaks; else those before 2026-07-28. */
   readonly mayBeModern: boolean;
+  /** Whether a backend of 2026-07-28 may be asked for sessions of the revisions before it. */
+  readonly mayHaveSessions: boolean;
   /** A session that hears of changed lists. */
   readonly openSession: () => BackendSession;
   /** Listens for changed lists at a backend of 2026-07-28 until the returned function is called. */
@@ -47,9 +49,15 @@ export class GatewayLink {
   #session: BackendSession | undefined;
   #stopListening: (() => void) | undefined;
   #isStopped = false;
+  /**
+   * Of a backend of 2026-07-28, whether it keeps sessions of the revisions before it as well; undefined until somebody has asked for one
+   * since it was last found out what it is.
+   */
+  hasSessions: boolean | undefined;
 
   constructor(deps: GatewayLinkDeps) {
     this.#deps = deps;
+    this.hasSessions = deps.mayHaveSessions ? undefined : false;
   }
 
   /** The way of calls to a backend of 2026-07-28. */
@@ -105,7 +113,9 @@ export class GatewayLink {
     }
     // Half of the time is left for one that hangs on what it does not know.
     const silenceMs = Math.min(LONGEST_PROBE_MS, timeoutMs / 2);
-    const modern = this.#found(await probeEra(this.#deps, { ...bounds, silenceMs }));
+    const probed = await probeEra(this.#deps, { ...bounds, silenceMs });
+    if (this.#deps.mayHaveSessions) this.hasSessions = undefined;
+    const modern = this.#found(probed);
     return modern ?? this.#ping(bounds);
   }
 

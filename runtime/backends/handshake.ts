@@ -33,6 +33,12 @@ export interface BackendCapabilities {
   readonly listChanged: boolean;
 }
 
+/** The backend opens no session of the revisions that have them, or not as a server that keeps it. Nothing was carried out. */
+export class NoSessionError extends VmcpError {}
+
+export const keepsNone = (backend: string): NoSessionError =>
+  new NoSessionError('backend_unavailable', `backend "${backend}" keeps no sessions`);
+
 const REDIRECTS = 3;
 
 const ID = Buffer.from('"vmcp-initialize"');
@@ -55,9 +61,13 @@ export const handshake = async (
   const { path, response } = await initialize(settings, fetch, attention);
   const result = readResult(settings.backend, response);
   if (!LEGACY_REVISIONS.some((spoken) => spoken === result.protocolVersion)) {
-    throw new VmcpError('backend_unavailable', `backend "${settings.backend}" speaks no protocol revision known here`, {
-      detail: clipped(result.protocolVersion),
-    });
+    throw new NoSessionError(
+      'backend_unavailable',
+      `backend "${settings.backend}" speaks no protocol revision known here`,
+      {
+        detail: clipped(result.protocolVersion),
+      },
+    );
   }
   const id = response.headers['mcp-session-id'];
   const headers = [...BASE_HEADERS, 'mcp-protocol-version', result.protocolVersion];
@@ -139,6 +149,9 @@ export const redirected = (from: URL, response: BackendResponse, statuses = KEPT
   return to && to.origin === from.origin ? to : undefined;
 };
 
+/** Refusals that say nothing about which revisions a backend speaks, as those above 500. */
+const SAYS_NOTHING: ReadonlySet<number> = new Set([407, 408, 429]);
+
 /** What the address of a stream answers to POST. */
 const LIKE_SSE: ReadonlySet<number> = new Set([404, 405]);
 
@@ -150,7 +163,8 @@ const readResult = (
   if (response.status === 401 || response.status === 403) throw unauthenticatedBy(backend, response.status);
   if (message?.kind !== 'response') {
     const hint = LIKE_SSE.has(response.status) ? '; it may be one of HTTP+SSE (transport: sse)' : '';
-    throw new VmcpError('backend_unavailable', `backend "${backend}" does not answer like an MCP server${hint}`, {
+    const Refusal = SAYS_NOTHING.has(response.status) || response.status >= 500 ? VmcpError : NoSessionError;
+    throw new Refusal('backend_unavailable', `backend "${backend}" does not answer like an MCP server${hint}`, {
       detail: `HTTP ${response.status}`,
     });
   }

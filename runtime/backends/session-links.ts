@@ -3,7 +3,8 @@ import { VmcpError } from '../errors.ts';
 import { LIST_CHANGED } from '../listed.ts';
 import type { SavedBackendSession, ResourceSubscription } from '../store/index.ts';
 import type { Backend } from './backend.ts';
-import type { BackendSession, Parting } from './session.ts';
+import type { BackendSession } from './session.ts';
+import type { Parting } from './session-settings.ts';
 import type { LinkMemory } from './session-memory.ts';
 import { resourceUpdated } from './small-messages.ts';
 

@@ -23,5 +23,8 @@ export interface SessionSettings {
   readonly random: () => number;
 }
 
+/** How a session ends here; `leave`: other replicas go on with it. */
+export type Parting = 'end' | 'leave';
+
 /** `sse`: HTTP+SSE of 2024-11-05. */
 export type Transport = 'streamable-http' | 'sse';

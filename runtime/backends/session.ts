@@ -5,18 +5,15 @@ import type { Attention, BackendRequest, BackendResponse, Fetch } from '../outgo
 import type { SavedBackendSession } from '../store/index.ts';
 import { answerIn, SessionOverError } from './session-answer.ts';
 import { CallStream, nobody, type HeardBy } from './call-stream.ts';
-import { canBeAsked, handshake, streamHeaders, type OpenSession } from './handshake.ts';
+import { canBeAsked, handshake, keepsNone, streamHeaders, type OpenSession } from './handshake.ts';
 import { deadline, patiently } from './patience.ts';
 import { keptOf, resumed } from './session-memory.ts';
 import { SessionPosts } from './session-posts.ts';
 import { ServerStream } from './server-stream.ts';
-import type { SessionSettings } from './session-settings.ts';
+import type { Parting, SessionSettings } from './session-settings.ts';
 import { SseChannel } from './sse-channel.ts';
 import { cancelledNotification, setLevelRequest } from './small-messages.ts';
 import { type SubscriptionChange, Subscriptions } from './subscriptions.ts';
-
-/** `leave`: other replicas go on with it. */
-export type Parting = 'end' | 'leave';
 
 export interface BackendCall {
   /** A whole JSON-RPC request. */
@@ -33,6 +30,8 @@ export interface BackendCall {
   readonly subscription?: SubscriptionChange | undefined;
   /** Speaks for the caller, with the credential that is valid when something is sent. */
   readonly fetch: Fetch;
+  /** Only where the backend keeps the session, as its id shows; else it rejects with `NoSessionError`. */
+  readonly session?: 'kept' | undefined;
 }
 
 /**
@@ -126,6 +125,7 @@ export class BackendSession {
 
   async #exchange(call: BackendCall, attention: Attention, how?: 'again'): Promise<Buffer> {
     const open = this.#open ?? (await this.#openFor(call, attention));
+    if (call.session === 'kept' && !open.hasId) throw keepsNone(this.#settings.backend);
     if (call.subscription) this.#noteSubscription(call.subscription, call.silenceMs);
     // Most answers are no streams.
     let stream: CallStream | undefined;
@@ -246,7 +246,7 @@ export class BackendSession {
     this.listen();
   }
 
-  /** Opens the stream that the backend tells and asks things on, when somebody is there to hear them. */
+  /** Opens the stream that the backend tells and asks things on, when the client can hear them. */
   listen(): void {
     const open = this.#open;
     const { backend, client, fetch, purpose, random, onListChanged } = this.#settings;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { durationOr } from './durations.ts';
-import { networkSchema } from './scalars.ts';
+import { networkSchema, workloadNameSchema } from './scalars.ts';
 import { sessionStoreSchema } from './session-store.ts';
 
 const allowedHostSchema = z
@@ -52,6 +52,20 @@ export const extensionsSchema = z
       })
       .optional()
       .describe('Presence lets clients up to 2025-11-25 go on with a stream whose connection broke (Last-Event-ID).'),
+    perWorkload: z
+      .record(
+        workloadNameSchema,
+        z.strictObject({
+          era: z
+            .enum(['auto', 'legacy', 'modern'])
+            .default('auto')
+            .describe(
+              'Revisions to speak to the backend: legacy, those with sessions (2024-11-05 to 2025-11-25); modern, 2026-07-28; auto, those of the client at hand where the backend knows them, else those that it knows.',
+            ),
+        }),
+      )
+      .default({})
+      .describe('Settings of single workloads.'),
     sessionTtl: durationOr('30m', { min: '1m', max: '24h' }).describe(
       'Idle time after which a session ends. One with an open stream or a call under way is not idle.',
     ),

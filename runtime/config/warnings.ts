@@ -21,12 +21,18 @@ function* strangers(config: Config): Generator<string> {
   }
 }
 
-function* backendsNamed({ aggregation, operational, outgoingAuth }: Config): Generator<readonly [string, string]> {
+function* backendsNamed({
+  aggregation,
+  operational,
+  outgoingAuth,
+  extensions,
+}: Config): Generator<readonly [string, string]> {
   const { tools = [], conflictResolutionConfig } = aggregation;
   for (const [index, { workload }] of tools.entries()) yield [`aggregation.tools[${index}].workload`, workload];
   for (const [index, name] of (conflictResolutionConfig.priorityOrder ?? []).entries())
     yield [`aggregation.conflictResolutionConfig.priorityOrder[${index}]`, name];
   for (const name of Object.keys(operational.timeouts.perWorkload))
     yield [`operational.timeouts.perWorkload.${name}`, name];
+  for (const name of Object.keys(extensions.perWorkload)) yield [`extensions.perWorkload.${name}`, name];
   for (const name of Object.keys(outgoingAuth.backends)) yield [`outgoingAuth.backends.${name}`, name];
 }

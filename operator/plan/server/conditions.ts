@@ -139,7 +139,7 @@ const namesUnusual: Problem = ({ reports: { unusual } }) => {
 /** A backend that is named and not there may be misspelt, or its server not made yet. */
 const unknownWorkload: Problem = ({ newest: { spec, group, backends } }) => {
   if (group.group === undefined && backends.length === 0) return undefined;
-  const { aggregation, operational } = (spec.config ?? {}) as BackendNames;
+  const { aggregation, operational, extensions } = (spec.config ?? {}) as BackendNames;
   const known = new Set(backends.map(({ name }) => name));
   const named = [
     ...Object.keys(spec.outgoingAuth?.backends ?? {}),
@@ -147,10 +147,11 @@ const unknownWorkload: Problem = ({ newest: { spec, group, backends } }) => {
     ...(aggregation?.tools ?? []).map(({ workload }) => workload),
     ...(aggregation?.conflictResolutionConfig?.priorityOrder ?? []),
     ...Object.keys(operational?.timeouts?.perWorkload ?? {}),
+    ...Object.keys(extensions?.perWorkload ?? {}),
   ];
   const strangers = [...new Set(named.filter((name) => !known.has(name)))];
   if (strangers.length === 0) return undefined;
-  const message = `outgoingAuth.backends, config.aggregation or config.operational.timeouts names ${strangers.join(', ')}, which is no backend of this server; correct the name, or let the backend join the group`;
+  const message = `outgoingAuth.backends, config.aggregation, config.operational.timeouts or config.extensions names ${strangers.join(', ')}, which is no backend of this server; correct the name, or let the backend join the group`;
   return problem('UnknownWorkload', 'NoSuchBackend', message);
 };
 
@@ -159,6 +160,7 @@ interface BackendNames {
     readonly tools?: readonly { readonly workload: string }[];
     readonly conflictResolutionConfig?: { readonly priorityOrder?: readonly string[] };
   };
+  readonly extensions?: { readonly perWorkload?: Readonly<Record<string, unknown>> };
   readonly operational?: { readonly timeouts?: { readonly perWorkload?: Readonly<Record<string, unknown>> } };
 }
 

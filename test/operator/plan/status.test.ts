@@ -75,7 +75,7 @@ test('a timeout for a backend that the server does not have is told', () => {
   const told = condition(planOf({ objects: [server({ config }), group(), entry('a')] }), 'UnknownWorkload');
   assert.match(
     told?.message ?? '',
-    /^outgoingAuth\.backends, config\.aggregation or config\.operational\.timeouts names nope, which/,
+    /^outgoingAuth\.backends, config\.aggregation, config\.operational\.timeouts or config\.extensions names nope, which/,
   );
 });
 

@@ -26,6 +26,7 @@ suite('loading', () => {
         allowedOrigins: [],
         tolerateHeaders: false,
         trustedProxies: [],
+        perWorkload: {},
         sessionTtl: 1_800_000,
       },
       aggregation: { conflictResolution: 'prefix', conflictResolutionConfig: { prefixFormat: '{workload}_' } },
@@ -55,7 +56,11 @@ suite('loading', () => {
         failureHandling: { partialFailureMode: 'best_effort', statusReportingInterval: '1m' },
       },
       sessionStorage: { provider: 'memory' },
-      extensions: { allowedHosts: ['mcp.example.com'], allowedOrigins: ['https://app.example.com:8443'] },
+      extensions: {
+        allowedHosts: ['mcp.example.com'],
+        allowedOrigins: ['https://app.example.com:8443'],
+        perWorkload: { alpha: { era: 'legacy' } },
+      },
       management: { audience: 'uid', operatorKeys: [{ kty: 'OKP', crv: 'Ed25519', x: 'AAAA', kid: '1' }] },
     });
     assert.deepEqual(config.operational.timeouts, { default: 5000, perWorkload: { alpha: 90_000 } });
