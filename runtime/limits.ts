@@ -7,6 +7,8 @@ export const LIMITS = Object.freeze({
   /** Opening a session costs its client nothing; one that is not used ends soon. */
   unusedSessionMs: 60_000,
   callsPerSession: 32,
+  /** Calls beyond those, which wait until one of them has ended. */
+  waitingCallsPerSession: 256,
   /** Streams of clients of 2024-11-05. */
   sseConnections: 1_024,
   /** Streams of `subscriptions/listen`. */

@@ -41,6 +41,9 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
   // The idle time may change while the server runs, where sessions are kept may not.
   const limits = {
     count: LIMITS.sessions,
+    get calls() {
+      return current().extensions.callsPerSession;
+    },
     get ttlMs() {
       return current().extensions.sessionTtl;
     },

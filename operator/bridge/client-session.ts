@@ -26,7 +26,7 @@ export class ClientSession {
   usedAt: number;
   /** Nothing was sent on it since it was opened. */
   isUnused = true;
-  readonly #calls = new CallsUnderWay(BOUNDS.callsPerSession);
+  readonly #calls = new CallsUnderWay({ calls: BOUNDS.callsPerSession });
   readonly #streams = new Set<OpenStream>();
   /** Streams that are about to open, too. */
   #places = 0;

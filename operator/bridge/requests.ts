@@ -52,13 +52,14 @@ const answerOf = async (
 ): Promise<Envelope> => {
   const { process, sessions } = deps.run();
   const id = envelope.id ?? NULL;
-  const { signal, end } = session.begin(id, (message) => request.send(message));
+  const { signal, turn, end } = session.begin(id, (message) => request.send(message));
   const cancelled = new AbortController();
   signal.addEventListener('abort', () => cancelled.abort(signal.reason));
   const timer = deps.clock.after(BOUNDS.callMs, () => session.cancel(id, tooLong()));
   const onProgress = (notification: Buffer): void =>
     void (request.send(notification) || session.tellInCall(notification));
   try {
+    await turn;
     return await process.ask({ envelope, owner: session, onProgress }, cancelled.signal);
   } finally {
     timer.cancel();

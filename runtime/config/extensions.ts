@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { LIMITS } from '../limits.ts';
 import { durationOr } from './durations.ts';
 import { networkSchema, workloadNameSchema } from './scalars.ts';
 import { sessionStoreSchema } from './session-store.ts';
@@ -52,6 +53,14 @@ export const extensionsSchema = z
       })
       .optional()
       .describe('Presence lets clients up to 2025-11-25 go on with a stream whose connection broke (Last-Event-ID).'),
+    callsPerSession: z
+      .int32()
+      .min(1)
+      .max(1_024)
+      .default(LIMITS.callsPerSession)
+      .describe(
+        `Calls of one session under way at a time; up to ${LIMITS.waitingCallsPerSession} more wait until one of them has ended.`,
+      ),
     perWorkload: z
       .record(
         workloadNameSchema,

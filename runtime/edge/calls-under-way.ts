@@ -1,5 +1,6 @@
 import { type CancelSignal, Cancellation } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
 import { requestKey } from './request-id.ts';
 
 /** The way to a client beside the answer of its call: a whole JSON-RPC message; false when nobody takes it. */
@@ -7,23 +8,39 @@ export interface CallStream {
   readonly send: (message: Buffer) => boolean;
 }
 
+export interface CallBounds {
+  /** Calls of one session under way at a time, at least 1; those beyond wait. May change. */
+  readonly calls: number;
+}
+
 /** A call that has begun. */
 export interface BegunCall {
   readonly signal: CancelSignal;
-  /** Must be called when it is over. */
+  /** Resolves once there is room for the call; undefined where there is. Rejects with the reason of `signal`. */
+  readonly turn: Promise<void> | undefined;
+  /** Must be called once when it is over, whether it had its turn or not. */
   readonly end: () => void;
 }
 
-/** The calls of one session that are under way. Ids are JSON text. */
+interface Known {
+  readonly cancellation: Cancellation;
+  readonly stream: CallStream;
+  hasRoom: boolean;
+}
+
+/** The calls of one session that are under way, and those that wait for their turn. Ids are JSON text. */
 export class CallsUnderWay {
-  readonly #limit: number;
+  readonly #bounds: CallBounds;
   readonly #onEnd: () => void;
   /** By their request key. */
-  readonly #calls = new Map<string, { readonly cancellation: Cancellation; readonly stream: CallStream }>();
+  readonly #calls = new Map<string, Known>();
+  #running = 0;
+  /** The longest first. */
+  readonly #waiting = new Map<Known, () => void>();
 
   /** `onEnd` runs after each call that is over. */
-  constructor(limit: number, onEnd: () => void = () => {}) {
-    this.#limit = limit;
+  constructor(bounds: CallBounds, onEnd: () => void = () => {}) {
+    this.#bounds = bounds;
     this.#onEnd = onEnd;
   }
 
@@ -36,15 +53,45 @@ export class CallsUnderWay {
     const key = requestKey(id);
     // MCP "Requests": an id must not be used twice in a session. Answers and cancellations could not be told apart.
     if (this.#calls.has(key)) throw new VmcpError('not_json_rpc', '"id" is that of a request still under way');
-    if (this.#calls.size >= this.#limit)
-      throw new VmcpError('busy', `this session has ${this.#limit} calls under way; wait for one of them`);
+    const hasRoom = this.#running < this.#bounds.calls;
+    if (!hasRoom && this.#waiting.size >= LIMITS.waitingCallsPerSession)
+      throw new VmcpError('busy', `this session has ${this.#calls.size} calls under way; wait for one of them`);
     const cancellation = new Cancellation();
-    this.#calls.set(key, { cancellation, stream });
-    const end = (): void => {
-      this.#calls.delete(key);
-      this.#onEnd();
-    };
-    return { signal: cancellation, end };
+    const call: Known = { cancellation, stream, hasRoom };
+    this.#calls.set(key, call);
+    if (hasRoom) this.#running += 1;
+    return { signal: cancellation, turn: hasRoom ? undefined : this.#turnOf(call), end: () => this.#end(key, call) };
+  }
+
+  #turnOf(call: Known): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => {
+        this.#waiting.delete(call);
+        reject(call.cancellation.reason);
+      };
+      call.cancellation.addEventListener('abort', giveUp);
+      this.#waiting.set(call, () => {
+        call.cancellation.removeEventListener('abort', giveUp);
+        call.hasRoom = true;
+        this.#running += 1;
+        resolve();
+      });
+    });
+  }
+
+  #end(key: string, call: Known): void {
+    this.#calls.delete(key);
+    if (call.hasRoom) this.#running -= 1;
+    if (this.#waiting.size > 0) this.#takeTurns();
+    this.#onEnd();
+  }
+
+  #takeTurns(): void {
+    for (const [call, begin] of this.#waiting) {
+      if (this.#running >= this.#bounds.calls) return;
+      this.#waiting.delete(call);
+      begin();
+    }
   }
 
   /** False when there is none with this id. */

@@ -91,7 +91,7 @@ interface Arrival {
   readonly caller: Caller;
 }
 
-const messageIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message => {
+const messageIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message | Promise<Message> => {
   const { envelope } = arrival;
   if (envelope.kind === 'request') return requestIn(deps, session, arrival);
   return local(envelope, () => {
@@ -191,7 +191,7 @@ const declaredBy = (envelope: Envelope): Buffer => {
   return kept;
 };
 
-const requestIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message => {
+const requestIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message | Promise<Message> => {
   const { envelope, caller } = arrival;
   const id = envelope.id ?? Buffer.from('null');
   const named = routed(envelope, 'legacy');
@@ -208,9 +208,9 @@ const callIn = (
   session: Session,
   { envelope, request, caller }: Arrival,
   { id, method, names, name, target }: Routed & { readonly id: Buffer },
-): Message => {
+): Message | Promise<Message> => {
   const { body, params, meta } = envelope;
-  const { signal, end } = session.begin(id, request);
+  const { signal, turn, end } = session.begin(id, request);
   if (session.logs) request.record?.(session.logs.newStream('ofCall'));
   const call: Call = {
     caller,
@@ -224,7 +224,19 @@ const callIn = (
     signal,
     client: new SessionCallClient(session, request),
   };
-  return { kind: 'call', id, call, end };
+  const message: Message = { kind: 'call', id, call, end };
+  return turn ? afterTurn(turn, message) : message;
+};
+
+/** A call that is given up before its turn is over. */
+const afterTurn = async (turn: Promise<void>, message: Message & { readonly kind: 'call' }): Promise<Message> => {
+  try {
+    await turn;
+    return message;
+  } catch (error) {
+    message.end();
+    throw error;
+  }
 };
 
 /**

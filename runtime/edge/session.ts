@@ -4,7 +4,7 @@ import type { CancelSignal } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { Asks } from './asks.ts';
-import { type BegunCall, CallsUnderWay } from './calls-under-way.ts';
+import { type BegunCall, type CallBounds, CallsUnderWay } from './calls-under-way.ts';
 import type { EventLog, EventLogs } from './event-log.ts';
 import { canAnswer } from './client-capabilities.ts';
 import { requestKey } from './request-id.ts';
@@ -40,6 +40,7 @@ export interface SessionParts {
   readonly client: InitializedClient;
   readonly newLinks: (client: SessionClient) => SessionLinks;
   readonly usedAt: number;
+  readonly limits: CallBounds;
   /** The last of its calls and streams is over. */
   readonly onIdle: (session: Session) => void;
   readonly elsewhere?: Elsewhere;
@@ -58,7 +59,7 @@ export class Session implements SessionClient {
   /** As `logging/setLevel` has it; all messages until then. */
   logLevel: string | undefined;
   readonly links: SessionLinks;
-  readonly #calls = new CallsUnderWay(LIMITS.callsPerSession, () => this.#checkIdle());
+  readonly #calls: CallsUnderWay;
   /** The client's own streams. */
   readonly #streams = new Set<OpenStream>();
   /** Of those that are open, or about to be. */
@@ -73,8 +74,9 @@ export class Session implements SessionClient {
   readonly #onIdle: SessionParts['onIdle'];
   usedAt: number;
 
-  constructor({ id, caller, client, newLinks, usedAt, onIdle, elsewhere, logs }: SessionParts) {
+  constructor({ id, caller, client, newLinks, usedAt, limits, onIdle, elsewhere, logs }: SessionParts) {
     this.id = id;
+    this.#calls = new CallsUnderWay(limits, () => this.#checkIdle());
     this.caller = caller;
     this.revision = client.revision;
     this.capabilities = client.capabilities;

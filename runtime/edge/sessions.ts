@@ -11,6 +11,8 @@ export interface SessionLimits {
   readonly ttlMs: number;
   /** One more ends a session that nothing was sent on since it was opened, or is refused. */
   readonly count: number;
+  /** Of each session under way at a time; those beyond wait. May change. */
+  readonly calls: number;
 }
 
 export interface SessionDeps {
@@ -65,6 +67,7 @@ export class Sessions {
       newLinks,
       logs: newLogs?.(client),
       usedAt: clock.now(),
+      limits: this.#limits,
       onIdle: (idle) => this.#touch(idle, clock.now()),
     });
     this.#sessions.set(session.id, session);

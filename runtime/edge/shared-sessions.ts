@@ -193,6 +193,7 @@ export class SharedSessions {
       ...ref,
       client,
       usedAt: clock.now(),
+      limits: this.#limits,
       onIdle: () => this.#touch(held),
       logs: this.#deps.newLogs(client),
       elsewhere: elsewhereOf({

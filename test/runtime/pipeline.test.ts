@@ -16,7 +16,7 @@ const [alice, bob] = ['alice', 'bob'].map((subject) => userOf(subject)) as [User
 const newLinks = (): SessionLinks => new SessionLinks({ speaksFor: () => alice });
 
 const make = () => {
-  const limits = { ttlMs: 60_000, count: 10 };
+  const limits = { ttlMs: 60_000, count: 10, calls: 32 };
   let last = 0;
   const newId = () => `s${(last += 1)}`;
   const sessions = new Sessions(limits, { clock: frozenClock(), newId, newLinks });

@@ -26,6 +26,7 @@ suite('loading', () => {
         allowedOrigins: [],
         tolerateHeaders: false,
         trustedProxies: [],
+        callsPerSession: 32,
         perWorkload: {},
         sessionTtl: 1_800_000,
       },

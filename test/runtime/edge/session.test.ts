@@ -14,7 +14,7 @@ let session: Session;
 beforeEach(() => {
   const budget = new ByteBudget(1_000_000);
   const sessions = new Sessions(
-    { ttlMs: 60_000, count: 10 },
+    { ttlMs: 60_000, count: 10, calls: 32 },
     {
       clock: frozenClock(),
       newId: () => 'id',
