@@ -30,6 +30,7 @@ export const offerOf = ({
     backends: () => seen({ config, backends }),
     settled: (timeoutMs) => backends.settled(timeoutMs),
     known: (timeoutMs) => backends.known(timeoutMs),
+    lookAgain: (timeoutMs) => backends.lookAgain(timeoutMs),
     overlay: overlays({
       list: (caller) => backends.listFor(caller),
       listed: () => backends.dependents,

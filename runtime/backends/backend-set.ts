@@ -116,14 +116,25 @@ export class BackendSet {
     return this.#waitForUnknown(({ known }) => known, timeoutMs);
   }
 
+  /** Resolves once every backend was asked again for its lists, which it is not more often than every 10 s; at the latest after `timeoutMs`. */
+  async lookAgain(timeoutMs: number): Promise<void> {
+    await this.#atMost(
+      timeoutMs,
+      this.all().map((backend) => backend.lookAgain()),
+    );
+  }
+
   async #waitForUnknown(over: (backend: Backend) => Promise<void>, timeoutMs: number): Promise<void> {
     const unknown = this.all().filter(({ state }) => state.status === 'unknown');
     if (unknown.length === 0) return;
     const since = Math.max(...unknown.map(({ openedAt }) => openedAt));
+    await this.#atMost(since + timeoutMs - this.#deps.clock.now(), unknown.map(over));
+  }
+
+  async #atMost(ms: number, work: readonly Promise<void>[]): Promise<void> {
     const enough = new AbortController();
-    const remainingMs = since + timeoutMs - this.#deps.clock.now();
-    const timeUp = sleep(this.#deps.clock, Math.max(0, remainingMs), enough.signal);
-    await Promise.race([timeUp, Promise.all(unknown.map(over))]);
+    const timeUp = sleep(this.#deps.clock, Math.max(0, ms), enough.signal);
+    await Promise.race([timeUp, Promise.all(work)]);
     enough.abort();
   }
 

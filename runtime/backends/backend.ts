@@ -133,6 +133,11 @@ export class Backend {
     this.#monitor.start();
   }
 
+  /** Resolves once its lists were read again, those not that were read only just. */
+  lookAgain(): Promise<void> {
+    return this.#monitor.lookAgain();
+  }
+
   tune(tuning: BackendTuning): void {
     const isMonitoredAnew = !isDeepStrictEqual(tuning.health, this.#tuning.health);
     this.#tuning = tuning;

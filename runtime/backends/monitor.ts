@@ -27,6 +27,8 @@ export interface MonitorDeps {
 const FIRST_RETRY_MS = 1_000;
 /** Changes often come in bursts. */
 const COALESCE_MS = 100;
+/** Names that nobody knows make us look at the lists again, and anybody can ask for such names. */
+const LOOK_AGAIN_MS = 10_000;
 /** What is taken off an interval at most (a part of 1), so that backends do not fall into step. */
 const JITTER = 0.1;
 
@@ -43,6 +45,9 @@ export class Monitor {
   /** The next round has been brought forward. */
   #isHurried = false;
   #isStopped = false;
+  #lookedAgainAt = -Infinity;
+  /** Who waits for lists that are read after they asked. */
+  #waiting: (() => void)[] = [];
   /** Rounds since the backend was last of use. */
   #retries = 0;
 
@@ -72,6 +77,7 @@ export class Monitor {
 
   stop(): void {
     this.#isStopped = true;
+    this.#tellWaiting();
     this.#timer?.cancel();
     this.#round?.abort(new VmcpError('cancelled', 'no longer served'));
     this.#firstRound.resolve();
@@ -87,6 +93,26 @@ export class Monitor {
   noteChange(): void {
     this.#isStale = true;
     this.#hurry(COALESCE_MS);
+  }
+
+  /**
+   * Resolves once the lists were read again, or could not be: a backend may have changed them without a word. At most every 10 s for all who
+   * ask; else, and where nothing is listed, at once.
+   */
+  lookAgain(): Promise<void> {
+    const now = this.#deps.clock.now();
+    const isDue = now - this.#lookedAgainAt >= LOOK_AGAIN_MS && this.#deps.catalogue.lists !== undefined;
+    if (this.#isStopped || (!isDue && this.#waiting.length === 0)) return Promise.resolve();
+    if (isDue) {
+      this.#lookedAgainAt = now;
+      this.#isStale = true;
+      void this.#go();
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #tellWaiting(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   /** A call was answered. Where that contradicts the status, a round decides. */
@@ -133,6 +159,7 @@ export class Monitor {
     if (this.#isStale && finding.kind === 'well') this.noteChange();
     const { status, message, lists } = this.state;
     if (status !== before.status || message !== before.message || lists !== before.lists) onChange();
+    if (!this.#isStale || finding.kind !== 'well') this.#tellWaiting();
     this.#firstRound.resolve();
     if (status !== 'unknown') this.#known.resolve();
   }

@@ -3,14 +3,13 @@ import { VmcpError } from '../errors.ts';
 import { LIST_KINDS, type ListKind, type Lists } from '../listed.ts';
 import type { BackendStatus } from '../status-report.ts';
 import { buildCatalog, type BuildOptions, type Catalog, type OwnTool, type SourceBackend } from './catalog.ts';
-import { conflictRule } from './conflict-rules.ts';
 import { recent, type RecentBounds } from '../recent.ts';
 import { rememberedBytes } from './entry-bytes.ts';
-import type { Overlay } from './overlay.ts';
+import { lookUpIn } from './look-up.ts';
+import { type Overlay, withOverlay } from './overlay.ts';
 import { type ListPages, pageCaches } from './pages.ts';
 import type { Listed } from './name-table.ts';
 import type { AggregationSettings } from './settings.ts';
-import { taskTarget } from './task-target.ts';
 import { type AllPages, LIST_OF, visibleUnder, type Visibility } from './visible.ts';
 
 export interface OfferSettings extends AggregationSettings {
@@ -26,6 +25,8 @@ export interface OfferDeps {
   readonly settled: (timeoutMs: number) => Promise<void>;
   /** Resolves once every backend has been heard of or is given up for now, or after `timeoutMs`. */
   readonly known: (timeoutMs: number) => Promise<void>;
+  /** Resolves once every backend was asked again for its lists, not more often than once in a while; at the latest after `timeoutMs`. */
+  readonly lookAgain?: (timeoutMs: number) => Promise<void>;
   /** What the caller's own credential adds (`overlays`); it stands in place of shared backends of the same names. */
   readonly overlay?: (caller: Caller) => Overlay | Promise<Overlay> | undefined;
   /** What this caller may see; undefined: all. */
@@ -106,7 +107,6 @@ export const makeOffer = (deps: OfferDeps): Offer => {
     await deps.settled(settings.waitForUnknownMs);
     isStarted = true;
   };
-  const known = (): Promise<void> => deps.known(settings.waitForUnknownMs);
   const list: Offer['list'] = async (kind, cursor, caller) => {
     const isStrict = settings.partialFailureMode === 'fail';
     // A backend that comes later delays nobody's lists; under `fail` they would be refused without it.
@@ -115,29 +115,12 @@ export const makeOffer = (deps: OfferDeps): Offer => {
     if (isStrict) refuseWhenDown(withOverlay(deps.backends(), overlay));
     return listed[kind].page(cursor);
   };
-  const lookUp: Offer['lookUp'] = ({ names, name, caller, origin }) => {
-    if (names === 'task') return taskTarget(name, { backends: deps.backends, known });
-    const table = origin === 'workflow' ? 'routable' : 'offered';
-    const find = (catalog: CallerCatalog): Target | undefined => catalog.find(table, names, name);
-    const offered = views(caller);
-    const found = offered instanceof Promise ? offered.then(find) : find(offered);
-    // A client may remember names from before a restart, or from another replica: they are unknown only once every backend has been
-    // heard of, whose first check may fail in a pod that is as new.
-    const again = async (): Promise<Target> => {
-      await known();
-      const view = await views(caller);
-      const target = find(view);
-      if (!target && deps.policies?.() !== undefined) throw new VmcpError('forbidden', 'forbidden');
-      return target ?? unknown(withOverlay(deps.backends(), view.overlay), settings, { names, name });
-    };
-    return found instanceof Promise ? found.then((target) => target ?? again()) : (found ?? again());
-  };
   return {
     catalog: () => shared,
     rebuild,
     list,
     offeredTo: views,
-    lookUp,
+    lookUp: lookUpIn({ ...deps, settings: () => settings, views }),
     onListsChanged: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -151,7 +134,7 @@ const merged = (before: Catalog, next: Catalog, changed: readonly ListKind[]): C
     ...(Object.fromEntries(changed.map((kind) => [kind, next.lists[kind]])) as Partial<Record<ListKind, ListPages>>),
   });
 
-interface CallerView extends CallerCatalog {
+export interface CallerView extends CallerCatalog {
   readonly listed: AllPages;
   readonly overlay: Overlay;
 }
@@ -255,13 +238,6 @@ const ENTRY_WEIGHT = 400;
 const weightOf = ({ lists }: Catalog): number =>
   LIST_KINDS.reduce((sum, kind) => sum + lists[kind].size * ENTRY_WEIGHT, 0);
 
-/** An overlay may be older than the set of backends. */
-const withOverlay = (backends: readonly OfferedBackend[], overlay: Overlay): readonly OfferedBackend[] => {
-  if (overlay.length === 0) return backends;
-  const own = new Map(overlay.map((each) => [each.name, each]));
-  return backends.map((backend) => own.get(backend.name) ?? backend);
-};
-
 /** decisions: tools of a `degraded` backend stay listed. */
 const asSource = ({ name, status, lists }: OfferedBackend): SourceBackend => ({
   name,
@@ -270,24 +246,6 @@ const asSource = ({ name, status, lists }: OfferedBackend): SourceBackend => ({
 });
 
 const NO_LISTS: Lists = { tools: [], prompts: [], resources: [], resourceTemplates: [] };
-
-const unknown = (
-  backends: readonly OfferedBackend[],
-  { naming }: OfferSettings,
-  { names, name }: { readonly names: Listed; readonly name: string },
-): never => {
-  const owner =
-    names === 'resource'
-      ? undefined
-      : conflictRule(naming).ownerOf(
-          name,
-          backends.map((backend) => backend.name),
-        );
-  const served = backends.find((backend) => backend.name === owner);
-  if (served?.isWithheld) throw new VmcpError('backend_unavailable', `backend "${owner}" is not served`);
-  if (served?.error) throw served.error;
-  throw new VmcpError('unknown_name', `unknown ${names}`);
-};
 
 /** decisions, `partialFailureMode`: a backend that only wants a login is not down. */
 const refuseWhenDown = (backends: readonly OfferedBackend[]): void => {

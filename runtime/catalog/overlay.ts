@@ -100,3 +100,10 @@ const bytesOf = (overlay: Overlay): number =>
   overlay
     .flatMap(({ lists }) => (lists ? LIST_KINDS.flatMap((kind) => lists[kind]) : []))
     .reduce((sum, { bytes }) => sum + bytes.length, 0);
+
+/** An overlay may be older than the set of backends. */
+export const withOverlay = (backends: readonly OfferedBackend[], overlay: Overlay): readonly OfferedBackend[] => {
+  if (overlay.length === 0) return backends;
+  const own = new Map(overlay.map((each) => [each.name, each]));
+  return backends.map((backend) => own.get(backend.name) ?? backend);
+};

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
 import { errorOf, resultOf } from '../fixtures/answers.ts';
-import { type FixtureBackend, startBackend } from '../fixtures/backend.ts';
+import { count, type FixtureBackend, startBackend } from '../fixtures/backend.ts';
 import { openSession, type RawSession } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
 
@@ -102,9 +102,9 @@ describe('refused with -32602 and sent to no backend:', () => {
   ];
   for (const [what, method, params] of rows)
     test(what, async () => {
-      const before = docs.requests.length + mail.requests.length;
+      const before = count(docs, method) + count(mail, method);
       assert.equal(errorOf(await session.request(method, params)).code, -32602);
-      assert.equal(docs.requests.length + mail.requests.length, before);
+      assert.equal(count(docs, method) + count(mail, method), before);
     });
 });
 

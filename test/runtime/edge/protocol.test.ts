@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { VERSION } from '../../../runtime/version.ts';
 import { covers } from '../../requirements.ts';
 import { errorOf } from '../../fixtures/answers.ts';
+import { count } from '../../fixtures/backend.ts';
 import { INITIALIZE, openSession, post, type RawAnswer } from '../../fixtures/raw-client.ts';
 import { startEndpoint } from './endpoint-under-test.ts';
 
@@ -133,14 +134,14 @@ describe('messages', () => {
   });
 
   test('an unknown tool is refused with -32602 and reaches no backend', async () => {
-    const before = backend.requests.length;
+    const before = count(backend, 'tools/call');
     for (const name of ['echo', 'a_nothing', 'b_echo', '']) {
       const answer = await session.call(name);
       assert.equal(answer.status, 200);
       assert.equal(errorOf(answer).code, -32602);
       assert.equal(errorOf(answer).data.reason, 'unknown_name');
     }
-    assert.equal(backend.requests.length, before);
+    assert.equal(count(backend, 'tools/call'), before);
   });
 
   test('a call without a name is refused with -32602', async () => {

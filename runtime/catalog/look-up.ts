@@ -1,0 +1,56 @@
+import type { Access, Caller, Target } from '../call.ts';
+import { VmcpError } from '../errors.ts';
+import { conflictRule } from './conflict-rules.ts';
+import type { Listed } from './name-table.ts';
+import type { CallerCatalog, CallerView, OfferDeps, OfferedBackend, OfferSettings } from './offer.ts';
+import { withOverlay } from './overlay.ts';
+import { taskTarget } from './task-target.ts';
+
+export interface LookUpDeps extends Pick<OfferDeps, 'backends' | 'known' | 'lookAgain' | 'policies'> {
+  /** Those that the catalogs were made with. */
+  readonly settings: () => OfferSettings;
+  readonly views: (caller: Caller) => CallerView | Promise<CallerView>;
+}
+
+/** Where a name leads for a caller (`Offer.lookUp`). */
+export const lookUpIn = (deps: LookUpDeps) => {
+  const known = (): Promise<void> => deps.known(deps.settings().waitForUnknownMs);
+  return ({ names, name, caller, origin }: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>) => {
+    if (names === 'task') return taskTarget(name, { backends: deps.backends, known });
+    const table = origin === 'workflow' ? 'routable' : 'offered';
+    const find = (catalog: CallerCatalog): Target | undefined => catalog.find(table, names, name);
+    const offered = deps.views(caller);
+    const found = offered instanceof Promise ? offered.then(find) : find(offered);
+    const again = async (): Promise<Target> => {
+      // A client may remember names from before a restart, or from another replica: they are unknown only once every backend has been
+      // heard of, whose first check may fail in a pod that is as new. Nor does every backend tell that it has something new.
+      for (const wait of [known, async () => deps.lookAgain?.(deps.settings().waitForUnknownMs)]) {
+        await wait();
+        const target = find(await deps.views(caller));
+        if (target) return target;
+      }
+      if (deps.policies?.() !== undefined) throw new VmcpError('forbidden', 'forbidden');
+      const { overlay } = await deps.views(caller);
+      return unknown(withOverlay(deps.backends(), overlay), deps.settings(), { names, name });
+    };
+    return found instanceof Promise ? found.then((target) => target ?? again()) : (found ?? again());
+  };
+};
+
+const unknown = (
+  backends: readonly OfferedBackend[],
+  { naming }: OfferSettings,
+  { names, name }: { readonly names: Listed; readonly name: string },
+): never => {
+  const owner =
+    names === 'resource'
+      ? undefined
+      : conflictRule(naming).ownerOf(
+          name,
+          backends.map((backend) => backend.name),
+        );
+  const served = backends.find((backend) => backend.name === owner);
+  if (served?.isWithheld) throw new VmcpError('backend_unavailable', `backend "${owner}" is not served`);
+  if (served?.error) throw served.error;
+  throw new VmcpError('unknown_name', `unknown ${names}`);
+};
