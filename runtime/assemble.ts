@@ -29,7 +29,7 @@ import { CurrentCallers, noting } from './gate/index.ts';
 import { innerCalls } from './inner-call.ts';
 import { LIMITS } from './limits.ts';
 import { liveConfig, type LiveConfig } from './live-config.ts';
-import { failureLog, type Log, observersTogether } from './observe/index.ts';
+import { cutLog, failureLog, type Log, observersTogether } from './observe/index.ts';
 import { openSessions, type OpenedSessions } from './open-sessions.ts';
 import { strategiesBy } from './outgoing-strategies.ts';
 import { pipeline } from './pipeline.ts';
@@ -137,7 +137,10 @@ const joined = (featureDeps: OpenedFeatureDeps, features: Features, deps: Assemb
   const handle = pipeline(
     stagesOf({ ...parts, innerCall, authenticate, admitted, clients, listeners, onFailure, phase }),
   );
-  const endpoint = endpointOf({ config, handle, answers, clients, onFailure, phase }, deps);
+  const endpoint = endpointOf(
+    { config, handle, answers, clients, onFailure, onCut: cutLog(log, clock.now), phase },
+    deps,
+  );
   const status = (): StatusReport => statusReport(config, backends, offer.catalog(), clients.storeReport());
   serveByConfig({ config, backends, log });
   return {
@@ -179,7 +182,7 @@ const warnOf = (log: Log, config: Config): void => {
   for (const problem of warningsOf(config)) log.warn({ problem }, 'questionable configuration');
 };
 
-interface EndpointParts extends Pick<EndpointDeps, 'handle' | 'answers' | 'onFailure'> {
+interface EndpointParts extends Pick<EndpointDeps, 'handle' | 'answers' | 'onFailure' | 'onCut'> {
   readonly config: LiveConfig;
   readonly clients: ReturnType<typeof clientsOf>;
   readonly phase: Phase;

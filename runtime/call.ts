@@ -77,6 +77,8 @@ export interface Inbound extends RequestHead {
    * any more: the client has gone, or takes so slowly that it was cut off.
    */
   send(message: Buffer): boolean;
+  /** Undefined while the client keeps up with what it is sent; else resolves once it has taken most of it, or has gone. */
+  backlog(): Promise<void> | undefined;
   /** Runs once when the client goes away before it has its answer. In 2026-07-28 that is a cancellation, before it is not. */
   onGone(run: () => void): void;
   /** From now on the stream outlives its connection. Absent where the answer is no stream of its own. */
@@ -193,6 +195,8 @@ export interface CallClient {
   readonly logLevel: string | undefined;
   /** Relays a whole JSON-RPC notification on the stream of the call. Never throws; a client that has gone hears nothing. */
   notify(notification: Buffer): void;
+  /** As `Inbound.backlog`: the backend is to say no more until then. */
+  backlog(): Promise<void> | undefined;
   /**
    * Asks the client (`elicitation/create`, `sampling/createMessage`, `roots/list`); `params` is JSON text. Throws VmcpError
    * `client_cannot_answer` when it has not declared that it can, or is of an era that takes no requests.
@@ -274,6 +278,8 @@ export interface StreamReply {
 export interface OpenStream {
   /** One event of type `message`, or of another. False when nobody takes it any more. */
   readonly send: (data: Buffer, event?: string, id?: string) => boolean;
+  /** As `Inbound.backlog`. */
+  readonly backlog: () => Promise<void> | undefined;
   /** Ends the stream. */
   readonly end: () => void;
   /** Runs once the stream has ended, whoever ended it. */

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { ByteBudget } from '../../runtime/byte-budget.ts';
-import type { Caller } from '../../runtime/call.ts';
+import type { Caller, RequestHead } from '../../runtime/call.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { hostCheck, mcpEndpoint, publicServer } from '../../runtime/edge/index.ts';
 import { gracefulStop, type StopTimes } from '../../runtime/graceful-stop.ts';
@@ -22,6 +22,8 @@ export interface ServeDeps {
   readonly clock: Clock;
   readonly newCorrelationId: () => string;
   readonly onFailure: MultiplexerDeps['onFailure'];
+  /** A client was cut off, since it takes its answers too slowly. */
+  readonly onCut: (reason: string, request: RequestHead) => void;
   /** Ends the connection to the server's container. */
   readonly detach: () => Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { Connection } from '../api/kubeconfig.ts';
 import { rateLimit } from '../api/rate-limit.ts';
 import { transport } from '../api/transport.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { failureLog } from '../../runtime/observe/index.ts';
+import { cutLog, failureLog } from '../../runtime/observe/index.ts';
 import { type Attachment, attach, type ContainerAddress } from './attach.ts';
 import { keepAttached } from './keep-attached.ts';
 import { Multiplexer } from './multiplexer.ts';
@@ -54,7 +54,13 @@ export const startBridge = async (
     await attached;
     await connection.close();
   };
-  const serving = await serveBridge(multiplexer, listening, { clock, newCorrelationId, onFailure, detach });
+  const serving = await serveBridge(multiplexer, listening, {
+    clock,
+    newCorrelationId,
+    onFailure,
+    onCut: cutLog(log, clock.now),
+    detach,
+  });
   attached = keepAttached({ multiplexer, running, attach: attachHere, clock, random, log }, stopping.signal);
   return serving;
 };

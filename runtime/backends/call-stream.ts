@@ -6,7 +6,7 @@ import { ServerRequests } from './server-requests.ts';
 import { isWantedLog } from './small-messages.ts';
 
 /** The client, as far as a call's stream has to do with it. */
-export type HeardBy = Pick<CallClient, 'era' | 'notify' | 'ask' | 'logLevel'>;
+export type HeardBy = Pick<CallClient, 'era' | 'notify' | 'backlog' | 'ask' | 'logLevel'>;
 
 export interface CallStreamDeps {
   readonly backend: string;
@@ -57,6 +57,11 @@ export class CallStream {
     return 'other';
   }
 
+  /** Whether the client is behind (`BackendRequest.backlog`). */
+  backlog(): Promise<void> | undefined {
+    return this.#deps.client.backlog();
+  }
+
   /** Nobody waits for the call any more, nor for what the backend has asked meanwhile. */
   end(): void {
     this.#requests?.end();
@@ -87,5 +92,6 @@ export const nobody: HeardBy = {
   era: 'legacy',
   logLevel: undefined,
   notify: () => {},
+  backlog: () => undefined,
   ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'nobody is asked')),
 };

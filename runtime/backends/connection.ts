@@ -152,7 +152,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isSettled) return;
     if (this.#events) {
       this.#events.push(chunk);
-      return this.#hold(controller, this.#events.heldBytes);
+      this.#hold(controller, this.#events.heldBytes);
+      return this.#letClientCatchUp(controller);
     }
     if (this.#body.length + chunk.length > this.#limits.maxResponseBytes)
       return controller.abort(new ResponseTooLargeError('response too large'));
@@ -168,6 +169,18 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#share ??= new Share(this.#answers);
     if (this.#share.resize(bytes)) return;
     controller.abort(new VmcpError('busy', 'too many large answers are under way; try again'));
+  }
+
+  /** The silence until then is not the backend's. */
+  #letClientCatchUp(controller: Dispatcher.DispatchController): void {
+    const backlog = this.#isSettled ? undefined : this.#request.backlog?.();
+    if (!backlog) return;
+    controller.pause();
+    const goOn = this.#request.attention.pause();
+    void backlog.then(() => {
+      goOn();
+      if (!controller.aborted) controller.resume();
+    });
   }
 
   onResponseEnd(): void {

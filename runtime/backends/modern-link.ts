@@ -69,10 +69,11 @@ export class ModernLink {
     const streamOf = (): CallStream =>
       new CallStream({ backend, id, attention: heard, client: askingNobody(client), reply: () => Promise.resolve() });
     const onMessage = (message: Buffer) => (stream ??= streamOf()).hear(message);
+    const backlog = () => stream?.backlog();
     const headers = [...MODERN_HEADERS, 'mcp-method', method, ...paramHeaders];
     if (name !== undefined) headers.push('mcp-name', encodedHeader(name));
     const { bytes: body, fetch } = call;
-    return fetch({ method: 'POST', path, headers, body, attention: heard, onMessage });
+    return fetch({ method: 'POST', path, headers, body, attention: heard, onMessage, backlog });
   }
 }
 
@@ -82,6 +83,7 @@ const askingNobody = (client: HeardBy): HeardBy => ({
   era: client.era,
   logLevel: client.logLevel,
   notify: (notification) => client.notify(notification),
+  backlog: () => client.backlog(),
 });
 
 /**

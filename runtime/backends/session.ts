@@ -130,9 +130,10 @@ export class BackendSession {
     // Most answers are no streams.
     let stream: CallStream | undefined;
     const onMessage = (message: Buffer) => (stream ??= this.#streamOf(call, open, attention)).hear(message);
+    const backlog = () => stream?.backlog();
     let response: BackendResponse;
     try {
-      response = await this.#post(call, open, { attention, onMessage });
+      response = await this.#post(call, open, { attention, onMessage, backlog });
     } finally {
       stream?.end();
     }
@@ -147,10 +148,10 @@ export class BackendSession {
   #post(
     { id, bytes: body, fetch }: BackendCall,
     { path, headers }: OpenSession,
-    { attention, onMessage }: Pick<BackendRequest, 'attention' | 'onMessage'>,
+    heard: Pick<BackendRequest, 'attention' | 'onMessage' | 'backlog'>,
   ): Promise<BackendResponse> {
     const awaits = { id, isCall: true };
-    return this.#over(fetch)({ method: 'POST', path, headers, body, attention, onMessage, awaits });
+    return this.#over(fetch)({ method: 'POST', path, headers, body, awaits, ...heard });
   }
 
   #streamOf({ id, fetch, client = nobody }: BackendCall, open: OpenSession, attention: Attention): CallStream {

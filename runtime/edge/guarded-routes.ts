@@ -83,8 +83,8 @@ const send =
     ingress.holdAnswer(route.held, bytesOf(answer));
     await sentWhole(request);
     route.answered();
-    const { bounds, clock } = ingress;
-    hurry({ response: reply.raw, room: route.held.answer, bounds, clock });
+    const { bounds, clock, onCut } = ingress;
+    hurry({ response: reply.raw, room: route.held.answer, bounds, clock, onCut: (reason) => onCut(reason, route) });
   };
 
 /** A stream is none of ours to count: what it holds is its own. */

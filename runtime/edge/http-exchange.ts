@@ -20,6 +20,8 @@ export interface HttpExchangeDeps {
   readonly clock: Clock;
   readonly newCorrelationId: () => string;
   readonly bounds: ExchangeBounds;
+  /** The client was cut off. */
+  readonly onCut: (reason: string, exchange: HttpExchange) => void;
   /** Reads the body of the exchange into it, as much as this caller may send. */
   readonly readBody: (exchange: HttpExchange, caller: Caller) => Promise<void>;
 }
@@ -47,6 +49,7 @@ export class HttpExchange implements Inbound {
   #keepAlive: Timer | undefined;
   #isAnswered = false;
   #record: StreamRecord | undefined;
+  #drained: Promise<void> | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, held: Held, deps: HttpExchangeDeps) {
     const url = request.url ?? '/';
@@ -91,6 +94,20 @@ export class HttpExchange implements Inbound {
       if (this.#record) this.#beginRecord(this.#record);
     }
     return this.#record ? this.#record.send(message) : this.#writeEvent(message);
+  }
+
+  backlog(): Promise<void> | undefined {
+    const response = this.#response;
+    if (response.destroyed || !response.writableNeedDrain) return undefined;
+    this.#drained ??= new Promise((resolve) => {
+      const over = (): void => {
+        response.off('drain', over).off('close', over);
+        this.#drained = undefined;
+        resolve();
+      };
+      response.on('drain', over).on('close', over);
+    });
+    return this.#drained;
   }
 
   #beginRecord(record: StreamRecord): void {
@@ -142,7 +159,8 @@ export class HttpExchange implements Inbound {
 
   #hurry(): void {
     const { clock, bounds } = this.#deps;
-    hurry({ response: this.#response, room: this.held.answer, clock, bounds });
+    const onCut = (reason: string): void => this.#deps.onCut(reason, this);
+    hurry({ response: this.#response, room: this.held.answer, clock, bounds, onCut });
   }
 
   /** Begins a stream that is an answer by itself. */
@@ -156,6 +174,7 @@ export class HttpExchange implements Inbound {
         this.#isAnswered = true;
         this.#endStream(farewell);
       },
+      backlog: () => this.backlog(),
       onClosed: (run) => void response.on('close', run),
     };
     open(stream);
@@ -185,13 +204,18 @@ export class HttpExchange implements Inbound {
     const before = response.writableLength;
     const waiting = before + data.length;
     const isCounted = waiting > this.#deps.bounds.uncountedBytes;
-    if ((before > 0 && waiting > MAX_WAITING_BYTES) || (isCounted && !this.held.answer.resize(waiting))) {
-      response.destroy();
-      return false;
-    }
+    if (before > 0 && waiting > MAX_WAITING_BYTES) return this.#cutOff('it is too far behind with what it is sent');
+    if (isCounted && !this.held.answer.resize(waiting))
+      return this.#cutOff('there is no room for what it has not taken');
     response.write(eventOf(data, event, id), isCounted ? () => this.#onTaken() : undefined);
     if (isCounted && this.#isBehind) this.#hurry();
     return true;
+  }
+
+  #cutOff(reason: string): false {
+    this.#deps.onCut(reason, this);
+    this.#response.destroy();
+    return false;
   }
 
   /** A stream that stays open must not keep the room that its largest message took. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ByteBudget, Share } from '../byte-budget.ts';
+import type { RequestHead } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { ClientShare } from './client-shares.ts';
@@ -18,6 +19,8 @@ export interface IngressDeps {
   readonly bounds: IngressBounds;
   /** Shared by the request bodies under way. */
   readonly bodies: ByteBudget;
+  /** A client was cut off, since it takes its answers too slowly. */
+  readonly onCut: (reason: string, request: RequestHead) => void;
   /** Shared by the answers that are made or wait for their clients to take them. */
   readonly answers: ByteBudget;
 }
@@ -48,12 +51,14 @@ export class Ingress {
   readonly underWay: RequestsUnderWay;
   readonly clock: Clock;
   readonly bounds: IngressBounds;
+  readonly onCut: IngressDeps['onCut'];
   readonly #deps: IngressDeps;
 
   constructor(deps: IngressDeps) {
     this.underWay = new RequestsUnderWay(deps.bounds.requests, deps);
     this.clock = deps.clock;
     this.bounds = deps.bounds;
+    this.onCut = deps.onCut;
     this.#deps = deps;
   }
 

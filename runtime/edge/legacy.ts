@@ -265,6 +265,10 @@ class SessionCallClient implements CallClient {
     if (!this.#request.send(notification)) this.#session.tell(notification);
   }
 
+  backlog(): Promise<void> | undefined {
+    return this.#request.backlog();
+  }
+
   ask(method: string, params: Buffer | undefined, signal: CancelSignal): Promise<ClientAnswer> {
     const send = (message: Buffer): boolean => this.#request.send(message);
     return this.#session.askOn(send, { method, params, signal });

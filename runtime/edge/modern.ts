@@ -206,6 +206,7 @@ const clientOf = (request: Inbound, client: DeclaredClient, call: Cancellation):
   capabilities: client.capabilities,
   logLevel: client.logLevel,
   notify: (notification) => void request.send(notification),
+  backlog: () => request.backlog(),
   ask: (method, params) => {
     const reason = canAnswer(client.capabilities, method, params)
       ? new VmcpError('client_cannot_answer', 'the backend asks in a way that this protocol revision does not know')

@@ -15,12 +15,18 @@ export interface SlowClient {
   readonly room: Share;
   readonly clock: Clock;
   readonly bounds: SlowClientBounds;
+  /** Told why it is cut off. */
+  readonly onCut: (reason: string) => void;
 }
 
 /** Cuts the client off when nothing moves on its connection (bytes that it takes of one long write do), or when others need the room. */
-export const hurry = ({ response, room, clock, bounds }: SlowClient): void => {
-  const cut = (): void => void response.destroy();
+export const hurry = ({ response, room, clock, bounds, onCut }: SlowClient): void => {
+  const cutBecause = (reason: string) => (): void => {
+    if (!response.destroyed) onCut(reason);
+    response.destroy();
+  };
   const due = clock.now() + bounds.answerYieldsMs;
-  room.mayGiveWay({ isDue: () => clock.now() >= due, cut });
-  if (response.listenerCount('timeout') === 0) response.setTimeout(bounds.stallMs, cut);
+  room.mayGiveWay({ isDue: () => clock.now() >= due, cut: cutBecause('others need the room that its answer takes') });
+  if (response.listenerCount('timeout') === 0)
+    response.setTimeout(bounds.stallMs, cutBecause('it takes nothing of its answer'));
 };

@@ -169,6 +169,10 @@ class StreamedRequest implements Inbound {
     return this.#connection?.stream.send(message) ?? false;
   }
 
+  backlog(): Promise<void> | undefined {
+    return this.#connection?.stream.backlog();
+  }
+
   onGone(run: () => void): void {
     this.#connection?.stream.onClosed(run);
   }

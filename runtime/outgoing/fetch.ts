@@ -9,6 +9,8 @@ export interface BackendRequest {
    * `text/event-stream` responses only.
    */
   readonly onMessage: (message: Buffer) => 'answer' | 'other';
+  /** Asked after each piece of an event stream: no more of it is read until what it gives has resolved. */
+  readonly backlog?: () => Promise<void> | undefined;
   /** Gets the events of an event stream that are of another type. */
   readonly onEvent?: (type: string, data: Buffer) => void;
   /** What is waited for where the answer to the request in the body comes on another stream than the response (HTTP+SSE). */

@@ -39,6 +39,7 @@ const parent = (): Call => {
       capabilities: Buffer.from('{}'),
       logLevel: undefined,
       notify: () => {},
+      backlog: () => undefined,
       ask: () => Promise.reject(new Error('nothing is asked')),
     },
     headers: { 'mcp-name': 'call_tool' },

@@ -70,6 +70,7 @@ const make = () => {
       clientAddress: undefined,
       correlationId: () => 'c',
       send: () => false,
+      backlog: () => undefined,
       onGone: () => {},
     });
     if (reply.kind !== 'whole') throw new Error('a stream');
@@ -138,6 +139,7 @@ const callOf = (signal: AbortSignal): Call => ({
     capabilities: Buffer.from('{}'),
     logLevel: undefined,
     notify: () => {},
+    backlog: () => undefined,
     ask: () => Promise.reject(new Error('nothing is asked')),
   },
 });

@@ -42,7 +42,13 @@ export const startBridge = async (clock: Clock = systemClock): Promise<BridgeUnd
   const { origin, stop } = await serveBridge(
     multiplexer,
     { host: '127.0.0.1', port: 0, allowedHosts: [] },
-    { clock: systemClock, newCorrelationId: randomUUID, onFailure: () => {}, detach: () => Promise.resolve() },
+    {
+      clock: systemClock,
+      newCorrelationId: randomUUID,
+      onFailure: () => {},
+      onCut: () => {},
+      detach: () => Promise.resolve(),
+    },
     { servingMs: 0, callsMs: 0, farewellMs: 1_000 },
   );
   const clients: Client[] = [];

@@ -14,7 +14,7 @@ const make = () => {
     backend: 'a',
     id: Buffer.from('7'),
     attention: { heard: () => (heard += 1), pause: () => () => {} },
-    client: { era: 'legacy', logLevel: undefined, notify: () => {}, ask: noAnswer },
+    client: { era: 'legacy', logLevel: undefined, notify: () => {}, backlog: () => undefined, ask: noAnswer },
     reply: (response) => {
       replies.push(response.toString());
       return new Promise((resolve) => taken.push(resolve));

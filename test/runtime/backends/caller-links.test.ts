@@ -92,6 +92,7 @@ const callOver = (
       capabilities: Buffer.from('{}'),
       logLevel: undefined,
       notify: () => {},
+      backlog: () => undefined,
       ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'no')),
     },
   };

@@ -20,6 +20,7 @@ const relayed = (
     capabilities: Buffer.from(capabilities),
     logLevel: undefined,
     notify: () => {},
+    backlog: () => undefined,
     ask: () => Promise.reject(new Error('nobody asks')),
   };
   const names = method.startsWith('tasks/') ? ('task' as const) : ('tool' as const);

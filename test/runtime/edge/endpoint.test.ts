@@ -19,6 +19,7 @@ const hosts = hostCheck({ allowedHosts: [], allowedOrigins: [], trustedProxies: 
 let bodies: ByteBudget;
 let answers: ByteBudget;
 let isStopping: boolean;
+let cuts: string[];
 let handle: (request: Inbound) => Promise<Reply>;
 let endpoint: Endpoint;
 let server: Server;
@@ -26,6 +27,7 @@ let url: string;
 
 beforeEach(async () => {
   isStopping = false;
+  cuts = [];
   bodies = new ByteBudget(8 * 1_024 * KIB);
   answers = new ByteBudget(64 * 1_024 * KIB);
   endpoint = mcpEndpoint({
@@ -37,6 +39,7 @@ beforeEach(async () => {
     clock: systemClock,
     newCorrelationId: () => 'correlation',
     onFailure: () => {},
+    onCut: (reason, request) => cuts.push(`${request.correlationId()}: ${reason}`),
     isLeaving: () => false,
     isStopping: () => isStopping,
     bounds: {
@@ -144,6 +147,7 @@ test('a client that takes 1 MiB of its stream too slowly is cut off', async () =
   }
   assert.ok(taken < 64 * 1_024 * KIB);
   await closed;
+  assert.deepEqual(cuts, ['correlation: it is too far behind with what it is sent']);
   client.destroy();
 });
 

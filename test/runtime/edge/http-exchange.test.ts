@@ -16,13 +16,14 @@ test('a stream that says nothing is kept alive every 15 s, until it ends', async
   const hosts = hostCheck({ allowedHosts: [], allowedOrigins: [], trustedProxies: [] });
   const nothing = new ByteBudget(0);
   const budgets = { bodies: nothing, answers: nothing };
-  const ingress = new Ingress({ hosts: () => hosts, clock, isLeaving: () => false, bounds, ...budgets });
+  const onCut = (reason: string): void => assert.fail(reason);
+  const ingress = new Ingress({ hosts: () => hosts, clock, isLeaving: () => false, bounds, onCut, ...budgets });
   const opened = Promise.withResolvers<HttpExchange>();
   const server = createServer((request, response) => {
     const readBody = (): Promise<void> => Promise.reject(new Error('there is none'));
     const newCorrelationId = (): string => 'id';
     const held = ingress.enter(request, response);
-    const exchange = new HttpExchange(request, response, held, { clock, newCorrelationId, bounds, readBody });
+    const exchange = new HttpExchange(request, response, held, { clock, newCorrelationId, bounds, onCut, readBody });
     exchange.stream({ kind: 'stream', open: () => {} });
     opened.resolve(exchange);
   }).listen(0, '127.0.0.1');

@@ -7,6 +7,7 @@ const opened = (pending: PendingStream): readonly string[] => {
   pending.open(
     {
       send: (data) => events.push(data.toString()) > 0,
+      backlog: () => undefined,
       end: () => void events.push('end'),
       onClosed: () => {},
     },

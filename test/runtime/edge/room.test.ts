@@ -96,6 +96,7 @@ describe('answers', () => {
     await served.arrived(1);
     await served.endpoint.idle();
     assert.equal(answers.taken, 0);
+    assert.deepEqual(served.cuts, ['it takes nothing of its answer']);
   });
 
   test('that are taken slowly come whole', async (t) => {
@@ -136,6 +137,7 @@ describe('answers', () => {
     const client = connectByHand(t, served.url);
     client.socket.write(postBytes('{}'));
     await client.closed;
+    assert.deepEqual(served.cuts, ['there is no room for what it has not taken']);
   });
 });
 

@@ -161,6 +161,7 @@ describe('a message to a connection of HTTP+SSE', () => {
       correlationId: () => 'c',
       receive,
       send: () => false,
+      backlog: () => undefined,
       onGone: () => {},
       answer: (reply) => answers.push(reply),
     });

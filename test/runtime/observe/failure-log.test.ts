@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { VmcpError, type ErrorCode } from '../../../runtime/errors.ts';
-import { failureLog, type Log } from '../../../runtime/observe/index.ts';
+import { cutLog, failureLog, type Log } from '../../../runtime/observe/index.ts';
 import type { Running } from '../../../runtime/start.ts';
 import { answerStatus, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { openSession, post, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
@@ -120,4 +120,21 @@ describe('the correlation id of a refusal is in the log', () => {
       );
     });
   }
+});
+
+test('a client that is cut off is told of with the reason, and of many for one reason the number', () => {
+  let now = 1_000_000;
+  const { log, lines } = collecting();
+  const tell = cutLog(log, () => now);
+  const client = { clientAddress: '192.0.2.1', correlationId: () => 'c' };
+  for (let n = 0; n < 12; n += 1) tell('it is slow', client);
+  now += 10_000;
+  tell('it is slow', client);
+  const fields = { reason: 'it is slow', correlationId: 'c', client: '192.0.2.1' };
+  assert.deepEqual(lines.slice(9), [
+    { level: 'warn', fields },
+    { level: 'debug', fields },
+    { level: 'debug', fields },
+    { level: 'warn', fields: { ...fields, unsaid: 2 } },
+  ]);
 });
