@@ -39,6 +39,7 @@ export const PROBLEM_TYPES = [
   'ConfigOverridden',
   'ConfigRefused',
   'ExternalAuthConfigIgnored',
+  'HealthChecksOverlap',
   'LimitsPerReplica',
   'McpPortIgnored',
   'ModelCacheFixed',

@@ -58,6 +58,7 @@ export const REASONS = [
   'SourceIsDiscovered',
   'SpecWins',
   'StandardInputOutput',
+  'TimeoutNotBelowInterval',
   'TooLarge',
   'UnknownField',
   'UnusualCharacters',

@@ -3,6 +3,7 @@ import { type ProblemType, fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
+import { healthChecksOverlap, sessionStorageIgnored } from './ineffective.ts';
 import { isEmbeddingServiceOverridden } from './optimizer.ts';
 import { type Phase, notLoggedIn, withoutLogin } from './phase.ts';
 import { overriddenKeys } from './precedence.ts';
@@ -206,6 +207,8 @@ const PROBLEMS: readonly Problem[] = [
   telemetryDeprecated,
   oidcConfigIgnored,
   policiesNotEnforced,
+  sessionStorageIgnored,
+  healthChecksOverlap,
   namesCollide,
   namesUnresolved,
   toolsUnmatched,

@@ -67,6 +67,7 @@ export interface BackendAuthRule {
 
 export interface SessionStorage {
   readonly provider: 'memory' | 'kvstore';
+  readonly address?: string;
   readonly keyPrefix?: string;
   readonly passwordRef?: SecretRef;
 }
