@@ -25,6 +25,13 @@ export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     signal?.addEventListener('abort', done, { once: true });
   });
 
+/** Waits for `work`, or for `ms` of it. False: it had not ended by then, and what becomes of it is not waited for. */
+export const atMost = async (clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> => {
+  const done = new AbortController();
+  const timeUp = sleep(clock, ms, done.signal).then(() => false);
+  return Promise.race([work.then(() => true), timeUp]).finally(() => done.abort());
+};
+
 /** `AbortSignal.timeout` by this clock. */
 export const abortAfter = (clock: Clock, ms: number): AbortSignal => {
   const controller = new AbortController();

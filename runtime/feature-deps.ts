@@ -1,4 +1,4 @@
-import { type Clock, sleep } from './clock.ts';
+import { atMost, type Clock } from './clock.ts';
 import type { FeatureDeps } from './features.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 
@@ -48,9 +48,5 @@ export const featureDepsOf = ({
 const CLOSE_MS = 2_000;
 
 const inTime = async (clock: Clock, close: () => Promise<void>): Promise<void> => {
-  const done = new AbortController();
-  const timeUp = sleep(clock, CLOSE_MS, done.signal).then(() => {
-    if (!done.signal.aborted) throw new Error(`it did not end in ${CLOSE_MS} ms`);
-  });
-  await Promise.race([close(), timeUp]).finally(() => done.abort());
+  if (!(await atMost(clock, CLOSE_MS, close()))) throw new Error(`it did not end in ${CLOSE_MS} ms`);
 };

@@ -1,4 +1,4 @@
-import { sleep, type Clock } from './clock.ts';
+import { atMost, sleep, type Clock } from './clock.ts';
 import { VmcpError } from './errors.ts';
 
 export interface StopTimes {
@@ -42,10 +42,4 @@ const stopInOrder = async ({ servingMs, callsMs, farewellMs }: StopTimes, deps: 
   await deps.closeListeners();
   await atMost(deps.clock, farewellMs, deps.endSessions());
   await deps.closeRest();
-};
-
-const atMost = async (clock: Clock, ms: number, work: Promise<void>): Promise<void> => {
-  const done = new AbortController();
-  await Promise.race([work, sleep(clock, ms, done.signal)]);
-  done.abort();
 };

@@ -1,7 +1,7 @@
 import { ByteBudget } from '../byte-budget.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { BackendTarget, Call, Caller, Reply } from '../call.ts';
-import { sleep } from '../clock.ts';
+import { atMost } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { ResourceListener, Watching } from '../watch-resources.ts';
 import type { TaskEvents, TaskListener } from '../watch-tasks.ts';
@@ -118,24 +118,16 @@ export class BackendSet {
 
   /** Resolves once every backend was asked again for its lists, which it is not more often than every 10 s; at the latest after `timeoutMs`. */
   async lookAgain(timeoutMs: number): Promise<void> {
-    await this.#atMost(
-      timeoutMs,
-      this.all().map((backend) => backend.lookAgain()),
-    );
+    const looks = this.all().map((backend) => backend.lookAgain());
+    await atMost(this.#deps.clock, timeoutMs, Promise.all(looks));
   }
 
   async #waitForUnknown(over: (backend: Backend) => Promise<void>, timeoutMs: number): Promise<void> {
     const unknown = this.all().filter(({ state }) => state.status === 'unknown');
     if (unknown.length === 0) return;
     const since = Math.max(...unknown.map(({ openedAt }) => openedAt));
-    await this.#atMost(since + timeoutMs - this.#deps.clock.now(), unknown.map(over));
-  }
-
-  async #atMost(ms: number, work: readonly Promise<void>[]): Promise<void> {
-    const enough = new AbortController();
-    const timeUp = sleep(this.#deps.clock, Math.max(0, ms), enough.signal);
-    await Promise.race([timeUp, Promise.all(work)]);
-    enough.abort();
+    const { clock } = this.#deps;
+    await atMost(clock, since + timeoutMs - clock.now(), Promise.all(unknown.map(over)));
   }
 
   /** Ends all sessions after their calls. `destroy` breaks off what is left. */

@@ -1,7 +1,7 @@
 import type { MayHave } from '../admission.ts';
 import type { Backend, LinkMemory, SessionLinks } from '../backends/index.ts';
 import type { Caller, SessionClient } from '../call.ts';
-import { sleep, type Clock } from '../clock.ts';
+import { atMost, type Clock } from '../clock.ts';
 import type {
   ReplicaListeners,
   ReplicaMessages,
@@ -127,9 +127,7 @@ export const listenElsewhere = async (
 ): Promise<void> => {
   held.preparedAt = clock.now();
   held.subscription ??= messages.listenForStream(held.ref, (message) => void held.session.tellHere(message));
-  const enough = new AbortController();
-  await Promise.race([held.subscription.isLive, sleep(clock, LISTENING_MS, enough.signal)]);
-  enough.abort();
+  await atMost(clock, LISTENING_MS, held.subscription.isLive);
 };
 
 /** Ends that where no stream is open, or about to be. */
