@@ -4,7 +4,7 @@ import type { BackendResponse, Fetch } from '../outgoing/index.ts';
 import { isModernError, MODERN_REVISION } from '../revisions.ts';
 import { deadline, patiently } from './patience.ts';
 import type { Clock } from '../clock.ts';
-import { capabilitiesOf, type BackendCapabilities } from './handshake.ts';
+import { capabilitiesOf, isUndecided, type BackendCapabilities } from './handshake.ts';
 import { MODERN_HEADERS } from './modern-link.ts';
 import { ownMeta } from './request-edits.ts';
 import { unusable } from './session-answer.ts';
@@ -76,14 +76,11 @@ const discover = ({ clientInfo }: ProbeSettings): Buffer =>
     `{"jsonrpc":"2.0","id":${ID.toString()},"method":"server/discover","params":{"_meta":${ownMeta(clientInfo)}}}`,
   );
 
-/** Refusals that say nothing about the revision. */
-const UNDECIDED: ReadonlySet<number> = new Set([401, 403, 407, 408, 429]);
-
 const eraOf = ({ status, body }: BackendResponse): ProbedEra => {
   const message = readServerMessage(body);
   if (message?.kind === 'error' && isModernError(body.subarray(message.error.start, message.error.end)))
     return modernWith(undefined);
-  if (UNDECIDED.has(status) || status >= 500) return { era: 'undecided' };
+  if (isUndecided(status)) return { era: 'undecided' };
   if (message?.kind !== 'response') return { era: 'legacy' };
   const { start } = message.result;
   const supported = smallMember(body, start, 'supportedVersions');

@@ -149,8 +149,10 @@ export const redirected = (from: URL, response: BackendResponse, statuses = KEPT
   return to && to.origin === from.origin ? to : undefined;
 };
 
-/** Refusals that say nothing about which revisions a backend speaks, as those above 500. */
-const SAYS_NOTHING: ReadonlySet<number> = new Set([407, 408, 429]);
+/** Whether a refusal says nothing about which revisions a backend speaks. */
+export const isUndecided = (status: number): boolean => UNDECIDED.has(status) || status >= 500;
+
+const UNDECIDED: ReadonlySet<number> = new Set([401, 403, 407, 408, 429]);
 
 /** What the address of a stream answers to POST. */
 const LIKE_SSE: ReadonlySet<number> = new Set([404, 405]);
@@ -163,7 +165,7 @@ const readResult = (
   if (response.status === 401 || response.status === 403) throw unauthenticatedBy(backend, response.status);
   if (message?.kind !== 'response') {
     const hint = LIKE_SSE.has(response.status) ? '; it may be one of HTTP+SSE (transport: sse)' : '';
-    const Refusal = SAYS_NOTHING.has(response.status) || response.status >= 500 ? VmcpError : NoSessionError;
+    const Refusal = isUndecided(response.status) ? VmcpError : NoSessionError;
     throw new Refusal('backend_unavailable', `backend "${backend}" does not answer like an MCP server${hint}`, {
       detail: `HTTP ${response.status}`,
     });
