@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Share } from '../byte-budget.ts';
 import { VmcpError } from '../errors.ts';
 import { together } from '../together.ts';
@@ -98,6 +98,13 @@ export const readAway = (request: IncomingMessage, done: () => void): void => {
     if (bytes > MAX_READ_AWAY_BYTES) request.destroy();
   });
   request.on('close', done);
+};
+
+/** Sends the body of an answer, the whole one, at once to a client that still sends its request, and ends it once all of that has come. */
+export const writeEarly = (request: IncomingMessage, response: ServerResponse, body: Buffer | undefined): void => {
+  if (body) response.write(body);
+  else response.flushHeaders();
+  readAway(request, () => response.end());
 };
 
 /** What a body longer than any that is taken is refused with. */

@@ -1,9 +1,8 @@
-import type { OutgoingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestHead } from '../call.ts';
 import { asVmcpError, type ErrorCode, VmcpError } from '../errors.ts';
-import { readAway, readBody, tooLarge } from './body.ts';
+import { readAway, readBody, tooLarge, writeEarly } from './body.ts';
 import { preflightHeaders } from './cors.ts';
 import { ROUTE_REQUEST, RouteRequest, type RouteRequestDeps, routeRequestOf } from './route-request.ts';
 import { hurry } from './slow-client.ts';
@@ -52,8 +51,7 @@ const admit =
     try {
       deps.ingress.admit(route.held, request.headers.origin, headers);
     } finally {
-      // On the response itself, so that a route that writes its answer by itself (`reply.hijack`) has them, too.
-      for (let at = 0; at < headers.length; at += 2) reply.raw.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
+      addHeaders(reply, headers);
     }
   };
 
@@ -105,22 +103,16 @@ const refuse =
     const error = refusalIn(thrown);
     onFailure(error, route);
     const failed = { id: undefined, isPlain: true, correlationId: route.correlationId() } as const;
-    const { status, headers = [], body = '' } = failureOnWire(error, failed);
+    const { status, headers = [], body } = failureOnWire(error, failed);
     addHeaders(reply, headers);
-    reply.code(status).type('application/json');
-    if (request.raw.complete) return reply.send(body);
+    if (request.raw.complete) return reply.code(status).type('application/json').send(body);
+    // What the client still sends takes no place from others.
     ingress.refused(route.held);
-    return sendEarly(request, reply, body);
+    const { raw } = reply.hijack();
+    raw.writeHead(status, { 'content-type': 'application/json', 'content-length': body?.length ?? 0 });
+    writeEarly(request.raw, raw, body);
+    return reply;
   };
-
-/** A refusal is read at once, by a client that still sends; what it sends takes no place from others. */
-const sendEarly = ({ raw: request }: FastifyRequest, reply: FastifyReply, body: string | Buffer): FastifyReply => {
-  const { raw: response, statusCode } = reply.hijack();
-  response.writeHead(statusCode, { ...(reply.getHeaders() as OutgoingHttpHeaders), 'content-length': body.length });
-  response.write(body);
-  readAway(request, () => response.end());
-  return reply;
-};
 
 const refusalIn = (thrown: unknown): VmcpError => {
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
@@ -143,7 +135,7 @@ const preflight =
     return reply.code(204).send();
   };
 
-/** Names and values in turn. */
-const addHeaders = (reply: FastifyReply, headers: readonly string[]): void => {
-  for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] ?? '', headers[at + 1]);
+/** Names and values in turn; on the response itself, so that an answer that is written without fastify (`reply.hijack`) has them, too. */
+const addHeaders = ({ raw }: FastifyReply, headers: readonly string[]): void => {
+  for (let at = 0; at < headers.length; at += 2) raw.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 };

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller, EventSink, Inbound, OpenStream, StreamRecord, StreamReply, WholeReply } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { readAway } from './body.ts';
+import { writeEarly } from './body.ts';
 import { acceptsEvents, EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
 import type { Held } from './ingress.ts';
 import { hurry, type SlowClientBounds } from './slow-client.ts';
@@ -232,13 +232,6 @@ export class HttpExchange implements Inbound {
     else this.#response.end();
   }
 
-  /** The client has the answer at once, and its connection is not closed before it has sent everything. */
-  #writeEarly(body: Buffer | undefined): void {
-    if (body) this.#response.write(body);
-    else this.#response.flushHeaders();
-    readAway(this.request, () => this.#response.end());
-  }
-
   /** One head and one write. */
   #write({ status, headers, body }: WholeReply): void {
     const head = body
@@ -248,7 +241,7 @@ export class HttpExchange implements Inbound {
     if (this.extra.length > 0) head.push(...this.extra);
     if (status === 204) head.splice(head.indexOf('content-length'), 2);
     this.#response.writeHead(status, head);
-    if (!this.request.complete) return this.#writeEarly(body);
+    if (!this.request.complete) return writeEarly(this.request, this.#response, body);
     // Node sends a head and a text as one piece, a head and a buffer as two; latin1 keeps every byte as it is.
     if (body && body.length <= ONE_PIECE_BYTES) this.#response.end(body.toString('latin1'), 'latin1');
     else this.#response.end(body);
