@@ -90,17 +90,12 @@ export const buildCatalog = (
   const [resources, templates] = (['resources', 'resourceTemplates'] as const).map((kind) =>
     keepFirst(kind, candidatesOf(backends, kind).map(underOwnName)),
   ) as [Kept, Kept];
-  const alone = withoutTaken(
-    ownTools.filter(({ isAlone }) => isAlone),
-    [],
-  );
-  const others = ownTools.filter(({ isAlone }) => !isAlone);
-  const { shown, lost } = shownBeside(
-    alone.kept,
+  const { shown, own, collisions } = besideOwn(
     tools.kept.filter((tool) => !isHidden(tool)),
+    ownTools,
   );
-  const own = withoutTaken([...alone.kept, ...others], shown);
-  const [offered, routable] = tablesOf({ shown, tools, own: own.kept, prompts, resources, templates, backends });
+  const alone = own.filter(({ isAlone }) => isAlone);
+  const [offered, routable] = tablesOf({ shown, tools, own, prompts, resources, templates, backends });
   const pagesOf = (kind: ListKind, named: readonly Named[], more: readonly OwnTool[] = []): ListPages => {
     const entries = named
       .filter(({ isListed }) => isListed)
@@ -109,7 +104,7 @@ export const buildCatalog = (
     return listPages(kind, all, newPageCache?.());
   };
   const all = Object.freeze({
-    tools: pagesOf('tools', shown, own.kept),
+    tools: pagesOf('tools', shown, own),
     prompts: pagesOf('prompts', prompts.kept),
     resources: pagesOf('resources', resources.kept),
     resourceTemplates: pagesOf('resourceTemplates', templates.kept),
@@ -118,9 +113,13 @@ export const buildCatalog = (
     offered,
     routable,
     routableName: routableNames(tools.kept),
-    lists: alone.kept.length === 0 ? all : Object.freeze({ ...all, tools: pagesOf('tools', [], alone.kept) }),
+    lists: alone.length === 0 ? all : Object.freeze({ ...all, tools: pagesOf('tools', [], alone) }),
     all,
-    collisions: [lost, ...[tools, alone, own, prompts, resources, templates].map((each) => each.collisions)].flat(),
+    collisions: [
+      tools.collisions,
+      collisions,
+      ...[prompts, resources, templates].map((each) => each.collisions),
+    ].flat(),
     unresolved: resolved.unresolved.toSorted((a, b) => compareText(a.name, b.name)),
     unmatched,
     unusual: shown
@@ -166,38 +165,32 @@ const keepFirst = (kind: ListKind, named: readonly Named[]): Kept => {
   return { kept: [...holders.values()].sort((a, b) => compareText(a.advertised, b.advertised)), collisions };
 };
 
-/** decisions, "Determinism": a composite tool whose name is taken, by a backend or by an earlier tool of ours, is dropped alone. */
-const withoutTaken = (
-  own: readonly OwnTool[],
+/**
+ * decisions, "Determinism": of tools of one name the first keeps it, whatever else there is. Tools that are listed alone come before those
+ * of backends, our others after them, so that a composite tool whose name is taken is dropped alone.
+ */
+const besideOwn = (
   shown: readonly Named[],
-): { readonly kept: readonly OwnTool[]; readonly collisions: readonly Collision[] } => {
-  if (own.length === 0) return { kept: own, collisions: [] };
-  const holders = new Map<string, string>(shown.map(({ advertised, backend }) => [advertised, backend]));
-  const kept: OwnTool[] = [];
+  ownTools: readonly OwnTool[],
+): {
+  readonly shown: readonly Named[];
+  readonly own: readonly OwnTool[];
+  readonly collisions: readonly Collision[];
+} => {
+  if (ownTools.length === 0) return { shown, own: [], collisions: [] };
+  const holders = new Map<string, string>();
   const collisions: Collision[] = [];
-  for (const tool of own) {
-    const { name, target } = tool;
+  const takes = (name: string, by: string): boolean => {
     const keptBy = holders.get(name);
-    if (keptBy !== undefined) collisions.push({ kind: 'tools', name, keptBy, lostBy: target.kind });
-    else {
-      holders.set(name, target.kind);
-      kept.push(tool);
-    }
-  }
-  return { kept, collisions };
-};
-
-const shownBeside = (
-  alone: readonly OwnTool[],
-  shown: readonly Named[],
-): { readonly shown: readonly Named[]; readonly lost: readonly Collision[] } => {
-  if (alone.length === 0) return { shown, lost: [] };
-  const holders = new Map<string, string>(alone.map(({ name, target }) => [name, target.kind]));
-  const lost = shown.flatMap(({ advertised: name, backend: lostBy }) => {
-    const keptBy = holders.get(name);
-    return keptBy === undefined ? [] : [{ kind: 'tools' as const, name, keptBy, lostBy }];
-  });
-  return { shown: shown.filter(({ advertised }) => !holders.has(advertised)), lost };
+    if (keptBy === undefined) holders.set(name, by);
+    else collisions.push({ kind: 'tools', name, keptBy, lostBy: by });
+    return keptBy === undefined;
+  };
+  const takesOwn = ({ name, target }: OwnTool): boolean => takes(name, target.kind);
+  const alone = ownTools.filter(({ isAlone }) => isAlone).filter(takesOwn);
+  const kept = shown.filter(({ advertised, backend }) => takes(advertised, backend));
+  const others = ownTools.filter(({ isAlone }) => !isAlone).filter(takesOwn);
+  return { shown: kept, own: [...alone, ...others], collisions };
 };
 
 interface Hiding {
