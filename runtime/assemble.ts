@@ -23,8 +23,8 @@ import {
   publicServer,
   SseConnections,
 } from './edge/index.ts';
-import { featureDepsOf, type OpenedFeatureDeps } from './feature-deps.ts';
-import type { Features, MakeFeatures } from './features.ts';
+import { featureDepsOf } from './feature-deps.ts';
+import type { FeatureDeps, Features, MakeFeatures } from './features.ts';
 import { CurrentCallers, noting } from './gate/index.ts';
 import { innerCalls } from './inner-call.ts';
 import { LIMITS } from './limits.ts';
@@ -37,7 +37,7 @@ import { secretReader } from './secrets.ts';
 import { statusReport } from './self-description.ts';
 import { stagesOf } from './stages.ts';
 import type { StatusReport } from './status-report.ts';
-import { openStore, type Store } from './store/index.ts';
+import { openStore } from './store/index.ts';
 import { VERSION } from './version.ts';
 import { resourceWatcher } from './watch-resources.ts';
 import { taskWatcher } from './watch-tasks.ts';
@@ -66,10 +66,9 @@ export interface AssembleDeps {
 export interface Parts {
   readonly config: LiveConfig;
   readonly log: Log;
-  readonly features: Pick<OpenedFeatureDeps, 'close'>;
   readonly backends: BackendSet;
-  /** Where sessions are kept for all replicas; with provider `memory` one within the process, and the sessions have a place of their own. */
-  readonly store: Store;
+  /** Closes what all rooms lean on, once they are closed: what features have opened, then the store. */
+  readonly closeShared: () => Promise<void>;
   readonly sessions: OpenedSessions['sessions'];
   readonly callers: CallerLinks;
   readonly endpoint: Endpoint;
@@ -99,16 +98,19 @@ export const assemble = async ({ files, makeFeatures }: AssembleOptions, deps: A
   const readSecret = secretReader(deps);
   const store = openStore(sessionStoreSettingsOf(config.current()), { ...deps, log, readSecret });
   const featureDeps = featureDepsOf({ ...deps, config, log, readSecret, store });
-  try {
-    return joined(featureDeps, makeFeatures(featureDeps), deps);
-  } catch (error) {
+  const closeShared = async (): Promise<void> => {
     await featureDeps.close();
     await store.close();
+  };
+  try {
+    return { ...joined(featureDeps, makeFeatures(featureDeps), deps), closeShared };
+  } catch (error) {
+    await closeShared();
     throw error;
   }
 };
 
-const joined = (featureDeps: OpenedFeatureDeps, features: Features, deps: AssembleDeps): Parts => {
+const joined = (featureDeps: FeatureDeps, features: Features, deps: AssembleDeps): Omit<Parts, 'closeShared'> => {
   const { config, log, store, clock } = featureDeps;
   const phase: Phase = { isReady: false, hasSessions: false, isLeaving: false, isStopping: false };
   const onFailure = failureLog(log, clock.now);
@@ -146,9 +148,7 @@ const joined = (featureDeps: OpenedFeatureDeps, features: Features, deps: Assemb
   return {
     config,
     log,
-    features: featureDeps,
     backends,
-    store,
     ...clients,
     endpoint,
     publicApp: publicServer({ endpoint, routes }, LIMITS, {
@@ -210,7 +210,8 @@ const managementOf = ({ config, phase, status }: Pick<Parts, 'config' | 'phase' 
     now,
   });
 
-type ClientParts = Pick<Parts, 'config' | 'backends' | 'log' | 'store' | 'phase'> & { readonly admitted: Admission };
+type ClientParts = Pick<Parts, 'config' | 'backends' | 'log' | 'phase'> &
+  Pick<FeatureDeps, 'store'> & { readonly admitted: Admission };
 
 const clientsOf = ({ config, backends, log, store, phase, admitted }: ClientParts, deps: AssembleDeps) => {
   const { sessions, ready, storeReport } = openSessions(config.current, {

@@ -90,7 +90,7 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
 const asGiven = (log: Log): Log => ({ ...log, setLevel: () => {}, setFields: () => {} });
 
 const stopperOf = (
-  { phase, endpoint, sessions, callers, backends, features, store, publicApp, managementApp }: Parts,
+  { phase, endpoint, sessions, callers, backends, publicApp, managementApp, closeShared }: Parts,
   clock: Clock,
   times: StopTimes,
 ) =>
@@ -119,21 +119,19 @@ const stopperOf = (
     },
     closeRest: async () => {
       await Promise.all([backends.destroy(), managementApp.close()]);
-      await features.close();
-      await store.close();
+      await closeShared();
     },
   });
 
 const listenOnBoth = async (parts: Parts, options: StartOptions) => {
-  const { publicApp, managementApp, sessions, backends, features, store } = parts;
+  const { publicApp, managementApp, sessions, backends, closeShared } = parts;
   const host = options.host ?? '127.0.0.1';
   try {
     await listen(publicApp, { host, port: options.port });
     await listen(managementApp, { host, port: options.managementPort });
   } catch (error) {
     await Promise.all([publicApp.close(), managementApp.close(), sessions.close(), backends.destroy()]);
-    await features.close();
-    await store.close();
+    await closeShared();
     throw error;
   }
   const originOf = ({ server }: typeof publicApp): string => listeningOrigin(server.address() as AddressInfo);
