@@ -52,7 +52,7 @@ export type { ConfigFile } from './yaml-text.ts';
 export { type BackendConfig, type Config, loadConfig, type LoadedConfig, type StrategyConfig } from './load.ts';
 export { formatPath, formatProblem, type Problem } from './problem.ts';
 export { checkConfigFiles, readConfigFiles, type ReadFiles } from './read-files.ts';
-export { warningsOf } from './warnings.ts';
+export { CHECKS_OVERLAP, warningsOf } from './warnings.ts';
 export {
   type BackendsInput,
   type ConfigInput,

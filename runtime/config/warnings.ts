@@ -4,10 +4,14 @@ import { nearest } from './nearest.ts';
 /** What is served as it is written, and hardly meant so: one line each, to be read by whoever wrote it. */
 export const warningsOf = (config: Config): readonly string[] => [...slowChecks(config), ...strangers(config)];
 
+/** Why that is questionable, and what to do; the operator says the same in a condition. */
+export const CHECKS_OVERLAP =
+  'so that a check may take longer than the time between two; lower it, or raise healthCheckInterval';
+
 function* slowChecks({ operational: { failureHandling } }: Config): Generator<string> {
   const { healthCheckInterval, healthCheckTimeout } = failureHandling;
   if (healthCheckTimeout < healthCheckInterval) return;
-  yield 'operational.failureHandling.healthCheckTimeout: not below healthCheckInterval, so that a check may take longer than the time between two; lower it, or raise healthCheckInterval';
+  yield `operational.failureHandling.healthCheckTimeout: not below healthCheckInterval, ${CHECKS_OVERLAP}`;
 }
 
 /** A backend that is named and not there may be misspelt, or join later (`backends.yaml`), so it is no mistake for sure. */

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../../runtime/config/index.ts';
+import { CHECKS_OVERLAP, formatDuration, operationalSchema, parseDuration } from '../../../runtime/config/index.ts';
 import { problem } from '../conditions.ts';
 import type { Problem } from './served-conditions.ts';
 import type { ServerSpec } from './spec.ts';
@@ -26,12 +26,16 @@ const OF_KVSTORE = ['address', 'keyPrefix', 'passwordRef'] as const;
 
 /** As `vmcp validate` warns of it. */
 export const healthChecksOverlap: Problem = ({ newest: { spec } }) => {
-  const { healthCheckInterval = '30s', healthCheckTimeout = '10s' } = failureHandlingOf(spec);
+  const { healthCheckInterval = DEFAULT_INTERVAL, healthCheckTimeout = DEFAULT_TIMEOUT } = failureHandlingOf(spec);
   if (parseDuration(healthCheckTimeout) < parseDuration(healthCheckInterval)) return undefined;
   const where = 'config.operational.failureHandling';
-  const message = `${where}.healthCheckTimeout (${healthCheckTimeout}) is not below healthCheckInterval (${healthCheckInterval}), so that a check may take longer than the time between two; lower it, or raise healthCheckInterval`;
+  const message = `${where}.healthCheckTimeout (${healthCheckTimeout}) is not below healthCheckInterval (${healthCheckInterval}), ${CHECKS_OVERLAP}`;
   return problem('HealthChecksOverlap', 'TimeoutNotBelowInterval', message);
 };
+
+const { failureHandling: defaults } = operationalSchema.parse({});
+const DEFAULT_INTERVAL = formatDuration(defaults.healthCheckInterval);
+const DEFAULT_TIMEOUT = formatDuration(defaults.healthCheckTimeout);
 
 interface FailureHandling {
   readonly healthCheckInterval?: string;
