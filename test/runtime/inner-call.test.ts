@@ -6,6 +6,7 @@ import { argumentsOf } from '../../runtime/call-arguments.ts';
 import { innerCalls } from '../../runtime/inner-call.ts';
 import type { Span } from '../../runtime/json-bytes.ts';
 import { userOf } from '../fixtures/callers.ts';
+import { silentClient } from '../fixtures/silent-client.ts';
 import { hasCode } from './store/has-code.ts';
 
 const META = '{"progressToken":"p"}';
@@ -34,14 +35,7 @@ const parent = (): Call => {
     },
     links: new SessionLinks({ speaksFor: () => alice }),
     signal: new AbortController().signal,
-    client: {
-      era: 'legacy',
-      capabilities: Buffer.from('{}'),
-      logLevel: undefined,
-      notify: () => {},
-      backlog: () => undefined,
-      ask: () => Promise.reject(new Error('nothing is asked')),
-    },
+    client: silentClient(),
     headers: { 'mcp-name': 'call_tool' },
   };
 };

@@ -9,6 +9,7 @@ import { asVmcpError, VmcpError } from '../../runtime/errors.ts';
 import { dispatcher, pipeline, type Stages } from '../../runtime/pipeline.ts';
 import { frozenClock } from '../fixtures/frozen-clock.ts';
 import { userOf } from '../fixtures/callers.ts';
+import { silentClient } from '../fixtures/silent-client.ts';
 
 const [alice, bob] = ['alice', 'bob'].map((subject) => userOf(subject)) as [User, User];
 
@@ -134,14 +135,7 @@ const callOf = (signal: AbortSignal): Call => ({
   request: { bytes: Buffer.alloc(0), id: Buffer.from('1'), target: SPAN, params: undefined, meta: undefined },
   links: newLinks(),
   signal,
-  client: {
-    era: 'legacy',
-    capabilities: Buffer.from('{}'),
-    logLevel: undefined,
-    notify: () => {},
-    backlog: () => undefined,
-    ask: () => Promise.reject(new Error('nothing is asked')),
-  },
+  client: silentClient(),
 });
 const SPAN = { start: 0, end: 0 };
 

@@ -5,11 +5,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { until } from '../../cluster/until.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { freePortPair } from '../../fixtures/ports.ts';
 import { openSession } from '../../fixtures/raw-client.ts';
-import { noRedis, startRedis } from '../../fixtures/redis.ts';
 import { covers } from '../../requirements.ts';
 import { entryManifest, manifests, startLocal } from './terminal.ts';
 
@@ -47,19 +45,6 @@ test('local.yaml maps backends too, a flag wins over it', async (t) => {
   const port = new URL(local.url).port;
   await local.write('local.yaml', `ports: { demo: ${port} }\nbackends: { a: ${NOWHERE}, b: ${backend.url} }\n`);
   await local.sees(/demo {2}Ready/);
-});
-
-test('the password of a session store is the one of the environment', { skip: noRedis }, async (t) => {
-  const redis = await startRedis({ password: 'only-here' });
-  t.after(redis.stop);
-  const spec = `  sessionStorage: { provider: kvstore, address: "${redis.address}" }\n`;
-  const env = { VMCP_SESSION_KVSTORE_PASSWORD: 'only-here' };
-  await using local = await startLocal({ 'all.yaml': manifests({}, spec) }, [], env);
-  await local.sees(/demo {2}Ready/);
-  await until('a session', async () => {
-    await openSession(local.url);
-    return /^vmcp:default:demo:session:/m.test(await redis.command('KEYS', '*')) ? true : undefined;
-  });
 });
 
 test('a backend that is added to the directory appears in the session that is open', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CallStream } from '../../../runtime/backends/call-stream.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
+import { silentClient } from '../../fixtures/silent-client.ts';
 
 const noAnswer = () => Promise.reject(new VmcpError('client_cannot_answer', 'no'));
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -14,7 +15,7 @@ const make = () => {
     backend: 'a',
     id: Buffer.from('7'),
     attention: { heard: () => (heard += 1), pause: () => () => {} },
-    client: { era: 'legacy', logLevel: undefined, notify: () => {}, backlog: () => undefined, ask: noAnswer },
+    client: silentClient({ ask: noAnswer }),
     reply: (response) => {
       replies.push(response.toString());
       return new Promise((resolve) => taken.push(resolve));

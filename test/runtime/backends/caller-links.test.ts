@@ -16,6 +16,7 @@ import {
 } from '../../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 import { userOf } from '../../fixtures/callers.ts';
+import { silentClient } from '../../fixtures/silent-client.ts';
 import { asUser, credentialIn, openly, strategyDeps } from '../../fixtures/strategies.ts';
 
 const user = (subject: string, issuer = 'https://idp.example'): Caller => userOf(subject, { issuer });
@@ -87,14 +88,7 @@ const callOver = (
     },
     links,
     signal,
-    client: {
-      era,
-      capabilities: Buffer.from('{}'),
-      logLevel: undefined,
-      notify: () => {},
-      backlog: () => undefined,
-      ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'no')),
-    },
+    client: silentClient({ era, ask: () => Promise.reject(new VmcpError('client_cannot_answer', 'no')) }),
   };
   return backends.call(given, { kind: 'backend', backend: 'a', ownName: Buffer.from('"echo"') });
 };

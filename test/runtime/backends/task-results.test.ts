@@ -4,6 +4,7 @@ import { withOurTaskIds } from '../../../runtime/backends/task-results.ts';
 import type { Call } from '../../../runtime/call.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import { taskIdOf } from '../../../runtime/task-id.ts';
+import { silentClient } from '../../fixtures/silent-client.ts';
 
 const TASKS = '{"extensions":{"io.modelcontextprotocol/tasks":{}}}';
 
@@ -15,14 +16,7 @@ const relayed = (
   method: Call['method'],
   { capabilities = TASKS }: { capabilities?: string } = {},
 ): string => {
-  const client = {
-    era: 'modern' as const,
-    capabilities: Buffer.from(capabilities),
-    logLevel: undefined,
-    notify: () => {},
-    backlog: () => undefined,
-    ask: () => Promise.reject(new Error('nobody asks')),
-  };
+  const client = silentClient({ era: 'modern', capabilities: Buffer.from(capabilities) });
   const names = method.startsWith('tasks/') ? ('task' as const) : ('tool' as const);
   return withOurTaskIds(Buffer.from(response), { method, names, client }, 'a').toString();
 };
