@@ -15,6 +15,7 @@ import {
 import {
   type Endpoint,
   type EndpointDeps,
+  HeldCalls,
   hostCheck,
   Listeners,
   listChangedNotifications,
@@ -230,6 +231,11 @@ const clientsOf = ({ config, backends, log, store, phase, admitted }: ClientPart
     sessions,
     storeReport,
     connections: new SseConnections({ newId: deps.newSessionId, endSession, limit }),
+    heldCalls: new HeldCalls({
+      clock: deps.clock,
+      newId: deps.newSessionId,
+      ttlMs: () => config.current().extensions.heldCallTtl,
+    }),
     callers: new CallerLinks({
       clock: deps.clock,
       idleMs: () => config.current().extensions.sessionTtl,

@@ -4,6 +4,7 @@ import type { CancelSignal } from './cancellation.ts';
 import type { VmcpError } from './errors.ts';
 import type { Span } from './json-bytes.ts';
 import type { ListedItem } from './listed.ts';
+import type { Answered, ClientAnswer, Question } from './questions.ts';
 
 /** Who asks. A value and a parameter, never context. */
 export type Caller =
@@ -170,6 +171,8 @@ export interface Call extends Access {
   /** Aborted when the client cancels the call or the runtime stops; the reason is a VmcpError. */
   readonly signal: CancelSignal;
   readonly client: CallClient;
+  /** Absent for calls that nothing was asked about. */
+  readonly answered?: Answered | undefined;
   /** Headers that may repeat arguments, to be compared with them; absent in revisions before 2026-07-28. */
   readonly headers?: IncomingHttpHeaders;
 }
@@ -198,10 +201,10 @@ export interface CallClient {
   /** As `Inbound.backlog`: the backend is to say no more until then. */
   backlog(): Promise<void> | undefined;
   /**
-   * Asks the client (`elicitation/create`, `sampling/createMessage`, `roots/list`); `params` is JSON text. Throws VmcpError
-   * `client_cannot_answer` when it has not declared that it can, or is of an era that takes no requests.
+   * Asks the client (`elicitation/create`, `sampling/createMessage`, `roots/list`). Throws VmcpError
+   * `client_cannot_answer` or `missing_client_capability` when it has not declared that it can, `busy` when it is asked too much.
    */
-  ask(method: string, params: Buffer | undefined, signal: CancelSignal): Promise<ClientAnswer>;
+  ask(question: Question, signal: CancelSignal): Promise<ClientAnswer>;
 }
 
 /** The client of a session, as the backend sessions of that session see it: between calls, too. */
@@ -217,11 +220,6 @@ export interface SessionClient {
   /** As `CallClient.ask`, on whatever stream is open. */
   readonly ask: CallClient['ask'];
 }
-
-/** What the client answered, as JSON text. */
-export type ClientAnswer =
-  | { readonly kind: 'result'; readonly result: Buffer }
-  | { readonly kind: 'error'; readonly error: Buffer };
 
 /** Where a name leads. */
 export type Target = BackendTarget | WorkflowTarget | BuiltinTarget;

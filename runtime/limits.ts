@@ -17,6 +17,11 @@ export const LIMITS = Object.freeze({
   streamsPerSession: 4,
   /** Questions to one client that wait for its answer. */
   asksPerSession: 32,
+  /** Calls of clients of 2026-07-28 that wait for what their backends have asked. */
+  heldCalls: 1_024,
+  /** Those of one user, or of the anonymous clients at one address. */
+  heldCallsPerClient: 64,
+  heldCallBytesTogether: 64 * MIB,
   /** JSON text of what a client says of itself. */
   clientCapabilitiesBytes: 4 * KIB,
   /** In `/status` and in the log, with the number of all. */

@@ -1,10 +1,12 @@
 import type { Admission } from './admission.ts';
 import type { BackendSet, CallerLinks } from './backends/index.ts';
 import type { Caller, Inbound, Message, Reply } from './call.ts';
+import { unknownState } from './questions.ts';
 import type { Offer } from './catalog/index.ts';
 import {
   type Eras,
   failureOnWire,
+  type HeldCalls,
   legacyEra,
   type Listeners,
   modernEra,
@@ -36,6 +38,7 @@ export interface StageParts {
     readonly sessions: OpenedSessions['sessions'];
     readonly connections: SseConnections;
     readonly callers: CallerLinks;
+    readonly heldCalls: HeldCalls;
   };
   readonly listeners: Listeners;
   readonly onFailure: (error: VmcpError, request: Inbound) => void;
@@ -44,13 +47,14 @@ export interface StageParts {
 
 /** Who does what in the one sentence (`pipeline.ts`). */
 export const stagesOf = (parts: StageParts): Stages => {
-  const { config, observers, authenticate, admitted, onFailure } = parts;
+  const { config, observers, authenticate, admitted, clients, onFailure } = parts;
+  const served = servedBy(parts);
   return {
     ...observers,
     authenticate,
     parse: parseByEra(erasOf(parts)),
     admit: admitted.admit,
-    serve: servedBy(parts),
+    serve: (call, target, dispatch) => clients.heldCalls.serve(call, () => served(call, target, dispatch)),
     refuse: (thrown, message, request) => {
       const error = asVmcpError(thrown);
       onFailure(error, request);
@@ -63,6 +67,7 @@ export const stagesOf = (parts: StageParts): Stages => {
 const servedBy = ({ backends, offer: { offeredTo }, ownTools, innerCall }: StageParts): Stages['serve'] => {
   return (call, target, dispatch) => {
     if (target.kind === 'backend') return backends.call(call, target);
+    if (call.answered?.state !== undefined) throw unknownState();
     const deps = { dispatch, innerCall, offeredTo };
     const served =
       target.kind === 'workflow'

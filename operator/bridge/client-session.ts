@@ -1,4 +1,5 @@
-import type { ClientAnswer, OpenStream } from '../../runtime/call.ts';
+import type { OpenStream } from '../../runtime/call.ts';
+import type { ClientAnswer } from '../../runtime/questions.ts';
 import { Asks, type BegunCall, CallsUnderWay, canAnswer, requestKey } from '../../runtime/edge/index.ts';
 import { VmcpError } from '../../runtime/errors.ts';
 import { BOUNDS } from './bounds.ts';

@@ -1,4 +1,4 @@
-import type { ClientAnswer } from '../../runtime/call.ts';
+import type { ClientAnswer } from '../../runtime/questions.ts';
 import { type Envelope, requestIdIn, requestKey } from '../../runtime/edge/index.ts';
 import { VmcpError } from '../../runtime/errors.ts';
 import { isSevereEnough } from '../../runtime/log-levels.ts';

@@ -1,4 +1,5 @@
 import type { BackendTarget, Call } from '../call.ts';
+import { unknownState } from '../questions.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import type { Backend } from './backend.ts';
 import type { GatewayLink } from './gateway-link.ts';
@@ -56,6 +57,8 @@ export class BackendCalls {
 
   #legacy(call: Call, sending: Sending): Promise<Buffer> {
     if (call.names === 'task') throw this.#deps.own.withoutTasks();
+    // Its revision knows none.
+    if (call.answered?.state !== undefined) throw unknownState();
     return call.client.era === 'legacy' ? this.#inSession(call, sending) : this.#withoutSession(call, sending);
   }
 

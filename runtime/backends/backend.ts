@@ -25,6 +25,8 @@ interface SessionOptions {
   readonly speaksFor: () => Caller;
   /** Whom the session is for. */
   readonly client?: SessionClient | undefined;
+  /** As `SessionSettings` has it. */
+  readonly capabilities?: Buffer | undefined;
   readonly memory?: LinkMemory | undefined;
   readonly onClosed?: () => void;
   readonly purpose?: SessionSettings['purpose'];
@@ -145,7 +147,7 @@ export class Backend {
   }
 
   /** A session that nothing has been sent on yet. */
-  openSession({ speaksFor, client, memory, onClosed, purpose }: SessionOptions): BackendSession {
+  openSession({ speaksFor, client, capabilities, memory, onClosed, purpose }: SessionOptions): BackendSession {
     const { clock, clientInfo, random } = this.#deps;
     const session: BackendSession = new BackendSession(
       {
@@ -157,6 +159,7 @@ export class Backend {
         fetch: this.#client.fetchForOwner(speaksFor),
         onListChanged: () => this.#monitor.noteChange(),
         ...(client && { client }),
+        capabilities,
         // What ends with a stream of this replica cannot be gone on with by another.
         ...(memory && this.settings.transport !== 'sse' && { memory }),
         purpose,

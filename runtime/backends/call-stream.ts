@@ -67,13 +67,10 @@ export class CallStream {
     this.#requests?.end();
   }
 
-  #told(bytes: Buffer, message: Extract<ServerMessage, { kind: 'notification' }>): void {
+  #told(bytes: Buffer, message: ServerNotification): void {
     if (message.method === 'notifications/cancelled') this.#requests?.cancel(bytes, message.params);
-    const { era, logLevel } = this.#deps.client;
-    if (!ABOUT_CALLS.has(message.method) || !isWantedLog(bytes, message, logLevel)) return;
-    // MCP 2026-07-28, "Logging": only who asks for it hears it.
-    if (message.method === 'notifications/message' && era === 'modern' && logLevel === undefined) return;
-    this.#deps.client.notify(bytes);
+    const { client } = this.#deps;
+    if (isWantedBy(client, bytes, message)) client.notify(bytes);
   }
 
   #asked(bytes: Buffer, message: Extract<ServerMessage, { kind: 'request' }>): void {
@@ -86,6 +83,15 @@ export class CallStream {
     return new VmcpError('backend_unavailable', `backend "${this.#deps.backend}" ${what}`);
   }
 }
+
+type ServerNotification = Extract<ServerMessage, { kind: 'notification' }>;
+
+/** Whether what a backend tells is for the client of a call. */
+export const isWantedBy = ({ era, logLevel }: HeardBy, bytes: Buffer, message: ServerNotification): boolean => {
+  if (!ABOUT_CALLS.has(message.method) || !isWantedLog(bytes, message, logLevel)) return false;
+  // MCP 2026-07-28, "Logging": only who asks for it hears it.
+  return message.method !== 'notifications/message' || era !== 'modern' || logLevel !== undefined;
+};
 
 /** Hears nothing and answers nothing. */
 export const nobody: HeardBy = {

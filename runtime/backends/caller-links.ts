@@ -1,6 +1,7 @@
 import { callerKey, type Caller } from '../call.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { VmcpError } from '../errors.ts';
+import { mirrored } from './handshake.ts';
 import { SessionLinks } from './session-links.ts';
 
 export interface CallerLinksDeps {
@@ -11,13 +12,26 @@ export interface CallerLinksDeps {
   readonly users: number;
 }
 
+/** Who needs backend sessions for a call. */
+export interface Borrower {
+  readonly caller: Caller;
+  /** JSON text of what its client has declared: backends may ask for that much. */
+  readonly capabilities: Buffer;
+  /** Ends the call, when the runtime stops. */
+  readonly cancel: (reason: VmcpError) => void;
+}
+
 /** Backend sessions for the time of one call. */
 export interface Borrowed {
   readonly links: SessionLinks;
   readonly giveBack: () => void;
 }
 
+/** Clients of one user that can be asked different things, and so have different sessions. */
+const CLIENTS_OF_USER = 4;
+
 interface Kept {
+  readonly user: string;
   readonly links: SessionLinks;
   /** By the token that was presented last. */
   caller: Caller;
@@ -33,16 +47,17 @@ export class CallerLinks {
   readonly #deps: CallerLinksDeps;
   /** Those that have been idle longest first. */
   readonly #users = new Map<string, Kept>();
+  readonly #clientsOf = new Map<string, number>();
   readonly #underWay = new Set<(reason: VmcpError) => void>();
 
   constructor(deps: CallerLinksDeps) {
     this.#deps = deps;
   }
 
-  /** `cancel` ends the call that borrows, when the runtime stops. */
-  borrow(caller: Caller, cancel: (reason: VmcpError) => void): Borrowed {
+  borrow(borrower: Borrower): Borrowed {
+    const { caller, cancel } = borrower;
     this.#underWay.add(cancel);
-    const { links, giveBack } = caller.kind === 'user' ? this.#ofUser(caller) : keptForOne(caller);
+    const { links, giveBack } = caller.kind === 'user' ? this.#ofUser(borrower) : keptForOne(borrower);
     return {
       links,
       giveBack: () => {
@@ -59,20 +74,32 @@ export class CallerLinks {
   async close(): Promise<void> {
     const all = [...this.#users.values()];
     this.#users.clear();
+    this.#clientsOf.clear();
     for (const { idle } of all) idle?.cancel();
     await Promise.all(all.map(({ links }) => links.close()));
   }
 
-  #ofUser(caller: Caller): Borrowed {
-    const key = callerKey(caller);
-    const kept = this.#users.get(key) ?? newlyKept(caller);
-    if (!this.#users.has(key) && !this.#makeRoom()) return keptForOne(caller);
+  #ofUser(borrower: Borrower): Borrowed {
+    const { caller } = borrower;
+    const user = callerKey(caller);
+    const key = `${user} ${mirrored(borrower.capabilities)}`;
+    const kept = this.#users.get(key) ?? this.#keep(key, newlyKept(user, borrower));
+    if (!kept) return keptForOne(borrower);
     this.#users.delete(key);
     this.#users.set(key, kept);
     kept.caller = caller;
     kept.idle?.cancel();
     kept.borrowers += 1;
     return { links: kept.links, giveBack: () => this.#takeBack(key, kept) };
+  }
+
+  /** Undefined when there is no room for it. */
+  #keep(key: string, kept: Kept): Kept | undefined {
+    const clients = this.#clientsOf.get(kept.user) ?? 0;
+    if (clients >= CLIENTS_OF_USER || !this.#makeRoom()) return undefined;
+    this.#clientsOf.set(kept.user, clients + 1);
+    this.#users.set(key, kept);
+    return kept;
   }
 
   #takeBack(key: string, kept: Kept): void {
@@ -95,13 +122,18 @@ export class CallerLinks {
   #end(key: string, kept: Kept): void {
     kept.idle?.cancel();
     this.#users.delete(key);
+    const others = (this.#clientsOf.get(kept.user) ?? 1) - 1;
+    if (others === 0) this.#clientsOf.delete(kept.user);
+    else this.#clientsOf.set(kept.user, others);
     void kept.links.close();
   }
 }
 
-const newlyKept = (caller: Caller): Kept => {
+const newlyKept = (user: string, { caller, capabilities }: Borrower): Kept => {
   const kept: Kept = {
-    links: new SessionLinks({ speaksFor: () => kept.caller }),
+    user,
+    // Not as they lie in the request, which would stay with them.
+    links: new SessionLinks({ speaksFor: () => kept.caller, capabilities: Buffer.from(mirrored(capabilities)) }),
     caller,
     borrowers: 0,
     idle: undefined,
@@ -110,7 +142,7 @@ const newlyKept = (caller: Caller): Kept => {
 };
 
 /** For one call, and gone with it. */
-const keptForOne = (caller: Caller): Borrowed => {
-  const links = new SessionLinks({ speaksFor: () => caller });
+const keptForOne = ({ caller, capabilities }: Borrower): Borrowed => {
+  const links = new SessionLinks({ speaksFor: () => caller, capabilities });
   return { links, giveBack: () => void links.close() };
 };

@@ -1,4 +1,3 @@
-import type { SessionClient } from '../call.ts';
 import { clipped } from '../clipped.ts';
 import { VmcpError } from '../errors.ts';
 import { memberAt, smallMember } from '../json-members.ts';
@@ -95,7 +94,7 @@ const confirm = async (backend: string, open: OpenSession, fetch: Fetch, attenti
 
 const initialize = async (settings: SessionSettings, fetch: Fetch, attention: Attention) => {
   const body = Buffer.from(
-    `{"jsonrpc":"2.0","id":${ID.toString('latin1')},"method":"initialize","params":{"protocolVersion":"${LATEST_LEGACY_REVISION}","capabilities":${settings.purpose ? ALL_ASKABLE : mirrored(settings.client)},"clientInfo":${JSON.stringify(settings.clientInfo)}}}`,
+    `{"jsonrpc":"2.0","id":${ID.toString('latin1')},"method":"initialize","params":{"protocolVersion":"${LATEST_LEGACY_REVISION}","capabilities":${settings.purpose ? ALL_ASKABLE : mirrored(settings.client?.capabilities ?? settings.capabilities)},"clientInfo":${JSON.stringify(settings.clientInfo)}}}`,
   );
   let url = new URL(settings.url);
   for (let redirects = 0; ; redirects += 1) {
@@ -121,12 +120,11 @@ const initialize = async (settings: SessionSettings, fetch: Fetch, attention: At
  */
 export const ALL_ASKABLE = '{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}';
 
-/** What a client can be asked, as it declared it: the only capabilities that matter to a backend. */
 const ASKABLE = ['elicitation', 'sampling', 'roots'] as const;
 
-const mirrored = (client: Pick<SessionClient, 'capabilities'> | undefined): string => {
-  if (!client) return '{}';
-  const { capabilities: bytes } = client;
+/** What a client can be asked, as it declared it: the only capabilities that matter to a backend. */
+export const mirrored = (bytes: Buffer | undefined): string => {
+  if (!bytes) return '{}';
   const texts = ASKABLE.flatMap((key) => {
     const value = memberAt(bytes, 0, key);
     return value ? [`"${key}":${bytes.toString('utf8', value.start, value.end)}`] : [];
@@ -134,7 +132,13 @@ const mirrored = (client: Pick<SessionClient, 'capabilities'> | undefined): stri
   return `{${texts.join(',')}}`;
 };
 
-export const canBeAsked = (client: Pick<SessionClient, 'capabilities'>): boolean => mirrored(client) !== '{}';
+/** Whether anybody has to hear what the backend says on the stream of the session. */
+export const wantsStream = ({ purpose, client, capabilities }: SessionSettings, open: OpenSession): boolean => {
+  if (purpose === 'listChanges') return open.capabilities.listChanged;
+  // Servers ask on it during calls, too, and of clients that have declared nothing: those have to hear that nobody answers.
+  if (capabilities) return open.hasId;
+  return client !== undefined && (client.isListening || mirrored(client.capabilities) !== '{}');
+};
 
 const isOurs = (bytes: Buffer): 'answer' | 'other' => (isAnswerTo(bytes, ID) ? 'answer' : 'other');
 

@@ -1,4 +1,5 @@
-import type { CallClient, ClientAnswer } from '../call.ts';
+import type { CallClient } from '../call.ts';
+import type { ClientAnswer } from '../questions.ts';
 import type { CancelSignal } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 import {
@@ -49,11 +50,11 @@ export const answersOf = async (
     questions.map(async ({ key, at }) => {
       const method = memberAt(response, at, 'method');
       const params = memberAt(response, at, 'params');
-      const asked = client.ask(
-        method ? readString(response, method) : '',
-        params && response.subarray(params.start, params.end),
-        signal,
-      );
+      const question = {
+        method: method ? readString(response, method) : '',
+        params: params && response.subarray(params.start, params.end),
+      };
+      const asked = client.ask(question, signal);
       return `${key}:${resultIn(await asked)}`;
     }),
   );

@@ -34,6 +34,7 @@ export const listenToModern = (listening: ModernListening): (() => void) => {
     random,
     request: { method: 'POST', path, headers: [...MODERN_HEADERS, 'mcp-method', 'subscriptions/listen'], body },
     fetch,
+    attention: { pause: () => () => {} },
     client: { ...nobody, ...(notify && { notify }) },
     reply: () => Promise.resolve(),
     onListChanged: onListChanged ?? (() => {}),

@@ -1,6 +1,7 @@
-import type { CallClient, ClientAnswer } from '../call.ts';
+import type { CallClient } from '../call.ts';
+import type { ClientAnswer, Question } from '../questions.ts';
 import { VmcpError } from '../errors.ts';
-import { isNumber, isObject, isString, type Span } from '../json-bytes.ts';
+import { isNumber, isObject, isString, readString, type Span } from '../json-bytes.ts';
 import { memberAt } from '../json-members.ts';
 import type { Attention } from '../outgoing/index.ts';
 import { isSameId, MAX_ID_BYTES, type ServerMessage } from './server-message.ts';
@@ -42,7 +43,12 @@ export class ServerRequests {
     const id = Buffer.from(bytes.subarray(span.start, span.end));
     const controller = new AbortController();
     this.#open.set(id, controller);
-    void this.#answer({ id, method, params: params && bytes.subarray(params.start, params.end) }, controller.signal)
+    const question = {
+      method,
+      params: params && bytes.subarray(params.start, params.end),
+      key: isString(bytes, span) ? readString(bytes, span) : undefined,
+    };
+    void this.#answer(question, controller.signal)
       .then((outcome) => outcome && this.#deps.reply(responseTo(id, outcome)))
       .finally(() => this.#open.delete(id));
   }
@@ -61,15 +67,13 @@ export class ServerRequests {
   }
 
   /** Undefined when the backend no longer waits for it. */
-  async #answer(
-    { method, params }: { readonly id: Buffer; readonly method: string; readonly params: Buffer | undefined },
-    signal: AbortSignal,
-  ): Promise<ClientAnswer | undefined> {
+  async #answer(question: Question, signal: AbortSignal): Promise<ClientAnswer | undefined> {
+    const { method } = question;
     if (method === 'ping') return { kind: 'result', result: Buffer.from('{}') };
     if (!RELAYED.has(method)) return UNSUPPORTED;
     const goOn = this.#deps.attention.pause();
     try {
-      return await this.#deps.client.ask(method, params, signal);
+      return await this.#deps.client.ask(question, signal);
     } catch (error) {
       if (signal.aborted) return undefined;
       return error instanceof VmcpError && error.code === 'client_cannot_answer' ? UNSUPPORTED : FAILED;

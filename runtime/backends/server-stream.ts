@@ -16,8 +16,8 @@ export interface ServerStreamDeps {
   /** What opens the stream. */
   readonly request: Pick<BackendRequest, 'method' | 'path' | 'headers' | 'body'>;
   readonly fetch: Fetch;
-  /** Stands still while the client has the word; absent: nobody's clock runs. */
-  readonly attention?: Pick<Attention, 'pause'>;
+  /** Stands still while the client has the word. */
+  readonly attention: Pick<Attention, 'pause'>;
   /** Whom the session is for. */
   readonly client: Pick<SessionClient, 'notify' | 'ask' | 'logLevel'>;
   /** Sends a response to the backend. Never throws. */
@@ -66,7 +66,7 @@ export class ServerStream {
 
   constructor(deps: ServerStreamDeps) {
     this.#deps = deps;
-    const { backend, client, reply, attention = { pause: () => () => {} } } = deps;
+    const { backend, client, reply, attention } = deps;
     this.#requests = new ServerRequests({ backend, client, reply, attention });
   }
 

@@ -14,8 +14,10 @@ const MAX_WATCHES = 64;
 export interface SessionLinksParts {
   /** Who owns the sessions, by the token that was presented last. */
   readonly speaksFor: () => Caller;
-  /** Absent: there is nobody whom a backend could ask or tell something. */
+  /** Absent: nobody has a session here whom a backend could ask or tell something between calls. */
   readonly client?: SessionClient;
+  /** JSON text of what is declared by callers who have no session. */
+  readonly capabilities?: Buffer;
   /** Absent: no replica but this one uses the sessions. */
   readonly memory?: LinkMemory;
 }
@@ -29,6 +31,7 @@ export interface WantedWatch {
 export class SessionLinks {
   readonly #sessions = new Map<Backend, BackendSession>();
   readonly #client: SessionClient | undefined;
+  readonly #capabilities: Buffer | undefined;
   readonly #memory: LinkMemory | undefined;
   readonly #speaksFor: () => Caller;
   /** How to end each subscription that is kept here. */
@@ -38,9 +41,10 @@ export class SessionLinks {
   #changes = 0;
   #parting: Parting | undefined;
 
-  constructor({ speaksFor, client, memory }: SessionLinksParts) {
+  constructor({ speaksFor, client, capabilities, memory }: SessionLinksParts) {
     this.#speaksFor = speaksFor;
     this.#client = client;
+    this.#capabilities = capabilities;
     this.#memory = memory;
   }
 
@@ -48,7 +52,8 @@ export class SessionLinks {
     const known = this.#sessions.get(backend) ?? (this.#client ? undefined : backend.shared);
     if (known) return known;
     const onClosed = (): void => void this.#sessions.delete(backend);
-    const parts = { speaksFor: this.#speaksFor, client: this.#client, memory: this.#memory, onClosed };
+    const common = { speaksFor: this.#speaksFor, client: this.#client, memory: this.#memory };
+    const parts = { ...common, capabilities: this.#capabilities, onClosed };
     const session = backend.openSession(parts);
     this.#sessions.set(backend, session);
     // A call may still be on its way when its client session has just ended: its backend session lives for that call only.

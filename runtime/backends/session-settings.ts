@@ -11,6 +11,8 @@ export interface SessionSettings {
   readonly clientInfo: { readonly name: string; readonly version: string };
   /** Whom the session is for; absent: nobody whom a backend could ask or tell something. */
   readonly client?: SessionClient;
+  /** JSON text of the capabilities declared by whoever has no session here, but is asked during calls. */
+  readonly capabilities?: Buffer | undefined;
   /** Speaks for whom the session is for, with the credential that is valid when something is sent. */
   readonly fetch: Fetch;
   /** A list of the backend has changed, or may have. */

@@ -5,11 +5,12 @@ import type { Attention, BackendRequest, BackendResponse, Fetch } from '../outgo
 import type { SavedBackendSession } from '../store/index.ts';
 import { answerIn, SessionOverError } from './session-answer.ts';
 import { CallStream, nobody, type HeardBy } from './call-stream.ts';
-import { canBeAsked, handshake, keepsNone, streamHeaders, type OpenSession } from './handshake.ts';
+import { handshake, keepsNone, streamHeaders, wantsStream, type OpenSession } from './handshake.ts';
 import { deadline, patiently } from './patience.ts';
 import { keptOf, resumed } from './session-memory.ts';
 import { SessionPosts } from './session-posts.ts';
 import { ServerStream } from './server-stream.ts';
+import { SessionCalls } from './session-calls.ts';
 import type { Parting, SessionSettings } from './session-settings.ts';
 import { SseChannel } from './sse-channel.ts';
 import { cancelledNotification, setLevelRequest } from './small-messages.ts';
@@ -47,7 +48,7 @@ export class BackendSession {
   #subscriptions: Subscriptions | undefined;
   #open: OpenSession | undefined;
   #opening: Promise<OpenSession> | undefined;
-  #active = 0;
+  readonly #calls = new SessionCalls();
   #parting: Parting | undefined;
   #stream: ServerStream | undefined;
   #isShared = false;
@@ -66,14 +67,16 @@ export class BackendSession {
 
   /** The backend's response to the call, as it wrote it; a JSON-RPC error is a response too. Throws VmcpError. */
   request(call: BackendCall): Promise<Buffer> {
-    this.#active += 1;
     return patiently(this.#clock, {
       backend: this.#settings.backend,
       silenceMs: call.silenceMs,
       signal: call.signal,
-      work: (attention) => this.#exchange(call, call.isDeadline ? deadline(attention) : attention),
+      work: (attention) => {
+        this.#calls.begin(call, attention);
+        return this.#exchange(call, call.isDeadline ? deadline(attention) : attention);
+      },
       onGivenUp: (reason) => this.#giveUp(call, reason),
-      onOver: () => this.#leave(),
+      onOver: () => this.#leave(call),
     });
   }
 
@@ -96,7 +99,7 @@ export class BackendSession {
     if (!this.#parting) {
       this.#parting = parting;
       this.#onClosed();
-      if (this.#active === 0) this.#idle.resolve();
+      if (this.#calls.size === 0) this.#idle.resolve();
     }
     this.#stream?.close();
     this.#subscriptions?.stop();
@@ -118,9 +121,9 @@ export class BackendSession {
     else this.#begin(open);
   }
 
-  #leave(): void {
-    this.#active -= 1;
-    if (this.#parting && this.#active === 0) this.#idle.resolve();
+  #leave(call: BackendCall): void {
+    this.#calls.end(call);
+    if (this.#parting && this.#calls.size === 0) this.#idle.resolve();
   }
 
   async #exchange(call: BackendCall, attention: Attention, how?: 'again'): Promise<Buffer> {
@@ -251,24 +254,21 @@ export class BackendSession {
   listen(): void {
     const open = this.#open;
     const { backend, client, fetch, purpose, random, onListChanged } = this.#settings;
-    const hearsOfLists = purpose === 'listChanges';
-    const isHeard =
-      // Over HTTP+SSE the stream is open anyway, and whoever is asked on it has to answer.
-      this.#channel !== undefined ||
-      (hearsOfLists ? open?.capabilities.listChanged : client && (client.isListening || canBeAsked(client)));
-    if (!open || this.#stream || this.#parting || !isHeard) return;
+    if (!open || this.#stream || this.#parting) return;
+    // Over HTTP+SSE the stream is open anyway, and whoever is asked on it has to answer.
+    if (!this.#channel && !wantsStream(this.#settings, open)) return;
     this.#stream = new ServerStream({
       backend,
       clock: this.#clock,
       random,
       request: { method: 'GET', path: open.path, headers: streamHeaders(open), body: undefined },
       fetch: this.#over(fetch),
-      ...(this.#channel && { attention: this.#channel }),
+      attention: this.#channel ?? this.#calls,
       onListChanged,
       // Each session has a stream; that one of them is lost says nothing about the lists.
-      onGap: hearsOfLists ? onListChanged : () => {},
+      onGap: purpose === 'listChanges' ? onListChanged : () => {},
       onUnknown: () => void this.#doubtSession(open),
-      client: client ?? nobody,
+      client: client ?? this.#calls.onlyClient,
       reply: (response) => this.#posts.tell(open, fetch, response),
     });
     this.#stream.start();

@@ -75,6 +75,9 @@ export const extensionsSchema = z
       )
       .default({})
       .describe('Settings of single workloads.'),
+    heldCallTtl: durationOr('5m', { min: '10s', max: '30m' }).describe(
+      'Time that a client of 2026-07-28 may take to come back with what a backend of an earlier revision asks in the middle of a call; the call is cancelled then.',
+    ),
     sessionTtl: durationOr('30m', { min: '1m', max: '24h' }).describe(
       'Idle time after which a session ends. One with an open stream or a call under way is not idle.',
     ),

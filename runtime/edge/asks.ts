@@ -1,4 +1,4 @@
-import type { ClientAnswer } from '../call.ts';
+import type { ClientAnswer } from '../questions.ts';
 import type { CancelSignal } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 

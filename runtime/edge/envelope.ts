@@ -36,6 +36,10 @@ export interface Envelope {
   readonly taskId: Span | undefined;
   /** `params.ref`, whatever it is. */
   readonly ref: Span | undefined;
+  /** `params.requestState`, whatever it is. */
+  readonly requestState: Span | undefined;
+  /** `params.inputResponses`, whatever it is. */
+  readonly inputResponses: Span | undefined;
   /** `params._meta`, when it is an object. */
   readonly meta: Span | undefined;
   /** What `params._meta` holds under names that MCP reserves, as requests of 2026-07-28 and later do; empty for most others. */
@@ -117,7 +121,7 @@ const isEnvelopeKey = (key: string): key is keyof Members =>
   key === 'jsonrpc' || key === 'id' || key === 'method' || key === 'params' || key === 'result' || key === 'error';
 
 /** The members of params that policy, or a backend's choice of what to do, may rest on. */
-const PARAM_KEYS = ['name', 'arguments', '_meta', 'uri', 'ref', 'taskId'] as const;
+const PARAM_KEYS = ['name', 'arguments', '_meta', 'uri', 'ref', 'taskId', 'requestState', 'inputResponses'] as const;
 type ParamKey = (typeof PARAM_KEYS)[number];
 
 type SeenParams = { [key in ParamKey]?: Span } & {
@@ -132,7 +136,14 @@ const countMember = (seen: SeenParams): void => {
 };
 
 const isParamKey = (key: string): key is ParamKey =>
-  key === 'name' || key === 'arguments' || key === '_meta' || key === 'uri' || key === 'ref' || key === 'taskId';
+  key === 'name' ||
+  key === 'arguments' ||
+  key === '_meta' ||
+  key === 'uri' ||
+  key === 'ref' ||
+  key === 'taskId' ||
+  key === 'requestState' ||
+  key === 'inputResponses';
 
 const readParams = (body: Buffer, at: number, seen: SeenParams): number =>
   readObject(body, at, (key, start) => {
@@ -161,7 +172,7 @@ const noteReserved = (seen: SeenParams, key: keyof ReservedMeta, span: Span): vo
 
 const NO_RESERVED: ReservedMeta = {};
 
-const LONGEST_KEY = 'arguments'.length;
+const LONGEST_KEY = 'inputResponses'.length;
 
 /**
  * Some backends read members whatever the case of their letters (Go's encoding/json, by Unicode's simple folding): they would
@@ -196,6 +207,8 @@ const envelopeOf = (body: Buffer, members: Members, seen: SeenParams): Envelope 
     uri: seen.uri && isString(body, seen.uri) ? seen.uri : undefined,
     taskId: seen.taskId && isString(body, seen.taskId) ? seen.taskId : undefined,
     ref: seen.ref,
+    requestState: seen.requestState,
+    inputResponses: seen.inputResponses,
     meta: seen._meta && isObject(body, seen._meta.start) ? seen._meta : undefined,
     reserved: seen.reserved ?? NO_RESERVED,
   };

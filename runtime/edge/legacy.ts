@@ -1,4 +1,5 @@
-import type { Call, CallClient, Caller, ClientAnswer, Inbound, Message, OpenStream, Reply } from '../call.ts';
+import type { Call, CallClient, Caller, Inbound, Message, OpenStream, Reply } from '../call.ts';
+import type { ClientAnswer, Question } from '../questions.ts';
 import type { CancelSignal } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 import { paramText, paramValue, requestIdIn, type Envelope } from './envelope.ts';
@@ -269,9 +270,9 @@ class SessionCallClient implements CallClient {
     return this.#request.backlog();
   }
 
-  ask(method: string, params: Buffer | undefined, signal: CancelSignal): Promise<ClientAnswer> {
+  ask(question: Question, signal: CancelSignal): Promise<ClientAnswer> {
     const send = (message: Buffer): boolean => this.#request.send(message);
-    return this.#session.askOn(send, { method, params, signal });
+    return this.#session.askOn(send, question, signal);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { CallerLinks } from '../backends/index.ts';
-import type { Call, CallClient, Caller, Inbound, Message, Reply } from '../call.ts';
+import type { Call, Caller, Inbound, Message, Reply } from '../call.ts';
+import type { Answered } from '../questions.ts';
 import { Cancellation } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 import { isObject, isString, readString, type Span } from '../json-bytes.ts';
@@ -7,11 +8,12 @@ import { LIMITS } from '../limits.ts';
 import type { ListKind } from '../listed.ts';
 import { isLogLevel } from '../log-levels.ts';
 import { METHODS_WITH_NAME } from '../mcp-header-text.ts';
-import { canAnswer, demandTasks, neededFor } from './client-capabilities.ts';
+import { demandTasks } from './client-capabilities.ts';
 import type { Envelope } from './envelope.ts';
 import { type Era, methodIn } from './era.ts';
 import type { Listeners } from './listen.ts';
 import { checkMcpHeaders } from './mcp-headers.ts';
+import { ModernClient } from './modern-client.ts';
 import { modernResponse, modernResult } from './modern-result.ts';
 import { LEGACY_REVISIONS, MODERN_REVISION, RESERVED_PREFIX } from '../revisions.ts';
 import { takesTasks } from '../tasks-extension.ts';
@@ -167,10 +169,16 @@ const modernPages = (deps: ModernDeps): ModernPages => {
 
 const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arrival, named: Routed): Message => {
   const { body, params, meta } = envelope;
+  const answered = answeredIn(envelope);
   const cancellation = new Cancellation();
-  const { links, giveBack } = deps.callers.borrow(caller, (reason) => cancellation.abort(reason));
+  const { links, giveBack } = deps.callers.borrow({
+    caller,
+    capabilities: client.capabilities,
+    cancel: (reason) => cancellation.abort(reason),
+  });
   // MCP 2026-07-28, "Cancellation": whoever closes the stream of a request no longer wants its answer.
   request.onGone(() => cancellation.abort(new VmcpError('cancelled', 'the client went away')));
+  const asked = new ModernClient({ request, ...client, cancellation });
   const call: Call = {
     caller,
     ...named,
@@ -179,8 +187,9 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
     request: { bytes: body, id, target: named.target, params, meta },
     links,
     signal: cancellation,
+    answered,
     headers: request.headers,
-    client: clientOf(request, client, cancellation),
+    client: asked,
   };
   const members = {
     serverInfo: JSON.stringify(deps.serverInfo()),
@@ -191,29 +200,16 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
     kind: 'call',
     id,
     call,
-    end: giveBack,
+    end: () => asked.whenServed(giveBack),
     finish: (reply) =>
       reply.kind === 'whole' && reply.body ? { ...reply, ...modernResponse(reply.body, members) } : reply,
   };
 };
 
-/**
- * This revision has no requests to clients: a backend of an earlier one that makes some cannot be served, and its call ends with the
- * code that says why.
- */
-const clientOf = (request: Inbound, client: DeclaredClient, call: Cancellation): CallClient => ({
-  era: 'modern',
-  capabilities: client.capabilities,
-  logLevel: client.logLevel,
-  notify: (notification) => void request.send(notification),
-  backlog: () => request.backlog(),
-  ask: (method, params) => {
-    const reason = canAnswer(client.capabilities, method, params)
-      ? new VmcpError('client_cannot_answer', 'the backend asks in a way that this protocol revision does not know')
-      : new VmcpError('missing_client_capability', 'the client has not declared a capability that the backend needs', {
-          data: { requiredCapabilities: { [neededFor(method) ?? method]: {} } },
-        });
-    call.abort(reason);
-    return Promise.reject(reason);
-  },
-});
+/** Throws `invalid_params`. */
+const answeredIn = ({ body, requestState, inputResponses }: Envelope): Answered | undefined => {
+  if (!requestState && !inputResponses) return undefined;
+  const state = textAt(body, requestState);
+  if (requestState && state === undefined) throw new VmcpError('invalid_params', 'params.requestState is not a string');
+  return { state, answers: inputResponses && body.subarray(inputResponses.start, inputResponses.end) };
+};

@@ -1,5 +1,6 @@
 import type { SessionLinks } from '../backends/index.ts';
-import type { Caller, ClientAnswer, EventSink, Inbound, OpenStream, SessionClient } from '../call.ts';
+import type { Caller, EventSink, Inbound, OpenStream, SessionClient } from '../call.ts';
+import type { ClientAnswer, Question } from '../questions.ts';
 import type { CancelSignal } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -219,16 +220,13 @@ export class Session implements SessionClient {
     return this.#elsewhere?.tell(message) ?? false;
   };
 
-  readonly ask: SessionClient['ask'] = (method, params, signal) => this.askOn(this.#send, { method, params, signal });
+  readonly ask: SessionClient['ask'] = (question, signal) => this.askOn(this.#send, question, signal);
 
   /** Asks the client over `send`, or where that is closed on a stream of the session. */
   async askOn(
     send: (message: Buffer) => boolean,
-    {
-      method,
-      params,
-      signal,
-    }: { readonly method: string; readonly params: Buffer | undefined; readonly signal: CancelSignal },
+    { method, params }: Question,
+    signal: CancelSignal,
   ): Promise<ClientAnswer> {
     if (!canAnswer(this.capabilities, method, params))
       throw new VmcpError('client_cannot_answer', 'the client has not declared that it answers such requests');

@@ -1,4 +1,5 @@
-import { isSameCaller, type Caller, type ClientAnswer } from '../call.ts';
+import { isSameCaller, type Caller } from '../call.ts';
+import type { ClientAnswer } from '../questions.ts';
 import type { Timer } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { ReplicaMessages, SessionRecords, SessionRef } from '../store/index.ts';

@@ -96,7 +96,11 @@ const callOver = (
 /** As a client of 2026-07-28 sends it. */
 const call = async (caller: Caller, id = '1'): Promise<Reply> => {
   const controller = new AbortController();
-  const { links, giveBack } = callers.borrow(caller, (reason) => controller.abort(reason));
+  const { links, giveBack } = callers.borrow({
+    caller,
+    capabilities: Buffer.from('{}'),
+    cancel: (reason) => controller.abort(reason),
+  });
   try {
     return await callOver(links, caller, { id, signal: controller.signal });
   } finally {

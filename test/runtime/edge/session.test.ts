@@ -41,7 +41,7 @@ describe('a session with resumption, whose client has closed its own stream,', (
 
   test('asks on the stream of a call while there is one', () => {
     const { sent } = beginCall();
-    void session.ask('roots/list', undefined, new AbortController().signal).catch(() => {});
+    void session.ask({ method: 'roots/list', params: undefined }, new AbortController().signal).catch(() => {});
     assert.match(sent[0] ?? '', /roots\/list/);
   });
 
@@ -58,7 +58,7 @@ describe('a session with resumption, whose client has closed its own stream,', (
     session.resume(stream, 'p-1-1');
     close();
     const params = Buffer.from(JSON.stringify({ text: 'x'.repeat(MAX_BYTES) }));
-    await assert.rejects(session.ask('roots/list', params, new AbortController().signal), {
+    await assert.rejects(session.ask({ method: 'roots/list', params }, new AbortController().signal), {
       code: 'client_cannot_answer',
     });
   });

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import { callerKey, clientKey, type Call, type Reply, type RoutedMethod } from '../call.ts';
+import { unknownState } from '../questions.ts';
+import { argumentsOf } from '../call-arguments.ts';
+import { ByteBudget, Share } from '../byte-budget.ts';
+import type { Clock } from '../clock.ts';
+import { asVmcpError, VmcpError } from '../errors.ts';
+import { isObject, readString, skipValue, walkObject } from '../json-bytes.ts';
+import { memberAt } from '../json-members.ts';
+import { LIMITS } from '../limits.ts';
+import { networkOf } from './client-shares.ts';
+import { type Answers, HeldCall, type Round } from './held-call.ts';
+import { ModernClient } from './modern-client.ts';
+
+export interface HeldCallsDeps {
+  readonly clock: Clock;
+  /** An unguessable text. */
+  readonly newId: () => string;
+  /** How long a client may take to come back. */
+  readonly ttlMs: () => number;
+}
+
+/** Methods whose results may ask for input. */
+const IN_ROUNDS: ReadonlySet<RoutedMethod> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+interface Known {
+  readonly held: HeldCall;
+  /** Whose it is. */
+  readonly caller: string;
+  readonly request: string;
+}
+
+/**
+ * The calls of clients of 2026-07-28 that wait for what their backends have asked. Each is known by a state that nobody can guess, to its
+ * caller, for the same request.
+ */
+export class HeldCalls {
+  readonly #deps: HeldCallsDeps;
+  readonly #calls = new Map<string, Known>();
+  readonly #counts = new Map<string, number>();
+  readonly #bytes = new ByteBudget(LIMITS.heldCallBytesTogether);
+
+  constructor(deps: HeldCallsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Serves a call with `next`, unless the call goes on with one that is held. A state that is not known here may be a backend's own.
+   */
+  serve(call: Call, next: () => Promise<Reply>): Promise<Reply> {
+    const { client } = call;
+    if (call.depth > 0 || !(client instanceof ModernClient) || !IN_ROUNDS.has(call.method)) return next();
+    const { state, answers } = call.answered ?? {};
+    const given = answers ? answersIn(answers) : NONE;
+    const known = state === undefined ? undefined : this.#calls.get(idIn(state));
+    if (known) return this.#goOn(call, client, { ...known, state, given });
+    return new Promise((answer, refuse) => {
+      const round = roundOf(call, client, { answer, refuse });
+      client.hold = () => this.#hold(call, client, { round, given });
+      next().then(
+        (reply) => {
+          client.served();
+          if (client.held) client.held.succeed(reply);
+          else answer(reply);
+        },
+        (error: unknown) => {
+          client.served();
+          if (client.held) client.held.fail(error);
+          else refuse(error);
+        },
+      );
+    });
+  }
+
+  #goOn(call: Call, client: ModernClient, { held, caller, request, state, given }: Continued): Promise<Reply> {
+    if (held.state !== state || caller !== clientKey(call.caller) || request !== digestOf(call)) throw unknownState();
+    return new Promise((answer, refuse) => {
+      const round = roundOf(call, client, { answer, refuse });
+      held.goOn(round, given);
+      call.signal.addEventListener('abort', () => held.cancel(asVmcpError(call.signal.reason)));
+    });
+  }
+
+  #hold(
+    call: Call,
+    client: ModernClient,
+    { round, given }: { readonly round: Round; readonly given: Answers },
+  ): HeldCall {
+    const { clock, newId, ttlMs } = this.#deps;
+    const holder = holderOf(call, client);
+    const room = new Share(this.#bytes);
+    if (this.#calls.size >= LIMITS.heldCalls || (this.#counts.get(holder) ?? 0) >= LIMITS.heldCallsPerClient)
+      throw full();
+    if (!room.grow(call.request.bytes.length)) throw full();
+    const id = newId();
+    this.#count(holder, 1);
+    const held = new HeldCall(
+      {
+        clock,
+        id,
+        answers: given,
+        ttlMs: ttlMs(),
+        room,
+        cancel: (reason) => client.cancel(reason),
+        onOver: () => {
+          this.#calls.delete(id);
+          this.#count(holder, -1);
+        },
+      },
+      round,
+    );
+    this.#calls.set(id, { held, caller: clientKey(call.caller), request: digestOf(call) });
+    return held;
+  }
+
+  #count(holder: string, by: 1 | -1): void {
+    const count = (this.#counts.get(holder) ?? 0) + by;
+    if (count === 0) this.#counts.delete(holder);
+    else this.#counts.set(holder, count);
+  }
+}
+
+interface Continued extends Known {
+  readonly state: string | undefined;
+  readonly given: Answers;
+}
+
+const NONE: Answers = new Map();
+
+/** Ids have no dots. */
+const idIn = (state: string): string => state.slice(0, Math.max(0, state.lastIndexOf('.')));
+
+const full = (): VmcpError =>
+  new VmcpError('busy', 'too many calls wait for what their clients were asked; try again later');
+
+/** Who has a share of the places. Of anonymous callers only the address is known. */
+const holderOf = ({ caller }: Call, { request }: ModernClient): string =>
+  caller.kind === 'user' ? callerKey(caller) : `${caller.kind} ${networkOf(request.clientAddress)}`;
+
+/** MCP: the state is good for the request that it was given out for, and for no other. */
+const digestOf = (call: Call): string =>
+  createHash('sha256')
+    .update(JSON.stringify([call.method, call.name]))
+    .update(argumentsOf(call.request) ?? '')
+    .digest('base64url');
+
+const roundOf = (call: Call, { request }: ModernClient, settle: Pick<Round, 'answer' | 'refuse'>): Round => ({
+  ...settle,
+  id: call.request.id,
+  progressToken: tokenOf(call),
+  notify: (notification) => void request.send(notification),
+  backlog: () => request.backlog(),
+});
+
+const tokenOf = ({ request: { bytes, meta } }: Call): Buffer | undefined => {
+  const token = meta && memberAt(bytes, meta.start, 'progressToken');
+  return token && bytes.subarray(token.start, token.end);
+};
+
+/** JSON text of each answer, by its question. Throws `invalid_params`. */
+const answersIn = (text: Buffer): Answers => {
+  const answers = new Map<string, Buffer>();
+  if (!isObject(text, 0)) throw notAnswers('params.inputResponses');
+  walkObject(text, 0, (keyAt, keyEnd, valueAt) => {
+    const key = readString(text, { start: keyAt, end: keyEnd });
+    if (!isObject(text, valueAt)) throw notAnswers(`params.inputResponses.${key.slice(0, 32)}`);
+    const end = skipValue(text, valueAt);
+    answers.set(key, text.subarray(valueAt, end));
+    return end;
+  });
+  return answers;
+};
+
+const notAnswers = (where: string): VmcpError => new VmcpError('invalid_params', `${where} is not an object`);

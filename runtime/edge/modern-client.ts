@@ -1,0 +1,90 @@
+import type { CallClient, Inbound } from '../call.ts';
+import type { ClientAnswer, Question } from '../questions.ts';
+import type { Cancellation, CancelSignal } from '../cancellation.ts';
+import { VmcpError } from '../errors.ts';
+import { canAnswer, neededFor } from './client-capabilities.ts';
+import type { HeldCall } from './held-call.ts';
+
+export interface ModernClientParts {
+  readonly request: Pick<Inbound, 'send' | 'backlog' | 'clientAddress'>;
+  /** JSON text. */
+  readonly capabilities: Buffer;
+  readonly logLevel: string | undefined;
+  /** Of the call. */
+  readonly cancellation: Cancellation;
+}
+
+/**
+ * The client of a call of 2026-07-28. That revision has no requests to clients: a call whose backend makes some is held (`HeldCalls`),
+ * or ends with the code that says why it cannot be.
+ */
+export class ModernClient implements CallClient {
+  readonly era = 'modern';
+  readonly capabilities: Buffer;
+  readonly logLevel: string | undefined;
+  readonly request: ModernClientParts['request'];
+  readonly #cancellation: Cancellation;
+  #isServed = false;
+  #giveBack: (() => void) | undefined;
+  /** Holds the call; throws `busy` when no more can be. Absent: it is a call that its client could not go on with. */
+  hold: (() => HeldCall) | undefined;
+  #held: HeldCall | undefined;
+
+  constructor({ request, capabilities, logLevel, cancellation }: ModernClientParts) {
+    this.request = request;
+    this.capabilities = capabilities;
+    this.logLevel = logLevel;
+    this.#cancellation = cancellation;
+  }
+
+  /** The call, once it is held. */
+  get held(): HeldCall | undefined {
+    return this.#held;
+  }
+
+  cancel(reason: VmcpError): void {
+    this.#cancellation.abort(reason);
+  }
+
+  /** The call is done. */
+  served(): void {
+    this.#isServed = true;
+    this.#giveBack?.();
+  }
+
+  /** The request is answered; what was lent for the call is given back once that is done. */
+  whenServed(giveBack: () => void): void {
+    if (!this.#held || this.#isServed) giveBack();
+    else this.#giveBack = giveBack;
+  }
+
+  notify(notification: Buffer): void {
+    if (this.#held) this.#held.notify(notification);
+    else this.request.send(notification);
+  }
+
+  backlog(): Promise<void> | undefined {
+    return this.#held ? this.#held.backlog() : this.request.backlog();
+  }
+
+  async ask(question: Question, signal: CancelSignal): Promise<ClientAnswer> {
+    const { method, params } = question;
+    try {
+      if (!canAnswer(this.capabilities, method, params)) throw cannotAnswer(method);
+      this.#held ??= this.hold?.();
+      if (!this.#held) throw askedInVain();
+    } catch (error) {
+      if (error instanceof VmcpError) this.cancel(error);
+      throw error;
+    }
+    return this.#held.ask(question, signal);
+  }
+}
+
+const cannotAnswer = (method: string): VmcpError =>
+  new VmcpError('missing_client_capability', 'the client has not declared a capability that the backend needs', {
+    data: { requiredCapabilities: { [neededFor(method) ?? method]: {} } },
+  });
+
+const askedInVain = (): VmcpError =>
+  new VmcpError('client_cannot_answer', 'the backend asks in a way that this protocol revision does not know');
