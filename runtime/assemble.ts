@@ -16,6 +16,7 @@ import {
   type Endpoint,
   type EndpointDeps,
   HeldCalls,
+  HeldElsewhere,
   hostCheck,
   Listeners,
   listChangedNotifications,
@@ -72,6 +73,7 @@ export interface Parts {
   readonly closeShared: () => Promise<void>;
   readonly sessions: OpenedSessions['sessions'];
   readonly callers: CallerLinks;
+  readonly heldCalls: HeldCalls;
   readonly endpoint: Endpoint;
   readonly publicApp: ReturnType<typeof publicServer>;
   readonly managementApp: ReturnType<typeof managementServer>;
@@ -225,6 +227,7 @@ const clientsOf = ({ config, backends, log, store, phase, admitted }: ClientPart
   void ready.then(() => {
     phase.hasSessions = true;
   });
+  const isShared = config.current().sessionStorage?.provider === 'kvstore';
   const endSession = (id: string): void => sessions.endById(id);
   const limit = LIMITS.sseConnections;
   return {
@@ -234,6 +237,7 @@ const clientsOf = ({ config, backends, log, store, phase, admitted }: ClientPart
     heldCalls: new HeldCalls({
       clock: deps.clock,
       newId: deps.newSessionId,
+      elsewhere: isShared ? new HeldElsewhere({ store, clock: deps.clock, newId: deps.newSessionId }) : undefined,
       ttlMs: () => config.current().extensions.heldCallTtl,
     }),
     callers: new CallerLinks({

@@ -90,7 +90,7 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
 const asGiven = (log: Log): Log => ({ ...log, setLevel: () => {}, setFields: () => {} });
 
 const stopperOf = (
-  { phase, endpoint, sessions, callers, backends, publicApp, managementApp, closeShared }: Parts,
+  { phase, endpoint, sessions, callers, heldCalls, backends, publicApp, managementApp, closeShared }: Parts,
   clock: Clock,
   times: StopTimes,
 ) =>
@@ -110,6 +110,7 @@ const stopperOf = (
     cancelCalls: (reason) => {
       sessions.cancelAllCalls(reason);
       callers.cancelAllCalls(reason);
+      heldCalls.cancelAll(reason);
     },
     endStreams: endpoint.endAllStreams,
     closeListeners: () => publicApp.close(),

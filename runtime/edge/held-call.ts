@@ -26,6 +26,8 @@ export interface HeldCallDeps {
   readonly id: string;
   /** JSON texts of answers that the client gave ahead, by question. */
   readonly answers: Answers;
+  /** Resolves once the client may come back to any replica; absent: there is no other. */
+  readonly isKnown?: Promise<void> | undefined;
   /** How long the client may take to come back. */
   readonly ttlMs: number;
   /** Room for what is kept for the client. */
@@ -123,8 +125,9 @@ export class HeldCall {
     this.#tellSoon();
   }
 
-  /** The round's client has gone, or the call has to end for another reason. */
+  /** The client is not waited for any more. */
   cancel(reason: VmcpError): void {
+    if (!this.#round) this.#over();
     this.#deps.cancel(reason);
   }
 
@@ -153,9 +156,13 @@ export class HeldCall {
   #tellSoon(): void {
     if (this.#isTelling || !this.#round) return;
     this.#isTelling = true;
-    setImmediate(() => {
+    const tell = (): void => {
       this.#isTelling = false;
       this.#tell();
+    };
+    setImmediate(() => {
+      if (this.#deps.isKnown) void this.#deps.isKnown.then(tell);
+      else tell();
     });
   }
 
@@ -164,10 +171,8 @@ export class HeldCall {
     if (!round || this.#isOver || this.#questions.size === 0) return;
     this.#round = undefined;
     this.#rounds += 1;
-    this.#absence = this.#deps.clock.after(this.#deps.ttlMs, () => {
-      this.#over();
-      this.#deps.cancel(new VmcpError('cancelled', 'the client did not come back with what the backend has asked'));
-    });
+    const reason = new VmcpError('cancelled', 'the client did not come back with what the backend has asked');
+    this.#absence = this.#deps.clock.after(this.#deps.ttlMs, () => this.cancel(reason));
     round.answer({ kind: 'whole', status: 200, body: this.#inputRequired(round.id) });
   }
 

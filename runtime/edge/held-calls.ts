@@ -10,6 +10,7 @@ import { memberAt } from '../json-members.ts';
 import { LIMITS } from '../limits.ts';
 import { networkOf } from './client-shares.ts';
 import { type Answers, HeldCall, type Round } from './held-call.ts';
+import type { HeldElsewhere, Holder } from './held-elsewhere.ts';
 import { ModernClient } from './modern-client.ts';
 
 export interface HeldCallsDeps {
@@ -18,6 +19,8 @@ export interface HeldCallsDeps {
   readonly newId: () => string;
   /** How long a client may take to come back. */
   readonly ttlMs: () => number;
+  /** The other replicas; absent: there are none. */
+  readonly elsewhere?: HeldElsewhere | undefined;
 }
 
 /** Methods whose results may ask for input. */
@@ -25,8 +28,7 @@ const IN_ROUNDS: ReadonlySet<RoutedMethod> = new Set(['tools/call', 'prompts/get
 
 interface Known {
   readonly held: HeldCall;
-  /** Whose it is. */
-  readonly caller: string;
+  /** Digest of who asks for what. */
   readonly request: string;
 }
 
@@ -52,8 +54,27 @@ export class HeldCalls {
     if (call.depth > 0 || !(client instanceof ModernClient) || !IN_ROUNDS.has(call.method)) return next();
     const { state, answers } = call.answered ?? {};
     const given = answers ? answersIn(answers) : NONE;
-    const known = state === undefined ? undefined : this.#calls.get(idIn(state));
-    if (known) return this.#goOn(call, client, { ...known, state, given });
+    const id = state === undefined ? undefined : idIn(state);
+    if (state === undefined || id === undefined) return this.#begin(call, client, { given, next });
+    const known = this.#calls.get(id);
+    if (known) return goOn(call, client, { ...known, state, given });
+    const { elsewhere } = this.#deps;
+    if (!elsewhere) return this.#begin(call, client, { given, next });
+    const request = { state, request: digestOf(call), id: call.request.id.toString(), payload: answers ?? NO_ANSWERS };
+    return elsewhere
+      .goOn(call, { id, caller: call.caller }, { ...request, progressToken: tokenOf(call)?.toString() })
+      .then((reply) => reply ?? this.#begin(call, client, { given, next }));
+  }
+
+  cancelAll(reason: VmcpError): void {
+    for (const { held } of this.#calls.values()) held.cancel(reason);
+  }
+
+  #begin(
+    call: Call,
+    client: ModernClient,
+    { given, next }: { readonly given: Answers; readonly next: () => Promise<Reply> },
+  ): Promise<Reply> {
     return new Promise((answer, refuse) => {
       const round = roundOf(call, client, { answer, refuse });
       client.hold = () => this.#hold(call, client, { round, given });
@@ -72,44 +93,42 @@ export class HeldCalls {
     });
   }
 
-  #goOn(call: Call, client: ModernClient, { held, caller, request, state, given }: Continued): Promise<Reply> {
-    if (held.state !== state || caller !== clientKey(call.caller) || request !== digestOf(call)) throw unknownState();
-    return new Promise((answer, refuse) => {
-      const round = roundOf(call, client, { answer, refuse });
-      held.goOn(round, given);
-      call.signal.addEventListener('abort', () => held.cancel(asVmcpError(call.signal.reason)));
-    });
-  }
-
   #hold(
     call: Call,
     client: ModernClient,
     { round, given }: { readonly round: Round; readonly given: Answers },
   ): HeldCall {
-    const { clock, newId, ttlMs } = this.#deps;
-    const holder = holderOf(call, client);
+    const { clock, newId, ttlMs, elsewhere } = this.#deps;
+    const holder = placeOf(call, client);
     const room = new Share(this.#bytes);
     if (this.#calls.size >= LIMITS.heldCalls || (this.#counts.get(holder) ?? 0) >= LIMITS.heldCallsPerClient)
       throw full();
     if (!room.grow(call.request.bytes.length)) throw full();
     const id = newId();
     this.#count(holder, 1);
-    const held = new HeldCall(
+    const request = digestOf(call);
+    const announced = elsewhere?.announce(
+      { id, caller: call.caller },
+      holderOf(() => ({ held, request })),
+    );
+    const held: HeldCall = new HeldCall(
       {
         clock,
         id,
         answers: given,
+        isKnown: announced?.isKnown,
         ttlMs: ttlMs(),
         room,
         cancel: (reason) => client.cancel(reason),
         onOver: () => {
+          announced?.end();
           this.#calls.delete(id);
           this.#count(holder, -1);
         },
       },
       round,
     );
-    this.#calls.set(id, { held, caller: clientKey(call.caller), request: digestOf(call) });
+    this.#calls.set(id, { held, request });
     return held;
   }
 
@@ -121,26 +140,48 @@ export class HeldCalls {
 }
 
 interface Continued extends Known {
-  readonly state: string | undefined;
+  readonly state: string;
   readonly given: Answers;
 }
 
+const goOn = (call: Call, client: ModernClient, { held, request, state, given }: Continued): Promise<Reply> => {
+  if (held.state !== state || request !== digestOf(call)) throw unknownState();
+  return new Promise((answer, refuse) => {
+    held.goOn(roundOf(call, client, { answer, refuse }), given);
+    const gone = (): void => held.cancel(asVmcpError(call.signal.reason));
+    if (call.signal.aborted) gone();
+    else call.signal.addEventListener('abort', gone);
+  });
+};
+
+/** The call, as other replicas go on with it. */
+const holderOf = (known: () => Known): Holder => ({
+  goOn: (round, { state, request, payload }) => {
+    const { held, request: own } = known();
+    if (held.state !== state || request !== own) throw unknownState();
+    held.goOn(round, answersIn(payload));
+  },
+  gone: () => known().held.cancel(new VmcpError('cancelled', 'the client went away')),
+});
+
 const NONE: Answers = new Map();
 
-/** Ids have no dots. */
-const idIn = (state: string): string => state.slice(0, Math.max(0, state.lastIndexOf('.')));
+const NO_ANSWERS = Buffer.from('{}');
+
+/** The id of a call in what may be a state of ours; undefined: it is a backend's own. */
+const idIn = (state: string): string | undefined => /^(?<id>[\w-]{16,64})\.[0-9]{1,6}$/.exec(state)?.groups?.['id'];
 
 const full = (): VmcpError =>
   new VmcpError('busy', 'too many calls wait for what their clients were asked; try again later');
 
 /** Who has a share of the places. Of anonymous callers only the address is known. */
-const holderOf = ({ caller }: Call, { request }: ModernClient): string =>
+const placeOf = ({ caller }: Call, { request }: ModernClient): string =>
   caller.kind === 'user' ? callerKey(caller) : `${caller.kind} ${networkOf(request.clientAddress)}`;
 
-/** MCP: the state is good for the request that it was given out for, and for no other. */
+/** MCP: the state is good for the request that it was given out for, of the same client, and for no other. */
 const digestOf = (call: Call): string =>
   createHash('sha256')
-    .update(JSON.stringify([call.method, call.name]))
+    .update(JSON.stringify([clientKey(call.caller), call.method, call.name]))
     .update(argumentsOf(call.request) ?? '')
     .digest('base64url');
 

@@ -7,6 +7,7 @@ export { type Eras, parseByEra } from './era.ts';
 export { EventLogs } from './event-log.ts';
 export type { PublicRoutes } from './guarded-routes.ts';
 export { HeldCalls } from './held-calls.ts';
+export { HeldElsewhere } from './held-elsewhere.ts';
 export { hostCheck, type HostCheck, type HostRules } from './hosts.ts';
 export { legacyEra } from './legacy.ts';
 export { Listeners } from './listen.ts';

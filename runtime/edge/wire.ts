@@ -89,6 +89,8 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   internal: { http: 500, rpc: -32_603, reason: 'internal' },
 };
 
+export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(rows, code);
+
 export interface FailedRequest {
   /** JSON text; undefined when it could not be read. */
   readonly id: Buffer | undefined;

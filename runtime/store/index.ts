@@ -1,4 +1,15 @@
+export {
+  decodeToHolder,
+  decodeToRound,
+  encodeHeld,
+  heldCallKey,
+  heldRoundChannel,
+  MAX_HELD_PAYLOAD_BYTES,
+  type ToHolder,
+  type ToRound,
+} from './held-call-message.ts';
 export { openStore, type OpenStoreDeps } from './open-store.ts';
+export { Outbox } from './outbox.ts';
 export { prefixed } from './prefixed.ts';
 export { type ReplicaListeners, type ReplicaMessages, replicaMessages } from './replica-messages.ts';
 export {
