@@ -95,11 +95,15 @@ export class CallerLinks {
 
   /** Undefined when there is no room for it. */
   #keep(key: string, kept: Kept): Kept | undefined {
-    const clients = this.#clientsOf.get(kept.user) ?? 0;
-    if (clients >= CLIENTS_OF_USER || !this.#makeRoom()) return undefined;
-    this.#clientsOf.set(kept.user, clients + 1);
+    if (this.#clients(kept.user) >= CLIENTS_OF_USER || !this.#makeRoom()) return undefined;
+    // Counted anew: what has made room may have been the same user's.
+    this.#clientsOf.set(kept.user, this.#clients(kept.user) + 1);
     this.#users.set(key, kept);
     return kept;
+  }
+
+  #clients(user: string): number {
+    return this.#clientsOf.get(user) ?? 0;
   }
 
   #takeBack(key: string, kept: Kept): void {
