@@ -14,7 +14,7 @@ import {
 } from '../json-bytes.ts';
 import { memberAt, replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
 import { isText } from '../json-text.ts';
-import { isReserved } from './request-edits.ts';
+import { isOfRound, isReserved } from './request-edits.ts';
 
 /** What a result of 2026-07-28 is: final, or questions that must be answered first (MCP "Multi Round-Trip Requests"). */
 export type ModernOutcome =
@@ -89,9 +89,6 @@ export const withAnswers = (
   const again = replacedMember(request, 'params', (params) => withMembers(withoutMembers(params, isOfRound), added));
   return replacedMember(again, 'id', () => id);
 };
-
-const isOfRound: KeyTest = (bytes, keyAt) =>
-  isText(bytes, keyAt, 'inputResponses') || isText(bytes, keyAt, 'requestState');
 
 /** A final response as revisions before 2026-07-28 have it, under the id that their client knows. */
 export const legacyResponse = (response: Buffer, id: Buffer): Buffer =>

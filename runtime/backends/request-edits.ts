@@ -1,18 +1,27 @@
 import type { Call } from '../call.ts';
 import { isObject, splice, type Span } from '../json-bytes.ts';
 import { replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
-import { beginsWith } from '../json-text.ts';
+import { beginsWith, isText } from '../json-text.ts';
 import { MODERN_REVISION, RESERVED_PREFIX } from '../revisions.ts';
 
 /**
- * The call's request as a backend of a revision before 2026-07-28 reads it: under the backend's own name, and without the members of
- * `_meta` that only the newer revision knows. Everything else is as the client wrote it.
+ * The call's request as a backend of a revision before 2026-07-28 reads it: under the backend's own name, without the members of
+ * `_meta` that only the newer revision knows, and without answers that were given ahead, which are for those questions alone. Everything
+ * else is as the client wrote it.
  */
-export const legacyRequest = ({ request, client }: Pick<Call, 'request' | 'client'>, ownName: Buffer): Buffer => {
+export const legacyRequest = (
+  { request, client, answered }: Pick<Call, 'request' | 'client' | 'answered'>,
+  ownName: Buffer,
+): Buffer => {
   const { bytes, target, meta } = request;
   if (client.era === 'legacy' || !meta) return splice(bytes, target, ownName);
-  return edited(bytes, { span: target, text: ownName }, { span: meta, text: unreserved(bytes, meta) });
+  const older = edited(bytes, { span: target, text: ownName }, { span: meta, text: unreserved(bytes, meta) });
+  return answered ? replacedMember(older, 'params', (params) => withoutMembers(params, isOfRound)) : older;
 };
+
+/** Members of params by which 2026-07-28 goes on with a request. */
+export const isOfRound: KeyTest = (bytes, keyAt) =>
+  isText(bytes, keyAt, 'inputResponses') || isText(bytes, keyAt, 'requestState');
 
 /** The message under another id (JSON text). */
 export const underId = (message: Buffer, id: Buffer): Buffer => replacedMember(message, 'id', () => id);
