@@ -14,6 +14,8 @@ export interface Round extends Pick<CallClient, 'backlog'> {
   readonly id: Buffer;
   /** JSON text of the token that progress is told under; undefined where the client wants to hear of none. */
   readonly progressToken: Buffer | undefined;
+  /** As `CallClient` has it: each request says what it wants to hear. */
+  readonly logLevel: string | undefined;
   /** Relays a notification before the answer. */
   readonly notify: (notification: Buffer) => void;
   readonly answer: (reply: Reply) => void;
@@ -45,6 +47,7 @@ interface OpenQuestion {
   /** JSON text of an input request. */
   readonly text: Buffer;
   readonly settle: (answer: ClientAnswer) => void;
+  readonly refuse: (reason: VmcpError) => void;
 }
 
 /**
@@ -58,6 +61,8 @@ export class HeldCall {
   readonly #firstToken: Buffer | undefined;
   /** Undefined while the client has the word. */
   #round: Round | undefined;
+  /** Names of questions whose answers were given ahead. */
+  readonly #taken = new Set<string>();
   #asked = 0;
   #rounds = 0;
   #outcome: ((round: Round) => void) | undefined;
@@ -79,25 +84,57 @@ export class HeldCall {
   /** Throws `busy` when too much is asked. */
   ask({ method, params, key: name }: Question, signal: CancelSignal): Promise<ClientAnswer> {
     if (signal.aborted) throw signal.reason;
-    const given = name === undefined || this.#rounds > 0 ? undefined : this.#deps.answers.get(name);
+    // The backend may go on asking until it hears that the call is over.
+    if (this.#isOver) throw over();
+    const given = this.#takeGiven(name);
     if (given) return Promise.resolve({ kind: 'result', result: given });
     const text = inputRequest(method, params);
     if (this.#questions.size >= LIMITS.asksPerSession || !this.#deps.room.grow(text.length))
       throw new VmcpError('busy', 'the client has too many open questions');
-    this.#asked += 1;
-    const key = name === undefined || this.#questions.has(name) ? `q${this.#asked}` : name;
+    const key = this.#keyOf(name);
     return new Promise<ClientAnswer>((resolve, reject) => {
       const unwanted = (): void => reject(signal.reason);
       signal.addEventListener('abort', unwanted);
+      const settled = (): void => signal.removeEventListener('abort', unwanted);
       this.#questions.set(key, {
         text,
         settle: (answer) => {
-          signal.removeEventListener('abort', unwanted);
+          settled();
           resolve(answer);
+        },
+        refuse: (reason) => {
+          settled();
+          reject(reason);
         },
       });
       this.#tellSoon();
-    }).finally(() => this.#questions.delete(key));
+    }).finally(() => {
+      this.#questions.delete(key);
+      if (!this.#isOver) this.#deps.room.grow(-text.length);
+    });
+  }
+
+  /** An answer that was given ahead, once: who asks again under the same name was not content with it. */
+  #takeGiven(name: string | undefined): Buffer | undefined {
+    if (name === undefined || this.#rounds > 0 || this.#taken.has(name)) return undefined;
+    const given = this.#deps.answers.get(name);
+    if (given) this.#taken.add(name);
+    return given;
+  }
+
+  /** The name that the backend gave the question, where no other question has it; else one that none has. */
+  #keyOf(name: string | undefined): string {
+    let key = name;
+    while (key === undefined || this.#questions.has(key)) {
+      this.#asked += 1;
+      key = `q${this.#asked}`;
+    }
+    return key;
+  }
+
+  /** Of the request that waits for the call. */
+  get logLevel(): string | undefined {
+    return this.#round?.logLevel;
   }
 
   notify(notification: Buffer): void {
@@ -133,6 +170,7 @@ export class HeldCall {
 
   /** The call is done. */
   succeed(reply: Reply): void {
+    if (this.#isOver) return;
     const isKept = this.#round !== undefined || reply.kind !== 'whole' || this.#deps.room.grow(reply.body?.length ?? 0);
     if (isKept) this.#end((round) => round.answer(underIdOf(round, reply)));
     else this.fail(new VmcpError('busy', 'the answer came while its client was away, and is too large to be kept'));
@@ -143,6 +181,7 @@ export class HeldCall {
   }
 
   #end(outcome: (round: Round) => void): void {
+    if (this.#isOver) return;
     if (this.#round) this.#give(this.#round, outcome);
     else this.#outcome = outcome;
   }
@@ -197,10 +236,13 @@ export class HeldCall {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#absence?.cancel();
+    for (const { refuse } of this.#questions.values()) refuse(over());
     this.#deps.room.release();
     this.#deps.onOver();
   }
 }
+
+const over = (): VmcpError => new VmcpError('cancelled', 'the call is over');
 
 /** Members of earlier revisions that 2026-07-28 has no use for. */
 const isOlder: KeyTest = (bytes, keyAt) =>

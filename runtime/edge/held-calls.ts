@@ -62,7 +62,11 @@ export class HeldCalls {
     if (!elsewhere) return this.#begin(call, client, { given, next });
     const request = { state, request: digestOf(call), id: call.request.id.toString(), payload: answers ?? NO_ANSWERS };
     return elsewhere
-      .goOn(call, { id, caller: call.caller }, { ...request, progressToken: tokenOf(call)?.toString() })
+      .goOn(
+        call,
+        { id, caller: call.caller },
+        { ...request, progressToken: tokenOf(call)?.toString(), logLevel: client.logLevel },
+      )
       .then((reply) => reply ?? this.#begin(call, client, { given, next }));
   }
 
@@ -185,9 +189,10 @@ const digestOf = (call: Call): string =>
     .update(argumentsOf(call.request) ?? '')
     .digest('base64url');
 
-const roundOf = (call: Call, { request }: ModernClient, settle: Pick<Round, 'answer' | 'refuse'>): Round => ({
+const roundOf = (call: Call, { request, logLevel }: ModernClient, settle: Pick<Round, 'answer' | 'refuse'>): Round => ({
   ...settle,
   id: call.request.id,
+  logLevel,
   progressToken: tokenOf(call),
   notify: (notification) => void request.send(notification),
   backlog: () => request.backlog(),

@@ -155,15 +155,17 @@ interface RemoteRoundDeps {
 class RemoteRound implements Round {
   readonly id: Buffer;
   readonly progressToken: Buffer | undefined;
+  readonly logLevel: string | undefined;
   readonly #deps: RemoteRoundDeps;
   #isOpen = true;
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
   #alive: Timer;
 
-  constructor({ id, progressToken }: GoOn, deps: RemoteRoundDeps) {
+  constructor({ id, progressToken, logLevel }: GoOn, deps: RemoteRoundDeps) {
     this.id = Buffer.from(id);
     this.progressToken = progressToken === undefined ? undefined : Buffer.from(progressToken);
+    this.logLevel = logLevel;
     this.#deps = deps;
     this.#alive = this.#tellAlive();
   }

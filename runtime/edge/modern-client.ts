@@ -21,8 +21,8 @@ export interface ModernClientParts {
 export class ModernClient implements CallClient {
   readonly era = 'modern';
   readonly capabilities: Buffer;
-  readonly logLevel: string | undefined;
   readonly request: ModernClientParts['request'];
+  readonly #logLevel: string | undefined;
   readonly #cancellation: Cancellation;
   #isServed = false;
   #giveBack: (() => void) | undefined;
@@ -33,13 +33,17 @@ export class ModernClient implements CallClient {
   constructor({ request, capabilities, logLevel, cancellation }: ModernClientParts) {
     this.request = request;
     this.capabilities = capabilities;
-    this.logLevel = logLevel;
+    this.#logLevel = logLevel;
     this.#cancellation = cancellation;
   }
 
   /** The call, once it is held. */
   get held(): HeldCall | undefined {
     return this.#held;
+  }
+
+  get logLevel(): string | undefined {
+    return this.#held ? this.#held.logLevel : this.#logLevel;
   }
 
   cancel(reason: VmcpError): void {
@@ -69,6 +73,8 @@ export class ModernClient implements CallClient {
 
   async ask(question: Question, signal: CancelSignal): Promise<ClientAnswer> {
     const { method, params } = question;
+    // The backend may ask on until it hears that nobody waits any more: that is no call to be held.
+    if (this.#isServed || this.#cancellation.aborted) throw new VmcpError('cancelled', 'the call is over');
     try {
       if (!canAnswer(this.capabilities, method, params)) throw cannotAnswer(method);
       this.#held ??= this.hold?.();

@@ -14,6 +14,8 @@ export type ToHolder =
       readonly id: string;
       /** JSON text. */
       readonly progressToken?: string | undefined;
+      /** Least severe log message that the request wants; absent: none. */
+      readonly logLevel?: string | undefined;
       /** JSON text of `inputResponses`. */
       readonly payload: Buffer;
     }
@@ -49,6 +51,7 @@ const toHolderSchema = z.discriminatedUnion('kind', [
     request: z.string().max(64),
     id: z.string().max(512),
     progressToken: z.string().max(1_024).optional(),
+    logLevel: z.string().max(16).optional(),
   }),
   z.object({ kind: z.literal('gone'), round: z.string().max(64) }),
 ]);
