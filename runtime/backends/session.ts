@@ -75,7 +75,7 @@ export class BackendSession {
         this.#calls.begin(call, attention);
         return this.#exchange(call, call.isDeadline ? deadline(attention) : attention);
       },
-      onGivenUp: (reason) => this.#giveUp(call, reason),
+      onGivenUp: (reason) => this.#calls.saying(this.#giveUp(call, reason)),
       onOver: () => this.#leave(call),
     });
   }
@@ -104,6 +104,7 @@ export class BackendSession {
     this.#stream?.close();
     this.#subscriptions?.stop();
     await this.#idle.promise;
+    await this.#calls.allSaid();
     // What is being opened, nobody waits for any more; the backend would keep it.
     await this.#opening?.catch(() => {});
     const open = this.#open;
