@@ -11,6 +11,7 @@ import {
 import type { Running } from '../../runtime/start.ts';
 import { type ConformanceServer, startConformanceServer } from '../fixtures/conformance/server.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
+import { type SseBridge, startSseBridge } from '../fixtures/sse-bridge.ts';
 
 const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };
 const SAMPLED = { model: 'none', role: 'assistant', content: { type: 'text', text: 'good morning' } } as const;
@@ -48,25 +49,38 @@ const connectV2 = async (url: string): Promise<{ call: Call; close: () => Promis
   };
 };
 
-const cells = [
+interface Cell {
+  readonly client: string;
+  readonly connect: typeof connectV1;
+  readonly backend: 'legacy' | 'modern';
+  /** How the gateway speaks to it. Default: Streamable HTTP. */
+  readonly transport?: 'sse';
+}
+
+const cells: readonly Cell[] = [
   { client: 'SDK v1', connect: connectV1, backend: 'legacy' },
   { client: 'SDK v1', connect: connectV1, backend: 'modern' },
   { client: 'SDK v2 in 2026-07-28', connect: connectV2, backend: 'modern' },
-] as const;
+  { client: 'SDK v2 in 2026-07-28', connect: connectV2, backend: 'legacy' },
+  { client: 'SDK v2 in 2026-07-28', connect: connectV2, backend: 'legacy', transport: 'sse' },
+];
 
-for (const { client: name, connect, backend } of cells) {
-  describe(`the ${name}, and a ${backend} server that asks it questions`, () => {
+for (const { client: name, connect, backend, transport } of cells) {
+  describe(`the ${name}, and a ${backend} server that asks it questions${transport ? ` over ${transport}` : ''}`, () => {
     let server: ConformanceServer;
+    let bridge: SseBridge | undefined;
     let running: Running;
     let client: { call: Call; close: () => Promise<void> };
     before(async () => {
       server = await startConformanceServer(backend);
-      running = await startRuntime(configFile({ a: server.url }));
+      bridge = transport && (await startSseBridge(server.url));
+      running = await startRuntime(configFile({ a: bridge?.url ?? server.url }, {}, transport));
       client = await connect(running.url);
     });
     after(async () => {
       await client.close();
       await running.stop();
+      await bridge?.close();
       await server.close();
     });
 
@@ -91,12 +105,14 @@ for (const { client: name, connect, backend } of cells) {
   });
 }
 
-test('the SDK v2 in 2026-07-28 is refused what only a client of an earlier revision could answer', async () => {
+test('the SDK v2 in 2026-07-28 that has declared nothing is refused what it would have to be asked for', async () => {
   const server = await startConformanceServer('legacy');
   const running = await startRuntime(configFile({ a: server.url }));
-  const client = await connectV2(running.url);
-  await assert.rejects(client.call('a_test_elicitation'));
-  assert.match(await client.call('a_test_simple_text'), /simple text/);
+  const client = new ClientV2({ name: 'v2', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+  await client.connect(new HttpV2(new URL(running.url)));
+  await assert.rejects(client.callTool({ name: 'a_test_missing_capability', arguments: {} }), { code: -32_021 });
+  const { content } = await client.callTool({ name: 'a_test_simple_text', arguments: {} });
+  assert.match(JSON.stringify(content), /simple text/);
   await client.close();
   await running.stop();
   await server.close();
