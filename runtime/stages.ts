@@ -96,7 +96,13 @@ const erasOf = ({ config, gate, backends, offer, clients, listeners, phase }: St
     backends.dependents.length === 0;
   return {
     legacy: legacyEra({ ...common, sessions, connections }),
-    modern: modernEra({ ...common, listeners, areListsShared, callers }),
+    modern: modernEra({
+      ...common,
+      isServed: () => config.current().extensions.clientEra === 'auto',
+      listeners,
+      areListsShared,
+      callers,
+    }),
   };
 };
 

@@ -53,6 +53,12 @@ export const extensionsSchema = z
       })
       .optional()
       .describe('Presence lets clients up to 2025-11-25 go on with a stream whose connection broke (Last-Event-ID).'),
+    clientEra: z
+      .enum(['auto', 'legacy'])
+      .default('auto')
+      .describe(
+        'Revisions that clients are served: auto, all; legacy, those with sessions (2024-11-05 to 2025-11-25), which clients that begin with a newer one go back to.',
+      ),
     callsPerSession: z
       .int32()
       .min(1)

@@ -32,6 +32,8 @@ export interface ModernDeps {
   readonly listeners: Pick<Listeners, 'open'>;
   /** Backend sessions for one call of this caller, who has no session of its own. */
   readonly callers: Pick<CallerLinks, 'borrow'>;
+  /** Whether clients are served this revision; else they are told those before it. */
+  readonly isServed: () => boolean;
   /** Whether a client may send the header of an older revision than its body names. */
   readonly toleratesHeaders: () => boolean;
   readonly isStopping: () => boolean;
@@ -57,7 +59,7 @@ export const modernEra = (deps: ModernDeps): Era => {
       checkMcpHeaders(request.headers, { revision, method: envelope.method, name }, tolerance);
       // A notification does nothing in this revision: what some clients leave out of theirs is not missed.
       if (!id) return { kind: 'local', id, method: methodIn(envelope), answer: () => ({ kind: 'whole', status: 202 }) };
-      const client = declared(envelope, revision);
+      const client = declared(envelope, revision, deps.isServed());
       if (named?.names === 'task') demandTasks(client.capabilities);
       if (deps.isStopping()) throw new VmcpError('stopping', 'the server is stopping; try again');
       const arrival: Arrival = { envelope, request, caller, client, id };
@@ -88,11 +90,11 @@ const revisionIn = ({ body, reserved }: Envelope): string => {
 };
 
 /** Throws `invalid_request` and `unsupported_revision`. */
-const declared = ({ body, reserved }: Envelope, revision: string): DeclaredClient => {
+const declared = ({ body, reserved }: Envelope, revision: string, isServed: boolean): DeclaredClient => {
   const { clientCapabilities, logLevel } = reserved;
-  if (revision !== MODERN_REVISION)
+  if (revision !== MODERN_REVISION || !isServed)
     throw new VmcpError('unsupported_revision', `revision ${revision.slice(0, 32)} is not served in this form`, {
-      data: { supported: SUPPORTED, requested: revision.slice(0, 32) },
+      data: { supported: isServed ? SUPPORTED : EARLIER, requested: revision.slice(0, 32) },
     });
   if (!clientCapabilities || !isObject(body, clientCapabilities.start))
     throw missing('clientCapabilities', 'an object');
@@ -134,7 +136,8 @@ const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, request, call
 };
 
 /** Revisions served here, newest first. */
-const SUPPORTED = [MODERN_REVISION, ...LEGACY_REVISIONS.toReversed()];
+const EARLIER = LEGACY_REVISIONS.toReversed();
+const SUPPORTED = [MODERN_REVISION, ...EARLIER];
 
 const discover = ({ serverInfo, instructions }: ModernDeps): Buffer =>
   Buffer.from(

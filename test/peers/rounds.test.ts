@@ -117,3 +117,16 @@ test('the SDK v2 in 2026-07-28 that has declared nothing is refused what it woul
   await running.stop();
   await server.close();
 });
+
+test('the SDK v2 goes back to an earlier revision where only those are served', async () => {
+  const server = await startConformanceServer('legacy');
+  const running = await startRuntime(configFile({ a: server.url }, { extensions: { clientEra: 'legacy' } }));
+  const client = new ClientV2({ name: 'v2', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  await client.connect(new HttpV2(new URL(running.url)));
+  assert.equal(client.getNegotiatedProtocolVersion(), '2025-11-25');
+  const { content } = await client.callTool({ name: 'a_test_simple_text', arguments: {} });
+  assert.match(JSON.stringify(content), /simple text/);
+  await client.close();
+  await running.stop();
+  await server.close();
+});

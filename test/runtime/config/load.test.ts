@@ -27,6 +27,7 @@ suite('loading', () => {
         tolerateHeaders: false,
         trustedProxies: [],
         callsPerSession: 32,
+        clientEra: 'auto',
         heldCallTtl: 300_000,
         perWorkload: {},
         sessionTtl: 1_800_000,
