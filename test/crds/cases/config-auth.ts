@@ -181,6 +181,13 @@ export const strategyCases = [
     `${DEFAULT}.cloudSts.roleMappings[0].roleArn`,
     REQUIRED,
   ),
+  ...[{}, { roleMappings: [] }].map((roles) =>
+    refuses(
+      { set: sts({ region: 'us-east-1', ...roles }) },
+      `${DEFAULT}.cloudSts`,
+      'at least one of fallbackRoleArn and roleMappings must be set',
+    ),
+  ),
   refuses({ set: strategy({ type: 'header_injection' }) }, DEFAULT, 'type header_injection needs headerInjection'),
   refuses(
     { set: strategy({ type: 'unauthenticated', upstreamInject: { providerName: 'idp' } }) },

@@ -127,6 +127,23 @@ suite('composite tools', () => {
     });
   });
 
+  covers('crd.config.composite-tools.output-type-enum');
+  test('properties inside properties of an output are properties, at any depth', () => {
+    const nested = (depth: number, value: object): object =>
+      depth === 0 ? value : { type: 'object', properties: { n: nested(depth - 1, value) } };
+    const output = (value: object) => ({
+      compositeTools: [{ name: 'w', steps: [step('x')], output: { properties: { n: value } } }],
+    });
+    const at = (depth: number) => `compositeTools[0].output.properties.n${'.properties.n'.repeat(depth)}`;
+    check({
+      accepts: [output(nested(9, { type: 'integer', value: '{{.params.n}}', default: 5, description: 'How many' }))],
+      refuses: [1, 2, 9].flatMap((depth) => [
+        [output(nested(depth, { type: 'float' })), `${at(depth)}.type: "float" is not a known value`] as const,
+        [output(nested(depth, { type: 'object', property: {} })), `${at(depth)}.property: unknown key`] as const,
+      ]),
+    });
+  });
+
   test('workflow and step timeouts are durations', () => {
     const path = 'compositeTools[0]';
     check({
