@@ -83,7 +83,8 @@ export interface ServerConfig {
   readonly backends?: readonly BackendConfigEntry[];
   readonly outgoingAuth?: {
     readonly source?: 'discovered' | 'inline';
-    readonly backends?: Readonly<Record<string, unknown>>;
+    readonly default?: WrittenStrategy;
+    readonly backends?: Readonly<Record<string, WrittenStrategy>>;
   };
   readonly optimizer?: { readonly embeddingService?: string; readonly [key: string]: unknown };
   readonly sessionStorage?: SessionStorage;
@@ -92,6 +93,11 @@ export interface ServerConfig {
     readonly sessionStore?: Readonly<Record<string, unknown>>;
   };
   readonly [key: string]: unknown;
+}
+
+/** What of a strategy `plan` looks into; the rest is passed on. */
+export interface WrittenStrategy {
+  readonly type: string;
 }
 
 /** One backend as both config files spell it. */
