@@ -55,6 +55,7 @@ export interface AuthzConfig {
 export interface EmbeddedAuthServer {
   readonly issuer: string;
   readonly storage?: {
+    readonly type?: 'memory' | 'kvstore';
     readonly kvstore?: { readonly sentinelConfig?: { readonly sentinelService?: { readonly namespace?: string } } };
   };
   readonly upstreamProviders: readonly { readonly name: string }[];
