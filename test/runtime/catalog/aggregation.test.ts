@@ -97,7 +97,7 @@ describe('tools/list through the endpoint', () => {
   test('a change of the configuration is served at once, and the status tells what has no effect', async () => {
     await start({ tools: ['t'] }, { tools: ['t'] });
     const session = await serve(
-      filesOf({ conflictResolution: 'manual', tools: [{ workload: 'a', filter: ['gone'] }] }),
+      filesOf({ conflictResolution: 'manual', tools: [{ workload: 'a', filter: ['t', 'gone'] }] }),
     );
     assert.deepEqual(await session.toolNames(), []);
     assert.deepEqual(running?.status().unresolved, [{ name: 't', backends: ['a', 'b'] }]);
