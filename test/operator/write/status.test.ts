@@ -139,6 +139,7 @@ const withCheck = (lastHealthCheck: string, status = 'ready'): Readonly<Record<s
   ],
 });
 
+covers('status.discovered.last-health-check');
 for (const [clock, skewMs] of [
   ['that is right', 0],
   ['an hour ahead', 60 * minutes],

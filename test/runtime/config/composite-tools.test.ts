@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { compositeToolSchema } from '../../../runtime/config/index.ts';
 import { covers } from '../../requirements.ts';
 import { check } from './files.ts';
 
@@ -142,6 +144,20 @@ suite('composite tools', () => {
         [output(nested(depth, { type: 'object', property: {} })), `${at(depth)}.property: unknown key`] as const,
       ]),
     });
+  });
+
+  covers(
+    'crd.config.steps.type-default',
+    'crd.config.steps.on-error.action-default',
+    'crd.config.steps.on-decline.action-default',
+    'crd.config.steps.on-cancel.action-default',
+  );
+  test('a step calls a tool unless it says otherwise, and what goes wrong ends the workflow', () => {
+    const ask = { id: 'y', type: 'elicitation', message: 'Go on?', onDecline: {}, onCancel: {} };
+    const steps = [step('x', { onError: {} }), ask];
+    const [first, second] = compositeToolSchema.parse({ name: 'w', steps }).steps;
+    assert.deepEqual([first?.type, first?.onError?.action], ['tool', 'abort']);
+    assert.deepEqual([second?.onDecline?.action, second?.onCancel?.action], ['abort', 'abort']);
   });
 
   test('workflow and step timeouts are durations', () => {
