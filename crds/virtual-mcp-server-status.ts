@@ -12,7 +12,12 @@ const discoveredBackend = z.strictObject({
     .enum(['ready', 'degraded', 'unavailable', 'unauthenticated', 'unknown'])
     .optional()
     .describe('Whether calls are routed to it: ready and unauthenticated ones are.'),
-  authType: z.string().optional().describe('How requests to it are authenticated.'),
+  authType: z
+    .string()
+    .optional()
+    .describe(
+      'How requests to it are authenticated: the type, as the MCPExternalAuthConfig or config.outgoingAuth spells it.',
+    ),
   authConfigRef: z.string().optional().describe('The MCPExternalAuthConfig found for it.'),
   message: z.string().optional().describe('Why it is not ready.'),
   lastHealthCheck: time().optional().describe('When it was last looked at; refreshed every 10 minutes at most.'),

@@ -1,6 +1,14 @@
 import * as z from 'zod';
 
-import { configSchema, notYet, presentExactlyWhen, requiredWhen, rule, withRules } from '../runtime/config/index.ts';
+import {
+  type Rule,
+  configSchema,
+  notYet,
+  presentExactlyWhen,
+  requiredWhen,
+  rule,
+  withRules,
+} from '../runtime/config/index.ts';
 import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
 import { embeddedAuthServer } from './embedded-auth-server.ts';
 import { authzConfig, oidcConfigRef } from './incoming-auth.ts';
@@ -49,19 +57,17 @@ const outgoingAuth = z.strictObject({
   backends: z.record(z.string(), backendAuth()).optional().describe('By backend name; works with both sources.'),
 });
 
-/** A value written here would be readable by everybody who can read the resource (decisions.md, literals in config.outgoingAuth). */
-const noLiteral = (key: string) =>
-  rule<Readonly<Record<string, unknown>>>({
-    cel: `!has(self.${key})`,
-    holds: (value) => value[key] === undefined,
-    reason: `${key} would put a secret into the resource`,
-    remedy: `put it into a Secret that an MCPExternalAuthConfig refers to, or use ${key}Env`,
-    field: key,
-  });
+/** spec: secrets are never inline. Everybody who can read the resource could read it. */
+const noClientSecret = rule<{ readonly clientSecret?: unknown }>({
+  cel: '!has(self.clientSecret)',
+  holds: ({ clientSecret }) => clientSecret === undefined,
+  reason: 'clientSecret would put a secret into the resource',
+  remedy: 'put it into a Secret that an MCPExternalAuthConfig refers to, or use clientSecretEnv',
+  field: 'clientSecret',
+});
 
-const literals = { headerInjection: 'headerValue', tokenExchange: 'clientSecret' } as const;
-const noLiterals = Object.entries(literals).flatMap(([strategy, key]) =>
-  ['default', 'backends.*'].map((place) => [`outgoingAuth.${place}.${strategy}`, { rules: [noLiteral(key)] }] as const),
+const noClientSecrets = ['default', 'backends.*'].map(
+  (place) => [`outgoingAuth.${place}.tokenExchange`, { rules: [noClientSecret as Rule] }] as const,
 );
 
 /** Bounds that the spec does not have: without them the API server refuses the rules inside as too costly (docs/resources.md). */
@@ -72,7 +78,7 @@ const config = mark(configSchema, {
   below: {
     'aggregation.tools[].toolConfigRef': { refersTo: 'MCPToolConfig' },
     'compositeToolRefs[]': { refersTo: 'VirtualMCPCompositeToolDefinition' },
-    ...Object.fromEntries(noLiterals),
+    ...Object.fromEntries(noClientSecrets),
     'operational.timeouts.perWorkload': { maxProperties: MANY },
     'extensions.perWorkload': { maxProperties: MANY },
     backends: { maxItems: MANY },

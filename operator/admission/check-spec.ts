@@ -10,7 +10,7 @@ import {
   unresolved,
 } from '../plan/references.ts';
 import { resolveReferences } from '../resolve.ts';
-import { deprecatedTelemetry, violationText, violationsOf } from '../validate/index.ts';
+import { deprecatedTelemetry, literalHeaderValues, violationText, violationsOf } from '../validate/index.ts';
 import { type Cluster, isOurs, isOnItsWayOut } from './cluster.ts';
 import { type Review, type Verdict, accepted, invalid } from './review.ts';
 
@@ -53,10 +53,13 @@ const warningsAbout = (
   const open = unresolved(references).filter(
     ({ invalid: why, kind, name }) => why !== undefined || isNewlyNamed(kind, name, oldObject),
   );
-  return [
-    ...[...unsupported(object.kind, { spec: object['spec'] }), ...deprecatedTelemetry(object)].map(violationText),
-    ...new Set(open.map((each) => howToMend(each))),
-  ].slice(0, MOST_WARNINGS);
+  const { kind, spec } = object;
+  const told = [
+    ...unsupported(kind, { spec }),
+    ...deprecatedTelemetry(object),
+    ...(kind === 'VirtualMCPServer' ? literalHeaderValues(spec ?? {}) : []),
+  ];
+  return [...told.map(violationText), ...new Set(open.map((each) => howToMend(each)))].slice(0, MOST_WARNINGS);
 };
 
 /** Of a new object nothing needs to be there yet: what is applied together comes in any order. */

@@ -1,5 +1,5 @@
 import type { KubeObject, ObjectKey } from '../object.ts';
-import type { Plan } from '../plan/plan.ts';
+import type { Plan, VolatileKeys } from '../plan/plan.ts';
 import type { Seal } from '../plan/seal.ts';
 import type { Settings } from '../plan/settings.ts';
 import type { Source } from '../read/source.ts';
@@ -21,7 +21,7 @@ export interface ReconciledKind<Bundle = unknown> {
   /** Every other kind `resolve` and `affectedBy` ask the source for; the engine watches exactly `kind`, `owns`, `reads`. */
   readonly reads: readonly string[];
   /** Keys of the status that may grow stale, at any depth (`lastHealthCheck`): alone they cause a write every 10 minutes at most. */
-  readonly volatileStatus?: readonly string[];
+  readonly volatileStatus?: (owner: KubeObject) => VolatileKeys;
   /** Phases that become others while a child is not as planned; absent: those of a VirtualMCPServer. */
   readonly phasesWithProblems?: PhasesWithProblems;
   /**

@@ -3,6 +3,7 @@ import { type Contract, newContract } from '../plan/contract.ts';
 import { lookedUpKinds, referenceKind } from '../plan/references.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { planServer } from '../plan/server/plan-server.ts';
+import { volatileStatus } from '../plan/server/volatile-status.ts';
 import { isOwnedBy } from '../read/controlled.ts';
 import type { Source } from '../read/source.ts';
 import { MEMBER_KINDS, groupNameOf, resolveServer } from '../resolve.ts';
@@ -28,7 +29,7 @@ export const virtualMcpServer = (
     kind: KIND,
     owns: ['ServiceAccount', 'Service', 'ConfigMap', 'Deployment'],
     reads: [...named, ...MEMBER_KINDS.filter((kind) => !named.includes(kind)), 'ReplicaSet', 'Pod'],
-    volatileStatus: ['lastHealthCheck', 'consecutiveFailures'],
+    volatileStatus,
     resolve: resolveServer,
     complete: withPolicies,
     plan: (bundle, settings) => planServer(bundle, { settings, contract }),

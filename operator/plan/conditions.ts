@@ -31,6 +31,7 @@ export const conditionsIn = (status: unknown): readonly ReportedCondition[] =>
 /** Types named for a problem: `True` is the bad news. */
 export const PROBLEM_TYPES = [
   'AudienceShared',
+  'AuthServerStorageIgnored',
   'AuthzPrimaryUpstreamProviderIgnored',
   'BackendNameConflict',
   'BackendsWithheld',
@@ -41,6 +42,7 @@ export const PROBLEM_TYPES = [
   'ExternalAuthConfigIgnored',
   'HealthChecksOverlap',
   'LimitsPerReplica',
+  'LiteralHeaderValue',
   'McpPortIgnored',
   'ModelCacheFixed',
   'NamesCollide',

@@ -46,3 +46,9 @@ export interface PlannedCondition {
   readonly reason: string;
   readonly message: string;
 }
+
+/**
+ * Keys of a status, at any depth, that alone are no reason to hurry, each with the number from which on that holds: a smaller one is told at
+ * once. Texts always wait.
+ */
+export type VolatileKeys = ReadonlyMap<string, number>;

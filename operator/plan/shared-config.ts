@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectKey } from '../object.ts';
+import { type AuthStorage, authStorageIgnored } from './auth-storage.ts';
 import { hashOf } from './canonical.ts';
 import { warningsOf } from './conditions.ts';
 import type { Contract } from './contract.ts';
@@ -23,7 +24,14 @@ export const planSharedConfig = (bundle: SharedConfigBundle, contract: Contract)
   const { config, references, users } = bundle;
   const workloads = users.filter(({ kind }) => LISTED.has(kind));
   const verdict = verdictOn(bundle, contract);
-  const conditions = [validCondition(verdict), ...referenceConditions(references), ...stalled(verdict.stalledBy)];
+  const { embeddedAuthServer } = config['spec'] as { readonly embeddedAuthServer?: AuthStorage };
+  const ignored = authStorageIgnored('spec.embeddedAuthServer', embeddedAuthServer);
+  const conditions = [
+    validCondition(verdict),
+    ...referenceConditions(references),
+    ...(ignored === undefined ? [] : [ignored]),
+    ...stalled(verdict.stalledBy),
+  ];
   return {
     status: {
       ...(config.metadata.generation !== undefined && { observedGeneration: config.metadata.generation }),

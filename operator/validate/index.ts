@@ -14,6 +14,7 @@ import { workload } from './workload.ts';
 import type { LookUp, Validator, Violation } from './validator.ts';
 
 export { deprecatedTelemetry } from './deprecated.ts';
+export { literalHeaderValues } from './literals.ts';
 export { nestedTooDeep } from './nesting.ts';
 export { BRIDGE_TOKEN_VOLUME } from './bridged-pod.ts';
 export { MOST_BRIDGED } from './stdio-server.ts';

@@ -6,7 +6,7 @@ import { isNotFound, isRefusal, isTooLarge } from '../api/errors.ts';
 import type { ApiError } from '../api/errors.ts';
 import { type KubeObject, keyText } from '../object.ts';
 import { clipped, conditionsIn, problem } from '../plan/conditions.ts';
-import type { Plan, PlannedCondition } from '../plan/plan.ts';
+import type { Plan, PlannedCondition, VolatileKeys } from '../plan/plan.ts';
 import type { Reason } from '../plan/reasons.ts';
 import { stalled } from '../plan/stalled.ts';
 import type { StatusAges } from './status-ages.ts';
@@ -113,8 +113,7 @@ export interface Reported {
 
 export interface PlannedStatus {
   readonly status: Status;
-  /** Keys at any depth that alone are no reason to hurry. */
-  readonly volatile: readonly string[];
+  readonly volatile: VolatileKeys;
 }
 
 /** Writes the status if it differs from the one there. */
@@ -130,7 +129,7 @@ export const reportStatus = async (
   if (agrees(desired, owner, 'status')) {
     return { written: false };
   }
-  const calm = { ...desired, status: withVolatileOf(owner['status'], desired['status'], new Set(planned.volatile)) };
+  const calm = { ...desired, status: withVolatileOf(owner['status'], desired['status'], planned.volatile) };
   // Told without its lists it was too large before: that is tried again where it would be written anew anyway.
   if (dueMs > 0 && (agrees(calm, owner, 'status') || agrees(desiredIn(0), owner, 'status'))) {
     return { written: false, againAfterMs: dueMs };
@@ -161,7 +160,7 @@ const write = async (desired: KubeObject, deps: ReportDeps, signal: AbortSignal)
 };
 
 /** `planned` with the values of volatile keys as they are now; list elements are matched by name or type. */
-const withVolatileOf = (live: unknown, planned: unknown, volatile: ReadonlySet<string>): unknown => {
+const withVolatileOf = (live: unknown, planned: unknown, volatile: VolatileKeys): unknown => {
   if (Array.isArray(planned)) {
     const held = Array.isArray(live) ? (live as readonly unknown[]) : [];
     const named = new Map(held.toReversed().map((item) => [nameOf(item), item]));
@@ -171,8 +170,15 @@ const withVolatileOf = (live: unknown, planned: unknown, volatile: ReadonlySet<s
     return planned;
   }
   const held = (typeof live === 'object' && live !== null ? live : {}) as Status;
-  const steady = Object.entries(planned).filter(([key]) => !volatile.has(key));
-  const stale = Object.entries(held).filter(([key]) => volatile.has(key));
+  const wanted = planned as Status;
+  const mayWait = (key: string): boolean => {
+    const least = volatile.get(key);
+    return (
+      least !== undefined && [held[key], wanted[key]].every((value) => typeof value !== 'number' || value >= least)
+    );
+  };
+  const steady = Object.entries(wanted).filter(([key]) => !mayWait(key));
+  const stale = Object.entries(held).filter(([key]) => mayWait(key));
   return Object.fromEntries([
     ...steady.map(([key, value]) => [key, withVolatileOf(held[key], value, volatile)] as const),
     ...stale,

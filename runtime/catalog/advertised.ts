@@ -1,11 +1,6 @@
-import type { Candidate, Named } from './candidate.ts';
+import type { Candidate } from './candidate.ts';
+import type { ConflictRule } from './conflict-rules/rule.ts';
 import type { WorkloadTools } from './settings.ts';
-
-/** The tools of one backend: all that it has, and those that have a name here. */
-export interface OwnTools {
-  readonly candidates: readonly Candidate[];
-  readonly named: readonly Named[];
-}
 
 /** Which tools a filter lets through, by their own names, and its entries that let none through. */
 export interface Filtered {
@@ -15,10 +10,15 @@ export interface Filtered {
 
 /**
  * spec: config.aggregation.tools[].filter. An entry matches the advertised name, else the name after overrides, else the backend's own;
- * the first form that matches any tool of the backend decides for that entry (decisions).
+ * the first form that matches any tool of the backend decides for that entry (decisions). Filters come before conflicts, so that every name
+ * counts as advertised that a conflict may leave to a tool.
  */
-export const filtered = (filter: readonly string[], tools: OwnTools): Filtered => {
-  const forms = formsOf(tools);
+export const filtered = (
+  filter: readonly string[],
+  tools: readonly Candidate[],
+  namesOf: ConflictRule['namesOf'],
+): Filtered => {
+  const forms = [byForm(tools, namesOf), byForm(tools, ({ name }) => [name]), byForm(tools, ({ item }) => [item.key])];
   const kept = new Set<string>();
   const unmatched: string[] = [];
   for (const entry of new Set(filter)) {
@@ -31,25 +31,20 @@ export const filtered = (filter: readonly string[], tools: OwnTools): Filtered =
 
 type Form = ReadonlyMap<string, readonly string[]>;
 
-const formsOf = ({ candidates, named }: OwnTools): readonly Form[] => [
-  byForm(named, ({ advertised }) => advertised),
-  byForm(candidates, ({ name }) => name),
-  byForm(candidates, ({ item }) => item.key),
-];
-
-const byForm = <T extends Candidate>(tools: readonly T[], nameOf: (tool: T) => string): Form => {
+const byForm = (tools: readonly Candidate[], namesOf: ConflictRule['namesOf']): Form => {
   const form = new Map<string, string[]>();
   for (const tool of tools) {
-    const name = nameOf(tool);
-    const known = form.get(name);
-    if (known) known.push(tool.item.key);
-    else form.set(name, [tool.item.key]);
+    for (const name of namesOf(tool)) {
+      const known = form.get(name);
+      if (known) known.push(tool.item.key);
+      else form.set(name, [tool.item.key]);
+    }
   }
   return form;
 };
 
 /** Overrides that change a tool the backend does not have. */
-export const unmatchedOverrides = ({ overrides }: WorkloadTools, { candidates }: OwnTools): readonly string[] => {
-  const known = new Set(candidates.map(({ item }) => item.key));
+export const unmatchedOverrides = ({ overrides }: WorkloadTools, tools: readonly Candidate[]): readonly string[] => {
+  const known = new Set(tools.map(({ item }) => item.key));
   return [...overrides.keys()].filter((tool) => !known.has(tool));
 };

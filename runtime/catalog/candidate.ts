@@ -1,3 +1,4 @@
+import { compareText } from '../compare-text.ts';
 import type { Span } from '../json-bytes.ts';
 import type { ListedItem } from '../listed.ts';
 import type { ToolOverride } from './settings.ts';
@@ -16,6 +17,10 @@ export interface Candidate {
 export interface Named extends Candidate {
   readonly advertised: string;
 }
+
+/** In the order in which equal names are given out: by backend, then by the backend's own name (decisions: Determinism). */
+export const byBackend = (named: readonly Named[]): readonly Named[] =>
+  named.toSorted((a, b) => compareText(a.backend, b.backend) || compareText(a.item.key, b.item.key));
 
 /** The backend's own spelling of the key, as JSON text. */
 export const ownKey = ({ bytes, keySpan }: { readonly bytes: Buffer; readonly keySpan: Span }): Buffer =>

@@ -1,11 +1,11 @@
 import type { BuiltinTarget, WorkflowTarget } from '../call.ts';
 import { compareText } from '../compare-text.ts';
 import type { ListKind, Lists } from '../listed.ts';
-import { filtered, unmatchedOverrides } from './advertised.ts';
-import type { Candidate, Named } from './candidate.ts';
+import { byBackend, type Candidate, type Named } from './candidate.ts';
 import type { UnresolvedName } from './conflict-rules/rule.ts';
 import { conflictRule } from './conflict-rules.ts';
 import { entryBytes, type EntryBytes } from './entry-bytes.ts';
+import { hiddenNames, hiding, type UnmatchedSetting } from './hiding.ts';
 import { nameTable, type Names, type NameTable, resourceFinder, targetOf, targetsOf } from './name-table.ts';
 import { type ListEntry, listPages, type ListPages, type PageCache } from './pages.ts';
 import type { AggregationSettings } from './settings.ts';
@@ -59,13 +59,6 @@ export interface Collision {
   readonly lostBy: string;
 }
 
-/** A setting of `config.aggregation.tools` that has no effect: its backend is up and lists no such tool. */
-export interface UnmatchedSetting {
-  readonly workload: string;
-  readonly setting: 'filter' | 'overrides';
-  readonly tool: string;
-}
-
 export interface BuildOptions {
   /** Of equal names the first one keeps it. */
   readonly ownTools?: readonly OwnTool[];
@@ -74,7 +67,7 @@ export interface BuildOptions {
   readonly entryBytes?: EntryBytes;
 }
 
-/** Overrides, then conflicts, then filters (decisions), with the backends in the order of their names throughout. */
+/** Overrides, then filters, then conflicts (decisions), with the backends in the order of their names throughout. */
 export const buildCatalog = (
   sources: readonly SourceBackend[],
   settings: AggregationSettings,
@@ -83,19 +76,19 @@ export const buildCatalog = (
   const backends = [...sources].sort((a, b) => compareText(a.name, b.name));
   const rule = conflictRule(settings.naming);
   const candidates = toolCandidates(backends, settings);
-  const resolved = rule.tools(candidates);
+  const { visible, hidden, unmatched } = hiding(backends, settings, { candidates, namesOf: rule.namesOf });
+  const resolved = rule.tools(visible);
   const tools = keepFirst('tools', resolved.named);
-  const { isHidden, unmatched } = hiding(backends, settings, { candidates, named: tools.kept });
+  const contested = resolved.unresolved.map(({ name }) => name);
+  const taken = [...tools.kept.map(({ advertised }) => advertised), ...contested];
+  const routed = [...tools.kept, ...hiddenNames(hidden, rule, taken)];
   const prompts = keepFirst('prompts', rule.prompts(candidatesOf(backends, 'prompts')).named);
   const [resources, templates] = (['resources', 'resourceTemplates'] as const).map((kind) =>
     keepFirst(kind, candidatesOf(backends, kind).map(underOwnName)),
   ) as [Kept, Kept];
-  const { shown, own, collisions } = besideOwn(
-    tools.kept.filter((tool) => !isHidden(tool)),
-    ownTools,
-  );
+  const { shown, own, collisions } = besideOwn(tools.kept, ownTools);
   const alone = own.filter(({ isAlone }) => isAlone);
-  const [offered, routable] = tablesOf({ shown, tools, own, prompts, resources, templates, backends });
+  const [offered, routable] = tablesOf({ shown, routed, own, prompts, resources, templates, backends });
   const pagesOf = (kind: ListKind, named: readonly Named[], more: readonly OwnTool[] = []): ListPages => {
     const entries = named
       .filter(({ isListed }) => isListed)
@@ -112,7 +105,7 @@ export const buildCatalog = (
   return Object.freeze({
     offered,
     routable,
-    routableName: routableNames(tools.kept),
+    routableName: routableNames(routed),
     lists: alone.length === 0 ? all : Object.freeze({ ...all, tools: pagesOf('tools', [], alone) }),
     all,
     collisions: [
@@ -155,9 +148,7 @@ interface Kept {
 const keepFirst = (kind: ListKind, named: readonly Named[]): Kept => {
   const holders = new Map<string, Named>();
   const collisions: Collision[] = [];
-  for (const each of named.toSorted(
-    (a, b) => compareText(a.backend, b.backend) || compareText(a.item.key, b.item.key),
-  )) {
+  for (const each of byBackend(named)) {
     const holder = holders.get(each.advertised);
     if (holder) collisions.push({ kind, name: each.advertised, keptBy: holder.backend, lostBy: each.backend });
     else holders.set(each.advertised, each);
@@ -193,42 +184,10 @@ const besideOwn = (
   return { shown: kept, own: [...alone, ...others], collisions };
 };
 
-interface Hiding {
-  readonly isHidden: (tool: Named) => boolean;
-  readonly unmatched: readonly UnmatchedSetting[];
-}
-
-/** Which tools are out of lists and out of reach of clients, but not of workflows. */
-const hiding = (
-  backends: readonly SourceBackend[],
-  { excludeAllTools, tools }: AggregationSettings,
-  all: { readonly candidates: readonly Candidate[]; readonly named: readonly Named[] },
-): Hiding => {
-  const candidatesOf = Map.groupBy(all.candidates, ({ backend }) => backend);
-  const namedOf = Map.groupBy(all.named, ({ backend }) => backend);
-  const keptOf = new Map<string, ReadonlySet<string>>();
-  const unmatched: UnmatchedSetting[] = [];
-  for (const { name: workload, isListed } of backends) {
-    const settings = tools.get(workload);
-    if (!settings) continue;
-    const own = { candidates: candidatesOf.get(workload) ?? [], named: namedOf.get(workload) ?? [] };
-    const filter = settings.filter && filtered(settings.filter, own);
-    if (filter) keptOf.set(workload, filter.kept);
-    if (settings.excludeAll) keptOf.set(workload, new Set());
-    // Of a backend that is down nobody knows what it has.
-    if (!isListed) continue;
-    const missing = unmatchedOverrides(settings, own);
-    unmatched.push(...missing.map((tool) => ({ workload, setting: 'overrides' as const, tool })));
-    unmatched.push(...(filter?.unmatched ?? []).map((tool) => ({ workload, setting: 'filter' as const, tool })));
-  }
-  const isHidden = ({ backend, item }: Named): boolean =>
-    excludeAllTools || keptOf.get(backend)?.has(item.key) === false;
-  return { isHidden, unmatched };
-};
-
 const tablesOf = (of: {
   readonly shown: readonly Named[];
-  readonly tools: Kept;
+  /** Under the names of steps. */
+  readonly routed: readonly Named[];
   readonly own: readonly OwnTool[];
   readonly prompts: Kept;
   readonly resources: Kept;
@@ -244,16 +203,16 @@ const tablesOf = (of: {
   const own: Names = new Map(of.own.map(({ name, target }) => [name, target]));
   // A hidden tool keeps its name for steps: a composite tool of that name may stand in front of it.
   const offered: Names = new Map([...targetsOf(of.shown), ...own]);
-  const routable: Names = new Map([...own, ...targetsOf(of.tools.kept)]);
+  const routable: Names = new Map([...own, ...targetsOf(of.routed)]);
   return [nameTable(offered, prompts, resource), nameTable(routable, prompts, resource)];
 };
 
 /** Most catalogs are never asked. */
-const routableNames = (kept: readonly Named[]): Catalog['routableName'] => {
+const routableNames = (routed: readonly Named[]): Catalog['routableName'] => {
   let names: ReadonlyMap<string, string> | undefined;
   const keyOf = (backend: string, tool: string): string => `${backend}\n${tool}`;
   return (backend, tool) => {
-    names ??= new Map(kept.map((each) => [keyOf(each.backend, each.item.key), each.advertised]));
+    names ??= new Map(routed.map((each) => [keyOf(each.backend, each.item.key), each.advertised]));
     return names.get(keyOf(backend, tool));
   };
 };

@@ -4,9 +4,9 @@ export {
   type Collision,
   type OwnTool,
   type SourceBackend,
-  type UnmatchedSetting,
   type UnusualName,
 } from './catalog.ts';
+export type { UnmatchedSetting } from './hiding.ts';
 export type { UnresolvedName } from './conflict-rules/rule.ts';
 export { conflictRule } from './conflict-rules.ts';
 export { type NameTable } from './name-table.ts';

@@ -22,7 +22,9 @@ const backendShape = {
     ),
   metadata: stringMap()
     .optional()
-    .describe('Free metadata; the key group is set by the service and a value given for it is overridden.'),
+    .describe(
+      'Free metadata; the key group is set by the service to groupRef, and a value given for it is overridden, or left out where there is no groupRef.',
+    ),
 };
 
 const caBundleOnlyForEntries = rule<{ readonly caBundlePath?: unknown; readonly type?: unknown }>({

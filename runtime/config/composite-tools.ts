@@ -105,7 +105,9 @@ const outputPropertySchema = z.strictObject({
     .optional()
     .describe('Template such as {{.steps.<id>.output.<field>}} or {{.params.<name>}}; for objects also JSON text.'),
   default: z.unknown().optional().describe('Value when the template cannot be expanded, coerced to the type.'),
-  properties: freeObject().optional().describe('Nested properties, for objects; each has the fields of a property.'),
+  get properties(): z.ZodOptional<z.ZodRecord<z.ZodString, typeof outputPropertySchema>> {
+    return z.record(z.string(), outputPropertySchema).optional().describe('Nested properties; for type object.');
+  },
 });
 
 const outputSchema = z

@@ -129,8 +129,17 @@ function joined(config: FileValue, found: FoundBackends | undefined): FileValue 
   const withheld = (found?.withheld ?? []).filter(({ name }) => backends.every((backend) => backend.name !== name));
   return {
     ...config,
-    backends: backends.toSorted((a, b) => compareText(a.name, b.name)),
+    backends: backends.map((each) => inGroup(each, config)).toSorted((a, b) => compareText(a.name, b.name)),
     withheld: withheld.toSorted((a, b) => compareText(a.name, b.name)),
     outgoingAuth: { ...config.outgoingAuth, backends: strategies },
   };
 }
+
+/** spec: config.backends[].metadata; the key `group` is set by the service, whatever was given: without a group it is absent. */
+function inGroup({ metadata, ...backend }: FileBackend, { groupRef }: FileValue): FileBackend {
+  const { group: _given, ...free } = metadata ?? {};
+  const shown = { ...free, ...(groupRef !== undefined && { group: groupRef }) };
+  return Object.keys(shown).length === 0 ? backend : { ...backend, metadata: shown };
+}
+
+type FileBackend = FileValue['backends'][number];

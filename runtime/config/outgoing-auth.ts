@@ -71,7 +71,7 @@ export const cloudStsSchema = withRules(
       .optional()
       .describe('Upstream provider whose token is presented; the incoming bearer token without an embedded server.'),
   }),
-  atLeastOne('fallbackRoleArn', 'roleMappings'),
+  atLeastOne(['fallbackRoleArn'], { lists: ['roleMappings'] }),
 ).describe('Signed requests through role assumption with web identity; for type cloud_sts.');
 
 const words = ['unauthenticated', 'header_injection', 'token_exchange', 'upstream_inject', 'cloud_sts', 'obo'] as const;

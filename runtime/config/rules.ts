@@ -85,15 +85,24 @@ export function atMostOne(...keys: readonly string[]): Rule<Fields> {
   });
 }
 
-/** At least one of the keys is present. */
-export function atLeastOne(...keys: readonly string[]): Rule<Fields> {
+/** At least one of the keys is present; those of `lists` count only with an entry. */
+export function atLeastOne(
+  keys: readonly string[],
+  { lists = [] }: { readonly lists?: readonly string[] } = {},
+): Rule<Fields> {
+  const all = [...keys, ...lists];
   return rule({
-    cel: keys.map((key) => `has(self.${key})`).join(' || '),
-    holds: (value) => count(value, keys) >= 1,
-    reason: `at least one of ${list(keys, 'and')} must be set`,
-    remedy: `set ${list(keys, 'or')}`,
+    cel: [
+      ...keys.map((key) => `has(self.${key})`),
+      ...lists.map((key) => `(has(self.${key}) && size(self.${key}) > 0)`),
+    ].join(' || '),
+    holds: (value) => count(value, keys) >= 1 || lists.some((key) => hasEntries(value[key])),
+    reason: `at least one of ${list(all, 'and')} must be set`,
+    remedy: `set ${list(all, 'or')}`,
   });
 }
+
+const hasEntries = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
 
 /** A key that makes sense only beside another. */
 export function requires(key: string, needed: string): Rule<Fields> {

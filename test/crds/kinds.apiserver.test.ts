@@ -197,7 +197,7 @@ describe('the status', () => {
   });
   const BACKEND = 'status.discoveredBackends[0]';
 
-  covers('status.discovered.status-values', 'status.discovered.circuit-state-enum');
+  covers('status.discovered.status-values', 'status.discovered.circuit-state-enum', 'status.discovered.name-required');
   run([
     ...['ready', 'degraded', 'unavailable', 'unauthenticated', 'unknown'].map((status) => accepts(backend({ status }))),
     refuses(backend({ status: 'broken' }), `${BACKEND}.status`, 'Unsupported value'),

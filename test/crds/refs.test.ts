@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { referredKinds, references } from '../../crds/index.ts';
+import { kinds, referredKinds, references } from '../../crds/index.ts';
+import { referenceCases } from './cases/references.ts';
 
 const secret = (name: string) => ({ name, key: 'a' });
 
@@ -55,6 +56,13 @@ test('a reference without a name, or in a field that nobody knows, is none', () 
   const spec = { groupRef: { name: '' }, unheardOf: { groupRef: { name: 'tools' } } };
   assert.deepEqual(references('VirtualMCPServer', { spec }), []);
   assert.deepEqual(references('Unheard', { spec }), []);
+});
+
+test('a namespace is tried in a reference of every kind to every kind', () => {
+  const tried = new Set(referenceCases.map(({ kind }) => kind));
+  const naming = Object.keys(kinds).filter((kind) => referredKinds(kind).length > 0);
+  assert.deepEqual([...tried].sort(), naming.sort());
+  assert.ok(referenceCases.length >= 54, `${referenceCases.length} references`);
 });
 
 test('the kinds that a kind may name follow from its schema, each once', () => {

@@ -54,7 +54,12 @@ const report = (...backends: readonly (readonly [string, BackendStatus, string?]
   collisions: [],
 });
 
-covers('status.phase.default-pending', 'status.conditions.list', 'status.discovered.list');
+covers(
+  'status.phase.default-pending',
+  'status.conditions.list',
+  'status.discovered.list',
+  'operator.service-account.auto-created',
+);
 test('the quickstart is converged within eleven writes: its children, and one status for each resource', async () => {
   await kubectl(['apply', '--server-side', '-f', quickstart]);
   const status = await untilStatus('the status', vmcp);
@@ -72,6 +77,8 @@ test('the quickstart is converged within eleven writes: its children, and one st
     ['vmcp-quickstart'],
     ['vmcp-quickstart'],
   ]);
+  const { template } = (await deployment())['spec'] as { readonly template: { readonly spec: object } };
+  assert.match(JSON.stringify(template.spec), /"serviceAccountName":"vmcp-quickstart"/);
   const writes = (await cluster.writes()).filter((write) => !write.startsWith('create secrets'));
   assert.ok(writes.length <= 11, writes.join('\n'));
   assert.equal(new Set(writes).size, writes.length, `something was written twice:\n${writes.join('\n')}`);

@@ -22,7 +22,7 @@ export const operator = {
   'operator.replicas.applied': proven('`spec.replicas` is the desired replica count of the single aggregator workload.'),
   'operator.replicas.absent-external': proven('Without `spec.replicas` the operator leaves the replica count to an external controller.'),
   'operator.service-account.existing': proven('`spec.serviceAccount` names an existing service account under which the pod runs.'),
-  'operator.service-account.auto-created': later('operator', 'Without `spec.serviceAccount` a service account is created automatically and used by the pod.'),
+  'operator.service-account.auto-created': proven('Without `spec.serviceAccount` a service account is created automatically and used by the pod.'),
   'operator.service-type.cluster-ip': proven('`serviceType: ClusterIP` renders a Service of type ClusterIP.'),
   'operator.service-type.node-port': proven('`serviceType: NodePort` renders a Service of type NodePort.'),
   'operator.service-type.load-balancer': proven('`serviceType: LoadBalancer` renders a Service of type LoadBalancer.'),
@@ -39,5 +39,5 @@ export const operator = {
   'operator.config.static-backends-discovered-empty': proven('`config.backends` is empty when `outgoingAuth.source` is `discovered`.'),
   'operator.ca-bundle.mount-path': proven('The operator mounts the CA bundle of backend `<name>` under `/etc/toolhive/ca-bundles/<name>/ca.crt` style paths.'),
   'operator.replicas.zero': proven('`spec.replicas: 0` is honoured as zero replicas and is not treated as absent.'),
-  'secrets.never-inline': later('operator', 'Client secrets, keys, passwords and tokens are held in secret references or environment variables only; the operator never writes their values into resources or ConfigMaps.'),
+  'secrets.never-inline': proven('Client secrets, keys, passwords and tokens are held in secret references or environment variables only; the operator never writes their values into resources or ConfigMaps.'),
 };

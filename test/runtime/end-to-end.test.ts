@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
+import { VERSION } from '../../runtime/version.ts';
 import { count, type FixtureBackend, startBackend } from '../fixtures/backend.ts';
-import { openSession } from '../fixtures/raw-client.ts';
+import { openSession, post } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
 import { covers } from '../requirements.ts';
 
@@ -26,6 +27,7 @@ describe('one endpoint over two backends', () => {
     'endpoints.mcp.single-endpoint',
     'aggregation.conflict.prefix',
     'aggregation.prefix-format.default',
+    'crd.config.aggregation.conflict-resolution-default',
     'aggregation.filter.absent-all',
   );
   test('lists the tools of both under their prefixes', async () => {
@@ -91,5 +93,34 @@ describe('one endpoint over two backends', () => {
       a.requests.slice(before).map(({ method }) => method),
       ['tools/call', 'tools/call'],
     );
+  });
+
+  covers('endpoints.mcp.one-server-identity');
+  test('has one identity of its own for clients of every revision, whichever backend answers', async () => {
+    const own = { name: 'test', version: VERSION };
+    const { initialize, call } = await openSession(running.url);
+    const { result } = initialize.json as { result: { serverInfo: object; instructions: string } };
+    assert.deepEqual([initialize.messages, result.serverInfo], [[], own]);
+    assert.match(result.instructions, /^This server joins the tools of: a, b\./);
+    assert.deepEqual([(await call('a_echo')).status, (await call('b_echo')).status], [200, 200]);
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    for (const [method, name] of [
+      ['server/discover'],
+      ['tools/list'],
+      ['tools/call', 'a_echo'],
+      ['tools/call', 'b_echo'],
+    ]) {
+      const params = { _meta: meta, ...(name !== undefined && { name, arguments: {} }) };
+      const { json } = await post(
+        running.url,
+        { jsonrpc: '2.0', id: 1, method, params },
+        { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method ?? '', 'mcp-name': name ?? '' },
+      );
+      const answer = (json as { result: { _meta: object } }).result._meta;
+      assert.deepEqual(answer, { 'io.modelcontextprotocol/serverInfo': own }, `${method} ${name}`);
+    }
   });
 });

@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 describe('with the configuration alone', () => {
-  covers('health.interval.default', 'health.interval.custom');
+  covers('health.interval.default', 'health.interval.custom', 'status.discovered.last-health-check');
   for (const [given, intervalMs] of [
     [{}, 30_000],
     [{ healthCheckInterval: '20s' }, 20_000],
@@ -80,7 +80,12 @@ describe('with the configuration alone', () => {
     });
   }
 
-  covers('health.unhealthy-threshold.default', 'health.unhealthy-threshold.custom');
+  covers(
+    'health.unhealthy-threshold.default',
+    'health.unhealthy-threshold.custom',
+    'status.discovered.consecutive-failures',
+    'status.discovered.consecutive-failures-reset',
+  );
   for (const [given, threshold] of [
     [{}, 3],
     [{ unhealthyThreshold: 2 }, 2],
@@ -94,6 +99,10 @@ describe('with the configuration alone', () => {
         await untilSeen(({ consecutiveFailures }) => consecutiveFailures === failures);
         assert.equal(seen()?.status, failures < threshold ? 'ready' : 'unavailable');
       }
+      fixture.set({});
+      clock.advance(1_000);
+      await untilSeen(({ consecutiveFailures }) => consecutiveFailures === 0);
+      assert.equal(seen()?.status, 'ready');
     });
   }
 });

@@ -35,6 +35,35 @@ const begin = async (partialFailureMode?: string, more: object = {}) => {
 };
 
 describe('with one backend down', () => {
+  covers('health.partial-failure.fail');
+  for (const mode of ['fail', undefined]) {
+    test(`mode ${mode ?? 'by default'} fails every list while a backend that was listed is unavailable`, async () => {
+      const session = await begin(mode);
+      const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'];
+      const codes = async (): Promise<unknown> => {
+        const answers = await Promise.all(lists.map((method) => session.request(method)));
+        return answers.map(({ json }) => (json as { error?: { code: number } }).error?.code);
+      };
+      assert.deepEqual(await session.toolNames(), ['down_echo', 'up_echo']);
+      down.set({ on: () => answerStatus(500) });
+      for (let failures = 1; failures <= 3; failures += 1) {
+        // What was listed last is good enough until it is marked unavailable.
+        assert.deepEqual(await session.toolNames(), ['down_echo', 'up_echo']);
+        clock.advance(30_000);
+        await until(
+          'the check',
+          async () => running?.status().backends[0]?.consecutiveFailures === failures || undefined,
+        );
+      }
+      assert.equal(running?.status().backends[0]?.status, 'unavailable');
+      assert.deepEqual(await codes(), [503, 503, 503, 503]);
+      down.set({});
+      clock.advance(1_000);
+      await until('recovery', async () => running?.status().backends[0]?.status === 'ready' || undefined);
+      assert.deepEqual(await session.toolNames(), ['down_echo', 'up_echo']);
+    });
+  }
+
   covers('health.partial-failure.fail', 'health.per-backend');
   for (const mode of ['fail', undefined]) {
     test(`mode ${mode ?? 'by default'} fails the list and names the backend`, async () => {

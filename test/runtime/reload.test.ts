@@ -7,6 +7,7 @@ import { until } from '../cluster/until.ts';
 import { answerJson, type FixtureBackend, startBackend, textResult } from '../fixtures/backend.ts';
 import { openSession, type RawSession } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
+import { covers } from '../requirements.ts';
 
 describe('a new configuration, live', () => {
   let a: FixtureBackend;
@@ -151,9 +152,25 @@ describe('a new configuration, live', () => {
       return [metadata, backends[0]?.metadata];
     };
     assert.deepEqual(report(), [undefined, undefined]);
-    const backends = [{ name: 'a', url: a.url, transport: 'streamable-http', metadata: { group: 'tools' } }];
+    const backends = [{ name: 'a', url: a.url, transport: 'streamable-http', metadata: { zone: 'eu' } }];
     running.reload(configFile({}, { metadata: { team: 'red' }, backends }));
-    assert.deepEqual(report(), [{ team: 'red' }, { group: 'tools' }]);
+    assert.deepEqual(report(), [{ team: 'red' }, { zone: 'eu' }]);
+  });
+
+  covers('aggregation.static.metadata-group-set', 'aggregation.static.metadata-group-overridden');
+  test('shows the group of the server for every backend, whatever its metadata says', () => {
+    const named = (groupRef: object, metadata: object) => {
+      const backends = [{ name: 'a', url: a.url, transport: 'streamable-http', ...metadata }];
+      running.reload(configFile({}, { ...groupRef, backends }));
+      return running.status().backends[0]?.metadata;
+    };
+    const groupRef = { groupRef: 'tools' };
+    const mine = { metadata: { group: 'mine', zone: 'eu' } };
+    assert.deepEqual(named(groupRef, mine), { group: 'tools', zone: 'eu' });
+    assert.deepEqual(named(groupRef, {}), { group: 'tools' });
+    // A server that is in no group has none to show.
+    assert.deepEqual(named({}, mine), { zone: 'eu' });
+    assert.equal(named({}, { metadata: { group: 'mine' } }), undefined);
   });
 
   test('reports the tools and states of its backends', async () => {

@@ -46,6 +46,16 @@ export const backendAuth = (
   return configName === undefined ? undefined : authNamed(configName, input);
 };
 
+/**
+ * Type of the strategy that `config.outgoingAuth` has for a backend of which no MCPExternalAuthConfig says anything, as it is written there.
+ * Decisions: it is used without `spec.outgoingAuth`.
+ */
+export const typeInConfig = (name: string, { outgoingAuth, config }: ServerSpec): string | undefined => {
+  if (outgoingAuth !== undefined) return undefined;
+  const { backends = {}, default: otherwise } = config?.outgoingAuth ?? {};
+  return (Object.hasOwn(backends, name) ? backends[name] : otherwise)?.type;
+};
+
 /** What an MCPExternalAuthConfig says of one backend. */
 export const authNamed = (
   configName: string,

@@ -4,7 +4,7 @@ import { urlProblem } from '../../validate/backend-url.ts';
 import { violationsOf } from '../../validate/index.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
 import type { WrittenSpec } from '../written-spec.ts';
-import { type AuthConfigs, type BackendAuth, backendAuth } from './backend-auth.ts';
+import { type AuthConfigs, type BackendAuth, backendAuth, typeInConfig } from './backend-auth.ts';
 import { type WrittenHeaderForward, headerForward } from './header-forward.ts';
 import {
   type Judged,
@@ -35,6 +35,8 @@ export interface PlannedBackend {
   readonly withheld?: Withheld;
   /** How it is authenticated to. */
   readonly auth?: BackendAuth;
+  /** Without `auth`: the type of its strategy in `config.outgoingAuth`, where that has one. */
+  readonly typeInConfig?: string;
   /** The same as the runtime's file spells it. */
   readonly strategy?: Strategies[string];
   /** Certificates that its own is verified against. */
@@ -63,9 +65,10 @@ export const staticBackends = (
     if (urlProblem(entry.url) !== undefined) return { name };
     const member = members.find(({ metadata }) => metadata.name === name);
     const auth = spec.outgoingAuth && backendAuth(name, member, { spec, authConfigs, settings });
-    const candidate = { label: `config.backends ${name}`, entry, auth, contract };
+    const type = auth === undefined ? typeInConfig(name, spec) : undefined;
+    const candidate = { label: `config.backends ${name}`, entry, auth, typeInConfig: type, contract };
     const withheld = whyNotContacted(candidate) ?? servesWithoutAuth(candidate, member);
-    const known = { name, url: entry.url, ...(auth && { auth }) };
+    const known = { name, url: entry.url, ...(auth && { auth }), ...(type !== undefined && { typeInConfig: type }) };
     if (withheld !== undefined) return { ...known, withheld };
     return { ...known, entry, ...strategyIn(auth), ...(member && caBundleIn(member)) };
   });
@@ -110,15 +113,18 @@ export const discoveredBackends = (
     const isSafe = url !== undefined && urlProblem(url) === undefined;
     const entry = isSafe ? entryOf(member, url, settings) : undefined;
     const auth = backendAuth(member.metadata.name, member, { spec, authConfigs, settings });
+    const type = auth === undefined ? typeInConfig(member.metadata.name, spec) : undefined;
     const label = `${member.kind} ${member.metadata.name}`;
     const earlier = members.slice(0, index);
-    const withheld = whyWithheld({ label, member, earlier, strangers, entry, auth, settings, contract });
+    const judged = { label, entry, auth, typeInConfig: type, contract };
+    const withheld = whyWithheld({ ...judged, member, earlier, strangers, settings });
     return {
       name: member.metadata.name,
       kind: member.kind,
       // A URL that is refused may hold credentials: it is not repeated.
       ...(isSafe && { url }),
       ...(auth !== undefined && { auth }),
+      ...(type !== undefined && { typeInConfig: type }),
       ...(withheld === undefined
         ? entry !== undefined && { entry, ...strategyIn(auth), ...caBundleIn(member) }
         : { withheld }),

@@ -3,7 +3,13 @@ import { type ProblemType, fact, problem, undecided } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import type { PlannedBackend } from './backends.ts';
 import { hasStaticBackends } from './backends.ts';
-import { healthChecksOverlap, sessionStorageIgnored } from './ineffective.ts';
+import {
+  authServerStorageIgnored,
+  healthChecksOverlap,
+  literalHeaderValue,
+  primaryUpstreamIgnored,
+  sessionStorageIgnored,
+} from './ineffective.ts';
 import { isEmbeddingServiceOverridden } from './optimizer.ts';
 import { type Phase, notLoggedIn, withoutLogin } from './phase.ts';
 import { overriddenKeys } from './precedence.ts';
@@ -207,7 +213,10 @@ const PROBLEMS: readonly Problem[] = [
   telemetryDeprecated,
   oidcConfigIgnored,
   policiesNotEnforced,
+  primaryUpstreamIgnored,
+  literalHeaderValue,
   sessionStorageIgnored,
+  authServerStorageIgnored,
   healthChecksOverlap,
   namesCollide,
   namesUnresolved,

@@ -6,7 +6,7 @@ import { CA_OWNERS, type KeyRef, caBundlePath, secretPath } from './mounted-file
 import { originOf } from './names.ts';
 import { type PartInput, type Value, before } from './part.ts';
 import { type KnownPolicies, policiesOf } from './policies.ts';
-import type { OidcConfigRef } from './spec.ts';
+import type { OidcConfigRef, ServerSpec } from './spec.ts';
 
 /** Who is let in, and what speaks against serving that way. */
 export interface IncomingAuth {
@@ -23,9 +23,7 @@ export const incomingAuth = (input: PartInput): IncomingAuth => {
   const { type, oidcConfigRef, authzConfig } = input.spec.incomingAuth;
   if (type === 'anonymous') return { value: { type }, refusals: [], caBundle: undefined };
   const issuer = oidcConfigRef && oidcConfigOf(oidcConfigRef, input);
-  const { isFront } = input.spec;
-  const known =
-    authzConfig && policiesOf(authzConfig, input.references, isFront === true ? undefined : upstreamsOf(input.spec));
+  const known = authzConfig && policiesOf(authzConfig, input.references);
   return {
     value: {
       type,
@@ -118,10 +116,9 @@ const policyRefusals = (known: KnownPolicies | undefined, { files }: PartInput):
 /** spec: spec.incomingAuth.authzConfig. Undefined while nobody knows the policies. */
 const enforced = ({ policies: known }: KnownPolicies, { spec }: PartInput): Value | undefined => {
   if (known === undefined) return undefined;
-  const { policies, entitiesJson, primaryUpstreamProvider = '' } = known;
-  // Decisions: the first upstream is written into the config when there is an embedded server. A front has one at most, and whatever
-  // is named is ignored (spec: Errors, "primaryUpstreamProvider set on MCPServer or MCPRemoteProxy").
-  const provider = (spec.isFront === true ? '' : primaryUpstreamProvider) || upstreamsOf(spec)[0];
+  const { policies, entitiesJson } = known;
+  // Decisions: the first upstream is written into the config when there is an embedded server.
+  const provider = honouredProvider(spec) || upstreamsOf(spec)[0];
   return {
     type: 'cedar',
     policies,
@@ -129,3 +126,10 @@ const enforced = ({ policies: known }: KnownPolicies, { spec }: PartInput): Valu
     ...(provider !== undefined && { primaryUpstreamProvider: provider }),
   };
 };
+
+/**
+ * spec: a ConfigMap's is not honoured, and Errors, "primaryUpstreamProvider set on MCPServer or MCPRemoteProxy": a front has one upstream at
+ * most, and what it names is ignored.
+ */
+const honouredProvider = ({ isFront, incomingAuth: { authzConfig } }: ServerSpec): string =>
+  isFront === true ? '' : (authzConfig?.inline?.primaryUpstreamProvider ?? '');

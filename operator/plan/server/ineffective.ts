@@ -1,5 +1,8 @@
 import { CHECKS_OVERLAP, formatDuration, operationalSchema, parseDuration } from '../../../runtime/config/index.ts';
+import { literalHeaderValues } from '../../validate/index.ts';
+import { authStorageIgnored } from '../auth-storage.ts';
 import { problem } from '../conditions.ts';
+import { policiesOf } from './policies.ts';
 import type { Problem } from './served-conditions.ts';
 import type { ServerSpec } from './spec.ts';
 
@@ -23,6 +26,28 @@ export const sessionStorageIgnored: Problem = ({ newest: { spec } }) => {
 
 /** `db` has a default. */
 const OF_KVSTORE = ['address', 'keyPrefix', 'passwordRef'] as const;
+
+/** The store of the embedded authorization server, likewise. */
+export const authServerStorageIgnored: Problem = ({ newest: { spec } }) =>
+  authStorageIgnored('spec.authServerConfig', spec.authServerConfig);
+
+/** spec: `primaryUpstreamProvider` is honoured inline only. With `anonymous` no policy counts, which another condition tells. */
+export const primaryUpstreamIgnored: Problem = ({ bundle: { references }, newest: { spec } }) => {
+  const { type, authzConfig } = spec.incomingAuth;
+  if (type === 'anonymous' || authzConfig === undefined || authzConfig.inline !== undefined) return undefined;
+  const named = policiesOf(authzConfig, references).policies?.primaryUpstreamProvider ?? '';
+  if (named === '') return undefined;
+  const message = `the ConfigMap of incomingAuth.authzConfig names the upstream provider ${named}, which is ignored: primaryUpstreamProvider counts only with policies of type inline; write them inline, or remove primary_upstream_provider`;
+  return problem('AuthzPrimaryUpstreamProviderIgnored', 'InlineOnly', message);
+};
+
+/** Decisions: a valid field, which is rendered. */
+export const literalHeaderValue: Problem = ({ newest: { spec } }) => {
+  const [first, ...rest] = literalHeaderValues(spec);
+  if (first === undefined) return undefined;
+  const paths = [first, ...rest].map(({ path }) => path).join(', ');
+  return problem('LiteralHeaderValue', 'ReadableInConfigMap', `${paths}: ${first.reason}; ${first.remedy}`);
+};
 
 /** As `vmcp validate` warns of it. */
 export const healthChecksOverlap: Problem = ({ newest: { spec } }) => {

@@ -24,6 +24,8 @@ export interface Judged {
   readonly label: string;
   readonly entry: BackendConfigEntry | undefined;
   readonly auth: BackendAuth | undefined;
+  /** Without `auth`: the strategy of `config.outgoingAuth`. */
+  readonly typeInConfig?: string | undefined;
   readonly contract: Contract;
 }
 
@@ -84,10 +86,10 @@ export const withheldFor = (label: string, refusals: readonly Refusal[]): Withhe
 
 /** What it would be sent is meant for the runtime that its spec asks for, and its container would get it. */
 export function servesWithoutAuth(
-  { label, entry, auth }: Judged,
+  { label, entry, auth, typeInConfig }: Judged,
   member: KubeObject | undefined,
 ): Withheld | undefined {
-  const { type = NO_CREDENTIAL } = auth?.strategy ?? {};
+  const { type = typeInConfig ?? NO_CREDENTIAL } = auth?.strategy ?? {};
   const isSent = entry?.headerForward !== undefined || type !== NO_CREDENTIAL;
   if (!isSent || toldOf(member, SERVES_WITHOUT_AUTH) === undefined) return undefined;
   const message = `${label}: it runs without the runtime in front that takes its credentials; see its condition ${SERVES_WITHOUT_AUTH}`;

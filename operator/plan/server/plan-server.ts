@@ -47,10 +47,10 @@ const toolCount = ({ reports, pods, bundle }: Situation): number => {
   return reports.reachable === 0 && pods.isServing ? (said?.extensions?.toolCount ?? 0) : reports.toolCount;
 };
 
-/** spec: discoveredBackends[].authType and authConfigRef */
-const authShown = ({ auth }: BackendView): Readonly<Record<string, string>> =>
+/** spec: discoveredBackends[].authType and authConfigRef; the type as the MCPExternalAuthConfig, or `config.outgoingAuth`, spells it. */
+const authShown = ({ auth, typeInConfig = 'unauthenticated' }: BackendView): Readonly<Record<string, string>> =>
   auth === undefined
-    ? { authType: 'unauthenticated' }
+    ? { authType: typeInConfig }
     : { ...(auth.type !== undefined && { authType: auth.type }), authConfigRef: auth.configName };
 
 const discoveredBackend = (view: BackendView): Value => ({

@@ -10,6 +10,7 @@ import type { AuthzConfig } from './spec.ts';
 export interface Policies {
   readonly policies: readonly string[];
   readonly entitiesJson?: string;
+  /** Honoured of `inline` policies alone (spec: authzConfig.inline.primaryUpstreamProvider); conditions tell of another one. */
   readonly primaryUpstreamProvider?: string;
 }
 
@@ -47,23 +48,17 @@ interface Place {
   readonly path: string;
 }
 
-/**
- * A ConfigMap that is not there is told of by its reference, and is no refusal. Without `upstreams` the provider that they name
- * is not looked at.
- */
+/** A ConfigMap that is not there is told of by its reference, and is no refusal. */
 export const policiesOf = (
   { inline, configMap }: AuthzConfig,
   references: readonly ResolvedReference[],
-  upstreams?: readonly string[],
 ): KnownPolicies => {
   if (inline !== undefined) return { policies: inline, refusals: [] };
   const { target, path = '' } = policyReference(references) ?? {};
   if (target === undefined) return { refusals: [] };
   const place = { configMap: target, path };
   const found = readPolicies(place, configMap?.key ?? DEFAULT_KEY);
-  if ('reason' in found) return { refusals: [found] };
-  const unknown = upstreams && unknownProvider(found, place, upstreams);
-  return unknown === undefined ? { policies: found, refusals: [] } : { refusals: [unknown] };
+  return 'reason' in found ? { refusals: [found] } : { policies: found, refusals: [] };
 };
 
 const readPolicies = (place: Place, key: string): Policies | Refusal => {
@@ -111,13 +106,3 @@ const refusal = ({ configMap, path }: Place, why: string): Refusal => ({
   reason: 'Invalid',
   message: `${path}: ConfigMap ${configMap.metadata.name} cannot be used: ${why}`,
 });
-
-const unknownProvider = (
-  { primaryUpstreamProvider = '' }: Policies,
-  place: Place,
-  upstreams: readonly string[],
-): Refusal | undefined => {
-  if (primaryUpstreamProvider === '' || upstreams.includes(primaryUpstreamProvider)) return undefined;
-  const remedy = upstreams.length === 0 ? 'set spec.authServerConfig' : `name one of ${upstreams.join(', ')}`;
-  return refusal(place, `no upstream provider is called ${primaryUpstreamProvider}; ${remedy}`);
-};

@@ -39,6 +39,7 @@ export interface PodsView {
 export interface BackendView extends BackendReport {
   readonly url?: string;
   readonly auth?: BackendAuth;
+  readonly typeInConfig?: string;
   readonly isWithheld: boolean;
 }
 
@@ -115,9 +116,13 @@ const backendViews = (
   // The list is keyed by name: who came too late for one is told of in a condition.
   return backends
     .filter(({ withheld }) => withheld?.reason !== 'NameTaken')
-    .map(({ name, url, auth, withheld }) => {
+    .map(({ name, url, auth, typeInConfig, withheld }) => {
       const report = reported.get(name) ?? { name, status: 'unknown', consecutiveFailures: 0, toolCount: 0 };
-      const known = { ...(url !== undefined && { url }), ...(auth !== undefined && { auth }) };
+      const known = {
+        ...(url !== undefined && { url }),
+        ...(auth !== undefined && { auth }),
+        ...(typeInConfig !== undefined && { typeInConfig }),
+      };
       const view = { ...report, ...known, isWithheld: withheld !== undefined };
       return withheld === undefined ? view : { ...view, status: 'unavailable', message: withheld.message };
     });

@@ -55,6 +55,7 @@ export interface AuthzConfig {
 export interface EmbeddedAuthServer {
   readonly issuer: string;
   readonly storage?: {
+    readonly type?: 'memory' | 'kvstore';
     readonly kvstore?: { readonly sentinelConfig?: { readonly sentinelService?: { readonly namespace?: string } } };
   };
   readonly upstreamProviders: readonly { readonly name: string }[];
@@ -83,7 +84,8 @@ export interface ServerConfig {
   readonly backends?: readonly BackendConfigEntry[];
   readonly outgoingAuth?: {
     readonly source?: 'discovered' | 'inline';
-    readonly backends?: Readonly<Record<string, unknown>>;
+    readonly default?: WrittenStrategy;
+    readonly backends?: Readonly<Record<string, WrittenStrategy>>;
   };
   readonly optimizer?: { readonly embeddingService?: string; readonly [key: string]: unknown };
   readonly sessionStorage?: SessionStorage;
@@ -92,6 +94,11 @@ export interface ServerConfig {
     readonly sessionStore?: Readonly<Record<string, unknown>>;
   };
   readonly [key: string]: unknown;
+}
+
+/** What of a strategy `plan` looks into; the rest is passed on. */
+export interface WrittenStrategy {
+  readonly type: string;
 }
 
 /** One backend as both config files spell it. */

@@ -1,8 +1,5 @@
-import { DEFAULT_PREFIX_FORMAT } from '../../config/index.ts';
-import { prefixedBy } from './prefix.ts';
+import { defaultPrefix } from './prefix.ts';
 import { bare, contestsOf, nobody, type Contest, type MakeConflictRule, type Resolve } from './rule.ts';
-
-const prefixAll = prefixedBy(DEFAULT_PREFIX_FORMAT);
 
 const isContested = ({ backends }: Contest): boolean => backends.length > 1;
 
@@ -21,9 +18,14 @@ const tools: Resolve = (candidates) => {
 /** No override names a prompt, so nobody could mend a conflict by hand. */
 const prompts: Resolve = (candidates) => ({
   named: contestsOf(candidates).flatMap((contest) =>
-    isContested(contest) ? prefixAll(contest.candidates).named : contest.candidates.map(bare),
+    isContested(contest) ? contest.candidates.map(defaultPrefix) : contest.candidates.map(bare),
   ),
   unresolved: [],
 });
 
-export const manualRule: MakeConflictRule = () => ({ tools, prompts, ownerOf: nobody });
+export const manualRule: MakeConflictRule = () => ({
+  tools,
+  namesOf: (candidate) => [bare(candidate).advertised],
+  prompts,
+  ownerOf: nobody,
+});

@@ -1,11 +1,15 @@
+import { DEFAULT_PREFIX_FORMAT } from '../../config/index.ts';
+import type { Candidate, Named } from '../candidate.ts';
 import { prefixedName } from '../names.ts';
 import type { MakeConflictRule, Resolve } from './rule.ts';
 
 /** spec: config.aggregation.conflictResolution `prefix`: every name begins with its backend's. */
 export const prefixRule: MakeConflictRule = ({ prefixFormat }) => {
-  const prefixAll = prefixedBy(prefixFormat);
+  const prefixed = prefixedBy(prefixFormat);
+  const prefixAll: Resolve = (candidates) => ({ named: candidates.map(prefixed), unresolved: [] });
   return {
     tools: prefixAll,
+    namesOf: (candidate) => [prefixed(candidate).advertised],
     prompts: prefixAll,
     // The longest name wins where one backend's is the beginning of another's (decisions: Names).
     ownerOf: (name, backends) =>
@@ -17,9 +21,12 @@ export const prefixRule: MakeConflictRule = ({ prefixFormat }) => {
   };
 };
 
-export const prefixedBy =
-  (prefixFormat: string): Resolve =>
-  (candidates) => ({
-    named: candidates.map((each) => ({ ...each, advertised: prefixedName(prefixFormat, each.backend, each.name) })),
-    unresolved: [],
+const prefixedBy =
+  (prefixFormat: string) =>
+  (candidate: Candidate): Named => ({
+    ...candidate,
+    advertised: prefixedName(prefixFormat, candidate.backend, candidate.name),
   });
+
+/** Under the default prefix, whatever `prefixFormat` says. */
+export const defaultPrefix = prefixedBy(DEFAULT_PREFIX_FORMAT);

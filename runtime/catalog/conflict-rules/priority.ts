@@ -1,8 +1,5 @@
-import { DEFAULT_PREFIX_FORMAT } from '../../config/index.ts';
-import { prefixedBy } from './prefix.ts';
-import { bare, contestsOf, nobody, type MakeConflictRule, type Resolve } from './rule.ts';
-
-const prefixAll = prefixedBy(DEFAULT_PREFIX_FORMAT);
+import { defaultPrefix } from './prefix.ts';
+import { bare, type ConflictRule, contestsOf, nobody, type MakeConflictRule, type Resolve } from './rule.ts';
 
 /**
  * spec: config.aggregation.conflictResolution `priority`: a contested name belongs to the first backend of the order that has it, the
@@ -13,10 +10,11 @@ export const priorityRule: MakeConflictRule = ({ priorityOrder }) => {
     named: contestsOf(candidates).flatMap((contest) => {
       if (contest.backends.length === 1) return contest.candidates.map(bare);
       const winner = priorityOrder.find((backend) => contest.backends.includes(backend));
-      if (winner === undefined) return prefixAll(contest.candidates).named;
+      if (winner === undefined) return contest.candidates.map(defaultPrefix);
       return contest.candidates.filter(({ backend }) => backend === winner).map(bare);
     }),
     unresolved: [],
   });
-  return { tools: resolve, prompts: resolve, ownerOf: nobody };
+  const namesOf: ConflictRule['namesOf'] = (each) => [bare(each).advertised, defaultPrefix(each).advertised];
+  return { tools: resolve, namesOf, prompts: resolve, ownerOf: nobody };
 };

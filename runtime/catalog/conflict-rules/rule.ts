@@ -5,6 +5,8 @@ import type { NamingSettings } from '../settings.ts';
 /** How equal names of different backends are told apart. */
 export interface ConflictRule {
   readonly tools: Resolve;
+  /** Every name that a tool may be advertised under, whatever others are called. */
+  readonly namesOf: (candidate: Candidate) => readonly string[];
   readonly prompts: Resolve;
   /** Which of `backends` a name points to, whether or not it has such a tool; undefined where a name does not tell. */
   readonly ownerOf: (name: string, backends: readonly string[]) => string | undefined;

@@ -135,25 +135,11 @@ export const strategyCases = [
     `${DEFAULT}.headerInjection`,
     'exactly one of headerValue and headerValueEnv must be set',
   ),
-  refuses(
-    { set: header({ headerName: 'X-Key', headerValue: 'a' }) },
-    `${DEFAULT}.headerInjection.headerValue`,
-    'headerValue would put a secret into the resource',
-  ),
+  accepts({ set: header({ headerName: 'X-Key', headerValue: 'a' }) }),
   refuses(
     { set: exchange({ tokenUrl: 'https://sts.example.com/token', clientSecret: 'a' }) },
     `${DEFAULT}.tokenExchange.clientSecret`,
     'clientSecret would put a secret into the resource',
-  ),
-  refuses(
-    {
-      set: set('outgoingAuth', {
-        source: 'inline',
-        backends: { github: { type: 'header_injection', headerInjection: { headerName: 'X-Key', headerValue: 'a' } } },
-      }),
-    },
-    'spec.config.outgoingAuth.backends.github.headerInjection.headerValue',
-    'put it into a Secret',
   ),
   refuses(
     { of: 'crd.config.token-exchange.token-url-required', set: exchange({}) },
@@ -180,6 +166,13 @@ export const strategyCases = [
     },
     `${DEFAULT}.cloudSts.roleMappings[0].roleArn`,
     REQUIRED,
+  ),
+  ...[{}, { roleMappings: [] }].map((roles) =>
+    refuses(
+      { set: sts({ region: 'us-east-1', ...roles }) },
+      `${DEFAULT}.cloudSts`,
+      'at least one of fallbackRoleArn and roleMappings must be set',
+    ),
   ),
   refuses({ set: strategy({ type: 'header_injection' }) }, DEFAULT, 'type header_injection needs headerInjection'),
   refuses(

@@ -14,7 +14,10 @@ const loop = { id: 'a', type: 'forEach', collection: '{{ .params.items }}', step
 const STEP = 'spec.config.compositeTools[0].steps[0]';
 
 export const workflowCases = [
-  accepts({ set: workflow({}) }, { 'config.compositeTools[0].steps[0].type': 'tool' }),
+  accepts(
+    { of: 'crd.config.steps.type-default', set: workflow({}) },
+    { 'config.compositeTools[0].steps[0].type': 'tool' },
+  ),
   refuses(
     { of: 'crd.config.composite-tools.name-required', set: set('compositeTools', [{ steps: [step] }]) },
     'spec.config.compositeTools[0].name',
@@ -67,7 +70,19 @@ export const workflowCases = [
     ENUM,
   ),
   refuses({ set: steps({ onError: { action: 'retry' } }) }, `${STEP}.onError`, 'action retry needs retryCount'),
-  accepts({ set: steps({ onError: {} }) }, { 'config.compositeTools[0].steps[0].onError.action': 'abort' }),
+  accepts(
+    { of: 'crd.config.steps.on-error.action-default', set: steps({ onError: {} }) },
+    { 'config.compositeTools[0].steps[0].onError.action': 'abort' },
+  ),
+  ...(['onDecline', 'onCancel'] as const).map((key) =>
+    accepts(
+      {
+        of: `crd.config.steps.${key === 'onDecline' ? 'on-decline' : 'on-cancel'}.action-default`,
+        set: workflow({ steps: [{ ...question, [key]: {} }] }),
+      },
+      { [`config.compositeTools[0].steps[0].${key}.action`]: 'abort' },
+    ),
+  ),
   ...['skip_remaining', 'abort', 'continue'].flatMap((action) => [
     accepts({
       of: 'crd.config.steps.on-decline.action-enum',

@@ -10,7 +10,12 @@ const without = (key: string, object: Readonly<Record<string, unknown>>) => ({ .
 const backends = (changes: Readonly<Record<string, unknown>>) => set('backends', [{ ...backend, ...changes }]);
 
 export const generalConfigCases = [
-  accepts({ set: set('name', 'tools') }, { 'config.name': 'tools' }),
+  accepts({ of: 'crd.config.name', set: set('name', 'tools') }, { 'config.name': 'tools' }),
+  refuses({ of: 'crd.config.name', set: set('name', 7) }, 'spec.config.name', TEXT),
+  accepts(
+    { of: 'crd.config.aggregation.conflict-resolution-default', set: set('aggregation', {}) },
+    { 'config.aggregation.conflictResolution': 'prefix' },
+  ),
   accepts(
     { of: 'crd.config.metadata', set: set('metadata', { team: 'search' }) },
     { 'config.metadata.team': 'search' },

@@ -152,7 +152,16 @@ export const cloudStsCases = [
     'spec.cloudSts',
     'at least one of fallbackRoleArn and roleMappings must be set',
   ),
+  refuses(
+    {
+      of: 'extauth.cloud-sts.role-or-mapping-required',
+      set: sts({ fallbackRoleArn: undefined, roleMappings: [] }),
+    },
+    'spec.cloudSts',
+    'at least one of fallbackRoleArn and roleMappings must be set',
+  ),
   accepts({ of: 'extauth.cloud-sts.role-or-mapping-required', set: mapping({}) }),
+  accepts({ of: 'extauth.cloud-sts.role-or-mapping-required', set: sts({ roleMappings: [] }) }),
   ...[900, 43_200].map((sessionDuration) =>
     accepts({ of: 'extauth.cloud-sts.duration-bounds', set: sts({ sessionDuration }) }),
   ),

@@ -7,6 +7,7 @@ import { workflowCases } from './config-workflows.ts';
 import { durationCases, positiveDurationCases } from './durations.ts';
 import { cloudStsCases, externalAuthBlockCases, externalAuthTypeCases } from './external-auth.ts';
 import { entryCases, sharedConfigCases, workloadCases } from './other-kinds.ts';
+import { referenceCases } from './references.ts';
 import { repeatedRuleCases } from './repeated-rules.ts';
 import { oauth2Cases, upstreamCases } from './upstream-providers.ts';
 import { registrationCases } from './upstream-registration.ts';
@@ -41,5 +42,6 @@ export const allCases: readonly Case[] = [
   ...entryCases,
   ...workloadCases,
   ...sharedConfigCases,
+  ...referenceCases,
   ...repeatedRuleCases,
 ];

@@ -64,6 +64,23 @@ describe('what is created', () => {
     assert.equal(refusal, undefined);
     assert.match(warnings.join('\n'), /^spec\.config\.telemetry: is deprecated .* spec\.telemetryConfigRef$/m);
   });
+
+  test('a header value is let through with a warning that does not repeat it', async () => {
+    const headerInjection = { headerName: 'X-Key', headerValue: 'sesame' };
+    const server = stored('VirtualMCPServer', {
+      groupRef: { name: 'tools' },
+      incomingAuth: { type: 'anonymous' },
+      config: { outgoingAuth: { source: 'inline', backends: { a: { type: 'header_injection', headerInjection } } } },
+    });
+    const { refusal, warnings } = await checkSpec(creating(server), clusterOf([]));
+    assert.equal(refusal, undefined);
+    const told = warnings.join('\n');
+    assert.match(
+      told,
+      /^spec\.config\.outgoingAuth\.backends\.a\.headerInjection\.headerValue: .* Secret .* headerValueEnv$/m,
+    );
+    assert.doesNotMatch(told, /sesame/);
+  });
 });
 
 const bad = { type: 'inline', inline: { issuer: 'http://idp.example.com' } };

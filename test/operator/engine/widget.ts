@@ -31,7 +31,7 @@ export const widgetKind: ReconciledKind<WidgetBundle> = {
   kind: 'Widget',
   owns: ['ServiceAccount', 'Service', 'ConfigMap', 'Deployment'],
   reads: ['ReplicaSet', 'Pod'],
-  volatileStatus: ['checkedAt'],
+  volatileStatus: () => new Map([['checkedAt', 0]]),
   resolve: (source, key) => {
     const widget = source.get('Widget', key.namespace, key.name);
     if (widget === undefined) {

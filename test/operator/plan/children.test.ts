@@ -46,6 +46,7 @@ test('a named service account is used and none is made', () => {
   );
 });
 
+covers('operator.service-account.auto-created');
 test('without a name a service account is made and used, without a token in the pod', () => {
   const plan = planOf(world());
   assert.equal(planned(plan, 'ServiceAccount').metadata.name, podSpecOf(plan)['serviceAccountName']);

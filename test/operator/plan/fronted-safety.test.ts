@@ -197,6 +197,8 @@ test('a VirtualMCPServer sends no credential to a container that runs without it
     const member = { ...server({ ...oidc, groupRef: { name: 'tools' }, ...ref }), status };
     const listed = [{ name: 'weather', url: 'http://weather/mcp', transport: 'streamable-http' }];
     const inline = { source: 'inline', backends: { weather: { type: 'externalAuthConfigRef', ...ref } } };
+    const headerInjection = { headerName: 'X-Key', headerValueEnv: 'KEY' };
+    const header = { source: 'inline', default: { type: 'header_injection', headerInjection } };
     const found = planOf(virtualServer(), group(), member, token).config?.['backends.yaml'];
     const written = planOf(
       virtualServer({ outgoingAuth: inline, config: { backends: listed } }),
@@ -204,12 +206,13 @@ test('a VirtualMCPServer sends no credential to a container that runs without it
       member,
       token,
     );
-    return `${found}${written.config?.['config.yaml']}`;
+    const inConfig = planOf(virtualServer({ config: { outgoingAuth: header } }), group(), member);
+    return `${found}${written.config?.['config.yaml']}${inConfig.config?.['backends.yaml']}`;
   };
   const open = backendsWith('ServesWithoutAuth');
   assert.doesNotMatch(open, /url: /);
-  assert.match(open, /message: .*runs without the runtime in front/);
-  assert.equal(backendsWith('Ready').match(/url: /g)?.length, 2);
+  assert.equal(open.match(/message: .*runs without the runtime in front/g)?.length, 2);
+  assert.equal(backendsWith('Ready').match(/url: /g)?.length, 3);
 });
 
 test('pods from before a runtime stood in front serve nobody and say nothing', () => {

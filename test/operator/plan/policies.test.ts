@@ -52,16 +52,47 @@ for (const [what, data, message] of [
   });
 }
 
-test('policies of a ConfigMap that rest on an unknown upstream provider are refused, too', () => {
-  const cedar = { policies: ['permit(principal, action, resource);'], primary_upstream_provider: 'nobody' };
-  const plan = planOf(
-    server({ ...policies(), authServerConfig }),
-    group(),
-    idp(),
-    configMap('policies', { 'authz.json': document({ cedar }) }),
-  );
-  assert.equal(plan.objects, undefined);
-  assert.match(condition(plan, 'Valid')?.message ?? '', /no upstream provider is called nobody; name one of corp/);
+const [corp] = authServerConfig.upstreamProviders;
+const upstreamProviders = [corp, { ...corp, name: 'hub' }];
+const naming = (provider: string): string => {
+  const cedar = { policies: ['permit(principal, action, resource);'], primary_upstream_provider: provider };
+  return document({ cedar });
+};
+
+test('primary_upstream_provider of a ConfigMap is told of and ignored: the first upstream counts', () => {
+  const planFor = (text: string, more: object = {}) => {
+    const spec = { ...policies(), authServerConfig: { ...authServerConfig, upstreamProviders }, ...more };
+    return planOf(server(spec), group(), idp(), configMap('policies', { 'authz.json': text }));
+  };
+  for (const provider of ['hub', 'nobody']) {
+    const plan = planFor(naming(provider));
+    const { status, reason, message } = condition(plan, 'AuthzPrimaryUpstreamProviderIgnored') ?? {};
+    assert.deepEqual([status, reason], ['True', 'InlineOnly']);
+    assert.match(
+      message ?? '',
+      new RegExp(`names the upstream provider ${provider}, which is ignored: .* write them inline`),
+    );
+    assert.equal(condition(plan, 'Valid')?.status, 'True');
+    assert.deepEqual(configOf(plan).incomingAuth.authz, {
+      type: 'cedar',
+      policies: ['permit(principal, action, resource);'],
+      primaryUpstreamProvider: 'corp',
+    });
+  }
+  const told = (text: string, more?: object) => condition(planFor(text, more), 'AuthzPrimaryUpstreamProviderIgnored');
+  assert.equal(told(naming('')), undefined);
+  assert.equal(told(document({})), undefined);
+  const inline = { policies: ['permit(principal, action, resource);'], primaryUpstreamProvider: 'hub' };
+  const honoured = planFor(document({}), oidc({ authzConfig: { type: 'inline', inline } }));
+  assert.equal(condition(honoured, 'AuthzPrimaryUpstreamProviderIgnored'), undefined);
+  assert.match(honoured.config?.['config.yaml'] ?? '', /primaryUpstreamProvider: hub/);
+});
+
+test('without an embedded authorization server, a ConfigMap that names a provider is served as if it named none', () => {
+  const plan = planOf(server(policies()), group(), idp(), configMap('policies', { 'authz.json': naming('corp') }));
+  assert.equal(condition(plan, 'AuthzPrimaryUpstreamProviderIgnored')?.status, 'True');
+  assert.ok(plan.objects !== undefined);
+  assert.doesNotMatch(plan.config?.['config.yaml'] ?? '', /primaryUpstreamProvider/);
 });
 
 test('policies that become unreadable stay as they were accepted', () => {

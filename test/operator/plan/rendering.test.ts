@@ -114,6 +114,13 @@ test('AuthServerConfigValidated says whether the embedded authorization server c
   ]);
 });
 
+covers('crd.config.name');
+test('config.name is the name in the configuration, that of the resource without it', () => {
+  const nameFor = (more: object): unknown => parse(planOf(server(more), group()).config?.['config.yaml'] ?? '').name;
+  assert.equal(nameFor({ config: { name: 'shop' } }), 'shop');
+  assert.equal(nameFor({}), 'demo');
+});
+
 covers('versioning.config-telemetry.deprecated');
 test('config.telemetry counts and is told to be deprecated, with what to do instead', () => {
   const config = { telemetry: { endpoint: 'https://collector.example' } };

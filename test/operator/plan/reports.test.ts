@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { isRoutable, mergeReports } from '../../../operator/plan/server/reports.ts';
 import type { BackendStatus, StatusReport } from '../../../runtime/status-report.ts';
-import { report } from './world.ts';
+import { covers } from '../../requirements.ts';
+import { entry, group, planOf, report, server, statusOf } from './world.ts';
 
 const merged = (...views: readonly BackendStatus[]): BackendStatus | undefined =>
   mergeReports(new Map(views.map((status, index) => [`pod-${index}`, report({ a: status })]))).backends.get('a')
@@ -57,6 +58,28 @@ test('what any replica says about names is told once', () => {
   ];
   const all = mergeReports(new Map(views));
   assert.deepEqual([all.unresolved, all.unmatched, all.unusual], [unresolved, unmatched, unusual]);
+});
+
+covers(
+  'status.discovered.last-health-check',
+  'status.discovered.consecutive-failures',
+  'status.discovered.consecutive-failures-reset',
+);
+test('the status tells the latest check of any replica, and the most failures in a row that one has counted', () => {
+  const seen = (at: string, consecutiveFailures: number): StatusReport => {
+    const one = report({ a: 'ready' });
+    return { ...one, backends: one.backends.map((each) => ({ ...each, lastHealthCheck: at, consecutiveFailures })) };
+  };
+  const told = (...reports: readonly StatusReport[]): unknown => {
+    const pods = new Map(reports.map((each, index) => [`pod-${index}`, each]));
+    const plan = planOf({ objects: [server(), group(), entry('a')], reports: pods });
+    const [backend] = statusOf(plan)['discoveredBackends'] as readonly Readonly<Record<string, unknown>>[];
+    return [backend?.['lastHealthCheck'], backend?.['consecutiveFailures']];
+  };
+  const [early, late] = ['2026-11-20T12:00:00.100Z', '2026-11-20T12:00:29.000Z'] as const;
+  assert.deepEqual(told(seen(early, 0), seen(late, 2)), [late, 2]);
+  assert.deepEqual(told(seen(late, 0), seen(early, 1)), [late, 1]);
+  assert.deepEqual(told(seen(early, 0), seen(early, 0)), [early, 0]);
 });
 
 const good = report({ a: 'ready' });

@@ -80,7 +80,8 @@ test('a timeout for a backend that the server does not have is told', () => {
 });
 
 covers('status.discovered.list', 'status.discovered.url');
-test('every member of the group is listed with its url, members of other groups are not', () => {
+covers('status.discovered.name-required');
+test('every member of the group is listed with its name and url, members of other groups are not', () => {
   const stranger = entry('stranger', { groupRef: { name: 'others' } });
   const { status } = planOf({ objects: [server(), group(), entry('beta'), entry('alpha'), stranger] });
   const listed = status?.['discoveredBackends'] as readonly { name: string; url: string }[];

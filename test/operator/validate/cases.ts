@@ -172,6 +172,17 @@ export const refused: readonly Refused[] = [
     ['spec.steps[0].dependsOn[0]: no step has the id "nobody"; name a step of this workflow'],
   ],
   [
+    'VirtualMCPCompositeToolDefinition',
+    'a type that no property has, two levels deeper than the CRD can say',
+    {
+      ...workflow({}),
+      output: { properties: { a: { type: 'object', properties: { b: { properties: { c: { type: 'date' } } } } } } },
+    },
+    [
+      'spec.output.properties.a.properties.b.properties.c.type: "date" is not a known value; write string or integer or number or boolean or object or array',
+    ],
+  ],
+  [
     'MCPServerEntry',
     'a line break in a header',
     entry({ addPlaintextHeaders: { 'X-Team': 'a\nb' } }),

@@ -7,7 +7,9 @@ import { retryAfterMs } from '../../../operator/write/retry.ts';
 import { StatusAges } from '../../../operator/write/status-ages.ts';
 import { reportStatus, stamped, withProblems } from '../../../operator/write/status.ts';
 import type { ReportDeps, Reported } from '../../../operator/write/status.ts';
+import { volatileStatus } from '../../../operator/plan/server/volatile-status.ts';
 import { covers } from '../../requirements.ts';
+import { server } from '../plan/world.ts';
 
 const now = Date.parse('2026-11-20T12:00:00Z');
 const minutes = 60_000;
@@ -57,6 +59,8 @@ interface Outcome extends Reported {
   readonly sent: KubeObject | undefined;
 }
 
+const VOLATILE = volatileStatus(server());
+
 const report = async (
   owner: KubeObject,
   status: Readonly<Record<string, unknown>>,
@@ -69,7 +73,7 @@ const report = async (
     return Promise.resolve(object);
   };
   const deps = { api: { applyStatus }, cache: { put: () => {} }, nowMs, ages };
-  const planned = { status, volatile: ['lastHealthCheck'] };
+  const planned = { status, volatile: VOLATILE };
   return { ...(await reportStatus(owner, planned, deps, new AbortController().signal)), sent: sent[0] };
 };
 
@@ -125,7 +129,7 @@ test('a status that the server refuses is a value and not a fault: sending it ag
       nowMs: now,
       ages: { of: () => 0 },
     };
-    const planned = { status: { phase: 'Ready' }, volatile: [] };
+    const planned = { status: { phase: 'Ready' }, volatile: new Map() };
     const reported = reportStatus(reportedAs({}, now), planned, deps, new AbortController().signal);
     if (isValue) assert.deepEqual(await reported, { written: false, refused: error });
     else await assert.rejects(reported, error);
@@ -139,6 +143,7 @@ const withCheck = (lastHealthCheck: string, status = 'ready'): Readonly<Record<s
   ],
 });
 
+covers('status.discovered.last-health-check');
 for (const [clock, skewMs] of [
   ['that is right', 0],
   ['an hour ahead', 60 * minutes],
@@ -171,6 +176,31 @@ test('the ten minutes begin anew with every write', () => {
   nowMs += minutes;
   assert.equal(ages.of(second), minutes);
   assert.equal(ages.of({ ...second, metadata: { name: 'w', uid: 'u' } }), Infinity, 'a status that is not ours');
+});
+
+covers('status.discovered.consecutive-failures', 'status.discovered.consecutive-failures-reset');
+test('failures in a row are told at once up to the threshold, and their end; beyond it they wait like a timestamp', async () => {
+  const failed = (consecutiveFailures: number) => ({
+    discoveredBackends: [{ name: 'a', status: 'ready', lastHealthCheck: 'T1', consecutiveFailures }],
+  });
+  const isWritten = async (before: number, after: number): Promise<boolean> =>
+    (await report(reportedAs(failed(before), now), failed(after), now)).written;
+  assert.deepEqual(
+    await Promise.all([isWritten(0, 1), isWritten(1, 2), isWritten(2, 3), isWritten(3, 4), isWritten(9, 3)]),
+    [true, true, true, false, false],
+  );
+  assert.deepEqual(await Promise.all([isWritten(1, 0), isWritten(4, 0)]), [true, true]);
+});
+
+covers('status.discovered.consecutive-failures');
+test('the threshold is that of the server', () => {
+  const of = (unhealthyThreshold?: number) =>
+    volatileStatus(server({ config: { operational: { failureHandling: { unhealthyThreshold } } } }));
+  assert.deepEqual(
+    [of(), of(5)].map((keys) => keys.get('consecutiveFailures')),
+    [3, 5],
+  );
+  assert.equal(volatileStatus(server()).get('consecutiveFailures'), 3);
 });
 
 covers('status.discovered.last-health-check');

@@ -95,7 +95,12 @@ describe('a backend that fails gives a tool result with isError and a reason', (
     onCall(backend, () => hang);
     const answer = session.call('a_echo');
     await backend.received(({ method, body }) => method === 'tools/call' && body.includes('"id":3'));
+    let isOver = false;
+    void answer.then(() => (isOver = true));
     clock.advance(29_999);
+    // What the timer of a shorter default sets off would have been heard of before the answer to this.
+    assert.equal((await session.request('ping')).status, 200);
+    assert.deepEqual([isOver, count(backend, 'notifications/cancelled')], [false, 0]);
     clock.advance(1);
     assert.equal(reasonOf(await answer), 'backend_timeout');
     const told = await backend.received(({ method }) => method === 'notifications/cancelled');

@@ -97,7 +97,7 @@ describe('tools/list through the endpoint', () => {
   test('a change of the configuration is served at once, and the status tells what has no effect', async () => {
     await start({ tools: ['t'] }, { tools: ['t'] });
     const session = await serve(
-      filesOf({ conflictResolution: 'manual', tools: [{ workload: 'a', filter: ['gone'] }] }),
+      filesOf({ conflictResolution: 'manual', tools: [{ workload: 'a', filter: ['t', 'gone'] }] }),
     );
     assert.deepEqual(await session.toolNames(), []);
     assert.deepEqual(running?.status().unresolved, [{ name: 't', backends: ['a', 'b'] }]);
@@ -164,10 +164,10 @@ describe('from the resources of a cluster', () => {
     metadata: { name: 'local' },
     settings: { local: { backends: { a: a.url, b: b.url }, ports: { demo: 4493 } } },
   });
-  const server = (config: object) => ({
+  const server = (config?: object) => ({
     kind: 'VirtualMCPServer',
     metadata: { name: 'demo', uid: 'u1' },
-    spec: { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' }, config },
+    spec: { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' }, ...(config && { config }) },
   });
   const group = (name: string) => ({ kind: 'MCPGroup', metadata: { name } });
   const entry = (name: string, groupName: string) => ({
@@ -182,11 +182,11 @@ describe('from the resources of a cluster', () => {
     return { files, status: plan?.status };
   };
 
-  covers('aggregation.members.only-group', 'aggregation.members.defined-by-group');
+  covers('crd.vmcp.minimal-valid', 'aggregation.members.only-group', 'aggregation.members.defined-by-group');
   test('the members of the group are served, and nobody else', async () => {
     await start({ tools: ['t'] }, { tools: ['t'] });
     const { files, status } = planned(
-      server({}),
+      server(),
       group('tools'),
       group('other'),
       entry('a', 'tools'),

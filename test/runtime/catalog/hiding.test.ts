@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { assert as check, constantFrom, dictionary, property, uniqueArray } from 'fast-check';
 import { buildCatalog } from '../../../runtime/catalog/index.ts';
 import { covers } from '../../requirements.ts';
 import { atBackend, backend, names, settings } from './sources.ts';
@@ -52,14 +53,73 @@ describe('hidden tools', () => {
     assert.deepEqual([lost('a', 't'), lost('a', 'v')], [undefined, 'v']);
   });
 
-  test('keep their names: filters come after conflicts', () => {
-    const catalog = built({ conflictResolution: 'manual', tools: { a: { filter: ['v'] } } });
-    assert.deepEqual(names(catalog), ['v']);
-    assert.deepEqual(
-      catalog.unresolved.map(({ name }) => name),
-      ['t', 'u'],
-    );
+  for (const [conflictResolution, priorityOrder, expected] of [
+    ['manual', [], ['t', 'v']],
+    ['priority', ['a', 'b'], ['t', 'u', 'v']],
+    ['priority', [], ['a_u', 'b_u', 't', 'v']],
+  ] as const) {
+    test(`never contest a name under ${conflictResolution} [${priorityOrder.join()}]`, () => {
+      const catalog = built({ conflictResolution, priorityOrder, tools: { a: { filter: ['v', 'u'] } } });
+      assert.deepEqual(names(catalog), expected);
+      assert.equal(offered(catalog, 't'), 'b');
+      const unresolved = conflictResolution === 'manual' ? [{ name: 'u', backends: ['a', 'b'] }] : [];
+      assert.deepEqual([catalog.unresolved, catalog.collisions], [unresolved, []]);
+      // Steps of workflows reach the visible tool under its name, and the hidden one all the same.
+      assert.equal(routable(catalog, 't'), 'b');
+      assert.equal(catalog.routableName('a', 't'), 'a_t');
+      assert.equal(routable(catalog, 'a_t'), 'a');
+    });
+  }
+
+  test('are called among themselves as the rule says, and otherwise as under the default prefix', () => {
+    const hidden = { a: { excludeAll: true }, b: { excludeAll: true } };
+    const of = (input: Parameters<typeof settings>[0]) => {
+      const { routableName } = buildCatalog(backends, settings({ ...input, tools: hidden }));
+      return [routableName('a', 't'), routableName('b', 't'), routableName('a', 'v')];
+    };
+    assert.deepEqual(of({ prefixFormat: '{workload}.' }), ['a.t', 'b.t', 'a.v']);
+    assert.deepEqual(of({ conflictResolution: 'priority', priorityOrder: ['b'] }), ['a_t', 't', 'v']);
+    assert.deepEqual(of({ conflictResolution: 'priority' }), ['a_t', 'b_t', 'v']);
+    assert.deepEqual(of({ conflictResolution: 'manual' }), ['a_t', 'b_t', 'v']);
   });
+
+  test('take no name that visible tools contend for in vain', () => {
+    const three = [...backends, backend('c', ['t'])];
+    const catalog = buildCatalog(three, settings({ conflictResolution: 'manual', tools: { c: { excludeAll: true } } }));
+    assert.equal(routable(catalog, 't'), undefined);
+    assert.equal(catalog.routableName('c', 't'), 'c_t');
+  });
+
+  for (const conflictResolution of ['prefix', 'priority', 'manual'] as const) {
+    test(`change nothing of what is visible, and are routable, under ${conflictResolution}`, () => {
+      const tool = constantFrom('t', 'u', 'v');
+      const group = dictionary(constantFrom('a', 'b', 'c', 'd'), uniqueArray(tool), { minKeys: 1 });
+      check(
+        property(group, uniqueArray(constantFrom('a', 'b', 'c', 'd')), uniqueArray(tool), (given, excluded, order) => {
+          const all = Object.entries(given).map(([name, tools]) => backend(name, tools));
+          const by = { conflictResolution, priorityOrder: order.length > 1 ? ['d', 'b'] : [] };
+          const tools = Object.fromEntries(excluded.map((name) => [name, { excludeAll: true }]));
+          const catalog = buildCatalog(all, settings({ ...by, tools }));
+          const alone = buildCatalog(
+            all.filter(({ name }) => !excluded.some((each) => each === name)),
+            settings(by),
+          );
+          assert.deepEqual(names(catalog), names(alone));
+          assert.deepEqual([catalog.unresolved, catalog.collisions], [alone.unresolved, alone.collisions]);
+          for (const name of names(alone)) {
+            assert.equal(offered(catalog, name), offered(alone, name));
+            assert.equal(routable(catalog, name), offered(alone, name));
+          }
+          for (const name of excluded) {
+            for (const key of given[name] ?? []) {
+              const target = atBackend(catalog.routable.find('tool', catalog.routableName(name, key) ?? ''));
+              assert.deepEqual([target?.backend, target?.ownName.toString()], [name, `"${key}"`]);
+            }
+          }
+        }),
+      );
+    });
+  }
 });
 
 describe('filter', () => {
@@ -81,6 +141,14 @@ describe('filter', () => {
       assert.deepEqual(names(built({ tools })), expected);
     });
   }
+
+  test('an entry matches the name that a conflict may give, whether there is one or not', () => {
+    const by = (tools: object) =>
+      built({ conflictResolution: 'priority', tools: { a: { filter: ['a_t'] }, ...tools } });
+    assert.deepEqual(names(by({})), ['a_t', 'b_t', 'u']);
+    assert.deepEqual(names(by({ b: { excludeAll: true } })), ['t']);
+    assert.deepEqual(by({}).unmatched, []);
+  });
 
   test('the first form that matches any tool decides for that entry', () => {
     // `a_t` is what tool t is called here, and the own name of another tool.

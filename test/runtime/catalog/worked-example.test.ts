@@ -24,6 +24,17 @@ test('the worked example of docs/aggregation.md does what it says', () => {
   assert.deepEqual([owner('offered', 'delete_all'), owner('routable', 'delete_all')], [undefined, 'crm']);
   assert.deepEqual(catalog.unmatched, []);
 
+  const hidden = accepted({
+    aggregation: {
+      ...config.aggregation,
+      conflictResolutionConfig: { priorityOrder: ['crm'] },
+      tools: [{ workload: 'crm', filter: ['search_everything_v2'] }],
+    },
+  });
+  const without = buildCatalog(backends, offerSettingsOf(hidden));
+  assert.equal(atBackend(without.offered.find('tool', 'export'))?.backend, 'wiki');
+  assert.equal(without.routableName('crm', 'export'), 'crm_export');
+
   const prefixed = accepted({ aggregation: { ...config.aggregation, conflictResolution: 'prefix' } });
   assert.deepEqual(names(buildCatalog(backends, offerSettingsOf(prefixed))), [
     'crm_export',

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { compositeToolSchema } from '../../../runtime/config/index.ts';
 import { covers } from '../../requirements.ts';
 import { check } from './files.ts';
 
@@ -125,6 +127,37 @@ suite('composite tools', () => {
         [output({ properties: { n: { type: 'float' } } }), /"float" is not a known value$/],
       ],
     });
+  });
+
+  covers('crd.config.composite-tools.output-type-enum');
+  test('properties inside properties of an output are properties, at any depth', () => {
+    const nested = (depth: number, value: object): object =>
+      depth === 0 ? value : { type: 'object', properties: { n: nested(depth - 1, value) } };
+    const output = (value: object) => ({
+      compositeTools: [{ name: 'w', steps: [step('x')], output: { properties: { n: value } } }],
+    });
+    const at = (depth: number) => `compositeTools[0].output.properties.n${'.properties.n'.repeat(depth)}`;
+    check({
+      accepts: [output(nested(9, { type: 'integer', value: '{{.params.n}}', default: 5, description: 'How many' }))],
+      refuses: [1, 2, 9].flatMap((depth) => [
+        [output(nested(depth, { type: 'float' })), `${at(depth)}.type: "float" is not a known value`] as const,
+        [output(nested(depth, { type: 'object', property: {} })), `${at(depth)}.property: unknown key`] as const,
+      ]),
+    });
+  });
+
+  covers(
+    'crd.config.steps.type-default',
+    'crd.config.steps.on-error.action-default',
+    'crd.config.steps.on-decline.action-default',
+    'crd.config.steps.on-cancel.action-default',
+  );
+  test('a step calls a tool unless it says otherwise, and what goes wrong ends the workflow', () => {
+    const ask = { id: 'y', type: 'elicitation', message: 'Go on?', onDecline: {}, onCancel: {} };
+    const steps = [step('x', { onError: {} }), ask];
+    const [first, second] = compositeToolSchema.parse({ name: 'w', steps }).steps;
+    assert.deepEqual([first?.type, first?.onError?.action], ['tool', 'abort']);
+    assert.deepEqual([second?.onDecline?.action, second?.onCancel?.action], ['abort', 'abort']);
   });
 
   test('workflow and step timeouts are durations', () => {

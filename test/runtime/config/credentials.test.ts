@@ -1,11 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { covers } from '../../requirements.ts';
+import { check, problemsOf } from './files.ts';
 import { oidc, sections } from './sections.ts';
 
 const strategy = (value: object) => ({ outgoingAuth: { source: 'inline', default: value } });
 const sts = (more: object) => strategy({ type: 'cloud_sts', cloudSts: { region: 'us-east-1', ...more } });
+const backendSts = (more: object) => ({
+  outgoingAuth: {
+    source: 'inline',
+    backends: { a: { type: 'cloud_sts', cloudSts: { region: 'us-east-1', ...more } } },
+  },
+});
+const NO_ROLE = 'at least one of fallbackRoleArn and roleMappings must be set';
 const ARN = 'arn:aws:iam::123456789012:role/team/reader';
 
-covers('authz.config.primary-upstream.must-match', 'crd.config.header-injection.value-exclusive');
+covers('crd.config.header-injection.value-exclusive');
 sections({
   incomingAuth: [
     {
@@ -49,10 +59,6 @@ sections({
         [
           { incomingAuth: { type: 'anonymous', authz: { type: 'cedar' } } },
           'incomingAuth.authz: type cedar needs policies',
-        ],
-        [
-          { incomingAuth: { type: 'anonymous', authz: { type: 'none', primaryUpstreamProvider: 'idp' } } },
-          'incomingAuth.authz.primaryUpstreamProvider: no upstream provider is called "idp"',
         ],
       ],
     },
@@ -136,9 +142,12 @@ sections({
       accepts: [
         sts({ fallbackRoleArn: ARN, sessionDuration: 900 }),
         sts({ roleMappings: [{ roleArn: ARN, claim: 'admins', priority: 0 }], sessionDuration: 43_200 }),
+        sts({ fallbackRoleArn: ARN, roleMappings: [] }),
       ],
       refuses: [
-        [sts({}), 'outgoingAuth.default.cloudSts: at least one of fallbackRoleArn and roleMappings must be set'],
+        [sts({}), `outgoingAuth.default.cloudSts: ${NO_ROLE}`],
+        [sts({ roleMappings: [] }), `outgoingAuth.default.cloudSts: ${NO_ROLE}`],
+        [backendSts({ roleMappings: [] }), `outgoingAuth.backends.a.cloudSts: ${NO_ROLE}`],
         [sts({ fallbackRoleArn: ARN, sessionDuration: 899 }), /sessionDuration: must be at least 900$/],
         [sts({ fallbackRoleArn: ARN, sessionDuration: 43_201 }), /sessionDuration: must be at most 43200$/],
         [sts({ fallbackRoleArn: 'arn:aws:iam::12345678901:role/x' }), /fallbackRoleArn: not a role$/],
@@ -153,4 +162,29 @@ sections({
       ],
     },
   ],
+});
+
+covers('authz.config.primary-upstream.must-match');
+test('primaryUpstreamProvider must match an upstream of the embedded server', () => {
+  const upstreams = ['okta', 'github'].map((name) => ({
+    name,
+    type: 'oidc',
+    oidcConfig: { issuerUrl: `https://${name}.example`, clientId: 'c' },
+  }));
+  const file = (primaryUpstreamProvider: string, authServer?: object) => ({
+    incomingAuth: { type: 'anonymous', authz: { type: 'none', primaryUpstreamProvider } },
+    ...(authServer && { authServer }),
+  });
+  const embedded = { issuer: 'https://auth.example', upstreamProviders: upstreams };
+  const at = 'incomingAuth.authz.primaryUpstreamProvider';
+  check({
+    accepts: [file('okta', embedded), file('github', embedded)],
+    refuses: [
+      [file('gitlab', embedded), `${at}: no upstream provider is called "gitlab"`],
+      // No server, so no upstream.
+      [file('okta'), `${at}: no upstream provider is called "okta"`],
+    ],
+  });
+  const [problem] = problemsOf(file('gitlab', embedded)).filter(({ path }) => path === at);
+  assert.equal(problem?.remedy, 'name one of okta, github');
 });

@@ -27,7 +27,7 @@ describe('initialize', () => {
     });
   }
 
-  covers('endpoints.mcp.one-server-identity', 'endpoints.mcp.streamable-http');
+  covers('endpoints.mcp.streamable-http');
   test('tells one identity, what there may be, the backends and how names are made', () => {
     const { status, json } = session.initialize;
     assert.equal(status, 200);

@@ -61,9 +61,6 @@ describe('a replica that is killed', { skip: noRedis }, () => {
   covers(
     'session.horizontal-scaling',
     'session.provider.kvstore',
-    'session.kvstore.address-used',
-    'session.kvstore.db-selected',
-    'session.kvstore.key-prefix',
     'session.config.key-prefix',
     'session.config.password-env',
   );

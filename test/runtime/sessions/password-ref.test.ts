@@ -26,22 +26,32 @@ interface Mount {
   readonly mountPath: string;
 }
 
-covers('session.kvstore.password-ref-used');
+covers(
+  'session.kvstore.password-ref-used',
+  'session.kvstore.address-used',
+  'session.kvstore.db-selected',
+  'session.kvstore.key-prefix',
+);
 test(
-  'a pod as the operator plans it gets into its store with the secret that passwordRef names',
+  'a pod as the operator plans it keeps its sessions where spec.sessionStorage says, with the secret that passwordRef names',
   {
     skip: noRedis,
   },
   async (t) => {
-    const redis = await startRedis({ password: SECRETS.redis.password });
+    const [redis, other] = await Promise.all([1, 2].map(() => startRedis({ password: SECRETS.redis.password })));
+    assert.ok(redis && other);
     const folder = await scratchFolder('pod');
-    t.after(() => Promise.all([redis.stop(), folder.remove()]));
+    t.after(() => Promise.all([redis.stop(), other.stop(), folder.remove()]));
     const sessionStorage = {
       provider: 'kvstore',
       address: redis.address,
+      db: 5,
+      keyPrefix: 'spec:',
       passwordRef: { name: 'redis', key: 'password' },
     };
-    const plan = planOf({ objects: [server({ sessionStorage }), group(), entry('a')] });
+    const elsewhere = { provider: 'kvstore', address: other.address, db: 6, keyPrefix: 'config:' };
+    const spec = { sessionStorage, config: { sessionStorage: elsewhere } };
+    const plan = planOf({ objects: [server(spec), group(), entry('a')] });
 
     // What the kubelet does: the volumes of the pod under the paths where the container sees them.
     const { volumes, containers } = podSpecOf(plan) as unknown as {
@@ -64,5 +74,9 @@ test(
     const running = await startReplica([{ name: 'config.yaml', text }]);
     t.after(() => running.stop());
     assert.notEqual((await openShared(running.url)).id, '');
+    assert.match(await redis.command('-n', '5', 'KEYS', '*'), /^(spec:\S+\s?)+$/);
+    // Nothing is anywhere else.
+    assert.match(await redis.command('INFO', 'keyspace'), /^# Keyspace\s+db5:\S+$/);
+    assert.match(await other.command('INFO', 'keyspace'), /^# Keyspace$/);
   },
 );
