@@ -104,12 +104,16 @@ describe('the sessions of a user of 2026-07-28', () => {
   });
 });
 
-test('anonymous callers never share a session', async () => {
+test('anonymous callers never share a session, and each has one as long as the call is held', async () => {
   const anonymous = { headers: {} };
-  const { call } = await hold(anonymous);
+  const { call, state } = await hold(anonymous);
   const second = await visit(anonymous);
   assert.notEqual(second, call.session);
   assert.notEqual(await visit(anonymous), second);
+  const answer = send({ ...anonymous, state, answers: { who: ACCEPTED } });
+  await there.answerTo('who');
+  await tell(call, elicit('g'));
+  assert.deepEqual(Object.keys(askedIn(await answer).requests), ['g']);
 });
 
 describe('what a backend asks on the stream of the session', () => {
@@ -181,6 +185,17 @@ describe('what a backend asks on the stream of the session', () => {
 });
 
 describe('time', () => {
+  test('of the backend stands still also where it asks on the stream of the session', async () => {
+    const { call, answer } = await begin();
+    await tell(call, elicit('g'));
+    const { state } = askedIn(await answer);
+    clock.advance(4 * 60_000);
+    const last = send({ state, answers: { g: ACCEPTED } });
+    assert.deepEqual((await there.answerTo('g')).result, ACCEPTED);
+    call.finish('done');
+    assert.equal(resultText(await last), 'done');
+  });
+
   test('of the backend stands still while its client is asked, and goes on with the answer', async () => {
     const { call, state } = await hold();
     clock.advance(4 * 60_000);

@@ -199,12 +199,12 @@ describe('of calls that are held', () => {
     });
 
   test('a question has its room only until it is answered', async () => {
-    const held = serve({ question: 40 * MIB });
+    const held = serve({ question: 24 * MIB });
     let state = await stateIn(held);
     for (let round = 0; round < 3; round += 1) {
       const later = serve({ state, answers: { who: {} } });
       await aMoment();
-      const again = held.client.ask(question(40 * MIB), held.signal.signal).catch((error: unknown) => error);
+      const again = held.client.ask(question(24 * MIB), held.signal.signal).catch((error: unknown) => error);
       state = await Promise.race([stateIn(later), again.then((error) => Promise.reject(error))]);
     }
   });
