@@ -84,8 +84,6 @@ export class HeldCall {
   /** Throws `busy` when too much is asked. */
   ask({ method, params, key: name }: Question, signal: CancelSignal): Promise<ClientAnswer> {
     if (signal.aborted) throw signal.reason;
-    // The backend may go on asking until it hears that the call is over.
-    if (this.#isOver) throw over();
     const given = this.#takeGiven(name);
     if (given) return Promise.resolve({ kind: 'result', result: given });
     const text = inputRequest(method, params);

@@ -51,6 +51,13 @@ for (const transport of ['streamable-http', 'sse'] as const)
       assert.equal(resultText(await answer), 'hello');
     });
 
+    test('is not shown what only earlier revisions know of a question', async () => {
+      const { id, method, params } = elicit('who');
+      const older = { _meta: { progressToken: 1 }, task: { ttl: 1 }, elicitationId: 'e' };
+      const { asked } = await ask([{ id, method, params: { ...older, ...params } }]);
+      assert.deepEqual(asked.requests, { who: { method, params } });
+    });
+
     test('is asked several questions at once, whatever they are named', async () => {
       const sampling = { id: 7, method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } };
       const { call, asked } = await ask([elicit('q1'), sampling, { id: 'r', method: 'roots/list' }]);
@@ -111,9 +118,13 @@ for (const transport of ['streamable-http', 'sse'] as const)
       call.say(elicit('who'));
       assert.deepEqual((await there.answerTo('who')).result, ACCEPTED);
       call.say(elicit('who', 'Who, really?'));
-      const { requests } = askedIn(await answer);
+      const { requests, state } = askedIn(await answer);
       assert.deepEqual(Object.keys(requests), ['who']);
       assert.equal(requests['who']?.params?.['message'], 'Who, really?');
+      // What was given ahead is good until the client is asked for the first time.
+      const next = send({ state, answers: { who: ACCEPTED } });
+      call.say(elicit('other'));
+      assert.deepEqual(Object.keys(askedIn(await next).requests), ['other']);
     });
 
     test('is told which of its answers is none', async () => {
