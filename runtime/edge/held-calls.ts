@@ -80,28 +80,17 @@ export class HeldCalls {
     { given, next }: { readonly given: Answers; readonly next: () => Promise<Reply> },
   ): Promise<Reply> {
     return new Promise((answer, refuse) => {
-      const round = roundOf(call, client, { answer, refuse });
-      client.hold = () => this.#hold(call, client, { round, given });
+      const begun = new BegunCall({ call, client, given, settle: { answer, refuse }, hold: this.#hold });
+      client.begun = begun;
       next().then(
-        (reply) => {
-          client.served();
-          if (client.held) client.held.succeed(reply);
-          else answer(reply);
-        },
-        (error: unknown) => {
-          client.served();
-          if (client.held) client.held.fail(error);
-          else refuse(error);
-        },
+        (reply) => begun.succeed(reply),
+        (error: unknown) => begun.fail(error),
       );
     });
   }
 
-  #hold(
-    call: Call,
-    client: ModernClient,
-    { round, given }: { readonly round: Round; readonly given: Answers },
-  ): HeldCall {
+  readonly #hold = ({ call, client, given, settle }: Begun): HeldCall => {
+    const round = roundOf(call, client, settle);
     const { clock, newId, ttlMs, elsewhere } = this.#deps;
     const holder = placeOf(call, client);
     const room = new Share(this.#bytes);
@@ -134,7 +123,7 @@ export class HeldCalls {
     );
     this.#calls.set(id, { held, request });
     return held;
-  }
+  };
 
   #count(holder: string, by: 1 | -1): void {
     const count = (this.#counts.get(holder) ?? 0) + by;
@@ -157,6 +146,43 @@ const goOn = (call: Call, client: ModernClient, { held, request, state, given }:
     else call.signal.addEventListener('abort', gone);
   });
 };
+
+interface Begun {
+  readonly call: Call;
+  readonly client: ModernClient;
+  /** What the client has answered ahead. */
+  readonly given: Answers;
+  readonly settle: Pick<Round, 'answer' | 'refuse'>;
+  readonly hold: (begun: Begun) => HeldCall;
+}
+
+/** A call from its beginning on. Most are never held, and so cost little: no round is made for them, and no closure. */
+class BegunCall {
+  readonly #begun: Begun;
+
+  constructor(begun: Begun) {
+    this.#begun = begun;
+  }
+
+  /** Throws `busy` when no more can be held. */
+  hold(): HeldCall {
+    return this.#begun.hold(this.#begun);
+  }
+
+  succeed(reply: Reply): void {
+    const { client, settle } = this.#begun;
+    client.served();
+    if (client.held) client.held.succeed(reply);
+    else settle.answer(reply);
+  }
+
+  fail(error: unknown): void {
+    const { client, settle } = this.#begun;
+    client.served();
+    if (client.held) client.held.fail(error);
+    else settle.refuse(error);
+  }
+}
 
 /** The call, as other replicas go on with it. */
 const holderOf = (known: () => Known): Holder => ({

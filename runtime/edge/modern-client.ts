@@ -27,7 +27,7 @@ export class ModernClient implements CallClient {
   #isServed = false;
   #giveBack: (() => void) | undefined;
   /** Holds the call; throws `busy` when no more can be. Absent: it is a call that its client could not go on with. */
-  hold: (() => HeldCall) | undefined;
+  begun: { readonly hold: () => HeldCall } | undefined;
   #held: HeldCall | undefined;
 
   constructor({ request, capabilities, logLevel, cancellation }: ModernClientParts) {
@@ -77,7 +77,7 @@ export class ModernClient implements CallClient {
     if (this.#isServed || this.#cancellation.aborted) throw new VmcpError('cancelled', 'the call is over');
     try {
       if (!canAnswer(this.capabilities, method, params)) throw cannotAnswer(method);
-      this.#held ??= this.hold?.();
+      this.#held ??= this.begun?.hold();
       if (!this.#held) throw askedInVain();
     } catch (error) {
       if (error instanceof VmcpError) this.cancel(error);
