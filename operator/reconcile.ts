@@ -14,10 +14,12 @@ import type { Source } from './read/source.ts';
 import { applyChildren } from './write/apply.ts';
 import type { Applied } from './write/apply.ts';
 import { type Mountable, markPods, podsToMark } from './write/mark-pods.ts';
+import { readMounted } from './write/read-whole.ts';
 import { prune } from './write/prune.ts';
 import { retryAfterMs, slowRetryMs } from './write/retry.ts';
 import type { Rewrites } from './write/rewrites.ts';
 import type { StatusAges } from './write/status-ages.ts';
+import { TOO_LARGE, type TooLargeChildren } from './write/too-large.ts';
 import { addedConditions, problemConditions, reportStatus, withProblems, withStalled } from './write/status.ts';
 
 /** The cluster as a reconcile sees and changes it. */
@@ -28,6 +30,7 @@ export interface World {
   readonly cache: Cache;
   readonly rewrites: Rewrites;
   readonly statusAges: StatusAges;
+  readonly tooLarge: TooLargeChildren;
   readonly now: () => number;
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
   readonly record: (regarding: KubeObject, events: readonly PlannedEvent[], signal: AbortSignal) => Promise<void>;
@@ -65,6 +68,7 @@ export const reconcile = async (
     world.forget(key);
     return report(kind, owner, { plan: unreadable, problems: [], missing: [] }, { world, signal });
   }
+  if (kind.owns.includes('ConfigMap')) await readMounted(owner, world, signal);
   const resolved = kind.resolve(world.source, key, world.settings.seal);
   if (resolved === undefined) {
     return {};
@@ -185,7 +189,10 @@ const report = async (
   const delays = [
     reported.againAfterMs,
     reported.refused === undefined ? undefined : slowRetryMs,
-    problems.length === 0 || reported.refused !== undefined ? undefined : retryAfterMs(owner['status'], nowMs),
+    // What is too large only a change makes smaller, and each is an event.
+    problems.every(({ reason }) => reason === TOO_LARGE) || reported.refused !== undefined
+      ? undefined
+      : retryAfterMs(owner['status'], nowMs),
   ].filter((ms) => ms !== undefined);
   const isRefused = problems.length > 0 || reported.refused !== undefined;
   return { isRefused, ...(delays.length > 0 && { againAfterMs: Math.min(...delays) }) };

@@ -16,6 +16,9 @@ export interface Selection {
  */
 export const CONTENT_UNSEEN: ReadonlySet<string> = new Set(['AnyConfigMap', 'Secret']);
 
+/** Kinds whose objects are watched by their metadata, too, and whose content is read where it is needed (`outlineOf`). */
+export const OUTLINED: ReadonlySet<string> = new Set(['ConfigMap']);
+
 /** What `Accept` must say to be sent metadata alone. */
 export const acceptOf = (selection: Selection, form: 'PartialObjectMetadata' | 'PartialObjectMetadataList'): string =>
   selection.metadataOnly === true ? `application/json;as=${form};g=meta.k8s.io;v=v1` : 'application/json';
