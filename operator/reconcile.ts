@@ -81,7 +81,8 @@ export const reconcile = async (
   // What it collided with is a change that is on its way here: the next look tells of that.
   if (isConflict(applied.fault)) throw applied.fault;
   const reported = await report(kind, owner, { plan, ...applied }, { world, signal });
-  if (applied.fault !== undefined) throw applied.fault;
+  const fault = applied.fault ?? applied.faultsAfter[0];
+  if (fault !== undefined) throw fault;
   return reported;
 };
 
@@ -95,7 +96,7 @@ const apply = async (
   owner: KubeObject,
   plan: Plan,
   { world, signal }: Effects,
-): Promise<Applied> => {
+): Promise<AppliedAll> => {
   if (plan.pullStatusEveryMs === undefined) {
     world.forget(keyOf(owner));
   } else {
@@ -103,16 +104,32 @@ const apply = async (
   }
   const deps = { ...world, onRetaken: (child: ObjectKey) => world.record(owner, [retaken(child)], signal) };
   if (plan.objects === undefined) {
-    return applyChildren(owner, plan.repairs ?? [], deps, signal);
+    return { ...(await applyChildren(owner, plan.repairs ?? [], deps, signal)), faultsAfter: [] };
   }
   const applied = await applyChildren(owner, plan.objects, deps, signal);
   const { missing, fault } = applied;
   // Nothing goes on account of what may pass the next moment.
-  if (fault !== undefined) return applied;
-  const mayGo = prunable(missing);
-  await prune(owner, { kinds: kind.owns, objects: wanted(plan.objects, missing), mayGo }, world, signal);
-  await refreshMounts(kind, owner, { world, signal });
-  return applied;
+  if (fault !== undefined) return { ...applied, faultsAfter: [] };
+  const planned = { kinds: kind.owns, objects: wanted(plan.objects, missing), mayGo: prunable(missing) };
+  const pruned = await attempt(() => prune(owner, planned, world, signal), signal);
+  const refreshed = await attempt(() => refreshMounts(kind, owner, { world, signal }), signal);
+  return { ...applied, faultsAfter: [...pruned, ...refreshed] };
+};
+
+interface AppliedAll extends Applied {
+  /** Of what comes after the children, about which the status says nothing: to be thrown once that is written. */
+  readonly faultsAfter: readonly unknown[];
+}
+
+/** Answers what it met with. */
+const attempt = async (work: () => Promise<void>, signal: AbortSignal): Promise<readonly unknown[]> => {
+  try {
+    await work();
+    return [];
+  } catch (error) {
+    signal.throwIfAborted();
+    return [error];
+  }
 };
 
 const retaken = ({ kind, name }: ObjectKey): PlannedEvent => ({
