@@ -44,18 +44,7 @@ const quiet = { quietMs: 500, quietAtMostMs: 3000 };
 export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signal: AbortSignal): Watching => {
   const { kinds, clock, random, log, observe } = deps;
   const state = { isSynced: false };
-  const queue = new KeyedQueue(
-    { workers: options.workers, retry, ...quiet },
-    {
-      clock,
-      random,
-      onTaken: observe.waited,
-      onFailure: (key, error, delayMs) => {
-        observe.failed(keyFromText(key).kind);
-        log.warn({ key, error: errorText(error), delayMs }, 'reconcile failed');
-      },
-    },
-  );
+  const queue = queueOf(options, deps);
   const rewrites = new Rewrites();
   const statusAges = new StatusAges(clock.now);
   const accepted = new ProvenSpecs();
@@ -110,6 +99,20 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
     ended,
   };
 };
+
+const queueOf = ({ workers }: OperatorOptions, { clock, random, log, observe }: OperatorDeps): KeyedQueue =>
+  new KeyedQueue(
+    { workers, retry, ...quiet },
+    {
+      clock,
+      random,
+      onTaken: observe.waited,
+      onFailure: (key, error, delayMs) => {
+        observe.failed(keyFromText(key).kind);
+        log.warn({ key, error: errorText(error), delayMs }, 'reconcile failed');
+      },
+    },
+  );
 
 const runtimesIn =
   (cache: Cache): Watching['podsOf'] =>
