@@ -2,7 +2,7 @@ import type { ApiClient } from './api/client.ts';
 import { isConflict } from './api/errors.ts';
 import type { Cache } from './engine/cache.ts';
 import { transitions } from './engine/events.ts';
-import type { ReconciledKind } from './kinds/kind.ts';
+import type { ReconciledKind, Reads } from './kinds/kind.ts';
 import { keyOf } from './object.ts';
 import type { KubeObject, ObjectKey } from './object.ts';
 import { acceptedGenerationOf, withAcceptedGeneration } from './plan/accepted-generation.ts';
@@ -10,6 +10,7 @@ import { conditionsIn, warningsOf } from './plan/conditions.ts';
 import type { Plan, PlannedEvent } from './plan/plan.ts';
 import { planOfUnreadable } from './plan/unreadable.ts';
 import type { Settings } from './plan/settings.ts';
+import { whyNoPod } from './read/why-no-pod.ts';
 import type { Source } from './read/source.ts';
 import { applyChildren } from './write/apply.ts';
 import type { Applied } from './write/apply.ts';
@@ -73,9 +74,8 @@ export const reconcile = async (
   if (resolved === undefined) {
     return {};
   }
-  const bundle = kind.complete
-    ? await kind.complete(resolved, (metadata) => world.readContent(metadata, signal))
-    : resolved;
+  const asked = { isWithoutPods: false };
+  const bundle = kind.complete ? await kind.complete(resolved, readsOf(world, asked, signal)) : resolved;
   const plan = kind.plan(bundle, world.settings);
   const applied = await apply(kind, owner, plan, { world, signal });
   // What it collided with is a change that is on its way here: the next look tells of that.
@@ -83,8 +83,24 @@ export const reconcile = async (
   const reported = await report(kind, owner, { plan, ...applied }, { world, signal });
   const fault = applied.fault ?? applied.faultsAfter[0];
   if (fault !== undefined) throw fault;
-  return reported;
+  return asked.isWithoutPods ? sooner(reported, WITHOUT_PODS_MS) : reported;
 };
+
+/** No event tells that a StatefulSet could not make a pod; that it has made one is an event. */
+const WITHOUT_PODS_MS = 10_000;
+
+const sooner = (done: Reconciled, ms: number): Reconciled => ({
+  ...done,
+  againAfterMs: Math.min(ms, done.againAfterMs ?? ms),
+});
+
+const readsOf = (world: World, asked: { isWithoutPods: boolean }, signal: AbortSignal): Reads => ({
+  content: (metadata) => world.readContent(metadata, signal),
+  whyNoPod: (statefulSet) => {
+    asked.isWithoutPods = true;
+    return whyNoPod(statefulSet, world.api, signal);
+  },
+});
 
 interface Effects {
   readonly world: World;

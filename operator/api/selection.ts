@@ -6,6 +6,9 @@ export interface Selection {
   readonly kind: string;
   readonly namespace: string;
   readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Of a list: no more than the first so many. */
+  readonly atMost?: number;
   /** Ask for metadata alone: nothing else of the objects crosses the wire. */
   readonly metadataOnly?: boolean;
 }
