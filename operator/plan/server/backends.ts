@@ -104,15 +104,15 @@ export interface DiscoveryInput {
 export const discoveredBackends = (
   members: readonly KubeObject[],
   { spec, authConfigs, strangers, settings, contract }: DiscoveryInput,
-): readonly PlannedBackend[] =>
-  members.map((member, index) => {
+): readonly PlannedBackend[] => {
+  const holders = new Map(members.toReversed().map((member) => [member.metadata.name, member]));
+  return members.map((member) => {
     const url = urlOf(member, settings);
     const isSafe = url !== undefined && urlProblem(url) === undefined;
     const entry = isSafe ? entryOf(member, url, settings) : undefined;
     const auth = backendAuth(member.metadata.name, member, { spec, authConfigs, settings });
     const label = `${member.kind} ${member.metadata.name}`;
-    const earlier = members.slice(0, index);
-    const withheld = whyWithheld({ label, member, earlier, strangers, entry, auth, settings, contract });
+    const withheld = whyWithheld({ label, member, holders, strangers, entry, auth, settings, contract });
     return {
       name: member.metadata.name,
       kind: member.kind,
@@ -124,6 +124,7 @@ export const discoveredBackends = (
         : { withheld }),
     };
   });
+};
 
 /** Where it runs: what local mode was told, else what the manifest says, else its Service. */
 const urlOf = (member: KubeObject, settings: Settings): string | undefined => {
@@ -173,7 +174,8 @@ const caBundleIn = (member: KubeObject): Pick<PlannedBackend, 'caBundle'> => {
 /** A member of the group. */
 interface Candidate extends Judged {
   readonly member: KubeObject;
-  readonly earlier: readonly KubeObject[];
+  /** Who has each name: the first member that asks for it. */
+  readonly holders: ReadonlyMap<string, KubeObject>;
   readonly strangers: readonly KubeObject[];
   readonly settings: Settings;
 }
@@ -200,9 +202,9 @@ const whyWithheld = (candidate: Candidate): Withheld | undefined => {
 };
 
 /** Decisions "Names": members come in the order MCPServer, MCPRemoteProxy, MCPServerEntry where they share a name. */
-function nameTaken({ member, earlier }: Candidate): Withheld | undefined {
-  const holder = earlier.find(({ metadata }) => metadata.name === member.metadata.name);
-  if (holder === undefined) return undefined;
+function nameTaken({ member, holders }: Candidate): Withheld | undefined {
+  const holder = holders.get(member.metadata.name);
+  if (holder === undefined || holder === member) return undefined;
   const message = `${member.kind} ${member.metadata.name}: the name belongs to the ${holder.kind} of the same group; rename one of them`;
   return { reason: 'NameTaken', message };
 }
