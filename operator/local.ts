@@ -84,39 +84,52 @@ const identityOf = (directory: string): string | undefined => {
 };
 
 const serve = async (session: LocalSession, directory: string, deps: CommandDeps): Promise<number> => {
-  // One pass after the other; a change during a pass is seen by the next.
   const identity = identityOf(directory);
-  const exitCode = await session.begin();
-  if (exitCode !== undefined) return exitCode;
-  let passes = Promise.resolve(true);
-  const follow = (): void => {
-    passes = passes
-      .then(() => session.follow())
-      .catch((error: unknown) => {
-        deps.stderr(`${error instanceof Error ? error.message : String(error)}\n`);
-        return false;
-      });
-  };
-  const onError = ({ message }: Error): void =>
-    deps.stderr(`changes of ${directory} are not seen any more: ${message}; start again to follow them\n`);
-  const watcher = watchDirectory(directory, systemClock, { onChange: follow, onError });
+  const passes = passesOver(session, deps);
+  // From before the first pass: starting the servers takes a while, and what was changed meanwhile is nobody's to tell again.
+  const watcher = watchDirectory(directory, systemClock, passes.follow);
   try {
+    const exitCode = await passes.begin();
+    if (exitCode !== undefined) return exitCode;
     for await (const _ of setInterval(SHOW_EVERY_MS, undefined, { signal: deps.signal })) {
-      await passes;
+      await passes.ended();
       if (identityOf(directory) !== identity) {
         deps.stderr(`${directory} is gone or another one has taken its name; start again to serve it\n`);
         return 1;
       }
-      if (session.isIncomplete) follow();
+      if (session.isIncomplete) passes.follow();
       else session.show();
     }
   } catch (error) {
     if (!deps.signal.aborted) throw error;
   } finally {
     watcher.close();
-    await passes;
+    await passes.ended();
   }
   return 0;
+};
+
+/** One pass after the other; a change during a pass, the first one included, is seen by the next. */
+const passesOver = (session: LocalSession, { stderr }: Pick<CommandDeps, 'stderr'>) => {
+  let goesOn = false;
+  let passes: Promise<unknown> = Promise.resolve();
+  return {
+    /** As `LocalSession.begin`. */
+    begin: async (): Promise<1 | 2 | undefined> => {
+      const begun = session.begin();
+      passes = begun.then(
+        (exitCode) => (goesOn = exitCode === undefined),
+        () => {},
+      );
+      return begun;
+    },
+    follow: (): void => {
+      passes = passes
+        .then(() => goesOn && session.follow())
+        .catch((error: unknown) => stderr(`${error instanceof Error ? error.message : String(error)}\n`));
+    },
+    ended: async (): Promise<void> => void (await passes),
+  };
 };
 
 /** Nobody balances load in front of a laptop: an end need not wait until it is noticed. */

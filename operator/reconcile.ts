@@ -2,7 +2,7 @@ import type { ApiClient } from './api/client.ts';
 import { isConflict } from './api/errors.ts';
 import type { Cache } from './engine/cache.ts';
 import { transitions } from './engine/events.ts';
-import type { ReconciledKind } from './kinds/kind.ts';
+import type { ReconciledKind, Reads } from './kinds/kind.ts';
 import { keyOf } from './object.ts';
 import type { KubeObject, ObjectKey } from './object.ts';
 import { acceptedGenerationOf, withAcceptedGeneration } from './plan/accepted-generation.ts';
@@ -10,14 +10,17 @@ import { conditionsIn, warningsOf } from './plan/conditions.ts';
 import type { Plan, PlannedEvent } from './plan/plan.ts';
 import { planOfUnreadable } from './plan/unreadable.ts';
 import type { Settings } from './plan/settings.ts';
+import { whyNoPod } from './read/why-no-pod.ts';
 import type { Source } from './read/source.ts';
 import { applyChildren } from './write/apply.ts';
 import type { Applied } from './write/apply.ts';
 import { type Mountable, markPods, podsToMark } from './write/mark-pods.ts';
+import { readMounted } from './write/read-whole.ts';
 import { prune } from './write/prune.ts';
 import { retryAfterMs, slowRetryMs } from './write/retry.ts';
 import type { Rewrites } from './write/rewrites.ts';
 import type { StatusAges } from './write/status-ages.ts';
+import { TOO_LARGE, type TooLargeChildren } from './write/too-large.ts';
 import { addedConditions, problemConditions, reportStatus, withProblems, withStalled } from './write/status.ts';
 
 /** The cluster as a reconcile sees and changes it. */
@@ -28,6 +31,7 @@ export interface World {
   readonly cache: Cache;
   readonly rewrites: Rewrites;
   readonly statusAges: StatusAges;
+  readonly tooLarge: TooLargeChildren;
   readonly now: () => number;
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
   readonly record: (regarding: KubeObject, events: readonly PlannedEvent[], signal: AbortSignal) => Promise<void>;
@@ -65,21 +69,38 @@ export const reconcile = async (
     world.forget(key);
     return report(kind, owner, { plan: unreadable, problems: [], missing: [] }, { world, signal });
   }
+  if (kind.owns.includes('ConfigMap')) await readMounted(owner, world, signal);
   const resolved = kind.resolve(world.source, key, world.settings.seal);
   if (resolved === undefined) {
     return {};
   }
-  const bundle = kind.complete
-    ? await kind.complete(resolved, (metadata) => world.readContent(metadata, signal))
-    : resolved;
+  const asked = { isWithoutPods: false };
+  const bundle = kind.complete ? await kind.complete(resolved, readsOf(world, asked, signal)) : resolved;
   const plan = kind.plan(bundle, world.settings);
   const applied = await apply(kind, owner, plan, { world, signal });
   // What it collided with is a change that is on its way here: the next look tells of that.
   if (isConflict(applied.fault)) throw applied.fault;
   const reported = await report(kind, owner, { plan, ...applied }, { world, signal });
-  if (applied.fault !== undefined) throw applied.fault;
-  return reported;
+  const fault = applied.fault ?? applied.faultsAfter[0];
+  if (fault !== undefined) throw fault;
+  return asked.isWithoutPods ? sooner(reported, WITHOUT_PODS_MS) : reported;
 };
+
+/** No event tells that a StatefulSet could not make a pod; that it has made one is an event. */
+const WITHOUT_PODS_MS = 10_000;
+
+const sooner = (done: Reconciled, ms: number): Reconciled => ({
+  ...done,
+  againAfterMs: Math.min(ms, done.againAfterMs ?? ms),
+});
+
+const readsOf = (world: World, asked: { isWithoutPods: boolean }, signal: AbortSignal): Reads => ({
+  content: (metadata) => world.readContent(metadata, signal),
+  whyNoPod: (statefulSet) => {
+    asked.isWithoutPods = true;
+    return whyNoPod(statefulSet, world.api, signal);
+  },
+});
 
 interface Effects {
   readonly world: World;
@@ -91,7 +112,7 @@ const apply = async (
   owner: KubeObject,
   plan: Plan,
   { world, signal }: Effects,
-): Promise<Applied> => {
+): Promise<AppliedAll> => {
   if (plan.pullStatusEveryMs === undefined) {
     world.forget(keyOf(owner));
   } else {
@@ -99,16 +120,32 @@ const apply = async (
   }
   const deps = { ...world, onRetaken: (child: ObjectKey) => world.record(owner, [retaken(child)], signal) };
   if (plan.objects === undefined) {
-    return applyChildren(owner, plan.repairs ?? [], deps, signal);
+    return { ...(await applyChildren(owner, plan.repairs ?? [], deps, signal)), faultsAfter: [] };
   }
   const applied = await applyChildren(owner, plan.objects, deps, signal);
   const { missing, fault } = applied;
   // Nothing goes on account of what may pass the next moment.
-  if (fault !== undefined) return applied;
-  const mayGo = prunable(missing);
-  await prune(owner, { kinds: kind.owns, objects: wanted(plan.objects, missing), mayGo }, world, signal);
-  await refreshMounts(kind, owner, { world, signal });
-  return applied;
+  if (fault !== undefined) return { ...applied, faultsAfter: [] };
+  const planned = { kinds: kind.owns, objects: wanted(plan.objects, missing), mayGo: prunable(missing) };
+  const pruned = await attempt(() => prune(owner, planned, world, signal), signal);
+  const refreshed = await attempt(() => refreshMounts(kind, owner, { world, signal }), signal);
+  return { ...applied, faultsAfter: [...pruned, ...refreshed] };
+};
+
+interface AppliedAll extends Applied {
+  /** Of what comes after the children, about which the status says nothing: to be thrown once that is written. */
+  readonly faultsAfter: readonly unknown[];
+}
+
+/** Answers what it met with. */
+const attempt = async (work: () => Promise<void>, signal: AbortSignal): Promise<readonly unknown[]> => {
+  try {
+    await work();
+    return [];
+  } catch (error) {
+    signal.throwIfAborted();
+    return [error];
+  }
 };
 
 const retaken = ({ kind, name }: ObjectKey): PlannedEvent => ({
@@ -185,7 +222,10 @@ const report = async (
   const delays = [
     reported.againAfterMs,
     reported.refused === undefined ? undefined : slowRetryMs,
-    problems.length === 0 || reported.refused !== undefined ? undefined : retryAfterMs(owner['status'], nowMs),
+    // What is too large only a change makes smaller, and each is an event.
+    problems.every(({ reason }) => reason === TOO_LARGE) || reported.refused !== undefined
+      ? undefined
+      : retryAfterMs(owner['status'], nowMs),
   ].filter((ms) => ms !== undefined);
   const isRefused = problems.length > 0 || reported.refused !== undefined;
   return { isRefused, ...(delays.length > 0 && { againAfterMs: Math.min(...delays) }) };

@@ -17,6 +17,7 @@ const serve = async (command: Extract<Command, { kind: 'serve' }>): Promise<numb
   const running = await start({ ...command, files: read.files });
   const stopWatching = watchConfig(command.config, read.files, {
     clock: systemClock,
+    read: readConfigFiles,
     onChange: (files) => void running.reload(files),
     onUnreadable: (reason) => log.warn({ reason }, 'the configuration cannot be read, the old one goes on'),
     onFailure: (err) => log.error({ err }, 'the new configuration could not be taken over'),

@@ -178,6 +178,7 @@ const listAll = async (
   selection: Selection,
   signal: AbortSignal,
 ): Promise<ObjectList> => {
+  const { atMost, labelSelector, fieldSelector } = selection;
   const items: KubeObject[] = [];
   let next: string | undefined;
   for (;;) {
@@ -187,7 +188,7 @@ const listAll = async (
         kind: resource.kind,
         method: 'GET',
         path: collectionPath(resource, selection.namespace),
-        query: { limit: pageSize, continue: next, labelSelector: selection.labelSelector },
+        query: { limit: atMost ?? pageSize, continue: next, labelSelector, fieldSelector },
         accept: acceptOf(selection, 'PartialObjectMetadataList'),
       },
       signal,
@@ -195,7 +196,7 @@ const listAll = async (
     // Items of a list lack kind and apiVersion.
     items.push(...(page.items ?? []).map((item) => typed(item, resource)));
     next = page.metadata.continue;
-    if (next === undefined || next === '') {
+    if (next === undefined || next === '' || atMost !== undefined) {
       return { items, resourceVersion: page.metadata.resourceVersion };
     }
   }

@@ -36,7 +36,8 @@ export const watchedRights = (group: string, kinds: UsedKinds): readonly PolicyR
   { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles', 'rolebindings'], verbs: forChildren },
   // Metadata alone is asked for; RBAC has no word for that difference.
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch'] },
-  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
+  // A StatefulSet tells in its events alone why it makes no pod.
+  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'list'] },
 ];
 
 /** What it does in its own namespace beside that: who leads, and the key of the management ports. What is created has no name yet to grant. */

@@ -6,6 +6,9 @@ export interface Selection {
   readonly kind: string;
   readonly namespace: string;
   readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Of a list: no more than the first so many. */
+  readonly atMost?: number;
   /** Ask for metadata alone: nothing else of the objects crosses the wire. */
   readonly metadataOnly?: boolean;
 }
@@ -15,6 +18,9 @@ export interface Selection {
  * that they are there.
  */
 export const CONTENT_UNSEEN: ReadonlySet<string> = new Set(['AnyConfigMap', 'Secret']);
+
+/** Kinds whose objects are watched by their metadata, too, and whose content is read where it is needed (`outlineOf`). */
+export const OUTLINED: ReadonlySet<string> = new Set(['ConfigMap']);
 
 /** What `Accept` must say to be sent metadata alone. */
 export const acceptOf = (selection: Selection, form: 'PartialObjectMetadata' | 'PartialObjectMetadataList'): string =>

@@ -3,7 +3,7 @@ import type { InformerDeps } from './informer.ts';
 import { Store } from './store.ts';
 import type { Change } from './store.ts';
 import { trim } from './trim.ts';
-import { CONTENT_UNSEEN } from '../api/selection.ts';
+import { CONTENT_UNSEEN, OUTLINED } from '../api/selection.ts';
 import type { Selection } from '../api/selection.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { isControlledBy } from '../read/controlled.ts';
@@ -20,6 +20,8 @@ export interface Cache {
   readonly controlledBy: Controlled;
   /** Takes the server's answer to a write of ours, so that the next look sees it before the watch tells of it. */
   readonly put: (object: KubeObject) => void;
+  /** Takes the whole of an object, as it was just read, of which only the outline is watched. */
+  readonly fill: (object: KubeObject) => void;
   /** Watches until `signal` is aborted. */
   readonly start: (signal: AbortSignal) => { readonly synced: Promise<void>; readonly ended: Promise<void> };
 }
@@ -65,6 +67,7 @@ export const clusterCache = (
         .ownedBy(owner.metadata.uid ?? '')
         .filter((object) => isControlledBy(object, owner)),
     put: (object) => storeOf(object.kind).putAnswer(trim(object)),
+    fill: (object) => storeOf(object.kind).putAnswer(trim(object)),
     start: (signal) => {
       const informers = [...stores].flatMap(([kind, store]) =>
         selectionsOf(kind, options.namespaces).map((selection) => inform(selection, store, deps, signal)),
@@ -85,5 +88,5 @@ const selectionsOf = (kind: string, namespaces: readonly string[]): readonly Sel
     namespace,
     ...(onlyOurs.has(kind) ? { labelSelector: `${ours}=vmcp-operator` } : {}),
     ...(kind === 'AnyConfigMap' ? { labelSelector: `${ours}!=vmcp-operator` } : {}),
-    ...(CONTENT_UNSEEN.has(kind) ? { metadataOnly: true } : {}),
+    ...(CONTENT_UNSEEN.has(kind) || OUTLINED.has(kind) ? { metadataOnly: true } : {}),
   }));

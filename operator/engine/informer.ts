@@ -4,7 +4,10 @@ import { backoffMs, sleep } from '../../runtime/clock.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ApiClient } from '../api/client.ts';
 import { ApiError, isExpired } from '../api/errors.ts';
+import { OUTLINED } from '../api/selection.ts';
 import type { Selection } from '../api/selection.ts';
+import type { KubeObject } from '../object.ts';
+import { outlineOf } from '../outline.ts';
 
 export interface InformerDeps {
   readonly api: Pick<ApiClient, 'list' | 'watch'>;
@@ -56,7 +59,7 @@ const follow = async (selection: Selection, target: Target, deps: InformerDeps, 
         if (event.type === 'DELETED') {
           target.store.remove(event.object);
         } else if (event.type !== 'BOOKMARK') {
-          target.store.put(trim(event.object));
+          target.store.put(kept(event.object));
         }
         target.store.reached(selection.namespace, version);
       }
@@ -77,6 +80,9 @@ const follow = async (selection: Selection, target: Target, deps: InformerDeps, 
   }
 };
 
+/** What the store keeps of what the server tells. */
+const kept = (object: KubeObject): KubeObject => (OUTLINED.has(object.kind) ? outlineOf(object) : trim(object));
+
 const relist = async (
   selection: Selection,
   target: Target,
@@ -84,7 +90,7 @@ const relist = async (
   signal: AbortSignal,
 ): Promise<string> => {
   const list = await deps.api.list(selection, signal);
-  target.store.replace(list.items.map(trim), selection.namespace, list.resourceVersion);
+  target.store.replace(list.items.map(kept), selection.namespace, list.resourceVersion);
   target.markSynced();
   return list.resourceVersion;
 };

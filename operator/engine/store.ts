@@ -1,4 +1,5 @@
 import type { KubeObject } from '../object.ts';
+import { isOutline } from '../outline.ts';
 import { compareText } from '../../runtime/compare-text.ts';
 
 /** What became of one object; `before` is absent for a new one, `after` for a deleted one. */
@@ -65,8 +66,15 @@ export class Store {
     const { namespace = '', name } = object.metadata;
     const before = this.get(namespace, name);
     if (before !== undefined && !isNewer(object, before)) {
+      if (isWholeOf(object, before)) this.#hold(object, before);
       return;
     }
+    this.#hold(object, before);
+    this.#onChange(before === undefined ? { after: object } : { before, after: object });
+  }
+
+  #hold(object: KubeObject, before: KubeObject | undefined): void {
+    const { namespace = '', name } = object.metadata;
     const held = this.#namespaces.get(namespace) ?? { objects: new Map(), sorted: undefined };
     this.#namespaces.set(namespace, held);
     held.objects.set(name, object);
@@ -76,7 +84,6 @@ export class Store {
       const siblings = this.#owned.get(uid) ?? new Map<string, KubeObject>();
       this.#owned.set(uid, siblings.set(object.metadata.uid ?? name, object));
     }
-    this.#onChange(before === undefined ? { after: object } : { before, after: object });
   }
 
   /** `last` is the object as the deletion left it; a newer one of the same name stays. */
@@ -141,5 +148,9 @@ const placeOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? '
 
 /** Resource versions of one kind are decimal numbers that grow (KEP-5504). */
 const versionOf = (object: KubeObject): bigint => BigInt(object.metadata.resourceVersion ?? '0');
+
+/** More is known of the same version: nothing has changed. */
+const isWholeOf = (object: KubeObject, held: KubeObject): boolean =>
+  isOutline(held) && !isOutline(object) && versionOf(object) === versionOf(held);
 
 const isNewer = (candidate: KubeObject, than: KubeObject): boolean => versionOf(candidate) > versionOf(than);

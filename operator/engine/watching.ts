@@ -18,6 +18,7 @@ import { clusterSource } from '../read/cluster.ts';
 import { podsOfDeployment } from '../read/controlled.ts';
 import type { Source } from '../read/source.ts';
 import { Rewrites } from '../write/rewrites.ts';
+import { TooLargeChildren } from '../write/too-large.ts';
 import { StatusAges } from '../write/status-ages.ts';
 
 /** What every replica does, leading or not: it knows the cluster, and which keys need a look. */
@@ -30,6 +31,7 @@ export interface Watching {
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
   readonly rewrites: Rewrites;
   readonly statusAges: StatusAges;
+  readonly tooLarge: TooLargeChildren;
   readonly synced: Promise<void>;
   readonly ended: Promise<void>;
 }
@@ -42,26 +44,16 @@ const quiet = { quietMs: 500, quietAtMostMs: 3000 };
 export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signal: AbortSignal): Watching => {
   const { kinds, clock, random, log, observe } = deps;
   const state = { isSynced: false };
-  const queue = new KeyedQueue(
-    { workers: options.workers, retry, ...quiet },
-    {
-      clock,
-      random,
-      onTaken: observe.waited,
-      onFailure: (key, error, delayMs) => {
-        observe.failed(keyFromText(key).kind);
-        log.warn({ key, error: errorText(error), delayMs }, 'reconcile failed');
-      },
-    },
-  );
+  const queue = queueOf(options, deps);
   const rewrites = new Rewrites();
   const statusAges = new StatusAges(clock.now);
   const accepted = new ProvenSpecs();
+  const tooLarge = new TooLargeChildren();
   const touch = (key: ObjectKey): void => queue.touch(keyText(key));
   const onChange = (change: Change): void => {
     if (change.before !== undefined && change.before.metadata.uid !== change.after?.metadata.uid) {
       const { uid = '' } = change.before.metadata;
-      [rewrites, statusAges, accepted].forEach((memory) => memory.forget(uid));
+      [rewrites, statusAges, accepted, tooLarge].forEach((memory) => memory.forget(uid));
     }
     if (change.after !== undefined) statusAges.saw(change.after);
     podOwners(kinds, change).forEach((owner) => puller.poke(owner));
@@ -94,8 +86,33 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
   const markSynced = (): void => {
     state.isSynced = true;
   };
-  return { cache, source, queue, puller, podsOf, rewrites, statusAges, synced: synced.then(markSynced), ended };
+  return {
+    cache,
+    source,
+    queue,
+    puller,
+    podsOf,
+    rewrites,
+    statusAges,
+    tooLarge,
+    synced: synced.then(markSynced),
+    ended,
+  };
 };
+
+const queueOf = ({ workers }: OperatorOptions, { clock, random, log, observe }: OperatorDeps): KeyedQueue =>
+  new KeyedQueue(
+    { workers, retry, ...quiet },
+    {
+      clock,
+      random,
+      onTaken: observe.waited,
+      onFailure: (key, error, delayMs) => {
+        observe.failed(keyFromText(key).kind);
+        log.warn({ key, error: errorText(error), delayMs }, 'reconcile failed');
+      },
+    },
+  );
 
 const runtimesIn =
   (cache: Cache): Watching['podsOf'] =>

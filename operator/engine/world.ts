@@ -86,7 +86,7 @@ const worldOf = (
   deps: OperatorDeps,
   told: Told,
 ): Omit<World, 'readContent'> => {
-  const { cache, source, podsOf, puller, rewrites, statusAges } = watching;
+  const { cache, source, podsOf, puller, rewrites, statusAges, tooLarge } = watching;
   const { api, now, unique, log } = deps;
   const events = {
     api,
@@ -103,6 +103,7 @@ const worldOf = (
     cache: options.isDryRun ? { ...cache, put: () => {} } : cache,
     rewrites,
     statusAges,
+    tooLarge,
     now,
     podsOf,
     record: (regarding, planned, signal) => recordEvents(regarding, planned, events, signal),

@@ -5,6 +5,7 @@ import { resolveReferences } from '../resolve.ts';
 import { resolveStatefulSet } from '../resolve-workload.ts';
 import { type ReconciledKind, WITHOUT_DEGRADED } from './kind.ts';
 import { namingOf } from './naming.ts';
+import { withPodsNotMade } from './pods-not-made.ts';
 import { type Targets, targetsOnce } from './referrers.ts';
 
 const KIND = 'EmbeddingServer';
@@ -28,6 +29,7 @@ export const embeddingServer = (
         workload: resolveStatefulSet(source, server, childOf(server).name),
       });
     },
+    complete: async (bundle, reads) => ({ ...bundle, workload: await withPodsNotMade(bundle.workload, reads) }),
     plan: (bundle, settings) => planEmbeddingServer(bundle, { settings, contract }),
     affectedBy,
   };

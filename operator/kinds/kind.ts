@@ -7,6 +7,13 @@ import type { Source } from '../read/source.ts';
 /** The whole object, as it is now; undefined when it has gone meanwhile. */
 export type ReadContent = (metadata: KubeObject) => Promise<KubeObject | undefined>;
 
+/** What `complete` may ask the API server. */
+export interface Reads {
+  readonly content: ReadContent;
+  /** Why pods of this StatefulSet are not made; undefined when nothing tells of it. Who asks is looked at again before long. */
+  readonly whyNoPod: (statefulSet: KubeObject) => Promise<string | undefined>;
+}
+
 /** What a phase becomes while a child is not as planned: what has not been made yet cannot come, what serves goes on. */
 export type PhasesWithProblems = Readonly<Record<string, string>>;
 
@@ -29,8 +36,8 @@ export interface ReconciledKind<Bundle = unknown> {
    * that is believed which `seal` proves.
    */
   resolve(source: Source, key: ObjectKey, seal?: Seal): Bundle | undefined;
-  /** The bundle with the content of objects that the source knows the metadata of; only where `plan` needs to see inside. */
-  complete?(bundle: Bundle, read: ReadContent): Promise<Bundle>;
+  /** The bundle with what the source does not hold; only where `plan` needs it. */
+  complete?(bundle: Bundle, reads: Reads): Promise<Bundle>;
   plan(bundle: Bundle, settings: Settings): Plan;
   /** Keys of this kind to look at again because `changed` (of another kind) changed. */
   affectedBy(source: Source, changed: KubeObject): readonly ObjectKey[];

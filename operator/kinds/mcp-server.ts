@@ -14,8 +14,9 @@ import type { Source } from '../read/source.ts';
 import { SERVED_KINDS, resolveReferences, resolveServed } from '../resolve.ts';
 import { ownedBy, resolveDeployment, resolveStatefulSet, strangerAt } from '../resolve-workload.ts';
 import { alikeOf } from './alike.ts';
-import { type ReconciledKind, WITHOUT_DEGRADED } from './kind.ts';
+import { type ReconciledKind, type Reads, WITHOUT_DEGRADED } from './kind.ts';
 import { namingOf } from './naming.ts';
+import { withPodsNotMade } from './pods-not-made.ts';
 import { withPolicies } from './policy-content.ts';
 import { type Targets, targetsOnce } from './referrers.ts';
 import { unsettled } from './unsettled.ts';
@@ -58,8 +59,12 @@ export const mcpServer = (
         ...(front && { front }),
       });
     },
-    complete: async (bundle, read) =>
-      bundle.front === undefined ? bundle : { ...bundle, front: await withPolicies(bundle.front, read) },
+    complete: async (bundle, reads) => {
+      const { workload, front } = bundle;
+      return front === undefined
+        ? { ...bundle, workload: await withPodsNotMade(workload, reads) }
+        : { ...bundle, front: await completeFront(front, reads) };
+    },
     plan: ({ front, ...direct }, settings) =>
       // No runtime is made in front of what runs elsewhere.
       front === undefined || settings.local !== undefined || !isFronted(direct, contract)
@@ -76,6 +81,11 @@ export const mcpServer = (
 /** With clients of its own it has the vmcp runtime in front, and keeps it while a spec without them is refused. */
 const isFronted = (direct: McpServerBundle, contract: Contract): boolean =>
   hasOwnClients(mcpServerSpec(direct.server)) || verdictOnServer(direct, contract).complaints.length > 0;
+
+const completeFront = async (front: ServerBundle, reads: Reads): Promise<ServerBundle> => {
+  const behind = front.behind && (await withPodsNotMade(front.behind, reads));
+  return withPolicies({ ...front, ...(behind && { behind }) }, reads);
+};
 
 const frontOf = (source: Source, server: KubeObject, seal?: Seal): ServerBundle | undefined => {
   const { namespace = '', name } = server.metadata;

@@ -1,10 +1,13 @@
 import type { ResolvedReference } from '../plan/references.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { policyConfigMap } from '../plan/server/policies.ts';
-import type { ReadContent } from './kind.ts';
+import type { ReadContent, Reads } from './kind.ts';
 
 /** What the newest and the accepted spec say of policies, with the content of the ConfigMap that holds them. */
-export const withPolicies = async (bundle: ServerBundle, read: ReadContent): Promise<ServerBundle> => {
+export const withPolicies = async (
+  bundle: ServerBundle,
+  { content: read }: Pick<Reads, 'content'>,
+): Promise<ServerBundle> => {
   const { references, accepted } = bundle;
   const [newest, before] = await Promise.all([
     complete(references, read),

@@ -18,21 +18,22 @@ export type ReadLocalFile =
   | { readonly ok: true; readonly file: LocalFile }
   | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
 
-/** `<dir>/local.yaml`; without one everything is at its default. */
+/** `<dir>/local.yaml`; without one everything is at its default. One of no bytes is a problem: a moment ago it said something. */
 export const readLocalFile = (directory: string): ReadLocalFile => {
   const text = readIfThere(join(directory, LOCAL_FILE));
-  if (typeof text !== 'string') {
-    const message = `cannot be read: ${text.message}; make it readable, or remove it`;
-    return { ok: false, problems: [{ file: LOCAL_FILE, message }] };
-  }
+  if (text === undefined) return { ok: true, file: schema.parse({}) };
+  const refuse = (message: string): ReadLocalFile => ({ ok: false, problems: [{ file: LOCAL_FILE, message }] });
+  if (typeof text !== 'string') return refuse(`cannot be read: ${text.message}; make it readable, or remove it`);
+  // A program that writes a file empties it first. Taken for nothing, that would move every server to another port.
+  if (text === '') return refuse('is empty; write backends: and ports: into it, or remove it');
   return parseLocalFile(text);
 };
 
-const readIfThere = (path: string): string | Error => {
+const readIfThere = (path: string): string | Error | undefined => {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : (error as Error);
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : (error as Error);
   }
 };
 

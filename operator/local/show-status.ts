@@ -33,7 +33,9 @@ const lostEntries = (planned: readonly Planned[]): readonly string[] => {
   return planned.flatMap(({ object, plan }) => {
     if (object.kind !== 'MCPServerEntry' || served.has(object.metadata.name)) return [];
     const { phase, conditions } = plan.status as unknown as Pick<ServerStatus, 'phase' | 'conditions'>;
-    const why = conditions.filter(({ status }) => status === 'False').map(({ message }) => message);
+    const why = conditions
+      .filter(({ type, status }) => status === 'False' && type !== 'Ready')
+      .map(({ message }) => message);
     return why.length === 0 ? [] : [`! MCPServerEntry ${object.metadata.name}  ${phase}: ${why.join('; ')}\n`];
   });
 };

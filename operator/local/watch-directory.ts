@@ -1,47 +1,69 @@
-import { type FSWatcher, watch } from 'node:fs';
+import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
+import { join } from 'node:path';
 import type { Clock, Timer } from '../../runtime/clock.ts';
+import { debounce } from '../../runtime/debounce.ts';
 import { LOCAL_FILE, isManifest } from '../read/directory.ts';
 
-/** Editors and `git checkout` write several times in a row: one change is what is quiet for this long. */
-const QUIET_MS = 150;
-
-/** Hears of a directory, or why nothing more will be heard. */
-export interface DirectoryListener {
-  readonly onChange: () => void;
-  readonly onError: (error: Error) => void;
-}
+/** Editors and `git checkout` write several times in a row: one change is what is quiet for 150 ms, or has gone on for 2 s. */
+const SETTLED = { quietMs: 150, atLatestMs: 2_000 };
+/** File systems that are shared with another machine tell nothing, and the system may have no watches left. */
+const POLL_MS = 2_000;
 
 /** Calls `onChange` after manifests or `local.yaml` changed and stayed quiet. Files of `.vmcp` are no change. */
-export const watchDirectory = (
-  directory: string,
-  clock: Clock,
-  { onChange, onError }: DirectoryListener,
-): { close(): void } => {
-  let quiet: Timer | undefined;
-  const watcher = watching(directory, onError, (name) => {
-    // Some platforms do not say which file it was.
-    if (name !== null && name !== LOCAL_FILE && !isManifest(name)) return;
-    quiet?.cancel();
-    quiet = clock.after(QUIET_MS, onChange);
+export const watchDirectory = (directory: string, clock: Clock, onChange: () => void): { close(): void } => {
+  let known = traitsOf(directory);
+  const settled = debounce(SETTLED, clock, () => {
+    // Before the files are read, so that a change during the reading is one more.
+    known = traitsOf(directory);
+    onChange();
   });
+  const watcher = watching(directory, (name) => {
+    // Some platforms do not say which file it was.
+    if (name === null || isRead(name)) settled.note();
+  });
+  const pollLater = (): Timer =>
+    clock.after(POLL_MS, () => {
+      const traits = traitsOf(directory);
+      if (traits !== known) settled.note();
+      known = traits;
+      poll = pollLater();
+    });
+  let poll = pollLater();
   return {
     close: () => {
-      quiet?.cancel();
+      poll.cancel();
+      settled.cancel();
       watcher?.close();
     },
   };
 };
 
-const watching = (
-  directory: string,
-  onError: DirectoryListener['onError'],
-  heard: (name: string | null) => void,
-): FSWatcher | undefined => {
+const isRead = (name: string): boolean => name === LOCAL_FILE || isManifest(name);
+
+/** Differs when a file that is read was changed, has come or has gone. */
+const traitsOf = (directory: string): string => {
   try {
-    return watch(directory, (_event, name) => heard(name)).on('error', onError);
-  } catch (error) {
-    // The machine gives no more watches, or the directory has just gone.
-    onError(error as Error);
+    return readdirSync(directory)
+      .filter(isRead)
+      .map((name) => `${name} ${traitsOfFile(join(directory, name))}`)
+      .join('\n');
+  } catch {
+    return '';
+  }
+};
+
+const traitsOfFile = (path: string): string => {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? 'gone' : `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+};
+
+/** Undefined where the system has no watches left; then only the poll finds changes. */
+const watching = (directory: string, heard: (name: string | null) => void): FSWatcher | undefined => {
+  try {
+    const watcher = watch(directory, (_event, name) => heard(name));
+    watcher.on('error', () => watcher.close());
+    return watcher;
+  } catch {
     return undefined;
   }
 };

@@ -8,13 +8,16 @@ import {
   filePathsIn,
   fileSchema,
   formatProblem,
+  isLoadable,
   loadConfig,
   operationalSchema,
-  renderBackends,
   renderConfig,
   startupKeysOf,
+  textOf,
   withStartupKeys,
   unsupportedIn,
+  writtenBackends,
+  writtenConfig,
 } from '../../runtime/config/index.ts';
 import { hashOf } from './canonical.ts';
 import type { ConfigFiles } from './plan.ts';
@@ -98,11 +101,25 @@ const backendRefusals = ({ entry, strategy }: BackendWithStrategy): readonly Ref
 };
 
 const filesOf = ({ main, found }: FilesInput): CheckedFiles => {
-  const files = { 'config.yaml': renderMain(main), 'backends.yaml': renderBackends(found as BackendsInput) };
+  const config = writtenConfig(main as ConfigInput);
+  const backends = writtenBackends(found as BackendsInput);
+  const files = { 'config.yaml': textOf(config), 'backends.yaml': textOf(backends) };
   const startupHash = hashOf(startupKeysOf(main as ConfigInput), 16);
   const filePaths = [...filePathsIn(fileSchema, main), ...filePathsIn(backendsFileSchema, found)];
-  return Object.freeze({ files: Object.freeze(files), filePaths, startupHash, refusals: refusalsOf(files) });
+  return Object.freeze({
+    files: Object.freeze(files),
+    filePaths,
+    startupHash,
+    refusals: isTaken(files, { main: config, backends }) ? [] : refusalsOf(files),
+  });
 };
+
+/** Is this beyond doubt a file that the runtime takes? Of a few values YAML makes something of its own, or the loader looks at the text. */
+const isTaken = (files: ConfigFiles, said: Parameters<typeof isLoadable>[0]): boolean =>
+  Object.values(files).every((text) => text.length < SURELY_SMALL && !text.includes('__proto__')) && isLoadable(said);
+
+/** Characters, which take up to four bytes each; a file may have 4 MiB. */
+const SURELY_SMALL = 1024 * 1024;
 
 const refusalsOf = (files: ConfigFiles): readonly Refusal[] => {
   const loaded = loadConfig(Object.entries(files).map(([name, text]) => ({ name, text })));

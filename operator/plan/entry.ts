@@ -1,10 +1,10 @@
 import type { KubeObject } from '../object.ts';
-import { warningsOf } from './conditions.ts';
+import { fact, warningsOf } from './conditions.ts';
 import type { Contract } from './contract.ts';
-import type { Plan } from './plan.ts';
-import { type ResolvedReference, referenceConditions, unresolved } from './references.ts';
+import type { Plan, PlannedCondition } from './plan.ts';
+import { type ResolvedReference, howToMend, referenceConditions, unresolved } from './references.ts';
 import { stalled } from './stalled.ts';
-import { validCondition, verdictOn } from './verdict.ts';
+import { type Verdict, validCondition, verdictOn } from './verdict.ts';
 
 /** An MCPServerEntry and what it refers to. */
 export interface EntryBundle {
@@ -15,15 +15,30 @@ export interface EntryBundle {
 /** An entry has no children: it is checked here and served by whoever serves its group. */
 export const planEntry = ({ entry, references }: EntryBundle, contract: Contract): Plan => {
   const verdict = verdictOn({ config: entry, references }, contract);
-  const valid = validCondition(verdict, 'the entry can be served');
-  const conditions = [valid, ...referenceConditions(references), ...stalled(verdict.stalledBy)];
-  const isComplete = unresolved(references).length === 0;
+  const ready = readyCondition(verdict, unresolved(references));
+  const others = [validCondition(verdict, SERVABLE), ...referenceConditions(references), ...stalled(verdict.stalledBy)];
   return {
     status: {
-      phase: valid.status === 'False' ? 'Failed' : isComplete ? 'Valid' : 'Pending',
+      phase: PHASES.get(ready.reason) ?? 'Failed',
       ...(entry.metadata.generation !== undefined && { observedGeneration: entry.metadata.generation }),
-      conditions,
+      conditions: [...others, ready],
     },
-    events: warningsOf(conditions),
+    // What keeps it from being ready, its own condition has told.
+    events: warningsOf(others),
   };
+};
+
+const SERVABLE = 'the entry can be served';
+
+const PHASES: ReadonlyMap<string, string> = new Map([
+  ['Valid', 'Valid'],
+  ['ReferenceMissing', 'Pending'],
+]);
+
+/** Whether the server answers is another question, which those who serve it answer, each for itself. */
+const readyCondition = ({ word, complaints }: Verdict, open: readonly ResolvedReference[]): PlannedCondition => {
+  if (complaints.length > 0) return fact('Ready', false, word, complaints.join('; '));
+  return open.length === 0
+    ? fact('Ready', true, 'Valid', SERVABLE)
+    : fact('Ready', false, 'ReferenceMissing', open.map(howToMend).join('; '));
 };

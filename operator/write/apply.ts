@@ -3,7 +3,9 @@ import { handOverReplicas } from './hand-over.ts';
 import { needs } from './needs.ts';
 import { isAsPlanned } from './rewrites.ts';
 import type { Rewrites } from './rewrites.ts';
+import { readWhole } from './read-whole.ts';
 import { repairOf } from './service-diff.ts';
+import { type Meeting, TOO_LARGE, type TooLargeChildren } from './too-large.ts';
 import { ApiError, isConflict, isMalformed, isRefusal, isTooLarge, isTooLong } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../engine/cache.ts';
@@ -32,9 +34,11 @@ export interface Applied {
 
 export interface ApplyDeps {
   readonly api: Pick<ApiClient, 'get' | 'apply' | 'mergePatch' | 'remove'>;
-  readonly cache: Pick<Cache, 'get' | 'put' | 'controlledBy'>;
+  readonly cache: Pick<Cache, 'get' | 'put' | 'fill' | 'controlledBy'>;
   /** Remembers what the server stores in another form than we send it. */
   readonly rewrites: Rewrites;
+  /** Remembers what the server did not take for its size. */
+  readonly tooLarge: TooLargeChildren;
   /** Somebody had made a child of ours nobody's or somebody else's, and it is ours again. */
   readonly onRetaken?: (child: ObjectKey) => Promise<void>;
 }
@@ -53,6 +57,7 @@ export const applyChildren = async (
   const problems: ChildProblem[] = [];
   const faults: ApiError[] = [];
   const missing: KubeObject[] = [];
+  deps.tooLarge.keep(owner, children);
   for (const child of children) {
     const awaited = missing.filter((each) => needs(child, each));
     if (awaited.length > 0) {
@@ -107,7 +112,7 @@ const refused = (object: KubeObject, error: ApiError): ChildProblem => {
   const { reason, message } = error;
   const told: Pick<ChildProblem, 'reason' | 'message' | 'isStuck'> =
     isTooLarge(error) || isTooLong(error)
-      ? { reason: 'TooLarge', message: `${keyText(child)} is too large; ${SMALLER} (${message})`, isStuck: true }
+      ? { reason: TOO_LARGE, message: `${keyText(child)} is too large; ${SMALLER} (${message})`, isStuck: true }
       : // A quota may have room later, and rights may come with the next object that is applied.
         { reason, message: `${keyText(child)}: ${message}`, isStuck: isMalformed(error) };
   return { type: 'ChildRefused', child, ...told };
@@ -123,7 +128,8 @@ const applyChild = async (
   signal: AbortSignal,
 ): Promise<ChildProblem | undefined> => {
   const key = keyOf(child);
-  const cached = deps.cache.get(key);
+  const held = deps.cache.get(key);
+  const cached = held && (await readWhole(held, deps, signal));
   // decisions: ownership. What the cache lacks may exist all the same: watched are only objects with our label.
   const existing = cached ?? (await deps.api.get(key, signal));
   if (existing !== undefined && !isOwnedBy(existing, owner) && !areMounting(owner, child, deps.cache)) {
@@ -136,10 +142,15 @@ const applyChild = async (
   if (cached !== undefined && (isAsPlanned(child, cached) || deps.rewrites.areKnown(child, cached))) {
     return undefined;
   }
-  if (existing !== undefined) {
-    await prepare(child, existing, deps, signal);
+  const meeting = { owner, child, existing };
+  const tooLarge = deps.tooLarge.find(meeting);
+  if (tooLarge !== undefined) {
+    return tooLarge;
   }
-  const applied = await send({ owner, child, existing }, deps, signal);
+  const { applied, problem } = await sendUnlessTooLarge(meeting, deps, signal);
+  if (applied === undefined) {
+    return problem;
+  }
   deps.cache.put(applied);
   // Deleted meanwhile, it is not held; nothing would ever forget what is noted of it.
   if (deps.cache.get(key)?.metadata.uid === applied.metadata.uid) {
@@ -151,13 +162,25 @@ const applyChild = async (
   return undefined;
 };
 
-interface Meeting {
-  readonly owner: KubeObject;
-  readonly child: KubeObject;
-  readonly existing: KubeObject | undefined;
-}
+const sendUnlessTooLarge = async (
+  meeting: Meeting,
+  deps: ApplyDeps,
+  signal: AbortSignal,
+): Promise<{ readonly applied?: KubeObject; readonly problem?: ChildProblem }> => {
+  try {
+    return { applied: await send(meeting, deps, signal) };
+  } catch (error) {
+    if (!isTooLarge(error) && !isTooLong(error)) throw error;
+    const problem = refused(meeting.child, error);
+    deps.tooLarge.note(meeting, problem);
+    return { problem };
+  }
+};
 
 const send = async ({ owner, child, existing }: Meeting, deps: ApplyDeps, signal: AbortSignal): Promise<KubeObject> => {
+  if (existing !== undefined) {
+    await prepare(child, existing, deps, signal);
+  }
   try {
     return await deps.api.apply(pinned(child, existing), signal);
   } catch (error) {

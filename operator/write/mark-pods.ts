@@ -3,6 +3,7 @@ import { isNotFound } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
 import { keyOf } from '../object.ts';
 import type { KubeObject } from '../object.ts';
+import { isOutline } from '../outline.ts';
 import { hashOf } from '../plan/canonical.ts';
 
 export const configHashAnnotation = 'vmcp.dev/config-hash';
@@ -32,6 +33,8 @@ export const podsToMark = (mountable: Mountable, pods: readonly KubeObject[]): r
       const object = mountedObject(mountable, mount);
       return object === undefined ? [] : [{ object, keys: mount.keys }];
     });
+    // It has changed since it was read, which brings another look.
+    if (seen.some(({ object }) => isOutline(object))) return [];
     const hash = hashOf(
       seen.map(({ object, keys }) => seenContent(object, keys)),
       10,

@@ -18,7 +18,8 @@ export interface Planned {
 }
 
 /**
- * Removes children that are no longer planned. A ConfigMap stays while any ReplicaSet names it: pods of an older
+ * Removes children that are no longer planned; one that cannot be removed keeps no other, and the first such fault is thrown at the end.
+ * A ConfigMap stays while any ReplicaSet names it: pods of an older
  * revision, or a rollback to it, still mount it (decisions: "Config in the cluster").
  */
 export const prune = async (
@@ -32,10 +33,21 @@ export const prune = async (
     .flatMap((kind) => deps.cache.controlledBy(kind, owner))
     .filter((object) => !kept.has(keyText(keyOf(object))) && planned.mayGo(object))
     .filter((object) => object.metadata.deletionTimestamp === undefined);
+  const faults: unknown[] = [];
   for (const object of unplanned) {
-    if (!(await isStillNamed(object, deps, signal))) {
-      await deps.api.remove(keyOf(object), object.metadata.uid ?? '', signal);
+    try {
+      await removeUnlessNamed(object, deps, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      faults.push(error);
     }
+  }
+  if (faults.length > 0) throw faults[0];
+};
+
+const removeUnlessNamed = async (object: KubeObject, deps: PruneDeps, signal: AbortSignal): Promise<void> => {
+  if (!(await isStillNamed(object, deps, signal))) {
+    await deps.api.remove(keyOf(object), object.metadata.uid ?? '', signal);
   }
 };
 

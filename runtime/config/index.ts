@@ -49,7 +49,14 @@ export { FILE_KEY_OF_SECRET_REF, secretFiles, secretRefs, type SecretSpelling } 
 export { sessionStorageRules, sessionStorageSchema, sessionStorageShape } from './session-storage.ts';
 export { telemetrySchema } from './telemetry.ts';
 export type { ConfigFile } from './yaml-text.ts';
-export { type BackendConfig, type Config, loadConfig, type LoadedConfig, type StrategyConfig } from './load.ts';
+export {
+  type BackendConfig,
+  type Config,
+  isLoadable,
+  loadConfig,
+  type LoadedConfig,
+  type StrategyConfig,
+} from './load.ts';
 export { formatPath, formatProblem, type Problem } from './problem.ts';
 export { checkConfigFiles, readConfigFiles, type ReadFiles } from './read-files.ts';
 export { CHECKS_OVERLAP, warningsOf } from './warnings.ts';
@@ -60,5 +67,8 @@ export {
   renderConfig,
   startupChanges,
   startupKeysOf,
+  textOf,
   withStartupKeys,
+  writtenBackends,
+  writtenConfig,
 } from './render.ts';

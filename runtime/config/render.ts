@@ -16,12 +16,27 @@ const STARTUP_EXTENSIONS = ['sessionStore'] as const;
 
 /** Text of `config.yaml`: only what differs from its default, in the order of the schema, maps by key. Does not validate. */
 export function renderConfig(value: ConfigInput): string {
-  return render(fileSchema, value);
+  return textOf(writtenConfig(value));
 }
 
 /** Text of `backends.yaml`. */
 export function renderBackends(value: BackendsInput): string {
-  return render(backendsFileSchema, value);
+  return textOf(writtenBackends(value));
+}
+
+/** What `config.yaml` is to say. */
+export function writtenConfig(value: ConfigInput): Shape {
+  return written(fileSchema, value);
+}
+
+/** What `backends.yaml` is to say. */
+export function writtenBackends(value: BackendsInput): Shape {
+  return written(backendsFileSchema, value);
+}
+
+/** The text of a file that says this. */
+export function textOf(file: Shape): string {
+  return stringify(file, { lineWidth: 0, aliasDuplicateObjects: false, version: '1.2' });
 }
 
 /** The part of a configuration that cannot change live, without what is at its default: equal parts need no restart. */
@@ -75,13 +90,10 @@ function joined(a: Shape, b: Shape): Shape {
   return { ...a, ...b, ...withExtensions(extensions) };
 }
 
-function render(schema: z.ZodType, value: Readonly<Record<string, unknown>>): string {
+function written(schema: z.ZodType, value: Shape): Shape {
   const { formatVersion: _, ...rest } = value;
   const kept = prune(schema, rest);
-  return stringify(
-    { formatVersion: FORMAT_VERSION, ...(isRecord(kept) ? kept : {}) },
-    { lineWidth: 0, aliasDuplicateObjects: false, version: '1.2' },
-  );
+  return { formatVersion: FORMAT_VERSION, ...(isRecord(kept) ? kept : {}) };
 }
 
 /** The value without what parsing would put there anyway. */
@@ -115,10 +127,21 @@ function orderedEntries(
 }
 
 function isDefault(schema: z.core.$ZodType, value: unknown): boolean {
-  const absent = z.safeParse(schema, undefined);
-  if (!absent.success || absent.data === undefined) return false;
+  const absent = defaultOf(schema);
+  if (absent === undefined) return false;
   const present = z.safeParse(schema, value);
-  return present.success && isDeepStrictEqual(present.data, absent.data);
+  return present.success && isDeepStrictEqual(present.data, absent);
+}
+
+const defaults = new WeakMap<z.core.$ZodType, { readonly value: unknown }>();
+
+/** What parsing nothing gives; undefined where that is refused, too. Schemas are few and values many, so each is asked once. */
+function defaultOf(schema: z.core.$ZodType): unknown {
+  const known = defaults.get(schema);
+  if (known !== undefined) return known.value;
+  const value = z.safeParse(schema, undefined).data;
+  defaults.set(schema, { value });
+  return value;
 }
 
 function sorted(value: unknown): unknown {

@@ -80,3 +80,36 @@ test('a binding to a Role that is not as planned goes at once', async () => {
 test('a binding whose Role is as planned stays when it is refused itself: bridges attach by it', async () => {
   assert.deepEqual(await removed(['RoleBinding', 'Service'], ['Role', 'RoleBinding', 'Service'], 'RoleBinding'), []);
 });
+
+test('a child that cannot be removed keeps neither the removal of others nor the status, and is tried again', async () => {
+  const fault = new ApiError(500, { reason: 'InternalError', message: 'failed calling webhook "w"' });
+  const gone: string[] = [];
+  const told: unknown[] = [];
+  const held = [child('Role'), child('Service')];
+  const world = worldOf({
+    source: objectsSource([]),
+    podsOf: () => [],
+    forget: () => {},
+    record: () => Promise.resolve(),
+    cache: {
+      get: ({ kind }) => (kind === 'Owner' ? owner : undefined),
+      put: () => {},
+      controlledBy: (wanted) => held.filter((each) => each.kind === wanted),
+    },
+    api: {
+      remove: ({ kind }) => (kind === 'Role' ? Promise.reject(fault) : Promise.resolve(void gone.push(kind))),
+      applyStatus: (object) => Promise.resolve((told.push(object['status']), object)),
+    },
+  });
+  const kind: ReconciledKind = {
+    kind: 'Owner',
+    owns: OWNS,
+    reads: [],
+    resolve: () => ({}),
+    plan: () => ({ objects: [], status: { phase: 'Ready', conditions: [] }, events: [] }),
+    affectedBy: () => [],
+  };
+  const work = reconcile(kind, { kind: 'Owner', namespace: 'n', name: 'o' }, world, new AbortController().signal);
+  await assert.rejects(work, fault);
+  assert.deepEqual([gone, told.length], [['Service'], 1]);
+});

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { KubeObject } from '../../operator/object.ts';
 import { until } from '../cluster/index.ts';
 import { clusterUnderTest } from './engine/cluster-under-test.ts';
 import { type StatusUnderTest, conditionIn, made, madeServer } from './engine/cluster-user.ts';
@@ -20,8 +21,9 @@ const tells =
   (status: StatusUnderTest): boolean =>
     conditionIn(status, type) !== undefined;
 
-const namesOf = async (kinds: string, instance: string): Promise<readonly string[]> => {
-  const text = await kubectl(['get', kinds, '-l', `app.kubernetes.io/instance=${instance}`, '-o', 'name']);
+const namesOf = async (kinds: string, instance: string, namespace = 'default'): Promise<readonly string[]> => {
+  const labelled = ['-l', `app.kubernetes.io/instance=${instance}`, '-n', namespace];
+  const text = await kubectl(['get', kinds, ...labelled, '-o', 'name']);
   return text.split('\n').filter(Boolean);
 };
 
@@ -175,3 +177,41 @@ test('no reconcile failed and no watch was interrupted on the way', () => {
     [],
   );
 });
+
+test('a StatefulSet that makes no pod says why in the status of its resource, until it makes one', async () => {
+  await kubectl(['create', 'namespace', 'tight']);
+  await kubectl(['create', 'quota', 'none', '--hard=pods=0', '-n', 'tight']);
+  // The controller that counts does not run here.
+  const counted = { status: { hard: { pods: '0' }, used: { pods: '0' } } };
+  await kubectl([
+    'patch',
+    'quota',
+    'none',
+    '-n',
+    'tight',
+    '--subresource=status',
+    '--type=merge',
+    '-p',
+    JSON.stringify(counted),
+  ]);
+  const inTight = (object: object): object => ({ ...object, metadata: { ...metadataOf(object), namespace: 'tight' } });
+  const stdio = { image: 'example.test/weather:1', transport: 'stdio', groupRef: { name: 'tools' } };
+  await apply(inTight(made('EmbeddingServer', 'texts', {})), inTight(made('MCPServer', 'shell', stdio)));
+  for (const [kind, name] of [
+    ['embeddingserver', 'texts'],
+    ['mcpserver', 'shell'],
+  ] as const) {
+    const placed = [kind, name, 'tight'] as const;
+    const status = await untilStatus('the reason', placed, phase('Failed'));
+    assert.match(status.message ?? '', /^pods cannot start: Create Pod .* exceeded quota: none, requested: pods=1/);
+    assert.equal(conditionIn(status, 'Ready')?.reason, 'PodsCannotStart');
+    const count = (await namesOf('statefulsets', name, 'tight')).length;
+    assert.equal(count, 1);
+  }
+  await kubectl(['delete', 'quota', 'none', '-n', 'tight']);
+  // The controller of StatefulSets waits longer each time; a touch makes it look at once.
+  await kubectl(['annotate', 'statefulset', '--all', 'touched=1', '-n', 'tight']);
+  await untilStatus('pods', ['mcpserver', 'shell', 'tight'], phase('Pending'));
+});
+
+const metadataOf = (object: object): object => (object as KubeObject).metadata;

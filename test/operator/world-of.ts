@@ -2,6 +2,7 @@ import type { ApiClient } from '../../operator/api/client.ts';
 import type { Cache } from '../../operator/engine/cache.ts';
 import type { World } from '../../operator/reconcile.ts';
 import { Rewrites } from '../../operator/write/rewrites.ts';
+import { TooLargeChildren } from '../../operator/write/too-large.ts';
 import { StatusAges } from '../../operator/write/status-ages.ts';
 import { DEFAULT_SETTINGS } from './plan/golden.ts';
 
@@ -16,6 +17,7 @@ export const worldOf = ({ api = {}, cache = {}, ...more }: Given): World =>
     settings: DEFAULT_SETTINGS,
     rewrites: new Rewrites(),
     statusAges: new StatusAges(() => 0),
+    tooLarge: new TooLargeChildren(),
     now: () => 0,
     ...more,
     api: onlyGiven<ApiClient>('world.api', api),

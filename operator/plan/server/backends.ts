@@ -107,17 +107,17 @@ export interface DiscoveryInput {
 export const discoveredBackends = (
   members: readonly KubeObject[],
   { spec, authConfigs, strangers, settings, contract }: DiscoveryInput,
-): readonly PlannedBackend[] =>
-  members.map((member, index) => {
+): readonly PlannedBackend[] => {
+  const holders = new Map(members.toReversed().map((member) => [member.metadata.name, member]));
+  return members.map((member) => {
     const url = urlOf(member, settings);
     const isSafe = url !== undefined && urlProblem(url) === undefined;
     const entry = isSafe ? entryOf(member, url, settings) : undefined;
     const auth = backendAuth(member.metadata.name, member, { spec, authConfigs, settings });
     const type = auth === undefined ? typeInConfig(member.metadata.name, spec) : undefined;
     const label = `${member.kind} ${member.metadata.name}`;
-    const earlier = members.slice(0, index);
     const judged = { label, entry, auth, typeInConfig: type, contract };
-    const withheld = whyWithheld({ ...judged, member, earlier, strangers, settings });
+    const withheld = whyWithheld({ ...judged, member, holders, strangers, settings });
     return {
       name: member.metadata.name,
       kind: member.kind,
@@ -130,6 +130,7 @@ export const discoveredBackends = (
         : { withheld }),
     };
   });
+};
 
 /** Where it runs: what local mode was told, else what the manifest says, else its Service. */
 const urlOf = (member: KubeObject, settings: Settings): string | undefined => {
@@ -179,7 +180,8 @@ const caBundleIn = (member: KubeObject): Pick<PlannedBackend, 'caBundle'> => {
 /** A member of the group. */
 interface Candidate extends Judged {
   readonly member: KubeObject;
-  readonly earlier: readonly KubeObject[];
+  /** Who has each name: the first member that asks for it. */
+  readonly holders: ReadonlyMap<string, KubeObject>;
   readonly strangers: readonly KubeObject[];
   readonly settings: Settings;
 }
@@ -206,9 +208,9 @@ const whyWithheld = (candidate: Candidate): Withheld | undefined => {
 };
 
 /** Decisions "Names": members come in the order MCPServer, MCPRemoteProxy, MCPServerEntry where they share a name. */
-function nameTaken({ member, earlier }: Candidate): Withheld | undefined {
-  const holder = earlier.find(({ metadata }) => metadata.name === member.metadata.name);
-  if (holder === undefined) return undefined;
+function nameTaken({ member, holders }: Candidate): Withheld | undefined {
+  const holder = holders.get(member.metadata.name);
+  if (holder === undefined || holder === member) return undefined;
   const message = `${member.kind} ${member.metadata.name}: the name belongs to the ${holder.kind} of the same group; rename one of them`;
   return { reason: 'NameTaken', message };
 }

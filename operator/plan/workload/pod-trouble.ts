@@ -38,8 +38,8 @@ const whyPodsDoNotRun = (pods: readonly KubeObject[]): string | undefined => {
 
 /**
  * What pods that are not ready wait for, in words that stay the same: the scheduler counts nodes, and each count would be a write of the
- * status. It may pass by itself (a node comes), so nothing has failed. A StatefulSet tells of a quota or a missing service account in its
- * events alone, and has no pod for a moment whenever one is replaced: that it has none is not told.
+ * status. It may pass by itself (a node comes), so nothing has failed. A StatefulSet has no pod for a moment whenever one is replaced: that it
+ * has none is not told.
  */
 export const whatPodsWaitFor = (pods: readonly KubeObject[], statefulSet?: string): string => {
   const stuck = pods.find((pod) => conditionsIn(pod['status']).some(isUnschedulable));
@@ -105,9 +105,11 @@ const crash = ({ lastState }: ContainerStatus): string => {
  * now counts: the condition of the Deployment repeats that of older ones, whose cause may be mended.
  */
 const whyNoPodIsMade = (workload: RunningWorkload): string | undefined => {
-  const message = ofThisTemplate(workload)
-    .flatMap((each) => conditionsIn(each['status']))
-    .find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message;
+  const message =
+    workload.notMade ??
+    ofThisTemplate(workload)
+      .flatMap((each) => conditionsIn(each['status']))
+      .find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message;
   // The API server has no other word for it than this text.
   return message?.includes('error looking up service account') === true
     ? `${message}; create it, or leave spec.serviceAccount out`

@@ -12,6 +12,8 @@ export interface RunningWorkload {
   readonly replicaSets: readonly KubeObject[];
   /** Without those that are going. */
   readonly pods: readonly KubeObject[];
+  /** Why a StatefulSet makes no pod, or not all of them. */
+  readonly notMade?: string;
 }
 
 /** How a workload stands; each kind has its own word for it in `status.phase`. */

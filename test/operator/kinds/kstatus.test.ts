@@ -234,8 +234,10 @@ test('an EmbeddingServer whose volumes are to be others is Failed until somebody
 });
 
 for (const [kind, spec] of [...fine, ['MCPGroup', {}] as const]) {
-  test(`${kind} ${JSON.stringify(spec)} is Current, whether what it names is there or not`, async () => {
+  const holdsUp = kind === 'MCPServerEntry';
+  test(`${kind} ${JSON.stringify(spec)} is Current${holdsUp ? '' : ', whether what it names is there or not'}`, async () => {
     const cluster = oddCluster(kind);
+    if (holdsUp) cluster.put(group());
     await asked(cluster, spec);
     assert.equal(kstatusOf(cluster.server()), 'Current');
   });
@@ -244,9 +246,23 @@ for (const [kind, spec] of [...fine, ['MCPGroup', {}] as const]) {
 for (const [kind, why, spec] of refused) {
   test(`${kind} with ${why} is Failed, and Current once that is mended`, async () => {
     const cluster = oddCluster(kind);
+    cluster.put(group());
     await asked(cluster, spec);
     assert.equal(kstatusOf(cluster.server()), 'Failed');
     await asked(cluster, fine.find(([each]) => each === kind)?.[1] ?? {});
     assert.equal(kstatusOf(cluster.server()), 'Current');
   });
 }
+
+test('an MCPServerEntry is InProgress until what it names is there, and when that goes', async () => {
+  const cluster = oddCluster('MCPServerEntry');
+  const [, spec] = fine.find(([kind]) => kind === 'MCPServerEntry') ?? assert.fail();
+  await asked(cluster, spec);
+  assert.equal(kstatusOf(cluster.server()), 'InProgress');
+  cluster.put(group());
+  await cluster.look();
+  assert.equal(kstatusOf(cluster.server()), 'Current');
+  cluster.objects.delete('MCPGroup/default/tools');
+  await cluster.look();
+  assert.equal(kstatusOf(cluster.server()), 'InProgress');
+});

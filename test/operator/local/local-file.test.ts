@@ -45,7 +45,13 @@ test('one that cannot be read is a problem like any other', async (t) => {
   assert.match(problemsIn(directory).join(), /^local\.yaml: cannot be read: EISDIR.*; make it readable, or remove it$/);
 });
 
-test('without one, or with an empty one, everything is at its default', async (t) => {
+test('one of no bytes is being written: it is a problem, so that no server moves for that moment', async (t) => {
+  const directory = await directoryOf(t);
+  await writeFile(join(directory, 'local.yaml'), '');
+  assert.deepEqual(problemsIn(directory), ['local.yaml: is empty; write backends: and ports: into it, or remove it']);
+});
+
+test('without one, or with one that says nothing, everything is at its default', async (t) => {
   const directory = await directoryOf(t);
   const nothing = { ok: true, file: { backends: {}, ports: {} } };
   assert.deepEqual(readLocalFile(directory), nothing);

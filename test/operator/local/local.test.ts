@@ -224,7 +224,7 @@ test('a port that is taken is told, and the server starts once it is free', asyn
 });
 
 test('a server keeps its port over restarts, a new one gets the next pair', async () => {
-  await using local = await startLocal({ 'all.yaml': manifests({}), 'local.yaml': '' });
+  await using local = await startLocal({ 'all.yaml': manifests({}), 'local.yaml': '{}' });
   const [, port] = /127\.0\.0\.1:(\d+)/.exec(await local.sees(/demo {2}Ready/)) ?? [];
   await local.write('more.yaml', manifests({}).split('---')[0]?.replace('demo', 'another') ?? '');
   const [, other] = /another {2}\w+ {2}http:\/\/127\.0\.0\.1:(\d+)/.exec(await local.sees(/^another {2}Ready/m)) ?? [];

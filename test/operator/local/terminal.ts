@@ -73,6 +73,8 @@ const printedText = () => {
           clearTimeout(giveUp);
           const text = unread;
           unread = '';
+          // What is printed from now on is for the next call, also what matches this one.
+          notify = () => {};
           resolve(text);
         };
         notify();

@@ -7,6 +7,7 @@ import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { applyChildren } from '../../../operator/write/apply.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
+import { TooLargeChildren } from '../../../operator/write/too-large.ts';
 import {
   KEY,
   UID,
@@ -118,8 +119,13 @@ const appliedBeside = async (there: KubeObject, children: readonly KubeObject[])
     mergePatch: () => assert.fail('nothing is repaired'),
     remove: () => assert.fail('nothing is removed'),
   };
-  const cache = { get: () => undefined, put: () => {}, controlledBy: () => [] };
-  await applyChildren(withLogin, children, { api, cache, rewrites: new Rewrites() }, new AbortController().signal);
+  const cache = { get: () => undefined, put: () => {}, fill: () => {}, controlledBy: () => [] };
+  await applyChildren(
+    withLogin,
+    children,
+    { api, cache, rewrites: new Rewrites(), tooLarge: new TooLargeChildren() },
+    new AbortController().signal,
+  );
   return applied;
 };
 

@@ -270,6 +270,7 @@ test('an entry waits for whatever it names, and says which', () => {
     'ExternalAuthConfigNotFound',
     'SecretNotFound',
     'ConfigMapNotFound',
+    'ReferenceMissing',
   ]);
   const all = plan(
     group(),
@@ -278,4 +279,5 @@ test('an entry waits for whatever it names, and says which', () => {
     placed('ConfigMap', {}),
   );
   assert.equal(statusOf(all)['phase'], 'Valid');
+  assert.deepEqual([condition(plan(group()), 'Ready')?.status, condition(all, 'Ready')?.status], ['False', 'True']);
 });

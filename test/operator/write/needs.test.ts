@@ -4,6 +4,7 @@ import { ApiError } from '../../../operator/api/errors.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { type ApplyDeps, applyChildren } from '../../../operator/write/apply.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
+import { TooLargeChildren } from '../../../operator/write/too-large.ts';
 
 const { signal } = new AbortController();
 const owner: KubeObject = { apiVersion: 'v1', kind: 'Owner', metadata: { name: 'o', namespace: 'n', uid: 'u' } };
@@ -40,8 +41,9 @@ const appliedOf = async (
       mergePatch: () => assert.fail('nothing is patched'),
       remove: () => assert.fail('nothing is removed'),
     },
-    cache: { get: () => undefined, put: () => {}, controlledBy: () => [] },
+    cache: { get: () => undefined, put: () => {}, fill: () => {}, controlledBy: () => [] },
     rewrites: new Rewrites(),
+    tooLarge: new TooLargeChildren(),
   };
   const { problems } = await applyChildren(owner, children, deps, signal);
   return [applied, problems.map(({ message }) => message).join('; ')];

@@ -5,6 +5,9 @@ import type { KubeObject } from '../../../operator/object.ts';
 import { conditionsIn } from '../../../operator/plan/conditions.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { type Reconciled, reconcile } from '../../../operator/reconcile.ts';
+import { applyChildren } from '../../../operator/write/apply.ts';
+import { Rewrites } from '../../../operator/write/rewrites.ts';
+import { TooLargeChildren } from '../../../operator/write/too-large.ts';
 import { problemConditions, withProblems, withStalled } from '../../../operator/write/status.ts';
 import { worldOf } from '../world-of.ts';
 
@@ -79,15 +82,59 @@ for (const [what, error] of Object.entries({
     details: { causes: [tooLong] },
   }),
 })) {
-  test(`a child beyond ${what} is told with a remedy, and looked at again like everything that somebody has to mend`, async () => {
+  test(`a child beyond ${what} is told with a remedy, and not looked at again until something changes`, async () => {
     const { reconciled: done, sent } = await reconciled(error);
     const refusal = told(sent[0], 'ChildRefused');
     assert.equal(refusal?.reason, 'TooLarge');
     assert.match(refusal.message, /^ConfigMap\/n\/x is too large; name fewer backends, or shorten .*\(.*\)$/);
     assert.equal(told(sent[0], 'Stalled')?.reason, 'ChildRefused');
-    assert.deepEqual(done, { isRefused: true, againAfterMs: 5000 });
+    assert.deepEqual(done, { isRefused: true });
   });
 }
+
+test('a child that is too large is sent again when its owner, what is rendered of it or what the cluster has of it changes, and else not', async () => {
+  const too = new ApiError(413, { reason: 'RequestEntityTooLarge', message: 'Request entity too large' });
+  const tooLarge = new TooLargeChildren();
+  let [ownerNow, rendered, live] = [owner, child('ConfigMap'), undefined as KubeObject | undefined];
+  let sent = 0;
+  const attempt = async (): Promise<readonly [number, string | undefined]> => {
+    sent = 0;
+    const deps = {
+      api: {
+        get: () => Promise.resolve(live),
+        apply: () => {
+          sent += 1;
+          return Promise.reject(too);
+        },
+        mergePatch: () => assert.fail(),
+        remove: () => assert.fail(),
+      },
+      cache: { get: () => live, put: () => {}, fill: () => {}, controlledBy: () => [] },
+      rewrites: new Rewrites(),
+      tooLarge,
+    };
+    const { problems } = await applyChildren(ownerNow, [rendered], deps, new AbortController().signal);
+    return [sent, problems[0]?.reason];
+  };
+  const [again, not] = [
+    [1, 'TooLarge'],
+    [0, 'TooLarge'],
+  ] as const;
+  assert.deepEqual([await attempt(), await attempt()], [again, not]);
+  ownerNow = { ...owner, metadata: { ...owner.metadata, generation: 2 } };
+  assert.deepEqual([await attempt(), await attempt()], [again, not]);
+  rendered = { ...rendered, data: { a: 'b' } };
+  assert.deepEqual([await attempt(), await attempt()], [again, not]);
+  const { uid = '' } = owner.metadata;
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Owner', name: 'o', uid, controller: true }];
+  live = { ...rendered, metadata: { ...rendered.metadata, uid: 'c', resourceVersion: '7', ownerReferences } };
+  delete (live as { data?: unknown }).data;
+  assert.deepEqual([await attempt(), await attempt()], [again, not]);
+  live = { ...live, metadata: { ...live.metadata, resourceVersion: '8' } };
+  assert.deepEqual([await attempt(), await attempt()], [again, not]);
+  tooLarge.forget(uid);
+  assert.deepEqual(await attempt(), again);
+});
 
 test('a child that met with a fault is told as well, and tried again as what may pass', async () => {
   const fault = new ApiError(500, { reason: 'InternalError', message: 'failed calling webhook "w"' });

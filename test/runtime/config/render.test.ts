@@ -5,8 +5,11 @@ import {
   type ConfigInput,
   formatDuration,
   loadConfig,
+  isLoadable,
   renderBackends,
   renderConfig,
+  textOf,
+  writtenConfig,
   startupKeysOf,
 } from '../../../runtime/config/index.ts';
 import { MINIMAL, yaml } from './files.ts';
@@ -90,9 +93,31 @@ suite('rendering', () => {
         assert.ok(rendered.ok, JSON.stringify(rendered));
         assert.deepEqual(rendered.config, written.config);
         assert.equal(renderConfig(rendered.ok ? file : minimal), renderConfig(file));
+        assert.ok(isLoadable({ main: writtenConfig(file), backends: {} }));
       }),
     );
   });
+
+  const backend = { name: 'a', url: 'http://a.example', transport: 'streamable-http' } as const;
+  const wrong: Readonly<Record<string, readonly [main: object, backends: object]>> = {
+    'an unknown key': [{ ...minimal, nonsense: 1 }, {}],
+    'a wrong type': [{ ...minimal, name: 5 }, {}],
+    'what does not exist yet': [{ ...minimal, telemetry: { tracingEnabled: true } }, {}],
+    'a newer format': [minimal, { formatVersion: 99 }],
+    'a backend in both files': [{ ...minimal, backends: [backend] }, { backends: [backend] }],
+    'a backend that is wrong': [minimal, { backends: [{ ...backend, url: 'ftp://a.example' }] }],
+    'a name used twice': [minimal, { backends: [backend, backend] }],
+  };
+  for (const [what, [main, backends]] of Object.entries(wrong)) {
+    test(`values with ${what} are refused as the files that say so are`, () => {
+      const said = [
+        ['config.yaml', main],
+        ['backends.yaml', backends],
+      ] as const;
+      const files = said.map(([name, value]) => ({ name, text: textOf(value as Readonly<Record<string, unknown>>) }));
+      assert.deepEqual([isLoadable({ main, backends }), loadConfig(files).ok], [false, false]);
+    });
+  }
 });
 
 const word = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}[a-z0-9]$/);
