@@ -21,6 +21,7 @@ const PING = { body: pingRequest(PING_ID), id: PING_ID };
 /** What a session sends beside its calls. */
 export class SessionPosts {
   readonly #deps: SessionPostsDeps;
+  readonly #telling = new Set<Promise<unknown>>();
 
   constructor(deps: SessionPostsDeps) {
     this.#deps = deps;
@@ -28,7 +29,18 @@ export class SessionPosts {
 
   /** Sends a message whose answer nobody waits for. Never throws. */
   async tell(open: OpenSession, fetch: Fetch, body: Buffer): Promise<void> {
-    await this.#send(open, fetch, { body }, TELL_MS).catch(() => 0);
+    const told = this.#send(open, fetch, { body }, TELL_MS).catch(() => 0);
+    this.#telling.add(told);
+    await told;
+    this.#telling.delete(told);
+  }
+
+  /**
+   * Resolves once nothing is being told any more, after 5 s at the longest: what a backend is told beside the end of the session, that a call is
+   * cancelled for one, it may not look at any more. Never throws.
+   */
+  async allTold(): Promise<void> {
+    await Promise.all(this.#telling);
   }
 
   /** Tells the backend that the session is over. Never throws. */

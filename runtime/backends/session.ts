@@ -72,6 +72,7 @@ export class BackendSession {
       silenceMs: call.silenceMs,
       signal: call.signal,
       work: (attention) => this.#exchange(call, call.isDeadline ? deadline(attention) : attention),
+      mayStillAnswer: () => this.#open !== undefined,
       onGivenUp: (reason) => this.#giveUp(call, reason),
       onOver: () => this.#leave(),
     });
@@ -101,6 +102,7 @@ export class BackendSession {
     this.#stream?.close();
     this.#subscriptions?.stop();
     await this.#idle.promise;
+    await this.#posts.allTold();
     // What is being opened, nobody waits for any more; the backend would keep it.
     await this.#opening?.catch(() => {});
     const open = this.#open;
@@ -150,8 +152,7 @@ export class BackendSession {
     { path, headers }: OpenSession,
     heard: Pick<BackendRequest, 'attention' | 'onMessage' | 'backlog'>,
   ): Promise<BackendResponse> {
-    const awaits = { id, isCall: true };
-    return this.#over(fetch)({ method: 'POST', path, headers, body, awaits, ...heard });
+    return this.#over(fetch)({ method: 'POST', path, headers, body, awaits: { id, isCall: true }, ...heard });
   }
 
   #streamOf({ id, fetch, client = nobody }: BackendCall, open: OpenSession, attention: Attention): CallStream {
