@@ -22,6 +22,8 @@ const PING = { body: pingRequest(PING_ID), id: PING_ID };
 export class SessionPosts {
   readonly #deps: SessionPostsDeps;
   readonly #telling = new Set<Promise<unknown>>();
+  /** While it is there, calls have to wait for it: what is told has to be known before they are carried out. Never rejects. */
+  first: Promise<void> | undefined;
 
   constructor(deps: SessionPostsDeps) {
     this.#deps = deps;
@@ -33,6 +35,14 @@ export class SessionPosts {
     this.#telling.add(told);
     await told;
     this.#telling.delete(told);
+  }
+
+  /** The same for what the calls after it depend on, as the level of log messages. Never throws. */
+  tellFirst(open: OpenSession, fetch: Fetch, body: Buffer): void {
+    const told = this.tell(open, fetch, body).then(() => {
+      if (this.first === told) this.first = undefined;
+    });
+    this.first = told;
   }
 
   /**

@@ -72,7 +72,7 @@ export class BackendSession {
       silenceMs: call.silenceMs,
       signal: call.signal,
       work: (attention) => this.#exchange(call, call.isDeadline ? deadline(attention) : attention),
-      mayStillAnswer: () => this.#open !== undefined,
+      mayStillAnswer: () => this.#open !== undefined && !this.#posts.first,
       onGivenUp: (reason) => this.#giveUp(call, reason),
       onOver: () => this.#leave(),
     });
@@ -103,8 +103,7 @@ export class BackendSession {
     this.#subscriptions?.stop();
     await this.#idle.promise;
     await this.#posts.allTold();
-    // What is being opened, nobody waits for any more; the backend would keep it.
-    await this.#opening?.catch(() => {});
+    await this.#opening?.catch(() => {}); // Nobody waits for it any more; the backend would keep it.
     const open = this.#open;
     this.#open = undefined;
     if (this.#channel) return this.#channel.close();
@@ -129,8 +128,8 @@ export class BackendSession {
     const open = this.#open ?? (await this.#openFor(call, attention));
     if (call.session === 'kept' && !open.hasId) throw keepsNone(this.#settings.backend);
     if (call.subscription) this.#noteSubscription(call.subscription, call.silenceMs);
-    // Most answers are no streams.
-    let stream: CallStream | undefined;
+    if (this.#posts.first) await this.#posts.first;
+    let stream: CallStream | undefined; // Most answers are no streams.
     const onMessage = (message: Buffer) => (stream ??= this.#streamOf(call, open, attention)).hear(message);
     const backlog = () => stream?.backlog();
     let response: BackendResponse;
@@ -277,7 +276,8 @@ export class BackendSession {
 
   /** Nothing happens while the session is not open: it is told when it opens. */
   setLogLevel(level: string): void {
-    if (this.#open?.capabilities.logging) this.tell(setLevelRequest(level));
+    const { fetch } = this.#settings;
+    if (this.#open?.capabilities.logging) this.#posts.tellFirst(this.#open, fetch, setLevelRequest(level));
   }
 
   /** Sends a message whose answer nobody waits for; nothing happens while the session is not open. */
@@ -293,7 +293,7 @@ export class BackendSession {
     if (this.#channel && reason.code === 'backend_timeout') void this.#doubt(this.#channel, open, call.fetch);
   }
 
-  /** A stream whose other end has vanished without a word looks like one on which nothing is said. */
+  /** A stream whose other end has vanished looks like one on which nothing is said. */
   async #doubt(channel: SseChannel, open: OpenSession, fetch: Fetch): Promise<void> {
     if (!(await this.#posts.isAnswering(open, fetch)) && this.#open === open) channel.drop();
   }
