@@ -31,6 +31,8 @@ export type ErrorCode =
   | 'credential_unavailable'
   | 'login_required'
   | 'cancelled'
+  // The client has said so and left its request open: an answer that still comes is its own.
+  | 'cancelled_by_client'
   | 'stopping'
   | 'client_cannot_answer'
   | 'header_mismatch'

@@ -2,9 +2,11 @@ import { nodeSupport } from './cluster/index.ts';
 import { isThere, run } from './cluster/command.ts';
 import { ALL_PROGRAMS, CONTROL_PLANE_PROGRAMS, ensurePrograms } from './cluster/programs.ts';
 import { cniFolder } from './cluster/node/support.ts';
+import { ensureMade, TOOLCHAINS } from './peers/toolchains.ts';
 
 /**
- * What `npm test` runs first: the Debian packages and the Kubernetes programs that the tests need. All of it stays, so
+ * What `npm test` runs first: the Debian packages, the Kubernetes programs and the peers in other
+ * languages that the tests need. All of it stays, so
  * that the next run finds everything in place and says nothing.
  */
 
@@ -41,7 +43,15 @@ async function buildPrograms(): Promise<void> {
   await ensurePrograms(support.ok ? ALL_PROGRAMS : [...CONTROL_PLANE_PROGRAMS, 'helm'], say);
 }
 
+async function makePeers(): Promise<void> {
+  for (const name of TOOLCHAINS) {
+    const made = await ensureMade(name, say);
+    if (!made.ok) say(`the tests with peers of ${name} are skipped: ${made.why}`);
+  }
+}
+
 if (import.meta.main) {
   await installPackages();
   await buildPrograms();
+  await makePeers();
 }

@@ -1,5 +1,6 @@
 import type { CallClient } from '../call.ts';
 import { VmcpError } from '../errors.ts';
+import { LIST_CHANGED } from '../listed.ts';
 import type { Attention } from '../outgoing/index.ts';
 import { isSameId, readServerMessage, type ServerMessage } from './server-message.ts';
 import { ServerRequests } from './server-requests.ts';
@@ -14,6 +15,8 @@ export interface CallStreamDeps {
   readonly id: Buffer;
   readonly attention: Pick<Attention, 'heard' | 'pause'>;
   readonly client: HeardBy;
+  /** The backend says that one of its lists has changed. */
+  readonly onListChanged?: () => void;
   /** Sends a response to the backend. Never throws. */
   readonly reply: (response: Buffer) => Promise<void>;
 }
@@ -69,7 +72,8 @@ export class CallStream {
 
   #told(bytes: Buffer, message: ServerNotification): void {
     if (message.method === 'notifications/cancelled') this.#requests?.cancel(bytes, message.params);
-    const { client } = this.#deps;
+    const { client, onListChanged } = this.#deps;
+    if (LIST_CHANGES.has(message.method)) onListChanged?.();
     if (isWantedBy(client, bytes, message)) client.notify(bytes);
   }
 
@@ -92,6 +96,9 @@ export const isWantedBy = ({ era, logLevel }: HeardBy, bytes: Buffer, message: S
   // MCP 2026-07-28, "Logging": only who asks for it hears it.
   return message.method !== 'notifications/message' || era !== 'modern' || logLevel !== undefined;
 };
+
+/** Not about the call, whatever stream it comes on. */
+export const LIST_CHANGES: ReadonlySet<string> = new Set(Object.values(LIST_CHANGED));
 
 /** Hears nothing and answers nothing. */
 export const nobody: HeardBy = {

@@ -38,6 +38,7 @@ const SAME_BACKEND: ReadonlySet<VmcpError['code']> = new Set([
   'backend_timeout',
   'backend_unauthenticated',
   'cancelled',
+  'cancelled_by_client',
 ]);
 
 /** The gateway's own way to a backend: which revisions it speaks, and what its lists and health are asked over. */

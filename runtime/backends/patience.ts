@@ -7,6 +7,9 @@ import { refusalOf } from './small-messages.ts';
 /** No call lives longer, whatever it hears meanwhile (decisions: Timeouts). */
 export const CEILING_MS = 30 * 60_000;
 
+/** How long the answer to a call that its client has cancelled is waited for: servers that send one do so at once. */
+const LAST_WORD_MS = 2_000;
+
 export interface PatientWork<T> {
   /** Names the backend in the error. */
   readonly backend: string;
@@ -16,7 +19,12 @@ export interface PatientWork<T> {
   readonly signal?: CancelSignal | undefined;
   /** Rejects where it fails; never throws. */
   readonly work: (attention: Attention) => Promise<T>;
-  /** Runs when nobody waits any more and before the exchange is broken off. Never throws. */
+  /**
+   * Whether an answer may come although the client has cancelled: then the exchange goes on for 2 s after `onGivenUp` has begun, and what
+   * it comes to is the client's. Absent: no.
+   */
+  readonly mayStillAnswer?: () => boolean;
+  /** Runs when the work is given up, and before the exchange is broken off. Never throws. */
   readonly onGivenUp?: (reason: VmcpError) => Promise<void>;
   /** Runs once as soon as nobody waits any more, however the wait went. Never throws. */
   readonly onOver?: () => void;
@@ -43,6 +51,8 @@ class Patience<T> implements Attention {
   #timer: Timer;
   /** So little is left until the ceiling that nothing heard moves the end any more. */
   #isLast = false;
+  /** Once set, only the last word of the other side is waited for. */
+  #cancelled: VmcpError | undefined;
   #isSettled = false;
   #pauses = 0;
   /** Once set, nobody waits and nothing may go on. */
@@ -59,7 +69,7 @@ class Patience<T> implements Attention {
 
   start(): void {
     const { backend, signal, work } = this.#asked;
-    if (signal?.aborted) return this.#unwanted();
+    if (signal?.aborted) return this.#giveUp(this.#whyUnwanted());
     signal?.addEventListener('abort', this.#unwanted);
     work(this).then(
       (value) => {
@@ -68,13 +78,13 @@ class Patience<T> implements Attention {
       },
       (error: unknown) => {
         this.#settle();
-        this.#waiting.reject(refusalOf(backend, error));
+        this.#waiting.reject(this.#cancelled ?? refusalOf(backend, error));
       },
     );
   }
 
   heard(): void {
-    if (this.#isSettled || this.#isLast || this.#pauses > 0) return;
+    if (this.#isSettled || this.#isLast || this.#cancelled || this.#pauses > 0) return;
     const leftMs = this.#leftMs();
     if (leftMs >= this.#asked.silenceMs) return this.#timer.restart();
     this.#isLast = true;
@@ -95,6 +105,7 @@ class Patience<T> implements Attention {
   }
 
   #waitFor(ms: number): void {
+    if (this.#cancelled) return;
     this.#timer.cancel();
     this.#timer = this.#clock.after(ms, this.#tooLong);
   }
@@ -109,14 +120,28 @@ class Patience<T> implements Attention {
   };
 
   readonly #unwanted = (): void => {
-    const reason: unknown = this.#asked.signal?.reason;
-    this.#giveUp(reason instanceof VmcpError ? reason : new VmcpError('cancelled', 'cancelled'));
+    const reason = this.#whyUnwanted();
+    const { mayStillAnswer, onGivenUp } = this.#asked;
+    if (reason.code !== 'cancelled_by_client' || !mayStillAnswer?.()) return this.#giveUp(reason);
+    this.#cancelled = reason;
+    this.#timer.cancel();
+    const told = onGivenUp?.(reason);
+    this.#timer = this.#clock.after(LAST_WORD_MS, () => this.#breakOff(reason, told));
   };
+
+  #whyUnwanted(): VmcpError {
+    const reason: unknown = this.#asked.signal?.reason;
+    return reason instanceof VmcpError ? reason : new VmcpError('cancelled', 'cancelled');
+  }
 
   #giveUp(reason: VmcpError): void {
     this.#settle();
+    this.#breakOff(reason, this.#asked.onGivenUp?.(reason));
+  }
+
+  #breakOff(reason: VmcpError, told: Promise<void> = Promise.resolve()): void {
+    this.#settle();
     this.#waiting.reject(reason);
-    const told = this.#asked.onGivenUp?.(reason) ?? Promise.resolve();
     void told.then(() => {
       this.#abandoned = reason;
       this.#abort?.(reason);

@@ -1,9 +1,8 @@
 import type { SessionClient } from '../call.ts';
 import { backoffMs, sleep, type Clock } from '../clock.ts';
-import { LIST_CHANGED } from '../listed.ts';
 import type { Attention, BackendRequest, Fetch } from '../outgoing/index.ts';
 import { StreamEndedError } from './connection.ts';
-import { ABOUT_CALLS } from './call-stream.ts';
+import { ABOUT_CALLS, LIST_CHANGES } from './call-stream.ts';
 import { readServerMessage, type ServerMessage } from './server-message.ts';
 import { ServerRequests } from './server-requests.ts';
 import { isWantedLog } from './small-messages.ts';
@@ -32,8 +31,6 @@ export interface ServerStreamDeps {
 
 /** What concerns the client of the session, on whatever stream it comes. */
 const RELAYED: ReadonlySet<string> = new Set([...ABOUT_CALLS, 'notifications/resources/updated']);
-
-const LIST_CHANGES: ReadonlySet<string> = new Set(Object.values(LIST_CHANGED));
 
 /** A stream that lasted so long was a good one. */
 const LASTING_MS = 10_000;

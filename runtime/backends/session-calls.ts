@@ -15,7 +15,6 @@ export interface SessionCall {
  */
 export class SessionCalls {
   readonly #underWay = new Map<SessionCall, Attention>();
-  readonly #telling = new Set<Promise<void>>();
 
   begin(call: SessionCall, attention: Attention): void {
     this.#underWay.set(call, attention);
@@ -23,16 +22,6 @@ export class SessionCalls {
 
   end(call: SessionCall): void {
     this.#underWay.delete(call);
-  }
-
-  /** What is still said of a call that has ended: the session does not end before. `telling` never rejects. */
-  saying(telling: Promise<void>): Promise<void> {
-    this.#telling.add(telling);
-    return telling.finally(() => this.#telling.delete(telling));
-  }
-
-  async allSaid(): Promise<void> {
-    await Promise.all(this.#telling);
   }
 
   get size(): number {

@@ -3,7 +3,7 @@ import type { Attention, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { OpenSession } from './handshake.ts';
 import { deadline, patiently } from './patience.ts';
 import { isAnswerTo } from './server-message.ts';
-import { pingRequest } from './small-messages.ts';
+import { pingRequest, setLevelRequest } from './small-messages.ts';
 
 export interface SessionPostsDeps {
   readonly backend: string;
@@ -21,6 +21,10 @@ const PING = { body: pingRequest(PING_ID), id: PING_ID };
 /** What a session sends beside its calls. */
 export class SessionPosts {
   readonly #deps: SessionPostsDeps;
+  readonly #telling = new Set<Promise<unknown>>();
+  #told: { readonly open: OpenSession; readonly level: string } | undefined;
+  /** While it is there, calls have to wait for it: what is told has to be known before they are carried out. Never rejects. */
+  first: Promise<void> | undefined;
 
   constructor(deps: SessionPostsDeps) {
     this.#deps = deps;
@@ -28,7 +32,28 @@ export class SessionPosts {
 
   /** Sends a message whose answer nobody waits for. Never throws. */
   async tell(open: OpenSession, fetch: Fetch, body: Buffer): Promise<void> {
-    await this.#send(open, fetch, { body }, TELL_MS).catch(() => 0);
+    const told = this.#send(open, fetch, { body }, TELL_MS).catch(() => 0);
+    this.#telling.add(told);
+    await told;
+    this.#telling.delete(told);
+  }
+
+  /** Tells the least severe log message that is wanted; the calls after it wait until that is known. Never throws. */
+  tellLevel(open: OpenSession, fetch: Fetch, level: string): void {
+    if (!open.capabilities.logging || (this.#told?.open === open && this.#told.level === level)) return;
+    this.#told = { open, level };
+    const told = this.tell(open, fetch, setLevelRequest(level)).then(() => {
+      if (this.first === told) this.first = undefined;
+    });
+    this.first = told;
+  }
+
+  /**
+   * Resolves once nothing is being told any more, after 5 s at the longest: what a backend is told beside the end of the session, that a call is
+   * cancelled for one, it may not look at any more. Never throws.
+   */
+  async allTold(): Promise<void> {
+    await Promise.all(this.#telling);
   }
 
   /** Tells the backend that the session is over. Never throws. */

@@ -13,7 +13,7 @@ import { ServerStream } from './server-stream.ts';
 import { SessionCalls } from './session-calls.ts';
 import type { Parting, SessionSettings } from './session-settings.ts';
 import { SseChannel } from './sse-channel.ts';
-import { cancelledNotification, setLevelRequest } from './small-messages.ts';
+import { cancelledNotification } from './small-messages.ts';
 import { type SubscriptionChange, Subscriptions } from './subscriptions.ts';
 
 export interface BackendCall {
@@ -75,7 +75,8 @@ export class BackendSession {
         this.#calls.begin(call, attention);
         return this.#exchange(call, call.isDeadline ? deadline(attention) : attention);
       },
-      onGivenUp: (reason) => this.#calls.saying(this.#giveUp(call, reason)),
+      mayStillAnswer: () => this.#open !== undefined && !this.#posts.first,
+      onGivenUp: (reason) => this.#giveUp(call, reason),
       onOver: () => this.#leave(call),
     });
   }
@@ -104,9 +105,8 @@ export class BackendSession {
     this.#stream?.close();
     this.#subscriptions?.stop();
     await this.#idle.promise;
-    await this.#calls.allSaid();
-    // What is being opened, nobody waits for any more; the backend would keep it.
-    await this.#opening?.catch(() => {});
+    await this.#posts.allTold();
+    await this.#opening?.catch(() => {}); // Nobody waits for it any more; the backend would keep it.
     const open = this.#open;
     this.#open = undefined;
     if (this.#channel) return this.#channel.close();
@@ -131,8 +131,9 @@ export class BackendSession {
     const open = this.#open ?? (await this.#openFor(call, attention));
     if (call.session === 'kept' && !open.hasId) throw keepsNone(this.#settings.backend);
     if (call.subscription) this.#noteSubscription(call.subscription, call.silenceMs);
-    // Most answers are no streams.
-    let stream: CallStream | undefined;
+    if (call.client?.era === 'modern') this.setLogLevel(call.client.logLevel);
+    if (this.#posts.first) await this.#posts.first;
+    let stream: CallStream | undefined; // Most answers are no streams.
     const onMessage = (message: Buffer) => (stream ??= this.#streamOf(call, open, attention)).hear(message);
     const backlog = () => stream?.backlog();
     let response: BackendResponse;
@@ -154,13 +155,13 @@ export class BackendSession {
     { path, headers }: OpenSession,
     heard: Pick<BackendRequest, 'attention' | 'onMessage' | 'backlog'>,
   ): Promise<BackendResponse> {
-    const awaits = { id, isCall: true };
-    return this.#over(fetch)({ method: 'POST', path, headers, body, awaits, ...heard });
+    return this.#over(fetch)({ method: 'POST', path, headers, body, awaits: { id, isCall: true }, ...heard });
   }
 
   #streamOf({ id, fetch, client = nobody }: BackendCall, open: OpenSession, attention: Attention): CallStream {
+    const { backend, onListChanged } = this.#settings;
     const reply = (response: Buffer): Promise<void> => this.#posts.tell(open, fetch, response);
-    return new CallStream({ backend: this.#settings.backend, id, attention, client, reply });
+    return new CallStream({ backend, id, attention, client, onListChanged, reply });
   }
 
   /** One handshake at a time; everybody who needs it waits for the same one. */
@@ -245,8 +246,7 @@ export class BackendSession {
     this.#open = open;
     this.#stream?.close();
     this.#stream = undefined;
-    const { client } = this.#settings;
-    if (client?.logLevel !== undefined) this.setLogLevel(client.logLevel);
+    this.setLogLevel(this.#settings.client?.logLevel);
     this.#subscriptions?.opened();
     this.listen();
   }
@@ -276,8 +276,8 @@ export class BackendSession {
   }
 
   /** Nothing happens while the session is not open: it is told when it opens. */
-  setLogLevel(level: string): void {
-    if (this.#open?.capabilities.logging) this.tell(setLevelRequest(level));
+  setLogLevel(level: string | undefined): void {
+    if (this.#open && level !== undefined) this.#posts.tellLevel(this.#open, this.#settings.fetch, level);
   }
 
   /** Sends a message whose answer nobody waits for; nothing happens while the session is not open. */
@@ -293,7 +293,7 @@ export class BackendSession {
     if (this.#channel && reason.code === 'backend_timeout') void this.#doubt(this.#channel, open, call.fetch);
   }
 
-  /** A stream whose other end has vanished without a word looks like one on which nothing is said. */
+  /** A stream whose other end has vanished looks like one on which nothing is said. */
   async #doubt(channel: SseChannel, open: OpenSession, fetch: Fetch): Promise<void> {
     if (!(await this.#posts.isAnswering(open, fetch)) && this.#open === open) channel.drop();
   }

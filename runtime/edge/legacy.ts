@@ -295,5 +295,5 @@ const cancel = (session: Session, envelope: Envelope): void | Promise<void> => {
   const reason = params && smallMember(body, params.start, 'reason');
   const requestId = requestIdIn(envelope);
   const message = typeof reason === 'string' ? reason : 'cancelled by the client';
-  if (requestId) return session.cancel(requestId, new VmcpError('cancelled', message));
+  if (requestId) return session.cancel(requestId, new VmcpError('cancelled_by_client', message));
 };

@@ -26,11 +26,11 @@ export const modernResponse = (response: Buffer, members: ModernMembers): Pick<W
   return { status: 200, body: Buffer.concat([response.subarray(0, span.start), result, response.subarray(span.end)]) };
 };
 
-/** Codes of earlier revisions that this one has others for (MCP 2026-07-28, "Error Codes"). */
-const REPLACED: ReadonlyMap<string, string> = new Map([
-  ['-32002', '-32602'],
-  ['-32042', '-32603'],
-]);
+/**
+ * The one code of earlier revisions that this one has another for (MCP 2026-07-28, "Error Codes"). -32042 has none, but its `data` tells what the
+ * user has to do, and clients of this revision know it.
+ */
+const REPLACED: ReadonlyMap<string, string> = new Map([['-32002', '-32602']]);
 
 /** Those that this revision wants HTTP 400 for, whoever answers with them; all others are an answer like any. */
 const BAD_REQUEST: ReadonlySet<string> = new Set(['-32020', '-32021', '-32022']);

@@ -57,7 +57,7 @@ export class SharedSessions {
       requestCancelled: (name, requestId) =>
         void this.#byName
           .get(name)
-          ?.session.cancelHere(requestId, new VmcpError('cancelled', 'cancelled by the client')),
+          ?.session.cancelHere(requestId, new VmcpError('cancelled_by_client', 'cancelled by the client')),
     });
     this.#records = deps.recordsFor(this.#messages.announceEnd);
     deps.store.onState((state) => {

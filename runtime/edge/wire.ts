@@ -37,6 +37,9 @@ const retryAfter = ({ data }: VmcpError): HeaderPairs => {
     : [];
 };
 
+/** A cancelled request gets no response (MCP "Cancellation"): an event stream without events says just that. */
+const UNANSWERED: Row = { http: 200, headers: ['content-type', 'text/event-stream'] };
+
 /** The one table from failures to the wire (decisions: Errors). */
 const rows: Readonly<Record<ErrorCode, Row>> = {
   invalid_token: { http: 401, headers: challenge },
@@ -74,8 +77,8 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   credential_unavailable: { http: 200, rpc: 502, reason: 'credential_unavailable', asToolResult: true },
   // The client can mend it by a sign-in at the upstream provider that `scope` names: `upstream:<name>`.
   login_required: { http: 401, rpc: 401, reason: 'login_required', headers: challengeForScope },
-  // A cancelled request gets no response (MCP "Cancellation"): an event stream without events says just that.
-  cancelled: { http: 200, headers: ['content-type', 'text/event-stream'] },
+  cancelled: UNANSWERED,
+  cancelled_by_client: UNANSWERED,
   stopping: { http: 503, rpc: 503, reason: 'stopping' },
   client_cannot_answer: { http: 200, rpc: -32_603, reason: 'client_cannot_answer' },
   // The session may well exist, so it is no 404: its client tries again instead of beginning anew.
@@ -109,7 +112,7 @@ export interface FailedRequest {
 export const failureOnWire = (error: VmcpError, request: FailedRequest): WholeReply => {
   const row = rows[error.code];
   const answer = { kind: 'whole', status: statusOf(row, request), headers: headersOf(row, error) } as const;
-  if (error.code === 'cancelled') return answer;
+  if (row === UNANSWERED) return answer;
   return { ...answer, body: Buffer.from(failureBody(error, row, request)) };
 };
 

@@ -13,7 +13,7 @@ import {
   type ClientCapabilities,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Running } from '../../runtime/start.ts';
-import { type Exchange, type FixtureBackend, startBackend, textResult } from '../fixtures/backend.ts';
+import { answerJson, type Exchange, type FixtureBackend, startBackend, textResult } from '../fixtures/backend.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
 import { type SseBridge, startSseBridge } from '../fixtures/sse-bridge.ts';
 
@@ -195,6 +195,33 @@ for (const transport of ['streamable-http', 'sse'] as const)
         finish('done');
         await text;
         assert.deepEqual(seen, [1, 2]);
+      });
+
+      // Over HTTP+SSE the order of what is posted is all that there is.
+      const isOrdered = transport === 'sse';
+      test('nothing before the backend has answered to the level of log messages', { skip: isOrdered }, async () => {
+        await connect();
+        let isKnown = false;
+        let wasKnown: boolean | undefined;
+        const { on, ...others } = options();
+        backend.set({
+          ...others,
+          on: (exchange) => {
+            const { method } = exchange.recorded;
+            if (method === 'tools/call') wasKnown = isKnown;
+            if (method !== 'logging/setLevel') return on(exchange);
+            return (held) =>
+              void setTimeout(() => {
+                isKnown = true;
+                answerJson('{}')(held);
+              }, 100);
+          },
+        });
+        await client.setLoggingLevel('warning');
+        const { text } = await begin();
+        finish('done');
+        await text;
+        assert.equal(wasKnown, true);
       });
 
       test('logs at the level that the client asked for', async () => {

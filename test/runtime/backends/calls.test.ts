@@ -172,6 +172,11 @@ describe('silence', () => {
 });
 
 describe('cancellation', () => {
+  const givenUp = async (): Promise<void> => {
+    await backend.received(({ method }) => method === 'notifications/cancelled');
+    clock.advance(2_000);
+  };
+
   test('ends the call, without an answer, and the backend is told under the id it knows', async () => {
     await session.call('a_echo');
     onCall(backend, () => hang);
@@ -183,6 +188,7 @@ describe('cancellation', () => {
       params: { requestId: 'slow', reason: 'enough' },
     };
     assert.equal((await session.send(cancel)).status, 202);
+    await givenUp();
     const { status, text } = await answer;
     assert.equal(status, 200);
     assert.equal(text, '');
@@ -200,6 +206,7 @@ describe('cancellation', () => {
     const answer = session.send('{"jsonrpc":"2.0","id":70,"method":"tools/call","params":{"name":"a_echo"}}');
     await backend.received(({ body }) => body.includes('"id":70'));
     await session.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7.0e1}}');
+    await givenUp();
     assert.equal((await answer).text, '');
   });
 
@@ -213,7 +220,34 @@ describe('cancellation', () => {
     const { id, error } = json as { id: string; error: { code: number } };
     assert.deepEqual([status, id, error.code], [400, 'twice', -32600]);
     await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'twice' } });
+    await givenUp();
     assert.equal((await first).text, '');
+  });
+
+  describe('of a call that the backend still answers', () => {
+    /** Cancels a call at a backend that does `then` with the call once it has heard of that. */
+    const cancelled = async (then: (exchange: Parameters<ReturnType<typeof answerJson>>[0]) => unknown) => {
+      await session.call('a_echo');
+      const cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"slow"}}';
+      const heard = Promise.withResolvers<void>();
+      onCall(backend, () => (exchange) => void heard.promise.then(() => then(exchange)));
+      const answer = session.send({ jsonrpc: '2.0', id: 'slow', method: 'tools/call', params: { name: 'a_echo' } });
+      await backend.received(({ body }) => body.includes('"slow"'));
+      await session.send(cancel);
+      await backend.received(({ method }) => method === 'notifications/cancelled');
+      heard.resolve();
+      return answer;
+    };
+
+    test('brings the client that answer: some wait for one', async () => {
+      const { text } = await cancelled(answerError('{"code":0,"message":"Request cancelled"}'));
+      assert.equal(text, '{"jsonrpc":"2.0","id":"slow","error":{"code":0,"message":"Request cancelled"}}');
+    });
+
+    test('brings nothing when the backend breaks off instead', async () => {
+      const { status, text } = await cancelled(({ response }) => response.destroy());
+      assert.deepEqual([status, text], [200, '']);
+    });
   });
 
   test("of another session's call does nothing", async () => {

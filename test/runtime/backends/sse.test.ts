@@ -64,6 +64,21 @@ describe('a session of HTTP+SSE', () => {
     await eventually('the end of the stream', () => bridge.streams.size === 1);
   });
 
+  test('that ends during a call ends only once the backend has taken that the call is cancelled', async () => {
+    const calls = held();
+    const answer = session.call('a_echo');
+    await eventually('the call', () => calls.length === 1);
+    const [stream] = [...bridge.streams.values()].slice(-1);
+    let isTaken = false;
+    const wasTaken = new Promise<boolean>((resolve) => stream?.on('close', () => resolve(isTaken)));
+    bridge.onAccepted((body) => {
+      isTaken ||= body.includes('notifications/cancelled');
+    });
+    await session.end();
+    assert.equal(await wasTaken, true);
+    assert.equal((await answer).text, '');
+  });
+
   test('that is lost between calls is opened anew by the next one', async () => {
     await session.call('a_echo');
     bridge.drop();

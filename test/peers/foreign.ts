@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { ensureMade, type Toolchain } from './toolchains.ts';
+
+/** How a server of another language is served. Each SDK says in its own words whether it answers in JSON, keeps sessions, or speaks HTTP+SSE. */
+export const WAYS = ['sse answers', 'json answers', 'stateless', 'HTTP+SSE'] as const;
+export type Way = (typeof WAYS)[number];
+export type ClientTransport = 'Streamable HTTP' | 'HTTP+SSE';
+/** `legacy`: the client offers 2025-11-25 at most. `auto`: what the SDK negotiates by itself, 2026-07-28 where it can. */
+export type ClientEra = 'legacy' | 'auto';
+
+export interface Stack {
+  readonly toolchain: Toolchain;
+  readonly client: readonly string[];
+  readonly server: readonly string[];
+  readonly eras: readonly ClientEra[];
+  readonly transports: readonly ClientTransport[];
+}
+
+const python = (set: 'v1' | 'v2', client: string, server: string, eras: readonly ClientEra[]): Stack => ({
+  toolchain: `python-${set}`,
+  client: ['bin/python', join(import.meta.dirname, 'python', client)],
+  server: ['bin/python', join(import.meta.dirname, 'python', server)],
+  eras,
+  transports: ['Streamable HTTP', 'HTTP+SSE'],
+});
+
+/** By the names of `docs/compatibility.md`. */
+export const stacks = {
+  'mcp 1.30': python('v1', 'client_mcp1.py', 'server_mcp1.py', ['legacy']),
+  'mcp 2.3': python('v2', 'client_mcp2.py', 'server_mcp2.py', ['legacy', 'auto']),
+  'fastmcp 3.4': python('v1', 'client_fastmcp.py', 'server_fastmcp.py', ['legacy']),
+  'fastmcp 4.1': python('v2', 'client_fastmcp.py', 'server_fastmcp.py', ['legacy', 'auto']),
+  'Go SDK 1.8': {
+    toolchain: 'go',
+    client: ['peer', 'client'],
+    server: ['peer', 'server'],
+    eras: ['legacy', 'auto'],
+    transports: ['Streamable HTTP', 'HTTP+SSE'],
+  },
+} as const satisfies Record<string, Stack>;
+
+export type StackName = keyof typeof stacks;
+export const STACKS = Object.keys(stacks) as StackName[];
+
+/** What one capability came to: `ok` with what was seen, `error` with the JSON-RPC error, or `failed` with what the SDK said. */
+export interface Outcome {
+  readonly ok?: unknown;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+  readonly failed?: string;
+}
+
+/** Outcomes by capability, and `revision`, the revision that was agreed on. */
+export type Seen = Readonly<Record<string, Outcome>> & { readonly revision?: unknown };
+
+export interface Order {
+  readonly url: string;
+  readonly transport: ClientTransport;
+  readonly era: ClientEra;
+  /** How long the client waits for what may never come: a notification, a question, the end of a cancelled call. */
+  readonly patienceS: number;
+  /** The capabilities to try. */
+  readonly only: readonly string[];
+}
+
+interface Conversation {
+  readonly say: (line: string) => void;
+  readonly nextLine: () => Promise<string>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Why the stack cannot be tried here, or undefined. */
+export const missing = async (name: StackName): Promise<string | undefined> => {
+  const made = await ensureMade(stacks[name].toolchain, (line) => void process.stderr.write(`${line}\n`));
+  return made.ok ? undefined : made.why;
+};
+
+const converse = async (name: StackName, role: 'client' | 'server'): Promise<Conversation> => {
+  const stack: Stack = stacks[name];
+  const made = await ensureMade(stack.toolchain, () => undefined);
+  if (!made.ok) throw new Error(made.why);
+  const [program = '', ...args] = stack[role];
+  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
+  const child = spawn(join(made.folder, program), args, { stdio: ['pipe', 'pipe', 'ignore'], env });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    say: (line) => void child.stdin.write(`${line}\n`),
+    nextLine: async () => {
+      const { done, value } = await lines.next();
+      if (done === true) throw new Error(`the ${role} of ${name} has ended`);
+      return value;
+    },
+    stop: () => end(child),
+  };
+};
+
+const end = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+};
+
+export interface ForeignServer {
+  readonly urls: Readonly<Partial<Record<Way, string>>>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a server of the stack, in every way that the SDK can serve it. */
+export const startForeignServer = async (name: StackName): Promise<ForeignServer> => {
+  const { nextLine, stop } = await converse(name, 'server');
+  return { urls: JSON.parse(await nextLine()) as ForeignServer['urls'], stop };
+};
+
+export interface ForeignClient {
+  /** Connects, tries every capability and then connects once more; one order at a time. */
+  readonly carryOut: (order: Order) => Promise<Seen>;
+  readonly stop: () => Promise<void>;
+}
+
+export const startForeignClient = async (name: StackName): Promise<ForeignClient> => {
+  const { say, nextLine, stop } = await converse(name, 'client');
+  return {
+    carryOut: async (order) => {
+      say(JSON.stringify(order));
+      return JSON.parse(await nextLine()) as Seen;
+    },
+    stop,
+  };
+};

@@ -1,0 +1,193 @@
+import {
+  type ClientEra,
+  type ClientTransport,
+  type Outcome,
+  STACKS,
+  type StackName,
+  stacks,
+  type Way,
+  WAYS,
+} from './foreign.ts';
+
+/** One client in front of one server. */
+export interface Cell {
+  readonly client: StackName;
+  readonly era: ClientEra;
+  /** What the client speaks to the gateway. */
+  readonly transport: ClientTransport;
+  readonly server: StackName;
+  readonly way: Way;
+}
+
+const says =
+  (...words: readonly string[]) =>
+  (seen: unknown): boolean => {
+    const text = JSON.stringify(seen) ?? '';
+    return words.every((word) => text.includes(word));
+  };
+
+/** Everything that is tried, and what it has to come to. */
+export const CAPABILITIES: Readonly<Record<string, (outcome: Outcome) => boolean>> = {
+  tools: ({ ok }) => says('"echo"', '"structured"')(ok),
+  results: ({ ok }) => says('a é', '"structuredContent":{"n":3', '"isError":true')(ok),
+  'unknown tool': ({ ok, error }) => error !== undefined || says('"isError":true')(ok),
+  'protocol error': ({ error }) => error?.code === -32_042 && says('https://example.com/')(error.data),
+  progress: ({ ok }) => says('step 1', 'step 2', 'step 3')(ok),
+  'log messages': ({ ok }) => says('first', 'second')(ok),
+  sampling: ({ ok }) => says('sampled')(ok),
+  elicitation: ({ ok }) => says('red')(ok),
+  roots: ({ ok }) => says('file:///home/ada')(ok),
+  'input required': ({ ok }) => says('red')(ok),
+  resources: ({ ok }) => says('static text', 'item 7')(ok),
+  'unknown resource': ({ error }) => error !== undefined,
+  prompts: ({ ok }) => says('Say hello to Ada.')(ok),
+  completion: ({ ok }) => says('Ada')(ok),
+  subscription: ({ ok }) => ok === true,
+  'list changed': ({ ok }) => Array.isArray(ok) && ok[0] === true && ok[1] === true && says('late')(ok),
+  cancel: ({ ok }) => Array.isArray(ok) && ok[1] === true,
+  state: ({ ok }) => says('blue')(ok),
+  '50 at once': ({ ok }) => ok === 50,
+  reconnect: ({ ok }) => says('"echo"')(ok),
+};
+
+export type Capability = keyof typeof CAPABILITIES;
+
+export interface Rule {
+  readonly why: string;
+  readonly holds: (cell: Cell) => boolean;
+  readonly what: readonly Capability[];
+}
+
+const isPython = (name: StackName): boolean => stacks[name].toolchain.startsWith('python');
+const isFastmcp = (name: StackName): boolean => name.startsWith('fastmcp');
+const ofBothEras = (name: StackName): boolean => (stacks[name].eras as readonly ClientEra[]).includes('auto');
+
+/** Whether the server answers in 2026-07-28 when it is asked to. */
+export const speaksModern = ({ server, way }: Pick<Cell, 'server' | 'way'>): boolean => {
+  if (!ofBothEras(server) || way === 'HTTP+SSE') return false;
+  // With sessions, the Go SDK speaks the revisions before it only.
+  return isPython(server) || way === 'stateless';
+};
+
+const isModern = (cell: Cell): boolean => cell.era === 'auto' && speaksModern(cell);
+const ASKING = ['sampling', 'elicitation', 'roots'] as const;
+
+/** What a pair cannot do without the gateway either. Not tried. */
+export const LIMITS: readonly Rule[] = [
+  {
+    why: '2026-07-28 has no sessions, and servers ask by `input_required` only',
+    holds: isModern,
+    what: [...ASKING, 'state'],
+  },
+  {
+    why: 'a server without sessions keeps nothing for its client, and has no way to it but the answer',
+    holds: (cell) => cell.way === 'stateless' && !isModern(cell),
+    what: [...ASKING, 'input required', 'state', 'subscription', 'list changed', 'cancel'],
+  },
+  {
+    why: 'the Python SDKs, when they answer in JSON, drop what belongs to the answer',
+    holds: ({ server, way }) => way === 'json answers' && isPython(server),
+    what: ['progress', 'log messages', 'sampling', 'elicitation'],
+  },
+  {
+    why: 'mcp 2.3, when it answers in JSON, asks sessions nothing and does not see that a request is closed',
+    holds: ({ server, way }) => way === 'json answers' && server === 'mcp 2.3',
+    what: ['input required', 'cancel'],
+  },
+  {
+    why: 'the Go SDK, when it answers in JSON, sends these on another stream than the answer, which may overtake them',
+    holds: ({ server, way }) => server === 'Go SDK 1.8' && way === 'json answers',
+    what: ['progress', 'log messages'],
+  },
+  {
+    why: 'the client of the Go SDK cannot read all questions that mcp 2.3 asks',
+    holds: (cell) => cell.client === 'Go SDK 1.8' && cell.server === 'mcp 2.3' && isModern(cell),
+    what: ['input required'],
+  },
+  {
+    why: 'servers of fastmcp make every error one of the tool, and offer neither completion nor subscriptions',
+    holds: ({ server }) => isFastmcp(server),
+    what: ['protocol error', 'completion', 'subscription'],
+  },
+  {
+    why: 'clients of fastmcp neither subscribe nor complete',
+    holds: ({ client }) => isFastmcp(client),
+    what: ['completion', 'subscription'],
+  },
+  {
+    why: 'in 2026-07-28, the client of fastmcp 4 does not listen, nor does its server let others',
+    holds: (cell) => [cell.client, cell.server].includes('fastmcp 4.1') && isModern(cell),
+    what: ['list changed'],
+  },
+  {
+    why: 'the server knows nothing of `input_required`, or only in 2026-07-28',
+    holds: (cell) => !ofBothEras(cell.server) || (cell.server === 'fastmcp 4.1' && !isModern(cell)),
+    what: ['input required'],
+  },
+];
+
+const isHeld = (cell: Cell): boolean => cell.era === 'auto' && !speaksModern(cell);
+
+/** What works through the gateway as well, but comes out otherwise. */
+export const DIFFERENCES: readonly Rule[] = [
+  { why: 'the gateway answers in its own words, with -32602', holds: () => true, what: ['unknown tool'] },
+  { why: '-32002 is -32602 in 2026-07-28', holds: isHeld, what: ['unknown resource'] },
+  {
+    why: 'a call of 2026-07-28 is cancelled by closing it, so that there is no answer',
+    holds: isHeld,
+    what: ['cancel'],
+  },
+];
+
+/**
+ * A client of 2026-07-28 in front of a server that speaks earlier revisions only. While calls of such a server are not held for the client, what
+ * needs that is not compared; to be emptied once they are.
+ */
+export const PENDING: readonly Rule[] = [];
+
+export const namesOf = (rules: readonly Rule[], cell: Cell): ReadonlySet<Capability> =>
+  new Set(rules.flatMap(({ holds, what }) => (holds(cell) ? what : [])));
+
+/** What is tried in this cell. */
+export const triedIn = (cell: Cell): readonly Capability[] => {
+  const limits = namesOf([...LIMITS, ...PENDING], cell);
+  return Object.keys(CAPABILITIES).filter((capability) => !limits.has(capability));
+};
+
+export interface ClientKind {
+  readonly client: StackName;
+  readonly era: ClientEra;
+  readonly transport: ClientTransport;
+}
+
+/** Every client, as each era and over each transport that it has. HTTP+SSE knows no 2026-07-28. */
+export const CLIENTS: readonly ClientKind[] = STACKS.flatMap((client) =>
+  stacks[client].transports.flatMap((transport) =>
+    stacks[client].eras
+      .filter((era) => era === 'legacy' || transport !== 'HTTP+SSE')
+      .map((era) => ({ client, era, transport })),
+  ),
+);
+
+export const waysOf = (server: StackName): readonly Way[] =>
+  WAYS.filter(
+    (way) => way !== 'HTTP+SSE' || (stacks[server].transports as readonly ClientTransport[]).includes('HTTP+SSE'),
+  );
+
+const every = CLIENTS.flatMap((client) =>
+  STACKS.flatMap((server) => waysOf(server).map((way) => ({ ...client, server, way }))),
+);
+
+/**
+ * Each client with each server once, over another way each time, so that each way comes with each client and each server; over HTTP+SSE, where the
+ * way of the client to the gateway is all that differs, with two servers.
+ */
+const some = CLIENTS.flatMap((client, row) =>
+  STACKS.flatMap((server, column) => {
+    if (client.transport === 'HTTP+SSE' && (row + column) % STACKS.length > 1) return [];
+    const ways = waysOf(server);
+    return [{ ...client, server, way: ways[(row + column) % ways.length] ?? 'sse answers' }];
+  }),
+);
+
+export const cellsToTry = (all: boolean): readonly Cell[] => (all ? every : some);
