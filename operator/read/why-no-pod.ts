@@ -5,9 +5,20 @@ import type { KubeObject } from '../object.ts';
 /** Everybody who may write events may write many about one object; those of the controller itself are a handful. */
 const MOST_EVENTS = 500;
 
+/** What lasts: the controller pauses 5 ms after the first and twice as long after each other one, so that these take 5 s. */
+const FAILURES = 10;
+
+interface Event extends KubeObject {
+  readonly reason?: string;
+  readonly note?: string;
+  /** How often, as recorders of the older form of events count. */
+  readonly deprecatedCount?: number;
+  readonly series?: { readonly count?: number };
+}
+
 /**
  * Why no pod of this StatefulSet is made, in the words of its controller, which has no condition for that. Undefined when its newest event tells
- * of something else, or events cannot be read.
+ * of something else, when it has failed for a moment only, or events cannot be read.
  */
 export const whyNoPod = async (
   { metadata: { namespace = '', uid = '' } }: KubeObject,
@@ -17,9 +28,11 @@ export const whyNoPod = async (
   const fieldSelector = `regarding.kind=StatefulSet,regarding.uid=${uid}`;
   try {
     const { items } = await api.list({ kind: 'Event', namespace, fieldSelector, atMost: MOST_EVENTS }, signal);
-    const [newest] = items.toSorted((a, b) => (versionOf(a) < versionOf(b) ? 1 : -1));
-    const { reason, note } = (newest ?? {}) as { readonly reason?: string; readonly note?: string };
-    return reason === 'FailedCreate' ? note : undefined;
+    const newestFirst = items.toSorted((a, b) => (versionOf(a) < versionOf(b) ? 1 : -1)) as readonly Event[];
+    const success = newestFirst.findIndex(({ reason }) => reason !== 'FailedCreate');
+    const failures = success === -1 ? newestFirst : newestFirst.slice(0, success);
+    const count = failures.reduce((sum, each) => sum + (each.deprecatedCount ?? each.series?.count ?? 1), 0);
+    return count < FAILURES ? undefined : failures[0]?.note;
   } catch (error) {
     // The rights of an earlier release, which the next upgrade of the chart replaces.
     if (isRefusal(error)) return undefined;

@@ -42,6 +42,8 @@ export const widgetKind: ReconciledKind<WidgetBundle> = {
     const deployment = source.get('Deployment', key.namespace, `widget-${key.name}`);
     return { widget, spec: specOf(widget), input, deployment };
   },
+  // It is mounted by no pod, so that only its outline is held.
+  complete: async (bundle, { content }) => ({ ...bundle, input: bundle.input && (await content(bundle.input)) }),
   plan: (bundle): Plan => ({
     objects: childrenOf(bundle),
     status: statusOf(bundle),
