@@ -247,8 +247,9 @@ const isOlder: KeyTest = (bytes, keyAt) =>
   isText(bytes, keyAt, '_meta') || isText(bytes, keyAt, 'task') || isText(bytes, keyAt, 'elicitationId');
 
 const inputRequest = (method: string, params: Buffer | undefined): Buffer => {
-  const asked = params && withoutMembers(params, isOlder);
-  return Buffer.from(`{"method":${JSON.stringify(method)}${asked ? `,"params":${asked.toString()}` : ''}}`);
+  // A client of the Go SDK cannot read a question without params.
+  const asked = params ? withoutMembers(params, isOlder).toString() : '{}';
+  return Buffer.from(`{"method":${JSON.stringify(method)},"params":${asked}}`);
 };
 
 const underIdOf = ({ id }: Round, reply: Reply): Reply =>

@@ -1,5 +1,5 @@
 import { STACKS, type StackName } from './foreign.ts';
-import { type ClientKind, CLIENTS, DIFFERENCES, LIMITS, PENDING, type Rule, waysOf } from './matrix.ts';
+import { type ClientKind, CLIENTS, DIFFERENCES, LIMITS, LOST, type Rule, waysOf } from './matrix.ts';
 
 /** What holds everywhere is told in the text around the table. */
 const isSpecial = (rule: Rule): boolean => !EVERYWHERE.has(rule);
@@ -20,7 +20,7 @@ interface Note {
 const NOTES: readonly Note[] = [
   ...LIMITS.map((rule) => ({ rule, where: 'not without the gateway either' })),
   ...DIFFERENCES.filter(isSpecial).map((rule) => ({ rule, where: 'otherwise through the gateway' })),
-  ...PENDING.map((rule) => ({ rule, where: 'not through the gateway' })),
+  ...LOST.map((rule) => ({ rule, where: 'not through the gateway' })),
 ].map((note, index) => ({
   ...note,
   mark: index < LIMITS.length ? String(index + 1) : String.fromCodePoint(97 + index - LIMITS.length),
