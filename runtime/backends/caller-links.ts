@@ -90,7 +90,8 @@ export class CallerLinks {
   }
 
   cancelAllCalls(reason: VmcpError): void {
-    for (const { cancel } of [...this.#underWay]) cancel(reason);
+    const loans = [...this.#underWay];
+    for (const { cancel } of loans) cancel(reason);
   }
 
   async close(): Promise<void> {
