@@ -3,7 +3,7 @@ import { servesModern, type Work } from './requests.ts';
 
 /** One way to the backend. */
 export interface Path {
-  readonly name: 'direct' | 'byte proxy' | 'vmcp';
+  readonly name: 'direct' | 'byte proxy' | 'vmcp' | 'vmcp from source';
   readonly url: string;
   readonly prefix: string;
   /** The process in between; none when the backend is called directly. */
@@ -44,12 +44,17 @@ export const scenariosOf = async (processes: Processes, backend: Started): Promi
   };
   const [few, many, modern] = [await over('/mcp'), await over('/2000/mcp'), await over('/modern/mcp')];
   const legacy = { era: 'legacy', paths: few } as const;
+  const source = await processes.vmcp(`${backend.url}/mcp`, 'fromSource');
+  const fromSource: Path = { name: 'vmcp from source', url: source.url, prefix: 'bench_', pid: source.pid };
   const vmcp = modern.find(({ name }) => name === 'vmcp');
   const isModernServed = vmcp !== undefined && (await servesModern(vmcp.url));
   const hops = (paths: readonly Path[]): readonly Path[] => paths.filter(({ name }) => name !== 'direct');
   return [
-    ...[1, 50, 200].map((clients) => ({ ...legacy, name: '1 KB call', kind: 'echo', clients }) as const),
+    { ...legacy, name: '1 KB call', kind: 'echo', clients: 1 },
+    { name: '1 KB call', kind: 'echo', clients: 50, era: 'legacy', paths: [...few, fromSource] },
+    { ...legacy, name: '1 KB call', kind: 'echo', clients: 200 },
     ...[1, 50, 200].map((clients) => ({ ...legacy, name: '100 KB call', kind: 'large', clients }) as const),
+    ...[50, 200].map((clients) => ({ ...legacy, name: '100 KB both ways', kind: 'both', clients }) as const),
     { ...legacy, name: 'list of 200 tools', kind: 'list', clients: 50 },
     { name: 'page of 1,000 of 2,000 tools', kind: 'list', clients: 50, era: 'legacy', paths: hops(many) },
     ...(isModernServed

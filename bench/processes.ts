@@ -23,7 +23,8 @@ export interface Loader {
 export interface Processes {
   readonly backend: () => Promise<Started>;
   readonly byteProxy: (origin: string) => Promise<Started>;
-  readonly vmcp: (backendUrl: string) => Promise<Started>;
+  /** As the image has it, or from source with the image's flags for Node. */
+  readonly vmcp: (backendUrl: string, how?: 'fromSource') => Promise<Started>;
   /** Clients that are connected, warm and at rest. */
   readonly load: (load: Load) => Promise<Loader>;
   readonly endAll: () => Promise<void>;
@@ -33,6 +34,7 @@ const here = (name: string): string => join(import.meta.dirname, name);
 
 export const startProcesses = async (): Promise<Processes> => {
   const directory = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
+  const flags = await imageFlags('Dockerfile.vmcp');
   const program = await imageProgram(directory);
   const children = new Set<ChildProcess>();
   const run = (args: readonly string[]) => {
@@ -49,12 +51,12 @@ export const startProcesses = async (): Promise<Processes> => {
   return {
     backend: () => role(here('backend.ts')),
     byteProxy: (origin) => role(here('byte-proxy.ts'), origin),
-    vmcp: async (backendUrl) => {
+    vmcp: async (backendUrl, how) => {
       configs += 1;
       const config = join(directory, `config-${configs}.yaml`);
       await writeFile(config, configOver(backendUrl));
       const args = ['serve', '-c', config, '--port', '0', '--management-port', '0'];
-      const { child, started } = run([...program, ...args]);
+      const { child, started } = run([...flags, how === 'fromSource' ? here('../runtime/main.ts') : program, ...args]);
       return { ...started, url: await urlFrom(child.stdout) };
     },
     load: async (load) => {
@@ -74,12 +76,12 @@ export const startProcesses = async (): Promise<Processes> => {
   };
 };
 
-/** What the image runs: the gateway as one file, with the flags for Node before it. */
-const imageProgram = async (directory: string): Promise<readonly string[]> => {
+/** What the image runs: the gateway as one file. */
+const imageProgram = async (directory: string): Promise<string> => {
   const [file] = (await bundleOf('runtime/main.ts')).outputFiles;
   const path = join(directory, 'vmcp.mjs');
   await writeFile(path, file?.contents ?? '');
-  return [...(await imageFlags('Dockerfile.vmcp')), path];
+  return path;
 };
 
 const configOver = (backendUrl: string): string =>

@@ -1,5 +1,5 @@
 import { keyOf, mediansOf, type Path, ratioOf, type Sample, type Samples, type Scenario } from './paths.ts';
-import type { Lives, Memory } from './sessions.ts';
+import type { Lives, Memory, Peak } from './sessions.ts';
 import { type Target, atLeast, atMost, targetTable } from './targets.ts';
 
 export interface Measured {
@@ -10,6 +10,7 @@ export interface Measured {
   readonly warmKb: number;
   readonly idleSessions: number;
   readonly memory: Memory;
+  readonly peaks: readonly Peak[];
 }
 
 /** Markdown: every path and scenario, then what was aimed at. */
@@ -56,16 +57,32 @@ const targetsOf = ({
   warmKb,
   idleSessions,
   memory,
+  peaks,
 }: Measured): readonly Target[] => {
   const find = (name: string, clients: number): Scenario | undefined =>
     scenarios.find((scenario) => scenario.name === name && scenario.clients === clients);
   const ratio = (name: string, clients: number, of: keyof Sample, floor = find(name, clients)): number =>
     ratioOf(samplesOf(find(name, clients), samples, 'vmcp'), floorOf(floor, samples), of);
+  const source = ratioOf(
+    samplesOf(find('1 KB call', 50), samples, 'vmcp from source'),
+    floorOf(find('1 KB call', 50), samples),
+    'callsPerSecond',
+  );
+  const modern = find('1 KB call, 2026-07-28', 50);
   return [
     atLeast('1 KB calls/s, 50 clients, × byte proxy', 1, ratio('1 KB call', 50, 'callsPerSecond')),
+    atLeast('1 KB calls/s, 50 clients, from source, × byte proxy', 1, source),
+    ...(modern
+      ? [atLeast('1 KB calls/s, 50 clients, 2026-07-28, × byte proxy', 0.95, ratio(modern.name, 50, 'callsPerSecond'))]
+      : []),
     atMost('p50 of 1 KB calls, 1 client, × byte proxy', 1.15, ratio('1 KB call', 1, 'p50')),
     atMost('CPU per 1 KB call, 50 clients, × byte proxy', 1.2, ratio('1 KB call', 50, 'cpuMicros')),
     atLeast('100 KB calls/s, 50 clients, × byte proxy', 0.85, ratio('100 KB call', 50, 'callsPerSecond')),
+    atLeast(
+      '100 KB both ways, calls/s, 50 clients, × byte proxy',
+      0.9,
+      ratio('100 KB both ways', 50, 'callsPerSecond'),
+    ),
     atLeast(
       'lists of 200 tools/s, 50 clients, × 1 KB calls/s of the byte proxy',
       0.6,
@@ -75,6 +92,9 @@ const targetsOf = ({
     atMost(`KB per idle session (${idleSessions})`, 50, idleKb, 1),
     atMost(`KB per idle session with a warm backend session (${idleSessions})`, 50, warmKb, 1),
     atMost('peak RSS in MB, 50 clients, 100 KB', 250, memory.peakMb, 0),
+    ...peaks.map(({ clients, mostMb, peakMb }) =>
+      atMost(`peak RSS in MB, ${clients} clients, 100 KB both ways`, mostMb, peakMb, 0),
+    ),
     atMost(`RSS after ${memory.calls} calls, × that after a quarter of them`, 1.1, memory.endMb / memory.quarterMb),
   ];
 };

@@ -2,14 +2,15 @@
 export interface Work {
   readonly url: string;
   readonly era: 'legacy' | 'modern';
-  readonly kind: 'echo' | 'large' | 'list';
+  /** `both` is `echo` with 100 KB. */
+  readonly kind: 'echo' | 'both' | 'large' | 'list';
   /** Before the names of tools: the gateway shows them with that of their backend. */
   readonly prefix: string;
   /** Of a list. */
   readonly cursor?: string;
 }
 
-const MESSAGE = 'x'.repeat(1_000);
+const MESSAGES = { echo: 'x'.repeat(1_000), both: 'x'.repeat(100_000), large: undefined };
 export const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 export const CLIENT = { name: 'load', version: '1' };
 
@@ -36,8 +37,8 @@ interface Asked {
 
 const askedBy = ({ kind, prefix, cursor }: Work): Asked => {
   if (kind === 'list') return { method: 'tools/list', params: cursor === undefined ? {} : { cursor } };
-  const name = `${prefix}${kind}`;
-  return { method: 'tools/call', name, params: { name, arguments: kind === 'echo' ? { message: MESSAGE } : {} } };
+  const name = `${prefix}${kind === 'both' ? 'echo' : kind}`;
+  return { method: 'tools/call', name, params: { name, arguments: { message: MESSAGES[kind] } } };
 };
 
 export const headersOf = ({ method, name }: Asked, era: Work['era'], session?: string): Record<string, string> => ({

@@ -3,7 +3,7 @@ import { measureAll, type Scenario, scenariosOf } from './paths.ts';
 import { startProcesses } from './processes.ts';
 import { publish } from './publish.ts';
 import { reportOf } from './report.ts';
-import { idleSessionKb, memoryUnderLoad, sessionLives } from './sessions.ts';
+import { idleSessionKb, memoryUnderLoad, peaksBothWays, sessionLives } from './sessions.ts';
 
 /** `npm run bench [-- --rounds 3 --windows 8 --seconds 0.6 --write | --quick]`: see README.md beside this file. */
 const { values } = parseArgs({
@@ -44,6 +44,7 @@ try {
     warmKb: await idleSessionKb(processes, backend, { sessions: idleSessions, areWarm: true }),
     idleSessions,
     memory: await memoryUnderLoad(processes, backend, { calls: size.calls, milliseconds: size.underLoad }),
+    peaks: await peaksBothWays(processes, backend, size.underLoad),
   });
   console.log(report);
   const { rounds, windows, seconds } = values;

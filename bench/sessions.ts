@@ -118,6 +118,34 @@ export interface Memory {
 
 const MB = 1_000_000;
 
+export interface Peak {
+  readonly clients: number;
+  /** What is aimed at. */
+  readonly mostMb: number;
+  readonly peakMb: number;
+}
+
+/** Peaks of resident memory with 100 KB both ways, each of a process of its own. */
+export const peaksBothWays = async (
+  processes: Processes,
+  backend: Started,
+  milliseconds: number,
+): Promise<readonly Peak[]> => {
+  const peaks: Peak[] = [];
+  for (const [clients, mostMb] of [
+    [50, 200],
+    [200, 300],
+  ] as const) {
+    const vmcp = await processes.vmcp(`${backend.url}/mcp`);
+    const load = await processes.load({ url: vmcp.url, era: 'legacy', prefix: 'bench_', clients, kind: 'both' });
+    await load.run(milliseconds);
+    load.end();
+    peaks.push({ clients, mostMb, peakMb: (await peakResidentOf(vmcp.pid)) / MB });
+    vmcp.end();
+  }
+  return peaks;
+};
+
 /** Resident memory under 50 clients with answers of 100 KB, and over many calls of 1 KB. */
 export const memoryUnderLoad = async (
   processes: Processes,

@@ -7,6 +7,7 @@ import { NoSessionError } from './handshake.ts';
 import { callWithoutSession, legacyCall } from './legacy-call.ts';
 import { callModern } from './modern-call.ts';
 import type { ModernLink } from './modern-link.ts';
+import { HopMeta } from './request-edits.ts';
 import type { BackendSession } from './session.ts';
 import { emptyResponse } from './small-messages.ts';
 
@@ -28,11 +29,13 @@ export interface Sending {
 /** The way of calls to one backend: over a session of the caller's, or in 2026-07-28 each by itself. */
 export class BackendCalls {
   readonly #deps: BackendCallsDeps;
+  readonly #meta: HopMeta;
   #shared: BackendSession | undefined;
   #sequence = 0;
 
   constructor(deps: BackendCallsDeps) {
     this.#deps = deps;
+    this.#meta = new HopMeta(deps.clientInfo);
   }
 
   /**
@@ -96,12 +99,12 @@ export class BackendCalls {
   }
 
   async #modern(link: ModernLink, call: Call, { target, fetch }: Sending): Promise<Buffer> {
-    const { backend, clientInfo, silenceMs } = this.#deps;
+    const { backend, silenceMs } = this.#deps;
     // A client of an earlier revision subscribes; here one listens.
     if (call.method === 'resources/subscribe' || call.method === 'resources/unsubscribe') {
       await call.links.watch(backend, call);
       return emptyResponse(call.request.id);
     }
-    return callModern(call, target, { backend: backend.name, link, clientInfo, silenceMs: silenceMs(), fetch });
+    return callModern(call, target, { backend: backend.name, link, meta: this.#meta, silenceMs: silenceMs(), fetch });
   }
 }

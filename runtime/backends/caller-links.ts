@@ -24,7 +24,15 @@ export interface Borrower {
 /** Backend sessions for the time of one call. */
 export interface Borrowed {
   readonly links: SessionLinks;
+  /** To be called once. */
   readonly giveBack: () => void;
+}
+
+/** What is lent to one call that is under way. */
+interface Loan {
+  readonly cancel: Borrower['cancel'];
+  /** Where it stands among those under way. */
+  place: number;
 }
 
 /** Clients of one user that can be asked different things, and so have different sessions. */
@@ -48,7 +56,11 @@ export class CallerLinks {
   /** Those that have been idle longest first. */
   readonly #users = new Map<string, Kept>();
   readonly #clientsOf = new Map<string, number>();
-  readonly #underWay = new Set<(reason: VmcpError) => void>();
+  /**
+   * An array, since calls come and go all the time. A Set that grows old in memory would keep many of them there until the next full
+   * collection: a table that it has given up still holds its entries and leads to the table after it.
+   */
+  readonly #underWay: Loan[] = [];
 
   constructor(deps: CallerLinksDeps) {
     this.#deps = deps;
@@ -56,19 +68,30 @@ export class CallerLinks {
 
   borrow(borrower: Borrower): Borrowed {
     const { caller, cancel } = borrower;
-    this.#underWay.add(cancel);
+    const loan: Loan = { cancel, place: this.#underWay.length };
+    this.#underWay.push(loan);
     const { links, giveBack } = caller.kind === 'user' ? this.#ofUser(borrower) : keptForOne(borrower);
     return {
       links,
       giveBack: () => {
-        this.#underWay.delete(cancel);
+        this.#isOver(loan);
         giveBack();
       },
     };
   }
 
+  /** The last one takes its place. */
+  #isOver(loan: Loan): void {
+    if (this.#underWay[loan.place] !== loan) return;
+    const last = this.#underWay.pop();
+    if (!last || last === loan) return;
+    this.#underWay[loan.place] = last;
+    last.place = loan.place;
+  }
+
   cancelAllCalls(reason: VmcpError): void {
-    for (const cancel of this.#underWay) cancel(reason);
+    const loans = [...this.#underWay];
+    for (const { cancel } of loans) cancel(reason);
   }
 
   async close(): Promise<void> {

@@ -7,14 +7,13 @@ import type { Fetch } from '../outgoing/index.ts';
 import { answersOf, legacyResponse, outcomeOf, withAnswers } from './input-required.ts';
 import type { ModernLink } from './modern-link.ts';
 import { paramHeaders } from './param-headers.ts';
-import { modernRequest } from './request-edits.ts';
+import { type HopMeta, modernRequest } from './request-edits.ts';
 import { withOurTaskIds } from './task-results.ts';
 
 export interface ModernCallDeps {
   readonly backend: string;
   readonly link: ModernLink;
-  /** JSON text. */
-  readonly clientInfo: string;
+  readonly meta: HopMeta;
   readonly silenceMs: number;
   readonly fetch: Fetch;
 }
@@ -24,7 +23,7 @@ const MAX_ROUNDS = 16;
 
 /** A client's call at a backend of 2026-07-28, with the answer in the form of the client's own revision. */
 export const callModern = async (call: Call, target: BackendTarget, deps: ModernCallDeps): Promise<Buffer> => {
-  const bytes = modernRequest(call, target.ownName, deps);
+  const bytes = modernRequest(call, target.ownName, deps.meta);
   const send = senderOf(call, target, deps);
   // Who knows this revision answers the backend's questions itself.
   if (call.client.era === 'modern') return withOurTaskIds(await send(bytes, call.request.id), call, deps.backend);

@@ -1,6 +1,6 @@
-import type { Call } from '../call.ts';
-import { isObject, splice, type Span } from '../json-bytes.ts';
-import { replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
+import type { Call, CallClient } from '../call.ts';
+import { isEmptyObject, isObject, splice, type Span } from '../json-bytes.ts';
+import { replacedMember, withoutMembers, type KeyTest } from '../json-members.ts';
 import { beginsWith, isText } from '../json-text.ts';
 import { MODERN_REVISION, RESERVED_PREFIX } from '../revisions.ts';
 
@@ -27,24 +27,42 @@ export const isOfRound: KeyTest = (bytes, keyAt) =>
 export const underId = (message: Buffer, id: Buffer): Buffer => replacedMember(message, 'id', () => id);
 
 /** The same as a backend of 2026-07-28 reads it: `_meta` says who asks, and in which revision. */
-export const modernRequest = (call: Pick<Call, 'request' | 'client'>, ownName: Buffer, hop: Hop): Buffer => {
+export const modernRequest = (call: Pick<Call, 'request' | 'client'>, ownName: Buffer, hop: HopMeta): Buffer => {
   const { bytes, target, params, meta } = call.request;
-  const stamped = stampedMeta(call, hop);
+  const own = hop.of(call.client);
   const place = meta ?? insertion(bytes, params?.start ?? target.start);
-  const text = meta ? stamped : Buffer.concat([Buffer.from('"_meta":'), stamped, Buffer.from(',')]);
+  const text = meta
+    ? withOthers(own, unreserved(bytes, meta))
+    : Buffer.concat([Buffer.from('"_meta":'), own, Buffer.from(',')]);
   return edited(bytes, { span: target, text: ownName }, { span: place, text });
 };
 
-/** What is the hop's own to say, JSON texts. */
-export interface Hop {
-  readonly clientInfo: string;
-}
+/** The object `own`, and behind its members those of another one. */
+const withOthers = (own: Buffer, others: Buffer): Buffer =>
+  isEmptyObject(others, 0) ? own : Buffer.concat([own.subarray(0, -1), Buffer.from(','), others.subarray(1)]);
 
-const stampedMeta = ({ request: { bytes, meta }, client }: Pick<Call, 'request' | 'client'>, hop: Hop): Buffer =>
-  withMembers(
-    meta ? unreserved(bytes, meta) : Buffer.from('{}'),
-    reservedMembers({ ...hop, capabilities: client.capabilities.toString(), logLevel: client.logLevel }),
-  );
+/** `_meta` of one hop's requests, as far as it is the hop's own to say. Most clients declare the same: the last text is kept. */
+export class HopMeta {
+  readonly #clientInfo: string;
+  #last: { readonly capabilities: Buffer; readonly logLevel: string | undefined; readonly text: Buffer } | undefined;
+
+  /** `clientInfo` is JSON text. */
+  constructor(clientInfo: string) {
+    this.#clientInfo = clientInfo;
+  }
+
+  /** JSON text of an object that is not empty. */
+  of({ capabilities, logLevel }: Pick<CallClient, 'capabilities' | 'logLevel'>): Buffer {
+    const last = this.#last;
+    if (last && last.logLevel === logLevel && last.capabilities.equals(capabilities)) return last.text;
+    const declared = capabilities.toString();
+    const members = reservedMembers({ clientInfo: this.#clientInfo, capabilities: declared, logLevel });
+    const text = Buffer.from(`{${members.join(',')}}`);
+    // Not as they lie in the request, which would stay with them.
+    this.#last = { capabilities: Buffer.from(declared), logLevel, text };
+    return text;
+  }
+}
 
 /** The members of `_meta` that every request of 2026-07-28 carries. */
 const reservedMembers = (of: {

@@ -29,15 +29,16 @@ export interface WantedWatch {
 
 /** The warm backend sessions of one client session: at most one per backend, opened when first needed. */
 export class SessionLinks {
-  readonly #sessions = new Map<Backend, BackendSession>();
+  /** Made when first needed, as the others are: most calls of 2026-07-28 need no session. */
+  #sessions: Map<Backend, BackendSession> | undefined;
   readonly #client: SessionClient | undefined;
   readonly #capabilities: Buffer | undefined;
   readonly #memory: LinkMemory | undefined;
   readonly #speaksFor: () => Caller;
   /** How to end each subscription that is kept here. */
-  readonly #watches = new Map<string, () => void>();
+  #watches: Map<string, () => void> | undefined;
   /** When the client's own last change of each subscription was written down; infinite until it is. */
-  readonly #changedAt = new Map<string, number>();
+  #changedAt: Map<string, number> | undefined;
   #changes = 0;
   #parting: Parting | undefined;
 
@@ -49,12 +50,13 @@ export class SessionLinks {
   }
 
   to(backend: Backend): BackendSession {
-    const known = this.#sessions.get(backend) ?? (this.#client ? undefined : backend.shared);
+    const known = this.#sessions?.get(backend) ?? (this.#client ? undefined : backend.shared);
     if (known) return known;
-    const onClosed = (): void => void this.#sessions.delete(backend);
+    const onClosed = (): void => void this.#sessions?.delete(backend);
     const common = { speaksFor: this.#speaksFor, client: this.#client, memory: this.#memory };
     const parts = { ...common, capabilities: this.#capabilities, onClosed };
     const session = backend.openSession(parts);
+    this.#sessions ??= new Map();
     this.#sessions.set(backend, session);
     // A call may still be on its way when its client session has just ended: its backend session lives for that call only.
     const parting = this.#parting;
@@ -91,11 +93,12 @@ export class SessionLinks {
   }
 
   #noteChange(key: string, at: number): void {
-    this.#changedAt.delete(key);
-    this.#changedAt.set(key, at);
-    if (this.#changedAt.size <= 2 * MAX_WATCHES) return;
-    const [oldest] = this.#changedAt.keys();
-    if (oldest !== undefined) this.#changedAt.delete(oldest);
+    const changedAt = (this.#changedAt ??= new Map<string, number>());
+    changedAt.delete(key);
+    changedAt.set(key, at);
+    if (changedAt.size <= 2 * MAX_WATCHES) return;
+    const [oldest] = changedAt.keys();
+    if (oldest !== undefined) changedAt.delete(oldest);
   }
 
   /** Counts the changes that the client has made here. */
@@ -109,8 +112,8 @@ export class SessionLinks {
    */
   watchOnly(wanted: readonly WantedWatch[], caller: Caller, asOf: number): void {
     const keys = new Set(wanted.map(({ backend, uri }) => keyOf({ backend: backend.name, uri })));
-    const isSettled = (key: string): boolean => (this.#changedAt.get(key) ?? 0) <= asOf;
-    for (const key of this.#watches.keys()) if (!keys.has(key) && isSettled(key)) this.#unwatch(key);
+    const isSettled = (key: string): boolean => (this.#changedAt?.get(key) ?? 0) <= asOf;
+    for (const key of this.#watches?.keys() ?? []) if (!keys.has(key) && isSettled(key)) this.#unwatch(key);
     for (const { backend, uri } of wanted)
       if (isSettled(keyOf({ backend: backend.name, uri }))) void this.#watch(backend, uri, caller);
   }
@@ -118,48 +121,48 @@ export class SessionLinks {
   /** False when there are too many. */
   async #watch(backend: Backend, uri: string, caller: Caller): Promise<boolean> {
     const key = keyOf({ backend: backend.name, uri });
-    if (this.#watches.has(key) || this.#parting) return true;
-    if (this.#watches.size >= MAX_WATCHES) return false;
+    const watches = (this.#watches ??= new Map<string, () => void>());
+    if (watches.has(key) || this.#parting) return true;
+    if (watches.size >= MAX_WATCHES) return false;
     const { isHeard, stop } = backend.watch(uri, caller, {
       onUpdated: () => this.#client?.notify(resourceUpdated(uri)),
       onEnd: () => {
-        this.#watches.delete(key);
+        watches.delete(key);
         // Its client may look whether the resource is still there, and subscribe to it at whatever has taken its place.
         this.#client?.notify(RESOURCES_CHANGED);
       },
     });
-    this.#watches.set(key, stop);
+    watches.set(key, stop);
     if (await isHeard) return true;
-    if (this.#watches.get(key) === stop) this.#unwatch(key);
+    if (watches.get(key) === stop) this.#unwatch(key);
     return false;
   }
 
   #unwatch(key: string): void {
-    this.#watches.get(key)?.();
-    this.#watches.delete(key);
+    this.#watches?.get(key)?.();
+    this.#watches?.delete(key);
   }
 
   /** The client has opened a stream of its own. */
   listen(): void {
-    for (const session of this.#sessions.values()) session.listen();
+    for (const session of this.#sessions?.values() ?? []) session.listen();
   }
 
   setLogLevel(level: string): void {
-    for (const session of this.#sessions.values()) session.setLogLevel(level);
+    for (const session of this.#sessions?.values() ?? []) session.setLogLevel(level);
   }
 
   /** Tells every backend that has a session open. */
   tell(notification: Buffer): void {
-    for (const session of this.#sessions.values()) session.tell(notification);
+    for (const session of this.#sessions?.values() ?? []) session.tell(notification);
   }
 
   /** Ends the backend sessions after their calls, or leaves them to other replicas. Never throws. */
   async close(parting: Parting = 'end'): Promise<void> {
     this.#parting ??= parting;
-    for (const stop of this.#watches.values()) stop();
-    this.#watches.clear();
-    // As those of most calls of nobody.
-    if (this.#sessions.size === 0) return;
+    for (const stop of this.#watches?.values() ?? []) stop();
+    this.#watches?.clear();
+    if (!this.#sessions) return;
     const own = [...this.#sessions].filter(([backend, session]) => this.#client || !backend.share(session));
     await Promise.all(own.map(([, session]) => session.close(parting)));
   }

@@ -1,7 +1,7 @@
 import type { WholeReply } from '../call.ts';
 import { VmcpError } from '../errors.ts';
-import { isObject, skipSpace, skipValue, splice, walkObject, type Span } from '../json-bytes.ts';
-import { memberAt, replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
+import { isEmptyObject, isObject, skipSpace, skipValue, splice, walkObject, type Span } from '../json-bytes.ts';
+import { replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
 import { isText } from '../json-text.ts';
 import { RESERVED_PREFIX } from '../revisions.ts';
 import { tellsTask } from '../tasks-extension.ts';
@@ -20,10 +20,28 @@ export interface ModernMembers {
  * as the backend wrote it.
  */
 export const modernResponse = (response: Buffer, members: ModernMembers): Pick<WholeReply, 'status' | 'body'> => {
-  const span = memberAt(response, skipSpace(response, 0), 'result');
-  if (!span || !isObject(response, span.start)) return modernError(response);
-  const result = modernResult(response.subarray(span.start, span.end), members);
-  return { status: 200, body: Buffer.concat([response.subarray(0, span.start), result, response.subarray(span.end)]) };
+  const result = resultIn(response);
+  if (!result) return modernError(response);
+  if (members.caching === undefined) return { status: 200, body: stamped(response, result, members) };
+  return {
+    status: 200,
+    body: splice(response, result, modernResult(response.subarray(result.start, result.end), members)),
+  };
+};
+
+/** The result of a response, where it is an object; the last one, should it be given twice. Each byte is read once. */
+const resultIn = (response: Buffer): ReadResult | undefined => {
+  let result: ReadResult | undefined;
+  walkObject(response, skipSpace(response, 0), (keyAt, _keyEnd, start) => {
+    const isResult = isText(response, keyAt, 'result');
+    if (!isResult || !isObject(response, start)) {
+      if (isResult) result = undefined;
+      return skipValue(response, start);
+    }
+    result = readResult(response, start);
+    return result.end;
+  });
+  return result;
 };
 
 /**
@@ -48,34 +66,45 @@ const modernError = (response: Buffer): Pick<WholeReply, 'status' | 'body'> => {
 };
 
 /** The same for the JSON text of a result alone. Throws `backend_unavailable` for a task where there may be none. */
-export const modernResult = (result: Buffer, { serverInfo, caching, mayBeTask }: ModernMembers): Buffer => {
-  const own = `"${RESERVED_PREFIX}serverInfo":${serverInfo}`;
-  const kept = caching === undefined ? result : withoutMembers(result, isCaching);
-  const { isTask, hasType, meta } = readResult(kept);
-  if (isTask && !mayBeTask?.())
-    throw new VmcpError('backend_unavailable', 'the backend answered with a task, which the client has not asked for');
-  const added = [
-    ...(hasType ? [] : ['"resultType":"complete"']),
-    ...(caching === undefined ? [] : [caching]),
-    ...(meta ? [] : [`"_meta":{${own}}`]),
-  ];
-  return withMembers(meta ? splice(kept, meta, withOwn(kept.subarray(meta.start, meta.end), own)) : kept, added);
+export const modernResult = (result: Buffer, members: ModernMembers): Buffer => {
+  const kept = members.caching === undefined ? result : withoutMembers(result, isCaching);
+  return stamped(kept, readResult(kept, 0), members);
 };
 
+/** `bytes` with the members that the result in them needs before its own; one copy, unless there are members of the same name. */
+const stamped = (
+  bytes: Buffer,
+  { start, isTask, hasType, meta }: ReadResult,
+  { serverInfo, caching, mayBeTask }: ModernMembers,
+): Buffer => {
+  if (isTask && !mayBeTask?.())
+    throw new VmcpError('backend_unavailable', 'the backend answered with a task, which the client has not asked for');
+  const own = `"${RESERVED_PREFIX}serverInfo":${serverInfo}`;
+  const added = [hasType ? '' : '"resultType":"complete"', caching ?? '', meta ? '' : `"_meta":{${own}}`];
+  const text = added.filter(Boolean).join(',');
+  const withMeta = meta ? splice(bytes, meta, withOwn(bytes.subarray(meta.start, meta.end), own)) : bytes;
+  if (text === '') return withMeta;
+  const brace = { start: start + 1, end: start + 1 };
+  return splice(withMeta, brace, Buffer.from(isEmptyObject(bytes, start) ? text : `${text},`));
+};
+
+/** Where the object lies, and what it has. */
 interface ReadResult {
+  readonly start: number;
+  end: number;
   isTask: boolean;
   hasType: boolean;
   meta: Span | undefined;
 }
 
 /** A task under any of its types, should one be given twice: nobody knows which of them a client reads. */
-const readResult = (result: Buffer): ReadResult => {
-  const read: ReadResult = { isTask: false, hasType: false, meta: undefined };
-  walkObject(result, 0, (keyAt, _keyEnd, start) => {
-    const end = skipValue(result, start);
-    if (isText(result, keyAt, 'resultType')) read.hasType = true;
-    if (tellsTask(result, keyAt, start)) read.isTask = true;
-    if (isText(result, keyAt, '_meta')) read.meta = { start, end };
+const readResult = (bytes: Buffer, at: number): ReadResult => {
+  const read: ReadResult = { start: at, end: at, isTask: false, hasType: false, meta: undefined };
+  read.end = walkObject(bytes, at, (keyAt, _keyEnd, start) => {
+    const end = skipValue(bytes, start);
+    if (isText(bytes, keyAt, 'resultType')) read.hasType = true;
+    if (tellsTask(bytes, keyAt, start)) read.isTask = true;
+    if (isText(bytes, keyAt, '_meta')) read.meta = { start, end };
     return end;
   });
   return read;
