@@ -10,6 +10,12 @@ export class WholeBody {
   #first: Buffer | undefined;
   #all: GrowingText | undefined;
   #length = 0;
+  readonly #areOwn: boolean;
+
+  /** `own`: nobody else uses the pieces, and the memory of those that are copied is given back at once. Default: it stays. */
+  constructor(pieces?: 'own') {
+    this.#areOwn = pieces === 'own';
+  }
 
   /** Bytes so far. */
   get length(): number {
@@ -27,9 +33,11 @@ export class WholeBody {
     if (this.#first) {
       this.#all.reserve(Math.min(Number(announced) || 0, MAX_RESERVED_BYTES));
       this.#all.append(this.#first);
+      if (this.#areOwn) giveBack(this.#first);
       this.#first = undefined;
     }
     this.#all.append(piece);
+    if (this.#areOwn) giveBack(piece);
   }
 
   /** Everything so far; begins anew. */
@@ -40,3 +48,11 @@ export class WholeBody {
     return whole;
   }
 }
+
+/**
+ * Frees at once what the piece has to itself. Else a full collection does, which memory outside of the heap brings about by itself: with
+ * 100 KB both ways one came every 75 ms. A piece that is used nevertheless is empty, not somebody else's bytes.
+ */
+const giveBack = ({ buffer, length }: Buffer): void => {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
+};

@@ -31,7 +31,7 @@ class BodyReader {
   readonly #request: IncomingMessage;
   readonly #bounds: BodyBounds;
   readonly #waiting: Waiting;
-  readonly #body = new WholeBody();
+  readonly #body = new WholeBody('own');
   readonly #announced: string | undefined;
 
   constructor(request: IncomingMessage, bounds: BodyBounds, waiting: Waiting) {
