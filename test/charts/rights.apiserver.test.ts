@@ -223,6 +223,14 @@ describe('the rights that the chart grants', () => {
     );
   });
 
+  test('let it look why a StatefulSet makes no pod', async () => {
+    await apply('MCPServer', 'unmade', { image: 'a', podTemplateSpec: { spec: { priorityClassName: 'none' } } });
+    await until('the events to be read', async () => {
+      const requests = await requestsOfOperator();
+      return requests.some(({ verb, resource }) => verb === 'list' && resource === 'events') || undefined;
+    });
+  });
+
   test('suffice: no request was refused for want of a right', async () => {
     const refused = (await requestsOfOperator()).filter(({ code }) => code === 403);
     assert.deepEqual(refused, []);

@@ -40,6 +40,13 @@ export const stacks = {
     eras: ['legacy', 'auto'],
     transports: ['Streamable HTTP', 'HTTP+SSE'],
   },
+  'rmcp 3.9': {
+    toolchain: 'rust',
+    client: ['peer', 'client'],
+    server: ['peer', 'server'],
+    eras: ['legacy', 'auto'],
+    transports: ['Streamable HTTP'],
+  },
 } as const satisfies Record<string, Stack>;
 
 export type StackName = keyof typeof stacks;

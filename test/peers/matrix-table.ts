@@ -6,7 +6,7 @@ const isSpecial = (rule: Rule): boolean => !EVERYWHERE.has(rule);
 const EVERYWHERE: ReadonlySet<Rule> = new Set(
   DIFFERENCES.filter(({ holds }) =>
     CLIENTS.every((client) =>
-      STACKS.every((server) => waysOf(server).every((way) => holds({ ...client, server, way }))),
+      STACKS.every((server) => waysOf(client.client, server).every((way) => holds({ ...client, server, way }))),
     ),
   ),
 );
@@ -30,7 +30,7 @@ const kindName = ({ client, era, transport }: ClientKind): string =>
   [client, ...(era === 'auto' ? ['2026-07-28 where it can'] : ['up to 2025-11-25']), transport].join(', ');
 
 const marksOf = (client: ClientKind, server: StackName): string => {
-  const cells = waysOf(server).map((way) => ({ ...client, server, way }));
+  const cells = waysOf(client.client, server).map((way) => ({ ...client, server, way }));
   const marks = NOTES.filter(({ rule }) => cells.some((cell) => rule.holds(cell))).map(({ mark }) => mark);
   return marks.length === 0 ? 'all' : `all but ${marks.join(' ')}`;
 };

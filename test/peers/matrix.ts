@@ -66,8 +66,12 @@ const ofBothEras = (name: StackName): boolean => (stacks[name].eras as readonly 
 export const speaksModern = ({ server, way }: Pick<Cell, 'server' | 'way'>): boolean => {
   if (!ofBothEras(server) || way === 'HTTP+SSE') return false;
   // With sessions, the Go SDK speaks the revisions before it only.
-  return isPython(server) || way === 'stateless';
+  return server !== 'Go SDK 1.8' || way === 'stateless';
 };
+
+/** rmcp answers in JSON only where it keeps no sessions. */
+const isStateless = ({ server, way }: Cell): boolean =>
+  way === 'stateless' || (server === 'rmcp 3.9' && way === 'json answers');
 
 const isModern = (cell: Cell): boolean => cell.era === 'auto' && speaksModern(cell);
 const ASKING = ['sampling', 'elicitation', 'roots'] as const;
@@ -81,7 +85,7 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     why: 'a server without sessions keeps nothing for its client, and has no way to it but the answer',
-    holds: (cell) => cell.way === 'stateless' && !isModern(cell),
+    holds: (cell) => isStateless(cell) && !isModern(cell),
     what: [...ASKING, 'input required', 'state', 'subscription', 'list changed', 'cancel'],
   },
   {
@@ -105,6 +109,20 @@ export const LIMITS: readonly Rule[] = [
     what: ['input required'],
   },
   {
+    why: 'the client of rmcp cancels in 2026-07-28 by closing the call, which Go servers, and Python ones with JSON answers, do not see',
+    holds: (cell) =>
+      cell.client === 'rmcp 3.9' &&
+      isModern(cell) &&
+      (cell.server === 'Go SDK 1.8' || (isPython(cell.server) && cell.way === 'json answers')),
+    what: ['cancel'],
+  },
+  {
+    why: 'the client of rmcp does not go back to `initialize` when `server/discover` names earlier revisions only, as Go servers do',
+    holds: (cell) =>
+      cell.client === 'rmcp 3.9' && cell.server === 'Go SDK 1.8' && cell.era === 'auto' && !isModern(cell),
+    what: Object.keys(CAPABILITIES),
+  },
+  {
     why: 'servers of fastmcp make every error one of the tool, and offer neither completion nor subscriptions',
     holds: ({ server }) => isFastmcp(server),
     what: ['protocol error', 'completion', 'subscription'],
@@ -121,7 +139,7 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     why: 'the server knows nothing of `input_required`, or only in 2026-07-28',
-    holds: (cell) => !ofBothEras(cell.server) || (cell.server === 'fastmcp 4.1' && !isModern(cell)),
+    holds: (cell) => !ofBothEras(cell.server) || (['fastmcp 4.1', 'rmcp 3.9'].includes(cell.server) && !isModern(cell)),
     what: ['input required'],
   },
 ];
@@ -140,6 +158,16 @@ export const DIFFERENCES: readonly Rule[] = [
   {
     why: 'a server that gives no answer to a cancelled call leaves its client waiting; the gateway ends the answer',
     holds: ({ client, way }) => client === 'fastmcp 4.1' && way === 'HTTP+SSE',
+    what: ['cancel'],
+  },
+  {
+    why: 'a server of both eras without sessions is asked in 2026-07-28, where rmcp says -32602 for -32002',
+    holds: (cell) => cell.server === 'rmcp 3.9' && cell.era === 'legacy' && isStateless(cell),
+    what: ['unknown resource'],
+  },
+  {
+    why: 'rmcp leaves the stream of a cancelled call open, the gateway ends it',
+    holds: (cell) => cell.server === 'rmcp 3.9' && cell.era === 'legacy' && !isStateless(cell),
     what: ['cancel'],
   },
 ];
@@ -182,13 +210,15 @@ export const CLIENTS: readonly ClientKind[] = STACKS.flatMap((client) =>
   ),
 );
 
-export const waysOf = (server: StackName): readonly Way[] =>
-  WAYS.filter(
-    (way) => way !== 'HTTP+SSE' || (stacks[server].transports as readonly ClientTransport[]).includes('HTTP+SSE'),
-  );
+const hasTransport = (name: StackName, transport: ClientTransport): boolean =>
+  (stacks[name].transports as readonly ClientTransport[]).includes(transport);
+
+/** The ways in which the server can be served so that the client can be tried without the gateway as well. */
+export const waysOf = (client: StackName, server: StackName): readonly Way[] =>
+  WAYS.filter((way) => way !== 'HTTP+SSE' || [client, server].every((name) => hasTransport(name, way)));
 
 const every = CLIENTS.flatMap((client) =>
-  STACKS.flatMap((server) => waysOf(server).map((way) => ({ ...client, server, way }))),
+  STACKS.flatMap((server) => waysOf(client.client, server).map((way) => ({ ...client, server, way }))),
 );
 
 /**
@@ -198,7 +228,7 @@ const every = CLIENTS.flatMap((client) =>
 const some = CLIENTS.flatMap((client, row) =>
   STACKS.flatMap((server, column) => {
     if (client.transport === 'HTTP+SSE' && (row + column) % STACKS.length > 1) return [];
-    const ways = waysOf(server);
+    const ways = waysOf(client.client, server);
     return [{ ...client, server, way: ways[(row + column) % ways.length] ?? 'sse answers' }];
   }),
 );

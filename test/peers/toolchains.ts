@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { access, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run } from '../cluster/command.ts';
 import { withLock } from '../cluster/lock.ts';
@@ -52,6 +52,18 @@ const recipes = {
     make: async (target, folder) => {
       const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '' };
       await run('go', ['build', '-trimpath', '-buildvcs=false', '-o', join(target, 'peer'), '.'], { cwd: folder, env });
+    },
+  },
+  rust: {
+    folder: 'rust',
+    sources: filesOf,
+    missing: async () =>
+      (await run('cargo', ['--version']).catch(() => undefined)) === undefined ? 'no cargo' : undefined,
+    make: async (target, folder) => {
+      const built = join(target, 'target');
+      await run('cargo', ['build', '--locked', '--quiet', '--target-dir', built], { cwd: folder });
+      await rename(join(built, 'debug', 'peer'), join(target, 'peer'));
+      await rm(built, { recursive: true });
     },
   },
 } as const satisfies Record<string, Recipe>;

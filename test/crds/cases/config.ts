@@ -107,6 +107,17 @@ export const generalConfigCases = [
     'spec.config.extensions.sessionTtl',
     'must be at most 24h; write 24h or less',
   ),
+  accepts({ set: set('extensions', { heldCallTtl: '10m', clientEra: 'legacy' }) }),
+  refuses(
+    { set: set('extensions', { heldCallTtl: '9s' }) },
+    'spec.config.extensions.heldCallTtl',
+    'must be at least 10s; write 10s or more',
+  ),
+  refuses(
+    { set: set('extensions', { heldCallTtl: '31m' }) },
+    'spec.config.extensions.heldCallTtl',
+    'must be at most 30m; write 30m or less',
+  ),
   refuses({ set: set('extensions', { unheardOf: true }) }, 'spec.config.extensions.unheardOf', 'unknown field'),
 ];
 
