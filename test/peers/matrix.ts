@@ -175,7 +175,7 @@ export const DIFFERENCES: readonly Rule[] = [
 /** What works without the gateway only: there, such a client is one of the earlier revisions, with a session. Not tried. */
 export const LOST: readonly Rule[] = [
   {
-    why: 'of two anonymous requests of 2026-07-28 nobody knows that they come from one client; a user has one session from call to call',
+    why: 'of two anonymous requests of 2026-07-28 nobody knows that they come from one client; a user has one session from call to call, and `extensions.clientEra: legacy` gives sessions to all',
     holds: isHeld,
     what: ['state'],
   },
