@@ -137,8 +137,13 @@ interface Continued extends Known {
   readonly given: Answers;
 }
 
+/** Throws `invalid_params` where the state is not that of the call's newest round, or the request another one. */
+const demandRound = ({ held, request }: Known, asked: { readonly state: string; readonly request: string }): void => {
+  if (held.state !== asked.state || request !== asked.request) throw unknownState();
+};
+
 const goOn = (call: Call, client: ModernClient, { held, request, state, given }: Continued): Promise<Reply> => {
-  if (held.state !== state || request !== digestOf(call)) throw unknownState();
+  demandRound({ held, request }, { state, request: digestOf(call) });
   return new Promise((answer, refuse) => {
     held.goOn(roundOf(call, client, { answer, refuse }), given);
     const gone = (): void => held.cancel(asVmcpError(call.signal.reason));
@@ -187,9 +192,8 @@ class BegunCall {
 /** The call, as other replicas go on with it. */
 const holderOf = (known: () => Known): Holder => ({
   goOn: (round, { state, request, payload }) => {
-    const { held, request: own } = known();
-    if (held.state !== state || request !== own) throw unknownState();
-    held.goOn(round, answersIn(payload));
+    demandRound(known(), { state, request });
+    known().held.goOn(round, answersIn(payload));
   },
   gone: () => known().held.cancel(new VmcpError('cancelled', 'the client went away')),
 });
