@@ -198,21 +198,6 @@ describe('callers without a session here, at a backend that keeps sessions', () 
     callers.cancelAllCalls(new VmcpError('backend_unavailable', 'the server is stopping'));
     await assert.rejects(running, /the server is stopping/);
   });
-
-  test('are cancelled each, and once, whichever of them have ended before', () => {
-    const cancelled: string[] = [];
-    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) =>
-      callers.borrow({ caller: ANYBODY, capabilities: Buffer.from('{}'), cancel: () => void cancelled.push(name) }),
-    );
-    b?.giveBack();
-    d?.giveBack();
-    callers.cancelAllCalls(new VmcpError('backend_unavailable', 'the server is stopping'));
-    assert.deepEqual(cancelled.toSorted(), ['a', 'c']);
-    a?.giveBack();
-    callers.cancelAllCalls(new VmcpError('backend_unavailable', 'the server is stopping'));
-    assert.deepEqual(cancelled.slice(2), ['c']);
-    c?.giveBack();
-  });
 });
 
 describe('callers without a session here, at a backend that keeps none', () => {
