@@ -238,7 +238,7 @@ class Answer implements Dispatcher.DispatchHandler {
   #fail(error: unknown): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    this.#body.take();
+    this.#body.drop();
     this.#waiting.reject(error);
   }
 }

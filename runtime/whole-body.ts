@@ -1,28 +1,32 @@
 import { GrowingText } from './growing-text.ts';
+import { together } from './together.ts';
 
 /** A sender that announces more than it sends costs no more than this. */
 const MAX_RESERVED_BYTES = 1024 * 1024;
 
 const nothing = Buffer.alloc(0);
 
-/** The body of an HTTP message, wanted whole. Most come in one piece, which is kept as it came. */
+/**
+ * The body of an HTTP message, wanted whole. Most come in one piece, which is kept as it came. The memory of those that come in more is given
+ * back as soon as they are copied: else a full collection does that, which memory beside the heap brings about by itself; with 100 KB both ways
+ * one came every 75 ms.
+ */
 export class WholeBody {
   #first: Buffer | undefined;
   #all: GrowingText | undefined;
   #length = 0;
-  readonly #areOwn: boolean;
-
-  /** `own`: nobody else uses the pieces, and the memory of those that are copied is given back at once. Default: it stays. */
-  constructor(pieces?: 'own') {
-    this.#areOwn = pieces === 'own';
-  }
+  /** The piece that was copied last: a parser may still read what lies beside it. */
+  #copied: Buffer | undefined;
 
   /** Bytes so far. */
   get length(): number {
     return this.#length;
   }
 
-  /** `announced` is the `Content-Length`: so much room is made at once, for the sake of speed alone. */
+  /**
+   * `announced` is the `Content-Length`: so much room is made at once, for the sake of speed alone. Whoever brings a piece must be done with what
+   * it lies in by the time of a piece that lies elsewhere, and of the next turn of the event loop.
+   */
   append(piece: Buffer, announced: string | undefined): void {
     this.#length += piece.length;
     if (this.#length === piece.length) {
@@ -32,27 +36,40 @@ export class WholeBody {
     this.#all ??= new GrowingText();
     if (this.#first) {
       this.#all.reserve(Math.min(Number(announced) || 0, MAX_RESERVED_BYTES));
-      this.#all.append(this.#first);
-      if (this.#areOwn) giveBack(this.#first);
+      this.#copy(this.#all, this.#first);
       this.#first = undefined;
     }
-    this.#all.append(piece);
-    if (this.#areOwn) giveBack(piece);
+    this.#copy(this.#all, piece);
+  }
+
+  #copy(all: GrowingText, piece: Buffer): void {
+    all.append(piece);
+    if (this.#copied && this.#copied.buffer !== piece.buffer) giveBack(this.#copied);
+    this.#copied = piece;
   }
 
   /** Everything so far; begins anew. */
   take(): Buffer {
     const whole = this.#first ?? this.#all?.take() ?? nothing;
-    this.#first = undefined;
-    this.#length = 0;
+    const copied = this.#copied;
+    if (copied) together(() => giveBack(copied));
+    this.drop();
     return whole;
+  }
+
+  /** Forgets everything. */
+  drop(): void {
+    this.#first = undefined;
+    this.#all = undefined;
+    this.#copied = undefined;
+    this.#length = 0;
   }
 }
 
 /**
- * Frees at once what the piece has to itself. Else a full collection does, which memory outside of the heap brings about by itself: with
- * 100 KB both ways one came every 75 ms. A piece that is used nevertheless is empty, not somebody else's bytes.
+ * Frees what a piece lies in. Not where most of that may be somebody else's, as it is where small buffers share one. A piece that is used
+ * nevertheless is empty, not somebody else's bytes.
  */
 const giveBack = ({ buffer, length }: Buffer): void => {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
+  if (buffer instanceof ArrayBuffer && length > buffer.byteLength / 2) buffer.transfer(0);
 };

@@ -7,6 +7,7 @@ import type { BackendRequest, BackendResponse, Fetch } from '../outgoing/index.t
 import { backendConnector, type CaBundle } from './ca-bundle.ts';
 import { EventReader } from './event-reader.ts';
 import { together } from '../together.ts';
+import { lengthOf } from '../text-pieces.ts';
 import { WholeBody } from '../whole-body.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
 
@@ -72,8 +73,9 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
           {
             method: request.method,
             path: request.path,
-            headers: request.headers as string[],
-            body: request.body ?? null,
+            headers: headersOf(request) as string[],
+            // undici sends any iterable; its types do not say so.
+            body: (request.body ?? null) as Buffer | null,
           },
           exchange,
         );
@@ -82,6 +84,10 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
     destroy: async () => void (await Promise.allSettled(all.map((pool) => pool.destroy()))),
   };
 };
+
+/** In pieces it would be sent chunked, which not every server takes. */
+const headersOf = ({ headers, body }: BackendRequest): readonly string[] =>
+  !body || Buffer.isBuffer(body) ? headers : [...headers, 'content-length', String(lengthOf(body))];
 
 export class StreamEndedError extends Error {
   override readonly name = 'StreamEndedError';
@@ -224,7 +230,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #settle(): void {
     this.#isSettled = true;
     this.#share?.release();
-    this.#body.take();
+    this.#body.drop();
   }
 }
 

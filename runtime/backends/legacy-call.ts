@@ -1,7 +1,9 @@
 import type { Call } from '../call.ts';
 import { legacyRequest, underId } from './request-edits.ts';
 import { SessionOverError } from './session-answer.ts';
-import type { BackendCall, BackendSession } from './session.ts';
+import type { BackendCall } from './backend-call.ts';
+import type { BackendSession } from './session.ts';
+import { wholeOf } from '../text-pieces.ts';
 import type { SubscriptionChange } from './subscriptions.ts';
 
 /** What a client's call asks of a backend of a revision before 2026-07-28. */
@@ -34,7 +36,7 @@ export const callWithoutSession = async (
   { session, onOver, newId }: SharedSessionDeps,
 ): Promise<Buffer> => {
   const id = newId();
-  const own = { ...asked, bytes: underId(asked.bytes, id), id };
+  const own = { ...asked, bytes: underId(wholeOf(asked.bytes), id), id };
   const answer = await session()
     .request(own)
     .catch((error: unknown) => {

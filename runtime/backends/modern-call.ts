@@ -5,6 +5,7 @@ import { readString } from '../json-bytes.ts';
 import { METHODS_WITH_NAME } from '../mcp-header-text.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import { answersOf, legacyResponse, outcomeOf, withAnswers } from './input-required.ts';
+import { type SentText, wholeOf } from '../text-pieces.ts';
 import type { ModernLink } from './modern-link.ts';
 import { paramHeaders } from './param-headers.ts';
 import { type HopMeta, modernRequest } from './request-edits.ts';
@@ -30,7 +31,7 @@ export const callModern = async (call: Call, target: BackendTarget, deps: Modern
   return inRounds(call, bytes, { ...deps, send });
 };
 
-type Send = (bytes: Buffer, id: Buffer) => Promise<Buffer>;
+type Send = (bytes: SentText, id: Buffer) => Promise<Buffer>;
 
 const senderOf = (call: Call, { ownName, listed }: BackendTarget, { link, silenceMs, fetch }: ModernCallDeps): Send => {
   const name = readString(ownName, { start: 0, end: ownName.length });
@@ -50,7 +51,7 @@ const senderOf = (call: Call, { ownName, listed }: BackendTarget, { link, silenc
 /** Asks the client what the backend wants to know, and goes back to the backend with the answers, until there is a result. */
 const inRounds = async (
   { request, client, signal }: Call,
-  first: Buffer,
+  first: SentText,
   { backend, send }: ModernCallDeps & { readonly send: Send },
 ): Promise<Buffer> => {
   let response = await send(first, request.id);
@@ -60,7 +61,7 @@ const inRounds = async (
     if (outcome.kind === 'other') break;
     const id = Buffer.from(`"vmcp-round-${round}"`);
     const answers = await answersOf(response, outcome.requests, client, signal);
-    response = await send(withAnswers(first, { id, answers, state: outcome.state }), id);
+    response = await send(withAnswers(wholeOf(first), { id, answers, state: outcome.state }), id);
   }
   throw new VmcpError(
     'backend_unavailable',

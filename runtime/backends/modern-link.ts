@@ -8,8 +8,9 @@ import { MODERN_REVISION } from '../revisions.ts';
 import { askableMeta } from './request-edits.ts';
 import { encodedHeader } from '../mcp-header-text.ts';
 import { deadline, patiently } from './patience.ts';
+import { wholeOf } from '../text-pieces.ts';
 import { answerIn } from './session-answer.ts';
-import type { BackendCall } from './session.ts';
+import type { BackendCall } from './backend-call.ts';
 
 export interface ModernLinkSettings {
   readonly backend: string;
@@ -95,6 +96,9 @@ export const modernListLink = (link: ModernLink, clientInfo: string): ListLink =
   return {
     opened: link.opened,
     request: (call) =>
-      link.request({ ...call, bytes: replacedMember(call.bytes, 'params', (params) => withMembers(params, [meta])) }),
+      link.request({
+        ...call,
+        bytes: replacedMember(wholeOf(call.bytes), 'params', (params) => withMembers(params, [meta])),
+      }),
   };
 };

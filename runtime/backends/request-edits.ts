@@ -1,8 +1,9 @@
 import type { Call, CallClient } from '../call.ts';
-import { isEmptyObject, isObject, splice, type Span } from '../json-bytes.ts';
+import { isEmptyObject, isObject, type Span } from '../json-bytes.ts';
 import { replacedMember, withoutMembers, type KeyTest } from '../json-members.ts';
 import { beginsWith, isText } from '../json-text.ts';
 import { MODERN_REVISION, RESERVED_PREFIX } from '../revisions.ts';
+import { joined, type SentText, spliced, wholeOf } from '../text-pieces.ts';
 
 /**
  * The call's request as a backend of a revision before 2026-07-28 reads it: under the backend's own name, without the members of
@@ -12,11 +13,11 @@ import { MODERN_REVISION, RESERVED_PREFIX } from '../revisions.ts';
 export const legacyRequest = (
   { request, client, answered }: Pick<Call, 'request' | 'client' | 'answered'>,
   ownName: Buffer,
-): Buffer => {
+): SentText => {
   const { bytes, target, meta } = request;
-  if (client.era === 'legacy' || !meta) return splice(bytes, target, ownName);
+  if (client.era === 'legacy' || !meta) return spliced(bytes, target, ownName);
   const older = edited(bytes, { span: target, text: ownName }, { span: meta, text: unreserved(bytes, meta) });
-  return answered ? replacedMember(older, 'params', (params) => withoutMembers(params, isOfRound)) : older;
+  return answered ? replacedMember(wholeOf(older), 'params', (params) => withoutMembers(params, isOfRound)) : older;
 };
 
 /** Members of params by which 2026-07-28 goes on with a request. */
@@ -27,7 +28,7 @@ export const isOfRound: KeyTest = (bytes, keyAt) =>
 export const underId = (message: Buffer, id: Buffer): Buffer => replacedMember(message, 'id', () => id);
 
 /** The same as a backend of 2026-07-28 reads it: `_meta` says who asks, and in which revision. */
-export const modernRequest = (call: Pick<Call, 'request' | 'client'>, ownName: Buffer, hop: HopMeta): Buffer => {
+export const modernRequest = (call: Pick<Call, 'request' | 'client'>, ownName: Buffer, hop: HopMeta): SentText => {
   const { bytes, target, params, meta } = call.request;
   const own = hop.of(call.client);
   const place = meta ?? insertion(bytes, params?.start ?? target.start);
@@ -95,9 +96,9 @@ interface Edit {
 }
 
 /** Both edits at once; neither lies within the other. */
-const edited = (bytes: Buffer, one: Edit, other: Edit): Buffer => {
+const edited = (bytes: Buffer, one: Edit, other: Edit): SentText => {
   const [first, second] = one.span.end <= other.span.start ? [one, other] : [other, one];
-  return Buffer.concat([
+  return joined([
     bytes.subarray(0, first.span.start),
     first.text,
     bytes.subarray(first.span.end, second.span.start),

@@ -1,10 +1,10 @@
-import type { CancelSignal } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { VmcpError } from '../errors.ts';
 import type { Attention, BackendRequest, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { SavedBackendSession } from '../store/index.ts';
 import { answerIn, SessionOverError } from './session-answer.ts';
-import { CallStream, nobody, type HeardBy } from './call-stream.ts';
+import type { BackendCall } from './backend-call.ts';
+import { CallStream, nobody } from './call-stream.ts';
 import { handshake, keepsNone, streamHeaders, wantsStream, type OpenSession } from './handshake.ts';
 import { deadline, patiently } from './patience.ts';
 import { keptOf, resumed } from './session-memory.ts';
@@ -15,25 +15,6 @@ import type { Parting, SessionSettings } from './session-settings.ts';
 import { SseChannel } from './sse-channel.ts';
 import { cancelledNotification } from './small-messages.ts';
 import { type SubscriptionChange, Subscriptions } from './subscriptions.ts';
-
-export interface BackendCall {
-  /** A whole JSON-RPC request. */
-  readonly bytes: Buffer;
-  /** JSON text of its id. */
-  readonly id: Buffer;
-  readonly silenceMs: number;
-  /** `silenceMs` is all the time there is, whatever the backend says meanwhile. */
-  readonly isDeadline?: true;
-  readonly signal?: CancelSignal | undefined;
-  /** Hears and answers what the backend says before its answer. */
-  readonly client?: HeardBy;
-  /** What it begins or ends for its session. */
-  readonly subscription?: SubscriptionChange | undefined;
-  /** Speaks for the caller, with the credential that is valid when something is sent. */
-  readonly fetch: Fetch;
-  /** Only where the backend keeps the session, as its id shows; else it rejects with `NoSessionError`. */
-  readonly session?: 'kept' | undefined;
-}
 
 /**
  * One MCP session with a backend of a revision up to 2025-11-25. Opened by its first call, opened anew once when the backend no longer

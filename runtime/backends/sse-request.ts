@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Attention, AwaitedAnswer, BackendRequest, BackendResponse, Fetch } from '../outgoing/index.ts';
+import { wholeOf } from '../text-pieces.ts';
 import { type AwaitingRequest, progressTokenIn } from './sse-routing.ts';
 
 /** A server may answer on the stream before it has answered the POST; after this it is cut. */
@@ -22,7 +23,7 @@ export class SseRequest implements AwaitingRequest {
   }
 
   readonly progressToken = (): Buffer | undefined => {
-    this.#token ??= { text: this.#request.body && progressTokenIn(this.#request.body) };
+    this.#token ??= { text: this.#request.body && progressTokenIn(wholeOf(this.#request.body)) };
     return this.#token.text;
   };
 

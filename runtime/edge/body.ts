@@ -31,7 +31,7 @@ class BodyReader {
   readonly #request: IncomingMessage;
   readonly #bounds: BodyBounds;
   readonly #waiting: Waiting;
-  readonly #body = new WholeBody('own');
+  readonly #body = new WholeBody();
   readonly #announced: string | undefined;
 
   constructor(request: IncomingMessage, bounds: BodyBounds, waiting: Waiting) {
@@ -75,7 +75,7 @@ class BodyReader {
 
   #refuse(error: VmcpError): void {
     this.#request.off('data', this.#take);
-    this.#body.take();
+    this.#body.drop();
     this.#bounds.share.release();
     this.#waiting.reject(error);
   }

@@ -1,9 +1,11 @@
+import type { SentText } from '../text-pieces.ts';
+
 /** One HTTP exchange with a backend. Header names and values in turn; the path is below the backend's origin. */
 export interface BackendRequest {
   readonly method: 'POST' | 'GET' | 'DELETE';
   readonly path: string;
   readonly headers: readonly string[];
-  readonly body: Buffer | undefined;
+  readonly body: SentText | undefined;
   /**
    * Gets each message of an event stream; `answer` ends the exchange with that message as its body. Called for
    * `text/event-stream` responses only.
