@@ -11,7 +11,8 @@ const SHORT_BYTES = 32 * 1024;
  * garbage beside the heap, which brings about full collections.
  */
 export const joined = (pieces: readonly Buffer[]): SentText => {
-  if (lengthOf(pieces) <= SHORT_BYTES) return Buffer.concat(pieces);
+  const bytes = lengthOf(pieces);
+  if (bytes <= SHORT_BYTES) return Buffer.concat(pieces, bytes);
   const text: Buffer[] = [];
   let short: Buffer[] = [];
   const joinShort = (): void => {
@@ -38,6 +39,6 @@ export const spliced = (bytes: Buffer, span: Span, replacement: Buffer): SentTex
 
 /** In bytes. */
 export const lengthOf = (text: SentText): number =>
-  Buffer.isBuffer(text) ? text.length : text.reduce((bytes, { length }) => bytes + length, 0);
+  Buffer.isBuffer(text) ? text.length : text.reduce((bytes, piece) => bytes + piece.length, 0);
 
 export const wholeOf = (text: SentText): Buffer => (Buffer.isBuffer(text) ? text : Buffer.concat(text));

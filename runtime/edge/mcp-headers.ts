@@ -21,16 +21,20 @@ export interface HeaderTolerance {
 export const checkMcpHeaders = (headers: IncomingHttpHeaders, body: NamedInBody, tolerance: HeaderTolerance): void => {
   const revision = headers['mcp-protocol-version'];
   const isTolerated = tolerance.olderRevision && typeof revision === 'string' && revision < body.revision;
-  const expect = (header: string, value: string | string[] | undefined, wanted: string): void => {
-    if (value !== undefined || !tolerance.isAbsent) demand(header, value, wanted);
-  };
-  if (!isTolerated) expect('MCP-Protocol-Version', revision, body.revision);
-  expect('Mcp-Method', headers['mcp-method'], body.method);
-  if (body.name !== undefined) expect('Mcp-Name', decodedHeader(headers['mcp-name']), body.name);
+  const { isAbsent } = tolerance;
+  if (!isTolerated) demand('MCP-Protocol-Version', { value: revision, isAbsent }, body.revision);
+  demand('Mcp-Method', { value: headers['mcp-method'], isAbsent }, body.method);
+  if (body.name !== undefined) demand('Mcp-Name', { value: decodedHeader(headers['mcp-name']), isAbsent }, body.name);
 };
 
-const demand = (header: string, value: string | string[] | undefined, wanted: string): void => {
-  if (value === wanted) return;
+interface Header {
+  readonly value: string | string[] | undefined;
+  /** As `HeaderTolerance` has it. */
+  readonly isAbsent: boolean;
+}
+
+const demand = (header: string, { value, isAbsent }: Header, wanted: string): void => {
+  if (value === wanted || (value === undefined && isAbsent)) return;
   const what = value === undefined ? 'is missing' : 'does not match the body';
   throw new VmcpError('header_mismatch', `the header ${header} ${what}`);
 };

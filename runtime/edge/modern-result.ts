@@ -82,10 +82,11 @@ const stamped = (
   const own = `"${RESERVED_PREFIX}serverInfo":${serverInfo}`;
   const added = [hasType ? '' : '"resultType":"complete"', caching ?? '', meta ? '' : `"_meta":{${own}}`];
   const text = added.filter(Boolean).join(',');
-  const withMeta = meta ? splice(bytes, meta, withOwn(bytes.subarray(meta.start, meta.end), own)) : bytes;
-  if (text === '') return withMeta;
-  const brace = { start: start + 1, end: start + 1 };
-  return splice(withMeta, brace, Buffer.from(isEmptyObject(bytes, start) ? text : `${text},`));
+  const first = Buffer.from(text === '' || isEmptyObject(bytes, start) ? text : `${text},`);
+  if (!meta) return splice(bytes, { start: start + 1, end: start + 1 }, first);
+  const ownMeta = withOwn(bytes.subarray(meta.start, meta.end), own);
+  const [head, between] = [bytes.subarray(0, start + 1), bytes.subarray(start + 1, meta.start)];
+  return Buffer.concat([head, first, between, ownMeta, bytes.subarray(meta.end)]);
 };
 
 /** Where the object lies, and what it has. */

@@ -4,6 +4,7 @@ import type { Answered } from '../questions.ts';
 import { Cancellation } from '../cancellation.ts';
 import { VmcpError } from '../errors.ts';
 import { isObject, isString, readString, type Span } from '../json-bytes.ts';
+import { isText } from '../json-text.ts';
 import { LIMITS } from '../limits.ts';
 import type { ListKind } from '../listed.ts';
 import { isLogLevel } from '../log-levels.ts';
@@ -84,7 +85,9 @@ interface Arrival {
 }
 
 const revisionIn = ({ body, reserved }: Envelope): string => {
-  const revision = textAt(body, reserved.protocolVersion);
+  const { protocolVersion } = reserved;
+  if (protocolVersion && isText(body, protocolVersion.start, MODERN_REVISION)) return MODERN_REVISION;
+  const revision = textAt(body, protocolVersion);
   if (revision === undefined) throw missing('protocolVersion', 'a string');
   return revision;
 };

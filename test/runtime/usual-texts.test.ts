@@ -7,7 +7,21 @@ const told = (text: string): string | undefined => {
   return usualText(bytes, 2, bytes.length - 2);
 };
 
-const USUAL = ['jsonrpc', 'id', 'method', 'params', 'result', 'error', 'name', 'arguments', '_meta', 'tools/call'];
+const USUAL = [
+  'jsonrpc',
+  'id',
+  'method',
+  'params',
+  'result',
+  'error',
+  'name',
+  'arguments',
+  '_meta',
+  'tools/call',
+  'io.modelcontextprotocol/protocolVersion',
+  'io.modelcontextprotocol/clientCapabilities',
+  'io.modelcontextprotocol/clientInfo',
+];
 
 test('usual texts are told by their bytes', () => {
   for (const text of USUAL) assert.equal(told(text), text);
