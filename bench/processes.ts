@@ -23,8 +23,8 @@ export interface Loader {
 export interface Processes {
   readonly backend: () => Promise<Started>;
   readonly byteProxy: (origin: string) => Promise<Started>;
-  /** As the image has it, or from source with the image's flags for Node. */
-  readonly vmcp: (backendUrl: string, how?: 'fromSource') => Promise<Started>;
+  /** In front of backends by their names, or of one named `bench`; as the image has it, or from source with the image's flags for Node. */
+  readonly vmcp: (backends: string | Readonly<Record<string, string>>, how?: 'fromSource') => Promise<Started>;
   /** Clients that are connected, warm and at rest. */
   readonly load: (load: Load) => Promise<Loader>;
   readonly endAll: () => Promise<void>;
@@ -51,13 +51,16 @@ export const startProcesses = async (): Promise<Processes> => {
   return {
     backend: () => role(here('backend.ts')),
     byteProxy: (origin) => role(here('byte-proxy.ts'), origin),
-    vmcp: async (backendUrl, how) => {
+    vmcp: async (backends, how) => {
       configs += 1;
       const config = join(directory, `config-${configs}.yaml`);
-      await writeFile(config, configOver(backendUrl));
+      await writeFile(config, configOver(typeof backends === 'string' ? { bench: backends } : backends));
       const args = ['serve', '-c', config, '--port', '0', '--management-port', '0'];
       const { child, started } = run([...flags, how === 'fromSource' ? here('../runtime/main.ts') : program, ...args]);
-      return { ...started, url: await urlFrom(child.stdout) };
+      const url = await urlFrom(child.stdout);
+      // What it logs is read on, or it would wait.
+      child.stdout.resume();
+      return { ...started, url };
     },
     load: async (load) => {
       const child = fork(here('load.ts'), [JSON.stringify(load)], { stdio: 'inherit' });
@@ -84,8 +87,11 @@ const imageProgram = async (directory: string): Promise<string> => {
   return path;
 };
 
-const configOver = (backendUrl: string): string =>
-  `incomingAuth: {type: anonymous}\nbackends: [{name: bench, url: "${backendUrl}", transport: streamable-http}]\n`;
+const configOver = (backends: Readonly<Record<string, string>>): string =>
+  JSON.stringify({
+    incomingAuth: { type: 'anonymous' },
+    backends: Object.entries(backends).map(([name, url]) => ({ name, url, transport: 'streamable-http' })),
+  });
 
 const urlFrom = async (output: NodeJS.ReadableStream): Promise<string> => {
   for await (const line of createInterface(output)) {

@@ -2,7 +2,20 @@ import type { Config } from './load.ts';
 import { nearest } from './nearest.ts';
 
 /** What is served as it is written, and hardly meant so: one line each, to be read by whoever wrote it. */
-export const warningsOf = (config: Config): readonly string[] => [...slowChecks(config), ...strangers(config)];
+export const warningsOf = (config: Config): readonly string[] => [
+  ...storeless(config),
+  ...slowChecks(config),
+  ...strangers(config),
+];
+
+/** As the operator's condition `SessionStorageIgnored` says it. */
+function* storeless({ sessionStorage }: Config): Generator<string> {
+  if (sessionStorage?.provider !== 'memory') return;
+  for (const key of ['address', 'keyPrefix'] as const) {
+    if (sessionStorage[key] === undefined) continue;
+    yield `sessionStorage.${key}: has no effect while sessions are kept in memory; set sessionStorage.provider to kvstore, or remove it`;
+  }
+}
 
 /** Why that is questionable, and what to do; the operator says the same in a condition. */
 export const CHECKS_OVERLAP =

@@ -8,6 +8,7 @@ import { asVmcpError, VmcpError } from '../errors.ts';
 import { isObject, readString, skipValue, walkObject } from '../json-bytes.ts';
 import { memberAt } from '../json-members.ts';
 import { LIMITS } from '../limits.ts';
+import { MAX_PROGRESS_TOKEN_BYTES } from '../store/index.ts';
 import { networkOf } from './client-shares.ts';
 import { type Answers, HeldCall, type Round } from './held-call.ts';
 import type { HeldElsewhere, Holder } from './held-elsewhere.ts';
@@ -61,12 +62,11 @@ export class HeldCalls {
     const { elsewhere } = this.#deps;
     if (!elsewhere) return this.#begin(call, client, { given, next });
     const request = { state, request: digestOf(call), id: call.request.id.toString(), payload: answers ?? NO_ANSWERS };
+    const token = tokenOf(call);
+    // Without its token, the round hears of no progress; a client need not be told of any (MCP "Progress").
+    const progressToken = token && token.length <= MAX_PROGRESS_TOKEN_BYTES ? token.toString() : undefined;
     return elsewhere
-      .goOn(
-        call,
-        { id, caller: call.caller },
-        { ...request, progressToken: tokenOf(call)?.toString(), logLevel: client.logLevel },
-      )
+      .goOn(call, { id, caller: call.caller }, { ...request, progressToken, logLevel: client.logLevel })
       .then((reply) => reply ?? this.#begin(call, client, { given, next }));
   }
 

@@ -37,6 +37,9 @@ export type ToRound =
       readonly data?: Readonly<Record<string, unknown>> | undefined;
     };
 
+/** Longest progress token that goes on with a call to another replica. */
+export const MAX_PROGRESS_TOKEN_BYTES = 1_024;
+
 /** Of one message, so that it fits into one of the store. */
 export const MAX_HELD_PAYLOAD_BYTES = 8 * 1024 * 1024;
 
@@ -50,7 +53,7 @@ const toHolderSchema = z.discriminatedUnion('kind', [
     state: z.string().max(128),
     request: z.string().max(64),
     id: z.string().max(512),
-    progressToken: z.string().max(1_024).optional(),
+    progressToken: z.string().max(MAX_PROGRESS_TOKEN_BYTES).optional(),
     logLevel: z.string().max(16).optional(),
   }),
   z.object({ kind: z.literal('gone'), round: z.string().max(64) }),

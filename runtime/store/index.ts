@@ -5,6 +5,7 @@ export {
   heldCallKey,
   heldRoundChannel,
   MAX_HELD_PAYLOAD_BYTES,
+  MAX_PROGRESS_TOKEN_BYTES,
   type ToHolder,
   type ToRound,
 } from './held-call-message.ts';

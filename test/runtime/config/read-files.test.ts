@@ -88,6 +88,21 @@ suite('reading the files', () => {
     assert.equal((await checkConfigFiles(path)).output, `${path}: valid\n`);
   });
 
+  test('validate warns of settings of a store that nothing is kept in', async () => {
+    const path = join(directory, 'config.yaml');
+    const settings = { address: 'redis:6379', keyPrefix: 'x:' };
+    await write('config.yaml', yaml({ ...MINIMAL, sessionStorage: { provider: 'memory', ...settings } }));
+    const { exitCode, output } = await checkConfigFiles(path);
+    assert.equal(exitCode, 0);
+    const why = 'has no effect while sessions are kept in memory; set sessionStorage.provider to kvstore, or remove it';
+    assert.deepEqual(output.split('\n').slice(0, -2), [
+      `warning: sessionStorage.address: ${why}`,
+      `warning: sessionStorage.keyPrefix: ${why}`,
+    ]);
+    await write('config.yaml', yaml({ ...MINIMAL, sessionStorage: { provider: 'kvstore', ...settings } }));
+    assert.equal((await checkConfigFiles(path)).output, `${path}: valid\n`);
+  });
+
   test('validate warns of names that no backend has, in neither file', async () => {
     const path = join(directory, 'config.yaml');
     const backend = (name: string) => ({ name, url: `http://${name}.example/mcp`, transport: 'streamable-http' });

@@ -119,6 +119,15 @@ describe('a call that is held, among replicas', { skip: noRedis }, () => {
     assert.equal(calls.length, 1);
   });
 
+  test('goes on there without telling of progress where its token is too long to go along', async () => {
+    const { state, exchange } = await held({ progressToken: 'first' });
+    const second = send(two.url, { state, answers: { q: accepted }, progressToken: 't'.repeat(2_000) });
+    await answered('q');
+    say(exchange, { method: 'notifications/progress', params: { progressToken: 'first', progress: 1 } });
+    finish(exchange, 'done');
+    assert.match((await second).text, /^\{"jsonrpc":"2.0","id":1,"result":.*done/);
+  });
+
   test('tells of its progress there, and asks again there', async () => {
     const { state, exchange } = await held({ progressToken: 'first' });
     const second = send(two.url, { state, answers: { q: accepted }, progressToken: 'second' });
