@@ -58,7 +58,7 @@ export const startProcesses = async (): Promise<Processes> => {
       const args = ['serve', '-c', config, '--port', '0', '--management-port', '0'];
       const { child, started } = run([...flags, how === 'fromSource' ? here('../runtime/main.ts') : program, ...args]);
       const url = await urlFrom(child.stdout);
-      // What it logs is read on, or it would wait.
+      // A gateway whose log lines are not read would stop at a full pipe.
       child.stdout.resume();
       return { ...started, url };
     },

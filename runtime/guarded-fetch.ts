@@ -111,6 +111,8 @@ class OriginPools {
     return new Pool(origin, {
       connect: this.#connectorOf(origin),
       connections: this.#policy.connections,
+      // As `WholeBody` needs it.
+      pipelining: 1,
       maxHeaderSize: this.#policy.maxHeadBytes,
       // The whole exchange has its time.
       headersTimeout: 0,

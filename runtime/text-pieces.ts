@@ -1,7 +1,14 @@
 import { splice, type Span } from './json-bytes.ts';
 
-/** Text to be sent: whole, or in pieces that follow one another. */
-export type SentText = Buffer | readonly Buffer[];
+/** Text in pieces that follow one another. */
+export interface Pieces {
+  readonly pieces: readonly Buffer[];
+  /** Of all of them together. */
+  readonly bytes: number;
+}
+
+/** Text to be sent. Long texts come in pieces; `wholeOf` and `lengthOf` read both kinds. */
+export type SentText = Buffer | Pieces;
 
 /** Shorter pieces are joined: each costs a write of its own. */
 const SHORT_BYTES = 32 * 1024;
@@ -10,25 +17,25 @@ const SHORT_BYTES = 32 * 1024;
  * Pieces as one text where all of it is short. Otherwise the long ones stay as they lie in memory: a copy would cost more than a write, and leave
  * garbage beside the heap, which brings about full collections.
  */
-export const joined = (pieces: readonly Buffer[]): SentText => {
-  const bytes = lengthOf(pieces);
-  if (bytes <= SHORT_BYTES) return Buffer.concat(pieces, bytes);
-  const text: Buffer[] = [];
+export const joined = (all: readonly Buffer[]): SentText => {
+  const bytes = all.reduce((sum, piece) => sum + piece.length, 0);
+  if (bytes <= SHORT_BYTES) return Buffer.concat(all, bytes);
+  const pieces: Buffer[] = [];
   let short: Buffer[] = [];
   const joinShort = (): void => {
-    if (short.length > 0) text.push(short.length === 1 && short[0] ? short[0] : Buffer.concat(short));
+    if (short.length > 0) pieces.push(short.length === 1 && short[0] ? short[0] : Buffer.concat(short));
     short = [];
   };
-  for (const piece of pieces) {
+  for (const piece of all) {
     if (piece.length <= SHORT_BYTES) {
       short.push(piece);
       continue;
     }
     joinShort();
-    text.push(piece);
+    pieces.push(piece);
   }
   joinShort();
-  return text;
+  return { pieces, bytes };
 };
 
 /** One range of bytes replaced; everything around it as it was. */
@@ -38,7 +45,7 @@ export const spliced = (bytes: Buffer, span: Span, replacement: Buffer): SentTex
     : joined([bytes.subarray(0, span.start), replacement, bytes.subarray(span.end)]);
 
 /** In bytes. */
-export const lengthOf = (text: SentText): number =>
-  Buffer.isBuffer(text) ? text.length : text.reduce((bytes, piece) => bytes + piece.length, 0);
+export const lengthOf = (text: SentText): number => ('pieces' in text ? text.bytes : text.length);
 
-export const wholeOf = (text: SentText): Buffer => (Buffer.isBuffer(text) ? text : Buffer.concat(text));
+/** Copies pieces. */
+export const wholeOf = (text: SentText): Buffer => ('pieces' in text ? Buffer.concat(text.pieces, text.bytes) : text);

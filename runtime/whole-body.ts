@@ -24,8 +24,9 @@ export class WholeBody {
   }
 
   /**
-   * `announced` is the `Content-Length`: so much room is made at once, for the sake of speed alone. Whoever brings a piece must be done with what
-   * it lies in by the time of a piece that lies elsewhere, and of the next turn of the event loop.
+   * `announced` is the `Content-Length`: so much room is made at once, for the sake of speed alone. The HTTP parser must have finished with the
+   * ArrayBuffer of a piece before it brings a piece of another ArrayBuffer, and before the next turn of the event loop. So the exchange must not be
+   * paused, and its connection must carry one exchange at a time.
    */
   append(piece: Buffer, announced: string | undefined): void {
     this.#length += piece.length;
@@ -67,8 +68,8 @@ export class WholeBody {
 }
 
 /**
- * Frees what a piece lies in. Not where most of that may be somebody else's, as it is where small buffers share one. A piece that is used
- * nevertheless is empty, not somebody else's bytes.
+ * Frees the ArrayBuffer of a piece, unless small buffers may share it: Node gives out slices of its pool only where they are shorter than half of it
+ * (https://nodejs.org/api/buffer.html#static-method-bufferallocunsafesize). A piece that is read nevertheless is empty, and shows no other bytes.
  */
 const giveBack = ({ buffer, length }: Buffer): void => {
   if (buffer instanceof ArrayBuffer && length > buffer.byteLength / 2) buffer.transfer(0);

@@ -1,9 +1,9 @@
 import { VmcpError } from '../errors.ts';
 import { LIST_KINDS, type ListedItem, type ListKind, type Lists } from '../listed.ts';
 import type { Fetch } from '../outgoing/index.ts';
+import type { BackendCall } from './backend-call.ts';
 import type { BackendCapabilities } from './handshake.ts';
 import { ListRefusedError, readList, type Ask } from './read-list.ts';
-import type { BackendCall } from './backend-call.ts';
 
 /** What the gateway's own requests are sent over. */
 export interface ListLink {

@@ -7,7 +7,6 @@ import type { BackendRequest, BackendResponse, Fetch } from '../outgoing/index.t
 import { backendConnector, type CaBundle } from './ca-bundle.ts';
 import { EventReader } from './event-reader.ts';
 import { together } from '../together.ts';
-import { lengthOf } from '../text-pieces.ts';
 import { WholeBody } from '../whole-body.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
 
@@ -45,6 +44,9 @@ export interface ConnectionDeps {
 /** After an event stream has answered it may end by itself, so that its socket is kept; after this it is cut. */
 const DRAIN_MS = 1_000;
 
+/** On one socket: what a socket has read is of one response alone, so that its memory can be given back (`WholeBody`). */
+const ONE_AT_A_TIME = 1;
+
 /** Opens nothing yet: sockets come with the first request. Redirects are not followed. Timeouts are the caller's, by signal. */
 export const openConnection = (origin: string, limits: ConnectionLimits, deps: ConnectionDeps): Connection => {
   const host = new URL(origin).hostname.replace(/^\[|\]$/g, '');
@@ -52,7 +54,14 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
   const bundle = origin.startsWith('https:') ? deps.caBundle : undefined;
   const connect = bundle ? backendConnector(how, bundle) : buildConnector(how);
   const poolOf = (connections: number): Pool =>
-    new Pool(origin, { connections, connect, headersTimeout: 0, bodyTimeout: 0, allowH2: false });
+    new Pool(origin, {
+      connections,
+      connect,
+      pipelining: ONE_AT_A_TIME,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      allowH2: false,
+    });
   const calls = poolOf(limits.connections);
   const control = poolOf(limits.controlConnections);
   const streams = poolOf(limits.streamConnections);
@@ -74,8 +83,7 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
             method: request.method,
             path: request.path,
             headers: headersOf(request) as string[],
-            // undici sends any iterable; its types do not say so.
-            body: (request.body ?? null) as Buffer | null,
+            body: bodyOf(request),
           },
           exchange,
         );
@@ -85,9 +93,13 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
   };
 };
 
-/** In pieces it would be sent chunked, which not every server takes. */
+/** Without its length a body in pieces would be sent chunked, which not every server takes. */
 const headersOf = ({ headers, body }: BackendRequest): readonly string[] =>
-  !body || Buffer.isBuffer(body) ? headers : [...headers, 'content-length', String(lengthOf(body))];
+  body && 'pieces' in body ? [...headers, 'content-length', String(body.bytes)] : headers;
+
+/** undici sends any iterable; its types do not say so. */
+const bodyOf = ({ body }: BackendRequest): Buffer | null =>
+  body && 'pieces' in body ? (body.pieces as unknown as Buffer) : (body ?? null);
 
 export class StreamEndedError extends Error {
   override readonly name = 'StreamEndedError';

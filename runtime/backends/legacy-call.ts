@@ -1,9 +1,9 @@
 import type { Call } from '../call.ts';
+import { wholeOf } from '../text-pieces.ts';
+import type { BackendCall } from './backend-call.ts';
 import { legacyRequest, underId } from './request-edits.ts';
 import { SessionOverError } from './session-answer.ts';
-import type { BackendCall } from './backend-call.ts';
 import type { BackendSession } from './session.ts';
-import { wholeOf } from '../text-pieces.ts';
 import type { SubscriptionChange } from './subscriptions.ts';
 
 /** What a client's call asks of a backend of a revision before 2026-07-28. */

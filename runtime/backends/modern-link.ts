@@ -1,16 +1,16 @@
 import type { Clock } from '../clock.ts';
 import type { Attention, BackendResponse } from '../outgoing/index.ts';
-import { CallStream, nobody, type HeardBy } from './call-stream.ts';
 import { replacedMember, withMembers } from '../json-members.ts';
+import { encodedHeader } from '../mcp-header-text.ts';
+import { MODERN_REVISION } from '../revisions.ts';
+import { wholeOf } from '../text-pieces.ts';
+import type { BackendCall } from './backend-call.ts';
+import { CallStream, nobody, type HeardBy } from './call-stream.ts';
 import type { ListLink } from './catalogue.ts';
 import { ALL_ASKABLE, type BackendCapabilities } from './handshake.ts';
-import { MODERN_REVISION } from '../revisions.ts';
 import { askableMeta } from './request-edits.ts';
-import { encodedHeader } from '../mcp-header-text.ts';
 import { deadline, patiently } from './patience.ts';
-import { wholeOf } from '../text-pieces.ts';
 import { answerIn } from './session-answer.ts';
-import type { BackendCall } from './backend-call.ts';
 
 export interface ModernLinkSettings {
   readonly backend: string;

@@ -23,9 +23,16 @@ export class SseRequest implements AwaitingRequest {
   }
 
   readonly progressToken = (): Buffer | undefined => {
-    this.#token ??= { text: this.#request.body && progressTokenIn(wholeOf(this.#request.body)) };
+    this.#token ??= { text: this.#readToken() };
     return this.#token.text;
   };
+
+  /** A copy: what the token lies in may be a copy of the whole request, which must not stay. */
+  #readToken(): Buffer | undefined {
+    const { body } = this.#request;
+    const token = body && progressTokenIn(wholeOf(body));
+    return token && Buffer.from(token);
+  }
 
   readonly pause = (): (() => void) => this.#request.attention.pause();
 

@@ -56,7 +56,7 @@ export const modernEra = (deps: ModernDeps): Era => {
         : (textAt(envelope.body, envelope.reserved.protocolVersion) ?? MODERN_REVISION);
       const named = id && routed(envelope, 'modern');
       const name = METHODS_WITH_NAME.has(envelope.method) ? nameIn(envelope, named) : undefined;
-      const tolerance = { olderRevision: deps.toleratesHeaders(), isAbsent: id === undefined };
+      const tolerance = { olderRevision: deps.toleratesHeaders(), mayBeAbsent: id === undefined };
       checkMcpHeaders(request.headers, { revision, method: envelope.method, name }, tolerance);
       // A notification does nothing in this revision: what some clients leave out of theirs is not missed.
       if (!id) return { kind: 'local', id, method: methodIn(envelope), answer: () => ({ kind: 'whole', status: 202 }) };

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openConnection, type Connection } from '../../../runtime/backends/connection.ts';
 import { ResponseTooLargeError } from '../../../runtime/backends/response-too-large.ts';
@@ -7,6 +9,7 @@ import { together } from '../../../runtime/together.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import type { BackendRequest } from '../../../runtime/outgoing/index.ts';
 import { answerStatus, type Behaviour, type FixtureBackend, hang, startBackend } from '../../fixtures/backend.ts';
+import { joined } from '../../../runtime/text-pieces.ts';
 import { until } from '../../cluster/until.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
@@ -189,5 +192,62 @@ describe('streams that stay open', () => {
     await until('a free socket', async () => (await stream().catch(() => undefined))?.status);
     for (const abort of aborts) abort(new Error('no longer wanted'));
     await Promise.all(open);
+  });
+});
+
+describe('a body in pieces', () => {
+  const long = { body: joined([BODY, Buffer.alloc(8_000_000, ' '), BODY]) };
+
+  /** A server that reads no more than the beginning of a request, and does this. */
+  const answering = async (
+    on: (socket: Socket) => void,
+  ): Promise<{ fetch: Connection['fetch']; close: () => void }> => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => on(socket.pause()));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const { fetch, destroy } = openConnection(`http://127.0.0.1:${port}`, LIMITS, { clock: frozenClock(), answers });
+    return { fetch, close: () => void destroy().then(() => server.close()) };
+  };
+
+  test('may be answered before all of it is read, and leaves nothing to the next request', async () => {
+    let requests = 0;
+    const { fetch, close } = await answering((socket) => {
+      requests += 1;
+      socket.write(`HTTP/1.1 413 Content Too Large\r\ncontent-length: 1\r\n\r\n${requests}`);
+    });
+    for (const nth of ['1', '2']) {
+      const { status, body } = await fetch(request(long));
+      assert.deepEqual([status, body.toString()], [413, nth]);
+    }
+    close();
+  });
+
+  test('fails with the connection that breaks under it', async () => {
+    const { fetch, close } = await answering((socket) => socket.destroy());
+    await assert.rejects(fetch(request(long)));
+    close();
+  });
+
+  test('is broken off when nobody wants its answer any more', async () => {
+    const begun = Promise.withResolvers<Socket>();
+    const { fetch, close } = await answering(begun.resolve);
+    let abandon: ((reason: Error) => void) | undefined;
+    const attention = {
+      heard: () => {},
+      pause: () => () => {},
+      onAbandoned: (abort: (reason: Error) => void) => {
+        abandon = abort;
+      },
+    };
+    const answer = fetch(request({ ...long, attention }));
+    const socket = await begun.promise;
+    const broken = once(socket.resume(), 'close');
+    abandon?.(new Error('given up'));
+    await assert.rejects(answer, /given up/);
+    await broken;
+    close();
   });
 });

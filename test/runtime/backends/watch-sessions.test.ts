@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { WatchSessions } from '../../../runtime/backends/watch-sessions.ts';
 import type { Caller, SessionClient } from '../../../runtime/call.ts';
+import { wholeOf } from '../../../runtime/text-pieces.ts';
 import { userOf } from '../../fixtures/callers.ts';
 
 const URI = 'mem://a';
@@ -19,7 +20,7 @@ const watchSessions = () => {
       return {
         request: async ({ bytes, id }) => {
           const answered = Promise.withResolvers<Buffer>();
-          const { method } = JSON.parse(bytes.toString()) as { readonly method: string };
+          const { method } = JSON.parse(wholeOf(bytes).toString()) as { readonly method: string };
           const answer = (rest: string): void =>
             answered.resolve(Buffer.from(`{"jsonrpc":"2.0","id":${id.toString()},${rest}}`));
           sent.push({ method, answer });

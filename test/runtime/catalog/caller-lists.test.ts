@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Caller } from '../../../runtime/call.ts';
 import { makeOffer, type Overlay, overlays } from '../../../runtime/catalog/index.ts';
+import { wholeOf } from '../../../runtime/text-pieces.ts';
 import type { Fetch } from '../../../runtime/outgoing/index.ts';
 import { answerJson, answerStatus, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { atBackend, lists, settings } from './sources.ts';
@@ -34,7 +35,7 @@ const exchange: Fetch = async ({ method, path, headers, body }) => {
   const response = await fetch(new URL(path, backend.url), {
     method,
     headers: pairs as [string, string][],
-    body: body?.toString() ?? null,
+    body: body === undefined ? null : wholeOf(body).toString(),
   });
   return { status: response.status, headers: {}, body: Buffer.from(await response.arrayBuffer()) };
 };
