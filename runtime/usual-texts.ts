@@ -1,5 +1,3 @@
-import { RESERVED_PREFIX } from './revisions.ts';
-
 /** Texts that are met on every call: members of MCP messages and a method, by a number that no two of them share. */
 const usual: (Buffer | undefined)[] = [];
 const texts: string[] = [];
@@ -17,9 +15,9 @@ for (const text of [
   'arguments',
   '_meta',
   'tools/call',
-  `${RESERVED_PREFIX}protocolVersion`,
-  `${RESERVED_PREFIX}clientCapabilities`,
-  `${RESERVED_PREFIX}clientInfo`,
+  'io.modelcontextprotocol/protocolVersion',
+  'io.modelcontextprotocol/clientCapabilities',
+  'io.modelcontextprotocol/clientInfo',
 ]) {
   const bytes = Buffer.from(text);
   const place = numberOf(bytes.length, bytes[0] ?? 0, bytes.at(-1) ?? 0);
