@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { measureAll, type Scenario, scenariosOf } from './paths.ts';
+import { measureAll, type Scenario, scenariosOf, warmUp } from './paths.ts';
 import { startProcesses } from './processes.ts';
 import { publish } from './publish.ts';
 import { reportOf } from './report.ts';
@@ -16,8 +16,19 @@ const { values } = parseArgs({
   },
 });
 const size = values.quick
-  ? { warmUps: 0, rounds: 1, windows: 1, milliseconds: 50, underLoad: 50, lives: 20, idleSessions: 50, calls: 100 }
+  ? {
+      warmUpMs: 50,
+      warmUps: 0,
+      rounds: 1,
+      windows: 1,
+      milliseconds: 50,
+      underLoad: 50,
+      lives: 20,
+      idleSessions: 50,
+      calls: 100,
+    }
   : {
+      warmUpMs: 30_000,
       warmUps: 1,
       rounds: Number(values.rounds),
       windows: Number(values.windows),
@@ -33,6 +44,7 @@ try {
   const backend = await processes.backend();
   const all = await scenariosOf(processes, backend);
   const scenarios = values.quick ? fewest(all) : all;
+  await warmUp(processes, scenarios, size.warmUpMs);
   const samples = await measureAll(processes, backend, scenarios, size);
   const { idleSessions } = size;
   const report = reportOf({

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
+import { VERSION } from '../../runtime/version.ts';
 import {
   answerError,
   answerJson,
@@ -12,6 +13,7 @@ import {
 import { membersIn, results } from '../fixtures/corpus/results.ts';
 import { openSession, post, type RawAnswer } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
+import { covers } from '../requirements.ts';
 
 const RESERVED = 'io.modelcontextprotocol/';
 const SERVER_INFO = `"${RESERVED}serverInfo":{"name":"backend","version":"1"}`;
@@ -52,17 +54,25 @@ const callAsModern = (url: string): Promise<RawAnswer> =>
     { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'a_echo' },
   );
 
+interface Received {
+  readonly members: readonly string[];
+  readonly meta: readonly string[];
+  /** Who is said to have made it. */
+  readonly identities: readonly string[];
+}
+
 /** The members of the result as the client has got them, and those of its `_meta`, without what the gateway has to say there. */
-const received = ({ text }: RawAnswer): { members: readonly string[]; meta: readonly string[] } => {
+const received = ({ text }: RawAnswer): Received => {
   const message = membersIn(text);
   const result = message.find((member) => member.startsWith('"result":'))?.slice('"result":'.length) ?? text;
   const members = membersIn(result);
   const meta = members.find((member) => member.startsWith('"_meta"'));
+  const inMeta = meta === undefined ? [] : membersIn(meta.slice(meta.indexOf('{')));
+  const isIdentity = (member: string): boolean => member.startsWith(`"${RESERVED}serverInfo"`);
   return {
     members: members.filter((member) => member !== meta && member !== '"resultType":"complete"'),
-    meta: (meta === undefined ? [] : membersIn(meta.slice(meta.indexOf('{')))).filter(
-      (member) => !member.startsWith(`"${RESERVED}serverInfo"`),
-    ),
+    meta: inMeta.filter((member) => !isIdentity(member)),
+    identities: inMeta.filter(isIdentity),
   };
 };
 
@@ -87,6 +97,12 @@ for (const { client, backend: era } of cells) {
     after(async () => {
       await running.stop();
       await backend.close();
+    });
+
+    covers('endpoints.mcp.one-server-identity');
+    test('and never learns that it was this backend', async () => {
+      const own = `"${RESERVED}serverInfo":${JSON.stringify({ name: 'test', version: VERSION })}`;
+      assert.deepEqual(received(await call()).identities, client === 'legacy' ? [] : [own]);
     });
 
     for (const [what, result] of Object.entries(results)) {
