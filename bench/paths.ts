@@ -66,10 +66,7 @@ export const scenariosOf = async (processes: Processes, backend: Started): Promi
   ];
 };
 
-/**
- * Gives every hop 1 KB calls of 50 clients for so long, uncounted. V8 goes on optimising for half a minute of them, and a process that has few scenarios
- * would otherwise be measured younger than one that has many.
- */
+/** Gives every hop 1 KB calls of 50 clients for so long, uncounted: V8 goes on optimising for half a minute of them. */
 export const warmUp = async (
   processes: Processes,
   scenarios: readonly Scenario[],
@@ -85,9 +82,9 @@ export const warmUp = async (
 };
 
 export interface Length {
-  /** Rounds before those that count. */
-  readonly warmUps: number;
   readonly rounds: number;
+  /** Of uncounted load on each path before its windows. */
+  readonly settleMs: number;
   /** In each round, of each path. */
   readonly windows: number;
   readonly milliseconds: number;
@@ -101,19 +98,20 @@ export const measureAll = async (
   processes: Processes,
   backend: Started,
   scenarios: readonly Scenario[],
-  { warmUps, rounds, windows, milliseconds }: Length,
+  { rounds, settleMs, windows, milliseconds }: Length,
 ): Promise<Samples> => {
   const samples = new Map<string, Sample[]>();
-  for (let round = -warmUps; round < rounds; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     for (const scenario of scenarios) {
       const paths = await Promise.all(scenario.paths.map((path) => loaded(processes, scenario, path)));
-      // The first window is for the load generators, which are new.
-      for (let window = -1; window < windows; window += 1) {
+      // The load generators are new, and V8 has dropped optimised code of a hop that was idle for a minute.
+      for (const { loader } of paths) await loader.run(settleMs);
+      for (let window = 0; window < windows; window += 1) {
         // Every second one runs the other way, so that no path always follows the same one.
         for (const { path, loader } of window % 2 === 0 ? paths : paths.toReversed()) {
           const sample = await measure(backend, { path, loader, milliseconds });
           const key = keyOf(scenario, path);
-          if (round >= 0 && window >= 0) samples.set(key, [...(samples.get(key) ?? []), sample]);
+          samples.set(key, [...(samples.get(key) ?? []), sample]);
         }
       }
       for (const { loader } of paths) loader.end();

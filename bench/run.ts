@@ -5,11 +5,11 @@ import { publish } from './publish.ts';
 import { reportOf } from './report.ts';
 import { idleSessionKb, memoryUnderLoad, peaksBothWays, sessionLives } from './sessions.ts';
 
-/** `npm run bench [-- --rounds 3 --windows 8 --seconds 0.6 --write | --quick]`: see README.md beside this file. */
+/** `npm run bench [-- --rounds 2 --windows 12 --seconds 0.6 --write | --quick]`: see README.md beside this file. */
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '3' },
-    windows: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '2' },
+    windows: { type: 'string', default: '12' },
     seconds: { type: 'string', default: '0.6' },
     write: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
@@ -18,7 +18,7 @@ const { values } = parseArgs({
 const size = values.quick
   ? {
       warmUpMs: 50,
-      warmUps: 0,
+      settleMs: 50,
       rounds: 1,
       windows: 1,
       milliseconds: 50,
@@ -28,8 +28,8 @@ const size = values.quick
       calls: 100,
     }
   : {
-      warmUpMs: 30_000,
-      warmUps: 1,
+      warmUpMs: 20_000,
+      settleMs: 5_000,
       rounds: Number(values.rounds),
       windows: Number(values.windows),
       milliseconds: Number(values.seconds) * 1_000,
