@@ -6,13 +6,13 @@ import {
   boolean,
   constantFrom,
   dictionary,
-  jsonValue,
   option,
   property,
   record,
   string,
 } from 'fast-check';
 import { buildCatalog, type ToolOverride } from '../../../runtime/catalog/index.ts';
+import { jsonValue } from '../../fixtures/json-values.ts';
 import { covers } from '../../requirements.ts';
 import { backend, settings } from './sources.ts';
 
