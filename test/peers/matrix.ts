@@ -76,12 +76,25 @@ const isStateless = ({ server, way }: Cell): boolean =>
 const isModern = (cell: Cell): boolean => cell.era === 'auto' && speaksModern(cell);
 const ASKING = ['sampling', 'elicitation', 'roots'] as const;
 
+/** The Python servers of both eras answer in 2026-07-28 over HTTP+SSE, too, when a client asks them to. */
+const isModernOverSse = ({ client, era, server, way }: Cell): boolean =>
+  era === 'auto' &&
+  way === 'HTTP+SSE' &&
+  isPython(server) &&
+  ofBothEras(server) &&
+  (client === 'mcp 2.3' || client === 'Go SDK 1.8');
+
 /** What a pair cannot do without the gateway either. Not tried. */
 export const LIMITS: readonly Rule[] = [
   {
     why: '2026-07-28 has no sessions, and servers ask by `input_required` only',
     holds: isModern,
     what: [...ASKING, 'state'],
+  },
+  {
+    why: 'without the gateway, these clients and servers speak 2026-07-28 over HTTP+SSE, where nobody is asked, told of changes, or cancelled',
+    holds: isModernOverSse,
+    what: [...ASKING, 'input required', 'state', 'list changed', 'cancel'],
   },
   {
     why: 'a server without sessions keeps nothing for its client, and has no way to it but the answer',
@@ -109,11 +122,9 @@ export const LIMITS: readonly Rule[] = [
     what: ['input required'],
   },
   {
-    why: 'the client of rmcp cancels in 2026-07-28 by closing the call, which Go servers, and Python ones with JSON answers, do not see',
+    why: 'Go servers, and Python ones with JSON answers, do not see that a call of 2026-07-28 is closed, which is how it is cancelled',
     holds: (cell) =>
-      cell.client === 'rmcp 3.9' &&
-      isModern(cell) &&
-      (cell.server === 'Go SDK 1.8' || (isPython(cell.server) && cell.way === 'json answers')),
+      isModern(cell) && (cell.server === 'Go SDK 1.8' || (isPython(cell.server) && cell.way === 'json answers')),
     what: ['cancel'],
   },
   {
