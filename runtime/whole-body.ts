@@ -4,6 +4,9 @@ import { together } from './together.ts';
 /** A sender that announces more than it sends costs no more than this. */
 const MAX_RESERVED_BYTES = 1024 * 1024;
 
+/** `pipelining` of a connection whose bodies are read so: what a socket has read is then of one exchange alone, and its memory can be given back. */
+export const ONE_AT_A_TIME = 1;
+
 const nothing = Buffer.alloc(0);
 
 /**

@@ -7,7 +7,7 @@ import type { BackendRequest, BackendResponse, Fetch } from '../outgoing/index.t
 import { backendConnector, type CaBundle } from './ca-bundle.ts';
 import { EventReader } from './event-reader.ts';
 import { together } from '../together.ts';
-import { WholeBody } from '../whole-body.ts';
+import { ONE_AT_A_TIME, WholeBody } from '../whole-body.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
 
 /** The HTTP connections to one backend. */
@@ -43,9 +43,6 @@ export interface ConnectionDeps {
 
 /** After an event stream has answered it may end by itself, so that its socket is kept; after this it is cut. */
 const DRAIN_MS = 1_000;
-
-/** On one socket: what a socket has read is of one response alone, so that its memory can be given back (`WholeBody`). */
-const ONE_AT_A_TIME = 1;
 
 /** Opens nothing yet: sockets come with the first request. Redirects are not followed. Timeouts are the caller's, by signal. */
 export const openConnection = (origin: string, limits: ConnectionLimits, deps: ConnectionDeps): Connection => {

@@ -76,25 +76,21 @@ const isStateless = ({ server, way }: Cell): boolean =>
 const isModern = (cell: Cell): boolean => cell.era === 'auto' && speaksModern(cell);
 const ASKING = ['sampling', 'elicitation', 'roots'] as const;
 
-/** The Python servers of both eras answer in 2026-07-28 over HTTP+SSE, too, when a client asks them to. */
-const isModernOverSse = ({ client, era, server, way }: Cell): boolean =>
-  era === 'auto' &&
-  way === 'HTTP+SSE' &&
-  isPython(server) &&
-  ofBothEras(server) &&
-  (client === 'mcp 2.3' || client === 'Go SDK 1.8');
+/** Whether the pair speaks 2026-07-28 without the gateway: the Python servers of both eras answer these clients in it over HTTP+SSE as well. */
+const isModernByItself = (cell: Cell): boolean =>
+  isModern(cell) ||
+  (cell.era === 'auto' &&
+    cell.way === 'HTTP+SSE' &&
+    isPython(cell.server) &&
+    ofBothEras(cell.server) &&
+    (cell.client === 'mcp 2.3' || cell.client === 'Go SDK 1.8'));
 
 /** What a pair cannot do without the gateway either. Not tried. */
 export const LIMITS: readonly Rule[] = [
   {
     why: '2026-07-28 has no sessions, and servers ask by `input_required` only',
-    holds: isModern,
+    holds: isModernByItself,
     what: [...ASKING, 'state'],
-  },
-  {
-    why: 'without the gateway, these clients and servers speak 2026-07-28 over HTTP+SSE, where nobody is asked, told of changes, or cancelled',
-    holds: isModernOverSse,
-    what: [...ASKING, 'input required', 'state', 'list changed', 'cancel'],
   },
   {
     why: 'a server without sessions keeps nothing for its client, and has no way to it but the answer',
@@ -118,7 +114,7 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     why: 'the client of the Go SDK cannot read all questions that mcp 2.3 asks',
-    holds: (cell) => cell.client === 'Go SDK 1.8' && cell.server === 'mcp 2.3' && isModern(cell),
+    holds: (cell) => cell.client === 'Go SDK 1.8' && cell.server === 'mcp 2.3' && isModernByItself(cell),
     what: ['input required'],
   },
   {
@@ -145,7 +141,7 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     why: 'in 2026-07-28, the client of fastmcp 4 does not listen, nor does its server let others',
-    holds: (cell) => [cell.client, cell.server].includes('fastmcp 4.1') && isModern(cell),
+    holds: (cell) => [cell.client, cell.server].includes('fastmcp 4.1') && isModernByItself(cell),
     what: ['list changed'],
   },
   {
