@@ -12,7 +12,7 @@ import type { BackendDeps, BackendSettings, BackendTuning } from './backend-sett
 import { GatewayLink } from './gateway-link.ts';
 import { checkParamHeaders } from './param-headers.ts';
 import { type BackendState, Monitor } from './monitor.ts';
-import { listenToModern, type ModernListening } from './modern-listening.ts';
+import { listenToModern, type ModernListening, type ModernStream } from './modern-listening.ts';
 import { BackendSession } from './session.ts';
 import type { LinkMemory } from './session-memory.ts';
 import type { SessionSettings } from './session-settings.ts';
@@ -81,7 +81,7 @@ export class Backend {
       listen: () =>
         this.dependsOnCaller
           ? () => {}
-          : this.#listenToModern(PROBE, { filter: ALL_LISTS, onListChanged: () => this.#monitor.noteChange() }),
+          : this.#listenToModern(PROBE, { filter: ALL_LISTS, onListChanged: () => this.#monitor.noteChange() }).stop,
     });
     this.#calls = new BackendCalls({
       backend: this,
@@ -91,6 +91,7 @@ export class Backend {
     });
     this.#watches = new BackendWatches({
       backend: settings.name,
+      clock: deps.clock,
       limit: deps.limits.watches,
       silenceMs: () => this.#tuning.silenceMs,
       isModern: () => this.#own.modern !== undefined,
@@ -174,7 +175,7 @@ export class Backend {
     return session;
   }
 
-  #listenToModern(caller: Caller, what: Pick<ModernListening, 'filter' | 'onListChanged' | 'notify'>): () => void {
+  #listenToModern(caller: Caller, what: Pick<ModernListening, 'filter' | 'onListChanged' | 'notify'>): ModernStream {
     const { random } = this.#deps;
     return listenToModern({ ...this.#common, random, fetch: this.#client.fetchFor(caller), ...what });
   }

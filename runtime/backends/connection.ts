@@ -155,8 +155,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#headers = headers;
     if (status < 300 && isEventStream(headers['content-type'])) {
-      const { onEvent } = this.#request;
+      const { onEvent, onOpened } = this.#request;
       this.#events = new EventReader(this.#limits.maxResponseBytes, (message) => this.#onMessage(message), onEvent);
+      onOpened?.();
     } else {
       // Once: the bytes of a body that drips in are no sign of work.
       this.#request.attention.heard();

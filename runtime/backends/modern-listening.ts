@@ -22,18 +22,33 @@ export interface ModernListening {
   readonly notify?: (notification: Buffer) => void;
 }
 
-/** `subscriptions/listen` at a backend of 2026-07-28, begun anew whenever it ends. Returns how to stop. */
-export const listenToModern = (listening: ModernListening): (() => void) => {
+export interface ModernStream {
+  /** What the backend said first that it will tell of (`notifications`, MCP `SubscriptionFilter`); undefined when it did not. */
+  readonly acknowledged: Promise<unknown>;
+  readonly stop: () => void;
+}
+
+/** `subscriptions/listen` at a backend of 2026-07-28, begun anew whenever it ends. */
+export const listenToModern = (listening: ModernListening): ModernStream => {
   const { backend, path, clock, random, clientInfo, fetch, filter, onListChanged, notify } = listening;
   const body = Buffer.from(
     `{"jsonrpc":"2.0","id":"vmcp-listen","method":"subscriptions/listen","params":{"_meta":${ownMeta(clientInfo)},"notifications":${filter}}}`,
   );
+  const acknowledged = Promise.withResolvers<unknown>();
+  const hearing: Fetch = async (request) => {
+    const onMessage = (message: Buffer) => {
+      const accepted = acceptedIn(message);
+      if (accepted) acknowledged.resolve(accepted.filter);
+      return request.onMessage(message);
+    };
+    return fetch({ ...request, onMessage }).finally(() => acknowledged.resolve(undefined));
+  };
   const stream = new ServerStream({
     backend,
     clock,
     random,
     request: { method: 'POST', path, headers: [...MODERN_HEADERS, 'mcp-method', 'subscriptions/listen'], body },
-    fetch,
+    fetch: hearing,
     attention: { pause: () => () => {} },
     client: { ...nobody, ...(notify && { notify }) },
     reply: () => Promise.resolve(),
@@ -41,7 +56,22 @@ export const listenToModern = (listening: ModernListening): (() => void) => {
     onGap: onListChanged ?? (() => {}),
   });
   stream.start();
-  return () => stream.close();
+  return { acknowledged: acknowledged.promise, stop: () => stream.close() };
+};
+
+/** Undefined for every message but `notifications/subscriptions/acknowledged`. */
+export const acceptedIn = (bytes: Buffer): { readonly filter: unknown } | undefined => {
+  const message = readServerMessage(bytes);
+  if (message?.kind !== 'notification' || message.method !== 'notifications/subscriptions/acknowledged')
+    return undefined;
+  const { params } = message;
+  return { filter: params && smallMember(bytes, params.start, 'notifications') };
+};
+
+/** What a filter names under `key`. */
+export const namesIn = (filter: unknown, key: 'resourceSubscriptions' | 'taskIds'): readonly string[] => {
+  const names = (filter as Readonly<Record<string, unknown>> | null | undefined)?.[key];
+  return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
 };
 
 /** Of `notifications/resources/updated`. */

@@ -59,12 +59,18 @@ export class ServerStream {
   readonly #deps: ServerStreamDeps;
   readonly #requests: ServerRequests;
   readonly #closed = new AbortController();
+  readonly #opened = Promise.withResolvers<void>();
   #abort: ((reason: Error) => void) | undefined;
 
   constructor(deps: ServerStreamDeps) {
     this.#deps = deps;
     const { backend, client, reply, attention } = deps;
     this.#requests = new ServerRequests({ backend, client, reply, attention });
+  }
+
+  /** Resolves once the backend has opened the stream for the first time, or has not. */
+  get opened(): Promise<void> {
+    return this.#opened.promise;
   }
 
   start(): void {
@@ -106,11 +112,14 @@ export class ServerStream {
         ...request,
         attention,
         onMessage: this.#hear,
+        onOpened: this.#opened.resolve,
         lane: 'stream',
       });
       return endOf(status);
     } catch (error) {
       return error instanceof StreamEndedError ? 'ended' : 'failed';
+    } finally {
+      this.#opened.resolve();
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import { atMost, type Clock } from '../clock.ts';
 import type { VmcpError } from '../errors.ts';
 import type { Attention, BackendRequest, BackendResponse, Fetch } from '../outgoing/index.ts';
 import type { SavedBackendSession } from '../store/index.ts';
@@ -15,6 +15,9 @@ import type { Parting, SessionSettings } from './session-settings.ts';
 import { SseChannel } from './sse-channel.ts';
 import { cancelledNotification } from './small-messages.ts';
 import { type SubscriptionChange, Subscriptions } from './subscriptions.ts';
+
+/** For a backend to open the stream that it tells of resources on. */
+const STREAM_MS = 1_000;
 
 /**
  * One MCP session with a backend of a revision up to 2025-11-25. Opened by its first call, opened anew once when the backend no longer
@@ -111,7 +114,7 @@ export class BackendSession {
   async #exchange(call: BackendCall, attention: Attention, how?: 'again'): Promise<Buffer> {
     const open = this.#open ?? (await this.#openFor(call, attention));
     if (call.session === 'kept' && !open.hasId) throw keepsNone(this.#settings.backend);
-    if (call.subscription) this.#noteSubscription(call.subscription, call.silenceMs);
+    if (call.subscription) await this.#noteSubscription(call.subscription, call.silenceMs);
     if (call.client?.era === 'modern') this.setLogLevel(call.client.logLevel);
     if (this.#posts.first) await this.#posts.first;
     let stream: CallStream | undefined; // Most answers are no streams.
@@ -185,7 +188,7 @@ export class BackendSession {
     this.#subscriptions?.lost();
   }
 
-  #noteSubscription(change: SubscriptionChange, silenceMs: number): void {
+  async #noteSubscription(change: SubscriptionChange, silenceMs: number): Promise<void> {
     const { fetch } = this.#settings;
     this.#subscriptions ??= new Subscriptions({
       ...this.#settings,
@@ -194,6 +197,8 @@ export class BackendSession {
       reopen: async (again) => (this.#open || this.#parting ? undefined : this.#openFor({ fetch, silenceMs: again })),
     });
     this.#subscriptions.note(change, silenceMs);
+    // What happens as soon as the subscription stands is told on that stream, or to nobody.
+    if (this.#stream && !this.#channel) await atMost(this.#clock, STREAM_MS, this.#stream.opened);
   }
 
   /** A backend without a stream of that kind may say the same: only one that does not know the session is worth a new one. */

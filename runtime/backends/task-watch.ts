@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.ts';
 import { isObject } from '../json-bytes.ts';
-import { memberAt, smallMember } from '../json-members.ts';
+import { memberAt } from '../json-members.ts';
 import type { Attention, Fetch } from '../outgoing/index.ts';
 import { taskIdOf } from '../task-id.ts';
 import { TASK_TOLD } from '../tasks-extension.ts';
 import type { TaskEvents } from '../watch-tasks.ts';
+import { acceptedIn, namesIn } from './modern-listening.ts';
 import { MODERN_HEADERS } from './modern-link.ts';
 import { askableMeta } from './request-edits.ts';
 import { isAnswerTo, readServerMessage, type ServerMessage } from './server-message.ts';
@@ -104,16 +105,17 @@ class TaskWatch {
     if (isAnswerTo(bytes, ID)) return 'answer';
     const message = readServerMessage(bytes);
     if (message?.kind !== 'notification') return 'other';
-    if (message.method === 'notifications/subscriptions/acknowledged') this.#accept(bytes, message);
+    const accepted = acceptedIn(bytes);
+    if (accepted) this.#accept(accepted.filter);
     if (message.method === TASK_TOLD) this.#tell(bytes, message);
     return 'other';
   };
 
-  #accept(bytes: Buffer, { params }: Notification): void {
+  #accept(filter: unknown): void {
     if (this.#ids) return;
     const { backend, ownIds } = this.#watching;
     const asked = new Set(ownIds.map((ownId) => JSON.parse(ownId.toString()) as string));
-    const agreed = params ? taskIdsIn(smallMember(bytes, params.start, 'notifications')) : [];
+    const agreed = namesIn(filter, 'taskIds');
     this.#ids = new Set(agreed.flatMap((ownId) => (asked.has(ownId) ? (taskIdOf({ backend, ownId }) ?? []) : [])));
     this.#acknowledged.resolve(this.#ids);
     if (this.#ids.size === 0) this.#giveUp();
@@ -128,9 +130,3 @@ class TaskWatch {
 }
 
 type Notification = Extract<ServerMessage, { kind: 'notification' }>;
-
-/** Of `notifications` in the params of `notifications/subscriptions/acknowledged`. */
-const taskIdsIn = (notifications: unknown): readonly string[] => {
-  const ids = (notifications as { taskIds?: unknown } | null | undefined)?.taskIds;
-  return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
-};

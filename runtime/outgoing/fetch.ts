@@ -13,6 +13,8 @@ export interface BackendRequest {
   readonly onMessage: (message: Buffer) => 'answer' | 'other';
   /** Asked after each piece of an event stream: no more of it is read until what it gives has resolved. */
   readonly backlog?: () => Promise<void> | undefined;
+  /** An event stream has begun. */
+  readonly onOpened?: () => void;
   /** Gets the events of an event stream that are of another type. */
   readonly onEvent?: (type: string, data: Buffer) => void;
   /** What is waited for where the answer to the request in the body comes on another stream than the response (HTTP+SSE). */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
 import { taskIdOf } from '../../runtime/task-id.ts';
 import { answerError, answerJson, type Behaviour, type Exchange, startBackend } from '../fixtures/backend.ts';
-import { listen, LISTEN_HEADERS, listenRequest } from '../fixtures/listening.ts';
+import { acknowledge, listen, LISTEN_HEADERS, listenRequest, openEventStream } from '../fixtures/listening.ts';
 import { openSession, post } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
 
@@ -28,14 +28,9 @@ const startTaskBackend = async (known: readonly string[]) => {
     if (method === 'tools/list') return answerJson('{"resultType":"complete","tools":[]}');
     if (method !== 'subscriptions/listen') return answerError('{"code":-32601,"message":"no"}');
     const { taskIds } = params['notifications'] as { taskIds: readonly string[] };
-    return () => {
-      const agreed = [...taskIds.filter((id) => known.includes(id)), 'nobody asked for'];
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      const notifications = JSON.stringify({ taskIds: agreed });
-      write(
-        response,
-        `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":${notifications}}}`,
-      );
+    return (exchange) => {
+      openEventStream(exchange);
+      acknowledge(response, { taskIds: [...taskIds.filter((id) => known.includes(id)), 'nobody asked for'] });
       if (atOnce !== undefined) tellNow(response, atOnce);
       listening.push(response);
     };

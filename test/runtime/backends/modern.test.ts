@@ -13,6 +13,7 @@ import {
   type Recorded,
   startBackend,
 } from '../../fixtures/backend.ts';
+import { acceptListening, acknowledge, listen, openEventStream, tellOn } from '../../fixtures/listening.ts';
 import { openSession, type RawSession } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
@@ -40,6 +41,7 @@ let session: RawSession;
 /** What tool calls are answered with, one after the other; the last one from then on. */
 let answers: Behaviour[];
 let discover: Behaviour;
+let listening: Behaviour;
 
 const on = ({ recorded: { method } }: Exchange): Behaviour => {
   if (method === 'server/discover') return discover;
@@ -47,8 +49,7 @@ const on = ({ recorded: { method } }: Exchange): Behaviour => {
   if (method === 'resources/list')
     return answerJson('{"resultType":"complete","resources":[{"uri":"a://1","name":"1"}]}');
   if (method === 'tools/call') return (answers.length > 1 ? answers.shift() : answers[0]) ?? answerJson(DONE);
-  if (method === 'subscriptions/listen')
-    return ({ response }) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  if (method === 'subscriptions/listen') return listening;
   return method === 'resources/templates/list'
     ? answerJson('{"resourceTemplates":[]}')
     : answerError('{"code":-32601,"message":"no"}');
@@ -57,6 +58,7 @@ const on = ({ recorded: { method } }: Exchange): Behaviour => {
 beforeEach(async () => {
   answers = [answerJson(DONE)];
   discover = answerJson(JSON.stringify(DISCOVERED));
+  listening = acceptListening;
   backend = await startBackend({ on });
   running = await startRuntime(configFile({ a: backend.url }));
   session = await openSession(running.url);
@@ -161,6 +163,63 @@ describe('a backend of 2026-07-28', () => {
         method === 'subscriptions/listen' && JSON.stringify(params).includes('resourceSubscriptions'),
     );
     assert.deepEqual(heard.params['notifications'], { resourceSubscriptions: ['a://1'] });
+  });
+});
+
+describe('a resource of a backend of 2026-07-28', () => {
+  const URI = 'a://1';
+  const isWatched = (params: object): boolean => JSON.stringify(params).includes(URI);
+  const firstOn = async (): Promise<unknown> => {
+    const stream = await listen(running.url, { resourceSubscriptions: [URI] });
+    const first = await stream.next();
+    await stream.close();
+    return first?.params?.['notifications'];
+  };
+
+  beforeEach(() => session.toolNames());
+
+  test('is acknowledged once the backend has acknowledged it, so that no update is missed from then on', async () => {
+    let isAcknowledged = false;
+    listening = (exchange) => {
+      openEventStream(exchange);
+      setTimeout(() => {
+        isAcknowledged = true;
+        acknowledge(exchange.response, exchange.recorded.params['notifications']);
+        tellOn(exchange.response, 'notifications/resources/updated', { uri: URI });
+      }, 100);
+    };
+    const stream = await listen(running.url, { resourceSubscriptions: [URI] });
+    assert.deepEqual((await stream.next())?.params?.['notifications'], { resourceSubscriptions: [URI] });
+    assert.equal(isAcknowledged, true);
+    assert.equal((await stream.next())?.params?.['uri'], URI);
+    await stream.close();
+  });
+
+  const refusals: readonly (readonly [string, Behaviour])[] = [
+    ['refuses', answerError('{"code":-32601,"message":"no"}')],
+    ['answers 404', answerStatus(404)],
+    [
+      'tells of lists only',
+      (exchange) => {
+        openEventStream(exchange);
+        acknowledge(exchange.response, { toolsListChanged: true });
+      },
+    ],
+  ];
+  for (const [what, behaviour] of refusals)
+    test(`is not acknowledged where the backend ${what}, and not asked for again`, async () => {
+      listening = behaviour;
+      assert.deepEqual(await firstOn(), { resourceSubscriptions: [] });
+      const asked = backend.requests.filter(
+        ({ method, params }) => method === 'subscriptions/listen' && isWatched(params),
+      );
+      assert.equal(asked.length, 1);
+    });
+
+  test('is not acknowledged where the backend does not say so in time', async () => {
+    listening = openEventStream;
+    running.reload(configFile({ a: backend.url }, { operational: { timeouts: { default: '1s' } } }));
+    assert.deepEqual(await firstOn(), { resourceSubscriptions: [] });
   });
 });
 

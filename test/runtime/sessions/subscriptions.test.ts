@@ -4,6 +4,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { Running } from '../../../runtime/start.ts';
 import { until } from '../../cluster/until.ts';
 import { answerError, answerJson, type Exchange, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { acceptListening, tellOn } from '../../fixtures/listening.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 import {
   type ClientStream,
@@ -34,16 +35,16 @@ describe('a subscription at a backend of 2026-07-28, in a session that replicas 
       return answerJson(`{"resultType":"complete","resources":[{"uri":"${URI}","name":"1"}]}`);
     if (method === 'resources/templates/list') return answerJson('{"resultType":"complete","resourceTemplates":[]}');
     if (method !== 'subscriptions/listen') return answerError('{"code":-32601,"message":"no"}');
-    return ({ response }: { response: ServerResponse }) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    return (exchange: Exchange) => {
+      acceptListening(exchange);
+      const { response } = exchange;
       if (!JSON.stringify(params).includes(URI)) return;
       watching.add(response);
       response.on('close', () => watching.delete(response));
     };
   };
   const update = (): void => {
-    for (const response of watching)
-      response.write(`data: {"jsonrpc":"2.0","method":"${UPDATED}","params":{"uri":"${URI}"}}\n\n`);
+    for (const response of watching) tellOn(response, UPDATED, { uri: URI });
   };
   const subscribe = (url: string, method = 'resources/subscribe') =>
     session.send(url, { id: method, method, params: { uri: URI } });
