@@ -28,7 +28,7 @@ const size = values.quick
       calls: 100,
     }
   : {
-      warmUpMs: 20_000,
+      warmUpMs: 30_000,
       settleMs: 5_000,
       rounds: Number(values.rounds),
       windows: Number(values.windows),

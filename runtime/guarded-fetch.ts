@@ -4,7 +4,7 @@ import { bundleConnector, type BundleFile } from './bundle-connector.ts';
 import type { Clock } from './clock.ts';
 import { asFetchError, FetchError } from './fetch-error.ts';
 import { addressRefusal, urlRefusal, type FetchPolicy } from './fetch-policy.ts';
-import { ONE_AT_A_TIME, WholeBody } from './whole-body.ts';
+import { NO_PIPELINING, WholeBody } from './whole-body.ts';
 
 export interface FetchRequest {
   /** Absolute. A fragment is not sent. */
@@ -111,7 +111,7 @@ class OriginPools {
     return new Pool(origin, {
       connect: this.#connectorOf(origin),
       connections: this.#policy.connections,
-      pipelining: ONE_AT_A_TIME,
+      pipelining: NO_PIPELINING,
       maxHeaderSize: this.#policy.maxHeadBytes,
       // The whole exchange has its time.
       headersTimeout: 0,

@@ -10,8 +10,11 @@ export interface ResourceListener {
 }
 
 export interface Watching {
-  /** False when it will not be told of: the backend has refused, does not answer, or too much is watched there. */
-  readonly isHeard: Promise<boolean>;
+  /**
+   * Resolves when the backend tells of it, or does not answer and is asked again. Rejects when it will not be told of:
+   * `backend_unavailable`, the backend refuses or cannot be reached; `busy`, too much is watched there.
+   */
+  readonly heard: Promise<void>;
   readonly stop: () => void;
 }
 

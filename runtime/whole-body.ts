@@ -5,7 +5,7 @@ import { together } from './together.ts';
 const MAX_RESERVED_BYTES = 1024 * 1024;
 
 /** `pipelining` of a connection whose bodies are read so: what a socket has read is then of one exchange alone, and its memory can be given back. */
-export const ONE_AT_A_TIME = 1;
+export const NO_PIPELINING = 1;
 
 const nothing = Buffer.alloc(0);
 

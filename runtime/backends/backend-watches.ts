@@ -3,7 +3,7 @@ import { atMost, type Clock } from '../clock.ts';
 import { VmcpError } from '../errors.ts';
 import type { Fetch } from '../outgoing/index.ts';
 import type { ResourceListener, Watching } from '../watch-resources.ts';
-import type { ModernListening, ModernStream } from './modern-listening.ts';
+import type { FirstAnswer, ModernListening, ModernStream } from './modern-listening.ts';
 import { namesIn, updatedUri } from './modern-listening.ts';
 import { ResourceWatches } from './resource-watches.ts';
 import type { BackendSession } from './session.ts';
@@ -48,24 +48,31 @@ export class BackendWatches {
     this.#resources.endAll();
   }
 
-  readonly #begin = async (uri: string, caller: Caller, onUpdated: () => void): Promise<() => void> => {
-    if (!this.#deps.isModern()) return this.#sessions.subscribe(uri, caller, onUpdated);
-    const { acknowledged, stop } = this.#deps.listen(caller, {
+  readonly #begin = (uri: string, caller: Caller, onUpdated: () => void): Watching => {
+    if (!this.#deps.isModern()) {
+      const begun = this.#sessions.subscribe(uri, caller, onUpdated);
+      return { heard: begun.then(() => {}), stop: () => void begun.then((end) => end()).catch(() => {}) };
+    }
+    const { firstAnswer, stop } = this.#deps.listen(caller, {
       filter: JSON.stringify({ resourceSubscriptions: [uri] }),
       notify: (notification) => {
         if (updatedUri(notification) === uri) onUpdated();
       },
     });
-    if (await this.#isAccepted(acknowledged)) return stop;
-    stop();
-    throw new VmcpError('backend_unavailable', `backend "${this.#deps.backend}" does not tell of the resource`);
+    return { heard: this.#heard(firstAnswer, stop), stop };
   };
 
-  /** One resource was asked for: a server may write its URI in another way. */
-  async #isAccepted(acknowledged: Promise<unknown>): Promise<boolean> {
-    const isInTime = await atMost(this.#deps.clock, this.#timeoutMs(), acknowledged);
-    return isInTime && namesIn(await acknowledged, 'resourceSubscriptions').length > 0;
+  async #heard(firstAnswer: Promise<FirstAnswer>, stop: () => void): Promise<void> {
+    const isInTime = await atMost(this.#deps.clock, this.#timeoutMs(), firstAnswer);
+    const answer = isInTime ? await firstAnswer : 'none';
+    if (answer === 'none' || (answer !== 'refused' && tellsOfResources(answer))) return;
+    stop();
+    throw new VmcpError('backend_unavailable', `backend "${this.#deps.backend}" does not tell of the resource`);
   }
 
   readonly #timeoutMs = (): number => Math.min(WATCH_MS, this.#deps.silenceMs());
 }
+
+/** One resource was asked for: a server may write its URI in another way. */
+const tellsOfResources = ({ filter }: { readonly filter: unknown }): boolean =>
+  namesIn(filter, 'resourceSubscriptions').length > 0;

@@ -7,7 +7,7 @@ import type { BackendRequest, BackendResponse, Fetch } from '../outgoing/index.t
 import { backendConnector, type CaBundle } from './ca-bundle.ts';
 import { EventReader } from './event-reader.ts';
 import { together } from '../together.ts';
-import { ONE_AT_A_TIME, WholeBody } from '../whole-body.ts';
+import { NO_PIPELINING, WholeBody } from '../whole-body.ts';
 import { ResponseTooLargeError } from './response-too-large.ts';
 
 /** The HTTP connections to one backend. */
@@ -54,7 +54,7 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
     new Pool(origin, {
       connections,
       connect,
-      pipelining: ONE_AT_A_TIME,
+      pipelining: NO_PIPELINING,
       headersTimeout: 0,
       bodyTimeout: 0,
       allowH2: false,

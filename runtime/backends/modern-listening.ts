@@ -5,7 +5,7 @@ import { nobody } from './call-stream.ts';
 import { MODERN_HEADERS } from './modern-link.ts';
 import { ownMeta } from './request-edits.ts';
 import { readServerMessage } from './server-message.ts';
-import { ServerStream } from './server-stream.ts';
+import { endOf, ServerStream } from './server-stream.ts';
 
 export interface ModernListening {
   readonly backend: string;
@@ -22,9 +22,12 @@ export interface ModernListening {
   readonly notify?: (notification: Buffer) => void;
 }
 
+/** `none`: neither yes nor no, and the backend is asked again. */
+export type FirstAnswer = { readonly filter: unknown } | 'refused' | 'none';
+
 export interface ModernStream {
-  /** What the backend said first that it will tell of (`notifications`, MCP `SubscriptionFilter`); undefined when it did not. */
-  readonly acknowledged: Promise<unknown>;
+  /** `filter`: what the backend will tell of (MCP `SubscriptionFilter`), from then on. */
+  readonly firstAnswer: Promise<FirstAnswer>;
   readonly stop: () => void;
 }
 
@@ -34,14 +37,21 @@ export const listenToModern = (listening: ModernListening): ModernStream => {
   const body = Buffer.from(
     `{"jsonrpc":"2.0","id":"vmcp-listen","method":"subscriptions/listen","params":{"_meta":${ownMeta(clientInfo)},"notifications":${filter}}}`,
   );
-  const acknowledged = Promise.withResolvers<unknown>();
+  const first = Promise.withResolvers<FirstAnswer>();
   const hearing: Fetch = async (request) => {
+    let isFirst = true;
     const onMessage = (message: Buffer) => {
-      const accepted = acceptedIn(message);
-      if (accepted) acknowledged.resolve(accepted.filter);
+      if (isFirst) first.resolve(acceptedIn(message) ?? 'none');
+      isFirst = false;
       return request.onMessage(message);
     };
-    return fetch({ ...request, onMessage }).finally(() => acknowledged.resolve(undefined));
+    try {
+      const response = await fetch({ ...request, onMessage });
+      first.resolve(isRefusal(response.status) ? 'refused' : 'none');
+      return response;
+    } finally {
+      first.resolve('none');
+    }
   };
   const stream = new ServerStream({
     backend,
@@ -56,8 +66,11 @@ export const listenToModern = (listening: ModernListening): ModernStream => {
     onGap: onListChanged ?? (() => {}),
   });
   stream.start();
-  return { acknowledged: acknowledged.promise, stop: () => stream.close() };
+  return { firstAnswer: first.promise, stop: () => stream.close() };
 };
+
+/** Whatever else it means, it is no stream, and will be none. */
+const isRefusal = (status: number): boolean => ['none', 'unknown'].includes(endOf(status));
 
 /** Undefined for every message but `notifications/subscriptions/acknowledged`. */
 export const acceptedIn = (bytes: Buffer): { readonly filter: unknown } | undefined => {

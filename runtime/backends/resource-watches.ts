@@ -1,16 +1,17 @@
 import { clientKey, type Caller } from '../call.ts';
+import { VmcpError } from '../errors.ts';
 import type { Watching, ResourceListener } from '../watch-resources.ts';
 
 export interface ResourceWatchesDeps {
   /** Resources that are watched at one time, each counted once for each caller. */
   readonly limit: number;
-  /** Begins to hear of updates for a caller. Rejects when the backend does not take it; resolves to how to stop. */
-  readonly begin: (uri: string, caller: Caller, onUpdated: () => void) => Promise<() => void>;
+  /** Begins to hear of updates for a caller. */
+  readonly begin: (uri: string, caller: Caller, onUpdated: () => void) => Watching;
 }
 
 interface Watch {
   readonly listeners: Set<ResourceListener>;
-  readonly begun: Promise<() => void>;
+  readonly begun: Watching;
 }
 
 /** The resources of one backend that somebody wants to hear of: watched once for each client of a user, however many listen. */
@@ -26,18 +27,12 @@ export class ResourceWatches {
   watch(uri: string, caller: Caller, listener: ResourceListener): Watching {
     const key = JSON.stringify([clientKey(caller), uri]);
     const watch = this.#watches.get(key) ?? this.#begin(key, { uri, caller });
-    if (!watch) return { isHeard: Promise.resolve(false), stop: () => {} };
+    if (!watch) return full();
     watch.listeners.add(listener);
     const stop = (): void => {
       if (watch.listeners.delete(listener) && watch.listeners.size === 0) this.#end(key, watch);
     };
-    return {
-      isHeard: watch.begun.then(
-        () => true,
-        () => false,
-      ),
-      stop,
-    };
+    return { heard: watch.begun.heard, stop };
   }
 
   /** The backend is no longer served. */
@@ -57,19 +52,21 @@ export class ResourceWatches {
     });
     const watch = { listeners, begun };
     this.#watches.set(key, watch);
-    begun.catch(() => this.#forget(key, watch));
+    begun.heard.catch(() => this.#forget(key, watch));
     return watch;
   }
 
   #end(key: string, watch: Watch): void {
     this.#forget(key, watch);
-    watch.begun.then(
-      (stop) => stop(),
-      () => {},
-    );
+    watch.begun.stop();
   }
 
   #forget(key: string, watch: Watch): void {
     if (this.#watches.get(key) === watch) this.#watches.delete(key);
   }
 }
+
+const full = (): Watching => ({
+  heard: Promise.reject(new VmcpError('busy', 'too many resources are watched at this backend; end a subscription')),
+  stop: () => {},
+});

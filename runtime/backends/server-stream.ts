@@ -32,6 +32,11 @@ export interface ServerStreamDeps {
 /** What concerns the client of the session, on whatever stream it comes. */
 const RELAYED: ReadonlySet<string> = new Set([...ABOUT_CALLS, 'notifications/resources/updated']);
 
+const GIVEN_UP = new Error('no longer wanted');
+
+/** For a backend to open the stream, before what depends on it goes on. */
+const OPENING_MS = 1_000;
+
 /** A stream that lasted so long was a good one. */
 const LASTING_MS = 10_000;
 const RETRY = { baseMs: 1_000, maxMs: 30_000 };
@@ -42,7 +47,7 @@ const HELD_RETRY = { baseMs: 1_000, maxMs: 10_000 };
 type End = 'none' | 'unknown' | 'held' | 'ended' | 'failed';
 
 /** What it means that there is no stream, by HTTP status. A backend without such streams answers 405 (MCP), or as it answers any stranger. */
-const endOf = (status: number): End => {
+export const endOf = (status: number): End => {
   if (status === 409) return 'held';
   if (status === 400 || status === 404) return 'unknown';
   return status >= 500 || LATER.has(status) ? 'failed' : 'none';
@@ -59,7 +64,7 @@ export class ServerStream {
   readonly #deps: ServerStreamDeps;
   readonly #requests: ServerRequests;
   readonly #closed = new AbortController();
-  readonly #opened = Promise.withResolvers<void>();
+  readonly #firstTried = Promise.withResolvers<void>();
   #abort: ((reason: Error) => void) | undefined;
 
   constructor(deps: ServerStreamDeps) {
@@ -68,19 +73,21 @@ export class ServerStream {
     this.#requests = new ServerRequests({ backend, client, reply, attention });
   }
 
-  /** Resolves once the backend has opened the stream for the first time, or has not. */
-  get opened(): Promise<void> {
-    return this.#opened.promise;
+  /** Resolves once the backend has opened the stream, has refused it, or has said nothing for a second. */
+  get firstTried(): Promise<void> {
+    return this.#firstTried.promise;
   }
 
   start(): void {
+    // Some send the head of a stream with the first event on it.
+    void sleep(this.#deps.clock, OPENING_MS, this.#closed.signal).then(this.#firstTried.resolve);
     void this.#run();
   }
 
   close(): void {
     this.#closed.abort();
     this.#requests.end();
-    this.#abort?.(new Error('no longer wanted'));
+    this.#abort?.(GIVEN_UP);
   }
 
   async #run(): Promise<void> {
@@ -105,6 +112,7 @@ export class ServerStream {
       pause: () => () => {},
       onAbandoned: (abort) => {
         this.#abort = abort;
+        if (this.#closed.signal.aborted) abort(GIVEN_UP);
       },
     };
     try {
@@ -112,14 +120,14 @@ export class ServerStream {
         ...request,
         attention,
         onMessage: this.#hear,
-        onOpened: this.#opened.resolve,
+        onOpened: this.#firstTried.resolve,
         lane: 'stream',
       });
       return endOf(status);
     } catch (error) {
       return error instanceof StreamEndedError ? 'ended' : 'failed';
     } finally {
-      this.#opened.resolve();
+      this.#firstTried.resolve();
     }
   }
 

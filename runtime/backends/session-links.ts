@@ -6,6 +6,7 @@ import type { Backend } from './backend.ts';
 import type { BackendSession } from './session.ts';
 import type { Parting } from './session-settings.ts';
 import type { LinkMemory } from './session-memory.ts';
+import type { Watching } from '../watch-resources.ts';
 import { resourceUpdated } from './small-messages.ts';
 
 /** Subscriptions of one client session that the gateway keeps itself. */
@@ -35,8 +36,8 @@ export class SessionLinks {
   readonly #capabilities: Buffer | undefined;
   readonly #memory: LinkMemory | undefined;
   readonly #speaksFor: () => Caller;
-  /** How to end each subscription that is kept here. */
-  #watches: Map<string, () => void> | undefined;
+  /** The subscriptions that are kept here. */
+  #watches: Map<string, Watching> | undefined;
   /** When the client's own last change of each subscription was written down; infinite until it is. */
   #changedAt: Map<string, number> | undefined;
   #changes = 0;
@@ -80,8 +81,8 @@ export class SessionLinks {
     this.#noteChange(key, Infinity);
     try {
       if (!isWanted) this.#unwatch(key);
-      else if (!(await this.#watch(backend, uri, caller)))
-        throw new VmcpError('busy', 'too many subscriptions; end one');
+      // Taken back while it began.
+      else if (!(await this.#watch(backend, uri, caller))) return;
       // Where the store is away, it holds here.
       await (isWanted ? this.#memory?.subscribe(subscription) : this.#memory?.unsubscribe(subscription))?.catch(
         () => {},
@@ -115,16 +116,30 @@ export class SessionLinks {
     const isSettled = (key: string): boolean => (this.#changedAt?.get(key) ?? 0) <= asOf;
     for (const key of this.#watches?.keys() ?? []) if (!keys.has(key) && isSettled(key)) this.#unwatch(key);
     for (const { backend, uri } of wanted)
-      if (isSettled(keyOf({ backend: backend.name, uri }))) void this.#watch(backend, uri, caller);
+      if (isSettled(keyOf({ backend: backend.name, uri }))) this.#watch(backend, uri, caller).catch(() => {});
   }
 
-  /** False when there are too many. */
+  /** Rejects as `Watching` does, and with `busy` when there are too many. False: it was ended meanwhile. */
   async #watch(backend: Backend, uri: string, caller: Caller): Promise<boolean> {
     const key = keyOf({ backend: backend.name, uri });
-    const watches = (this.#watches ??= new Map<string, () => void>());
-    if (watches.has(key) || this.#parting) return true;
-    if (watches.size >= MAX_WATCHES) return false;
-    const { isHeard, stop } = backend.watch(uri, caller, {
+    const watches = (this.#watches ??= new Map<string, Watching>());
+    const watching = watches.get(key) ?? this.#begin(backend, uri, caller);
+    try {
+      await watching?.heard;
+    } catch (error) {
+      if (watches.get(key) === watching) this.#unwatch(key);
+      throw error;
+    }
+    return watches.get(key) === watching;
+  }
+
+  /** Undefined when the session is over. */
+  #begin(backend: Backend, uri: string, caller: Caller): Watching | undefined {
+    const key = keyOf({ backend: backend.name, uri });
+    const watches = (this.#watches ??= new Map<string, Watching>());
+    if (this.#parting) return undefined;
+    if (watches.size >= MAX_WATCHES) throw new VmcpError('busy', 'too many subscriptions; end one');
+    const watching = backend.watch(uri, caller, {
       onUpdated: () => this.#client?.notify(resourceUpdated(uri)),
       onEnd: () => {
         watches.delete(key);
@@ -132,14 +147,12 @@ export class SessionLinks {
         this.#client?.notify(RESOURCES_CHANGED);
       },
     });
-    watches.set(key, stop);
-    if (await isHeard) return true;
-    if (watches.get(key) === stop) this.#unwatch(key);
-    return false;
+    watches.set(key, watching);
+    return watching;
   }
 
   #unwatch(key: string): void {
-    this.#watches?.get(key)?.();
+    this.#watches?.get(key)?.stop();
     this.#watches?.delete(key);
   }
 
@@ -160,7 +173,7 @@ export class SessionLinks {
   /** Ends the backend sessions after their calls, or leaves them to other replicas. Never throws. */
   async close(parting: Parting = 'end'): Promise<void> {
     this.#parting ??= parting;
-    for (const stop of this.#watches?.values() ?? []) stop();
+    for (const { stop } of this.#watches?.values() ?? []) stop();
     this.#watches?.clear();
     if (!this.#sessions) return;
     const own = [...this.#sessions].filter(([backend, session]) => this.#client || !backend.share(session));

@@ -16,9 +16,6 @@ import { SseChannel } from './sse-channel.ts';
 import { cancelledNotification } from './small-messages.ts';
 import { type SubscriptionChange, Subscriptions } from './subscriptions.ts';
 
-/** For a backend to open the stream that it tells of resources on. */
-const STREAM_MS = 1_000;
-
 /**
  * One MCP session with a backend of a revision up to 2025-11-25. Opened by its first call, opened anew once when the backend no longer
  * knows it, ended with DELETE, or over HTTP+SSE with its stream. Never repeats a call that may have been executed.
@@ -197,8 +194,13 @@ export class BackendSession {
       reopen: async (again) => (this.#open || this.#parting ? undefined : this.#openFor({ fetch, silenceMs: again })),
     });
     this.#subscriptions.note(change, silenceMs);
-    // What happens as soon as the subscription stands is told on that stream, or to nobody.
-    if (this.#stream && !this.#channel) await atMost(this.#clock, STREAM_MS, this.#stream.opened);
+    // Until the stream is open an update is told to nobody. The call has to be sent in any case before it is given up.
+    if (change.kind === 'begins') await atMost(this.#clock, silenceMs / 2, this.#streamTried());
+  }
+
+  /** Over HTTP+SSE the stream is open anyway. */
+  async #streamTried(): Promise<void> {
+    if (!this.#channel) await this.#stream?.firstTried;
   }
 
   /** A backend without a stream of that kind may say the same: only one that does not know the session is worth a new one. */
@@ -233,8 +235,8 @@ export class BackendSession {
     this.#stream?.close();
     this.#stream = undefined;
     this.setLogLevel(this.#settings.client?.logLevel);
-    this.#subscriptions?.opened();
     this.listen();
+    this.#subscriptions?.opened(this.#streamTried());
   }
 
   /** Opens the stream that the backend tells and asks things on, when the client can hear them. */

@@ -52,11 +52,14 @@ export class Subscriptions {
     return this.#uris.size === 0;
   }
 
-  /** The session is open. */
-  opened(): void {
+  /** The session is open; `ready` resolves when the backend can tell of something. */
+  opened(ready: Promise<void>): void {
     this.#failures = 0;
-    for (const [index, uri] of [...this.#uris].entries())
-      this.#deps.tell(subscribeRequest(uri, Buffer.from(`"vmcp-subscribe-${index}"`)));
+    const known = [...this.#uris];
+    void ready.then(() => {
+      for (const [index, uri] of known.entries())
+        if (this.#uris.has(uri)) this.#deps.tell(subscribeRequest(uri, Buffer.from(`"vmcp-subscribe-${index}"`)));
+    });
   }
 
   /** The session is over, or was not to be had. */

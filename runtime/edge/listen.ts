@@ -119,7 +119,12 @@ export class Listeners {
       });
       if (signal.aborted) watching?.stop();
       else if (watching) signal.addEventListener('abort', watching.stop);
-      return (await watching?.isHeard) ? [uri] : [];
+      return watching
+        ? watching.heard.then(
+            () => [uri],
+            () => [],
+          )
+        : [];
     });
     return (await Promise.all(heard)).flat();
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { afterEach, beforeEach, describe, test, type TestContext } from 'node:test';
 import { openConnection, type Connection } from '../../../runtime/backends/connection.ts';
 import { ResponseTooLargeError } from '../../../runtime/backends/response-too-large.ts';
 import { ByteBudget } from '../../../runtime/byte-budget.ts';
@@ -199,9 +199,7 @@ describe('a body in pieces', () => {
   const long = { body: joined([BODY, Buffer.alloc(8_000_000, ' '), BODY]) };
 
   /** A server that reads no more than the beginning of a request, and does this. */
-  const answering = async (
-    on: (socket: Socket) => void,
-  ): Promise<{ fetch: Connection['fetch']; close: () => void }> => {
+  const answering = async (t: TestContext, on: (socket: Socket) => void): Promise<Connection['fetch']> => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () => on(socket.pause()));
@@ -209,12 +207,13 @@ describe('a body in pieces', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const { fetch, destroy } = openConnection(`http://127.0.0.1:${port}`, LIMITS, { clock: frozenClock(), answers });
-    return { fetch, close: () => void destroy().then(() => server.close()) };
+    t.after(() => destroy().then(() => server.close()));
+    return fetch;
   };
 
-  test('may be answered before all of it is read, and leaves nothing to the next request', async () => {
+  test('may be answered before all of it is read, and leaves nothing to the next request', async (t) => {
     let requests = 0;
-    const { fetch, close } = await answering((socket) => {
+    const fetch = await answering(t, (socket) => {
       requests += 1;
       socket.write(`HTTP/1.1 413 Content Too Large\r\ncontent-length: 1\r\n\r\n${requests}`);
     });
@@ -222,18 +221,16 @@ describe('a body in pieces', () => {
       const { status, body } = await fetch(request(long));
       assert.deepEqual([status, body.toString()], [413, nth]);
     }
-    close();
   });
 
-  test('fails with the connection that breaks under it', async () => {
-    const { fetch, close } = await answering((socket) => socket.destroy());
+  test('fails with the connection that breaks under it', async (t) => {
+    const fetch = await answering(t, (socket) => socket.destroy());
     await assert.rejects(fetch(request(long)));
-    close();
   });
 
-  test('is broken off when nobody wants its answer any more', async () => {
+  test('is broken off when nobody wants its answer any more', async (t) => {
     const begun = Promise.withResolvers<Socket>();
-    const { fetch, close } = await answering(begun.resolve);
+    const fetch = await answering(t, begun.resolve);
     let abandon: ((reason: Error) => void) | undefined;
     const attention = {
       heard: () => {},
@@ -248,6 +245,5 @@ describe('a body in pieces', () => {
     abandon?.(new Error('given up'));
     await assert.rejects(answer, /given up/);
     await broken;
-    close();
   });
 });

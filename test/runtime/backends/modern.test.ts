@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../../runtime/start.ts';
 import { resultText } from '../../fixtures/answers.ts';
@@ -10,10 +11,19 @@ import {
   type Behaviour,
   type Exchange,
   type FixtureBackend,
+  hang,
   type Recorded,
   startBackend,
 } from '../../fixtures/backend.ts';
-import { acceptListening, acknowledge, listen, openEventStream, tellOn } from '../../fixtures/listening.ts';
+import {
+  acceptListening,
+  acknowledge,
+  listen,
+  LISTEN_HEADERS,
+  listenRequest,
+  openEventStream,
+  tellOn,
+} from '../../fixtures/listening.ts';
 import { openSession, type RawSession } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
@@ -210,16 +220,75 @@ describe('a resource of a backend of 2026-07-28', () => {
     test(`is not acknowledged where the backend ${what}, and not asked for again`, async () => {
       listening = behaviour;
       assert.deepEqual(await firstOn(), { resourceSubscriptions: [] });
+      const { json } = await session.request('resources/subscribe', { uri: URI });
+      assert.match(JSON.stringify(json), /does not tell of the resource/);
+      // Longer than the shortest pause before a stream is asked for again.
+      await delay(1_200);
       const asked = backend.requests.filter(
         ({ method, params }) => method === 'subscriptions/listen' && isWatched(params),
       );
-      assert.equal(asked.length, 1);
+      assert.equal(asked.length, 2);
     });
 
-  test('is not acknowledged where the backend does not say so in time', async () => {
-    listening = openEventStream;
-    running.reload(configFile({ a: backend.url }, { operational: { timeouts: { default: '1s' } } }));
-    assert.deepEqual(await firstOn(), { resourceSubscriptions: [] });
+  const later: readonly (readonly [string, Behaviour])[] = [
+    ['cannot now', answerStatus(503)],
+    ['says nothing for a while', hang],
+  ];
+  for (const [what, behaviour] of later)
+    test(`is acknowledged where the backend ${what}, and told of once it tells`, async () => {
+      listening = behaviour;
+      running.reload(configFile({ a: backend.url }, { operational: { timeouts: { default: '1s' } } }));
+      const stream = await listen(running.url, { resourceSubscriptions: [URI] });
+      assert.deepEqual((await stream.next())?.params?.['notifications'], { resourceSubscriptions: [URI] });
+      listening = (exchange) => {
+        acceptListening(exchange);
+        tellOn(exchange.response, 'notifications/resources/updated', { uri: URI });
+      };
+      backend.drop();
+      assert.equal((await stream.next())?.params?.['uri'], URI);
+      await stream.close();
+    });
+
+  test('is no longer asked for once nobody listens, even if the backend has not said anything yet', async () => {
+    const closed = Promise.withResolvers<void>();
+    listening = (exchange) => {
+      openEventStream(exchange);
+      exchange.response.on('close', closed.resolve);
+    };
+    const aborted = new AbortController();
+    const asked = fetch(running.url, {
+      method: 'POST',
+      headers: LISTEN_HEADERS,
+      body: listenRequest({ resourceSubscriptions: [URI] }),
+      signal: aborted.signal,
+    });
+    await backend.received(({ method, params }) => method === 'subscriptions/listen' && isWatched(params));
+    aborted.abort();
+    await assert.rejects(asked);
+    await closed.promise;
+  });
+
+  test('that an earlier client takes back while the backend has not answered stays taken back', async () => {
+    const opened = Promise.withResolvers<() => void>();
+    const closed = Promise.withResolvers<void>();
+    listening = (exchange) => {
+      openEventStream(exchange);
+      if (!isWatched(exchange.recorded.params)) return;
+      exchange.response.on('close', closed.resolve);
+      opened.resolve(() => acknowledge(exchange.response, exchange.recorded.params['notifications']));
+    };
+    const subscribing = session.request('resources/subscribe', { uri: URI });
+    const again = session.request('resources/subscribe', { uri: URI });
+    const acknowledgeNow = await opened.promise;
+    await session.request('resources/unsubscribe', { uri: URI });
+    await closed.promise;
+    acknowledgeNow();
+    assert.deepEqual((await subscribing).status, 200);
+    assert.deepEqual((await again).status, 200);
+    const asked = backend.requests.filter(
+      ({ method, params }) => method === 'subscriptions/listen' && isWatched(params),
+    );
+    assert.equal(asked.length, 1);
   });
 });
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { Listeners } from '../../../runtime/edge/index.ts';
 import { readEnvelope } from '../../../runtime/edge/envelope.ts';
 import type { Running } from '../../../runtime/start.ts';
-import { type Behaviour, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
+import { type Behaviour, type FixtureBackend, hang, startBackend } from '../../fixtures/backend.ts';
 import { fakeStream } from '../../fixtures/fake-stream.ts';
 import { listen, LISTEN_HEADERS, listenRequest } from '../../fixtures/listening.ts';
 import { openSession, post, type RawAnswer } from '../../fixtures/raw-client.ts';
@@ -89,6 +89,14 @@ describe('a client of 2026-07-28 that listens', () => {
     const stream = await listen(running.url, { resourceSubscriptions: ['a://1'] });
     await stream.next();
     assert.deepEqual(arrived, ['opened', 'subscribed']);
+    await stream.close();
+  });
+
+  test('waits a moment for a stream of an older backend that sends nothing at first, and subscribes all the same', async () => {
+    backend.set({ ...options(['echo']), on: ({ recorded: { http } }) => (http === 'GET' ? hang : undefined) });
+    const uris = ['a://1'];
+    const stream = await listen(running.url, { resourceSubscriptions: uris });
+    assert.deepEqual((await stream.next())?.params?.['notifications'], { resourceSubscriptions: uris });
     await stream.close();
   });
 
