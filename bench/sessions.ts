@@ -1,4 +1,5 @@
 import { Agent } from 'undici';
+import { median } from './paths.ts';
 import { type Processes, peakResidentOf, requestsAt, residentOf, type Started } from './processes.ts';
 import { INITIALIZE, INITIALIZED, JSON_HEADERS, postOf } from './requests.ts';
 
@@ -136,12 +137,16 @@ export const peaksBothWays = async (
     [50, 200],
     [200, 300],
   ] as const) {
-    const vmcp = await processes.vmcp(`${backend.url}/mcp`);
-    const load = await processes.load({ url: vmcp.url, era: 'legacy', prefix: 'bench_', clients, kind: 'both' });
-    await load.run(milliseconds);
-    load.end();
-    peaks.push({ clients, mostMb, peakMb: (await peakResidentOf(vmcp.pid)) / MB });
-    vmcp.end();
+    const runs: number[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      const vmcp = await processes.vmcp(`${backend.url}/mcp`);
+      const load = await processes.load({ url: vmcp.url, era: 'legacy', prefix: 'bench_', clients, kind: 'both' });
+      await load.run(milliseconds);
+      load.end();
+      runs.push((await peakResidentOf(vmcp.pid)) / MB);
+      vmcp.end();
+    }
+    peaks.push({ clients, mostMb, peakMb: median(runs) });
   }
   return peaks;
 };
