@@ -66,8 +66,12 @@ export const scenariosOf = async (processes: Processes, backend: Started): Promi
   ];
 };
 
-/** Gives every process that 1 KB calls of 50 clients go through such calls for so long, uncounted: V8 goes on optimising for half a minute of them. */
-const warmUp = async (processes: Processes, scenarios: readonly Scenario[], milliseconds: number): Promise<void> => {
+/** Gives every process that 1 KB calls of 50 clients go through such calls for so long, uncounted: V8 goes on optimising for most of a minute of them. */
+export const warmUp = async (
+  processes: Processes,
+  scenarios: readonly Scenario[],
+  milliseconds: number,
+): Promise<void> => {
   const warm = new Set<number | undefined>([undefined]);
   for (const scenario of scenarios.filter(({ kind, clients }) => kind === 'echo' && clients === 50)) {
     for (const path of scenario.paths.filter(({ pid }) => !warm.has(pid))) {
@@ -80,10 +84,7 @@ const warmUp = async (processes: Processes, scenarios: readonly Scenario[], mill
 };
 
 export interface Length {
-  /** Each with processes of its own. */
   readonly rounds: number;
-  /** Of uncounted load on each process before its round. */
-  readonly warmUpMs: number;
   /** Of uncounted load on each path before its windows. */
   readonly settleMs: number;
   /** In each round, of each path. */
@@ -91,27 +92,18 @@ export interface Length {
   readonly milliseconds: number;
 }
 
-export interface Measured {
-  readonly scenarios: readonly Scenario[];
-  readonly samples: Samples;
-}
-
 /**
  * Round after round through all scenarios, and in each of them window after window through its paths, so that noise of the machine
- * meets all of them: the samples of a scenario's paths belong together by their index. Each round starts its hops anew, since V8 makes each
- * process a little faster or slower than the last one for as long as it runs.
+ * meets all of them: the samples of a scenario's paths belong together by their index.
  */
 export const measureAll = async (
   processes: Processes,
   backend: Started,
-  start: () => Promise<readonly Scenario[]>,
-  { rounds, warmUpMs, settleMs, windows, milliseconds }: Length,
-): Promise<Measured> => {
+  scenarios: readonly Scenario[],
+  { rounds, settleMs, windows, milliseconds }: Length,
+): Promise<Samples> => {
   const samples = new Map<string, Sample[]>();
-  let scenarios: readonly Scenario[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    scenarios = await start();
-    await warmUp(processes, scenarios, warmUpMs);
     for (const scenario of scenarios) {
       const paths = await Promise.all(scenario.paths.map((path) => loaded(processes, scenario, path)));
       // The load generators are new, and V8 has dropped optimised code of a hop that was idle for a minute.
@@ -126,13 +118,9 @@ export const measureAll = async (
       }
       for (const { loader } of paths) loader.end();
     }
-    for (const pid of hopsOf(scenarios)) process.kill(pid, 'SIGKILL');
   }
-  return { scenarios, samples };
+  return samples;
 };
-
-const hopsOf = (scenarios: readonly Scenario[]): ReadonlySet<number> =>
-  new Set(scenarios.flatMap(({ paths }) => paths.flatMap(({ pid }) => pid ?? [])));
 
 const loaded = async (processes: Processes, { kind, era, clients }: Scenario, path: Path) => ({
   path,

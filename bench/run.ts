@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util';
-import { measureAll, type Scenario, scenariosOf } from './paths.ts';
+import { measureAll, type Scenario, scenariosOf, warmUp } from './paths.ts';
 import { startProcesses } from './processes.ts';
 import { publish } from './publish.ts';
 import { reportOf } from './report.ts';
 import { idleSessionKb, memoryUnderLoad, peaksBothWays, sessionLives } from './sessions.ts';
 
-/** `npm run bench [-- --rounds 3 --windows 8 --seconds 0.6 --write | --quick]`: see README.md beside this file. */
+/** `npm run bench [-- --rounds 2 --windows 12 --seconds 0.6 --write | --quick]`: see README.md beside this file. */
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '3' },
-    windows: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '2' },
+    windows: { type: 'string', default: '12' },
     seconds: { type: 'string', default: '0.6' },
     write: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
@@ -28,8 +28,8 @@ const size = values.quick
       calls: 100,
     }
   : {
-      warmUpMs: 20_000,
-      settleMs: 3_000,
+      warmUpMs: 45_000,
+      settleMs: 5_000,
       rounds: Number(values.rounds),
       windows: Number(values.windows),
       milliseconds: Number(values.seconds) * 1_000,
@@ -42,14 +42,14 @@ const size = values.quick
 const processes = await startProcesses();
 try {
   const backend = await processes.backend();
-  const start = async (): Promise<readonly Scenario[]> => {
-    const all = await scenariosOf(processes, backend);
-    return values.quick ? fewest(all) : all;
-  };
-  const measured = await measureAll(processes, backend, start, size);
+  const all = await scenariosOf(processes, backend);
+  const scenarios = values.quick ? fewest(all) : all;
+  await warmUp(processes, scenarios, size.warmUpMs);
+  const samples = await measureAll(processes, backend, scenarios, size);
   const { idleSessions } = size;
   const report = reportOf({
-    ...measured,
+    scenarios,
+    samples,
     // A backend of its own: nobody else's gateway looks after that one.
     lives: await sessionLives(processes, await processes.backend(), size.lives),
     idleKb: await idleSessionKb(processes, backend, { sessions: idleSessions, areWarm: false }),
