@@ -3,7 +3,11 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 
 /** Replaces what README.md has between the marks of this part. `how` tells how it was measured. */
-export const publish = async (part: 'data plane' | 'operator' | 'soak', how: string, report: string): Promise<void> => {
+export const publish = async (
+  part: 'data plane' | 'hostile' | 'operator' | 'soak',
+  how: string,
+  report: string,
+): Promise<void> => {
   const path = join(import.meta.dirname, 'README.md');
   const [begin, end] = [`<!-- ${part} -->`, `<!-- end of ${part} -->`];
   const [head, rest] = (await readFile(path, 'utf8')).split(begin);

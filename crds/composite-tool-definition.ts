@@ -3,14 +3,22 @@ import * as z from 'zod';
 import { compositeToolSchema } from '../runtime/config/index.ts';
 import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
 import { defineKind } from './kind.ts';
-import { commonStatus, setOf } from './kit.ts';
+import { commonStatus, mark, setOf } from './kit.ts';
+
+/** Of steps, and of what each waits for: nobody can follow a workflow of more. */
+const MOST_STEPS = 256;
+
+/** Marked wherever a workflow is written: in `config.compositeTools` as well. */
+const spec = mark(compositeToolSchema, {
+  below: { steps: { maxItems: MOST_STEPS }, 'steps[].dependsOn': { maxItems: MOST_STEPS } },
+});
 
 export const virtualMcpCompositeToolDefinition = defineKind({
   kind: 'VirtualMCPCompositeToolDefinition',
   plural: 'virtualmcpcompositetooldefinitions',
   shortNames: ['vmcpctd', 'compositetool'],
   description: 'A workflow over the tools of several backends, offered as one tool by the servers that refer to it.',
-  spec: compositeToolSchema,
+  spec,
   status: z.strictObject({
     validationStatus: z.enum(['Valid', 'Invalid', 'Unknown']).optional().describe('Whether the workflow can run.'),
     validationErrors: z.array(z.string()).optional().describe('What is wrong with it.'),

@@ -1,7 +1,7 @@
 import { rule } from '../runtime/config/index.ts';
 import type { KindDefinition, PrinterColumn } from './kind.ts';
 import type { SchemaNode } from './structural.ts';
-import { structuralOf } from './structural.ts';
+import { bounded, structuralOf } from './structural.ts';
 
 export const API_GROUP = 'vmcp.dev';
 export const API_VERSION = `${API_GROUP}/v1beta1`;
@@ -20,7 +20,7 @@ export function objectSchema(definition: KindDefinition): SchemaNode {
         required: ['name'],
         preserveUnknownFields: true,
       },
-      spec: { ...structuralOf(definition.spec), description: 'What is wanted.' },
+      spec: { ...bounded(structuralOf(definition.spec)), description: 'What is wanted.' },
       // The default makes an object that nobody has looked at yet show its first phase.
       status: { ...structuralOf(definition.status), description: 'What is; written by the operator.', default: {} },
     },
@@ -144,7 +144,7 @@ function validationsOf(node: SchemaNode, occurrences: number): readonly Validati
 }
 
 /** Of the 10,000,000 units one rule may cost at most. */
-const MATCH_BUDGET = 1_000_000;
+const MATCH_BUDGET = 2_000_000;
 
 /** As the API server estimates it: a tenth of the text times a quarter of the pattern. */
 const matchCost = (pattern = '', maxLength = Infinity): number =>

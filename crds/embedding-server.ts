@@ -3,11 +3,11 @@ import * as z from 'zod';
 import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
 import { defineKind } from './kind.ts';
 import { commonStatus, nonEmpty, secretRef } from './kit.ts';
-import { environment, podTemplateSpec, resources } from './workload.ts';
+import { environment, podTemplateSpec, quantity, resources } from './workload.ts';
 
 const modelCache = z.strictObject({
   enabled: z.boolean().default(true).describe('Keeps the model on a volume of its own.'),
-  size: z.string().default('10Gi').describe('Size of the volume.'),
+  size: quantity().default('10Gi').describe('Size of the volume.'),
   accessMode: z
     .enum(['ReadWriteOnce', 'ReadWriteMany', 'ReadOnlyMany'])
     .default('ReadWriteOnce')

@@ -52,7 +52,7 @@ const needsCallers = (field: string, why: string) =>
     cel: `!has(self.${field}) || has(self.oidcConfigRef)`,
     holds: (spec) => spec[field] === undefined || spec['oidcConfigRef'] !== undefined,
     reason: `${field} ${why}`,
-    remedy: `set oidcConfigRef, or remove ${field}`,
+    remedy: 'set oidcConfigRef',
     field,
   });
 

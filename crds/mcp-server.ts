@@ -99,7 +99,7 @@ const perUserLimitNeedsUsers = rule<Limits>({
     oidcConfigRef !== undefined ||
     (rateLimiting?.perUser === undefined && (rateLimiting?.tools ?? []).every(({ perUser }) => perUser === undefined)),
   reason: 'a limit per user needs users',
-  remedy: 'set oidcConfigRef, or remove perUser',
+  remedy: 'set oidcConfigRef',
   field: 'rateLimiting',
 });
 

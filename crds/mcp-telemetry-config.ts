@@ -83,7 +83,7 @@ const rules = [
     cel: '!self.insecure || !has(self.caBundleRef)',
     holds: ({ insecure, caBundleRef }) => !insecure || caBundleRef === undefined,
     reason: 'insecure and caBundleRef exclude each other',
-    remedy: 'remove caBundleRef, or set insecure to false',
+    remedy: 'set insecure to false',
     field: 'caBundleRef',
   }),
 ];

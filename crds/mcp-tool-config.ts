@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
-import { toolOverrideSchema } from '../runtime/config/index.ts';
+import { MOST_TOOLS, toolOverrideSchema } from '../runtime/config/index.ts';
 import { AGE_COLUMN, REFERENCES_COLUMN, VALID_COLUMN } from './columns.ts';
 import { defineKind } from './kind.ts';
-import { setOf } from './kit.ts';
+import { mark, setOf } from './kit.ts';
 import { sharedConfigStatus } from './shared-config.ts';
 
 export const mcpToolConfig = defineKind({
@@ -12,9 +12,12 @@ export const mcpToolConfig = defineKind({
   shortNames: ['toolconfig'],
   description: 'Which tools of a workload are offered and under which names, shared by the servers that refer to it.',
   spec: z.strictObject({
-    toolsFilter: setOf(z.string()).optional().describe('Tools to keep; the others are hidden. Absent: all.'),
+    toolsFilter: mark(setOf(z.string()), { maxItems: MOST_TOOLS })
+      .optional()
+      .describe('Tools to keep; the others are hidden. Absent: all.'),
     toolsOverride: z
       .record(z.string(), toolOverrideSchema)
+      .meta({ maxProperties: MOST_TOOLS })
       .optional()
       .describe('New name, description or annotations, by the name the backend gives the tool.'),
   }),

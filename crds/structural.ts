@@ -39,6 +39,24 @@ export interface SchemaNode extends Marks {
  */
 export const structuralOf = (schema: z.core.$ZodType): SchemaNode => translate(schema, []);
 
+/** Entries of a list or a map that has no bound of its own. */
+const MOST_ENTRIES = 1_000;
+
+/** Whoever may write an object decides how much of everything there is: without a bound, the operator would work on one for minutes. */
+export const bounded = (node: SchemaNode): SchemaNode => {
+  const { properties, additionalProperties, items } = node;
+  const inner = Object.entries(properties ?? {}).map(([name, field]) => [name, bounded(field)]);
+  return {
+    ...node,
+    ...(properties && { properties: Object.fromEntries(inner) }),
+    ...(additionalProperties && {
+      maxProperties: node.maxProperties ?? MOST_ENTRIES,
+      additionalProperties: bounded(additionalProperties),
+    }),
+    ...(items && { maxItems: node.maxItems ?? MOST_ENTRIES, items: bounded(items) }),
+  };
+};
+
 const ANYTHING: SchemaNode = { preserveUnknownFields: true };
 
 function translate(schema: z.core.$ZodType, within: readonly z.core.$ZodType[]): SchemaNode {

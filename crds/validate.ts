@@ -65,10 +65,7 @@ const isOfType: Readonly<Record<NonNullable<SchemaNode['type']>, (value: unknown
 function typeProblem({ type }: SchemaNode, value: unknown): Words | undefined {
   if (type === undefined || isOfType[type](value)) return undefined;
   const article = /^[aio]/.test(type) ? 'an' : 'a';
-  const remedy =
-    type === 'string' && typeof value !== 'object'
-      ? 'put it in quotes'
-      : `write ${article} ${type}, or remove the field`;
+  const remedy = type === 'string' && typeof value !== 'object' ? 'put it in quotes' : `write ${article} ${type}`;
   return { reason: `must be ${article} ${type}, is ${nameOf(value)}`, remedy };
 }
 
@@ -100,7 +97,7 @@ function* numberProblems({ format, minimum, maximum }: SchemaNode, value: number
 function* textProblems(node: SchemaNode, value: string): Generator<Words> {
   const { pattern, minLength = 0, maxLength = Infinity } = node;
   const length = Array.from(value).length; // characters, as the API server counts, not UTF-16 units
-  if (length < minLength) yield { reason: 'must not be empty', remedy: 'give it a value, or remove the field' };
+  if (length < minLength) yield { reason: 'must not be empty', remedy: 'give it a value' };
   if (length > maxLength) yield { reason: `must have at most ${maxLength} characters`, remedy: 'shorten it' };
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) yield mismatch(node, value);
 }
@@ -115,9 +112,10 @@ function* sizeProblems(node: SchemaNode, value: unknown): Generator<Words> {
   const { minItems = 0, maxItems = Infinity, maxProperties = Infinity } = node;
   if (Array.isArray(value)) {
     if (value.length < minItems) yield { reason: `must have at least ${minItems} items`, remedy: 'add one' };
-    if (value.length > maxItems) yield { reason: `must have at most ${maxItems} items`, remedy: 'remove some' };
+    if (value.length > maxItems)
+      yield { reason: `must have at most ${maxItems} items`, remedy: `list ${maxItems} or less` };
   } else if (isObject(value) && Object.keys(value).length > maxProperties) {
-    yield { reason: `must have at most ${maxProperties} entries`, remedy: 'remove some' };
+    yield { reason: `must have at most ${maxProperties} entries`, remedy: `write ${maxProperties} or less` };
   }
 }
 
@@ -139,7 +137,7 @@ function named(name: string, properties: Readonly<Record<string, SchemaNode>>): 
 
 function unknownField(known: readonly string[]): Words {
   const fields = known.length === 0 ? 'this object has none' : `known here: ${known.join(', ')}`;
-  return { reason: 'unknown field', remedy: `remove it, or check its spelling and indentation (${fields})` };
+  return { reason: 'unknown field', remedy: `correct its name or indentation (${fields})` };
 }
 
 function duplicateProblems(node: SchemaNode, value: readonly unknown[], path: Path): readonly ResourceProblem[] {

@@ -23,7 +23,7 @@ export const virtualMcpServerRules = [
     cel: "!has(self.authServerConfig) || self.incomingAuth.type != 'anonymous'",
     holds: (spec) => spec.authServerConfig === undefined || !isAnonymous(spec),
     reason: 'authServerConfig issues tokens that incomingAuth.type anonymous would not check',
-    remedy: 'set incomingAuth.type: oidc with an oidcConfigRef, or remove authServerConfig',
+    remedy: 'set incomingAuth.type: oidc with an oidcConfigRef',
     field: 'authServerConfig',
   }),
   rule<Spec>({

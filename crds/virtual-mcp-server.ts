@@ -82,6 +82,7 @@ const config = mark(configSchema, {
     'operational.timeouts.perWorkload': { maxProperties: MANY },
     'extensions.perWorkload': { maxProperties: MANY },
     backends: { maxItems: MANY },
+    compositeTools: { maxItems: 64 },
     'outgoingAuth.backends': { maxProperties: MANY },
     'aggregation.tools': { maxItems: MANY },
     'aggregation.conflictResolutionConfig.priorityOrder': { maxItems: MANY },

@@ -22,10 +22,19 @@ export const podTemplateSpec = (container: string) =>
     `Pod template merged into the one the operator makes; the server's container in it is called ${container}.`,
   );
 
+/** Kubernetes: resource quantities. The API server works on `1e999999999` for as long as it runs. */
+export const quantity = () =>
+  z
+    .string()
+    .max(32)
+    .regex(/^([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})?$/, {
+      error: 'not an amount; write one like 500m, 2, 256Mi or 1e3',
+    });
+
 const quantities = () =>
   z.strictObject({
-    cpu: z.string().optional().describe('Processor time, such as 100m.'),
-    memory: z.string().optional().describe('Memory, such as 128Mi.'),
+    cpu: quantity().optional().describe('Processor time, such as 100m.'),
+    memory: quantity().optional().describe('Memory, such as 128Mi.'),
   });
 
 export const resources = () =>

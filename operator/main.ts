@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { isMainThread } from 'node:worker_threads';
 import { VERSION } from '../runtime/version.ts';
 import { aborted } from './aborted.ts';
 import type { CommandDeps } from './command.ts';
@@ -19,6 +20,7 @@ Options of run; each is also read from the environment, as VMCP_ and the name in
   --health-port PORT          default 8080
   --webhook-configuration N   the ValidatingWebhookConfiguration to answer for; default: none, no webhook
   --webhook-port PORT         default 9443
+  --webhook-client-ca FILE    PEM; answer only callers with a certificate of these authorities
   --workers N                 reconciles at once; default 16
   --leader-elect true|false   default true
   --log-level LEVEL           default info
@@ -64,7 +66,12 @@ const run: Command = async (args, deps) => {
     import('../crds/index.ts'),
   ]);
   const resources = Object.values(kinds).map(({ kind, plural }) => ({ kind, plural, apiVersion: API_VERSION }));
-  const running = await runOperator(options, { env: deps.env, kinds: reconciledKinds(), resources });
+  const running = await runOperator(options, {
+    env: deps.env,
+    kinds: reconciledKinds(),
+    resources,
+    threadEntry: new URL(import.meta.url),
+  });
   // Maybe told while it was starting.
   await aborted(deps.signal);
   await running.stop();
@@ -100,4 +107,5 @@ const main = async (): Promise<number> => {
   }
 };
 
-process.exitCode = await main();
+if (isMainThread) process.exitCode = await main();
+else (await import('./threads/tasks.ts')).serveTasks();

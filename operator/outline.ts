@@ -1,14 +1,16 @@
+import { outlineMetadata } from './engine/held-metadata.ts';
 import type { KubeObject } from './object.ts';
 
 /**
  * An object as far as its metadata tells whose it is, without its content. ConfigMaps are watched like this: everybody may label one as ours,
- * and the content of those that no pod of ours mounts is to take no memory.
+ * and the content of those that no pod of ours mounts is to take no memory. So is what a namespace holds too much of (`MemoryBudget`).
  */
-export const outlineOf = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
-  // Both hold as much as their author likes, and nothing is decided by them before the content is known.
-  const { annotations: _, managedFields: __, ...kept } = metadata;
-  return { apiVersion, kind, metadata: kept, [MARK]: true };
-};
+export const outlineOf = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: outlineMetadata(metadata),
+  [MARK]: true,
+});
 
 /** Must its content be read first? */
 export const isOutline = (object: KubeObject): boolean => object[MARK] === true;

@@ -1,5 +1,8 @@
-/** Kubernetes: resource quantities (`500m`, `0.5`, `10Gi`, `1e3`). */
-const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+)?$/;
+/** Kubernetes: resource quantities (`500m`, `0.5`, `10Gi`, `1e3`), as far as they are amounts that a cluster may have. */
+const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,2})?$/;
+
+/** In characters. */
+const LONGEST = 32;
 
 const UNITS: Readonly<Record<string, number>> = {
   n: 1e-9,
@@ -19,9 +22,10 @@ const UNITS: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 };
 
-/** How much it is; undefined when it is no quantity. */
+/** How much it is; undefined when it is no quantity, or beyond all measure. */
 export const amountOf = (value: unknown): number | undefined => {
-  if (typeof value === 'number') return value;
-  const [, digits, unit = ''] = typeof value === 'string' ? (QUANTITY.exec(value) ?? []) : [];
+  if (typeof value === 'number') return Math.abs(value) < 1e100 ? value : undefined;
+  const [, digits, unit = ''] =
+    typeof value === 'string' && value.length <= LONGEST ? (QUANTITY.exec(value) ?? []) : [];
   return digits === undefined ? undefined : Number(digits) * (unit === '' ? 1 : (UNITS[unit] ?? Number(`1${unit}`)));
 };

@@ -19,8 +19,8 @@ import { readMounted } from './write/read-whole.ts';
 import { prune } from './write/prune.ts';
 import { retryAfterMs, slowRetryMs } from './write/retry.ts';
 import type { Rewrites } from './write/rewrites.ts';
-import type { StatusAges } from './write/status-ages.ts';
-import { TOO_LARGE, type TooLargeChildren } from './write/too-large.ts';
+import type { StatusWrites } from './write/status-writes.ts';
+import { TOO_LARGE, UNANSWERED, type UnsentChildren } from './write/unsent.ts';
 import { addedConditions, problemConditions, reportStatus, withProblems, withStalled } from './write/status.ts';
 
 /** The cluster as a reconcile sees and changes it. */
@@ -30,8 +30,10 @@ export interface World {
   readonly api: ApiClient;
   readonly cache: Cache;
   readonly rewrites: Rewrites;
-  readonly statusAges: StatusAges;
-  readonly tooLarge: TooLargeChildren;
+  readonly statusWrites: StatusWrites;
+  readonly unsent: UnsentChildren;
+  /** In `settings`, and in a time that nobody has to wait for. */
+  readonly plan: (kind: ReconciledKind, owner: KubeObject, bundle: unknown) => Promise<Plan>;
   readonly now: () => number;
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
   readonly record: (regarding: KubeObject, events: readonly PlannedEvent[], signal: AbortSignal) => Promise<void>;
@@ -52,19 +54,26 @@ export interface Reconciled {
   readonly isRefused?: boolean;
 }
 
+export interface Attempt {
+  readonly signal: AbortSignal;
+  /** What belongs together may still be on its way: only what is whole already is acted on. Default: false. */
+  readonly isHasty?: boolean;
+}
+
 /** read → resolve → plan → apply → report. Throws what another attempt may overcome. */
 export const reconcile = async (
   kind: ReconciledKind,
   key: ObjectKey,
   world: World,
-  signal: AbortSignal,
+  { signal, isHasty = false }: Attempt,
 ): Promise<Reconciled> => {
+  await world.source.settled?.(key.namespace);
   const owner = world.cache.get(key);
   if (owner === undefined || owner.metadata.deletionTimestamp !== undefined) {
     world.forget(key);
     return {};
   }
-  const unreadable = planOfUnreadable(owner);
+  const unreadable = planOfUnreadable(owner, kind.phasesWithProblems);
   if (unreadable !== undefined) {
     world.forget(key);
     return report(kind, owner, { plan: unreadable, problems: [], missing: [] }, { world, signal });
@@ -76,7 +85,8 @@ export const reconcile = async (
   }
   const asked = { isWithoutPods: false };
   const bundle = kind.complete ? await kind.complete(resolved, readsOf(world, asked, signal)) : resolved;
-  const plan = kind.plan(bundle, world.settings);
+  const plan = await world.plan(kind, owner, bundle);
+  if (isHasty && !isWhole(plan)) return {};
   const applied = await apply(kind, owner, plan, { world, signal });
   // What it collided with is a change that is on its way here: the next look tells of that.
   if (isConflict(applied.fault)) throw applied.fault;
@@ -85,6 +95,15 @@ export const reconcile = async (
   if (fault !== undefined) throw fault;
   return asked.isWithoutPods ? sooner(reported, WITHOUT_PODS_MS) : reported;
 };
+
+/** Is there everything that it refers to, and nothing that speaks against it? */
+const isWhole = ({ objects = [], status }: Plan): boolean =>
+  objects.length > 0 &&
+  conditionsIn(status).every(
+    ({ type, status: is }) => is === 'True' || !(type.endsWith('Resolved') || NEEDED.has(type)),
+  );
+
+const NEEDED: ReadonlySet<string> = new Set(['Valid', 'BackendsDiscovered']);
 
 /** No event tells that a StatefulSet could not make a pod; that it has made one is an event. */
 const WITHOUT_PODS_MS = 10_000;
@@ -210,7 +229,7 @@ const report = async (
   const status = withStalled(withProblems(told, problems, kind.phasesWithProblems), problems);
   const planned = { status, volatile: kind.volatileStatus?.(owner) ?? new Map() };
   const nowMs = world.now();
-  const { api, cache, statusAges: ages } = world;
+  const { api, cache, statusWrites: ages } = world;
   const reported = await reportStatus(owner, planned, { api, cache, nowMs, ages }, signal);
   if (reported.written) {
     const warnings = warningsOf([...added, ...problemConditions(problems)]);
@@ -220,10 +239,12 @@ const report = async (
     world.onStatusRefused(keyOf(owner), reported.refused);
   }
   const delays = [
+    plan.againAfterMs,
+    world.unsent.againAfterMs(owner.metadata.uid ?? ''),
     reported.againAfterMs,
     reported.refused === undefined ? undefined : slowRetryMs,
     // What is too large only a change makes smaller, and each is an event.
-    problems.every(({ reason }) => reason === TOO_LARGE) || reported.refused !== undefined
+    problems.every(({ reason }) => reason === TOO_LARGE || reason === UNANSWERED) || reported.refused !== undefined
       ? undefined
       : retryAfterMs(owner['status'], nowMs),
   ].filter((ms) => ms !== undefined);

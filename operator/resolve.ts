@@ -1,11 +1,13 @@
+import { BackendBudget } from './backend-budget.ts';
 import { type KubeObject, type ObjectKey, keyOf } from './object.ts';
-import { type ResolvedReference, lookedUpReferences, resolved, sourceKind } from './plan/references.ts';
+import { type Reference } from '../crds/index.ts';
+import { type ResolvedReference, brokenRuleOf, lookedUpReferences, resolved, sourceKind } from './plan/references.ts';
 import type { Seal } from './plan/seal.ts';
 import { acceptedIn } from './plan/server/accepted.ts';
 import type { GroupView, ServerBundle, ServerChildren } from './plan/server/bundle.ts';
 import { childName } from './plan/server/names.ts';
 import { mountedConfigMap } from './plan/server/pod-template.ts';
-import { lookalikes } from './plan/server/uniqueness.ts';
+import { sharedWith } from './plan/server/uniqueness.ts';
 import { isControlledBy } from './read/controlled.ts';
 import type { Source } from './read/source.ts';
 import { ownedBy, resolveDeployment, strangerAt } from './resolve-workload.ts';
@@ -21,11 +23,17 @@ export const resolveServer = (source: Source, key: ObjectKey, seal?: Seal): Serv
   const names = [groupNameOf(server), accepted && groupNameOf({ ...server, spec: accepted.written })].filter(
     (name) => name !== undefined,
   );
+  const tooManyBackends = budget.exceededBy(source, server, [...new Set(names)]);
+  if (tooManyBackends !== undefined) return Object.freeze({ ...bundle, tooManyBackends });
   const groups = new Map(names.map((name) => [name, resolveGroup(source, { ...key, kind: 'MCPGroup', name })]));
   const views = [...groups.values()];
   const memberAuth = authOf(views, source, key.namespace);
   return Object.freeze({ ...bundle, groups, memberAuth, strangers: strangersAmong(views, source) });
 };
+
+const budget = new BackendBudget(MEMBER_KINDS, (object) =>
+  object.metadata.deletionTimestamp === undefined ? groupNameOf(object) : undefined,
+);
 
 const strangersAmong = (groups: readonly GroupView[], source: Source): readonly KubeObject[] =>
   groups
@@ -48,7 +56,7 @@ export const resolveServed = (source: Source, key: ObjectKey, seal?: Seal): Serv
     strangers: [],
     accepted: known && { ...known, references: resolveReferences(source, { ...server, spec: known.written }) },
     children,
-    lookalikes: lookalikes(server, servedIn(source, key.namespace)),
+    shared: sharedWith(server, servedIn(source, key.namespace)),
     reports: source.reports?.(key) ?? new Map(),
   });
 };
@@ -62,7 +70,7 @@ const servedIn = (source: Source, namespace: string): readonly KubeObject[] =>
 const authOf = (groups: readonly GroupView[], source: Source, namespace: string): readonly ResolvedReference[] => {
   const [kind, path] = ['MCPExternalAuthConfig', 'spec.externalAuthConfigRef'];
   const names = groups.flatMap(({ members }) => members).flatMap((member) => authConfigNameOf(member) ?? []);
-  return [...new Set(names)].map((name) => resolved({ kind, path, name }, source.get(kind, namespace, name)));
+  return [...new Set(names)].map((name) => resolvedIn(source, namespace, { kind, path, name }));
 };
 
 const authConfigNameOf = ({ spec }: KubeObject): string | undefined =>
@@ -71,17 +79,28 @@ const authConfigNameOf = ({ spec }: KubeObject): string | undefined =>
 /** What the object refers to, as it is now. References never leave the namespace (spec: conventions). */
 export const resolveReferences = (source: Source, object: KubeObject): readonly ResolvedReference[] => {
   const { namespace } = keyOf(object);
-  return lookedUpReferences(object).map((each) =>
-    resolved(each, source.get(sourceKind(each.kind), namespace, each.name)),
-  );
+  return lookedUpReferences(object).map((each) => resolvedIn(source, namespace, each));
+};
+
+const resolvedIn = (source: Source, namespace: string, reference: Reference): ResolvedReference => {
+  const target = source.get(sourceKind(reference.kind), namespace, reference.name);
+  if (target === undefined) return resolved(reference, target, undefined);
+  return resolved(reference, target, source.brokenRuleOf ? source.brokenRuleOf(target) : brokenRuleOf(target));
 };
 
 export const resolveGroup = (source: Source, key: ObjectKey): GroupView => ({
   group: source.get('MCPGroup', key.namespace, key.name),
   members: MEMBER_KINDS.flatMap((kind) => source.list(kind, key.namespace).filter((each) => isMember(each, key.name)))
+    .map(asMember)
     // Stable: under one name the order of the kinds stays.
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0)),
 });
+
+/** Without who wrote what of it: there may be thousands. */
+const asMember = (object: KubeObject): KubeObject => {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+};
 
 const isMember = (object: KubeObject, group: string): boolean =>
   groupNameOf(object) === group && object.metadata.deletionTimestamp === undefined;

@@ -13,6 +13,7 @@ const flags = {
   'health-port': { type: 'string', default: '8080' },
   'webhook-configuration': { type: 'string', default: '' },
   'webhook-port': { type: 'string', default: '9443' },
+  'webhook-client-ca': { type: 'string', default: '' },
   workers: { type: 'string', default: '16' },
   'leader-elect': { type: 'string', default: 'true' },
   'log-level': { type: 'string', default: 'info' },
@@ -58,7 +59,9 @@ const optionsOf = (values: Values): RunOptions => {
 const webhookOf = (values: Values): Pick<RunOptions, 'webhook'> => {
   const configuration = values['webhook-configuration'] ?? '';
   const port = wholeNumber('--webhook-port', values['webhook-port'], 0);
-  return configuration === '' ? {} : { webhook: { configuration, port, lingerMs: LINGER_MS } };
+  const clientCaFile = values['webhook-client-ca'] ?? '';
+  if (configuration === '') return {};
+  return { webhook: { configuration, port, lingerMs: LINGER_MS, ...(clientCaFile !== '' && { clientCaFile }) } };
 };
 
 /** As long as the runtime goes on serving (decisions "Graceful stop"). */

@@ -1,5 +1,6 @@
 import { type Admission, type AdmissionDeps, type AdmissionOptions, startAdmission } from './admission/index.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Agent } from 'undici';
 import { apiClient } from './api/client.ts';
@@ -22,6 +23,10 @@ import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import type { Measured, Metrics } from './observe/metrics.ts';
 import type { Source } from './read/source.ts';
+import { type Judge, judgeHere, judgeIn } from './threads/judge.ts';
+import { type MakePlan, planHere, Planner } from './threads/planner.ts';
+import { readHere, readIn, type ReadJson } from './threads/read-json.ts';
+import { WorkThread } from './threads/work-thread.ts';
 import { steadyClock, systemClock } from '../runtime/system-clock.ts';
 import { VERSION } from '../runtime/version.ts';
 
@@ -46,13 +51,18 @@ export interface RunOptions {
 }
 
 /** What of the webhook is not the operator's own anyway. */
-export type WebhookOptions = Omit<AdmissionOptions, 'namespace' | 'namespaces'>;
+export type WebhookOptions = Omit<AdmissionOptions, 'namespace' | 'namespaces' | 'clientCa'> & {
+  /** Holds `AdmissionOptions.clientCa`. */
+  readonly clientCaFile?: string;
+};
 
 export interface RunDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly kinds: readonly ReconciledKind[];
   /** Where the API server keeps the kinds that are not built in. */
   readonly resources: readonly Resource[];
+  /** The program that serves tasks in a thread (`serveTasks`). Absent: plans are made in this thread. */
+  readonly threadEntry?: URL;
   /** Default: JSON lines on stdout. */
   readonly log?: Log;
 }
@@ -79,19 +89,27 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
     { version: VERSION, kinds: deps.resources.map(({ kind }) => kind) },
     measuredIn(state, deps.kinds),
   );
-  const api = clientOf(connection, deps.resources, options, metrics);
+  const threads = threadsOf(deps.threadEntry);
+  const { read } = threads;
+  const api = clientOf(connection, deps.resources, options, { ...metrics, read });
   // The ports come before anything that would go on by itself if one were taken.
   const isReady = (): boolean => state.isSynced && !stopping.signal.aborted && state.admission?.isReady() !== false;
   const health = await serveHealth(options.healthPort, { isHealthy: () => true, isReady }, metrics);
   const close = (): Promise<unknown> => Promise.all([health.stop(), pods.destroy(), connection.close()]);
   const operatorNamespace = options.operatorNamespace ?? connection.namespace;
   const own = { ...options, operatorNamespace };
-  state.admission = await admissionOf(own, { api, log, state, metrics }).catch(async (error: unknown) => {
-    await close();
-    throw error;
-  });
+  state.admission = await admissionOf(own, { api, log, state, metrics, judge: threads.judge, read }).catch(
+    async (error: unknown) => {
+      await close();
+      throw error;
+    },
+  );
   const ask = askingBy(pods);
-  const operator = operatorOf(own, { ...deps, api, log, metrics, ask }, stopping.signal);
+  const operator = operatorOf(
+    own,
+    { ...deps, api, log, metrics, ask, plan: threads.plan, judge: threads.judge },
+    stopping.signal,
+  );
   state.operator = operator;
   const synced = operator.synced.then(() => {
     state.isSynced = true;
@@ -104,7 +122,7 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
     stop: async () => {
       stopping.abort(new Error('the operator is stopping'));
       await Promise.all([operator.ended, state.admission?.stop()]);
-      await close();
+      await Promise.all([close(), threads.stop()]);
     },
   };
 };
@@ -128,29 +146,67 @@ const measuredIn = (state: State, kinds: readonly ReconciledKind[]): Measured =>
 
 type OwnOptions = RunOptions & { readonly operatorNamespace: string };
 
-type AdmissionParts = Pick<AdmissionDeps, 'api' | 'log'> & { readonly state: State; readonly metrics: Metrics };
+type AdmissionParts = Pick<AdmissionDeps, 'api' | 'judge' | 'log'> & {
+  readonly read: ReadJson;
+  readonly state: State;
+  readonly metrics: Metrics;
+};
 
 /** Not in a dry run: the certificates would have to be stored, and the cluster be told to trust them. */
 const admissionOf = async (
   { webhook, operatorNamespace, namespaces, isDryRun }: OwnOptions,
-  { api, log, state, metrics }: AdmissionParts,
+  { api, judge, read, log, state, metrics }: AdmissionParts,
 ): Promise<Admission | undefined> => {
   if (webhook === undefined || isDryRun) return undefined;
   const source = (): Source => {
     if (state.operator === undefined) throw new Error('the operator has not started');
     return state.operator.source;
   };
+  const clientCa = webhook.clientCaFile === undefined ? undefined : await certificatesIn(webhook.clientCaFile);
   return startAdmission(
-    { ...webhook, namespace: operatorNamespace, namespaces },
-    { api, source, clock: systemClock, isSynced: () => state.isSynced, log, observe: metrics.reviews },
+    { ...webhook, ...(clientCa !== undefined && { clientCa }), namespace: operatorNamespace, namespaces },
+    { api, source, judge, read, clock: systemClock, isSynced: () => state.isSynced, log, observe: metrics.reviews },
   );
 };
 
-type OperatorParts = Pick<OperatorDeps, 'kinds' | 'api' | 'ask' | 'log'> & { readonly metrics: Metrics };
+const certificatesIn = async (file: string): Promise<string> => {
+  const text = await readFile(file, 'utf8');
+  if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
+  throw new Error(`--webhook-client-ca: ${file} holds no certificate; name a file of PEM`);
+};
+
+/** Many times what the largest plan takes that is of use to anybody. Large objects are rare. */
+const PLANNING = { limitMs: 2_500, heapMiB: 192, idleMs: 60_000 };
+/** An answer has to come while the API server waits. */
+const JUDGING = { limitMs: 3_000, heapMiB: 128, idleMs: 60_000 };
+
+interface Threads {
+  readonly plan: MakePlan;
+  readonly judge: Judge;
+  readonly read: ReadJson;
+  readonly stop: () => Promise<unknown>;
+}
+
+/** What others decide the cost of is worked on beside the thread that renews the Lease, answers probes and takes changes in. */
+const threadsOf = (entry: URL | undefined): Threads => {
+  if (entry === undefined) return { plan: planHere, judge: judgeHere, read: readHere, stop: () => Promise.resolve() };
+  const planning = new WorkThread({ entry, ...PLANNING }, steadyClock);
+  const judging = new WorkThread({ entry, ...JUDGING }, steadyClock);
+  return {
+    plan: new Planner(planning, steadyClock).plan,
+    judge: judgeIn(judging),
+    read: readIn(judging),
+    stop: () => Promise.all([planning.stop(), judging.stop()]),
+  };
+};
+
+type OperatorParts = Pick<OperatorDeps, 'kinds' | 'api' | 'ask' | 'plan' | 'judge' | 'log'> & {
+  readonly metrics: Metrics;
+};
 
 const operatorOf = (options: OwnOptions, parts: OperatorParts, signal: AbortSignal): Operator => {
   const { namespaces, clusterDomain, runtimeImage, bridgeImage, operatorNamespace, workers, isDryRun } = options;
-  const { kinds, api, ask, log, metrics } = parts;
+  const { kinds, api, ask, plan, judge, log, metrics } = parts;
   if (isDryRun) log.info('dry run: nothing is written, and the webhook does not answer');
   return startOperator(
     {
@@ -169,6 +225,8 @@ const operatorOf = (options: OwnOptions, parts: OperatorParts, signal: AbortSign
       random: () => Math.random(),
       unique: () => randomBytes(8).toString('hex'),
       ask,
+      plan,
+      judge,
       log,
       observe: metrics.work,
     },
@@ -188,9 +246,14 @@ const clientOf = (
   connection: Connection,
   own: readonly Resource[],
   { isDryRun }: Pick<RunOptions, 'isDryRun'>,
-  { calls }: Metrics,
+  { calls, read }: Pick<Metrics, 'calls'> & Pick<Threads, 'read'>,
 ): ApiClient => {
-  const bound = { clock: steadyClock, rateLimit: rateLimit(limits, steadyClock), observe: calls };
+  const bound = {
+    read,
+    clock: steadyClock,
+    rateLimit: rateLimit(limits, steadyClock),
+    observe: calls,
+  };
   const client = isDryRun ? dryRunClient : apiClient;
   return client(transport(connection, bound), resourceTable(own));
 };

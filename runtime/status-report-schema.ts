@@ -4,11 +4,27 @@ import type { StatusReport } from './status-report.ts';
 
 /** Free text of a process that is not trusted to be short. */
 const text = (longest: number) =>
-  z.string().transform((given) => (given.length <= longest ? given : `${given.slice(0, longest - 1)}…`));
+  z.string().transform((given) => printable(given.length <= longest ? given : `${given.slice(0, longest - 1)}…`));
+
+/**
+ * A text that any terminal, log and YAML parser shows as it is: backends name their tools as they like, with controls or marks of direction, and
+ * what they say ends up in the status of a resource.
+ */
+const printable = (given: string): string =>
+  given
+    .toWellFormed()
+    .replaceAll(/[\t\n\r\u0085\u2028\u2029]+/g, ' ')
+    .replaceAll(UNPRINTABLE, '\ufffd');
+
+/** C0, DEL and C1; overrides, embeddings and isolates of bidirectional text; the byte order mark and what is no character. */
+const UNPRINTABLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/gu;
 
 const count = z.int().min(0).max(1_000_000);
 
-const name = z.string().max(253);
+const name = z
+  .string()
+  .max(253)
+  .transform((given) => printable(given));
 
 /**
  * What a body of `GET /status` is taken for by those who ask: anybody may run as a pod, so the numbers of things have bounds

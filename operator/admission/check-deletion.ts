@@ -1,14 +1,12 @@
 import { type KubeObject, keyOf } from '../object.ts';
 import { lookedUpReferences } from '../plan/references.ts';
 import { usersOf } from '../kinds/users.ts';
+import { ALLOW_DELETE } from '../validate/index.ts';
 import { type Cluster, isOnItsWayOut, isOurs } from './cluster.ts';
 import { type Review, type Verdict, accepted, forbidden } from './review.ts';
 
 /** Decisions "No finalizers": shared configuration, and never groups, entries or servers. */
 export const GUARDED_KINDS = ['MCPExternalAuthConfig', 'MCPOIDCConfig', 'MCPTelemetryConfig', 'MCPToolConfig'] as const;
-
-/** On the object to be deleted: its users are known, and it goes all the same. */
-const ALLOW_DELETE = 'vmcp.dev/allow-delete';
 
 /**
  * May it be deleted? Not while somebody uses it who stays: neither users that are being deleted nor a whole namespace on its
@@ -29,21 +27,23 @@ const isGuarded = (object: KubeObject): boolean =>
 
 /**
  * Whoever the watch knows as a user is asked for again before anything is refused: `kubectl delete -f` deletes a server and
- * what it names within milliseconds. Only as many are asked for as it takes to find one, and as a message has room for.
+ * what it names within milliseconds. Only as many are asked for as it takes to find one.
  */
-const usersNow = async (config: KubeObject, { source, referrersOf, get }: Cluster): Promise<readonly string[]> => {
-  const known = usersOf(source, keyOf(config), referrersOf).map(keyOf);
-  for (let from = 0; from < known.length; from += NAMED) {
-    const stored = await Promise.all(known.slice(from, from + NAMED).map((key) => get(key)));
-    const users = stored.flatMap((user) => (user !== undefined && isUserOf(user, config) ? [user] : []));
-    const names = users.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-    const unasked = known.length - from - NAMED;
-    if (names.length > 0) return unasked > 0 ? [...names, `${unasked} more`] : names;
+const usersNow = async (config: KubeObject, { source, referrersOf, get }: Cluster): Promise<readonly KubeObject[]> => {
+  const users = usersOf(source, keyOf(config), referrersOf);
+  const known = users.slice(0, MOST_ASKED_FOR).map(keyOf);
+  for (let from = 0; from < known.length; from += AT_ONCE) {
+    const stored = await Promise.all(known.slice(from, from + AT_ONCE).map((key) => get(key)));
+    const still = stored.flatMap((user) => (user !== undefined && isUserOf(user, config) ? [user] : []));
+    if (still.length > 0) return still;
   }
-  return [];
+  return users.slice(MOST_ASKED_FOR);
 };
 
-const NAMED = 10;
+/** Of more than so many that ended within a moment the watch will tell. */
+const MOST_ASKED_FOR = 100;
+
+const AT_ONCE = 10;
 
 const isUserOf = (user: KubeObject, { kind, metadata: { name } }: KubeObject): boolean =>
   !isOnItsWayOut(user) && lookedUpReferences(user).some((each) => each.kind === kind && each.name === name);
@@ -53,5 +53,8 @@ const isNamespaceEnding = async ({ metadata: { namespace = '' } }: KubeObject, {
   return found === undefined || isOnItsWayOut(found);
 };
 
-const inUse = ({ kind, metadata: { name } }: KubeObject, users: readonly string[]): string =>
-  `${kind} ${name} is used by ${users.join(', ')}; delete these first or let them name another one, or annotate ${name} with ${ALLOW_DELETE}=true`;
+/** Whoever may delete it may not be allowed to read those who use it; its own status names them. */
+const inUse = ({ kind, metadata: { name } }: KubeObject, users: readonly KubeObject[]): string => {
+  const kinds = [...new Set(users.map((user) => user.kind))].join(', ');
+  return `${kind} ${name} is in use (${kinds}); delete what its status.referencingWorkloads names first, or let that name another one, or annotate ${name} with ${ALLOW_DELETE}=true`;
+};

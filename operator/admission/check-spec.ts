@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { kinds, unsupported } from '../../crds/index.ts';
+import { unsupported } from '../../crds/index.ts';
 import { type KubeObject, keyOf } from '../object.ts';
-import {
-  type ResolvedReference,
-  howToMend,
-  lookUpIn,
-  lookedUpReferences,
-  resolved,
-  unresolved,
-} from '../plan/references.ts';
+import { type ResolvedReference, howToMend, lookedUpReferences, resolved, unresolved } from '../plan/references.ts';
 import { resolveReferences } from '../resolve.ts';
-import { deprecatedTelemetry, literalHeaderValues, violationText, violationsOf } from '../validate/index.ts';
+import {
+  deprecatedTelemetry,
+  ignoredGuards,
+  literalHeaderValues,
+  unreadable,
+  violationText,
+  withoutSuperseded,
+} from '../validate/index.ts';
 import { type Cluster, isOurs, isOnItsWayOut } from './cluster.ts';
 import { type Review, type Verdict, accepted, invalid } from './review.ts';
 
@@ -20,27 +20,45 @@ import { type Review, type Verdict, accepted, invalid } from './review.ts';
  */
 export const checkSpec = async ({ object, oldObject }: Review, cluster: Cluster): Promise<Verdict> => {
   if (object === undefined || !isOurs(object) || isOnItsWayOut(object)) return accepted;
-  if (oldObject !== undefined && isDeepStrictEqual(object['spec'], oldObject['spec'])) return accepted;
+  const why = unreadable(object);
+  if (why !== undefined) {
+    const wasAlready = oldObject !== undefined && unreadable(oldObject) !== undefined;
+    return wasAlready ? accepted : { refusal: invalid(object, [why]), warnings: [] };
+  }
+  if (
+    oldObject !== undefined &&
+    unreadable(oldObject) === undefined &&
+    isDeepStrictEqual(object['spec'], oldObject['spec'])
+  )
+    return accepted;
+  await cluster.source.settled?.(object.metadata.namespace ?? '');
   const references = resolveReferences(cluster.source, object);
-  const violations = violationsOf(object, lookUpIn(references));
+  const { violations, askedFor } = await cluster.judge(object, references);
   if (violations.length === 0) return { warnings: warningsAbout(object, oldObject, references) };
-  const alone = violationsOf(object, () => undefined);
-  const certain =
-    alone.length === violations.length
-      ? violations
-      : violationsOf(object, lookUpIn(await referencesNow(object, cluster)));
-  return certain.length === 0 ? accepted : { refusal: invalid(object, certain), warnings: [] };
+  const isCertain = askedFor.length === 0 || (await cluster.judge(object, [])).violations.length === violations.length;
+  if (isCertain) return { refusal: invalid(object, violations), warnings: [] };
+  const now = await cluster.judge(object, await referencesNow(object, askedFor, cluster));
+  return now.violations.length === 0 ? accepted : { refusal: invalid(object, now.violations), warnings: [] };
 };
 
 /**
- * What the object names, as it is stored at this moment: a watch is a moment late, and both may be mended by one
- * `kubectl apply`.
+ * Of what the object names that which a rule asked for, as it is stored at this moment: a watch is a moment late, and both may be mended by
+ * one `kubectl apply`.
  */
-const referencesNow = (object: KubeObject, { get }: Cluster): Promise<readonly ResolvedReference[]> => {
+const referencesNow = (
+  object: KubeObject,
+  askedFor: readonly string[],
+  { get, judge }: Cluster,
+): Promise<readonly ResolvedReference[]> => {
   const { namespace } = keyOf(object);
-  const ours = lookedUpReferences(object).filter(({ kind }) => Object.hasOwn(kinds, kind));
+  const named = new Map(lookedUpReferences(object).map((each) => [`${each.kind}/${each.name}`, each]));
+  const asked = askedFor.flatMap((each) => named.get(each) ?? []);
   return Promise.all(
-    ours.map(async (each) => resolved(each, await get({ kind: each.kind, namespace, name: each.name }))),
+    asked.map(async (each) => {
+      const target = await get({ kind: each.kind, namespace, name: each.name });
+      const [broken] = target === undefined ? [] : (await judge(target, [])).violations;
+      return resolved(each, target, broken);
+    }),
   );
 };
 
@@ -55,12 +73,18 @@ const warningsAbout = (
   );
   const { kind, spec } = object;
   const told = [
-    ...unsupported(kind, { spec }),
+    ...unsupported(kind, { spec: withoutSuperseded(spec ?? {}) }),
     ...deprecatedTelemetry(object),
-    ...(kind === 'VirtualMCPServer' ? literalHeaderValues(spec ?? {}) : []),
+    ...(kind === 'VirtualMCPServer' ? [...literalHeaderValues(spec ?? {}), ...ignoredGuards(spec ?? {})] : []),
   ];
-  return [...told.map(violationText), ...new Set(open.map((each) => howToMend(each)))].slice(0, MOST_WARNINGS);
+  return [...told.map(violationText), ...new Set(open.map(wordsFor))].slice(0, MOST_WARNINGS);
 };
+
+/** What is wrong with another object tells its condition to those who may read it. */
+const wordsFor = (open: ResolvedReference): string =>
+  open.invalid === undefined
+    ? howToMend(open)
+    : `${open.kind} ${open.name} cannot be used; its condition Valid says why`;
 
 /** Of a new object nothing needs to be there yet: what is applied together comes in any order. */
 const isNewlyNamed = (kind: string, name: string, oldObject: KubeObject | undefined): boolean =>

@@ -5,6 +5,8 @@ import { referrers } from '../kinds/referrers.ts';
 import { errorText } from '../observe/log.ts';
 import type { Log } from '../observe/log.ts';
 import type { Source } from '../read/source.ts';
+import type { Judge } from '../threads/judge.ts';
+import type { ReadJson } from '../threads/read-json.ts';
 import { checkDeletion } from './check-deletion.ts';
 import { checkSpec } from './check-spec.ts';
 import type { Cluster } from './cluster.ts';
@@ -26,6 +28,8 @@ export interface AdmissionOptions {
   readonly namespaces: readonly string[];
   /** How long it answers after it was told to stop: so long may the API server still come. */
   readonly lingerMs: number;
+  /** PEM: authorities of the certificate that the API server shows. Absent: whoever reaches the port is answered. */
+  readonly clientCa?: string;
   readonly lifetimes?: Lifetimes;
   /** How often the certificates are looked after. Default 10 s. */
   readonly everyMs?: number;
@@ -35,6 +39,9 @@ export interface AdmissionDeps {
   readonly api: Pick<ApiClient, 'get' | 'createOwned' | 'replace' | 'apply'>;
   /** Asked for once everything is known. */
   readonly source: () => Source;
+  readonly judge: Judge;
+  /** Default: in this thread. */
+  readonly read?: ReadJson;
   readonly clock: Clock;
   /** Everything is known. */
   readonly isSynced: () => boolean;
@@ -59,6 +66,9 @@ export const startAdmission = async (options: AdmissionOptions, deps: AdmissionD
     checks: { '/validate': check(checkSpec), '/validate-deletion': check(checkDeletion) },
     isReady: deps.isSynced,
     onFailure,
+    clock,
+    clientCa: options.clientCa,
+    ...(deps.read && { read: deps.read }),
   });
   const stopping = new AbortController();
   const state = { isTrusted: false };
@@ -94,13 +104,13 @@ export const startAdmission = async (options: AdmissionOptions, deps: AdmissionD
 type Ask = (review: Review, cluster: Cluster) => Promise<Verdict>;
 
 /** A check asks what it has to ask within the time that the API server gives it. */
-const checksIn = ({ namespaces }: AdmissionOptions, { api, source, clock, observe }: AdmissionDeps) => {
+const checksIn = ({ namespaces }: AdmissionOptions, { api, source, judge, clock, observe }: AdmissionDeps) => {
   const referrersOf = referrers();
   return (ask: Ask) => async (review: Review) => {
     const { kind = '', metadata } = review.object ?? review.oldObject ?? {};
     if (namespaces.length > 0 && !namespaces.includes(metadata?.namespace ?? '')) return accepted;
     const verdict = await within({ clock, ms: ANSWER_MS }, (signal) =>
-      ask(review, { source: source(), referrersOf, get: (key) => api.get(key, signal) }),
+      ask(review, { source: source(), referrersOf, judge, get: (key) => api.get(key, signal) }),
     );
     observe({ kind, operation: review.operation }, verdict.refusal === undefined);
     return verdict;

@@ -1,7 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:https';
-import { fastify } from 'fastify';
+import { fastify, type FastifyInstance } from 'fastify';
+import type { Clock } from '../../runtime/clock.ts';
 import { listen } from '../../runtime/listen.ts';
+import { readHere, type ReadJson } from '../threads/read-json.ts';
+import { TooCostlyError } from '../threads/work-thread.ts';
+import { BodyRoom } from './body-room.ts';
 import { type Review, type Verdict, responseTo, reviewIn } from './review.ts';
 import type { Certified } from './x509.ts';
 
@@ -20,12 +24,23 @@ export interface AdmissionServerDeps {
   /** Nothing is decided before everything is known. */
   readonly isReady: () => boolean;
   readonly onFailure: (error: unknown) => void;
+  readonly clock: Clock;
+  /** Default: in this thread. */
+  readonly read?: ReadJson;
+  /** PEM: only callers with a certificate of these authorities are answered. Absent: whoever reaches the port. */
+  readonly clientCa?: string | undefined;
 }
 
 /** HTTPS for the API server: `POST` an AdmissionReview, be answered with one. */
 export const serveAdmission = async (port: number, deps: AdmissionServerDeps): Promise<AdmissionServer> => {
+  const { clientCa: ca, read = readHere } = deps;
   const app = fastify({
-    https: { handshakeTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS },
+    https: {
+      handshakeTimeout: REQUEST_MS,
+      headersTimeout: REQUEST_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      ...(ca !== undefined && { ca, requestCert: true, rejectUnauthorized: true }),
+    },
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -35,6 +50,11 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
   });
   const server: Server = app.server;
   server.maxConnections = CONNECTIONS;
+  readInTurn(app, deps.clock);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request: unknown, body: Buffer) =>
+    read(body).catch((error: unknown) => Promise.reject(notJson(error))),
+  );
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
   app.setErrorHandler((error: { readonly statusCode?: number }, _request, reply) => {
     const { statusCode = 500 } = error;
@@ -52,13 +72,46 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
   await listen(app, { host: '::', port });
   return {
     port: (server.address() as AddressInfo).port,
-    useCertificate: ({ certificate, key }) => server.setSecureContext({ cert: certificate, key }),
+    useCertificate: ({ certificate, key }) =>
+      server.setSecureContext({ cert: certificate, key, ...(ca !== undefined && { ca }) }),
     stop: () => app.close(),
   };
 };
 
+/** Anybody who may create objects can have the API server send many large ones at once. */
+const readInTurn = (app: FastifyInstance, clock: Clock): void => {
+  const room = new BodyRoom(BODIES_BYTES, MOST_WAITING);
+  app.addHook('preParsing', async (request, reply) => {
+    const bytes = Number(request.headers['content-length'] ?? BODY_BYTES);
+    // A larger one is refused before it is read.
+    if (bytes <= SMALL_BYTES || bytes > BODY_BYTES) return;
+    const guest = room.enter(bytes);
+    // The rest of the body is not waited for.
+    if (guest === undefined) {
+      await reply.code(503).header('connection', 'close').send({ error: 'overloaded' });
+      return;
+    }
+    reply.raw.once('close', guest.leave);
+    await guest.entered;
+    const timer = clock.after(BODY_MS, () => request.raw.destroy());
+    for (const end of ['end', 'close']) request.raw.once(end, () => timer.cancel());
+  });
+};
+
+/** What is too costly to read is the server's to tell. */
+const notJson = (error: unknown): unknown =>
+  error instanceof TooCostlyError ? error : Object.assign(new Error('not JSON', { cause: error }), { statusCode: 400 });
+
 /** An update carries an object twice, and the API server takes requests of 3 MiB. */
 const BODY_BYTES = 8 * 1024 * 1024;
+/** Of all bodies that are larger than … */
+const BODIES_BYTES = BODY_BYTES;
+/** … this. */
+const SMALL_BYTES = 64 * 1024;
+/** Further ones would be read when nobody waits for the answer any more, and each connection takes half a megabyte. */
+const MOST_WAITING = 32;
+/** How long the body of a request may take once it is read: API servers send it all at once. */
+const BODY_MS = 2_000;
 const REQUEST_MS = 10_000;
 const CHECK_MS = 2_000;
 /** Longer than the API server keeps an idle connection (90 s), so that it never sends into one that is being closed. */

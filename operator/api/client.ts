@@ -1,10 +1,10 @@
 import type { ClusterIssuer } from '../plan/settings.ts';
 import { clusterIssuer } from './cluster-issuer.ts';
 import { isInternal, isMalformed, isNotFound, isTooLarge } from './errors.ts';
+import { lister, type ObjectList } from './list.ts';
 import { ownAccount } from './own-account.ts';
 import { collectionPath, objectPath, resourceOf } from './resources.ts';
 import type { Resource, ResourceTable } from './resources.ts';
-import { acceptOf, typed } from './selection.ts';
 import type { Selection } from './selection.ts';
 import type { Transport } from './transport.ts';
 import { watchEvents } from './watch.ts';
@@ -12,11 +12,7 @@ import type { WatchEvent } from './watch.ts';
 import { fieldManager, keyOf } from '../object.ts';
 import type { KubeObject, ObjectKey, OwnerReference } from '../object.ts';
 
-export interface ObjectList {
-  readonly items: readonly KubeObject[];
-  /** Where a watch may go on. */
-  readonly resourceVersion: string;
-}
+export type { ObjectList } from './list.ts';
 
 /** The API server as this operator uses it: raw JSON in and out, so a field we do not know survives. */
 export interface ApiClient {
@@ -24,7 +20,8 @@ export interface ApiClient {
   clusterIssuer(signal: AbortSignal): Promise<ClusterIssuer | undefined>;
   /** Undefined when there is no such object. */
   get(key: ObjectKey, signal: AbortSignal): Promise<KubeObject | undefined>;
-  list(selection: Selection, signal: AbortSignal): Promise<ObjectList>;
+  /** `keep` makes of each object what is wanted of it, before the next ones come. Default: all of it. */
+  list(selection: Selection, signal: AbortSignal, keep?: (object: KubeObject) => KubeObject): Promise<ObjectList>;
   /** Ends when the server ends it; throws `ApiError` 410 when `resourceVersion` is too old. */
   watch(selection: Selection, resourceVersion: string, signal: AbortSignal): AsyncIterable<WatchEvent>;
   /**
@@ -42,8 +39,6 @@ export interface ApiClient {
   /** Deletes exactly the object with this uid, in the background; one that is gone already counts as deleted. */
   remove(key: ObjectKey, uid: string, signal: AbortSignal): Promise<void>;
 }
-
-const pageSize = 500;
 
 /** With `isDryRun` the server is asked what patches and applies would lead to and stores nothing of them; the other writes are what they are. */
 export const apiClient = (
@@ -76,7 +71,7 @@ export const apiClient = (
   return {
     clusterIssuer: (signal) => clusterIssuer(transport, signal),
     get: (key, signal) => getOrUndefined(transport, key.kind, pathOf(key), signal),
-    list: (selection, signal) => listAll(transport, resourceOf(table, selection.kind), selection, signal),
+    list: lister(transport, table),
     watch: (selection, resourceVersion, signal) =>
       watchEvents(transport, { resource: resourceOf(table, selection.kind), selection, resourceVersion }, signal),
     apply: async (object, signal, manager) => {
@@ -163,41 +158,6 @@ const removeExactly = async (
   } catch (error) {
     if (!isNotFound(error)) {
       throw error;
-    }
-  }
-};
-
-interface RawList {
-  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
-  readonly items: readonly KubeObject[] | null;
-}
-
-const listAll = async (
-  transport: Transport,
-  resource: Resource,
-  selection: Selection,
-  signal: AbortSignal,
-): Promise<ObjectList> => {
-  const { atMost, labelSelector, fieldSelector } = selection;
-  const items: KubeObject[] = [];
-  let next: string | undefined;
-  for (;;) {
-    const page = (await transport.json(
-      {
-        verb: 'list',
-        kind: resource.kind,
-        method: 'GET',
-        path: collectionPath(resource, selection.namespace),
-        query: { limit: atMost ?? pageSize, continue: next, labelSelector, fieldSelector },
-        accept: acceptOf(selection, 'PartialObjectMetadataList'),
-      },
-      signal,
-    )) as RawList;
-    // Items of a list lack kind and apiVersion.
-    items.push(...(page.items ?? []).map((item) => typed(item, resource)));
-    next = page.metadata.continue;
-    if (next === undefined || next === '' || atMost !== undefined) {
-      return { items, resourceVersion: page.metadata.resourceVersion };
     }
   }
 };

@@ -29,6 +29,11 @@ export class ApiError extends Error {
   }
 }
 
+/** The server answered others in the time in which it said nothing to this request: it may never do so, and may still be at work on it. */
+export class UnansweredError extends Error {
+  override readonly name = 'UnansweredError';
+}
+
 /** Reads the `Status` out of an error's body; a body of another form (a proxy's HTML) is named by its status code only. */
 export const apiErrorOf = (status: number, text: string, retryAfter: string | undefined): ApiError => {
   const body = statusIn(text);

@@ -27,7 +27,10 @@ export const rateLimit = (options: RateLimitOptions, clock: Clock): RateLimit =>
     const waitMs = take();
     if (waitMs > 0) {
       await sleep(clock, waitMs, signal);
-      signal.throwIfAborted();
+      if (!signal.aborted) return;
+      // Who has given up leaves its turn to others.
+      tokens += 1;
+      throw signal.reason;
     }
   };
 };

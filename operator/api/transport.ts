@@ -1,7 +1,9 @@
-import type { Dispatcher } from 'undici';
-import { apiErrorOf } from './errors.ts';
+import { type Dispatcher, errors } from 'undici';
+import { apiErrorOf, UnansweredError } from './errors.ts';
 import type { Connection } from './kubeconfig.ts';
 import type { RateLimit } from './rate-limit.ts';
+import { yamlSafeJson } from './yaml-safe-json.ts';
+import { readHere, type ReadJson } from '../threads/read-json.ts';
 import type { Clock } from '../../runtime/clock.ts';
 
 /** What a call does, in the words of RBAC; an apply is told apart from the other patches. */
@@ -24,12 +26,18 @@ export interface Call {
 /** Raw JSON over HTTP; every answer that is not a success is thrown as `ApiError`. */
 export interface Transport {
   json(call: Call, signal: AbortSignal): Promise<unknown>;
+  /** The same, with the characters of its text. */
+  sized(call: Call, signal: AbortSignal): Promise<{ readonly value: unknown; readonly characters: number }>;
   /** The body as it arrives; not counted against the rate limit. */
   stream(call: Call, signal: AbortSignal): Promise<AsyncIterable<Buffer>>;
+  /** Reads what comes in a stream. */
+  readonly read: ReadJson;
 }
 
 export interface TransportDeps {
   readonly clock: Clock;
+  /** Default: in this thread. */
+  readonly read?: ReadJson;
   readonly rateLimit: RateLimit;
   /** Told when an answer begins, with its status and the time since it was asked for; undefined: none came. */
   readonly observe?: (call: Pick<Call, 'verb' | 'kind'>, status: number | undefined, ms: number) => void;
@@ -38,8 +46,13 @@ export interface TransportDeps {
 /** How long a value of `Authorization` is used before it is asked for again; the kubelet rotates tokens long before they end. */
 const credentialsMs = 60_000;
 
+/** One may have been on its way. */
+const SURELY_ALIVE = 2;
+
 export const transport = (connection: Connection, deps: TransportDeps): Transport => {
+  const { read = readHere } = deps;
   const authorization = cached(() => connection.authorization(), deps.clock);
+  let answers = 0;
   const ask = async (call: Call, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
     const headers = present({
       accept: call.accept ?? 'application/json',
@@ -48,6 +61,7 @@ export const transport = (connection: Connection, deps: TransportDeps): Transpor
       'user-agent': 'vmcp-operator',
     });
     const askedAt = deps.clock.now();
+    const answersBefore = answers;
     const tell = (status?: number): void => deps.observe?.(call, status, deps.clock.now() - askedAt);
     try {
       const response = await connection.dispatcher.request({
@@ -56,16 +70,19 @@ export const transport = (connection: Connection, deps: TransportDeps): Transpor
         method: call.method,
         query: present(call.query ?? {}),
         headers,
-        body: call.body === undefined ? null : JSON.stringify(call.body),
+        body: call.body === undefined ? null : yamlSafeJson(call.body),
         signal,
         headersTimeout: call.timeoutMs ?? 30_000,
         bodyTimeout: call.timeoutMs ?? 30_000,
       });
       tell(response.statusCode);
+      if (response.statusCode < 300 && call.verb !== 'watch') answers += 1;
       return response;
     } catch (error) {
       // Who asked wants no answer any more: no fault of the server.
       if (!signal.aborted) tell();
+      if (error instanceof errors.HeadersTimeoutError && answers - answersBefore >= SURELY_ALIVE)
+        throw new UnansweredError('the API server gave no answer while it answered others', { cause: error });
       throw error;
     }
   };
@@ -80,11 +97,16 @@ export const transport = (connection: Connection, deps: TransportDeps): Transpor
     const retryAfter = response.headers['retry-after'];
     throw apiErrorOf(response.statusCode, await response.body.text(), [retryAfter].flat()[0]);
   };
+  const sized: Transport['sized'] = async (call, signal) => {
+    // Whoever leads goes on leading, whatever else is asked for.
+    if (call.kind !== 'Lease') await deps.rateLimit(signal);
+    const text = await (await send(call, signal)).body.text();
+    return { characters: text.length, value: await read(text) };
+  };
   return {
-    json: async (call, signal) => {
-      await deps.rateLimit(signal);
-      return (await send(call, signal)).body.json();
-    },
+    json: async (call, signal) => (await sized(call, signal)).value,
+    sized,
+    read,
     stream: async (call, signal) => (await send(call, signal)).body,
   };
 };

@@ -15,7 +15,8 @@ export interface WatchEvent {
 interface WatchRequest {
   readonly resource: Resource;
   readonly selection: Selection;
-  readonly resourceVersion: string;
+  /** Absent: first of all what there is, until a bookmark that says so (`isEndOfList`). */
+  readonly resourceVersion?: string;
 }
 
 /** Servers send a bookmark about every minute, so a longer silence is a dead connection. */
@@ -40,7 +41,9 @@ export async function* watchEvents(
         watch: true,
         allowWatchBookmarks: true,
         timeoutSeconds: watchSeconds,
-        resourceVersion,
+        ...(resourceVersion === undefined
+          ? { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
+          : { resourceVersion }),
         labelSelector: selection.labelSelector,
       },
       accept: acceptOf(selection, 'PartialObjectMetadata'),
@@ -49,13 +52,19 @@ export async function* watchEvents(
     signal,
   );
   for await (const line of lines(body)) {
-    const event = JSON.parse(line) as WatchEvent | { readonly type: 'ERROR'; readonly object: { code?: number } };
+    const event = (await transport.read(line)) as
+      | WatchEvent
+      | { readonly type: 'ERROR'; readonly object: { code?: number } };
     if (event.type === 'ERROR') {
       throw apiErrorOf(event.object.code ?? 500, JSON.stringify(event.object), undefined);
     }
     yield { type: event.type, object: typed(event.object, resource) };
   }
 }
+
+/** KEP-3157 */
+export const isEndOfList = ({ type, object }: WatchEvent): boolean =>
+  type === 'BOOKMARK' && object.metadata.annotations?.['k8s.io/initial-events-end'] === 'true';
 
 /** Splits on newlines; a piece without one at the end was cut off and is dropped. */
 export async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string> {

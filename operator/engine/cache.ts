@@ -1,8 +1,9 @@
+import { heldAlone } from './held-alone.ts';
 import { inform } from './informer.ts';
 import type { InformerDeps } from './informer.ts';
+import { MemoryBudget } from './memory-budget.ts';
 import { Store } from './store.ts';
 import type { Change } from './store.ts';
-import { trim } from './trim.ts';
 import { CONTENT_UNSEEN, OUTLINED } from '../api/selection.ts';
 import type { Selection } from '../api/selection.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
@@ -50,7 +51,9 @@ export const clusterCache = (
   options: CacheOptions,
   deps: InformerDeps & { readonly onChange: (change: Change) => void },
 ): Cache => {
-  const stores = new Map(options.kinds.map((kind) => [kind, new Store(deps.onChange)]));
+  const budget = new MemoryBudget();
+  const held = (object: KubeObject): KubeObject => budget.held(object);
+  const stores = new Map(options.kinds.map((kind) => [kind, new Store(deps.onChange, { kind, budget })]));
   const storeOf = (kind: string): Store => {
     const store = stores.get(kind);
     if (store === undefined) {
@@ -66,11 +69,11 @@ export const clusterCache = (
       storeOf(kind)
         .ownedBy(owner.metadata.uid ?? '')
         .filter((object) => isControlledBy(object, owner)),
-    put: (object) => storeOf(object.kind).putAnswer(trim(object)),
-    fill: (object) => storeOf(object.kind).putAnswer(trim(object)),
+    put: (object) => storeOf(object.kind).putAnswer(held(heldAlone(object))),
+    fill: (object) => storeOf(object.kind).putAnswer(held(heldAlone(object))),
     start: (signal) => {
       const informers = [...stores].flatMap(([kind, store]) =>
-        selectionsOf(kind, options.namespaces).map((selection) => inform(selection, store, deps, signal)),
+        selectionsOf(kind, options.namespaces).map((selection) => inform(selection, store, { ...deps, held }, signal)),
       );
       return {
         synced: Promise.all(informers.map(({ synced }) => synced)).then(() => {}),

@@ -1,5 +1,5 @@
+import { heldAlone } from './held-alone.ts';
 import type { Store } from './store.ts';
-import { trim } from './trim.ts';
 import { backoffMs, sleep } from '../../runtime/clock.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ApiClient } from '../api/client.ts';
@@ -13,6 +13,8 @@ export interface InformerDeps {
   readonly api: Pick<ApiClient, 'list' | 'watch'>;
   readonly clock: Clock;
   readonly random: () => number;
+  /** What is to be held of an object, beside all others. Default: all of it. */
+  readonly held?: (object: KubeObject) => KubeObject;
   /** Told of every failure; the informer goes on by itself. */
   readonly onFailure: (selection: Selection, error: unknown) => void;
 }
@@ -47,6 +49,7 @@ interface Target {
 }
 
 const follow = async (selection: Selection, target: Target, deps: InformerDeps, signal: AbortSignal): Promise<void> => {
+  const keep = kept(deps);
   let version: string | undefined;
   let failures = 0;
   let refusals = 0;
@@ -59,7 +62,7 @@ const follow = async (selection: Selection, target: Target, deps: InformerDeps, 
         if (event.type === 'DELETED') {
           target.store.remove(event.object);
         } else if (event.type !== 'BOOKMARK') {
-          target.store.put(kept(event.object));
+          target.store.put(keep(event.object));
         }
         target.store.reached(selection.namespace, version);
       }
@@ -81,7 +84,10 @@ const follow = async (selection: Selection, target: Target, deps: InformerDeps, 
 };
 
 /** What the store keeps of what the server tells. */
-const kept = (object: KubeObject): KubeObject => (OUTLINED.has(object.kind) ? outlineOf(object) : trim(object));
+const kept =
+  ({ held = (object) => object }: Pick<InformerDeps, 'held'>) =>
+  (object: KubeObject): KubeObject =>
+    held(OUTLINED.has(object.kind) ? outlineOf(object) : heldAlone(object));
 
 const relist = async (
   selection: Selection,
@@ -89,8 +95,8 @@ const relist = async (
   deps: InformerDeps,
   signal: AbortSignal,
 ): Promise<string> => {
-  const list = await deps.api.list(selection, signal);
-  target.store.replace(list.items.map(kept), selection.namespace, list.resourceVersion);
+  const list = await deps.api.list(selection, signal, kept(deps));
+  target.store.replace(list.items, selection.namespace, list.resourceVersion);
   target.markSynced();
   return list.resourceVersion;
 };

@@ -16,6 +16,8 @@ export interface ManagementKeys {
   readonly token: (uid: string) => Promise<string>;
   /** For what the operator keeps where others may write; what an older key sealed is believed for as long as its tokens are. */
   readonly seal: Seal;
+  /** What `seal` works with, newest first, for other threads of this process. */
+  readonly sealKeys: () => readonly Buffer[];
   /** Looks at the Secret again and makes it anew if it is gone. True: the public keys are not what they were. */
   readonly refresh: (signal: AbortSignal) => Promise<boolean>;
 }
@@ -44,10 +46,12 @@ export const managementKeys = async (
       return successor === undefined || deps.now() < successor.madeAtMs + acceptedAfterMs;
     });
   const publicKeys = (): readonly JWK[] => accepted().map(publicKeyOf);
+  const sealKeys = (): readonly Buffer[] => accepted().flatMap((key) => key.sealKeys);
   let told = publicKeys();
   return {
     publicKeys,
-    seal: sealWith(() => accepted().flatMap(({ sealKeys }) => sealKeys)),
+    seal: sealWith(sealKeys),
+    sealKeys,
     token: (uid) => signed(uid, signer(accepted(), deps.now()), deps.now()),
     refresh: async (refreshSignal) => {
       held = sealing(await readOrMake(namespace, accepted(), deps, refreshSignal));

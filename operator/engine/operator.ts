@@ -20,6 +20,8 @@ import { errorText } from '../observe/log.ts';
 import type { Log } from '../observe/log.ts';
 import type { Settings } from '../plan/settings.ts';
 import type { Source } from '../read/source.ts';
+import type { Judge } from '../threads/judge.ts';
+import type { MakePlan } from '../threads/planner.ts';
 
 export interface OperatorOptions {
   /** Empty: all namespaces. */
@@ -61,6 +63,9 @@ export interface OperatorDeps {
   readonly unique: () => string;
   /** Asks the runtime at this address for its status, with the token given. */
   readonly ask: (podIP: string, token: string, signal: AbortSignal) => Promise<StatusReport>;
+  /** Makes the plans. */
+  readonly plan: MakePlan;
+  readonly judge: Judge;
   readonly log: Log;
   readonly observe: WorkObserver;
 }

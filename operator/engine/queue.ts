@@ -1,10 +1,15 @@
 import { aborted } from '../aborted.ts';
+import { Turns } from '../turns.ts';
 import { backoffMs } from '../../runtime/clock.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 
 export interface QueueOptions {
   /** Keys worked on at once. */
   readonly workers: number;
+  /** … of which one tenant has so many at most: the others are there for everybody else. */
+  readonly workersOfOne: number;
+  /** Whose turn a key takes. */
+  readonly tenantOf: (key: string) => string;
   /** A key is taken up once it has been quiet for this long … */
   readonly quietMs: number;
   /** … but at the latest this long after the first change. */
@@ -17,8 +22,8 @@ export interface WorkResult {
   readonly againAfterMs?: number;
 }
 
-/** A throw means: try again later. */
-export type Work = (key: string, signal: AbortSignal) => Promise<WorkResult>;
+/** A throw means: try again later. `isHasty`: changes have not calmed down yet. */
+export type Work = (key: string, signal: AbortSignal, isHasty: boolean) => Promise<WorkResult>;
 
 export interface QueueDeps {
   readonly clock: Clock;
@@ -27,6 +32,13 @@ export interface QueueDeps {
   readonly onFailure: (key: string, error: unknown, delayMs: number) => void;
   /** Told how long a key that was due waited for a worker. */
   readonly onTaken: (waitedMs: number) => void;
+}
+
+/** A key that is due, whose it is, and since when, in clock time. */
+interface DueKey {
+  readonly key: string;
+  readonly tenant: string;
+  readonly since: number;
 }
 
 interface Shift {
@@ -45,6 +57,7 @@ interface Entry {
   touchedAt: number | undefined;
   timer: Timer | undefined;
   failures: number;
+  isHasty: boolean;
   state: 'waiting' | 'ready' | 'working';
 }
 
@@ -56,8 +69,9 @@ export class KeyedQueue {
   readonly #options: QueueOptions;
   readonly #deps: QueueDeps;
   readonly #entries = new Map<string, Entry>();
-  /** Keys that are due, and since when. */
-  readonly #ready = new Map<string, number>();
+  readonly #due = new Turns<DueKey>();
+  /** Keys that are worked on, by tenant. */
+  readonly #workingFor = new Map<string, number>();
   readonly #idle = new Set<() => void>();
   #working = 0;
   #shift: Shift | undefined;
@@ -74,7 +88,7 @@ export class KeyedQueue {
 
   /** Keys that are due and wait for a worker; none while nobody works. */
   get backlog(): number {
-    return this.#shift === undefined ? 0 : this.#ready.size;
+    return this.#shift === undefined ? 0 : this.#due.size;
   }
 
   /** Something the key depends on changed: take it up when changes have calmed down. */
@@ -84,6 +98,17 @@ export class KeyedQueue {
     entry.touchedAt ??= now;
     const { quietMs, quietAtMostMs } = this.#options;
     this.#schedule(key, entry, Math.min(now + quietMs, entry.touchedAt + quietAtMostMs));
+  }
+
+  /** As `touch`, for a key that is new: where nobody has to wait for it, it is taken up at once as well. */
+  touchNew(key: string): void {
+    const isFree = this.#shift !== undefined && this.#due.size === 0 && this.#working < this.#options.workersOfOne;
+    if (isFree && !this.#entries.has(key)) {
+      const entry = this.#entry(key);
+      entry.isHasty = true;
+      this.#makeReady(key, entry);
+    }
+    this.touch(key);
   }
 
   /** Takes up keys until `ending` is aborted and cuts work off with `over`; resolves when the last worker has come back. */
@@ -105,7 +130,7 @@ export class KeyedQueue {
         this.#entries.delete(key);
       }
     }
-    this.#ready.clear();
+    this.#due.clear();
   }
 
   #entry(key: string): Entry {
@@ -113,7 +138,14 @@ export class KeyedQueue {
     if (known !== undefined) {
       return known;
     }
-    const entry: Entry = { dueAt: undefined, touchedAt: undefined, timer: undefined, failures: 0, state: 'waiting' };
+    const entry: Entry = {
+      dueAt: undefined,
+      touchedAt: undefined,
+      timer: undefined,
+      failures: 0,
+      isHasty: false,
+      state: 'waiting',
+    };
     this.#entries.set(key, entry);
     return entry;
   }
@@ -131,28 +163,30 @@ export class KeyedQueue {
   #makeReady(key: string, entry: Entry): void {
     entry.timer = undefined;
     entry.state = 'ready';
-    this.#ready.set(key, this.#deps.clock.now());
+    const tenant = this.#options.tenantOf(key);
+    this.#due.add(tenant, { key, tenant, since: this.#deps.clock.now() });
     this.#dispatch();
   }
 
   #dispatch(): void {
-    for (const [key, readyAt] of this.#ready) {
+    const mayHaveTurn = (tenant: string): boolean => (this.#workingFor.get(tenant) ?? 0) < this.#options.workersOfOne;
+    for (;;) {
       const shift = this.#shift;
-      if (shift === undefined || shift.ending.aborted || this.#working >= this.#options.workers) {
-        return;
-      }
-      this.#ready.delete(key);
-      this.#deps.onTaken(this.#deps.clock.now() - Math.max(readyAt, shift.beganAt));
-      void this.#take(key, shift);
+      if (shift === undefined || shift.ending.aborted || this.#working >= this.#options.workers) return;
+      const due = this.#due.take(mayHaveTurn);
+      if (due === undefined) return;
+      this.#deps.onTaken(this.#deps.clock.now() - Math.max(due.since, shift.beganAt));
+      void this.#take(due, shift);
     }
   }
 
-  async #take(key: string, shift: Shift): Promise<void> {
+  async #take({ key, tenant }: DueKey, shift: Shift): Promise<void> {
     const entry = this.#entry(key);
-    Object.assign(entry, { state: 'working', dueAt: undefined, touchedAt: undefined });
-    this.#working += 1;
-    const againAfterMs = await this.#attempt(key, entry, shift);
-    this.#working -= 1;
+    const { isHasty } = entry;
+    Object.assign(entry, { state: 'working', dueAt: undefined, touchedAt: undefined, isHasty: false });
+    this.#count(tenant, 1);
+    const againAfterMs = await this.#attempt(key, { ...shift, entry, isHasty });
+    this.#count(tenant, -1);
     this.#settle(key, entry, againAfterMs);
     if (this.#working === 0) {
       this.#idle.forEach((resolve) => resolve());
@@ -161,9 +195,19 @@ export class KeyedQueue {
     this.#dispatch();
   }
 
-  async #attempt(key: string, entry: Entry, { work, over }: Shift): Promise<number | undefined> {
+  #count(tenant: string, more: 1 | -1): void {
+    this.#working += more;
+    const working = (this.#workingFor.get(tenant) ?? 0) + more;
+    if (working === 0) this.#workingFor.delete(tenant);
+    else this.#workingFor.set(tenant, working);
+  }
+
+  async #attempt(
+    key: string,
+    { entry, work, over, isHasty }: Shift & Pick<Entry, 'isHasty'> & { readonly entry: Entry },
+  ): Promise<number | undefined> {
     try {
-      const result = await work(key, over);
+      const result = await work(key, over, isHasty);
       entry.failures = 0;
       return result.againAfterMs;
     } catch (error) {

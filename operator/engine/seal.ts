@@ -6,7 +6,7 @@ export const sealKeyOf = (secret: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', 'vmcp-operator: accepted spec', 32));
 
 /** HMAC-SHA-256 under these keys: the first one seals, each is believed. */
-export const sealWith = (keys: () => readonly Buffer[]): Seal => ({
+export const sealWith = (keys: () => readonly Uint8Array[]): Seal => ({
   of: (text) => {
     const [newest] = keys();
     if (newest === undefined) throw new Error('there is no key to seal with');
@@ -21,4 +21,4 @@ export const sealWith = (keys: () => readonly Buffer[]): Seal => ({
   },
 });
 
-const digest = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+const digest = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();

@@ -1,3 +1,4 @@
+import type { MemoryBudget } from './memory-budget.ts';
 import type { KubeObject } from '../object.ts';
 import { isOutline } from '../outline.ts';
 import { compareText } from '../../runtime/compare-text.ts';
@@ -20,9 +21,12 @@ export class Store {
   /** How far the server has told us everything, by namespace followed; the empty one stands for all. */
   readonly #toldUpTo = new Map<string, bigint>();
   readonly #onChange: (change: Change) => void;
+  readonly #counted: Counted | undefined;
 
-  constructor(onChange: (change: Change) => void) {
+  /** What is held is told to the budget, if there is one. */
+  constructor(onChange: (change: Change) => void, counted?: Counted) {
     this.#onChange = onChange;
+    this.#counted = counted;
   }
 
   get(namespace: string, name: string): KubeObject | undefined {
@@ -59,18 +63,25 @@ export class Store {
     const toldUpTo = this.#toldUpTo.get(namespace) ?? this.#toldUpTo.get('') ?? 0n;
     if (this.get(namespace, name) !== undefined || versionOf(object) > toldUpTo) {
       this.put(object);
+    } else {
+      this.#settle(object);
     }
   }
 
   put(object: KubeObject): void {
     const { namespace = '', name } = object.metadata;
     const before = this.get(namespace, name);
-    if (before !== undefined && !isNewer(object, before)) {
-      if (isWholeOf(object, before)) this.#hold(object, before);
-      return;
-    }
-    this.#hold(object, before);
-    this.#onChange(before === undefined ? { after: object } : { before, after: object });
+    const isChange = before === undefined || isNewer(object, before);
+    if (isChange || isWholeOf(object, before)) this.#hold(object, before);
+    this.#settle(object);
+    if (isChange) this.#onChange(before === undefined ? { after: object } : { before, after: object });
+  }
+
+  /** Whatever was asked to be held of it, the budget counts what is. */
+  #settle({ metadata: { namespace = '', name } }: KubeObject): void {
+    if (this.#counted === undefined) return;
+    const { kind, budget } = this.#counted;
+    budget.settle({ kind, namespace, name }, this.get(namespace, name));
   }
 
   #hold(object: KubeObject, before: KubeObject | undefined): void {
@@ -100,6 +111,7 @@ export class Store {
       this.#namespaces.delete(namespace);
     }
     this.#disown(before);
+    this.#settle(before);
     this.#onChange({ before });
   }
 
@@ -122,6 +134,8 @@ export class Store {
     for (const item of items) {
       this.put(item);
     }
+    // Of lists that were given up, and of what was deleted while one came, there may be more.
+    this.#counted?.budget.settleAll(this.#counted.kind, namespace, (key) => this.get(key.namespace, key.name));
     this.reached(namespace, resourceVersion);
   }
 
@@ -134,6 +148,12 @@ export class Store {
       }
     }
   }
+}
+
+/** Where the objects of a kind are counted. */
+interface Counted {
+  readonly kind: string;
+  readonly budget: Pick<MemoryBudget, 'settle' | 'settleAll'>;
 }
 
 interface Namespace {

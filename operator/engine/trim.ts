@@ -1,61 +1,99 @@
+import { heldMetadata, outlineMetadata } from './held-metadata.ts';
+import { API_GROUP } from '../../crds/index.ts';
 import { CONTENT_UNSEEN } from '../api/selection.ts';
 import { fieldManager } from '../object.ts';
-import type { KubeObject, ManagedFields, ObjectMeta } from '../object.ts';
+import type { KubeObject, ManagedFields } from '../object.ts';
+import { isOutline } from '../outline.ts';
 import type { PodsOf } from '../plan/workload/pods-of.ts';
 
-/** Keeps of an object what plans and comparisons need: a cache of thousands must stay small. */
-export const trim = (object: KubeObject): KubeObject => ({
-  ...rest(object),
-  metadata: trimMetadata(object.metadata, CONTENT_UNSEEN.has(object.kind) ? contentChanges : ours),
-});
+/** Keeps of an object what plans and comparisons need: a cache of thousands must stay small. What is trimmed already stays as it is. */
+export const trim = (object: KubeObject): KubeObject => {
+  if (isOutline(object)) return object;
+  const { kind, metadata } = object;
+  const { managedFields = [] } = metadata;
+  if (CONTENT_UNSEEN.has(kind) || kind === METADATA) {
+    const changes = lastContentChange(managedFields);
+    return {
+      ...object,
+      metadata: { ...outlineMetadata(metadata), ...(changes.length > 0 && { managedFields: changes }) },
+    };
+  }
+  const entries = NEVER_COMPARED.has(kind) ? [] : managedFields.filter(isOurs).filter(isComparedIn(object));
+  return { ...rest(object), metadata: heldMetadata(metadata, entries) };
+};
 
-type Entries = readonly ManagedFields[];
+/** As which everything comes whose content was not asked for. */
+const METADATA = 'PartialObjectMetadata';
 
-const ours = (entries: Entries): Entries =>
-  entries.filter((entry) => entry.manager === fieldManager && entry.operation === 'Apply');
+/** Controllers of the cluster make them. */
+const NEVER_COMPARED: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet']);
+
+const isOurs = ({ manager, operation }: ManagedFields): boolean => manager === fieldManager && operation === 'Apply';
+
+/** Of our own kinds the operator writes nothing but the status, and anybody may call himself by its name. */
+const isComparedIn =
+  ({ apiVersion }: KubeObject) =>
+  ({ subresource }: ManagedFields): boolean =>
+    !isOfOurGroup({ apiVersion }) || subresource === 'status';
+
+export const isOfOurGroup = ({ apiVersion }: { readonly apiVersion?: unknown }): boolean =>
+  typeof apiVersion === 'string' && apiVersion.startsWith(`${API_GROUP}/`);
 
 /** As who applies them writes them. */
 const CONTENT_FIELDS = ['f:data', 'f:binaryData', 'f:stringData'];
 
-/** Of content that is not seen, these tell who changed it, and when. */
-const contentChanges = (entries: Entries): Entries =>
+/** Of content that is not seen, it tells who changed it last, and when. */
+const lastContentChange = (entries: readonly ManagedFields[]): readonly ManagedFields[] =>
   entries
-    .filter(({ fieldsV1 = {} }) => CONTENT_FIELDS.some((field) => field in fieldsV1))
-    .map((entry) => ({ ...entry, fieldsV1: {} }));
-
-const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
-
-const trimMetadata = (metadata: ObjectMeta, keep: (entries: Entries) => Entries): ObjectMeta => {
-  const { managedFields, annotations, ...kept } = metadata;
-  const entries = keep(managedFields ?? []);
-  const { [lastApplied]: _, ...shown } = annotations ?? {};
-  return {
-    ...kept,
-    ...(Object.keys(shown).length === 0 ? {} : { annotations: shown }),
-    ...(entries.length === 0 ? {} : { managedFields: entries }),
-  };
-};
+    .flatMap(({ fieldsV1 = {}, ...entry }) => {
+      const fields = CONTENT_FIELDS.filter((field) => field in fieldsV1);
+      return fields.length === 0
+        ? []
+        : [{ ...entry, fieldsV1: Object.fromEntries(fields.map((field) => [field, {}])) }];
+    })
+    .reduce<readonly ManagedFields[]>((newest, entry) => {
+      const [known] = newest;
+      return known === undefined || (entry.time ?? '') > (known.time ?? '') ? [entry] : newest;
+    }, []);
 
 const pick = (value: unknown, keys: readonly string[]): Readonly<Record<string, unknown>> => {
   const record = (value ?? {}) as Readonly<Record<string, unknown>>;
   return Object.fromEntries(keys.filter((key) => record[key] !== undefined).map((key) => [key, record[key]]));
 };
 
-const rest = (object: KubeObject): KubeObject =>
-  object.kind === 'Pod'
-    ? {
-        apiVersion: object.apiVersion,
-        kind: object.kind,
-        metadata: object.metadata,
-        // Of a pod before it runs plans ask this (plan/workload/pods-of.ts).
-        spec: { ...pick(object['spec'], ['nodeName', 'volumes']), containers: namesOf(object['spec']) },
-        status: pick(object['status'], podStatus),
-      }
-    : object;
+const rest = (object: KubeObject): KubeObject => {
+  const { apiVersion, kind, metadata, spec, status } = object;
+  switch (kind) {
+    case 'Pod':
+      return {
+        apiVersion,
+        kind,
+        metadata,
+        spec: { ...pick(spec, ['nodeName']), ...podSpec(spec) },
+        status: pick(status, podStatus),
+      };
+    case 'ReplicaSet': {
+      const { template } = (spec ?? {}) as { readonly template?: { readonly spec?: unknown } };
+      return {
+        apiVersion,
+        kind,
+        metadata,
+        spec: { ...pick(spec, ['replicas']), template: { spec: podSpec(template?.spec) } },
+        status: pick(status, ['replicas', 'conditions']),
+      };
+    }
+    default:
+      return object;
+  }
+};
 
-const namesOf = (podSpec: unknown): readonly { readonly name: string }[] => {
-  const { containers = [] } = (podSpec ?? {}) as PodsOf['spec'];
-  return containers.map(({ name }) => ({ name }));
+/** Of pods before they run plans ask what they are (`isRuntime`) and what they mount. */
+const podSpec = (spec: unknown): PodsOf['spec'] => {
+  const { containers, volumes } = (spec ?? {}) as PodsOf['spec'];
+  return {
+    ...(volumes && { volumes: volumes.filter(({ configMap, projected }) => configMap ?? projected) }),
+    containers: (containers ?? []).map(({ name }) => ({ name })),
+  };
 };
 
 const podStatus = ['phase', 'podIP', 'conditions', 'containerStatuses', 'initContainerStatuses', 'message', 'reason'];

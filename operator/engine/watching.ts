@@ -3,6 +3,7 @@ import { clusterCache } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { affectedKeys, ownersOf, ownKeys } from './fan-out.ts';
 import type { OperatorDeps, OperatorOptions } from './operator.ts';
+import { Judgements } from './judgements.ts';
 import { ProvenSpecs } from './proven-specs.ts';
 import { KeyedQueue } from './queue.ts';
 import { StatusPuller } from './status-puller.ts';
@@ -10,16 +11,17 @@ import type { Change } from './store.ts';
 import { isExpired } from '../api/errors.ts';
 import type { Selection } from '../api/selection.ts';
 import type { ReconciledKind } from '../kinds/kind.ts';
-import { keyFromText, keyText } from '../object.ts';
+import { keyFromText, keyOf, keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { errorText } from '../observe/log.ts';
+import { lookedUpKinds } from '../plan/references.ts';
 import { isRuntime } from '../plan/server/pod-template.ts';
 import { clusterSource } from '../read/cluster.ts';
 import { podsOfDeployment } from '../read/controlled.ts';
 import type { Source } from '../read/source.ts';
 import { Rewrites } from '../write/rewrites.ts';
-import { TooLargeChildren } from '../write/too-large.ts';
-import { StatusAges } from '../write/status-ages.ts';
+import { UnsentChildren } from '../write/unsent.ts';
+import { StatusWrites } from '../write/status-writes.ts';
 
 /** What every replica does, leading or not: it knows the cluster, and which keys need a look. */
 export interface Watching {
@@ -30,8 +32,8 @@ export interface Watching {
   /** The runtimes, by controller, up to the resource: no other pod is asked, marked or reported. */
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
   readonly rewrites: Rewrites;
-  readonly statusAges: StatusAges;
-  readonly tooLarge: TooLargeChildren;
+  readonly statusWrites: StatusWrites;
+  readonly unsent: UnsentChildren;
   readonly synced: Promise<void>;
   readonly ended: Promise<void>;
 }
@@ -46,17 +48,21 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
   const state = { isSynced: false };
   const queue = queueOf(options, deps);
   const rewrites = new Rewrites();
-  const statusAges = new StatusAges(clock.now);
+  const statusWrites = new StatusWrites(clock.now);
   const accepted = new ProvenSpecs();
-  const tooLarge = new TooLargeChildren();
+  const unsent = new UnsentChildren(clock.now);
+  const judgements = judgementsFor(deps);
   const touch = (key: ObjectKey): void => queue.touch(keyText(key));
   const onChange = (change: Change): void => {
     if (change.before !== undefined && change.before.metadata.uid !== change.after?.metadata.uid) {
       const { uid = '' } = change.before.metadata;
-      [rewrites, statusAges, accepted, tooLarge].forEach((memory) => memory.forget(uid));
+      [rewrites, statusWrites, accepted, unsent].forEach((memory) => memory.forget(uid));
     }
-    if (change.after !== undefined) statusAges.saw(change.after);
+    if (change.after !== undefined) statusWrites.saw(change.after);
+    judgements.saw(change);
     podOwners(kinds, change).forEach((owner) => puller.poke(owner));
+    const { before, after } = change;
+    if (before === undefined && after !== undefined && runsPods(kinds, after)) queue.touchNew(keyText(keyOf(after)));
     (state.isSynced ? affectedKeys(kinds, source, change) : ownKeys(kinds, change)).forEach(touch);
   };
   const onFailure = (selection: Selection, error: unknown): void => {
@@ -70,17 +76,14 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
     { api: deps.api, clock, random, onFailure, onChange },
   );
   const podsOf = runtimesIn(cache);
-  const onSilence = ({ metadata: { namespace, name } }: KubeObject, error: unknown): void => {
-    // A pod that starts or ends does not answer for a while; one that answers nonsense is worth a look.
-    const level = error instanceof NoReport ? 'warn' : 'debug';
-    log[level]({ namespace, pod: name, error: errorText(error) }, 'a pod does not tell its status');
-  };
-  const puller = new StatusPuller({ podsOf, ask: deps.ask, clock, onSilence, onChange: touch });
+  const puller = new StatusPuller({ podsOf, ask: deps.ask, clock, onSilence: tellingOfSilence(deps), onChange: touch });
   const source = clusterSource({
     get: cache.get,
     list: cache.list,
     reports: (owner) => puller.reports(owner),
     lastProven: (server, proven) => accepted.last(server, proven),
+    brokenRuleOf: judgements.brokenRuleOf,
+    settled: (namespace) => judgements.settled(namespace),
   });
   const { synced, ended } = cache.start(signal);
   const markSynced = (): void => {
@@ -93,16 +96,43 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
     puller,
     podsOf,
     rewrites,
-    statusAges,
-    tooLarge,
+    statusWrites,
+    unsent,
     synced: synced.then(markSynced),
     ended,
   };
 };
 
+const tellingOfSilence =
+  ({ log }: OperatorDeps) =>
+  ({ metadata: { namespace, name } }: KubeObject, error: unknown): void => {
+    // A pod that starts or ends does not answer for a while; one that answers nonsense is worth a look.
+    const level = error instanceof NoReport ? 'warn' : 'debug';
+    log[level]({ namespace, pod: name, error: errorText(error) }, 'a pod does not tell its status');
+  };
+
+const judgementsFor = ({ kinds, judge, log }: OperatorDeps): Judgements =>
+  new Judgements({
+    judge,
+    kinds: new Set(kinds.flatMap(({ kind }) => lookedUpKinds(kind))),
+    pause: () => new Promise((resolve) => setImmediate(resolve)),
+    onFailure: (error) => log.warn({ error: errorText(error) }, 'an object could not be judged'),
+  });
+
+/** Of one that pods are made for: somebody is waiting for those. */
+const runsPods = (kinds: readonly ReconciledKind[], { kind }: KubeObject): boolean =>
+  kinds.some((each) => each.kind === kind && each.owns.includes('Deployment'));
+
 const queueOf = ({ workers }: OperatorOptions, { clock, random, log, observe }: OperatorDeps): KeyedQueue =>
   new KeyedQueue(
-    { workers, retry, ...quiet },
+    {
+      workers,
+      // A worker that waits for an answer which does not come is one less.
+      workersOfOne: Math.max(1, Math.floor((workers * 3) / 4)),
+      tenantOf: (key) => keyFromText(key).namespace,
+      retry,
+      ...quiet,
+    },
     {
       clock,
       random,

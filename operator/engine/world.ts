@@ -17,7 +17,7 @@ import { Rehearsal } from '../write/rehearsal.ts';
 /** What changes while the operator runs, and is rendered for every server. */
 export interface Told {
   /** For the management ports, and for what is kept of accepted specs. */
-  readonly keys: Pick<ManagementKeys, 'publicKeys' | 'seal'>;
+  readonly keys: Pick<ManagementKeys, 'publicKeys' | 'seal' | 'sealKeys'>;
   readonly issuers: Pick<KnownIssuer, 'issuer'>;
 }
 
@@ -27,7 +27,9 @@ export const reconcileIn = (watching: Watching, options: OperatorOptions, deps: 
   const attempt = options.isDryRun ? rehearsing(watching, deps) : acting(deps);
   // What it remembers outlives a reconcile.
   const readContent = configMapReader(deps.api);
-  return async (text, signal) => {
+  return async (text, signal, isHasty) => {
+    // Who has nothing to wait for must not keep the others, and what they have arrived at, from their turn.
+    await new Promise<void>((resolve) => setImmediate(resolve));
     const subject = keyFromText(text);
     const kind = kinds.get(subject.kind);
     if (kind === undefined) return {};
@@ -38,7 +40,7 @@ export const reconcileIn = (watching: Watching, options: OperatorOptions, deps: 
         kind,
         subject,
         { ...worldOf(watching, options, { ...deps, api: counting }, told), readContent },
-        signal,
+        { signal, isHasty },
       );
     };
     return counted(subject.kind, deps, signal, async () => {
@@ -86,7 +88,7 @@ const worldOf = (
   deps: OperatorDeps,
   told: Told,
 ): Omit<World, 'readContent'> => {
-  const { cache, source, podsOf, puller, rewrites, statusAges, tooLarge } = watching;
+  const { cache, source, podsOf, puller, rewrites, statusWrites, unsent } = watching;
   const { api, now, unique, log } = deps;
   const events = {
     api,
@@ -95,15 +97,17 @@ const worldOf = (
     instance: options.identity,
     onFailure: (error: unknown) => log.warn({ error: errorText(error) }, 'an event was not taken'),
   };
+  const settings = settingsOf(options, told);
   return {
     source,
-    settings: settingsOf(options, told),
+    settings,
+    plan: (kind, owner, bundle) => deps.plan({ kind, owner, bundle, settings, sealKeys: told.keys.sealKeys() }),
     api,
     // The answer to a dry run is no state of the cluster.
     cache: options.isDryRun ? { ...cache, put: () => {} } : cache,
     rewrites,
-    statusAges,
-    tooLarge,
+    statusWrites,
+    unsent,
     now,
     podsOf,
     record: (regarding, planned, signal) => recordEvents(regarding, planned, events, signal),

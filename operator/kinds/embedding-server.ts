@@ -3,7 +3,8 @@ import { type EmbeddingServerBundle, planEmbeddingServer } from '../plan/embeddi
 import { childOf } from '../plan/workload/child.ts';
 import { resolveReferences } from '../resolve.ts';
 import { resolveStatefulSet } from '../resolve-workload.ts';
-import { type ReconciledKind, WITHOUT_DEGRADED } from './kind.ts';
+import type { ReconciledKind } from './kind.ts';
+import { WITHOUT_DEGRADED } from '../plan/lowered-phases.ts';
 import { namingOf } from './naming.ts';
 import { withPodsNotMade } from './pods-not-made.ts';
 import { type Targets, targetsOnce } from './referrers.ts';

@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectKey } from '../object.ts';
+import type { PhasesWithProblems } from '../plan/lowered-phases.ts';
 import type { Plan, VolatileKeys } from '../plan/plan.ts';
 import type { Seal } from '../plan/seal.ts';
 import type { Settings } from '../plan/settings.ts';
@@ -14,12 +15,6 @@ export interface Reads {
   readonly whyNoPod: (statefulSet: KubeObject) => Promise<string | undefined>;
 }
 
-/** What a phase becomes while a child is not as planned: what has not been made yet cannot come, what serves goes on. */
-export type PhasesWithProblems = Readonly<Record<string, string>>;
-
-/** Of kinds whose `status.phase` has no word for what serves although something is wrong: conditions and the message tell. */
-export const WITHOUT_DEGRADED: PhasesWithProblems = { Pending: 'Failed', Stopped: 'Failed', Downloading: 'Failed' };
-
 /** One reconciled kind: what it reads, and what it makes of it. `operator/kinds/index.ts` lists them all. */
 export interface ReconciledKind<Bundle = unknown> {
   readonly kind: string;
@@ -29,7 +24,7 @@ export interface ReconciledKind<Bundle = unknown> {
   readonly reads: readonly string[];
   /** Keys of the status that may grow stale, at any depth (`lastHealthCheck`): alone they cause a write every 10 minutes at most. */
   readonly volatileStatus?: (owner: KubeObject) => VolatileKeys;
-  /** Phases that become others while a child is not as planned; absent: those of a VirtualMCPServer. */
+  /** Phases that become others while a child is not as planned; absent: `DEGRADING`. */
   readonly phasesWithProblems?: PhasesWithProblems;
   /**
    * Gathers everything `plan` needs into one frozen value; undefined when the object is gone. Of what the operator kept in the cluster,
@@ -39,6 +34,8 @@ export interface ReconciledKind<Bundle = unknown> {
   /** The bundle with what the source does not hold; only where `plan` needs it. */
   complete?(bundle: Bundle, reads: Reads): Promise<Bundle>;
   plan(bundle: Bundle, settings: Settings): Plan;
+  /** `plan` takes less time than to copy the bundle to another thread. Default: false. */
+  readonly isPlannedAtOnce?: boolean;
   /** Keys of this kind to look at again because `changed` (of another kind) changed. */
   affectedBy(source: Source, changed: KubeObject): readonly ObjectKey[];
 }

@@ -10,6 +10,6 @@ export interface AuthStorage {
 export const authStorageIgnored = (path: string, server: AuthStorage | undefined): PlannedCondition | undefined => {
   const { type = 'memory', kvstore } = server?.storage ?? {};
   if (type === 'kvstore' || kvstore === undefined) return undefined;
-  const message = `${path}.storage.kvstore has no effect while tokens are kept in memory; set ${path}.storage.type to kvstore, or remove it`;
+  const message = `${path}.storage.kvstore has no effect while tokens are kept in memory; set ${path}.storage.type to kvstore`;
   return problem('AuthServerStorageIgnored', 'MemoryStorage', message);
 };

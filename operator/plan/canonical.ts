@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /**
  * JSON with the keys of every object in code-point order: equal values give equal text. What is nested deeper than anybody may nest it
- * (`validate/nesting.ts`) counts as equal.
+ * (`validate/unreadable.ts`) counts as equal.
  */
 export const canonicalJson = (value: unknown): string => text(value, 0) ?? 'null';
 

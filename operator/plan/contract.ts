@@ -19,6 +19,7 @@ import {
   writtenBackends,
   writtenConfig,
 } from '../../runtime/config/index.ts';
+import { withoutSuperseded } from '../validate/index.ts';
 import { hashOf } from './canonical.ts';
 import type { ConfigFiles } from './plan.ts';
 import { remembered } from './remembered.ts';
@@ -83,7 +84,7 @@ export const newContract = (): Contract => {
 };
 
 const unsupportedFields = ({ kind, spec }: { readonly kind: string; readonly spec: unknown }): readonly Refusal[] =>
-  unsupported(kind, { spec }).map(({ path, reason, remedy }) => ({
+  unsupported(kind, { spec: withoutSuperseded(spec ?? {}) }).map(({ path, reason, remedy }) => ({
     reason: 'NotSupportedYet',
     message: `${path}: ${reason}; ${remedy}`,
   }));
@@ -170,7 +171,7 @@ export interface FoundTools {
 const valueOf = (text: string | undefined): Value => {
   if (text === undefined) return {};
   try {
-    const value = parse(text) as unknown;
+    const value = parse(text, { uniqueKeys: false }) as unknown;
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Value) : {};
   } catch {
     return {};

@@ -34,9 +34,10 @@ export const planGroup = ({ group, members }: GroupBundle): Plan => {
 const conditionsOf = (members: readonly KubeObject[]): readonly PlannedCondition[] => {
   const message = members.length === 0 ? 'no object names this group yet' : `members: ${members.length}`;
   const listed = fact('Ready', true, members.length === 0 ? 'NoMembers' : 'MembersListed', message);
-  const names = members.map(({ metadata }) => metadata.name);
-  const shared = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
-  if (shared.length === 0) return [listed];
-  const clash = `${shared.join(', ')}: used by members of several kinds; rename one, since backends are told apart by name`;
+  const names = new Set<string>();
+  const shared = new Set<string>();
+  for (const { metadata } of members) (names.has(metadata.name) ? shared : names).add(metadata.name);
+  if (shared.size === 0) return [listed];
+  const clash = `${[...shared].join(', ')}: used by members of several kinds; rename one, since backends are told apart by name`;
   return [listed, problem('BackendNameConflict', 'NameTaken', clash)];
 };

@@ -25,6 +25,8 @@ export interface Plan {
   readonly startupHash?: string;
   /** What the newest spec renders to although it may not be served (`Valid=False`): for people to read, never applied. */
   readonly withheld?: ConfigFiles;
+  /** To be looked at again after so long even if nothing changes. */
+  readonly againAfterMs?: number;
   /** How often the pods are asked for their report; absent: they are not asked. */
   readonly pullStatusEveryMs?: number;
 }

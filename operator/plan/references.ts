@@ -1,6 +1,6 @@
 import { type Reference, references, referredKinds } from '../../crds/index.ts';
 import type { KubeObject } from '../object.ts';
-import { type LookUp, violationText, violationsOf } from '../validate/index.ts';
+import { type LookUp, type Violation, violationText, violationsOf } from '../validate/index.ts';
 import { fact } from './conditions.ts';
 import type { PlannedCondition } from './plan.ts';
 import { SUBJECTS, type Subject } from './subjects.ts';
@@ -32,14 +32,26 @@ export const lookedUpKinds = (kind: string): readonly string[] =>
 export const lookedUpReferences = (object: KubeObject): readonly Reference[] =>
   references(object.kind, object).filter(({ kind }) => isLookedUp(kind));
 
-/** The reference with what it leads to; what breaks a rule is as good as missing, and says why. */
-export const resolved = (reference: Reference, target: KubeObject | undefined): ResolvedReference => {
-  // It would be told in its own place, and what it refers to is not at hand here.
-  const [broken] = target === undefined ? [] : violationsOf(target, () => undefined);
-  return broken === undefined
-    ? { ...reference, target }
+/** The reference with what it leads to; what breaks a rule (`broken`) is as good as missing, and says why. */
+export const resolved = (
+  reference: Reference,
+  target: KubeObject | undefined,
+  broken: Violation | undefined,
+): ResolvedReference =>
+  broken === undefined
+    ? { ...reference, target: target && seenFromAfar(target) }
     : { ...reference, target: undefined, invalid: violationText(broken) };
+
+/** What others name may have a long list of them in its status, which is nothing to those. */
+const seenFromAfar = (target: KubeObject): KubeObject => {
+  if (target.kind === 'EmbeddingServer') return target;
+  const { status: _, ...seen } = target;
+  const { managedFields: __, ...metadata } = target.metadata;
+  return { ...seen, metadata };
 };
+
+/** The first rule that the object breaks. It would be told in its own place, and what it refers to is not at hand here. */
+export const brokenRuleOf = (object: KubeObject): Violation | undefined => violationsOf(object, () => undefined)[0];
 
 /** `GroupResolved` (`GroupFound`, `GroupNotFound`, `GroupInvalid`) and its like, one for each kind that is named. */
 export const referenceConditions = (all: readonly ResolvedReference[]): readonly PlannedCondition[] =>

@@ -1,21 +1,11 @@
 import type { KubeObject } from '../object.ts';
-import { nestedTooDeep, violationText } from '../validate/index.ts';
-import { fact, warningsOf } from './conditions.ts';
+import { unreadable, violationText } from '../validate/index.ts';
+import { DEGRADING, type PhasesWithProblems } from './lowered-phases.ts';
 import type { Plan } from './plan.ts';
-import { stalled, stallingCause } from './stalled.ts';
+import { planOfUnplanned } from './unplanned.ts';
 
 /** The plan of an object that nothing but its status can be made of; undefined for every other one. Children stay as they are. */
-export const planOfUnreadable = (object: KubeObject): Plan | undefined => {
-  const deep = nestedTooDeep(object);
-  if (deep === undefined) return undefined;
-  const { generation } = object.metadata;
-  const conditions = [
-    fact('Valid', false, deep.word, violationText(deep)),
-    fact('Ready', false, deep.word, violationText(deep)),
-    ...stalled([stallingCause(deep)]),
-  ];
-  return {
-    status: { ...(generation !== undefined && { observedGeneration: generation }), conditions },
-    events: warningsOf(conditions.slice(0, 1)),
-  };
+export const planOfUnreadable = (object: KubeObject, phases: PhasesWithProblems = DEGRADING): Plan | undefined => {
+  const why = unreadable(object);
+  return why && planOfUnplanned(object, { type: 'Valid', reason: why.word, message: violationText(why), phases });
 };

@@ -1,5 +1,6 @@
 import type { StatusReport } from '../../runtime/status-report.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
+import type { Violation } from '../validate/index.ts';
 import type { Accepted } from '../plan/server/accepted.ts';
 
 /**
@@ -10,6 +11,10 @@ export interface Source {
   get(kind: string, namespace: string, name: string): KubeObject | undefined;
   /** All objects of the kind in the namespace, in name order. */
   list(kind: string, namespace: string): readonly KubeObject[];
+  /** The first rule that an object breaks, where that is remembered. */
+  brokenRuleOf?(object: KubeObject): Violation | undefined;
+  /** Until `brokenRuleOf` has nothing left to find out about this namespace. */
+  settled?(namespace: string): Promise<void>;
   /** What the pods of a server last said of themselves, by pod name; absent where nobody asks pods (a directory, goldens). */
   reports?(owner: ObjectKey): PodReports;
   /** The last good spec of a server where no ConfigMap remembers it (local mode). */

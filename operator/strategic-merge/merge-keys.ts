@@ -36,6 +36,29 @@ const podSpec: MergeKeys = {
 /** core/v1 PodTemplateSpec: `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy` of the OpenAPI that Kubernetes serves. */
 export const POD_TEMPLATE_KEYS: MergeKeys = { ...below('metadata', objectMeta), ...below('spec', podSpec) };
 
-/** Undefined: the value there is not merged as a list. */
-export const mergeKeyAt = (keys: MergeKeys, path: string): string | undefined =>
-  Object.hasOwn(keys, path) ? keys[path] : undefined;
+/** A field of a type that is merged as a list, or leads to one. */
+export interface TypeNode {
+  /** Of the elements of the list; absent: it is no list. */
+  readonly key?: string;
+  readonly fields: ReadonlyMap<string, TypeNode>;
+}
+
+/** The same as a tree, in which a step costs the same however long a user's field names are. */
+export const treeOf = (keys: MergeKeys): TypeNode => {
+  const root: GrowingNode = { fields: new Map() };
+  for (const [path, key] of Object.entries(keys)) {
+    let node = root;
+    for (const field of path.split('.')) {
+      const next: GrowingNode = node.fields.get(field) ?? { fields: new Map() };
+      node.fields.set(field, next);
+      node = next;
+    }
+    node.key = key;
+  }
+  return root;
+};
+
+interface GrowingNode {
+  key?: string;
+  readonly fields: Map<string, GrowingNode>;
+}

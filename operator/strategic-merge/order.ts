@@ -10,19 +10,31 @@ export const arranged = (
   original: readonly unknown[],
   key = '',
 ): readonly unknown[] => {
-  const placeIn = (list: readonly unknown[], item: unknown): number =>
-    list.findIndex((each) => identity(each, key) === identity(item, key));
-  const named = merged
-    .filter((item) => placeIn(wanted, item) >= 0)
-    .sort((a, b) => placeIn(wanted, a) - placeIn(wanted, b));
-  const rest = merged.filter((item) => placeIn(wanted, item) < 0);
+  const wantedAt = placeIn(wanted, key);
+  const originalAt = placeIn(original, key);
+  const named = merged.filter((item) => wantedAt(item) >= 0).sort((a, b) => wantedAt(a) - wantedAt(b));
+  const rest = merged.filter((item) => wantedAt(item) < 0);
   const result: unknown[] = [];
+  let taken = 0;
   for (const item of named) {
     // One that is not in the original stands at -1, before everything.
-    while (rest.length > 0 && placeIn(original, rest[0]) < placeIn(original, item)) result.push(rest.shift());
+    while (taken < rest.length && originalAt(rest[taken]) < originalAt(item)) result.push(rest[taken++]);
     result.push(item);
   }
-  return [...result, ...rest];
+  return [...result, ...rest.slice(taken)];
+};
+
+/** Where an item is in a list, by its identity; -1: it is not there. */
+const placeIn = (list: readonly unknown[], key: string): ((item: unknown) => number) => {
+  const places = firstPlaces(list.map((each) => identity(each, key)));
+  return (item) => places.get(identity(item, key)) ?? -1;
+};
+
+/** The index at which each value stands first. */
+export const firstPlaces = <Value>(values: readonly Value[]): Map<Value, number> => {
+  const places = new Map<Value, number>();
+  for (const [index, value] of values.entries()) if (!places.has(value)) places.set(value, index);
+  return places;
 };
 
 const identity = (item: unknown, key: string): unknown => (key !== '' && isRecord(item) ? item[key] : item);

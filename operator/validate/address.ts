@@ -4,8 +4,7 @@ import { type Violation, violation } from './validator.ts';
 
 /** What an address is for, where that decides what it may be. */
 export interface AddressUse {
-  /** Where to write that TLS is not needed; absent: no matter which. */
-  readonly plainNeeds?: string;
+  readonly needsTls?: boolean;
   /** RFC 8414 §2: an issuer has neither query nor fragment. */
   readonly isIssuer?: boolean;
 }
@@ -14,7 +13,7 @@ export interface AddressUse {
 export const addressViolations = (
   path: string,
   text: string | undefined,
-  { plainNeeds, isIssuer = false }: AddressUse = {},
+  { needsTls = false, isIssuer = false }: AddressUse = {},
 ): readonly Violation[] => {
   if (text === undefined) return [];
   if (!URL.canParse(text)) return [violation(path, 'is no URL', 'write https://, host and path')];
@@ -22,8 +21,8 @@ export const addressViolations = (
   // An empty one counts, too.
   const found = addressProblem(url, REMEDIES, text.includes('#'));
   if (found !== undefined) return [violation(path, ...found)];
-  if (url.protocol === 'http:' && plainNeeds !== undefined) {
-    return [violation(path, 'an address without TLS is not allowed', `use https://, or ${plainNeeds}`)];
+  if (url.protocol === 'http:' && needsTls) {
+    return [violation(path, 'an address without TLS is not allowed', REMEDIES.protocol)];
   }
   return isIssuer && text.includes('?') ? [violation(path, 'has a query, which no issuer has', 'remove it')] : [];
 };

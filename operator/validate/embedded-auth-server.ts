@@ -82,20 +82,15 @@ const foreignIssuer = (
   if (server === undefined || config === undefined) return [];
   const { inline } = config['spec'] as { readonly inline?: { readonly issuer: string } };
   if (inline?.issuer === server.issuer) return [];
-  const accepted = inline === undefined ? 'the cluster itself' : inline.issuer;
-  return [
-    violation(
-      path,
-      `${server.issuer} issues tokens, and MCPOIDCConfig ${config.metadata.name} accepts those of ${accepted}`,
-      'make both issuers the same',
-    ),
-  ];
+  // Whoever names the other object may not be allowed to read it: nothing of what it says is repeated.
+  const reason = `issues tokens of another issuer than MCPOIDCConfig ${config.metadata.name} accepts`;
+  return [violation(path, reason, 'make both issuers the same')];
 };
 
 const unknownProvider = (server: EmbeddedAuthServer | undefined, name: string | undefined): readonly Violation[] => {
   const known = (server?.upstreamProviders ?? []).map((each) => each.name);
   if (name === undefined || known.includes(name)) return [];
-  const remedy = known.length === 0 ? 'remove it, or set spec.authServerConfig' : `name one of ${known.join(', ')}`;
+  const remedy = known.length === 0 ? 'set spec.authServerConfig' : `name one of ${known.join(', ')}`;
   const path = 'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider';
   return [violation(path, `no upstream provider is called ${name}`, remedy)];
 };
@@ -120,11 +115,11 @@ export const authServerReference: Validator = {
 const unfitAuthServer = ({ authServerRef, oidcConfigRef }: FrontSpec, lookUp: LookUp): readonly Violation[] => {
   const named = namedConfig(authServerRef, lookUp);
   if (named === undefined) return [];
-  const { text, type, server } = named;
+  const { text, server } = named;
   if (server === undefined) {
-    return [violation('spec.authServerRef', `${text} is of type ${type}`, 'name one of type embeddedAuthServer')];
+    return [violation('spec.authServerRef', `${text} is of another type`, 'name one of type embeddedAuthServer')];
   }
-  const reason = `${text} has ${server.upstreamProviders.length} upstream providers`;
+  const reason = `${text} has more than one upstream provider, or none`;
   return server.upstreamProviders.length === 1
     ? foreignIssuer('spec.authServerRef', server, oidcConfigRef, lookUp)
     : [violation('spec.authServerRef', reason, 'name one with a single upstream provider')];
@@ -141,9 +136,6 @@ const misplacedAuthServer = ({ externalAuthConfigRef }: FrontSpec, lookUp: LookU
 const namedConfig = (reference: Reference, lookUp: LookUp) => {
   const config = reference && lookUp('MCPExternalAuthConfig', reference.name);
   if (config === undefined) return undefined;
-  const { type, embeddedAuthServer: server } = config['spec'] as {
-    readonly type: string;
-    readonly embeddedAuthServer?: EmbeddedAuthServer;
-  };
-  return { text: `MCPExternalAuthConfig ${config.metadata.name}`, type, server };
+  const { embeddedAuthServer: server } = config['spec'] as { readonly embeddedAuthServer?: EmbeddedAuthServer };
+  return { text: `MCPExternalAuthConfig ${config.metadata.name}`, server };
 };

@@ -37,9 +37,7 @@ const exchangeViolations = (exchange: TokenExchange): readonly Violation[] => {
   return [
     ...addressViolations(`${at}.tokenUrl`, exchange.tokenUrl),
     // RFC 6749 §2.3.1
-    ...(hasNobody
-      ? [violation(`${at}.clientSecretRef`, 'is the secret of no client', 'set clientId, or remove it')]
-      : []),
+    ...(hasNobody ? [violation(`${at}.clientSecretRef`, 'is the secret of no client', 'set clientId')] : []),
     ...header(`${at}.externalTokenHeaderName`, exchange.externalTokenHeaderName),
     ...provider(`${at}.subjectProviderName`, exchange.subjectProviderName),
   ];

@@ -4,18 +4,21 @@ import { contract } from './contract.ts';
 import { authServerReference, embeddedAuthServer, serverWithAuthServer } from './embedded-auth-server.ts';
 import { externalAuth } from './external-auth.ts';
 import { forwardedHeaders } from './headers.ts';
-import { nestedTooDeep } from './nesting.ts';
+import { unreadable } from './unreadable.ts';
 import { oidcConfig } from './oidc-config.ts';
 import { podTemplate } from './pod-template.ts';
+import { reservedKeys } from './reserved-keys.ts';
 import { stdioServer } from './stdio-server.ts';
 import { telemetryConfig } from './telemetry-config.ts';
 import { toolConfig } from './tool-config.ts';
 import { workload } from './workload.ts';
-import type { LookUp, Validator, Violation } from './validator.ts';
+import { type LookUp, MOST_TOLD, type Validator, type Violation } from './validator.ts';
 
 export { deprecatedTelemetry } from './deprecated.ts';
+export { withoutSuperseded } from './superseded.ts';
+export { ignoredGuards } from './ignored-guards.ts';
 export { literalHeaderValues } from './literals.ts';
-export { nestedTooDeep } from './nesting.ts';
+export { ALLOW_DELETE, unreadable, withoutSpec } from './unreadable.ts';
 export { BRIDGE_TOKEN_VOLUME } from './bridged-pod.ts';
 export { MOST_BRIDGED } from './stdio-server.ts';
 export { type LookUp, type Validator, type Violation, violationText } from './validator.ts';
@@ -25,6 +28,7 @@ export { type LookUp, type Validator, type Violation, violationText } from './va
  * off. A feature adds its rules with a line here.
  */
 export const validators: readonly Validator[] = [
+  reservedKeys,
   remoteUrl,
   backendUrls,
   forwardedHeaders,
@@ -42,16 +46,13 @@ export const validators: readonly Validator[] = [
   contract,
 ];
 
-/** Whoever may write an object decides how much is wrong with it: so many are told, and each that is mended makes room for another. */
-const MOST_TOLD = 100;
-
 /** What is wrong with an object, in the order of the list, at most `MOST_TOLD`; of several violations in one place the first. */
 export const violationsOf = (
   object: KubeObject,
   lookUp: LookUp,
   list: readonly Validator[] = validators,
 ): readonly Violation[] => {
-  const deep = nestedTooDeep(object);
+  const deep = unreadable(object);
   if (deep !== undefined) return [deep];
   const found = list
     .filter(({ kinds }) => kinds === undefined || kinds.includes(object.kind))

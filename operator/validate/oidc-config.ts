@@ -14,7 +14,7 @@ export const oidcConfig: Validator = {
   validate: ({ spec }) => {
     const { inline } = spec as { readonly inline?: Inline };
     if (inline === undefined) return [];
-    const use = inline.insecureAllowHTTP === true ? {} : { plainNeeds: 'set insecureAllowHTTP for development' };
+    const use = { needsTls: inline.insecureAllowHTTP !== true };
     return [
       ...addressViolations('spec.inline.issuer', inline.issuer, { ...use, isIssuer: true }),
       ...addressViolations('spec.inline.jwksUrl', inline.jwksUrl, use),

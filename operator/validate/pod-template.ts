@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { POD_TEMPLATE_KEYS, patchProblems } from '../strategic-merge/index.ts';
 import { touchedBridge } from './bridged-pod.ts';
 import {
@@ -11,6 +12,7 @@ import {
   volumesRemoved,
   withoutContainer,
 } from './pod-template-parts.ts';
+import { quantityProblems } from './quantities.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
 /** What runs as a container of its own, and what that container is called. */
@@ -32,6 +34,8 @@ export const podTemplate: Validator = {
     const malformed = [...patchProblems(patch, POD_TEMPLATE_KEYS), ...mapProblems(patch)];
     if (malformed.length > 0)
       return malformed.map(({ path, reason, remedy }) => violation(`${AT}.${path}`, reason, remedy));
+    const endless = quantityProblems(patch);
+    if (endless.length > 0) return endless;
     const labelled = labelsOfOurs(patch);
     if (labelled.length > 0) return labelled;
     if (CONTAINERS[kind] === CONTAINER) return touchedReserved(patch);
@@ -43,7 +47,7 @@ export const podTemplate: Validator = {
   },
 };
 
-/** Elements of a list are compared with one another, and whoever writes the template decides how many there are. */
+/** Each element costs time at every reconcile, and whoever writes the template decides how many there are. */
 const MOST_ELEMENTS = 2000;
 
 /** Of all lists in it. */
@@ -109,7 +113,7 @@ const touchedReserved = (patch: Json): readonly Violation[] => {
 
 const reservedMounts = (mounts: readonly Mount[], at: string): readonly Violation[] =>
   mounts.flatMap(({ mountPath = '' }, index) =>
-    RESERVED_PATH.test(mountPath)
+    RESERVED_PATH.test(posix.normalize(mountPath))
       ? [violation(`${at}.volumeMounts[${index}]`, `${mountPath} is the operator's`, 'mount it outside /etc/vmcp')]
       : [],
   );

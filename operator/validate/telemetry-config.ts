@@ -26,7 +26,7 @@ const endpoint = ({ endpoint: text, insecure }: OpenTelemetry): readonly Violati
   const path = `${AT}.endpoint`;
   if (text.includes('://')) {
     return insecure === true && text.startsWith('https://')
-      ? [violation(path, 'says https:// while insecure says HTTP', 'remove insecure, or write http://')]
+      ? [violation(path, 'says https:// while insecure says HTTP', 'set insecure to false')]
       : addressViolations(path, text);
   }
   return URL.canParse(`http://${text}`) && !/[@\s]/.test(text)

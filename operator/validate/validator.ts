@@ -4,7 +4,7 @@ import type { KubeObject } from '../object.ts';
 /** Something that nobody may ask for: what refuses an object at admission, and makes its condition `Valid` False where admission is off. */
 export interface Violation extends ResourceProblem {
   /** Reason of the condition. */
-  readonly word: 'Invalid' | 'InvalidUrl' | 'UnknownField';
+  readonly word: 'Invalid' | 'InvalidUrl' | 'TooLarge' | 'UnknownField';
 }
 
 /** An object of the same namespace; undefined when nobody made it. */
@@ -19,6 +19,9 @@ export interface Validator {
   readonly kinds?: readonly string[];
   readonly validate: (object: KubeObject, lookUp: LookUp) => readonly Violation[];
 }
+
+/** Whoever may write an object decides how much is wrong with it: so many are told, and each that is mended makes room for another. */
+export const MOST_TOLD = 100;
 
 export const violation = (path: string, reason: string, remedy: string): Violation => ({
   path,

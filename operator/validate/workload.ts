@@ -16,22 +16,9 @@ export const workload: Validator = {
   kinds: ['EmbeddingServer', 'MCPRemoteProxy', 'MCPServer'],
   validate: (object) => {
     const spec = object['spec'] as WorkloadSpec;
-    return [...amounts(spec), ...requestsAboveLimits(spec), ...cacheSize(spec), ...variablesTwice(spec)];
+    return [...requestsAboveLimits(spec), ...cacheSize(spec), ...variablesTwice(spec)];
   },
 };
-
-const amounts = ({ resources = {} }: WorkloadSpec): readonly Violation[] =>
-  Object.entries(resources).flatMap(([part, quantities]) =>
-    Object.entries(quantities).flatMap(([resource, text]) => {
-      const amount = amountOf(text);
-      const path = `spec.resources.${part}.${resource}`;
-      return amount === undefined || amount < 0
-        ? [violation(path, `${JSON.stringify(text)} is no amount`, `write one like ${EXAMPLES[resource] ?? '1'}`)]
-        : [];
-    }),
-  );
-
-const EXAMPLES: Readonly<Record<string, string>> = { cpu: '500m or 2', memory: '256Mi or 1Gi' };
 
 const requestsAboveLimits = ({ resources: { requests = {}, limits = {} } = {} }: WorkloadSpec): readonly Violation[] =>
   Object.entries(requests).flatMap(([resource, text]) => {

@@ -5,8 +5,8 @@ import { isAsPlanned } from './rewrites.ts';
 import type { Rewrites } from './rewrites.ts';
 import { readWhole } from './read-whole.ts';
 import { repairOf } from './service-diff.ts';
-import { type Meeting, TOO_LARGE, type TooLargeChildren } from './too-large.ts';
-import { ApiError, isConflict, isMalformed, isRefusal, isTooLarge, isTooLong } from '../api/errors.ts';
+import { type Meeting, TOO_LARGE, UNANSWERED, type UnsentChildren } from './unsent.ts';
+import { ApiError, isConflict, isMalformed, isRefusal, isTooLarge, isTooLong, UnansweredError } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../engine/cache.ts';
 import { keyOf, keyText } from '../object.ts';
@@ -38,7 +38,7 @@ export interface ApplyDeps {
   /** Remembers what the server stores in another form than we send it. */
   readonly rewrites: Rewrites;
   /** Remembers what the server did not take for its size. */
-  readonly tooLarge: TooLargeChildren;
+  readonly unsent: UnsentChildren;
   /** Somebody had made a child of ours nobody's or somebody else's, and it is ours again. */
   readonly onRetaken?: (child: ObjectKey) => Promise<void>;
 }
@@ -57,7 +57,7 @@ export const applyChildren = async (
   const problems: ChildProblem[] = [];
   const faults: ApiError[] = [];
   const missing: KubeObject[] = [];
-  deps.tooLarge.keep(owner, children);
+  deps.unsent.keep(owner, children);
   for (const child of children) {
     const awaited = missing.filter((each) => needs(child, each));
     if (awaited.length > 0) {
@@ -143,11 +143,11 @@ const applyChild = async (
     return undefined;
   }
   const meeting = { owner, child, existing };
-  const tooLarge = deps.tooLarge.find(meeting);
-  if (tooLarge !== undefined) {
-    return tooLarge;
+  const unsent = deps.unsent.find(meeting);
+  if (unsent !== undefined) {
+    return unsent;
   }
-  const { applied, problem } = await sendUnlessTooLarge(meeting, deps, signal);
+  const { applied, problem } = await sendOnce(meeting, deps, signal);
   if (applied === undefined) {
     return problem;
   }
@@ -162,7 +162,7 @@ const applyChild = async (
   return undefined;
 };
 
-const sendUnlessTooLarge = async (
+const sendOnce = async (
   meeting: Meeting,
   deps: ApplyDeps,
   signal: AbortSignal,
@@ -170,11 +170,20 @@ const sendUnlessTooLarge = async (
   try {
     return { applied: await send(meeting, deps, signal) };
   } catch (error) {
-    if (!isTooLarge(error) && !isTooLong(error)) throw error;
-    const problem = refused(meeting.child, error);
-    deps.tooLarge.note(meeting, problem);
+    const problem = hopeless(meeting.child, error);
+    if (problem === undefined) throw error;
+    deps.unsent.note(meeting, problem);
     return { problem };
   }
+};
+
+/** Why the child is not sent again as it is; undefined where that may help. */
+const hopeless = (object: KubeObject, error: unknown): ChildProblem | undefined => {
+  if (isTooLarge(error) || isTooLong(error)) return refused(object, error);
+  if (!(error instanceof UnansweredError)) return undefined;
+  const child = keyOf(object);
+  const message = `${keyText(child)}: ${error.message}; look at its quantities and sizes; as it is it is sent again after ten minutes at the earliest`;
+  return { type: 'ChildRefused', reason: UNANSWERED, message, child, isStuck: true };
 };
 
 const send = async ({ owner, child, existing }: Meeting, deps: ApplyDeps, signal: AbortSignal): Promise<KubeObject> => {

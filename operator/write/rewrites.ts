@@ -1,5 +1,6 @@
 import { agrees } from './diff.ts';
 import { isSameService } from './service-diff.ts';
+import { trim } from '../engine/trim.ts';
 import type { KubeObject } from '../object.ts';
 import { hashOf } from '../plan/canonical.ts';
 
@@ -33,8 +34,12 @@ export class Rewrites {
   }
 }
 
-/** Status and annotations are left out: others write there all the time. */
+/**
+ * Status and annotations of others are left out: they write there all the time. The answer to a write holds more of the metadata than the cache.
+ */
 const fingerprint = (sent: KubeObject, stored: KubeObject): string => {
-  const { metadata, status: _, ...content } = stored;
-  return hashOf([sent, content, metadata.labels, metadata.ownerReferences]);
+  const { metadata: _, status: __, ...content } = stored;
+  const { metadata } = trim(stored);
+  const annotations = Object.keys(sent.metadata.annotations ?? {}).map((key) => metadata.annotations?.[key] ?? null);
+  return hashOf([sent, content, metadata.labels, annotations, metadata.ownerReferences]);
 };

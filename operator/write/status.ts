@@ -6,10 +6,11 @@ import { isNotFound, isRefusal, isTooLarge } from '../api/errors.ts';
 import type { ApiError } from '../api/errors.ts';
 import { type KubeObject, keyText } from '../object.ts';
 import { clipped, conditionsIn, problem } from '../plan/conditions.ts';
+import { DEGRADING, type PhasesWithProblems } from '../plan/lowered-phases.ts';
 import type { Plan, PlannedCondition, VolatileKeys } from '../plan/plan.ts';
 import type { Reason } from '../plan/reasons.ts';
 import { stalled } from '../plan/stalled.ts';
-import type { StatusAges } from './status-ages.ts';
+import type { StatusWrites } from './status-writes.ts';
 
 type Status = Readonly<Record<string, unknown>>;
 
@@ -33,7 +34,7 @@ const textOf = (problems: readonly { readonly message: string }[]): string =>
 export const withProblems = (
   status: Status,
   problems: readonly ChildProblem[],
-  phases: Readonly<Record<string, string>> = DEGRADING,
+  phases: PhasesWithProblems = DEGRADING,
 ): Status => {
   if (problems.length === 0) {
     return status;
@@ -79,9 +80,6 @@ export const withStalled = (status: Status, problems: readonly ChildProblem[]): 
 
 const isStalled = ({ type }: PlannedCondition): boolean => type === 'Stalled';
 
-/** What has not been made yet cannot come; what serves goes on. */
-const DEGRADING: Readonly<Record<string, string>> = { Ready: 'Degraded', Pending: 'Failed' };
-
 /** A condition keeps the time of its last transition while its `status` stays what it was. */
 export const stamped = (status: Status, owner: KubeObject, nowMs: number): Status => {
   const known = new Map(conditionsIn(owner['status']).map((condition) => [condition.type, condition]));
@@ -100,7 +98,7 @@ export interface ReportDeps {
   readonly api: Pick<ApiClient, 'applyStatus'>;
   readonly cache: { readonly put: (object: KubeObject) => void };
   readonly nowMs: number;
-  readonly ages: Pick<StatusAges, 'of'>;
+  readonly ages: Pick<StatusWrites, 'of' | 'pauseMs' | 'wrote'>;
 }
 
 export interface Reported {
@@ -134,9 +132,18 @@ export const reportStatus = async (
   if (dueMs > 0 && (agrees(calm, owner, 'status') || agrees(desiredIn(0), owner, 'status'))) {
     return { written: false, againAfterMs: dueMs };
   }
+  // Whoever changes the spec waits for the answer, and can have only so many as there were changes.
+  if (hasSeenSpec(owner)) {
+    const pauseMs = deps.ages.pauseMs(owner);
+    if (pauseMs > 0) return { written: false, againAfterMs: pauseMs };
+    deps.ages.wrote(owner);
+  }
   const reported = await write(desired, deps, signal);
   return isTooLarge(reported.refused) ? write(desiredIn(0), deps, signal) : reported;
 };
+
+const hasSeenSpec = ({ metadata: { generation }, ...owner }: KubeObject): boolean =>
+  (owner['status'] as Status | undefined)?.['observedGeneration'] === generation;
 
 const desiredStatus = (owner: KubeObject, status: Status, nowMs: number): KubeObject => {
   const { apiVersion, kind, metadata } = owner;

@@ -25,6 +25,9 @@ export const toolOverrideSchema = z.strictObject({
   annotations: toolAnnotationsSchema.optional(),
 });
 
+/** Of one workload, in a resource. */
+export const MOST_TOOLS = 10_000;
+
 const workloadToolsShape = {
   workload: workloadNameSchema.describe('Name of the backend workload.'),
   excludeAll: z
@@ -33,12 +36,14 @@ const workloadToolsShape = {
     .describe('Hides all tools of the workload from clients; composite tools may still use them.'),
   filter: z
     .array(z.string())
+    .max(MOST_TOOLS)
     .optional()
     .describe(
       'Advertised tool names to keep; the others are hidden but stay usable by composite tools. Ignored when toolConfigRef is set.',
     ),
   overrides: z
     .record(z.string(), toolOverrideSchema)
+    .meta({ maxProperties: MOST_TOOLS })
     .optional()
     .describe(
       'New name, description or annotations by original tool name; applied before conflicts are resolved. Ignored when toolConfigRef is set.',

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { durationOr } from './durations.ts';
 import { keyedList } from './keyed-list.ts';
-import { exactlyOne, requires, requiredWhen, rule, withRules } from './rules.ts';
+import { exactlyOne, requiredWhen, rule, withRules } from './rules.ts';
 import { hostPortSchema } from './scalars.ts';
 import type { SecretSpelling, Shape } from './secret-spelling.ts';
 import { upstreamProviderSchema } from './upstream-provider.ts';
@@ -47,6 +47,14 @@ const clusterNeedsAddr = rule<{ readonly clusterMode?: unknown; readonly addr?: 
   field: 'clusterMode',
 });
 
+const sentinelTlsNeedsSentinels = rule<{ readonly sentinelTls?: unknown; readonly sentinelConfig?: unknown }>({
+  cel: '!has(self.sentinelTls) || has(self.sentinelConfig)',
+  holds: ({ sentinelTls, sentinelConfig }) => sentinelTls === undefined || sentinelConfig !== undefined,
+  reason: 'sentinelTls needs sentinelConfig',
+  remedy: 'set sentinelConfig, or write it as tls where addr is set',
+  field: 'sentinelTls',
+});
+
 function kvstoreSchema<A extends Shape, T extends Shape>(secrets: { readonly aclUser: A; readonly tls: T }) {
   const tls = () =>
     z.strictObject({ ...secrets.tls, insecureSkipVerify: z.boolean().optional().describe('Accepts any certificate.') });
@@ -64,7 +72,7 @@ function kvstoreSchema<A extends Shape, T extends Shape>(secrets: { readonly acl
     }),
     exactlyOne('addr', 'sentinelConfig'),
     clusterNeedsAddr,
-    requires('sentinelTls', 'sentinelConfig'),
+    sentinelTlsNeedsSentinels,
   );
 }
 

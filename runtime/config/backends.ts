@@ -31,7 +31,7 @@ const caBundleOnlyForEntries = rule<{ readonly caBundlePath?: unknown; readonly 
   cel: "!has(self.caBundlePath) || (has(self.type) && self.type == 'entry')",
   holds: (backend) => backend.caBundlePath === undefined || backend.type === 'entry',
   reason: 'caBundlePath is allowed only with type entry',
-  remedy: 'remove caBundlePath, or set type: entry',
+  remedy: 'set type: entry',
   field: 'caBundlePath',
 });
 

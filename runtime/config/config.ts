@@ -4,7 +4,7 @@ import { auditSchema } from './audit.ts';
 import { embeddedAuthServerSchema } from './auth-server.ts';
 import { backendsSchema, fileBackendsSchema, withheldSchema } from './backends.ts';
 import { compositeToolRefSchema, compositeToolsSchema } from './composite-tools.ts';
-import { extensionsSchema } from './extensions.ts';
+import { extensionsSchema, resourceExtensionsSchema } from './extensions.ts';
 import { fileIncomingAuthSchema, incomingAuthSchema } from './incoming-auth.ts';
 import { notYet } from './not-yet.ts';
 import { operationalSchema } from './operational.ts';
@@ -30,7 +30,6 @@ const sharedShape = {
   optimizer: optimizerSchema.optional(),
   rateLimiting: rateLimitingSchema.optional(),
   sessionStorage: sessionStorageSchema.optional(),
-  extensions: extensionsSchema.prefault({}),
 };
 
 const nameSchema = z.string().min(1).max(253).describe('Name of the server, shown to clients.');
@@ -40,6 +39,7 @@ export const configSchema = z
   .strictObject({
     name: nameSchema.optional(),
     ...sharedShape,
+    extensions: resourceExtensionsSchema.prefault({}),
     aggregation: aggregationSchema.prefault({}),
     backends: backendsSchema,
     compositeToolRefs: notYet(
@@ -78,7 +78,7 @@ const managementSchema = withRules(
     cel: '!has(self.operatorKeys) || size(self.operatorKeys) == 0 || has(self.audience)',
     holds: ({ audience, operatorKeys = [] }) => operatorKeys.length === 0 || audience !== undefined,
     reason: 'operatorKeys needs audience',
-    remedy: 'set audience, or remove operatorKeys',
+    remedy: 'set audience',
     field: 'operatorKeys',
   }),
 ).describe('Access to the management port.');
@@ -89,6 +89,7 @@ export const fileSchema = z
     formatVersion: formatVersionSchema,
     name: nameSchema.default('vmcp'),
     ...sharedShape,
+    extensions: extensionsSchema.prefault({}),
     aggregation: fileAggregationSchema.prefault({}),
     backends: fileBackendsSchema,
     incomingAuth: fileIncomingAuthSchema,

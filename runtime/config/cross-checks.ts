@@ -21,7 +21,7 @@ function* perUserNeedsUsers(file: Fields): Generator<Finding> {
   const limits = file['rateLimiting'];
   const words = {
     reason: 'a limit per user needs callers who are authenticated',
-    remedy: 'set incomingAuth.type to oidc, or remove perUser',
+    remedy: 'set incomingAuth.type to oidc',
   };
   if (field(limits, 'perUser') !== undefined) yield { path: ['rateLimiting', 'perUser'], ...words };
   const tools = field(limits, 'tools');
@@ -38,7 +38,7 @@ function* storeFitsStorage(file: Fields): Generator<Finding> {
     yield {
       path: ['extensions', 'sessionStore'],
       reason: 'sessionStore says how a key-value store is reached, and sessionStorage names none',
-      remedy: 'set sessionStorage.provider to kvstore, or remove sessionStore',
+      remedy: 'set sessionStorage.provider to kvstore',
     };
   }
   const db = field(storage, 'db');

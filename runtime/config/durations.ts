@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type Rule, rule, withRules } from './rules.ts';
+import { coreOf } from './schema-walk.ts';
 
 /** Milliseconds per unit. spec: Conventions, "Duration". */
 const UNIT_MS: Readonly<Record<string, number>> = {
@@ -33,6 +34,15 @@ export function parseDuration(text: string): number {
   if (!(ms <= MAX_MS)) throw new RangeError(`longer than ${formatDuration(MAX_MS)}: ${JSON.stringify(text)}`);
   return ms;
 }
+
+/** The same for rules, which judge texts of this pattern alone: one that is longer than any duration is refused elsewhere. */
+const lengthOf = (text: string): number => {
+  try {
+    return parseDuration(text);
+  } catch {
+    return Infinity;
+  }
+};
 
 /** The shortest text of one unit that `parseDuration` reads back as the same number of milliseconds. */
 export function formatDuration(ms: number): string {
@@ -74,7 +84,8 @@ export function duration(options: DurationOptions = {}) {
 
 /** Whether a field holds a duration, whatever its bounds and default. */
 export function isDuration(schema: z.core.$ZodType): boolean {
-  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }).pattern === DURATION_PATTERN.source;
+  const { checks = [] } = coreOf(schema)._zod.def;
+  return checks.some(({ _zod: { def } }) => 'pattern' in def && def.pattern === DURATION_PATTERN);
 }
 
 /** A duration that may be left out, with the default that then holds. */
@@ -88,7 +99,7 @@ function rulesOfDuration({ min, max, positive = false }: DurationOptions): reado
     rules.push(
       rule({
         cel: `duration(self) >= duration('${min}')`,
-        holds: (value) => parseDuration(value) >= parseDuration(min),
+        holds: (value) => lengthOf(value) >= parseDuration(min),
         reason: `must be at least ${min}`,
         remedy: `write ${min} or more`,
       }),
@@ -98,7 +109,7 @@ function rulesOfDuration({ min, max, positive = false }: DurationOptions): reado
     rules.push(
       rule({
         cel: `duration(self) <= duration('${max}')`,
-        holds: (value) => parseDuration(value) <= parseDuration(max),
+        holds: (value) => lengthOf(value) <= parseDuration(max),
         reason: `must be at most ${max}`,
         remedy: `write ${max} or less`,
       }),
@@ -108,7 +119,7 @@ function rulesOfDuration({ min, max, positive = false }: DurationOptions): reado
     rules.push(
       rule({
         cel: `duration(self) > duration('0s')`,
-        holds: (value) => parseDuration(value) > 0,
+        holds: (value) => lengthOf(value) > 0,
         reason: 'must be more than zero',
         remedy: 'write a duration such as 30s',
       }),

@@ -55,25 +55,26 @@ function fromParams(params: Record<string, unknown> | undefined, message: string
   return typeof reason === 'string' && typeof remedy === 'string' ? { reason, remedy } : inWords(message);
 }
 
-/** Keys that exist in resources only. decisions.md, "Config in the cluster" */
-const RESOURCE_ONLY: Readonly<Record<string, string>> = {
-  toolConfigRef: 'belongs in a VirtualMCPServer; write filter and overrides here',
-  compositeToolRefs: 'belongs in a VirtualMCPServer; write compositeTools here',
-  passwordRef: 'belongs in a VirtualMCPServer; set VMCP_SESSION_KVSTORE_PASSWORD',
-  ...Object.fromEntries(
-    Object.entries(FILE_KEY_OF_SECRET_REF).map(([key, file]) => [key, `belongs in a resource; write ${file} here`]),
+/** What exists in resources only, by key, or by the whole path where the key is a word of many. decisions.md, "Config in the cluster" */
+const RESOURCE_ONLY: ReadonlyMap<string, string> = new Map([
+  ['toolConfigRef', 'belongs in a VirtualMCPServer; write filter and overrides here'],
+  ['compositeToolRefs', 'belongs in a VirtualMCPServer; write compositeTools here'],
+  ['passwordRef', 'belongs in a VirtualMCPServer; set VMCP_SESSION_KVSTORE_PASSWORD'],
+  ['extensions.service', 'belongs in a VirtualMCPServer, for which the operator makes a Service; remove it here'],
+  ...Object.entries(FILE_KEY_OF_SECRET_REF).map(
+    ([key, file]) => [key, `belongs in a resource; write ${file} here`] as const,
   ),
-};
+]);
 
 function unknownKey(path: readonly PropertyKey[], key: string, schema: z.core.$ZodType): Finding {
   const at = [...path, key];
-  const known = Object.hasOwn(RESOURCE_ONLY, key) ? RESOURCE_ONLY[key] : undefined;
+  const known = RESOURCE_ONLY.get(at.join('.')) ?? RESOURCE_ONLY.get(key);
   if (known !== undefined) return { path: at, atKey: true, ...inWords(known) };
   const parent = schemaAt(schema, path);
   const keys = Object.keys((parent === undefined ? undefined : fieldsOf(parent)) ?? {});
   const meant = nearest(key, keys);
   const remedy =
-    meant === undefined ? `remove it; known here: ${keys.toSorted().join(', ')}` : `did you mean ${meant}?`;
+    meant === undefined ? `correct its name; known here: ${keys.toSorted().join(', ')}` : `did you mean ${meant}?`;
   return { path: at, atKey: true, isUnknownKey: true, reason: 'unknown key', remedy };
 }
 
@@ -92,8 +93,7 @@ function wrongType({ path, given, schema, expected, message }: WrongType): Findi
   const field = schemaAt(schema, path);
   if (given === undefined) return { path, reason: 'is missing', remedy: `add ${hint(String(path.at(-1)), field)}` };
   if (given === null) {
-    const drop = field !== undefined && isOptional(field) ? ', or remove the key' : '';
-    return { path, reason: 'has no value', remedy: `give it ${nameOf(expected)}${drop}` };
+    return { path, reason: 'has no value', remedy: `give it ${nameOf(expected)}` };
   }
   if (message.includes('; ')) return { path, ...inWords(message) };
   const reason = `must be ${nameOf(expected)}, not ${nameOf(kindOf(given))}`;
@@ -108,8 +108,12 @@ function wrongWord({ path, given, words }: Wrong & { words: readonly string[] })
   if (given === undefined) return { path, reason: 'is missing', remedy: `add ${key}: ${choice(words)}` };
   const meant = typeof given === 'string' ? nearest(given, words) : undefined;
   const reason = `${JSON.stringify(given) ?? 'this'} is not a known value`;
-  return { path, reason, remedy: `write ${choice(words)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}` };
+  const proposed = words.filter((word) => word === meant || !WITHOUT_GUARD.has(word));
+  return { path, reason, remedy: `write ${choice(proposed)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}` };
 }
+
+/** Words that let everybody in, or send no credentials: whoever misspelt a guard is not told to do without it. */
+const WITHOUT_GUARD: ReadonlySet<string> = new Set(['anonymous', 'none', 'unauthenticated']);
 
 const choice = (words: readonly string[]): string =>
   words.map((word) => (word === '' ? '"" (empty)' : word)).join(' or ');

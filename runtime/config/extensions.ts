@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { LIMITS } from '../limits.ts';
 import { durationOr } from './durations.ts';
 import { networkSchema, workloadNameSchema } from './scalars.ts';
+import { serviceMetadataSchema } from './service-metadata.ts';
 import { sessionStoreSchema } from './session-store.ts';
 
 const allowedHostSchema = z
@@ -15,6 +16,8 @@ const originSchema = z
   .string()
   .max(300)
   .regex(/^https?:\/\/[^\s/?#@]+$/, { error: 'not an origin; write scheme, host and maybe port, without a path' });
+
+const MEANING = 'Settings beyond the common specification.';
 
 /** Everything beyond the spec (decisions.md, "Config in the cluster"). */
 export const extensionsSchema = z
@@ -88,4 +91,9 @@ export const extensionsSchema = z
       'Idle time after which a session ends. One with an open stream or a call under way is not idle.',
     ),
   })
-  .describe('Settings beyond the common specification.');
+  .describe(MEANING);
+
+/** In a resource also what the operator acts on, and no file says. */
+export const resourceExtensionsSchema = extensionsSchema
+  .extend({ service: serviceMetadataSchema.optional() })
+  .describe(MEANING);

@@ -71,7 +71,7 @@ const httpNeedsFlag = rule<{ readonly issuer?: unknown; readonly insecureAllowHt
   cel: "!self.issuer.startsWith('http://') || (has(self.insecureAllowHttp) && self.insecureAllowHttp)",
   holds: ({ issuer, insecureAllowHttp }) => !String(issuer).startsWith('http://') || insecureAllowHttp === true,
   reason: 'an issuer without TLS is not allowed',
-  remedy: 'use https://, or set insecureAllowHttp: true for development',
+  remedy: 'use https://',
   field: 'issuer',
 });
 

@@ -3,6 +3,7 @@ export {
   DEFAULT_PREFIX_FORMAT,
   toolAnnotationsSchema,
   toolConfigRefSchema,
+  MOST_TOOLS,
   toolOverrideSchema,
 } from './aggregation.ts';
 export { auditSchema } from './audit.ts';
@@ -29,7 +30,6 @@ export {
   onlyWith,
   presentExactlyWhen,
   requiredWhen,
-  requires,
   type Rule,
   rule,
   rulesOf,

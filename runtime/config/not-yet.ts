@@ -14,6 +14,20 @@ export interface NotYet {
 
 const registry = z.registry<NotYet>();
 
+/** Features that keep somebody out: no message tells anybody to do without. */
+const GUARDS: ReadonlySet<string> = new Set([
+  'audit logging',
+  'authenticating callers',
+  'authenticating to backends',
+  'authorization policies',
+  'forwarding headers',
+  'headers added to requests',
+  'outgoing authentication',
+  'rate limiting',
+  'the embedded authorization server',
+  'validating tokens',
+]);
+
 /** Marks a field whose behaviour does not exist: a value that differs from its default is refused, never parsed and ignored. */
 export function notYet<S extends z.ZodType>(
   schema: S,
@@ -75,6 +89,7 @@ function emptyLike(value: unknown): unknown {
 function unsupported({ feature, except }: NotYet, schema: z.core.$ZodType, path: readonly (string | number)[]) {
   const key = path.at(-1) ?? 'it';
   const reason = `not supported yet: ${feature}`;
+  if (GUARDS.has(feature)) return { path, feature, reason, remedy: 'use a release that has it' };
   if (except.length > 0) return { path, feature, reason, remedy: `set ${key} to ${except.join(' or ')}` };
   const hasDefault = z.safeParse(schema, undefined).data !== undefined;
   return { path, feature, reason, remedy: hasDefault ? `remove ${key}, or leave it at its default` : `remove ${key}` };

@@ -18,17 +18,26 @@ interface Row {
   readonly works: string;
 }
 
-/** The tables of `docs/configuration.md`, made from the schemas: one per key of the file, in alphabetical order. */
+/** The tables of `docs/configuration.md`, made from the schemas: one per key of the file or of resources, in alphabetical order. */
 export function reference(): string {
-  const rows = rowsOf(fileSchema);
-  const inResources = new Set(rowsOf(configSchema).map(({ path }) => path));
+  const [ofFile, ofResources] = [rowsOf(fileSchema), rowsOf(configSchema)];
+  const known: Known = { file: pathsOf(ofFile), resources: pathsOf(ofResources) };
+  const rows = [...ofFile, ...ofResources.filter(({ path }) => !known.file.has(path))];
   const sections = Map.groupBy(rows, ({ path }) => /^[A-Za-z]+/.exec(path)?.[0] ?? '');
   const tables = [...sections]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([section, each]) => table(section, each, inResources));
+    .map(([section, each]) => table(section, each, known));
   const keys = Object.keys(fieldsOf(backendsFileSchema) ?? {}).map((key) => `\`${key}\``);
   return `${tables.join('\n\n')}\n\n## \`backends.yaml\`\n\nHolds ${keys.join(', ')}, as above, with nothing but \`backends\` inside \`outgoingAuth\`.\n`;
 }
+
+/** Paths of all keys, by where they may be written. */
+interface Known {
+  readonly file: ReadonlySet<string>;
+  readonly resources: ReadonlySet<string>;
+}
+
+const pathsOf = (rows: readonly Row[]): ReadonlySet<string> => new Set(rows.map(({ path }) => path));
 
 interface Above {
   readonly path: string;
@@ -136,12 +145,12 @@ function rulesWithin(schema: z.core.$ZodType): ReturnType<typeof rulesOf> {
   return [...rulesOf(schema), ...(item === undefined ? [] : rulesWithin(item))];
 }
 
-function table(section: string, rows: readonly Row[], inResources: ReadonlySet<string>): string {
-  const isFileOnly = (path: string): boolean => path !== '' && !inResources.has(path);
+function table(section: string, rows: readonly Row[], known: Known): string {
   const lines = rows.map((row) => {
     const flags = [
       ...(row.isRequired ? ['required'] : row.default === '' ? [] : [`default ${row.default}`]),
-      ...(isFileOnly(row.path) && !isFileOnly(parentOf(row.path)) ? ['file only'] : []),
+      ...(isNewlyMissing(row.path, known.resources) ? ['file only'] : []),
+      ...(isNewlyMissing(row.path, known.file) ? ['resource only'] : []),
     ];
     const limits = [...flags, ...row.limits].join('; ').replaceAll('|', '\\|');
     return `| \`${row.path}\` | ${row.type} | ${limits} | ${row.meaning} | ${row.works} |`;
@@ -153,6 +162,12 @@ function table(section: string, rows: readonly Row[], inResources: ReadonlySet<s
     '|---|---|---|---|---|',
     ...lines,
   ].join('\n');
+}
+
+/** Missing there, and what it is in is not. */
+function isNewlyMissing(path: string, there: ReadonlySet<string>): boolean {
+  const isMissing = (each: string): boolean => each !== '' && !there.has(each);
+  return isMissing(path) && !isMissing(parentOf(path));
 }
 
 /** The nearest key above that has a row. */

@@ -6,7 +6,7 @@ export interface Rule<T = unknown> {
   readonly cel: string;
   /** What is wrong, e.g. `headerValue and headerValueEnv exclude each other`. */
   readonly reason: string;
-  /** What to do, e.g. `keep one of them`. */
+  /** What to do, e.g. `keep one of them`. Never to do without a guard: `test/remedies.test.ts` goes over all of them. */
   readonly remedy: string;
   /** Reason and remedy in one sentence. */
   readonly message: string;
@@ -104,17 +104,6 @@ export function atLeastOne(
 
 const hasEntries = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
 
-/** A key that makes sense only beside another. */
-export function requires(key: string, needed: string): Rule<Fields> {
-  return rule({
-    cel: `!has(self.${key}) || has(self.${needed})`,
-    holds: (value) => !has(value, key) || has(value, needed),
-    reason: `${key} needs ${needed}`,
-    remedy: `set ${needed}, or remove ${key}`,
-    field: key,
-  });
-}
-
 /** The value of a required or defaulted key that decides about another key. */
 export interface When {
   readonly key: string;
@@ -127,7 +116,7 @@ export function requiredWhen(when: When, key: string): Rule<Fields> {
     cel: `self.${when.key} != '${when.is}' || has(self.${key})`,
     holds: (value) => value[when.key] !== when.is || has(value, key),
     reason: `${when.key} ${when.is} needs ${key}`,
-    remedy: `set ${key}, or choose another ${when.key}`,
+    remedy: `set ${key}`,
   });
 }
 
@@ -137,7 +126,7 @@ export function onlyWith(when: When, key: string): Rule<Fields> {
     cel: `!has(self.${key}) || self.${when.key} == '${when.is}'`,
     holds: (value) => !has(value, key) || !has(value, when.key) || value[when.key] === when.is,
     reason: `${key} is allowed only with ${when.key} ${when.is}`,
-    remedy: `remove ${key}, or set ${when.key}: ${when.is}`,
+    remedy: `set ${when.key}: ${when.is}`,
     field: key,
   });
 }

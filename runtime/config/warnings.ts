@@ -13,7 +13,7 @@ function* storeless({ sessionStorage }: Config): Generator<string> {
   if (sessionStorage?.provider !== 'memory') return;
   for (const key of ['address', 'keyPrefix'] as const) {
     if (sessionStorage[key] === undefined) continue;
-    yield `sessionStorage.${key}: has no effect while sessions are kept in memory; set sessionStorage.provider to kvstore, or remove it`;
+    yield `sessionStorage.${key}: has no effect while sessions are kept in memory; set sessionStorage.provider to kvstore`;
   }
 }
 

@@ -1,4 +1,16 @@
-import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  visit,
+  type YAMLMap,
+} from 'yaml';
 import type { Finding } from './explain.ts';
 import { formatPath, type Problem } from './problem.ts';
 
@@ -31,7 +43,9 @@ export function parseYaml({ name, text }: ConfigFile): ParsedFile {
     const problem = { ...whole, reason: 'is larger than 4 MiB', remedy: 'make the file smaller' };
     return { value: undefined, problems: [problem], place: (finding) => ({ ...whole, ...finding, path: '' }) };
   }
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2', merge: false });
+  // Duplicate keys are looked for below: the library compares each key with each.
+  const how = { prettyErrors: false, version: '1.2', merge: false, uniqueKeys: false } as const;
+  const document = parseDocument(text, { ...how, lineCounter: lines });
   const at = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
@@ -41,6 +55,9 @@ export function parseYaml({ name, text }: ConfigFile): ParsedFile {
     return { ...whole, ...at(error.pos[0]), reason: `not valid YAML: ${firstLine(error.message)}`, remedy };
   });
   visit(document, {
+    Map: (_, map) => {
+      for (const key of repeatedKeys(map)) problems.push({ ...whole, ...at(startOf(key)), ...REPEATED });
+    },
     Alias: (_, node) => void problems.push({ ...whole, ...at(node.range?.[0] ?? 0), ...ALIAS }),
     Value: (_, node) => {
       if (node.tag !== undefined) problems.push({ ...whole, ...at(node.range?.[0] ?? 0), ...TAG });
@@ -50,12 +67,13 @@ export function parseYaml({ name, text }: ConfigFile): ParsedFile {
       problems.push({ ...whole, ...at(pair.key.range?.[0] ?? 0), reason: 'is not a usable key', remedy: 'remove it' });
     },
   });
+  const offsetOf = offsetsIn(document.contents);
   return {
     value: problems.length > 0 ? undefined : (document.toJS({ maxAliasCount: 0 }) as unknown),
     problems,
     place: ({ path, atKey = false, reason, remedy }) => ({
       ...whole,
-      ...at(offsetOf(document.contents, path, atKey)),
+      ...at(offsetOf(path, atKey)),
       path: formatPath(path),
       reason,
       remedy,
@@ -67,8 +85,21 @@ const ALIAS = { reason: 'aliases (*name) are not allowed', remedy: 'write the va
 
 const TAG = { reason: 'tags (!name) are not allowed', remedy: 'write the value without a tag' };
 
+const REPEATED = { reason: 'not valid YAML: Map keys must be unique', remedy: 'keep one of the two' };
+
+/** Keys that stand for the same member of an object as one before them, `1` and `"1"` too. */
+function repeatedKeys(map: YAMLMap): readonly unknown[] {
+  const seen = new Set<string>();
+  return map.items.flatMap(({ key }) => {
+    if (!isScalar(key)) return [];
+    const name = String(key.value);
+    if (seen.has(name)) return [key];
+    seen.add(name);
+    return [];
+  });
+}
+
 const SYNTAX_REMEDY: Readonly<Record<string, string>> = {
-  DUPLICATE_KEY: 'keep one of the two',
   MULTIPLE_DOCS: 'keep one document per file',
   TAB_AS_INDENT: 'indent with blanks',
   TAG_RESOLVE_FAILED: 'remove the tag',
@@ -76,31 +107,43 @@ const SYNTAX_REMEDY: Readonly<Record<string, string>> = {
 
 const firstLine = (message: string): string => message.split('\n', 1)[0] ?? message;
 
-/** Where the value at `path` begins, or its key: for maps and lists, for keys, and for what is missing the nearest key above. */
-function offsetOf(root: Node | null, path: readonly PropertyKey[], atKey: boolean): number {
-  let node: unknown = root;
-  let offset = root?.range?.[0] ?? 0;
-  for (const [index, key] of path.entries()) {
-    const next = step(node, key);
-    if (next === undefined) return offset;
-    const isLast = index === path.length - 1;
-    const scalarValue = isScalar(next.value) && next.value.range?.[0];
-    offset = next.offset;
-    if (isLast && !atKey && typeof scalarValue === 'number') return scalarValue;
-    node = next.value;
-  }
-  return offset;
+/**
+ * Where the value at a path begins, or its key: for maps and lists, for keys, and for what is missing the nearest key above. Each map is
+ * searched for its keys once, however many problems it has.
+ */
+function offsetsIn(root: Node | null): (path: readonly PropertyKey[], atKey: boolean) => number {
+  const pairsOf = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
+  const pairIn = (map: YAMLMap, key: PropertyKey): Pair | undefined => {
+    const pairs = pairsOf.get(map) ?? pairsByKey(map);
+    pairsOf.set(map, pairs);
+    return pairs.get(String(key));
+  };
+  const step = (node: unknown, key: PropertyKey): { readonly offset: number; readonly value: unknown } | undefined => {
+    if (isSeq(node)) {
+      const item = node.items[Number(key)];
+      return item === undefined || isPair(item) ? undefined : { offset: startOf(item), value: item };
+    }
+    const pair = isMap(node) ? pairIn(node, key) : undefined;
+    return pair && { offset: startOf(pair.key), value: pair.value };
+  };
+  return (path, atKey) => {
+    let node: unknown = root;
+    let offset = root?.range?.[0] ?? 0;
+    for (const [index, key] of path.entries()) {
+      const next = step(node, key);
+      if (next === undefined) return offset;
+      const isLast = index === path.length - 1;
+      const scalarValue = isScalar(next.value) && next.value.range?.[0];
+      offset = next.offset;
+      if (isLast && !atKey && typeof scalarValue === 'number') return scalarValue;
+      node = next.value;
+    }
+    return offset;
+  };
 }
 
-function step(node: unknown, key: PropertyKey): { readonly offset: number; readonly value: unknown } | undefined {
-  if (isSeq(node)) {
-    const item = node.items[Number(key)];
-    return item === undefined || isPair(item) ? undefined : { offset: startOf(item), value: item };
-  }
-  if (!isMap(node)) return undefined;
-  const pair = node.items.find((each) => isScalar(each.key) && String(each.key.value) === String(key));
-  return pair === undefined ? undefined : { offset: startOf(pair.key), value: pair.value };
-}
+const pairsByKey = (map: YAMLMap): ReadonlyMap<string, Pair> =>
+  new Map(map.items.flatMap((pair) => (isScalar(pair.key) ? [[String(pair.key.value), pair] as const] : [])));
 
 function startOf(node: unknown): number {
   if (isScalar(node) || isMap(node) || isSeq(node) || isAlias(node)) return node.range?.[0] ?? 0;

@@ -41,6 +41,8 @@ const changes: Readonly<Record<string, Change>> = {
   'webhook.failurePolicy': { to: 'Fail' },
   'webhook.timeoutSeconds': { to: 3 },
   'webhook.port': { to: 10_443 },
+  'webhook.clientCa.configMap': { to: 'api-server-ca' },
+  'webhook.clientCa.key': { to: 'client-ca.pem', given: ['webhook.clientCa.configMap="api-server-ca"'] },
   'networkPolicy.enabled': { to: true },
   'networkPolicy.apiServer.cidrs': { to: ['192.0.2.1/32'], ...policy },
   'networkPolicy.apiServer.ports': { to: [8443], ...policy },

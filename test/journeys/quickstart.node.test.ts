@@ -119,7 +119,7 @@ test('what breaks a rule is refused by the webhook, which is reached through its
       () => true,
     ),
   );
-  await assert.rejects(removal(), /MCPExternalAuthConfig login is used by MCPServerEntry user; /);
+  await assert.rejects(removal(), /MCPExternalAuthConfig login is in use \(MCPServerEntry\); /);
   await kubectl('delete', 'mcpserverentry', 'user');
   await removal();
 });

@@ -42,6 +42,39 @@ test('a Service whose port was renumbered by hand is put right; what others note
   assert.deepEqual([labels?.['team'], annotations?.['team']], ['blue', 'blue']);
 });
 
+test('annotations and labels that the spec asks for come and go; those of others stay, and no pod is rolled', async () => {
+  const note = 'external-dns.alpha.kubernetes.io/hostname';
+  const template = async () =>
+    JSON.stringify(((await get('deployment', 'vmcp-quickstart'))['spec'] as DeploymentSpec).template);
+  const [metadata, before] = [async () => (await get(...service)).metadata, await template()];
+  await kubectl(['annotate', ...service, 'cloud.example/load-balancer=lb-1']);
+  const asked = { annotations: { [note]: 'mcp.example.com', size: 'small' }, labels: { tier: 'edge' } };
+  await patch(vmcp, 'merge', { spec: { config: { extensions: { service: asked } } } });
+  await until('the label', async () => ((await metadata()).labels?.['tier'] === 'edge' ? true : undefined));
+  const { annotations, labels } = await metadata();
+  assert.deepEqual([annotations?.[note], annotations?.['size']], ['mcp.example.com', 'small']);
+  assert.equal(labels?.['app.kubernetes.io/managed-by'], 'vmcp-operator');
+  await assertAtRest();
+  await kubectl(['annotate', ...service, `${note}=other.example.com`, '--overwrite']);
+  await until('the repair', async () =>
+    (await metadata()).annotations?.[note] === 'mcp.example.com' ? true : undefined,
+  );
+  await patch(vmcp, 'merge', {
+    spec: { config: { extensions: { service: { annotations: { [note]: null }, labels: null } } } },
+  });
+  await until('it to go', async () => (note in ((await metadata()).annotations ?? {}) ? undefined : true));
+  const left = await metadata();
+  assert.deepEqual([left.annotations?.['size'], left.annotations?.['cloud.example/load-balancer']], ['small', 'lb-1']);
+  assert.equal(left.labels?.['tier'], undefined);
+  await patch(vmcp, 'merge', { spec: { config: { extensions: null } } });
+  await until('the last to go', async () =>
+    (await metadata()).annotations?.['size'] === undefined ? true : undefined,
+  );
+  assert.equal((await metadata()).annotations?.['cloud.example/load-balancer'], 'lb-1');
+  assert.equal(await template(), before);
+  await assertAtRest();
+});
+
 test('one more key in the selector, and one more port, are removed', async () => {
   const { selector } = await serviceSpec();
   await patch(service, 'merge', { spec: { selector: { x: 'y' } } });

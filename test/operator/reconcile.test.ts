@@ -55,7 +55,7 @@ const removed = async (present: readonly string[], planned: readonly string[], r
       remove: (key) => Promise.resolve(void gone.push(key.kind)),
     },
   });
-  await reconcile(kind, { kind: 'Owner', namespace: 'n', name: 'o' }, world, new AbortController().signal);
+  await reconcile(kind, { kind: 'Owner', namespace: 'n', name: 'o' }, world, { signal: new AbortController().signal });
   return gone;
 };
 
@@ -109,7 +109,9 @@ test('a child that cannot be removed keeps neither the removal of others nor the
     plan: () => ({ objects: [], status: { phase: 'Ready', conditions: [] }, events: [] }),
     affectedBy: () => [],
   };
-  const work = reconcile(kind, { kind: 'Owner', namespace: 'n', name: 'o' }, world, new AbortController().signal);
+  const work = reconcile(kind, { kind: 'Owner', namespace: 'n', name: 'o' }, world, {
+    signal: new AbortController().signal,
+  });
   await assert.rejects(work, fault);
   assert.deepEqual([gone, told.length], [['Service'], 1]);
 });

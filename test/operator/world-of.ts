@@ -2,8 +2,8 @@ import type { ApiClient } from '../../operator/api/client.ts';
 import type { Cache } from '../../operator/engine/cache.ts';
 import type { World } from '../../operator/reconcile.ts';
 import { Rewrites } from '../../operator/write/rewrites.ts';
-import { TooLargeChildren } from '../../operator/write/too-large.ts';
-import { StatusAges } from '../../operator/write/status-ages.ts';
+import { UnsentChildren } from '../../operator/write/unsent.ts';
+import { StatusWrites } from '../../operator/write/status-writes.ts';
 import { DEFAULT_SETTINGS } from './plan/golden.ts';
 
 type Given = Partial<Omit<World, 'api' | 'cache'>> & {
@@ -16,8 +16,9 @@ export const worldOf = ({ api = {}, cache = {}, ...more }: Given): World =>
   onlyGiven<World>('world', {
     settings: DEFAULT_SETTINGS,
     rewrites: new Rewrites(),
-    statusAges: new StatusAges(() => 0),
-    tooLarge: new TooLargeChildren(),
+    statusWrites: new StatusWrites(() => 0),
+    unsent: new UnsentChildren(() => 0),
+    plan: (kind, _owner, bundle) => Promise.resolve(kind.plan(bundle, DEFAULT_SETTINGS)),
     now: () => 0,
     ...more,
     api: onlyGiven<ApiClient>('world.api', api),

@@ -109,6 +109,6 @@ const policiesNotEnforced: Problem = ({ newest: { spec }, pods }) =>
     ? problem(
         'PoliciesNotEnforced',
         'AnonymousAccess',
-        'without oidcConfigRef everybody may connect to the pods that an earlier release made; set it, or remove authzConfig',
+        'without oidcConfigRef everybody may connect to the pods that an earlier release made; set it',
       )
     : undefined;

@@ -29,7 +29,7 @@ const IGNORED_FIELDS: readonly IgnoredField[] = [
     told: [
       'ExternalAuthConfigIgnored',
       'NotInGroup',
-      'it says how VirtualMCPServers authenticate to this server, and they find it by its group; set groupRef, or remove externalAuthConfigRef',
+      'it says how VirtualMCPServers authenticate to this server, and they find it by its group; set groupRef',
     ],
   },
   {

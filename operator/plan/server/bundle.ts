@@ -3,6 +3,7 @@ import type { PodReports } from '../../read/source.ts';
 import type { ResolvedReference } from '../references.ts';
 import type { RunningWorkload } from '../workload/standing.ts';
 import type { Accepted } from './accepted.ts';
+import type { Shared } from './uniqueness.ts';
 
 /** Everything that decides what the world of one server should be: a VirtualMCPServer, or a kind with one backend. */
 export interface ServerBundle {
@@ -11,6 +12,8 @@ export interface ServerBundle {
   readonly references: readonly ResolvedReference[];
   /** The groups that the newest and the accepted spec name, by name. */
   readonly groups: ReadonlyMap<string, GroupView>;
+  /** Why it is not planned: it would have more backends than everybody's operator can bear. Without it, groups are missing here. */
+  readonly tooManyBackends?: string;
   /** The MCPExternalAuthConfigs that members of these groups name. */
   readonly memberAuth: readonly ResolvedReference[];
   readonly accepted: (Accepted & { readonly references: readonly ResolvedReference[] }) | undefined;
@@ -23,8 +26,8 @@ export interface ServerBundle {
   readonly inTheOpen?: KubeObject;
   /** What it has under its own name that is not its runtime: a Deployment, a StatefulSet, pods. */
   readonly unguarded?: readonly KubeObject[];
-  /** Other servers of the namespace that share something with it that each should have alone. */
-  readonly lookalikes: readonly KubeObject[];
+  /** What it has in common with other servers of the namespace, and each should have alone. */
+  readonly shared: readonly Shared[];
   readonly reports: PodReports;
 }
 

@@ -19,6 +19,7 @@ export const service = (server: KubeObject, spec: ServerSpec): KubeObject =>
     sessionAffinity: spec.sessionAffinity,
     port: servicePort(server),
     selector: podLabelsOf(server),
+    ...spec.config?.extensions?.service,
   });
 
 export const configMap = (server: KubeObject, name: string, data: ConfigFiles): KubeObject => ({

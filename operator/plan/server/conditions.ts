@@ -96,7 +96,7 @@ const configOverridden: Problem = ({ newest: { spec }, bundle: { server }, setti
   const each = pairs.map(
     ([above, below]) => `spec.${above} takes precedence over spec.config.${below}, which says something else`,
   );
-  return problem('ConfigOverridden', 'SpecWins', `${each.join('; ')}; remove what is in spec.config`);
+  return problem('ConfigOverridden', 'SpecWins', `${each.join('; ')}; make both say the same`);
 };
 
 const namesCollide: Problem = ({ reports: { collisions, collisionCount } }) => {
@@ -131,7 +131,7 @@ const namesUnresolved: Problem = ({ reports: { unresolved } }) => {
 const toolsUnmatched: Problem = ({ reports: { unmatched } }) => {
   if (unmatched.length === 0) return undefined;
   const each = unmatched.map(({ workload, setting, tool }) => `${workload}: ${setting} names ${tool}`);
-  const message = `the backend has no such tool: ${each.join('; ')}; correct the name, or remove it`;
+  const message = `the backend has no such tool: ${each.join('; ')}; correct the name`;
   return problem('ToolsUnmatched', 'NoSuchTool', message);
 };
 
@@ -174,11 +174,7 @@ interface BackendNames {
 /** Decisions "Where the spec can be read two ways": accepted, ignored, told. */
 const oidcConfigIgnored: Problem = ({ newest: { spec } }) =>
   spec.incomingAuth.type === 'anonymous' && spec.incomingAuth.oidcConfigRef !== undefined
-    ? problem(
-        'OidcConfigIgnored',
-        'AnonymousAccess',
-        'incomingAuth.type anonymous checks no token; set it to oidc, or remove oidcConfigRef',
-      )
+    ? problem('OidcConfigIgnored', 'AnonymousAccess', 'incomingAuth.type anonymous checks no token; set it to oidc')
     : undefined;
 
 const policiesNotEnforced: Problem = ({ newest: { spec } }) =>
@@ -186,7 +182,7 @@ const policiesNotEnforced: Problem = ({ newest: { spec } }) =>
     ? problem(
         'PoliciesNotEnforced',
         'AnonymousAccess',
-        'incomingAuth.type anonymous disables all access control; set it to oidc, or remove authzConfig',
+        'incomingAuth.type anonymous disables all access control; set it to oidc',
       )
     : undefined;
 

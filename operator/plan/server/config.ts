@@ -89,14 +89,17 @@ const management = ({ server, settings }: ConfigInput): Value | undefined =>
     ? undefined
     : { audience: server.metadata.uid, operatorKeys: settings.operatorKeys };
 
+/** Without what is for the operator alone: `service`. */
 const extensions = (input: ConfigInput): Value | undefined => {
   const { spec, settings } = input;
+  const { service: _service, ...passedOn } = spec.config?.extensions ?? {};
   const allowedHosts = hosts(input);
   const ours = present({
     allowedHosts: allowedHosts.length === 0 ? undefined : allowedHosts,
     sessionStore: sessionStore(spec, settings),
   });
-  return Object.keys(ours).length === 0 ? spec.config?.extensions : { ...spec.config?.extensions, ...ours };
+  const all = { ...passedOn, ...ours };
+  return Object.keys(all).length === 0 ? undefined : all;
 };
 
 /** Decisions "Hosts and origins"; IP literals and localhost are the runtime's own knowledge. */

@@ -20,7 +20,7 @@ export const sessionStorageIgnored: Problem = ({ newest: { spec } }) => {
     ...(spec.config?.extensions?.sessionStore === undefined ? [] : ['config.extensions.sessionStore']),
   ];
   if (ignored.length === 0) return undefined;
-  const message = `${ignored.join(', ')} has no effect while sessions are kept in memory; set ${path}.provider to kvstore, or remove it`;
+  const message = `${ignored.join(', ')} has no effect while sessions are kept in memory; set ${path}.provider to kvstore`;
   return problem('SessionStorageIgnored', 'MemoryStorage', message);
 };
 

@@ -1,6 +1,8 @@
 import type { BackendReport } from '../../../runtime/status-report.ts';
 import type { KubeObject } from '../../object.ts';
 import type { Plan } from '../plan.ts';
+import { DEGRADING } from '../lowered-phases.ts';
+import { planOfUnplanned } from '../unplanned.ts';
 import { readyIn } from '../workload/standing.ts';
 import type { ServerBundle } from './bundle.ts';
 import { serverConditions } from './conditions.ts';
@@ -16,7 +18,19 @@ import type { BackendView, Situation } from './situation.ts';
 import type { ServerSpec } from './spec.ts';
 
 /** A VirtualMCPServer: one endpoint over the members of a group. */
-export const planServer = (bundle: ServerBundle, deps: PlanDeps): Plan => planServed(bundle, AGGREGATOR, deps);
+export const planServer = (bundle: ServerBundle, deps: PlanDeps): Plan =>
+  bundle.tooManyBackends === undefined
+    ? planServed(bundle, AGGREGATOR, deps)
+    : planOfUnplanned(bundle.server, {
+        type: 'BackendsDiscovered',
+        reason: 'TooManyBackends',
+        message: bundle.tooManyBackends,
+        phases: DEGRADING,
+        againAfterMs: RECOUNT_MS,
+      });
+
+/** No event tells a server that the others have fewer backends now. */
+const RECOUNT_MS = 60_000;
 
 /** spec: VirtualMCPServer status */
 const statusOf = (situation: Situation, { phase, message, url, ...common }: Value): Value => {

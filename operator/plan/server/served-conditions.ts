@@ -37,7 +37,7 @@ export const servedConditions = (
   ...authServerConfigValidated(situation),
   ...[...facts, statusReachable, ready].map((condition) => condition(situation, phase)),
   ...[...problems, ...PROBLEMS].flatMap((condition) => condition(situation) ?? []),
-  ...sharedConditions(situation.bundle.server, situation.bundle.lookalikes),
+  ...sharedConditions(situation.bundle.shared),
   ...keptConditions(situation, ['ConfigRefused', 'SessionStoreAway', ...reported]),
   ...stalled(situation.newest.stalledBy),
 ];

@@ -92,8 +92,15 @@ export interface ServerConfig {
   readonly extensions?: {
     readonly allowedHosts?: readonly string[];
     readonly sessionStore?: Readonly<Record<string, unknown>>;
+    readonly service?: ServiceMetadata;
   };
   readonly [key: string]: unknown;
+}
+
+/** What users add to the metadata of their Service. */
+export interface ServiceMetadata {
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** What of a strategy `plan` looks into; the rest is passed on. */

@@ -59,19 +59,34 @@ export const lookalikes = (server: KubeObject, servers: readonly KubeObject[]): 
   );
 };
 
-/** Decisions "Where the spec can be read two ways": a warning condition names the other server. */
-export const sharedConditions = (server: KubeObject, others: readonly KubeObject[]): readonly PlannedCondition[] =>
-  OWN.flatMap(({ of, type, reason, tell }) => {
+/** A value that a server has in common with others, and the first of those: more than are ever named only tell that there are more. */
+export interface Shared {
+  readonly type: ProblemType;
+  readonly value: string;
+  /** Kind and name of each. */
+  readonly others: readonly string[];
+}
+
+export const sharedWith = (server: KubeObject, servers: readonly KubeObject[]): readonly Shared[] => {
+  const alike = lookalikes(server, servers);
+  return OWN.flatMap(({ of, type }) => {
     const value = of(server);
-    const same = value === undefined ? [] : others.filter((other) => of(other) === value);
-    if (value === undefined || same.length === 0) return [];
-    return [problem(type, reason, tell(value, firstOf(same)))];
+    if (value === undefined) return [];
+    const others = alike.filter((other) => of(other) === value).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    return others.length === 0 ? [] : [{ type, value, others: others.sort(compareText).slice(0, NAMED + 1) }];
   });
+};
+
+/** Decisions "Where the spec can be read two ways": a warning condition names the other server. */
+export const sharedConditions = (shared: readonly Shared[]): readonly PlannedCondition[] =>
+  OWN.flatMap(({ type, reason, tell }) =>
+    shared
+      .filter((each) => each.type === type)
+      .map(({ value, others }) => problem(type, reason, tell(value, firstOf(others)))),
+  );
 
 /** No count, so that one more among many changes no status. */
-const firstOf = (servers: readonly KubeObject[]): string => {
-  const names = servers.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort(compareText);
-  return names.length > NAMED ? `${names.slice(0, NAMED).join(', ')} and others` : names.join(', ');
-};
+const firstOf = (names: readonly string[]): string =>
+  names.length > NAMED ? `${names.slice(0, NAMED).join(', ')} and others` : names.join(', ');
 
 const NAMED = 5;

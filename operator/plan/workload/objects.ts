@@ -25,6 +25,9 @@ export interface ServiceFields {
   readonly port?: number;
   /** Default: the labels of the child. */
   readonly selector?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  /** Beside those of the child, which win. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 export const service = (
@@ -34,11 +37,17 @@ export const service = (
     type = 'ClusterIP',
     port = SERVICE_PORT,
     selector = labelsOfChild(child),
+    annotations = {},
+    labels = {},
   }: ServiceFields,
 ): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Service',
-  metadata: metadataOfChild(child),
+  metadata: {
+    ...metadataOfChild(child),
+    labels: { ...labels, ...labelsOfChild(child) },
+    ...(Object.keys(annotations).length > 0 && { annotations }),
+  },
   spec: {
     type,
     sessionAffinity,

@@ -92,7 +92,7 @@ const STUCK: ReadonlySet<string> = new Set(['CreateContainerConfigError', 'Creat
 /** The kubelet has no other word for it than this text. */
 const remedyFor = (message: string): string =>
   message.includes('runAsNonRoot')
-    ? '; set securityContext.runAsUser of the container in spec.podTemplateSpec, or runAsNonRoot: false where it has to be root'
+    ? '; set securityContext.runAsUser of the container in spec.podTemplateSpec to a user other than root'
     : '';
 
 const crash = ({ lastState }: ContainerStatus): string => {

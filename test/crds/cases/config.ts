@@ -121,6 +121,33 @@ export const generalConfigCases = [
   refuses({ set: set('extensions', { unheardOf: true }) }, 'spec.config.extensions.unheardOf', 'unknown field'),
 ];
 
+const service = (value: unknown) => ({ set: set('extensions', { service: value }) });
+const SERVICE = 'spec.config.extensions.service';
+const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'v']));
+
+export const serviceMetadataCases = [
+  accepts(service({}), { 'config.extensions.service': {} }),
+  accepts(
+    service({
+      annotations: { 'external-dns.alpha.kubernetes.io/hostname': 'mcp.example.com', note: '' },
+      labels: { 'app.kubernetes.io/part-of': 'search', team: '' },
+    }),
+  ),
+  accepts(service({ annotations: many(64), labels: many(64) })),
+  refuses(service({ annotations: many(65) }), `${SERVICE}.annotations`, 'must have at most 64 items'),
+  refuses(service({ labels: many(65) }), `${SERVICE}.labels`, 'must have at most 64 items'),
+  refuses(service({ labels: { team: '-a' } }), `${SERVICE}.labels.team`, 'should match'),
+  refuses(service({ labels: { team: 'a'.repeat(64) } }), `${SERVICE}.labels.team`, 'may not be more than 63'),
+  refuses(service({ annotations: { n: 1 } }), `${SERVICE}.annotations.n`, TEXT),
+  refuses(service({ selector: {} }), `${SERVICE}.selector`, 'unknown field'),
+  ...['vmcp.dev/team', 'app.kubernetes.io/name', 'app.kubernetes.io/managed-by'].map((label) =>
+    refuses(service({ labels: { [label]: 'a' } }), `${SERVICE}.labels`, "are the operator's; give yours other keys"),
+  ),
+  ...['vmcp.dev/note', 'kubectl.kubernetes.io/last-applied-configuration'].map((annotation) =>
+    refuses(service({ annotations: { [annotation]: 'a' } }), `${SERVICE}.annotations`, 'give yours other keys'),
+  ),
+];
+
 const aggregation = (value: unknown) => set('aggregation', value);
 
 export const aggregationCases = [

@@ -1,6 +1,6 @@
 import type { Case } from '../case.ts';
 import { authServerCases, placementCases, storageCases } from './auth-server.ts';
-import { aggregationCases, backendCases, generalConfigCases } from './config.ts';
+import { aggregationCases, backendCases, generalConfigCases, serviceMetadataCases } from './config.ts';
 import { configIncomingCases, strategyCases } from './config-auth.ts';
 import { operationalCases } from './config-operation.ts';
 import { workflowCases } from './config-workflows.ts';
@@ -22,6 +22,7 @@ export const allCases: readonly Case[] = [
   ...sessionStorageCases,
   ...acrossFieldsCases,
   ...generalConfigCases,
+  ...serviceMetadataCases,
   ...aggregationCases,
   ...backendCases,
   ...workflowCases,

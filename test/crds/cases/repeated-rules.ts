@@ -42,8 +42,8 @@ const callerCases = ['MCPServer', 'MCPRemoteProxy'].flatMap((kind) => {
   const authzConfig = { type: 'inline', inline };
   const authServerRef = { name: 'issuer' };
   return [
-    refuses({ set: { authzConfig } }, 'spec.authzConfig', 'set oidcConfigRef, or remove authzConfig'),
-    refuses({ set: { authServerRef } }, 'spec.authServerRef', 'set oidcConfigRef, or remove authServerRef'),
+    refuses({ set: { authzConfig } }, 'spec.authzConfig', 'set oidcConfigRef'),
+    refuses({ set: { authServerRef } }, 'spec.authServerRef', 'set oidcConfigRef'),
     accepts({ set: { authzConfig, authServerRef, oidcConfigRef } }, { 'authServerRef.kind': 'MCPExternalAuthConfig' }),
   ];
 });

@@ -10,7 +10,7 @@ import { covers } from '../../requirements.ts';
 import { installedCluster } from '../engine/cluster-under-test.ts';
 import { conditionIn } from '../engine/cluster-user.ts';
 import { type OperatorUnderTest, servers } from '../engine/operator-under-test.ts';
-import { authServer, oidc, refused, refusedServer } from '../validate/cases.ts';
+import { authServer, oidc, refused, refusedServers } from '../validate/cases.ts';
 import { CONFIGURATION, installWebhook, trustedBy } from './chart-webhook.ts';
 import { type Requests, requestsTo } from './requests.ts';
 
@@ -104,7 +104,7 @@ describe('one list of rules', () => {
     await kubectl(['create', 'namespace', 'open']);
   });
 
-  for (const [index, [kind, why, spec, complaints]] of [...refused, refusedServer].entries()) {
+  for (const [index, [kind, why, spec, complaints]] of [...refused, ...refusedServers].entries()) {
     test(`${kind}, ${why}: refused where there is a webhook, told by Valid in the same words where there is none`, async () => {
       const name = `it-${index}`;
       const { status, message } = await requests.create(object(kind, name, spec));
@@ -189,7 +189,7 @@ const untilGuarded = (): Promise<true> =>
   );
 
 describe('configuration that is in use', () => {
-  const refusal = /Forbidden.*MCPExternalAuthConfig login is used by MCPServerEntry user; delete these first/;
+  const refusal = /Forbidden.*MCPExternalAuthConfig login is in use \(MCPServerEntry\); delete what its status/;
   before(async () => {
     await apply('MCPExternalAuthConfig', 'login', login);
     await apply('MCPServerEntry', 'user', usingLogin);
@@ -234,7 +234,7 @@ describe('configuration that is in use', () => {
     await apply('MCPExternalAuthConfig', 'login', login, 'doomed');
     await assert.rejects(
       remove('mcpexternalauthconfig', 'login', '--namespace', 'doomed'),
-      /used by MCPServerEntry a, /,
+      /in use \(MCPServerEntry\)/,
     );
     await kubectl(['delete', 'namespace', 'doomed', '--timeout', '60s']);
   });

@@ -1,3 +1,4 @@
+import { judgeHere } from '../../../operator/threads/judge.ts';
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -69,7 +70,15 @@ const started = async ({
     void reviews.push(`${operation} ${kind} ${isAllowed}`);
   const admission = await startAdmission(
     { port: 0, configuration: 'ours', namespace: 'ops', namespaces, lingerMs: LINGER_MS },
-    { api, source: () => objectsSource([login, user]), clock, isSynced, log: log as AdmissionDeps['log'], observe },
+    {
+      api,
+      source: () => objectsSource([login, user]),
+      judge: judgeHere,
+      clock,
+      isSynced,
+      log: log as AdmissionDeps['log'],
+      observe,
+    },
   );
   await settled();
   return { ...admission, clock, failures, reviews };

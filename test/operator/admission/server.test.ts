@@ -7,6 +7,7 @@ import { connect } from 'node:tls';
 import { accepted, forbidden } from '../../../operator/admission/review.ts';
 import { type AdmissionServer, serveAdmission } from '../../../operator/admission/server.ts';
 import { newAuthority, newServerCertificate } from '../../../operator/admission/x509.ts';
+import { steadyClock } from '../../../runtime/system-clock.ts';
 import { creating, object } from './world.ts';
 
 const hour = 3_600_000;
@@ -27,6 +28,7 @@ before(async () => {
     },
     isReady: () => state.isReady,
     onFailure: (error) => failures.push(error),
+    clock: steadyClock,
   });
 });
 after(() => server.stop());
@@ -52,11 +54,11 @@ const post = async (path: string, body: string, headers: Record<string, string> 
   return { status: response.statusCode ?? 0, text };
 };
 
-const review = (name: string): string =>
+const review = (name: string, spec: object = {}): string =>
   JSON.stringify({
     apiVersion: 'admission.k8s.io/v1',
     kind: 'AdmissionReview',
-    request: creating(object('MCPGroup', name, {})),
+    request: creating(object('MCPGroup', name, spec)),
   });
 
 test('before there is a certificate no handshake succeeds', async () => {
@@ -83,6 +85,28 @@ for (const [what, status, path, body, headers] of REFUSED) {
     assert.equal((await post(path, body, headers)).status, status);
   });
 }
+
+test('bodies that are announced and do not come keep large ones waiting for two seconds, and small ones not at all', async () => {
+  const sockets = Array.from({ length: 3 }, () =>
+    connect({ host: '127.0.0.1', port: server.port, ca: authority.certificate }),
+  );
+  await Promise.all(sockets.map((socket) => once(socket, 'secureConnect')));
+  const cut = sockets.map((socket) => once(socket, 'close'));
+  for (const socket of sockets)
+    socket.write(
+      `POST /validate HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${8 * 1024 * 1024}\r\n\r\n{`,
+    );
+  const answered: string[] = [];
+  const ask = async (what: string, body: string): Promise<void> => {
+    assert.equal((await post('/validate', body)).status, 200);
+    answered.push(what);
+  };
+  const large = ask('large', review('good', { text: 'x'.repeat(200_000) }));
+  await ask('small', review('good'));
+  await large;
+  assert.deepEqual(answered, ['small', 'large']);
+  await Promise.all(cut);
+});
 
 test('before everything is known nothing is decided', async () => {
   state.isReady = false;

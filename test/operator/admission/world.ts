@@ -1,3 +1,4 @@
+import { judgeHere } from '../../../operator/threads/judge.ts';
 import { referrers } from '../../../operator/kinds/referrers.ts';
 import type { Cluster } from '../../../operator/admission/cluster.ts';
 import type { Review } from '../../../operator/admission/review.ts';
@@ -30,7 +31,7 @@ export const clusterOf = (stored: readonly KubeObject[], known: readonly KubeObj
     asked.push(keyText(key));
     return Promise.resolve(all.get(keyText(key)));
   };
-  return { source: objectsSource(known), referrersOf: referrers(), get, asked };
+  return { source: objectsSource(known), referrersOf: referrers(), judge: judgeHere, get, asked };
 };
 
 export const creating = (created: KubeObject): Review => ({ uid: '1', operation: 'CREATE', object: created });

@@ -34,3 +34,16 @@ test('who waits can be told to stop', async () => {
   stopping.abort(new Error('stopping'));
   await assert.rejects(waiting, /stopping/);
 });
+
+test('who has given up leaves its turn to others', async () => {
+  const clock = manualClock(0);
+  const limit = rateLimit({ requestsPerSecond: 1, burst: 1 }, clock);
+  const stopping = new AbortController();
+  const all = Array.from({ length: 100 }, () => limit(stopping.signal).catch(() => undefined));
+  stopping.abort(new Error('no'));
+  await Promise.all(all);
+  let passed = false;
+  void limit(new AbortController().signal).then(() => (passed = true));
+  await clock.advance(2_000);
+  assert.ok(passed);
+});

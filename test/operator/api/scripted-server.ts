@@ -30,7 +30,10 @@ export interface ScriptedServer {
   readonly client: ApiClient;
   readonly connection: Connection;
   readonly clock: ManualClock;
-  transportWith(deps?: Pick<TransportDeps, 'observe'>, connection?: Connection): Transport;
+  transportWith(
+    deps?: Partial<Pick<TransportDeps, 'observe' | 'rateLimit' | 'read'>>,
+    connection?: Connection,
+  ): Transport;
 }
 
 /** For the tests of a file: it ends after them, and forgets before each what it was asked. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { apiClient } from '../../../operator/api/client.ts';
 import type { Connection } from '../../../operator/api/kubeconfig.ts';
+import { resourceTable } from '../../../operator/api/resources.ts';
 import { json, key, startScriptedServer, table, widget } from './scripted-server.ts';
 
 const signal = new AbortController().signal;
@@ -41,6 +42,14 @@ test('every request is told with what it does, its status and its time; one with
     'delete Widget 404 0',
     'get Widget none 0',
   ]);
+});
+
+test('the Lease is renewed whatever else waits for its turn', async () => {
+  const never = (): Promise<never> => new Promise(() => {});
+  const leases = resourceTable([{ kind: 'Lease', apiVersion: 'test.vmcp.dev/v1', plural: 'leases' }]);
+  server.answer = json(200, widget);
+  const api = apiClient(server.transportWith({ rateLimit: never }), leases);
+  assert.ok(await api.get({ ...key, kind: 'Lease' }, signal));
 });
 
 describe('credentials', () => {

@@ -18,7 +18,7 @@ interface Bench {
 }
 
 const startQueue = (
-  work: (key: string) => Promise<WorkResult> = () => Promise.resolve({}),
+  work: (key: string, isHasty: boolean) => Promise<WorkResult> = () => Promise.resolve({}),
   options: Partial<QueueOptions> = {},
 ): Bench => {
   const clock = manualClock(0);
@@ -26,7 +26,15 @@ const startQueue = (
   const failures: string[] = [];
   const waits: number[] = [];
   const queue = new KeyedQueue(
-    { workers: 2, quietMs: 500, quietAtMostMs: 3000, retry: { baseMs: 1000, maxMs: 8000 }, ...options },
+    {
+      workers: 2,
+      workersOfOne: 2,
+      tenantOf: (key) => key.split('/')[0] ?? '',
+      quietMs: 500,
+      quietAtMostMs: 3000,
+      retry: { baseMs: 1000, maxMs: 8000 },
+      ...options,
+    },
     {
       clock,
       random: () => 1,
@@ -35,9 +43,9 @@ const startQueue = (
     },
   );
   const stopping = new AbortController();
-  const ended = queue.run((key) => {
+  const ended = queue.run((key, _signal, isHasty) => {
     taken.push(`${key}@${clock.now()}`);
-    return work(key);
+    return work(key, isHasty);
   }, stopping.signal);
   return { clock, queue, taken, failures, waits, ended, stop: () => stopping.abort() };
 };
@@ -104,7 +112,14 @@ test('many that fail together do not come back together: up to half of a delay i
   const delays: number[] = [];
   const random = [0, 0.5, 1];
   const queue = new KeyedQueue(
-    { workers: 3, quietMs: 0, quietAtMostMs: 0, retry: { baseMs: 1000, maxMs: 8000 } },
+    {
+      workers: 3,
+      workersOfOne: 3,
+      tenantOf: () => '',
+      quietMs: 0,
+      quietAtMostMs: 0,
+      retry: { baseMs: 1000, maxMs: 8000 },
+    },
     {
       clock,
       random: () => random.shift() ?? 1,
@@ -233,4 +248,73 @@ test('what is cleared waits for nothing any more', async () => {
   await clock.advance(120_000);
   assert.deepEqual(taken, []);
   assert.equal(queue.size, 0);
+});
+
+test('tenants have their turn one after another, however many keys of one are due', async () => {
+  const gates: PromiseWithResolvers<WorkResult>[] = [];
+  const { clock, queue, taken } = startQueue(
+    () => {
+      const gate = Promise.withResolvers<WorkResult>();
+      gates.push(gate);
+      return gate.promise;
+    },
+    { workers: 1, workersOfOne: 1 },
+  );
+  ['a/1', 'a/2', 'a/3', 'a/4', 'b/1', 'b/2', 'c/1'].forEach((key) => queue.touch(key));
+  await clock.advance(500);
+  for (let done = 0; done < 7; done += 1) {
+    gates[done]?.resolve({});
+    await clock.advance(0);
+  }
+  assert.deepEqual(
+    taken.map((key) => key.split('@')[0]),
+    // The first was taken before anything else was due.
+    ['a/1', 'a/2', 'b/1', 'c/1', 'a/3', 'b/2', 'a/4'],
+  );
+});
+
+test('one tenant never has all workers: what waits for answers that do not come holds up no other', async () => {
+  const never = new Promise<WorkResult>(() => {});
+  const { clock, queue, taken } = startQueue((key) => (key.startsWith('stuck') ? never : Promise.resolve({})), {
+    workers: 4,
+    workersOfOne: 3,
+  });
+  ['stuck/1', 'stuck/2', 'stuck/3', 'stuck/4', 'stuck/5'].forEach((key) => queue.touch(key));
+  await clock.advance(500);
+  assert.equal(taken.length, 3);
+  queue.touch('other/1');
+  await clock.advance(500);
+  assert.equal(taken.at(-1), 'other/1@1000');
+});
+
+test('a key that is new is taken up at once where nobody waits, and once more when it has been quiet', async () => {
+  const hasty: boolean[] = [];
+  const { clock, queue, taken } = startQueue((_key, isHasty) => {
+    hasty.push(isHasty);
+    return Promise.resolve({});
+  });
+  await clock.advance(0);
+  queue.touchNew('a/1');
+  queue.touch('a/1');
+  await clock.advance(500);
+  assert.deepEqual(
+    [taken, hasty],
+    [
+      ['a/1@0', 'a/1@500'],
+      [true, false],
+    ],
+  );
+});
+
+test('a key that is new waits like any other while there are others', async () => {
+  const gate = Promise.withResolvers<WorkResult>();
+  const { clock, queue, taken } = startQueue(() => gate.promise, { workers: 1, workersOfOne: 1 });
+  queue.touch('a/1');
+  await clock.advance(500);
+  queue.touchNew('b/1');
+  gate.resolve({});
+  await clock.advance(499);
+  assert.deepEqual(taken, ['a/1@500']);
+  await clock.advance(1);
+  assert.deepEqual(taken, ['a/1@500', 'b/1@1000']);
 });

@@ -1,3 +1,4 @@
+import { judgeHere } from '../../../operator/threads/judge.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiClient } from '../../../operator/api/client.ts';
@@ -84,6 +85,8 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
       random: () => 1,
       unique: () => 'u',
       ask: unused,
+      judge: judgeHere,
+      plan: unused,
       log,
       observe,
     },
@@ -178,12 +181,12 @@ test('a status is as old as the news of its write, and looking at what is gone r
   const reported = object('Widget', 'one', { managedFields });
   const { watching, tell, clock } = await watch(reported);
   await clock.advance(5000);
-  assert.equal(watching.statusAges.of(reported), 5000);
+  assert.equal(watching.statusWrites.of(reported), 5000);
   const later = { managedFields: managedFields.map((each) => ({ ...each, time: '2026-11-20T12:00:05Z' })) };
   const written = object('Widget', 'one', { ...later, resourceVersion: '11' });
   watching.cache.put(written);
   await clock.advance(1000);
-  assert.equal(watching.statusAges.of(written), 1000);
+  assert.equal(watching.statusWrites.of(written), 1000);
   await tell('DELETED', object('Widget', 'one', { ...later, resourceVersion: '12' }));
-  for (const _look of ['first', 'second']) assert.equal(watching.statusAges.of(written), Infinity);
+  for (const _look of ['first', 'second']) assert.equal(watching.statusWrites.of(written), Infinity);
 });

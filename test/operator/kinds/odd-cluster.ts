@@ -6,7 +6,7 @@ import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { isControlledBy } from '../../../operator/read/controlled.ts';
 import { reconcile } from '../../../operator/reconcile.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
-import { StatusAges } from '../../../operator/write/status-ages.ts';
+import { StatusWrites } from '../../../operator/write/status-writes.ts';
 import { UID } from '../plan/fronted-world.ts';
 import { everythingBuilt } from '../plan/golden.ts';
 import { made } from '../plan/made.ts';
@@ -54,7 +54,8 @@ export const oddCluster = (of = 'MCPServer') => {
   const removed: string[] = [];
   const created: string[] = [];
   let writesLeft = Infinity;
-  const memory = () => ({ rewrites: new Rewrites(), statusAges: new StatusAges(() => 0) });
+  let looks = 0;
+  const memory = () => ({ rewrites: new Rewrites(), statusWrites: new StatusWrites(() => looks * 10_000) });
   let remembered = memory();
   let [count, generation, uid] = [0, 0, UID];
   let refused: ReadonlySet<string> = new Set();
@@ -104,6 +105,7 @@ export const oddCluster = (of = 'MCPServer') => {
       all('Pod').flatMap((pod) => (isRuntime(pod) ? [[pod.metadata.name, report({ weather: 'ready' })] as const] : [])),
     );
   const look = async (): Promise<void> => {
+    looks += 1;
     const world = worldOf({
       source: source(),
       ...remembered,
@@ -123,7 +125,7 @@ export const oddCluster = (of = 'MCPServer') => {
         list: (of) => all(of).map(trim),
       },
     });
-    await reconcile(kind, KEY, world, new AbortController().signal);
+    await reconcile(kind, KEY, world, { signal: new AbortController().signal });
   };
   /** Controllers replace pods by those of the template as it is now, which are ready at once where nothing else is told. */
   const roll = (): void => {

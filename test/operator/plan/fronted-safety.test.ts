@@ -7,7 +7,7 @@ import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { applyChildren } from '../../../operator/write/apply.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
-import { TooLargeChildren } from '../../../operator/write/too-large.ts';
+import { UnsentChildren } from '../../../operator/write/unsent.ts';
 import {
   KEY,
   UID,
@@ -123,7 +123,7 @@ const appliedBeside = async (there: KubeObject, children: readonly KubeObject[])
   await applyChildren(
     withLogin,
     children,
-    { api, cache, rewrites: new Rewrites(), tooLarge: new TooLargeChildren() },
+    { api, cache, rewrites: new Rewrites(), unsent: new UnsentChildren(() => 0) },
     new AbortController().signal,
   );
   return applied;

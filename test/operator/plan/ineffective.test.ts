@@ -30,7 +30,7 @@ for (const [storage, isTold] of STORAGES) {
     const shared = planSharedConfig({ config, references: [], users: [] }, newContract());
     const told = [plan, shared].map((each) => condition(each, 'AuthServerStorageIgnored'));
     const message = (path: string) =>
-      `${path}.storage.kvstore has no effect while tokens are kept in memory; set ${path}.storage.type to kvstore, or remove it`;
+      `${path}.storage.kvstore has no effect while tokens are kept in memory; set ${path}.storage.type to kvstore`;
     const expected = ['spec.authServerConfig', 'spec.embeddedAuthServer'].map((path) => ({
       type: 'AuthServerStorageIgnored',
       status: 'True',

@@ -15,6 +15,18 @@ test('equal inputs are answered from memory, until too many others came between'
   assert.deepEqual(made, ['a', 'b', 'a', 'a']);
 });
 
+test('large inputs count for more', () => {
+  const made: string[] = [];
+  const make = remembered(({ name }: { readonly name: string }) => made.push(name.slice(0, 1)), 100, 200);
+  const [a, b, c] = ['a', 'b', 'c'].map((letter) => ({ name: letter.repeat(80) })) as [
+    { name: string },
+    { name: string },
+    { name: string },
+  ];
+  for (const input of [a, b, a, b, c, b, c, a]) make(input);
+  assert.deepEqual(made, ['a', 'b', 'c', 'a']);
+});
+
 test('files that say the same are rendered and checked once, those of another contract are its own', () => {
   const contract = newContract();
   const input = (name: string) => ({

@@ -80,7 +80,10 @@ test('an embedded server with two upstream providers is invalid, and nothing is 
   const two = embedded({ upstreamProviders: [idp, { ...idp, name: 'second' }] });
   const refused = plan([proxy({ ...oidc, authServerRef: { name: 'own' } }), issuer, two]);
   assert.equal(condition(refused, 'Valid')?.reason, 'Invalid');
-  assert.match(condition(refused, 'AuthServerConfigValidated')?.message ?? '', /has 2 upstream providers/);
+  assert.match(
+    condition(refused, 'AuthServerConfigValidated')?.message ?? '',
+    /has more than one upstream provider, or none/,
+  );
   assert.equal(phaseOf(refused), 'Failed');
   assert.equal(refused.objects, undefined);
 });

@@ -79,10 +79,7 @@ export const refused: readonly Refused[] = [
     'MCPOIDCConfig',
     'plain HTTP',
     oidc({ issuer: 'http://idp.example.com', jwksUrl: 'http://idp.example.com/keys' }),
-    ['issuer', 'jwksUrl'].map(
-      (field) =>
-        `spec.inline.${field}: an address without TLS is not allowed; use https://, or set insecureAllowHTTP for development`,
-    ),
+    ['issuer', 'jwksUrl'].map((field) => `spec.inline.${field}: an address without TLS is not allowed; use https://`),
   ],
   [
     'MCPOIDCConfig',
@@ -102,7 +99,7 @@ export const refused: readonly Refused[] = [
     exchange({ tokenUrl: 'https://me:pw@sts.example.com', clientSecretRef: secret }),
     [
       'spec.tokenExchange.tokenUrl: holds credentials; remove them; a Secret is the place for them',
-      'spec.tokenExchange.clientSecretRef: is the secret of no client; set clientId, or remove it',
+      'spec.tokenExchange.clientSecretRef: is the secret of no client; set clientId',
     ],
   ],
   [
@@ -148,7 +145,7 @@ export const refused: readonly Refused[] = [
     'MCPTelemetryConfig',
     'HTTP and HTTPS at once',
     otlp({ endpoint: 'https://otlp.example.com', insecure: true }),
-    ['spec.openTelemetry.endpoint: says https:// while insecure says HTTP; remove insecure, or write http://'],
+    ['spec.openTelemetry.endpoint: says https:// while insecure says HTTP; set insecure to false'],
   ],
   [
     'MCPTelemetryConfig',
@@ -193,14 +190,24 @@ export const refused: readonly Refused[] = [
 ];
 
 /** A rule of servers, which look at what they name. */
-export const refusedServer: Refused = [
-  'VirtualMCPServer',
-  'a backend with a metadata address',
-  {
-    groupRef: { name: 'tools' },
-    incomingAuth: { type: 'anonymous' },
-    outgoingAuth: { source: 'inline' },
-    config: { backends: [{ name: 'a', url: 'http://169.254.169.254/mcp', transport: 'streamable-http' }] },
-  },
-  ['spec.config.backends[0].url: is a link-local or metadata address; name the address of the MCP server'],
+const server = (more: object) => ({ groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' }, ...more });
+
+export const refusedServers: readonly Refused[] = [
+  [
+    'VirtualMCPServer',
+    'a backend with a metadata address',
+    server({
+      outgoingAuth: { source: 'inline' },
+      config: { backends: [{ name: 'a', url: 'http://169.254.169.254/mcp', transport: 'streamable-http' }] },
+    }),
+    ['spec.config.backends[0].url: is a link-local or metadata address; name the address of the MCP server'],
+  ],
+  [
+    'VirtualMCPServer',
+    'an annotation of its Service with a key that is none',
+    server({ config: { extensions: { service: { annotations: { 'a/b/c': 'd' } } } } }),
+    [
+      'spec.config.extensions.service.annotations["a/b/c"]: not a key of an annotation; write up to 63 letters, digits, -, _ and ., maybe behind a DNS domain and a slash, such as example.com/team',
+    ],
+  ],
 ];

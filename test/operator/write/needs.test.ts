@@ -4,7 +4,7 @@ import { ApiError } from '../../../operator/api/errors.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { type ApplyDeps, applyChildren } from '../../../operator/write/apply.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
-import { TooLargeChildren } from '../../../operator/write/too-large.ts';
+import { UnsentChildren } from '../../../operator/write/unsent.ts';
 
 const { signal } = new AbortController();
 const owner: KubeObject = { apiVersion: 'v1', kind: 'Owner', metadata: { name: 'o', namespace: 'n', uid: 'u' } };
@@ -43,7 +43,7 @@ const appliedOf = async (
     },
     cache: { get: () => undefined, put: () => {}, fill: () => {}, controlledBy: () => [] },
     rewrites: new Rewrites(),
-    tooLarge: new TooLargeChildren(),
+    unsent: new UnsentChildren(() => 0),
   };
   const { problems } = await applyChildren(owner, children, deps, signal);
   return [applied, problems.map(({ message }) => message).join('; ')];

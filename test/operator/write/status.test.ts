@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../../operator/api/errors.ts';
-import { WITHOUT_DEGRADED } from '../../../operator/kinds/kind.ts';
+import { WITHOUT_DEGRADED } from '../../../operator/plan/lowered-phases.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { retryAfterMs } from '../../../operator/write/retry.ts';
-import { StatusAges } from '../../../operator/write/status-ages.ts';
+import { StatusWrites } from '../../../operator/write/status-writes.ts';
 import { reportStatus, stamped, withProblems } from '../../../operator/write/status.ts';
 import type { ReportDeps, Reported } from '../../../operator/write/status.ts';
 import { volatileStatus } from '../../../operator/plan/server/volatile-status.ts';
@@ -65,7 +65,7 @@ const report = async (
   owner: KubeObject,
   status: Readonly<Record<string, unknown>>,
   nowMs: number,
-  ages: ReportDeps['ages'] = { of: () => 0 },
+  ages: ReportDeps['ages'] = { of: () => 0, pauseMs: () => 0, wrote: () => {} },
 ): Promise<Outcome> => {
   const sent: KubeObject[] = [];
   const applyStatus = (object: KubeObject): Promise<KubeObject> => {
@@ -127,7 +127,7 @@ test('a status that the server refuses is a value and not a fault: sending it ag
       api: { applyStatus: () => Promise.reject(error) },
       cache: { put: () => {} },
       nowMs: now,
-      ages: { of: () => 0 },
+      ages: { of: () => 0, pauseMs: () => 0, wrote: () => {} },
     };
     const planned = { status: { phase: 'Ready' }, volatile: new Map() };
     const reported = reportStatus(reportedAs({}, now), planned, deps, new AbortController().signal);
@@ -152,7 +152,7 @@ for (const [clock, skewMs] of [
   test(`a newer timestamp alone waits ten minutes, by a clock ${clock}`, async () => {
     const owner = reportedAs(withCheck('T1'), now);
     let nowMs = now + skewMs;
-    const ages = new StatusAges(() => nowMs);
+    const ages = new StatusWrites(() => nowMs);
     ages.saw(owner);
     const reported = (check: string) => report(owner, withCheck(check), nowMs, ages);
     assert.deepEqual(await reported('T1'), { written: false, sent: undefined });
@@ -165,7 +165,7 @@ for (const [clock, skewMs] of [
 
 test('the ten minutes begin anew with every write', () => {
   let nowMs = now;
-  const ages = new StatusAges(() => nowMs);
+  const ages = new StatusWrites(() => nowMs);
   const [first, second] = [now, now + 5 * minutes].map((writtenAt) => reportedAs(withCheck('T1'), writtenAt));
   assert.ok(first !== undefined && second !== undefined);
   ages.saw(first);

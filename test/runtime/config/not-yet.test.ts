@@ -50,7 +50,8 @@ suite('what is not supported yet', () => {
         [path],
         problemsOf(file).map(formatProblem).join('\n'),
       );
-      assert.match(found[0]?.remedy ?? '', /^(remove|set) /);
+      assert.match(found[0]?.remedy ?? '', /^(remove|set|use a release) /);
+      assert.doesNotMatch(problemsOf(file).map(formatProblem).join('\n'), /(anonymous|unauthenticated)$/m);
     });
   }
 

@@ -94,7 +94,7 @@ suite('reading the files', () => {
     await write('config.yaml', yaml({ ...MINIMAL, sessionStorage: { provider: 'memory', ...settings } }));
     const { exitCode, output } = await checkConfigFiles(path);
     assert.equal(exitCode, 0);
-    const why = 'has no effect while sessions are kept in memory; set sessionStorage.provider to kvstore, or remove it';
+    const why = 'has no effect while sessions are kept in memory; set sessionStorage.provider to kvstore';
     assert.deepEqual(output.split('\n').slice(0, -2), [
       `warning: sessionStorage.address: ${why}`,
       `warning: sessionStorage.keyPrefix: ${why}`,

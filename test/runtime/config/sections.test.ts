@@ -192,6 +192,17 @@ sections({
       fact: 'compositeToolRefs are refused',
       refuses: [[{ compositeToolRefs: [{ name: 'a' }] }, 'compositeToolRefs: belongs in a VirtualMCPServer']],
     },
+    {
+      fact: 'what is said of a Service is refused, under extensions alone as what belongs in a resource',
+      refuses: [
+        [
+          { extensions: { service: { labels: { team: 'a' } } } },
+          'extensions.service: belongs in a VirtualMCPServer, for which the operator makes a Service',
+        ],
+        [{ service: {} }, 'service: unknown key'],
+        [{ constructor: {} }, 'constructor: unknown key'],
+      ],
+    },
   ],
   durations: [
     durations('operational.timeouts.default', (value) => ({ operational: { timeouts: { default: value } } })),

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../../operator/api/errors.ts';
-import type { KubeObject } from '../../../operator/object.ts';
+import { type KubeObject, keyOf } from '../../../operator/object.ts';
 import { conditionsIn } from '../../../operator/plan/conditions.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { type Reconciled, reconcile } from '../../../operator/reconcile.ts';
 import { applyChildren } from '../../../operator/write/apply.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
-import { TooLargeChildren } from '../../../operator/write/too-large.ts';
+import { UnsentChildren } from '../../../operator/write/unsent.ts';
 import { problemConditions, withProblems, withStalled } from '../../../operator/write/status.ts';
 import { worldOf } from '../world-of.ts';
 
@@ -57,7 +57,7 @@ const reconciled = async (refusal: ApiError | undefined, ofStatus?: (sent: objec
     affectedBy: () => [],
   };
   const key = { kind: 'Owner', namespace: 'n', name: 'o' };
-  const [outcome] = await Promise.allSettled([reconcile(kind, key, world, new AbortController().signal)]);
+  const [outcome] = await Promise.allSettled([reconcile(kind, key, world, { signal: new AbortController().signal })]);
   return outcome.status === 'fulfilled'
     ? { reconciled: outcome.value, thrown: undefined, sent, refused }
     : { reconciled: undefined, thrown: outcome.reason, sent, refused };
@@ -94,7 +94,7 @@ for (const [what, error] of Object.entries({
 
 test('a child that is too large is sent again when its owner, what is rendered of it or what the cluster has of it changes, and else not', async () => {
   const too = new ApiError(413, { reason: 'RequestEntityTooLarge', message: 'Request entity too large' });
-  const tooLarge = new TooLargeChildren();
+  const unsent = new UnsentChildren(() => 0);
   let [ownerNow, rendered, live] = [owner, child('ConfigMap'), undefined as KubeObject | undefined];
   let sent = 0;
   const attempt = async (): Promise<readonly [number, string | undefined]> => {
@@ -111,7 +111,7 @@ test('a child that is too large is sent again when its owner, what is rendered o
       },
       cache: { get: () => live, put: () => {}, fill: () => {}, controlledBy: () => [] },
       rewrites: new Rewrites(),
-      tooLarge,
+      unsent,
     };
     const { problems } = await applyChildren(ownerNow, [rendered], deps, new AbortController().signal);
     return [sent, problems[0]?.reason];
@@ -132,7 +132,7 @@ test('a child that is too large is sent again when its owner, what is rendered o
   assert.deepEqual([await attempt(), await attempt()], [again, not]);
   live = { ...live, metadata: { ...live.metadata, resourceVersion: '8' } };
   assert.deepEqual([await attempt(), await attempt()], [again, not]);
-  tooLarge.forget(uid);
+  unsent.forget(uid);
   assert.deepEqual(await attempt(), again);
 });
 
@@ -151,12 +151,12 @@ test('a child that collided with a change waits for that, and nothing is told of
 });
 
 test('a status that the API server finds too large is told without its lists', async () => {
-  const tooLarge = new ApiError(500, { message: 'etcdserver: request is too large' });
+  const unsent = new ApiError(500, { message: 'etcdserver: request is too large' });
   const {
     reconciled: done,
     sent,
     refused,
-  } = await reconciled(undefined, (status) => (told(status, 'StatusShortened') === undefined ? tooLarge : undefined));
+  } = await reconciled(undefined, (status) => (told(status, 'StatusShortened') === undefined ? unsent : undefined));
   assert.deepEqual(
     sent.map(({ servers }) => servers),
     [['a', 'b'], []],
@@ -166,9 +166,9 @@ test('a status that the API server finds too large is told without its lists', a
 });
 
 test('one that is too large even so is in the log, and tried again in a minute', async () => {
-  const tooLarge = new ApiError(413, { reason: 'RequestEntityTooLarge', message: 'Request entity too large' });
-  const { reconciled: done, sent, refused } = await reconciled(undefined, () => tooLarge);
-  assert.deepEqual([done, sent.length, refused], [{ isRefused: true, againAfterMs: 60_000 }, 2, [tooLarge]]);
+  const unsent = new ApiError(413, { reason: 'RequestEntityTooLarge', message: 'Request entity too large' });
+  const { reconciled: done, sent, refused } = await reconciled(undefined, () => unsent);
+  assert.deepEqual([done, sent.length, refused], [{ isRefused: true, againAfterMs: 60_000 }, 2, [unsent]]);
 });
 
 test('however much the API server says, no message is longer than one may be', () => {
@@ -188,4 +188,53 @@ test('however much the API server says, no message is longer than one may be', (
   }
   assert.deepEqual(messages.length, 3);
   assert.equal(problemConditions([problem])[0]?.message.length, 32_768);
+});
+
+test('a child that was not answered is sent again after ten minutes, then after twice that, up to an hour', () => {
+  let nowMs = 0;
+  const unsent = new UnsentChildren(() => nowMs);
+  const meeting = { owner, child: child('Deployment'), existing: undefined };
+  const problem = {
+    type: 'ChildRefused',
+    reason: 'Unanswered',
+    message: 'no answer',
+    isStuck: true,
+    child: keyOf(meeting.child),
+  } as const;
+  const { uid = '' } = owner.metadata;
+  for (const minutes of [10, 20, 40, 60, 60]) {
+    unsent.note(meeting, problem);
+    assert.equal(unsent.againAfterMs(uid), minutes * 60_000);
+    nowMs += minutes * 60_000 - 1;
+    assert.equal(unsent.find(meeting), problem);
+    nowMs += 1;
+    assert.equal(unsent.find(meeting), undefined);
+  }
+  const tooLarge = { ...problem, reason: 'TooLarge' } as const;
+  unsent.note(meeting, tooLarge);
+  assert.equal(unsent.againAfterMs(uid), undefined);
+  nowMs += 1e9;
+  assert.equal(unsent.find(meeting), tooLarge);
+});
+
+test('a status that changes is no reason to send again what was not answered', () => {
+  const unsent = new UnsentChildren(() => 0);
+  const known = (resourceVersion: string, generation: number) => ({
+    owner,
+    child: child('Deployment'),
+    existing: {
+      ...child('Deployment'),
+      metadata: { ...child('Deployment').metadata, uid: 'c', resourceVersion, generation },
+    },
+  });
+  const problem = {
+    type: 'ChildRefused',
+    reason: 'Unanswered',
+    message: 'no answer',
+    isStuck: true,
+    child: keyOf(child('Deployment')),
+  } as const;
+  unsent.note(known('1', 1), problem);
+  assert.equal(unsent.find(known('2', 1)), problem);
+  assert.equal(unsent.find(known('3', 2)), undefined);
 });

@@ -28,6 +28,20 @@ test('64 levels are enough for everybody', () => {
   assert.deepEqual(toldOf(server(65)), ['spec.podTemplateSpec: is nested more than 64 levels deep; make it flatter']);
 });
 
+test('field names one below another may have 2,048 characters together', () => {
+  const named = (length: number): KubeObject =>
+    object('MCPServer', {
+      image: 'a',
+      transport: 'sse',
+      groupRef: { name: 'tools' },
+      podTemplateSpec: { a: { ['b'.repeat(length - 'podTemplateSpec'.length - 1)]: { c: 1 } } },
+    });
+  assert.deepEqual(toldOf(named(2048)), []);
+  assert.deepEqual(toldOf(named(2049)), [
+    'spec.podTemplateSpec: has field names of more than 2048 characters, one below another; make them shorter',
+  ]);
+});
+
 test('what is nested so deep that walking it fails is told in its status, and nothing else is made of it', () => {
   const plan = planOfUnreadable(server(5000));
   assert.deepEqual([plan?.status?.['observedGeneration'], plan?.objects], [3, undefined]);
@@ -51,3 +65,21 @@ test('a server over a group with such a member is planned all the same', () => {
 });
 
 test('a hash of something very deep is a hash', () => assert.equal(hashOf(nested(5000)).length, 64));
+
+test('keys that make every path long are refused before anything is told with such a path', () => {
+  const faults = Array.from({ length: 2_000 }, () => ({ ['__proto__x']: 1, type: 'nothing' }));
+  const wide = object('VirtualMCPCompositeToolDefinition', {
+    name: 'w',
+    steps: [],
+    parameters: { ['k'.repeat(50_000)]: faults },
+  });
+  assert.deepEqual(toldOf(wide), [
+    'spec.parameters: has field names of more than 2048 characters, one below another; make them shorter',
+  ]);
+  const fits = object('VirtualMCPCompositeToolDefinition', {
+    name: 'w',
+    steps: [],
+    parameters: { ['k'.repeat(2_000)]: 1 },
+  });
+  assert.ok(!toldOf(fits).some((text) => text.includes('2048')));
+});

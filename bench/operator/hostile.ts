@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { KubeObject } from '../../operator/object.ts';
+import { handmade } from '../../test/operator/hostile/handmade.ts';
+import { inflated } from '../../test/operator/hostile/inflated.ts';
+import { ordinary } from '../../test/operator/hostile/ordinary.ts';
+import { type Harm, type Trial, startTrial } from '../../test/operator/hostile/trial.ts';
+import { publish } from '../publish.ts';
+import { atMost, targetTable } from '../targets.ts';
+
+/** `npm run bench:hostile [-- --servers 200 --write]`: see README.md one folder up. */
+const { values } = parseArgs({
+  options: { servers: { type: 'string', default: '200' }, write: { type: 'boolean', default: false } },
+});
+const count = Number(values.servers);
+
+const made = (kind: string, name: string, spec: object): KubeObject => ({
+  apiVersion: 'vmcp.dev/v1beta1',
+  kind,
+  metadata: { name, namespace: 'hostile' },
+  spec,
+});
+
+const member = (name: string, group: string): KubeObject =>
+  made('MCPServerEntry', name, {
+    groupRef: { name: group },
+    remoteUrl: `https://${name}.example.com/mcp`,
+    transport: 'streamable-http',
+  });
+
+const server = (name: string, group: string): KubeObject =>
+  made('VirtualMCPServer', name, { groupRef: { name: group }, incomingAuth: { type: 'anonymous' } });
+
+const named = (total: number, make: (index: number) => KubeObject): readonly KubeObject[] =>
+  Array.from({ length: total }, (_, index) => make(index));
+
+/** So many requests at once. */
+const sendAll = async ({ send }: Trial, objects: readonly KubeObject[], atOnce = 16): Promise<void> => {
+  const waiting = objects.values();
+  const work = async (): Promise<void> => {
+    for (const object of waiting) await send('POST', object);
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+};
+
+const quantile = (numbers: readonly number[], of: number): number =>
+  numbers.toSorted((one, other) => one - other)[Math.min(numbers.length - 1, Math.floor(numbers.length * of))] ?? NaN;
+
+/** Milliseconds from the answer to each create until its Deployment is there. */
+const untilDeployed = async (trial: Trial, servers: readonly KubeObject[]): Promise<readonly number[]> => {
+  const createdAt = new Map<string, number>();
+  const took: number[] = [];
+  const send: Trial['send'] = async (...given) => {
+    const answer = await trial.send(...given);
+    assert.equal(answer.status, 201, answer.message);
+    createdAt.set(`vmcp-${given[1].metadata.name}`, performance.now());
+    return answer;
+  };
+  const failures: unknown[] = [];
+  const creating = sendAll({ ...trial, send }, servers).catch((error: unknown) => failures.push(error));
+  while (took.length < servers.length) {
+    if (failures.length > 0) throw failures[0];
+    const { items } = (await trial.get('/apis/apps/v1/namespaces/hostile/deployments')) as {
+      readonly items: readonly KubeObject[];
+    };
+    for (const { metadata } of items) {
+      const at = createdAt.get(metadata.name);
+      if (at === undefined) continue;
+      took.push(performance.now() - at);
+      createdAt.delete(metadata.name);
+    }
+    // A list of all of them each time keeps the API server from its work.
+    await pause(servers.length > 1 ? 100 : 5);
+  }
+  await creating;
+  return took;
+};
+
+const row = (what: string, harm: Harm): string => {
+  const { canaryMs, probeMs, delay, cpuSeconds, peakMiB, leaseMs, writes, settledMs } = harm;
+  const cells = [canaryMs, probeMs, delay.p999, delay.max, leaseMs].map((ms) => ms.toFixed(0));
+  return `| ${[what, ...cells, (settledMs / 1_000).toFixed(1), cpuSeconds.toFixed(1), peakMiB.toFixed(0), writes].join(' | ')} |`;
+};
+
+const remove = async ({ plane }: Trial, kinds: string): Promise<void> => {
+  await plane.kubectl(['delete', kinds, '--all', '--namespace', 'hostile', '--wait=true']);
+  await pause(5_000);
+};
+
+const OF_SERVERS = 'vmcp,deployments,services,configmaps,serviceaccounts';
+
+const trial = await startTrial();
+try {
+  const one = [made('MCPGroup', 'one', {}), member('only', 'one')];
+  await sendAll(trial, one);
+  const single: number[] = [];
+  for (const each of named(count, (index) => server(`single-${index}`, 'one'))) {
+    await pause(200);
+    const [ms = NaN] = await untilDeployed(trial, [each]);
+    single.push(ms);
+    await trial.send('DELETE', each);
+    await trial.plane.kubectl([
+      'delete',
+      'deployment',
+      `vmcp-${each.metadata.name}`,
+      '-n',
+      'hostile',
+      '--ignore-not-found',
+    ]);
+  }
+  await remove(trial, OF_SERVERS);
+  let burst: readonly number[] = [];
+  const burstHarm = await trial.during(async () => {
+    burst = await untilDeployed(
+      trial,
+      named(count, (index) => server(`burst-${index}`, 'one')),
+    );
+  });
+  await remove(trial, OF_SERVERS);
+
+  const rows: string[] = [];
+  const worst: Harm[] = [];
+  const attack = async (what: string, act: () => Promise<unknown>): Promise<Harm> => {
+    const harm = await trial.during(act);
+    worst.push(harm);
+    rows.push(row(what, harm));
+    console.log(rows.at(-1));
+    return harm;
+  };
+  for (const [name, object] of Object.entries(handmade)) await attack(name, () => trial.send('POST', object));
+  await remove(trial, 'vmcp,compositetool,mcpserverentry');
+  for (const { kind, object } of ordinary) {
+    const all = inflated(object).map((each, index) => ({
+      ...each.object,
+      metadata: { name: `h${index}`, namespace: 'hostile' },
+    }));
+    await attack(`${kind}: ${all.length} times, each with one field as large as it may be`, () =>
+      sendAll(trial, all, 1),
+    );
+    await remove(trial, kind);
+  }
+  const many = [made('MCPGroup', 'many', {}), ...named(2_000, (index) => member(`m${index}`, 'many'))];
+  await attack('2,000 entries of one group', () => sendAll(trial, many));
+  await attack('10 servers in front of them', () =>
+    sendAll(
+      trial,
+      named(10, (index) => server(`wide-${index}`, 'many')),
+    ),
+  );
+  await remove(trial, OF_SERVERS);
+  await attack('3,000 entries more', () =>
+    sendAll(
+      trial,
+      named(3_000, (index) => member(`n${index}`, 'many')),
+    ),
+  );
+  const beyond = await attack('16 servers in front of 5,000', () =>
+    sendAll(
+      trial,
+      named(16, (index) => server(`more-${index}`, 'many')),
+    ),
+  );
+
+  const most = (of: (harm: Harm) => number): number => Math.max(...worst.map(of));
+  const report = targetTable([
+    atMost(`milliseconds until a server has its Deployment, ${count} one by one, p50`, 150, quantile(single, 0.5), 0),
+    atMost('the same, p99', 600, quantile(single, 0.99), 0),
+    atMost(`seconds until a server has its Deployment, ${count} at once, p99`, 4, quantile(burst, 0.99) / 1_000),
+    atMost('writes per server of these', 5, burstHarm.writes / count),
+    atMost(
+      'under attack: milliseconds until a change in another namespace is served, at most',
+      3_000,
+      most((harm) => harm.canaryMs),
+      0,
+    ),
+    atMost(
+      'under attack: delay of the event loop in milliseconds, p99.9',
+      100,
+      most((harm) => harm.delay.p999),
+      0,
+    ),
+    atMost(
+      'under attack: seconds that the Lease was not renewed, at most',
+      10,
+      most((harm) => harm.leaseMs) / 1_000,
+      1,
+    ),
+    atMost(
+      'under attack: milliseconds until both probes answered, at most',
+      3_000,
+      most((harm) => harm.probeMs),
+      0,
+    ),
+    atMost(
+      'under attack: peak RSS in MiB',
+      512,
+      most((harm) => harm.peakMiB),
+      0,
+    ),
+    atMost('seconds until 16 servers in front of 5,000 entries are settled', 60, beyond.settledMs / 1_000, 1),
+  ]);
+  const head =
+    '| attack | canary ms | probes ms | delay p99.9 ms | delay max ms | Lease ms | settled s | CPU s | RSS MiB | writes |\n|---|---|---|---|---|---|---|---|---|---|';
+  const whole = `${report}\n\n${head}\n${rows.join('\n')}`;
+  console.log(whole);
+  if (values.write) await publish('hostile', `${count} servers`, whole);
+} finally {
+  await trial.stop();
+}

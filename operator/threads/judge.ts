@@ -1,0 +1,41 @@
+import type { KubeObject } from '../object.ts';
+import { type ResolvedReference, lookUpIn } from '../plan/references.ts';
+import { type Violation, violationsOf } from '../validate/index.ts';
+import { isLarge } from './is-large.ts';
+import type { JudgeInput } from './tasks.ts';
+import type { WorkThread } from './work-thread.ts';
+
+/** What is wrong with an object, seen with what it refers to; rejects with `TooCostlyError` where nobody can afford to find out. */
+export type Judge = (object: KubeObject, references: readonly ResolvedReference[]) => Promise<Judged>;
+
+export interface Judged {
+  readonly violations: readonly Violation[];
+  /** Objects that a rule asked for, as `kind/name`. */
+  readonly askedFor: readonly string[];
+}
+
+/** Values and characters that are judged in a time that nobody notices. */
+const LARGE = 20_000;
+
+export const judgedNow = (object: KubeObject, references: readonly ResolvedReference[]): Judged => {
+  const askedFor = new Set<string>();
+  const lookUp = lookUpIn(references);
+  const violations = violationsOf(object, (kind, name) => {
+    askedFor.add(`${kind}/${name}`);
+    return lookUp(kind, name);
+  });
+  return { violations, askedFor: [...askedFor] };
+};
+
+/** In this thread. */
+export const judgeHere: Judge = (object, references) => Promise.resolve(judgedNow(object, references));
+
+/** What is large in another thread, anything else in this one, where it takes no time. */
+export const judgeIn =
+  (thread: Pick<WorkThread, 'run'>): Judge =>
+  async (object, references) => {
+    const input: JudgeInput = { object, references };
+    return isLarge(input, LARGE)
+      ? ((await thread.run('judge', input, object.metadata.namespace ?? '')) as Judged)
+      : judgedNow(object, references);
+  };

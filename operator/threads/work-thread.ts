@@ -1,0 +1,157 @@
+import { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import { Turns } from '../turns.ts';
+
+/** The work took more time or memory than one object may cost everybody. */
+export class TooCostlyError extends Error {
+  override readonly name = 'TooCostlyError';
+}
+
+export interface WorkThreadOptions {
+  /** What the thread runs: it answers each message `{ task, input }` with `{ output }` or `{ error }`. */
+  readonly entry: URL;
+  /** Longest time for one piece of work, in milliseconds, the start of the thread included. */
+  readonly limitMs: number;
+  /** Most memory of its heap, in MiB. */
+  readonly heapMiB: number;
+  /** Ends the thread after so long without work; absent: it stays. */
+  readonly idleMs?: number;
+}
+
+interface Job {
+  readonly tenant: string;
+  readonly task: string;
+  readonly input: unknown;
+  readonly resolve: (output: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** What the thread answers. */
+export type Answer =
+  | { readonly output: unknown }
+  | { readonly error: { readonly message: string; readonly stack: string | undefined } };
+
+/**
+ * A thread for pure work whose cost somebody else decides, so that the thread which renews the Lease and answers probes never waits for it. One
+ * piece of work at a time; one that is too costly is ended with its thread, and the next begins in a new one.
+ */
+export class WorkThread {
+  readonly #options: WorkThreadOptions;
+  readonly #clock: Clock;
+  readonly #waiting = new Turns<Job>();
+  #worker: Worker | undefined;
+  #job: Job | undefined;
+  #timer: Timer | undefined;
+  /** The thread has done other work before. */
+  #isUsed = false;
+  #isStopped = false;
+
+  constructor(options: WorkThreadOptions, clock: Clock) {
+    this.#options = options;
+    this.#clock = clock;
+  }
+
+  /**
+   * Rejects with what the task threw, and with `TooCostlyError`. Input and output are copied (structured clone), bytes are handed over. Tenants take turns, so
+   * that nobody waits for more than one piece of work of each other tenant.
+   */
+  run(task: string, input: unknown, tenant: string): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#isStopped) return reject(new Error('the thread was stopped'));
+      this.#waiting.add(tenant, { tenant, task, input, resolve, reject });
+      this.#next();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    const error = new Error('the thread was stopped');
+    this.#job?.reject(error);
+    for (const { reject } of this.#waiting.clear()) reject(error);
+    await this.#worker?.terminate();
+  }
+
+  #next(): void {
+    if (this.#job !== undefined || this.#isStopped) return;
+    this.#timer?.cancel();
+    this.#job = this.#waiting.take();
+    if (this.#job === undefined) return this.#rest();
+    const { limitMs } = this.#options;
+    this.#timer = this.#clock.after(limitMs, () => this.#drop(new TooCostlyError(`takes longer than ${limitMs} ms`)));
+    const { task, input } = this.#job;
+    try {
+      this.#worker ??= this.#start();
+      this.#worker.postMessage({ task, input }, isWhole(input) ? [input.buffer] : []);
+    } catch (error) {
+      this.#end(({ reject }) => reject(error as Error));
+    }
+  }
+
+  #rest(): void {
+    const { idleMs } = this.#options;
+    if (idleMs === undefined || this.#worker === undefined) return;
+    this.#timer = this.#clock.after(idleMs, () => this.#leave());
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#options.entry, {
+      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMiB },
+    });
+    worker.unref();
+    worker.on('message', (answer: Answer) => {
+      if (worker === this.#worker) this.#end((job) => answered(job, answer));
+    });
+    worker.on('error', (error: NodeJS.ErrnoException) => {
+      if (worker === this.#worker) this.#fail(error);
+    });
+    worker.on('exit', () => {
+      if (worker === this.#worker) this.#drop(new Error('the thread ended'));
+    });
+    return worker;
+  }
+
+  /** What other work has left behind is not this one's fault. */
+  #fail(error: NodeJS.ErrnoException): void {
+    const job = this.#job;
+    if (!isOutOfMemory(error) || job === undefined) return this.#drop(error);
+    if (!this.#isUsed) return this.#drop(new TooCostlyError('takes too much memory'));
+    this.#leave();
+    this.#job = undefined;
+    this.#waiting.addFirst(job.tenant, job);
+    this.#next();
+  }
+
+  /** Whatever the thread is at is of no use any more. */
+  #drop(error: Error): void {
+    this.#leave();
+    this.#end(({ reject }) => reject(error));
+  }
+
+  #leave(): void {
+    void this.#worker?.terminate();
+    this.#worker = undefined;
+    this.#isUsed = false;
+  }
+
+  #end(tell: (job: Job) => void): void {
+    const job = this.#job;
+    this.#job = undefined;
+    this.#isUsed = this.#worker !== undefined;
+    if (job !== undefined) tell(job);
+    this.#next();
+  }
+}
+
+const answered = ({ resolve, reject }: Job, answer: Answer): void => {
+  if ('output' in answer) return resolve(answer.output);
+  const error = new Error(answer.error.message);
+  if (answer.error.stack !== undefined) error.stack = answer.error.stack;
+  reject(error);
+};
+
+/** Bytes of which nobody else holds a part. */
+const isWhole = (input: unknown): input is Uint8Array<ArrayBuffer> =>
+  input instanceof Uint8Array && input.byteLength === input.buffer.byteLength && input.buffer instanceof ArrayBuffer;
+
+const isOutOfMemory = ({ code }: NodeJS.ErrnoException): boolean => code === 'ERR_WORKER_OUT_OF_MEMORY';

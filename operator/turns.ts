@@ -1,0 +1,48 @@
+/** Items that wait: tenants have their turn one after another, and each tenant's items come in the order they were added. */
+export class Turns<Item> {
+  /** In the order of their turns; none without items. */
+  readonly #tenants = new Map<string, Item[]>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(tenant: string, item: Item): void {
+    const items = this.#tenants.get(tenant);
+    if (items === undefined) this.#tenants.set(tenant, [item]);
+    else items.push(item);
+    this.#size += 1;
+  }
+
+  /** Comes next, whoever's turn it is. */
+  addFirst(tenant: string, item: Item): void {
+    const items = this.#tenants.get(tenant) ?? [];
+    const others = [...this.#tenants];
+    this.#tenants.clear();
+    this.#tenants.set(tenant, [item, ...items]);
+    for (const [each, waiting] of others) if (each !== tenant) this.#tenants.set(each, waiting);
+    this.#size += 1;
+  }
+
+  /** Removes and returns the first item of the next tenant that may have a turn. */
+  take(mayHaveTurn: (tenant: string) => boolean = () => true): Item | undefined {
+    for (const [tenant, items] of this.#tenants) {
+      if (!mayHaveTurn(tenant)) continue;
+      const item = items.shift();
+      this.#size -= 1;
+      this.#tenants.delete(tenant);
+      if (items.length > 0) this.#tenants.set(tenant, items);
+      return item;
+    }
+    return undefined;
+  }
+
+  /** Removes and returns all. */
+  clear(): readonly Item[] {
+    const items = [...this.#tenants.values()].flat();
+    this.#tenants.clear();
+    this.#size = 0;
+    return items;
+  }
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { KubeObject } from '../../../operator/object.ts';
+import { handmade } from './handmade.ts';
+import { inflated } from './inflated.ts';
+import { ordinary } from './ordinary.ts';
+import { type Answered, type Harm, type Trial, startTrial } from './trial.ts';
+
+/**
+ * What nobody else may notice: no probe of the chart fails, the Lease is held, and the container is not killed. `npm run bench:hostile` tells the
+ * figures; these are what must hold on any machine.
+ */
+const assertHarmless = (harm: Harm): void => {
+  const { canaryMs, probeMs, leaseMs, peakMiB, delay } = harm;
+  const told = JSON.stringify(harm);
+  assert.ok(probeMs < 3_000, `a probe: ${told}`);
+  assert.ok(leaseMs < 10_000, `the Lease: ${told}`);
+  assert.ok(peakMiB < 512, `memory: ${told}`);
+  assert.ok(canaryMs < 15_000, `another namespace: ${told}`);
+  assert.ok(delay.p999 < 1_000, `the event loop: ${told}`);
+};
+
+let trial: Trial;
+before(async () => {
+  trial = await startTrial();
+});
+after(() => trial.stop());
+
+const sendAll = async (objects: readonly KubeObject[]): Promise<readonly Answered[]> => {
+  const answers: Answered[] = [];
+  for (const object of objects) answers.push(await trial.send('POST', object));
+  return answers;
+};
+
+const remove = (kind: string): Promise<string> =>
+  trial.plane.kubectl(['delete', kind, '--all', '--namespace', 'hostile', '--wait=false']);
+
+test('what once hurt an operator, made by hand', async () => {
+  let answers: readonly Answered[] = [];
+  assertHarmless(await trial.during(async () => (answers = await sendAll(Object.values(handmade)))));
+  const told = Object.keys(handmade).map((name, index) => ({ name, ...answers[index] }));
+  for (const { name, status, message } of told)
+    assert.ok(status === 201 || status === 422, `${name}: ${status} ${message}`);
+  const refused = told.filter(({ status }) => status === 422).map(({ name }) => name);
+  assert.ok(refused.length > 8, refused.join());
+  for (const { message } of told) assert.doesNotMatch(message ?? '', /anonymous|unauthenticated|or remove|or delete/i);
+  const { conditions } = await trial.statusOf('VirtualMCPServer', 'odd');
+  assert.match(JSON.stringify(conditions), /"type":"Valid"[^}]*"status":"True"|"status":"True"[^}]*"type":"Valid"/);
+  await remove('virtualmcpserver');
+});
+
+test('objects of every kind, each with one list or map as large as it may be', async () => {
+  const all = ordinary.flatMap(({ object }) =>
+    inflated(object, { texts: false }).map((each, index) => ({
+      ...each.object,
+      metadata: { name: `h${index}`, namespace: 'hostile' },
+    })),
+  );
+  let answers: readonly Answered[] = [];
+  assertHarmless(await trial.during(async () => (answers = await sendAll(all))));
+  const stored = Map.groupBy(all, ({ kind }) => kind);
+  for (const [kind, objects] of stored)
+    assert.ok(
+      objects.some((object) => answers[all.indexOf(object)]?.status === 201),
+      `no ${kind} was stored`,
+    );
+  for (const { status, message } of answers)
+    assert.ok([201, 422].includes(status) || /too large/i.test(message), `${status} ${message}`);
+  for (const kind of stored.keys()) await remove(kind);
+});
+
+test('requests as large as the API server takes them, many at once', async () => {
+  const a = `\u{1f9a6}${'x'.repeat(2_900_000)}`;
+  const large: KubeObject = {
+    apiVersion: 'vmcp.dev/v1beta1',
+    kind: 'VirtualMCPServer',
+    metadata: { name: 'large', namespace: 'hostile' },
+    spec: { groupRef: { name: 'one' }, incomingAuth: { type: 'anonymous' }, config: { metadata: { a } } },
+  };
+  let answers: readonly Answered[] = [];
+  const send = (): Promise<Answered> => trial.send('POST', large, 'dryRun=All');
+  assertHarmless(await trial.during(async () => (answers = await Promise.all(Array.from({ length: 40 }, send)))));
+  for (const { status, message } of answers) assert.ok(status >= 400, message);
+  const judged = answers.filter(({ status, message }) => status === 422 && /is larger than 256 KiB/.test(message));
+  assert.ok(judged.length >= answers.length / 2, `${judged.length} were judged`);
+});
+
+test('many members in front of many servers, and a spec that changes all the time', async () => {
+  const made = (kind: string, name: string, spec: object): KubeObject => ({
+    apiVersion: 'vmcp.dev/v1beta1',
+    kind,
+    metadata: { name, namespace: 'hostile' },
+    spec,
+  });
+  const remoteUrl = 'https://a.example.com/mcp';
+  const members = Array.from({ length: 400 }, (_, index) =>
+    made('MCPServerEntry', `e${index}`, { groupRef: { name: 'many' }, remoteUrl, transport: 'streamable-http' }),
+  );
+  const servers = Array.from({ length: 8 }, (_, index) =>
+    made('VirtualMCPServer', `s${index}`, { groupRef: { name: 'many' }, incomingAuth: { type: 'anonymous' } }),
+  );
+  const harm = await trial.during(async () => {
+    await sendAll([made('MCPGroup', 'many', {}), ...members, ...servers]);
+    for (let round = 0; round < 100; round += 1) {
+      const config = { metadata: { round: String(round) } };
+      const { status } = await trial.send('PATCH', made('VirtualMCPServer', 's0', { config }));
+      assert.equal(status, 200);
+    }
+  });
+  assertHarmless(harm);
+  const expected = 1 + members.length + 5 * servers.length;
+  assert.ok(harm.writes >= expected && harm.writes < 2 * expected, `${harm.writes} writes`);
+});

@@ -1,0 +1,29 @@
+import { parentPort } from 'node:worker_threads';
+
+const leftBehind: unknown[] = [];
+
+/** A thread whose tasks do what no task should. */
+const tasks: Readonly<Record<string, (input: unknown) => unknown>> = {
+  echo: (input) => input,
+  throw: (input) => {
+    throw new Error(String(input));
+  },
+  spin: () => {
+    for (;;);
+  },
+  hog: () => {
+    const kept: unknown[] = [];
+    for (;;) kept.push(Array.from({ length: 100_000 }, (_, index) => ({ index })));
+  },
+  // Each answer makes the next task poorer.
+  keep: (size) => leftBehind.push(Array.from({ length: Number(size) / 8 }, (_, index) => index + 0.5)),
+  leave: () => process.exit(),
+};
+
+parentPort?.on('message', ({ task, input }: { readonly task: string; readonly input: unknown }) => {
+  try {
+    parentPort?.postMessage({ output: tasks[task]?.(input) });
+  } catch (error) {
+    parentPort?.postMessage({ error: { message: (error as Error).message, stack: undefined } });
+  }
+});

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { TooCostlyError, WorkThread } from '../../../operator/threads/work-thread.ts';
+import { steadyClock } from '../../../runtime/system-clock.ts';
+
+const entry = new URL('odd-tasks.ts', import.meta.url);
+/** Whose the work is, where that does not matter. */
+const team = 'team-a';
+
+describe('a thread for work whose cost somebody else decides', () => {
+  let thread: WorkThread;
+  beforeEach(() => {
+    thread = new WorkThread({ entry, limitMs: 1_500, heapMiB: 32 }, steadyClock);
+  });
+  afterEach(() => thread.stop());
+
+  test('answers in the order it is asked, with a copy of what the task makes', async () => {
+    const input = { a: new Map([['b', Object.freeze(['c'])]]) };
+    const answers = await Promise.all([
+      thread.run('echo', 1, team),
+      thread.run('echo', input, team),
+      thread.run('echo', undefined, team),
+    ]);
+    assert.deepEqual(answers, [1, input, undefined]);
+    assert.notEqual(answers[1], input);
+  });
+
+  test('rejects with what a task throws, and with what cannot be copied, and goes on', async () => {
+    await assert.rejects(thread.run('throw', 'no', team), { message: 'no' });
+    await assert.rejects(
+      thread.run('echo', () => {}, team),
+      { name: 'DataCloneError' },
+    );
+    assert.equal(await thread.run('echo', 2, team), 2);
+  });
+
+  for (const task of ['spin', 'hog'])
+    test(`gives a task up that does not end (${task}), and works on in a new thread`, async () => {
+      const waiting = thread.run(task, undefined, team);
+      const next = thread.run('echo', 3, team);
+      await assert.rejects(waiting, TooCostlyError);
+      assert.equal(await next, 3);
+    });
+
+  test('takes a thread that has gone for one that failed', async () => {
+    await assert.rejects(thread.run('leave', undefined, team), /ended/);
+    assert.equal(await thread.run('echo', 4, team), 4);
+  });
+
+  test('blames nobody for memory that others have left behind', async () => {
+    const tasks = Array.from({ length: 40 }, () => thread.run('keep', 2_000_000, team));
+    const kept = (await Promise.all(tasks)) as readonly number[];
+    assert.ok(
+      kept.some((each, index) => each < (kept[index - 1] ?? 0)),
+      `no thread was full: ${kept.join()}`,
+    );
+  });
+
+  test('lets tenants take turns, however much work one of them has', async () => {
+    const done: string[] = [];
+    const all = ['a', 'a', 'a', 'a', 'b'].map((tenant) =>
+      thread.run('echo', tenant, tenant).then((echo) => done.push(String(echo))),
+    );
+    await Promise.all(all);
+    assert.equal(done.join(''), 'aabaa');
+  });
+
+  test('answers nothing once it is stopped', async () => {
+    const waiting = thread.run('spin', undefined, team);
+    const stopped = assert.rejects(waiting, /stopped/);
+    await thread.stop();
+    await stopped;
+    await assert.rejects(thread.run('echo', 5, team), /stopped/);
+  });
+});
+
+test('a thread without work ends after a while, and begins anew when there is some', async () => {
+  const thread = new WorkThread({ entry, limitMs: 5_000, heapMiB: 32, idleMs: 10 }, steadyClock);
+  for (const input of [1, 2]) {
+    assert.equal(await thread.run('echo', input, team), input);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  await thread.stop();
+});
