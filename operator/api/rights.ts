@@ -53,7 +53,10 @@ export const ownNamespaceRights: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['secrets'], resourceNames: ['vmcp-operator-management'], verbs: ['get'] },
 ];
 
-/** What the validating webhook takes beside that, in every namespace: it looks again at what is stored before it refuses. */
+/**
+ * What the validating webhook takes beside that, in every namespace. Before it refuses it looks again at what is stored: at what a rule asked for
+ * and at who uses what is to be deleted (`read`).
+ */
 export const webhookRights = (group: string, read: readonly string[], configuration: string): readonly PolicyRule[] => [
   { apiGroups: [group], resources: read, verbs: ['get'] },
   // Whether it is being deleted.

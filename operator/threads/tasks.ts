@@ -6,7 +6,7 @@ import type { Plan } from '../plan/plan.ts';
 import type { ResolvedReference } from '../plan/references.ts';
 import type { Settings } from '../plan/settings.ts';
 import { type Judged, judgedNow } from './judge.ts';
-import { valueOf } from './read-json.ts';
+import { valueOf } from './lean-json.ts';
 import type { Answer } from './work-thread.ts';
 
 /** What a plan is made of, without what cannot be copied to another thread. */

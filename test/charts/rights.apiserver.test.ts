@@ -221,6 +221,8 @@ describe('the rights that the chart grants', () => {
   test('let the webhook look at everything that it judges by', async () => {
     const other = { ...gateway, authServerConfig: authServer({ issuer: 'https://other.example.com' }) };
     await assert.rejects(apply('VirtualMCPServer', 'refused', other), /make both issuers the same/);
+    const misled = { image: 'a', transport: 'sse', authServerRef: { name: 'login' }, ...callers };
+    await assert.rejects(apply('MCPServer', 'misled', misled), /is of another type/);
     await assert.rejects(
       remove('mcpexternalauthconfig', 'login'),
       /is in use \(MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer\)/,
