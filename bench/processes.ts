@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { bundleOf } from '../test/images/bundle.ts';
 import type { Load, Seen } from './load.ts';
-import { imageFlags } from './publish.ts';
+import { imageSettings } from './publish.ts';
 
 export interface Started {
   readonly url: string;
@@ -34,7 +34,7 @@ const here = (name: string): string => join(import.meta.dirname, name);
 
 export const startProcesses = async (): Promise<Processes> => {
   const directory = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
-  const flags = await imageFlags('Dockerfile.vmcp');
+  const { flags } = await imageSettings('Dockerfile.vmcp');
   const program = await imageProgram(directory);
   const children = new Set<ChildProcess>();
   const run = (args: readonly string[]) => {
@@ -130,6 +130,10 @@ const statusLine = async (pid: number, name: string): Promise<number> => {
 /** Resident bytes: now, and at most so far. */
 export const residentOf = (pid: number): Promise<number> => statusLine(pid, 'VmRSS');
 export const peakResidentOf = (pid: number): Promise<number> => statusLine(pid, 'VmHWM');
+
+/** Bytes at most so far, without pages of files. */
+export const peakOwnOf = async (pid: number): Promise<number> =>
+  (await peakResidentOf(pid)) - (await statusLine(pid, 'RssFile'));
 
 export const requestsAt = async (backend: Started): Promise<number> =>
   Number(await (await fetch(`${backend.url}/count`)).text());

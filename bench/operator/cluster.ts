@@ -7,7 +7,7 @@ import { made, madeServer } from '../../test/operator/engine/cluster-user.ts';
 import { kill, spawnOperator } from '../../test/operator/engine/operator-process.ts';
 import { installOperator, servers, untilQuiet } from '../../test/operator/engine/operator-under-test.ts';
 import { bundleOf } from '../../test/images/bundle.ts';
-import { imageFlags } from '../publish.ts';
+import { imageSettings } from '../publish.ts';
 
 /** The operator as a process of its own, with the rights that the chart gives it. */
 export interface OperatorProcess {
@@ -17,10 +17,11 @@ export interface OperatorProcess {
 
 export const startOperatorProcess = async (plane: ControlPlane): Promise<OperatorProcess> => {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
+  const { flags: args, env } = await imageSettings('Dockerfile.operator');
   const child = spawnOperator(
     await installOperator(plane, servers),
     { 'log-level': 'warn' },
-    { args: await imageFlags('Dockerfile.operator'), program: await programOfImage(folder), stdout: 'inherit' },
+    { args, env, program: await programOfImage(folder), stdout: 'inherit' },
   );
   await untilLeading(plane, child);
   return {

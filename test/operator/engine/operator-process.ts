@@ -7,6 +7,7 @@ const source = join(import.meta.dirname, '../../../operator/main.ts');
 /** How Node runs the operator, where it is not as it is here. */
 export interface NodeProcess {
   readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   /** Default: the one of this tree. */
   readonly program?: string;
   /** Default: nowhere. */
@@ -17,7 +18,7 @@ export interface NodeProcess {
 export const spawnOperator = (
   kubeconfig: string,
   more: Readonly<Record<string, string>> = {},
-  { args = [], program = source, stdout = 'ignore' }: NodeProcess = {},
+  { args = [], env = {}, program = source, stdout = 'ignore' }: NodeProcess = {},
 ): ChildProcess => {
   const flags = {
     kubeconfig,
@@ -28,7 +29,10 @@ export const spawnOperator = (
     ...more,
   };
   const given = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
-  return spawn(process.execPath, [...args, program, 'run', ...given], { stdio: ['ignore', stdout, 'inherit'] });
+  return spawn(process.execPath, [...args, program, 'run', ...given], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', stdout, 'inherit'],
+  });
 };
 
 /** Node's arguments for a process whose clock is wrong by so much, and by more from each SIGUSR2 on. */

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { kinds } from '../../../crds/index.ts';
-import { imageFlags } from '../../../bench/publish.ts';
-import { cpuMicrosOf, peakResidentOf } from '../../../bench/processes.ts';
+import { imageSettings } from '../../../bench/publish.ts';
+import { cpuMicrosOf, peakOwnOf } from '../../../bench/processes.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { type ControlPlane, startControlPlane, until } from '../../cluster/index.ts';
 import { scratchFolder } from '../../cluster/scratch.ts';
@@ -17,6 +17,7 @@ import { kill, spawnOperator } from '../engine/operator-process.ts';
 import { countedWrites, installOperator, servers } from '../engine/operator-under-test.ts';
 import { limitMemory } from './memory-limit.ts';
 import type { LoopDelay } from './monitor.ts';
+import { startProber } from './prober.ts';
 
 /** What everybody else noticed of an attack. */
 export interface Harm {
@@ -29,7 +30,7 @@ export interface Harm {
   /** Longest age of the Lease. */
   readonly leaseMs: number;
   readonly cpuSeconds: number;
-  /** Peak of the resident memory since the operator started. */
+  /** Peak of the resident memory since the operator started, without pages of files: those the kernel takes back before it kills a container. */
   readonly peakMiB: number;
   /** Counted writes of the operator. */
   readonly writes: number;
@@ -70,10 +71,11 @@ export const startTrial = async (failurePolicy: 'Fail' | 'Ignore' = 'Fail'): Pro
   const kubeconfig = await installOperator(plane, servers);
   await installWebhook(plane, webhookPort, [`webhook.failurePolicy=${failurePolicy}`, 'webhook.timeoutSeconds=5']);
   const monitor = new URL(`monitor.ts?port=${delayPort}`, import.meta.url);
+  const image = await imageSettings('Dockerfile.operator');
   const operator = spawnOperator(
     kubeconfig,
     { 'health-port': String(healthPort), 'webhook-configuration': CONFIGURATION, 'webhook-port': String(webhookPort) },
-    { args: [...(await imageFlags('Dockerfile.operator')), `--import=${monitor.href}`], program },
+    { args: [...image.flags, `--import=${monitor.href}`], env: image.env, program },
   );
   const endLimit = await limitMemory(operator.pid ?? 0, MEMORY_MIB);
   const dispatcher = new Agent({
@@ -227,7 +229,7 @@ const during = async (act: () => Promise<unknown>, watched: Watched): Promise<Ha
   const pid = operator.pid ?? 0;
   const loopDelay = async (): Promise<LoopDelay> =>
     (await (await fetch(`http://127.0.0.1:${delayPort}/`)).json()) as LoopDelay;
-  const most = { canaryMs: 0, probeMs: 0, leaseMs: 0 };
+  const most = { canaryMs: 0, leaseMs: 0 };
   const over = new AbortController();
   const again = async (everyMs: number, measure: () => Promise<void>): Promise<void> => {
     while (!over.signal.aborted) {
@@ -237,10 +239,10 @@ const during = async (act: () => Promise<unknown>, watched: Watched): Promise<Ha
   };
   const [cpu, writes] = [await cpuMicrosOf(pid), await writesElsewhere(plane)];
   await loopDelay();
+  const prober = startProber(healthPort);
   const watching = Promise.all([
     again(1_000, async () => void (most.canaryMs = Math.max(most.canaryMs, await canary(api)))),
     again(1_000, async () => void (most.leaseMs = Math.max(most.leaseMs, await leaseAgeOf(api)))),
-    again(50, async () => void (most.probeMs = Math.max(most.probeMs, await probed(healthPort)))),
   ]);
   const beganAt = performance.now();
   await Promise.race([act(), watching]);
@@ -251,19 +253,13 @@ const during = async (act: () => Promise<unknown>, watched: Watched): Promise<Ha
   assert.equal(operator.exitCode ?? operator.signalCode, null, 'the operator has ended');
   return {
     ...most,
+    probeMs: await prober.stop(),
     delay: await loopDelay(),
     cpuSeconds: ((await cpuMicrosOf(pid)) - cpu) / 1e6,
-    peakMiB: (await peakResidentOf(pid)) / 2 ** 20,
+    peakMiB: (await peakOwnOf(pid)) / 2 ** 20,
     writes: (await writesElsewhere(plane)) - writes,
     settledMs,
   };
-};
-
-const probed = async (port: number): Promise<number> => {
-  const beganAt = performance.now();
-  for (const path of ['healthz', 'readyz'])
-    assert.ok((await fetch(`http://127.0.0.1:${port}/${path}`)).ok, `/${path} fails`);
-  return performance.now() - beganAt;
 };
 
 const leaseAgeOf = async ({ get }: Api): Promise<number> => {
