@@ -3,7 +3,7 @@ import { clusterCache } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { affectedKeys, ownersOf, ownKeys } from './fan-out.ts';
 import type { OperatorDeps, OperatorOptions } from './operator.ts';
-import { Judgements } from './judgements.ts';
+import { type JudgementDeps, Judgements } from './judgements.ts';
 import { ProvenSpecs } from './proven-specs.ts';
 import { KeyedQueue } from './queue.ts';
 import { StatusPuller } from './status-puller.ts';
@@ -51,9 +51,9 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
   const statusWrites = new StatusWrites(clock.now);
   const accepted = new ProvenSpecs();
   const unsent = new UnsentChildren(clock.now);
-  const judgements = judgementsFor(deps);
   const touch = (key: ObjectKey): void => queue.touch(keyText(key));
-  const onChange = (change: Change): void => {
+  const judgements = judgementsFor(deps, (after) => affectedKeys(kinds, source, { after }).forEach(touch));
+  const follow = (change: Change): void => {
     if (change.before !== undefined && change.before.metadata.uid !== change.after?.metadata.uid) {
       const { uid = '' } = change.before.metadata;
       [rewrites, statusWrites, accepted, unsent].forEach((memory) => memory.forget(uid));
@@ -65,6 +65,7 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
     if (before === undefined && after !== undefined && runsPods(kinds, after)) queue.touchNew(keyText(keyOf(after)));
     (state.isSynced ? affectedKeys(kinds, source, change) : ownKeys(kinds, change)).forEach(touch);
   };
+  const onChange = unharmed(follow, { log, onFault: (change) => ownKeys(kinds, change).forEach(touch) });
   const onFailure = (selection: Selection, error: unknown): void => {
     observe.watchInterrupted(selection.kind);
     // The API server forgets old versions as a matter of course; a new list is all that follows.
@@ -103,6 +104,20 @@ export const watchCluster = (options: OperatorOptions, deps: OperatorDeps, signa
   };
 };
 
+/** What cannot be followed is of one object: the watch goes on for all others. */
+export const unharmed =
+  (follow: (change: Change) => void, deps: Pick<OperatorDeps, 'log'> & { readonly onFault: typeof follow }) =>
+  (change: Change): void => {
+    try {
+      follow(change);
+    } catch (error) {
+      const { kind, metadata } = change.after ?? change.before ?? { metadata: undefined };
+      const { namespace, name } = metadata ?? {};
+      deps.log.error({ kind, namespace, name, error: errorText(error) }, 'a change cannot be followed');
+      deps.onFault(change);
+    }
+  };
+
 const tellingOfSilence =
   ({ log }: OperatorDeps) =>
   ({ metadata: { namespace, name } }: KubeObject, error: unknown): void => {
@@ -111,11 +126,12 @@ const tellingOfSilence =
     log[level]({ namespace, pod: name, error: errorText(error) }, 'a pod does not tell its status');
   };
 
-const judgementsFor = ({ kinds, judge, log }: OperatorDeps): Judgements =>
+const judgementsFor = ({ kinds, judge, log }: OperatorDeps, onLate: JudgementDeps['onLate']): Judgements =>
   new Judgements({
     judge,
     kinds: new Set(kinds.flatMap(({ kind }) => lookedUpKinds(kind))),
     pause: () => new Promise((resolve) => setImmediate(resolve)),
+    onLate,
     onFailure: (error) => log.warn({ error: errorText(error) }, 'an object could not be judged'),
   });
 

@@ -18,7 +18,7 @@ export { deprecatedTelemetry } from './deprecated.ts';
 export { withoutSuperseded } from './superseded.ts';
 export { ignoredGuards } from './ignored-guards.ts';
 export { literalHeaderValues } from './literals.ts';
-export { ALLOW_DELETE, unreadable, withoutSpec } from './unreadable.ts';
+export { ALLOW_DELETE, leftOutBecause, unreadable, withoutSpec } from './unreadable.ts';
 export { BRIDGE_TOKEN_VOLUME } from './bridged-pod.ts';
 export { MOST_BRIDGED } from './stdio-server.ts';
 export { type LookUp, type Validator, type Violation, violationText } from './validator.ts';

@@ -59,7 +59,10 @@ const tooLong = (field: string): Violation =>
 
 /** Why nothing can be made of an object but its status, and nothing is to look at its spec; to be asked before anything else does. */
 export const unreadable = (object: KubeObject): Violation | undefined =>
-  (object[MARK] as Violation | undefined) ?? measured(object).unreadable;
+  leftOutBecause(object) ?? measured(object).unreadable;
+
+/** Why the object is held without its spec; undefined: it has all of it. */
+export const leftOutBecause = (object: KubeObject): Violation | undefined => object[MARK] as Violation | undefined;
 
 /** The object without what is not looked at: so many as there may be, they take no memory. It stays a member of its group. */
 export const withoutSpec = (object: KubeObject, why: Violation): KubeObject => {

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../object.ts';
 import type { Contract } from '../contract.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
-import { violationsOf } from '../../validate/index.ts';
+import { leftOutBecause, violationsOf } from '../../validate/index.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
 import type { WrittenSpec } from '../written-spec.ts';
 import { type AuthConfigs, type BackendAuth, backendAuth, typeInConfig } from './backend-auth.ts';
@@ -188,6 +188,7 @@ interface Candidate extends Judged {
 
 /** Reasons not to contact a member, in the order they are looked for; the first one counts. */
 const POLICIES: readonly ((candidate: Candidate) => Withheld | undefined)[] = [
+  notHeld,
   nameTaken,
   behindAnothersService,
   unsafeUrl,
@@ -206,6 +207,12 @@ const whyWithheld = (candidate: Candidate): Withheld | undefined => {
   }
   return undefined;
 };
+
+/** A member whose spec is not held would be contacted without the authentication that it asks for. */
+function notHeld({ label, member }: Candidate): Withheld | undefined {
+  const why = leftOutBecause(member);
+  return withheldFor(label, why === undefined ? [] : [refusalOf(why)]);
+}
 
 /** Decisions "Names": members come in the order MCPServer, MCPRemoteProxy, MCPServerEntry where they share a name. */
 function nameTaken({ member, holders }: Candidate): Withheld | undefined {

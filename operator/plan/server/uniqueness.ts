@@ -1,5 +1,6 @@
 import { compareText } from '../../../runtime/compare-text.ts';
 import type { KubeObject } from '../../object.ts';
+import { leftOutBecause } from '../../validate/index.ts';
 import { type ProblemType, problem } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import { writtenSpec } from '../written-spec.ts';
@@ -47,15 +48,19 @@ interface Own {
   readonly tell: (value: string, others: string) => string;
 }
 
+/** Nothing is known of a server whose spec is not held. */
+const valueIn = (server: KubeObject, { of }: Own): string | undefined =>
+  leftOutBecause(server) === undefined ? of(server) : undefined;
+
 /** Of `servers`, all of one namespace, the others that have something in common with it that each should have alone. */
 export const lookalikes = (server: KubeObject, servers: readonly KubeObject[]): readonly KubeObject[] => {
-  const own = OWN.map(({ of }) => of(server));
+  const own = OWN.map((each) => valueIn(server, each));
   if (own.every((value) => value === undefined)) return [];
   return servers.filter(
     (other) =>
       (other.kind !== server.kind || other.metadata.name !== server.metadata.name) &&
       other.metadata.deletionTimestamp === undefined &&
-      OWN.some(({ of }, index) => own[index] !== undefined && of(other) === own[index]),
+      OWN.some((each, index) => own[index] !== undefined && valueIn(other, each) === own[index]),
   );
 };
 
@@ -69,10 +74,13 @@ export interface Shared {
 
 export const sharedWith = (server: KubeObject, servers: readonly KubeObject[]): readonly Shared[] => {
   const alike = lookalikes(server, servers);
-  return OWN.flatMap(({ of, type }) => {
-    const value = of(server);
+  return OWN.flatMap((each) => {
+    const { type } = each;
+    const value = valueIn(server, each);
     if (value === undefined) return [];
-    const others = alike.filter((other) => of(other) === value).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const others = alike
+      .filter((other) => valueIn(other, each) === value)
+      .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     return others.length === 0 ? [] : [{ type, value, others: others.sort(compareText).slice(0, NAMED + 1) }];
   });
 };

@@ -7,6 +7,8 @@ import type { Source } from '../../../operator/read/source.ts';
 import { resolveReferences } from '../../../operator/resolve.ts';
 import { judgedNow } from '../../../operator/threads/judge.ts';
 import { TooCostlyError } from '../../../operator/threads/work-thread.ts';
+import { violation } from '../../../operator/validate/validator.ts';
+import { withoutSpec } from '../../../operator/validate/index.ts';
 import { made } from '../plan/made.ts';
 
 const config = (name: string, generation: number, spec: object): KubeObject => {
@@ -18,6 +20,7 @@ const broken = { toolsOverride: { a: { name: 'x' }, b: { name: 'x' } } };
 const trial = () => {
   const judged: string[] = [];
   const failures: unknown[] = [];
+  const late: string[] = [];
   const judgements = new Judgements({
     judge: async (object, references) => {
       judged.push(`${object.metadata.name}@${object.metadata.generation}`);
@@ -27,9 +30,10 @@ const trial = () => {
     },
     kinds: new Set(['MCPToolConfig']),
     pause: () => Promise.resolve(),
+    onLate: ({ metadata }) => late.push(metadata.name),
     onFailure: (error) => failures.push(error),
   });
-  return { judgements, judged, failures };
+  return { judgements, judged, late, failures };
 };
 
 test('what others may name is judged once for each spec, before anybody asks', async () => {
@@ -57,6 +61,40 @@ test('what is too costly to judge is as good as broken, and a fault keeps nobody
   assert.equal(failures.length, 1);
   assert.notEqual(judgements.brokenRuleOf(fault), undefined);
   await judgements.settled('elsewhere');
+});
+
+test('what is held without its spec may not be used, whatever is known of the spec that it had', async () => {
+  const { judgements, judged } = trial();
+  const whole = config('a', 1, { toolsFilter: ['a'] });
+  judgements.saw({ after: whole });
+  await judgements.settled('default');
+  const leftOut = withoutSpec(whole, { ...violation('spec', 'is not read', 'make room'), word: 'TooLarge' });
+  judgements.saw({ before: whole, after: leftOut });
+  assert.equal(judgements.brokenRuleOf(leftOut)?.word, 'TooLarge');
+  judgements.saw({ before: leftOut, after: whole });
+  assert.equal(judgements.brokenRuleOf(whole), undefined);
+  assert.deepEqual(judged, ['a@1']);
+});
+
+test('what changes all the time is judged as it is in the end, is not used until then, and who asked is told', async () => {
+  const { judgements, judged, late } = trial();
+  const versions = Array.from({ length: 50 }, (_, index) => config('a', index + 1, { toolsFilter: ['a'] }));
+  versions.forEach((after, index) => judgements.saw({ after, ...(index > 0 && { before: versions[index - 1] }) }));
+  const newest = versions.at(-1) ?? assert.fail();
+  assert.match(judgements.brokenRuleOf(newest)?.reason ?? '', /not checked yet/);
+  await judgements.settled('default');
+  assert.equal(judgements.brokenRuleOf(newest), undefined);
+  assert.deepEqual([judged, late], [['a@50'], ['a']]);
+});
+
+test('nothing is kept of what has gone before it was judged', async () => {
+  const { judgements, judged, late } = trial();
+  const gone = config('a', 1, {});
+  judgements.saw({ after: gone });
+  judgements.brokenRuleOf(gone);
+  judgements.saw({ before: gone });
+  await judgements.settled('default');
+  assert.deepEqual([judged, late], [[], []]);
 });
 
 test('who resolves what an object names goes by what is known, and judges nothing anew', () => {

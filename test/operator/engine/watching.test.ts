@@ -5,8 +5,9 @@ import type { ApiClient } from '../../../operator/api/client.ts';
 import { ApiError } from '../../../operator/api/errors.ts';
 import type { Selection } from '../../../operator/api/selection.ts';
 import type { WatchEvent } from '../../../operator/api/watch.ts';
-import { watchCluster } from '../../../operator/engine/watching.ts';
+import { unharmed, watchCluster } from '../../../operator/engine/watching.ts';
 import type { Watching } from '../../../operator/engine/watching.ts';
+import type { OperatorDeps } from '../../../operator/engine/operator.ts';
 import type { KubeObject, ObjectMeta } from '../../../operator/object.ts';
 import { type ManualClock, manualClock, settled } from './manual-clock.ts';
 import { widgetKind } from './widget.ts';
@@ -189,4 +190,17 @@ test('a status is as old as the news of its write, and looking at what is gone r
   assert.equal(watching.statusWrites.of(written), 1000);
   await tell('DELETED', object('Widget', 'one', { ...later, resourceVersion: '12' }));
   for (const _look of ['first', 'second']) assert.equal(watching.statusWrites.of(written), Infinity);
+});
+
+test('a change that cannot be followed ends no watch, is logged, and its object is looked at', () => {
+  const logged: object[] = [];
+  const looked: unknown[] = [];
+  const log = { error: (fields: object) => void logged.push(fields) } as unknown as OperatorDeps['log'];
+  const follow = (): never => {
+    throw new TypeError('nothing to read');
+  };
+  const change = { after: object('Widget', 'odd') };
+  unharmed(follow, { log, onFault: (each) => looked.push(each) })(change);
+  assert.deepEqual(looked, [change]);
+  assert.deepEqual(logged, [{ kind: 'Widget', namespace: 'here', name: 'odd', error: 'nothing to read' }]);
 });
