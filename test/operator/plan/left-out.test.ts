@@ -63,10 +63,16 @@ test('a server is nobody’s likeness while its spec is not held', () => {
   follow([one, other], 1);
 });
 
-for (const kind of ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'])
-  test(`a ${kind} whose spec is not held is not contacted without the authentication that it asks for`, () => {
-    const whole = made(kind, 'github', { groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'token' } });
-    const plan = planOf({ objects: [group(), withoutSpec(whole, why), server()] });
-    assert.match(JSON.stringify(plan.status?.['discoveredBackends']), /is not read/);
-    assert.doesNotMatch(JSON.stringify(plan.objects), /vmcp-github/);
+const remoteUrl = 'https://github.example.com/mcp';
+const members = [
+  made('MCPServer', 'github', { groupRef: { name: 'tools' }, image: 'github:1', transport: 'streamable-http' }),
+  made('MCPRemoteProxy', 'github', { groupRef: { name: 'tools' }, remoteUrl }),
+  made('MCPServerEntry', 'github', { groupRef: { name: 'tools' }, remoteUrl, transport: 'streamable-http' }),
+];
+for (const member of members)
+  test(`a member whose spec is not held is not contacted, since nothing tells how it is authenticated to: ${member.kind}`, () => {
+    const backendOf = (object: KubeObject): string =>
+      JSON.stringify(planOf({ objects: [group(), object, server()] }).status?.['discoveredBackends']);
+    assert.doesNotMatch(backendOf(member), /is not read/);
+    assert.match(backendOf(withoutSpec(member, why)), /is not read/);
   });
