@@ -14,7 +14,7 @@ import type { Resource } from './api/resources.ts';
 import { transport } from './api/transport.ts';
 import { startOperator } from './engine/operator.ts';
 import type { Operator, OperatorDeps } from './engine/operator.ts';
-import { askStatus } from './engine/ask-status.ts';
+import { statusAsker } from './engine/ask-status.ts';
 import type { ReconciledKind } from './kinds/kind.ts';
 import type { KubeObject } from './object.ts';
 import { serveHealth } from './observe/health.ts';
@@ -23,6 +23,7 @@ import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import type { Measured, Metrics } from './observe/metrics.ts';
 import type { Source } from './read/source.ts';
+import { checkHere, checkIn, type CheckReport } from './threads/check-report.ts';
 import { type Judge, judgeHere, judgeIn } from './threads/judge.ts';
 import { type MakePlan, planHere, Planner } from './threads/planner.ts';
 import { readHere, readIn, type ReadJson } from './threads/read-json.ts';
@@ -104,7 +105,7 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
       throw error;
     },
   );
-  const ask = askingBy(pods);
+  const ask = statusAsker({ dispatcher: pods, clock: steadyClock, check: threads.check });
   const operator = operatorOf(
     own,
     { ...deps, api, log, metrics, ask, plan: threads.plan, judge: threads.judge },
@@ -184,18 +185,21 @@ interface Threads {
   readonly plan: MakePlan;
   readonly judge: Judge;
   readonly read: ReadJson;
+  readonly check: CheckReport;
   readonly stop: () => Promise<unknown>;
 }
 
 /** What others decide the cost of is worked on beside the thread that renews the Lease, answers probes and takes changes in. */
 const threadsOf = (entry: URL | undefined): Threads => {
-  if (entry === undefined) return { plan: planHere, judge: judgeHere, read: readHere, stop: () => Promise.resolve() };
+  if (entry === undefined)
+    return { plan: planHere, judge: judgeHere, read: readHere, check: checkHere, stop: () => Promise.resolve() };
   const planning = new WorkThread({ entry, ...PLANNING }, steadyClock);
   const judging = new WorkThread({ entry, ...JUDGING }, steadyClock);
   return {
     plan: new Planner(planning, steadyClock).plan,
     judge: judgeIn(judging),
     read: readIn(judging),
+    check: checkIn(planning),
     stop: () => Promise.all([planning.stop(), judging.stop()]),
   };
 };
@@ -233,11 +237,6 @@ const operatorOf = (options: OwnOptions, parts: OperatorParts, signal: AbortSign
     signal,
   );
 };
-
-const askingBy =
-  (dispatcher: Agent): OperatorDeps['ask'] =>
-  (podIP, token, signal) =>
-    askStatus({ podIP, token }, { dispatcher, clock: steadyClock }, signal);
 
 /** Enough for 500 servers to converge within seconds, and a bound for everything else. */
 const limits = { requestsPerSecond: 500, burst: 1000 };

@@ -1,8 +1,12 @@
+interface Taken {
+  readonly byName: Map<string, number>;
+  sum: number;
+}
+
 /** What is remembered of the objects of each namespace has room for so many bytes. */
 export class NamespaceRoom {
   readonly #mostBytes: number;
-  /** By namespace, then by name. */
-  readonly #taken = new Map<string, Map<string, number>>();
+  readonly #namespaces = new Map<string, Taken>();
 
   constructor(mostBytes: number) {
     this.#mostBytes = mostBytes;
@@ -11,16 +15,19 @@ export class NamespaceRoom {
   /** Takes so much instead of what the name had before. False: there is not so much, and the name has none from then on. */
   take(namespace: string, name: string, bytes: number): boolean {
     this.free(namespace, name);
-    const taken = this.#taken.get(namespace) ?? new Map<string, number>();
-    const sum = taken.values().reduce((total, each) => total + each, 0);
-    if (sum + bytes > this.#mostBytes) return false;
-    this.#taken.set(namespace, taken.set(name, bytes));
+    const taken = this.#namespaces.get(namespace) ?? { byName: new Map<string, number>(), sum: 0 };
+    if (taken.sum + bytes > this.#mostBytes) return false;
+    taken.byName.set(name, bytes);
+    taken.sum += bytes;
+    this.#namespaces.set(namespace, taken);
     return true;
   }
 
   free(namespace: string, name: string): void {
-    const taken = this.#taken.get(namespace);
-    taken?.delete(name);
-    if (taken?.size === 0) this.#taken.delete(namespace);
+    const taken = this.#namespaces.get(namespace);
+    if (taken === undefined) return;
+    taken.sum -= taken.byName.get(name) ?? 0;
+    taken.byName.delete(name);
+    if (taken.byName.size === 0) this.#namespaces.delete(namespace);
   }
 }
