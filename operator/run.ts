@@ -27,6 +27,7 @@ import { checkHere, checkIn, type CheckReport } from './threads/check-report.ts'
 import { type Judge, judgeHere, judgeIn } from './threads/judge.ts';
 import { type MakePlan, planHere, Planner } from './threads/planner.ts';
 import { readHere, readIn, type ReadJson } from './threads/read-json.ts';
+import { readPatiently } from './threads/read-patiently.ts';
 import { WorkThread } from './threads/work-thread.ts';
 import { steadyClock, systemClock } from '../runtime/system-clock.ts';
 import { VERSION } from '../runtime/version.ts';
@@ -180,6 +181,8 @@ const certificatesIn = async (file: string): Promise<string> => {
 const PLANNING = { limitMs: 2_500, heapMiB: 192, idleMs: 60_000 };
 /** An answer has to come while the API server waits. */
 const JUDGING = { limitMs: 3_000, heapMiB: 128, idleMs: 60_000 };
+/** What the API server tells has to be read, however slow this machine is and whatever else it is at: that ends by itself. */
+const READING = { limitMs: 600_000, heapMiB: 192, idleMs: 60_000 };
 
 interface Threads {
   readonly plan: MakePlan;
@@ -195,12 +198,13 @@ const threadsOf = (entry: URL | undefined): Threads => {
     return { plan: planHere, judge: judgeHere, read: readHere, check: checkHere, stop: () => Promise.resolve() };
   const planning = new WorkThread({ entry, ...PLANNING }, steadyClock);
   const judging = new WorkThread({ entry, ...JUDGING }, steadyClock);
+  const reading = new WorkThread({ entry, ...READING }, steadyClock);
   return {
     plan: new Planner(planning, steadyClock).plan,
     judge: judgeIn(judging),
-    read: readIn(judging),
+    read: readPatiently(readIn(judging), readIn(reading)),
     check: checkIn(planning),
-    stop: () => Promise.all([planning.stop(), judging.stop()]),
+    stop: () => Promise.all([planning, judging, reading].map((thread) => thread.stop())),
   };
 };
 
