@@ -94,7 +94,6 @@ const roomOfEach = (): ((namespace: string) => Place) => {
   };
 };
 
-/** Not a part of a larger buffer: such bytes are handed over to another thread without a copy. */
 const bytesOf = async (body: AsyncIterable<Buffer>): Promise<Uint8Array> => {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -103,11 +102,5 @@ const bytesOf = async (body: AsyncIterable<Buffer>): Promise<Uint8Array> => {
     if (length > maxBytes) throw new NoReport(`the management port answered more than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
+  return Buffer.concat(chunks);
 };
