@@ -240,7 +240,7 @@ const report = async (
   }
   const delays = [
     plan.againAfterMs,
-    world.unsent.againAfterMs(owner.metadata.uid ?? ''),
+    world.unsent.againAfterMs(owner.metadata.uid ?? '', unanswered(problems)),
     reported.againAfterMs,
     reported.refused === undefined ? undefined : slowRetryMs,
     // What is too large only a change makes smaller, and each is an event.
@@ -251,6 +251,9 @@ const report = async (
   const isRefused = problems.length > 0 || reported.refused !== undefined;
   return { isRefused, ...(delays.length > 0 && { againAfterMs: Math.min(...delays) }) };
 };
+
+const unanswered = (problems: Done['problems']): readonly ObjectKey[] =>
+  problems.filter(({ reason }) => reason === UNANSWERED).map(({ child }) => child);
 
 /** Decisions "Last good spec": accepted is what was applied, too. */
 const acceptedNow = (owner: KubeObject, { plan: { acceptedGeneration }, missing }: Done): number | undefined =>

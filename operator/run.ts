@@ -14,7 +14,7 @@ import type { Resource } from './api/resources.ts';
 import { transport } from './api/transport.ts';
 import { startOperator } from './engine/operator.ts';
 import type { Operator, OperatorDeps } from './engine/operator.ts';
-import { askStatus } from './engine/ask-status.ts';
+import { statusAsker } from './engine/ask-status.ts';
 import type { ReconciledKind } from './kinds/kind.ts';
 import type { KubeObject } from './object.ts';
 import { serveHealth } from './observe/health.ts';
@@ -23,9 +23,11 @@ import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import type { Measured, Metrics } from './observe/metrics.ts';
 import type { Source } from './read/source.ts';
+import { checkHere, checkIn, type CheckReport } from './threads/check-report.ts';
 import { type Judge, judgeHere, judgeIn } from './threads/judge.ts';
 import { type MakePlan, planHere, Planner } from './threads/planner.ts';
 import { readHere, readIn, type ReadJson } from './threads/read-json.ts';
+import { readPatiently } from './threads/read-patiently.ts';
 import { WorkThread } from './threads/work-thread.ts';
 import { steadyClock, systemClock } from '../runtime/system-clock.ts';
 import { VERSION } from '../runtime/version.ts';
@@ -104,7 +106,7 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
       throw error;
     },
   );
-  const ask = askingBy(pods);
+  const ask = statusAsker({ dispatcher: pods, clock: steadyClock, check: threads.check });
   const operator = operatorOf(
     own,
     { ...deps, api, log, metrics, ask, plan: threads.plan, judge: threads.judge },
@@ -179,24 +181,30 @@ const certificatesIn = async (file: string): Promise<string> => {
 const PLANNING = { limitMs: 2_500, heapMiB: 192, idleMs: 60_000 };
 /** An answer has to come while the API server waits. */
 const JUDGING = { limitMs: 3_000, heapMiB: 128, idleMs: 60_000 };
+/** What the API server tells has to be read, however slow this machine is and whatever else it is at: that ends by itself. */
+const READING = { limitMs: 600_000, heapMiB: 192, idleMs: 60_000 };
 
 interface Threads {
   readonly plan: MakePlan;
   readonly judge: Judge;
   readonly read: ReadJson;
+  readonly check: CheckReport;
   readonly stop: () => Promise<unknown>;
 }
 
 /** What others decide the cost of is worked on beside the thread that renews the Lease, answers probes and takes changes in. */
 const threadsOf = (entry: URL | undefined): Threads => {
-  if (entry === undefined) return { plan: planHere, judge: judgeHere, read: readHere, stop: () => Promise.resolve() };
+  if (entry === undefined)
+    return { plan: planHere, judge: judgeHere, read: readHere, check: checkHere, stop: () => Promise.resolve() };
   const planning = new WorkThread({ entry, ...PLANNING }, steadyClock);
   const judging = new WorkThread({ entry, ...JUDGING }, steadyClock);
+  const reading = new WorkThread({ entry, ...READING }, steadyClock);
   return {
     plan: new Planner(planning, steadyClock).plan,
     judge: judgeIn(judging),
-    read: readIn(judging),
-    stop: () => Promise.all([planning.stop(), judging.stop()]),
+    read: readPatiently(readIn(judging), readIn(reading)),
+    check: checkIn(planning),
+    stop: () => Promise.all([planning, judging, reading].map((thread) => thread.stop())),
   };
 };
 
@@ -233,11 +241,6 @@ const operatorOf = (options: OwnOptions, parts: OperatorParts, signal: AbortSign
     signal,
   );
 };
-
-const askingBy =
-  (dispatcher: Agent): OperatorDeps['ask'] =>
-  (podIP, token, signal) =>
-    askStatus({ podIP, token }, { dispatcher, clock: steadyClock }, signal);
 
 /** Enough for 500 servers to converge within seconds, and a bound for everything else. */
 const limits = { requestsPerSecond: 500, burst: 1000 };

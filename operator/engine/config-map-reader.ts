@@ -1,28 +1,71 @@
+import { NamespaceRoom } from './namespace-room.ts';
+import { weightOf } from './weight.ts';
 import type { ApiClient } from '../api/client.ts';
-import { type KubeObject, keyOf, keyText } from '../object.ts';
+import { type KubeObject, type ObjectKey, keyOf, keyText } from '../object.ts';
+import { outlineOf } from '../outline.ts';
+import { MAX_POLICIES } from '../plan/server/policies.ts';
 
 /** ConfigMaps whose content is remembered. */
 const REMEMBERED = 256;
+/** Bytes in memory, about, of those of one namespace. */
+const MOST_TOGETHER = 8 * 1024 * 1024;
 
 /**
  * Reads ConfigMaps whose metadata is watched and nothing else: once for each version, since a cluster is full of ConfigMaps that
- * nobody needs to look into, and few that hold policies.
+ * nobody needs to look into, and few that hold policies. What is longer than policies may be comes cut, one character longer than that.
  */
-export const configMapReader = (api: Pick<ApiClient, 'get'>) => {
+export const configMapReader = (api: Pick<ApiClient, 'get'>, mostTogether = MOST_TOGETHER) => {
   const known = new Map<string, KubeObject>();
+  const room = new NamespaceRoom(mostTogether);
+  const forget = (key: ObjectKey): void => {
+    known.delete(keyText(key));
+    room.free(key.namespace, key.name);
+  };
+  const oldest = (namespace?: string): ObjectKey | undefined =>
+    known
+      .values()
+      .map(keyOf)
+      .find((key) => namespace === undefined || key.namespace === namespace);
+  const remember = (key: ObjectKey, object: KubeObject): void => {
+    const bytes = weightOf(object);
+    if (bytes > mostTogether) return;
+    while (!room.take(key.namespace, key.name, bytes)) {
+      const first = oldest(key.namespace);
+      if (first === undefined) return;
+      forget(first);
+    }
+    known.set(keyText(key), object);
+    const first = oldest();
+    if (known.size > REMEMBERED && first !== undefined) forget(first);
+  };
   return async (metadata: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined> => {
     const key = { ...keyOf(metadata), kind: 'ConfigMap' };
     const before = known.get(keyText(key));
     if (before !== undefined && isSameVersion(before, metadata)) return before;
     const found = await api.get(key, signal);
-    known.delete(keyText(key));
+    forget(key);
     if (found === undefined) return undefined;
-    known.set(keyText(key), found);
-    const [oldest] = known.keys();
-    if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest);
-    return found;
+    const content = contentOf(found);
+    remember(key, content);
+    return content;
   };
 };
+
+/** What policies are read from. */
+const contentOf = (configMap: KubeObject): KubeObject => {
+  const { apiVersion, kind, metadata } = outlineOf(configMap);
+  const data = (configMap['data'] ?? {}) as Readonly<Record<string, string>>;
+  return {
+    apiVersion,
+    kind,
+    metadata,
+    data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, cut(text)])),
+  };
+};
+
+/** A copy: a part of a text would hold all of it in memory. */
+const cut = (text: string): string =>
+  text.length > MAX_POLICIES ? Buffer.from(text.slice(0, MAX_POLICIES + 1)).toString() : text;
 
 const isSameVersion = ({ metadata: a }: KubeObject, { metadata: b }: KubeObject): boolean =>
   a.uid === b.uid && a.resourceVersion !== undefined && a.resourceVersion === b.resourceVersion;

@@ -1,3 +1,4 @@
+import type { AskStatus } from './ask-status.ts';
 import { ask, follow } from './follow.ts';
 import type { Followed } from './follow.ts';
 import { KnownIssuer } from './known-issuer.ts';
@@ -13,7 +14,6 @@ import type { ApiClient } from '../api/client.ts';
 import { whileHeld } from '../api/while-held.ts';
 import { sleep } from '../../runtime/clock.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { StatusReport } from '../../runtime/status-report.ts';
 import type { ReconciledKind } from '../kinds/kind.ts';
 import { keyOf, keyText } from '../object.ts';
 import { errorText } from '../observe/log.ts';
@@ -61,8 +61,7 @@ export interface OperatorDeps {
   readonly random: () => number;
   /** A short text that no other call returned. */
   readonly unique: () => string;
-  /** Asks the runtime at this address for its status, with the token given. */
-  readonly ask: (podIP: string, token: string, signal: AbortSignal) => Promise<StatusReport>;
+  readonly ask: AskStatus;
   /** Makes the plans. */
   readonly plan: MakePlan;
   readonly judge: Judge;

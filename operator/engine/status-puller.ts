@@ -1,4 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type AskStatus, NoReport } from './ask-status.ts';
+import { NamespaceRoom } from './namespace-room.ts';
+import { weightOf } from './weight.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { StatusReport } from '../../runtime/status-report.ts';
 import { keyText } from '../object.ts';
@@ -8,8 +11,7 @@ import type { PodReports } from '../read/source.ts';
 export interface PullerDeps {
   /** Pods of the server, in any state. */
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
-  /** Asks one pod; throws when it does not answer. */
-  readonly ask: (podIP: string, token: string, signal: AbortSignal) => Promise<StatusReport>;
+  readonly ask: AskStatus;
   readonly clock: Clock;
   /** This pod, which had said something or was not asked before, cannot be taken to say anything now. */
   readonly onSilence: (pod: KubeObject, error: unknown) => void;
@@ -31,6 +33,8 @@ interface Subject {
   delayMs: number;
   timer: Timer | undefined;
   reports: PodReports;
+  /** Pods whose reports have room. */
+  readonly held: Set<string>;
 }
 
 /** After a change of the pods or their config the next rounds come soon, so that status follows within seconds. */
@@ -39,14 +43,20 @@ const firstMs = 500;
 /** However often a server wants to be asked (spec: `statusReportingInterval` has no lower bound), this is the rest between two rounds. */
 const shortestMs = 1000;
 
+/** Bytes in memory, about, of all reports of one namespace: those of sixteen servers over 5,000 backends, with three pods each. */
+const MOST_TOGETHER = 64 * 1024 * 1024;
+
 /** Asks the pods of every server for their status, at the interval of the server. */
 export class StatusPuller {
   readonly #deps: PullerDeps;
+  readonly #room: NamespaceRoom;
   readonly #subjects = new Map<string, Subject>();
   #shift: Shift | undefined;
 
-  constructor(deps: PullerDeps) {
+  /** `mostTogether`: bytes of all reports of one namespace; a pod whose report is beyond that counts as one that does not answer. */
+  constructor(deps: PullerDeps, mostTogether = MOST_TOGETHER) {
     this.#deps = deps;
+    this.#room = new NamespaceRoom(mostTogether);
   }
 
   reports(owner: ObjectKey): PodReports {
@@ -84,14 +94,18 @@ export class StatusPuller {
       delayMs: firstMs,
       timer: undefined,
       reports: known?.reports ?? new Map(),
+      held: known?.held ?? new Set(),
     };
     this.#subjects.set(keyText(key), subject);
     this.#again(subject, firstMs);
   }
 
   forget(key: ObjectKey): void {
-    this.#subjects.get(keyText(key))?.timer?.cancel();
+    const subject = this.#subjects.get(keyText(key));
+    if (subject === undefined) return;
+    subject.timer?.cancel();
     this.#subjects.delete(keyText(key));
+    for (const pod of subject.held) this.#free(subject, pod);
   }
 
   /** Something about the pods changed: ask soon. */
@@ -114,11 +128,12 @@ export class StatusPuller {
   async #round(subject: Subject, shift: Shift): Promise<void> {
     const asked = subject.delayMs;
     const reports = await this.#askAll(subject, shift);
-    // Meanwhile it may have been forgotten, followed anew, or poked.
-    if (shift.signal.aborted || this.#subjects.get(keyText(subject.key)) !== subject) {
+    if (shift.signal.aborted || !this.#isFollowed(subject)) {
       return;
     }
-    const isChanged = !isDeepStrictEqual(reports, subject.reports);
+    for (const pod of subject.held) if (typeof reports.get(pod) !== 'object') this.#free(subject, pod);
+    const isChanged =
+      reports.size !== subject.reports.size || [...reports].some(([pod, said]) => said !== subject.reports.get(pod));
     Object.assign(subject, { reports });
     if (isChanged) {
       this.#deps.onChange(subject.key);
@@ -126,13 +141,13 @@ export class StatusPuller {
     this.#again(subject, Math.min(subject.everyMs, subject.delayMs < asked ? firstMs : asked * 2));
   }
 
-  async #askAll({ key, uid, reports }: Subject, { token, signal }: Shift): Promise<PodReports> {
-    const running = this.#deps.podsOf(key).filter((pod) => addressOf(pod) !== undefined);
+  async #askAll(subject: Subject, shift: Shift): Promise<PodReports> {
+    const running = this.#deps.podsOf(subject.key).filter((pod) => addressOf(pod) !== undefined);
     const answers = running.map(async (pod): Promise<readonly [string, StatusReport | 'unreachable']> => {
       try {
-        return [pod.metadata.name, await this.#deps.ask(addressOf(pod) ?? '', await token(uid), signal)];
+        return [pod.metadata.name, await this.#ask(subject, pod, shift)];
       } catch (error) {
-        if (reports.get(pod.metadata.name) !== 'unreachable' && !signal.aborted) {
+        if (subject.reports.get(pod.metadata.name) !== 'unreachable' && !shift.signal.aborted) {
           this.#deps.onSilence(pod, error);
         }
         return [pod.metadata.name, 'unreachable'];
@@ -140,7 +155,39 @@ export class StatusPuller {
     });
     return new Map(await Promise.all(answers));
   }
+
+  /** What is as it was before is the same object as before. */
+  async #ask(subject: Subject, pod: KubeObject, { token, signal }: Shift): Promise<StatusReport> {
+    const { key, uid, reports } = subject;
+    const { name } = pod.metadata;
+    const asked = { namespace: key.namespace, podIP: addressOf(pod) ?? '', token: await token(uid) };
+    const report = await this.#deps.ask(asked, signal);
+    const before = reports.get(name);
+    const isAsBefore = before !== undefined && before !== 'unreachable' && isDeepStrictEqual(report, before);
+    const kept = isAsBefore ? before : report;
+    if (this.#isFollowed(subject) && !(isAsBefore && subject.held.has(name))) this.#hold(subject, name, kept);
+    return kept;
+  }
+
+  /** Meanwhile it may have been forgotten, or followed anew. */
+  #isFollowed(subject: Subject): boolean {
+    return this.#subjects.get(keyText(subject.key)) === subject;
+  }
+
+  #hold(subject: Subject, pod: string, report: StatusReport): void {
+    subject.held.add(pod);
+    if (this.#room.take(subject.key.namespace, placeOf(subject, pod), weightOf(report))) return;
+    this.#free(subject, pod);
+    throw new NoReport('the reports of its namespace take too much memory together');
+  }
+
+  #free(subject: Subject, pod: string): void {
+    subject.held.delete(pod);
+    this.#room.free(subject.key.namespace, placeOf(subject, pod));
+  }
 }
+
+const placeOf = ({ key }: Subject, pod: string): string => `${keyText(key)}/${pod}`;
 
 /** The address of a pod whose container runs and that is not on its way out. */
 const addressOf = (pod: KubeObject): string | undefined => {

@@ -5,6 +5,7 @@ import type { KubeObject } from '../object.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { ResolvedReference } from '../plan/references.ts';
 import type { Settings } from '../plan/settings.ts';
+import { checkedReport } from './check-report.ts';
 import { type Judged, judgedNow } from './judge.ts';
 import { valueOf } from './lean-json.ts';
 import type { Answer } from './work-thread.ts';
@@ -32,7 +33,12 @@ export const serveTasks = (): void => {
     return found.plan(bundle, { ...settings, ...(sealKeys && { seal: sealWith(() => sealKeys) }) });
   };
   const judge = ({ object, references }: JudgeInput): Judged => judgedNow(object, references);
-  const tasks: Readonly<Record<string, (input: never) => unknown>> = { plan, judge, json: valueOf };
+  const tasks: Readonly<Record<string, (input: never) => unknown>> = {
+    plan,
+    judge,
+    json: valueOf,
+    report: checkedReport,
+  };
   const answer = (task: string, input: unknown): Answer => {
     try {
       return { output: tasks[task]?.(input as never) };

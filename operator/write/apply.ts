@@ -140,6 +140,7 @@ const applyChild = async (
     return undefined;
   }
   if (cached !== undefined && (isAsPlanned(child, cached) || deps.rewrites.areKnown(child, cached))) {
+    deps.unsent.taken(owner, child);
     return undefined;
   }
   const meeting = { owner, child, existing };
@@ -151,6 +152,7 @@ const applyChild = async (
   if (applied === undefined) {
     return problem;
   }
+  deps.unsent.taken(owner, child);
   deps.cache.put(applied);
   // Deleted meanwhile, it is not held; nothing would ever forget what is noted of it.
   if (deps.cache.get(key)?.metadata.uid === applied.metadata.uid) {

@@ -96,12 +96,13 @@ const sameKeyedList = (desired: readonly unknown[], live: readonly unknown[], ow
   );
   const fields = [...new Set([...unmatched.values()].flatMap((identity) => Object.keys(identity)))];
   const identityOf = (item: unknown): string => identityBy(fields, item);
-  // Looked up, for a list may have thousands of elements; the scan is for what leaves a key to its default, which ends with the first miss.
+  // Looked up, for a list may have thousands of elements.
   const keys = new Map([...unmatched].map(([key, identity]) => [identityOf(identity), key]));
+  const findWithDefaults = finderWithDefaults(fields, unmatched);
   const counterparts = new Map(live.toReversed().map((item) => [identityOf(item), item]));
   const wanted = desired.every((item) => {
     const exact = keys.get(identityOf(item)) ?? '';
-    const held = unmatched.has(exact) ? exact : keyWithDefaults(item, unmatched);
+    const held = unmatched.has(exact) ? exact : findWithDefaults(item);
     const identity = unmatched.get(held ?? '');
     if (held === undefined || identity === undefined) {
       return false;
@@ -116,13 +117,29 @@ const sameKeyedList = (desired: readonly unknown[], live: readonly unknown[], ow
 const identityBy = (fields: readonly string[], item: unknown): string =>
   JSON.stringify(isRecord(item) ? fields.map((field) => item[field]) : item);
 
-/** A key is `k:{"containerPort":4483,"protocol":"TCP"}`; a wanted element may leave a part of it to its default. */
-const keyWithDefaults = (item: unknown, keys: ReadonlyMap<string, Json>): string | undefined =>
-  [...keys].find(
-    ([, identity]) =>
-      isRecord(item) &&
-      Object.entries(identity).every(([name, value]) => item[name] === value || item[name] === undefined),
-  )?.[0];
+/**
+ * Finds the first unmatched key of an element that may leave a part of it to its default: a key is `k:{"containerPort":4483,"protocol":"TCP"}`. Keys
+ * are looked up by the parts that the element gives; of those there are few different choices.
+ */
+const finderWithDefaults = (
+  fields: readonly string[],
+  unmatched: ReadonlyMap<string, Json>,
+): ((item: unknown) => string | undefined) => {
+  /** Parts that are given → what they say → keys, the first one last. */
+  const indexes = new Map<string, Map<string, string[]>>();
+  const indexBy = (given: readonly string[]): Map<string, string[]> =>
+    Map.groupBy([...unmatched.keys()].toReversed(), (key) => identityBy(given, unmatched.get(key)));
+  return (item) => {
+    if (!isRecord(item)) return undefined;
+    const given = fields.filter((field) => item[field] !== undefined);
+    const index = indexes.get(given.join()) ?? indexBy(given);
+    indexes.set(given.join(), index);
+    const keys = index.get(identityBy(given, item)) ?? [];
+    // What is matched stays so.
+    while (keys.length > 0 && !unmatched.has(keys.at(-1) ?? '')) keys.pop();
+    return keys.at(-1);
+  };
+};
 
 /** Everything wanted is there. Objects may have more, because the server fills in defaults; lists may not. */
 const contains = (live: unknown, desired: unknown, field: string): boolean => {

@@ -1,5 +1,6 @@
 import { mountsConfigMap } from './mounts.ts';
 import type { ApiClient } from '../api/client.ts';
+import type { Selection } from '../api/selection.ts';
 import type { Cache } from '../engine/cache.ts';
 import { keyOf, keyText } from '../object.ts';
 import type { KubeObject } from '../object.ts';
@@ -61,6 +62,27 @@ const isStillNamed = async (object: KubeObject, deps: PruneDeps, signal: AbortSi
     return true;
   }
   // The cache may lag behind the rollout that made a ReplicaSet a moment ago.
-  const live = await deps.api.list({ kind: 'ReplicaSet', namespace }, signal);
-  return live.items.some(isNaming);
+  return isAnyInCluster({ kind: 'ReplicaSet', namespace }, isNaming, deps.api, signal);
+};
+
+/** Looks at one object after another, as far as the first one that is meant: together they may be larger than memory. */
+const isAnyInCluster = async (
+  selection: Selection,
+  isMeant: (object: KubeObject) => boolean,
+  api: PruneDeps['api'],
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const found = new AbortController();
+  const look = ({ apiVersion, kind, metadata: { namespace, name }, ...content }: KubeObject): KubeObject => {
+    const named = { apiVersion, kind, metadata: { ...(namespace !== undefined && { namespace }), name } };
+    if (isMeant({ ...named, ...content })) found.abort();
+    return named;
+  };
+  try {
+    await api.list(selection, AbortSignal.any([signal, found.signal]), look);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!found.signal.aborted) throw error;
+  }
+  return found.signal.aborted;
 };

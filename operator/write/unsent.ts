@@ -1,5 +1,5 @@
 import type { ChildProblem } from './apply.ts';
-import { type KubeObject, keyOf, keyText } from '../object.ts';
+import { type KubeObject, type ObjectKey, keyOf, keyText } from '../object.ts';
 import { backoffMs } from '../../runtime/clock.ts';
 import { hashOf } from '../plan/canonical.ts';
 
@@ -57,13 +57,30 @@ export class UnsentChildren {
   /** What was told of it, unless it may be taken by now. */
   find(meeting: Meeting): ChildProblem | undefined {
     const known = this.#known.get(meeting.owner.metadata.uid ?? '')?.get(keyText(keyOf(meeting.child)));
-    if (known === undefined || known.fingerprint !== fingerprint(meeting)) return undefined;
+    if (known === undefined) return undefined;
+    if (known.fingerprint !== fingerprint(meeting)) {
+      this.taken(meeting.owner, meeting.child);
+      return undefined;
+    }
     return this.#restMs(known) > 0 ? known.problem : undefined;
   }
 
-  /** After how long the first child of this owner may be sent again although nothing has changed; undefined where only a change helps. */
-  againAfterMs(uid: string): number | undefined {
-    const rests = [...(this.#known.get(uid)?.values() ?? [])].map((known) => this.#restMs(known));
+  /** The cluster has the child as planned, or what was told of it is about another form of it. */
+  taken({ metadata: { uid = '' } }: KubeObject, child: KubeObject): void {
+    const ofOwner = this.#known.get(uid);
+    ofOwner?.delete(keyText(keyOf(child)));
+    if (ofOwner?.size === 0) this.#known.delete(uid);
+  }
+
+  /**
+   * After how long the first of these children of the owner, which were not sent or not answered just now, may be sent again although nothing has
+   * changed; undefined where only a change helps. Others do not count: what they wait for is no time.
+   */
+  againAfterMs(uid: string, children: readonly ObjectKey[]): number | undefined {
+    const ofOwner = this.#known.get(uid);
+    const rests = children
+      .map((child) => ofOwner?.get(keyText(child)))
+      .map((known) => (known === undefined ? Infinity : this.#restMs(known)));
     const first = Math.min(...rests);
     return first === Infinity ? undefined : Math.max(0, first);
   }

@@ -64,7 +64,7 @@ export const policiesOf = (
 const readPolicies = (place: Place, key: string): Policies | Refusal => {
   const text = (place.configMap['data'] as Readonly<Record<string, string>> | undefined)?.[key];
   if (text === undefined) return refusal(place, `it has no key ${key}; add it, or change ${place.path}.key`);
-  if (text.length > MAX_TEXT) return refusal(place, `${key} is longer than ${MAX_TEXT} characters; shorten it`);
+  if (text.length > MAX_POLICIES) return refusal(place, `${key} is longer than ${MAX_POLICIES} characters; shorten it`);
   const { data, error } = documentSchema.safeParse(valueOf(text));
   if (error) {
     const each = error.issues.map(({ path, message }) => `${[key, ...path].join('.')}: ${message}`);
@@ -99,7 +99,7 @@ const yamlIn = (text: string): unknown => {
 };
 
 /** Characters. Whoever may write a ConfigMap makes the operator of everybody read it. */
-const MAX_TEXT = 256 * 1024;
+export const MAX_POLICIES = 256 * 1024;
 const MAX_YAML = 32 * 1024;
 
 const refusal = ({ configMap, path }: Place, why: string): Refusal => ({

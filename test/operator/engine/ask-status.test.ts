@@ -4,12 +4,17 @@ import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
 import { Agent } from 'undici';
-import { NoReport, askStatus } from '../../../operator/engine/ask-status.ts';
+import { NoReport, statusAsker } from '../../../operator/engine/ask-status.ts';
+import { checkHere, checkIn, type CheckReport } from '../../../operator/threads/check-report.ts';
+import { TooCostlyError, WorkThread } from '../../../operator/threads/work-thread.ts';
+import { steadyClock } from '../../../runtime/system-clock.ts';
 import type { StatusReport } from '../../../runtime/status-report.ts';
 import { manualClock } from './manual-clock.ts';
 
 /** A loopback address of its own, so that the fixed management port is free. */
 const podIP = '127.44.84.2';
+
+const pod = { namespace: 'here', podIP, token: 't' };
 
 let answer: (response: ServerResponse) => void;
 const clock = manualClock();
@@ -27,7 +32,7 @@ after(async () => {
 
 const ask = (given: typeof answer): Promise<StatusReport> => {
   answer = given;
-  return askStatus({ podIP, token: 't' }, { dispatcher, clock }, new AbortController().signal);
+  return statusAsker({ dispatcher, clock, check: checkHere })(pod, new AbortController().signal);
 };
 
 const report: StatusReport = {
@@ -105,4 +110,62 @@ test('silence ends after five seconds', async () => {
   const silent = ask(() => asked.resolve());
   await asked.promise;
   await Promise.all([assert.rejects(silent, /no answer within 5 s/), clock.advance(5000)]);
+});
+
+test('a report that is large is read beside everything else, on the turn of the namespace of its pod', async () => {
+  const thread = new WorkThread(
+    { entry: new URL('../../../operator/main.ts', import.meta.url), limitMs: 30_000, heapMiB: 128 },
+    steadyClock,
+  );
+  const asked: string[] = [];
+  const check = checkIn({
+    run: (task, input, tenant) => {
+      asked.push(`${task} of ${tenant}`);
+      return thread.run(task, input, tenant);
+    },
+  });
+  const large = { ...report, backends: Array.from({ length: 200 }, () => backend) };
+  const body = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+  try {
+    assert.deepEqual(await check(body(report), 'team-a'), { report });
+    assert.deepEqual(asked, []);
+    assert.deepEqual(await check(body(large), 'team-a'), { report: large });
+    const none = await check(body({ ...large, toolCount: 'many' }), 'team-b');
+    assert.match('problem' in none ? none.problem : '', /^toolCount: /);
+    assert.deepEqual(asked, ['report of team-a', 'report of team-b']);
+  } finally {
+    await thread.stop();
+  }
+  const tooCostly = checkIn({ run: () => Promise.reject(new TooCostlyError('takes too much memory')) });
+  assert.deepEqual(await tooCostly(body(large), 'a'), { problem: 'reading it takes too much memory' });
+});
+
+test('of the pods of one namespace a few are read at once, however many answer; others do not wait for them', async () => {
+  answer = json(report);
+  const reading: string[] = [];
+  const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+  const { promise: isAsked, resolve: markAsked } = Promise.withResolvers<void>();
+  const check: CheckReport = async (_, namespace) => {
+    reading.push(namespace);
+    if (namespace === 'there') markAsked();
+    await mayEnd;
+    return { report };
+  };
+  const askOne = statusAsker({ dispatcher, clock, check });
+  const { signal } = new AbortController();
+  let answered = 0;
+  const countedAnswer = answer;
+  const { promise: allAnswered, resolve: markAnswered } = Promise.withResolvers<void>();
+  answer = (response) => {
+    countedAnswer(response);
+    answered += 1;
+    if (answered === 20) markAnswered();
+  };
+  const here = Array.from({ length: 20 }, () => askOne(pod, signal));
+  await allAnswered;
+  const there = askOne({ ...pod, namespace: 'there' }, signal);
+  await isAsked;
+  assert.deepEqual(reading.toSorted(), ['here', 'here', 'here', 'here', 'there']);
+  end();
+  assert.deepEqual((await Promise.all([...here, there])).length, 21);
 });

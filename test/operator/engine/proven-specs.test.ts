@@ -51,3 +51,19 @@ test('nothing is known of a server that is gone', () => {
   specs.forget('u');
   assert.equal(specs.last(server(1), undefined), undefined);
 });
+
+test('what is known of the servers of one namespace has a bound; what is beyond it only its ConfigMaps prove', () => {
+  const specs = new ProvenSpecs(25_000);
+  const named = (uid: string, namespace = 'default'): KubeObject => ({
+    ...server(1),
+    metadata: { ...server(1).metadata, uid, namespace },
+  });
+  const large = accepted(1, { 'config.yaml': 'x'.repeat(10_000) });
+  for (const uid of ['a', 'b', 'c']) assert.equal(specs.last(named(uid), large), large);
+  assert.equal(specs.last(named('d', 'another'), large), large);
+  const known = (uid: string, namespace?: string): boolean => specs.last(named(uid, namespace), undefined) === large;
+  assert.deepEqual([known('a'), known('b'), known('c'), known('d', 'another')], [true, true, false, true]);
+  specs.forget('a');
+  specs.last(named('c'), large);
+  assert.deepEqual([known('a'), known('b'), known('c')], [false, true, true]);
+});

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { weightOf } from '../../../operator/engine/weight.ts';
 import { StatusPuller } from '../../../operator/engine/status-puller.ts';
 import type { KubeObject, ObjectKey } from '../../../operator/object.ts';
 import type { StatusReport } from '../../../runtime/status-report.ts';
@@ -36,7 +37,7 @@ interface Bench {
   readonly stopping: AbortController;
 }
 
-const startPuller = (): Bench => {
+const startPuller = (mostTogether?: number): Bench => {
   const clock = manualClock(0);
   const stopping = new AbortController();
   const bench: Omit<Bench, 'puller'> = {
@@ -48,16 +49,19 @@ const startPuller = (): Bench => {
     toolCount: 1,
     stopping,
   };
-  const puller = new StatusPuller({
-    clock,
-    podsOf: () => bench.pods,
-    ask: (podIP, token) => {
-      bench.asked.push(`${podIP} ${token}@${clock.now()}`);
-      return podIP === '10.0.0.9' ? Promise.reject(new Error('timeout')) : Promise.resolve(report(bench.toolCount));
+  const puller = new StatusPuller(
+    {
+      clock,
+      podsOf: () => bench.pods,
+      ask: ({ podIP, token }) => {
+        bench.asked.push(`${podIP} ${token}@${clock.now()}`);
+        return podIP === '10.0.0.9' ? Promise.reject(new Error('timeout')) : Promise.resolve(report(bench.toolCount));
+      },
+      onSilence: ({ metadata }) => bench.silent.push(metadata.name),
+      onChange: () => bench.changes.push(clock.now()),
     },
-    onSilence: ({ metadata }) => bench.silent.push(metadata.name),
-    onChange: () => bench.changes.push(clock.now()),
-  });
+    mostTogether,
+  );
   puller.start((uid) => Promise.resolve(`for-${uid}`), stopping.signal);
   return Object.assign(bench, { puller });
 };
@@ -147,4 +151,56 @@ test('a forgotten server is not asked, and nobody is after the stop', async () =
   await clock.advance(60_000);
   assert.deepEqual(asked, []);
   assert.equal(puller.reports(key).size, 0);
+});
+
+test('the reports of one namespace have a bound: of the pods beyond it nothing is known', async () => {
+  const one = weightOf(report(1));
+  const bench = startPuller(3 * one);
+  bench.pods = ['a', 'b'].map((name) => pod(name, '10.0.0.1'));
+  const [two, elsewhere] = [
+    { ...key, name: 'two' },
+    { ...key, namespace: 'there' },
+  ];
+  for (const each of [key, two, elsewhere]) bench.puller.follow(each, each.name, 60_000);
+  await bench.clock.advance(500);
+  const known = (of: ObjectKey): readonly boolean[] =>
+    [...bench.puller.reports(of).values()].map((said) => said !== 'unreachable');
+  await bench.clock.advance(1000);
+  assert.deepEqual(
+    [known(key), known(two), known(elsewhere)],
+    [
+      [true, true],
+      [true, false],
+      [true, true],
+    ],
+  );
+  assert.ok(bench.silent.includes('b'), 'it is told');
+  bench.pods = ['a', 'b'].map((name) => pod(name, name === 'a' ? '10.0.0.9' : '10.0.0.1'));
+  bench.puller.poke(key);
+  await bench.clock.advance(500);
+  assert.deepEqual(
+    [known(key), known(elsewhere)],
+    [
+      [false, true],
+      [true, true],
+    ],
+  );
+  bench.puller.poke(two);
+  await bench.clock.advance(500);
+  assert.deepEqual(known(two), [false, true], 'what the silent pod had is free');
+  bench.pods = ['a', 'b'].map((name) => pod(name, '10.0.0.1'));
+  bench.puller.forget(key);
+  bench.puller.poke(two);
+  await bench.clock.advance(500);
+  assert.deepEqual(known(two), [true, true]);
+});
+
+test('a report that is as it was stays the object that it was', async () => {
+  const bench = startPuller();
+  bench.puller.follow(key, 'u1', 1000);
+  await bench.clock.advance(500);
+  const first = bench.puller.reports(key).get('a');
+  await bench.clock.advance(5000);
+  assert.ok(first !== undefined && bench.puller.reports(key).get('a') === first);
+  assert.deepEqual(bench.changes, [500]);
 });

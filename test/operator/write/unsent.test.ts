@@ -204,7 +204,7 @@ test('a child that was not answered is sent again after ten minutes, then after 
   const { uid = '' } = owner.metadata;
   for (const minutes of [10, 20, 40, 60, 60]) {
     unsent.note(meeting, problem);
-    assert.equal(unsent.againAfterMs(uid), minutes * 60_000);
+    assert.equal(unsent.againAfterMs(uid, [problem.child]), minutes * 60_000);
     nowMs += minutes * 60_000 - 1;
     assert.equal(unsent.find(meeting), problem);
     nowMs += 1;
@@ -212,7 +212,7 @@ test('a child that was not answered is sent again after ten minutes, then after 
   }
   const tooLarge = { ...problem, reason: 'TooLarge' } as const;
   unsent.note(meeting, tooLarge);
-  assert.equal(unsent.againAfterMs(uid), undefined);
+  assert.equal(unsent.againAfterMs(uid, [problem.child]), undefined);
   nowMs += 1e9;
   assert.equal(unsent.find(meeting), tooLarge);
 });
