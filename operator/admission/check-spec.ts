@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { unsupported } from '../../crds/index.ts';
+import { type Reference, unsupported } from '../../crds/index.ts';
 import { type KubeObject, keyOf } from '../object.ts';
 import { type ResolvedReference, howToMend, lookedUpReferences, resolved, unresolved } from '../plan/references.ts';
 import { resolveReferences } from '../resolve.ts';
@@ -51,7 +51,7 @@ const referencesNow = (
   { get, judge }: Cluster,
 ): Promise<readonly ResolvedReference[]> => {
   const { namespace } = keyOf(object);
-  const named = new Map(lookedUpReferences(object).map((each) => [`${each.kind}/${each.name}`, each]));
+  const named = new Map(lookedUpReferences(object).map((each) => [textOf(each), each]));
   const asked = askedFor.flatMap((each) => named.get(each) ?? []);
   return Promise.all(
     asked.map(async (each) => {
@@ -68,9 +68,10 @@ const warningsAbout = (
   oldObject: KubeObject | undefined,
   references: readonly ResolvedReference[],
 ): readonly string[] => {
-  const open = unresolved(references).filter(
-    ({ invalid: why, kind, name }) => why !== undefined || isNewlyNamed(kind, name, oldObject),
-  );
+  const before = oldObject && new Set(lookedUpReferences(oldObject).map(textOf));
+  // Of a new object nothing needs to be there yet: what is applied together comes in any order.
+  const isNewlyNamed = (reference: Reference): boolean => before?.has(textOf(reference)) === false;
+  const open = unresolved(references).filter((each) => each.invalid !== undefined || isNewlyNamed(each));
   const { kind, spec } = object;
   const told = [
     ...unsupported(kind, { spec: withoutSuperseded(spec ?? {}) }),
@@ -86,10 +87,7 @@ const wordsFor = (open: ResolvedReference): string =>
     ? howToMend(open)
     : `${open.kind} ${open.name} cannot be used; its condition Valid says why`;
 
-/** Of a new object nothing needs to be there yet: what is applied together comes in any order. */
-const isNewlyNamed = (kind: string, name: string, oldObject: KubeObject | undefined): boolean =>
-  oldObject !== undefined &&
-  !lookedUpReferences(oldObject).some((before) => before.kind === kind && before.name === name);
+const textOf = ({ kind, name }: Reference): string => `${kind}/${name}`;
 
 /** The API server passes on 4,096 characters in all. */
 const MOST_WARNINGS = 10;

@@ -211,4 +211,33 @@ describe('names that lead nowhere', () => {
     const told = await warnings(creating(server), object('MCPOIDCConfig', 'idp', bad));
     assert.ok(told.some((text) => text === 'MCPOIDCConfig idp cannot be used; its condition Valid says why'));
   });
+
+  test('are compared with those of before in one walk, however many there are', async () => {
+    const naming = (extra: string) => {
+      const compositeToolRefs = [...Array.from({ length: 300 }, (_, index) => `flow-${index}`), extra].map((name) => ({
+        name,
+      }));
+      return object('VirtualMCPServer', 'it', {
+        groupRef: { name: 'tools' },
+        incomingAuth: { type: 'anonymous' },
+        config: { compositeToolRefs },
+      });
+    };
+    const [before, after] = [naming('old'), naming('new')];
+    let walks = 0;
+    const counted = new Proxy(before, {
+      get: (whole, field, receiver): unknown => {
+        walks += field === 'spec' ? 1 : 0;
+        return Reflect.get(whole, field, receiver);
+      },
+    });
+    const told = await warnings(updating(counted, after), object('MCPGroup', 'tools', {}));
+    assert.deepEqual(
+      told.filter((text) => text.includes('flow') || text.includes('new')),
+      [
+        'no VirtualMCPCompositeToolDefinition new in this namespace; create it or change spec.config.compositeToolRefs[300]',
+      ],
+    );
+    assert.ok(walks < 20, `the spec of before was looked at ${walks} times`);
+  });
 });
