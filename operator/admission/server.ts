@@ -4,7 +4,6 @@ import { fastify, type FastifyInstance } from 'fastify';
 import type { Clock } from '../../runtime/clock.ts';
 import { listen } from '../../runtime/listen.ts';
 import { readHere, type ReadJson } from '../threads/read-json.ts';
-import { TooCostlyError } from '../threads/work-thread.ts';
 import { BodyRoom } from './body-room.ts';
 import { type Review, type Verdict, responseTo, reviewIn } from './review.ts';
 import type { Certified } from './x509.ts';
@@ -53,7 +52,7 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
   readInTurn(app, deps.clock);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request: unknown, body: Buffer) =>
-    read(body).catch((error: unknown) => Promise.reject(notJson(error))),
+    read(body).catch((error: unknown) => Promise.reject(whyUnread(error))),
   );
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
   app.setErrorHandler((error: { readonly statusCode?: number }, _request, reply) => {
@@ -98,9 +97,11 @@ const readInTurn = (app: FastifyInstance, clock: Clock): void => {
   });
 };
 
-/** What is too costly to read is the server's to tell. */
-const notJson = (error: unknown): unknown =>
-  error instanceof TooCostlyError ? error : Object.assign(new Error('not JSON', { cause: error }), { statusCode: 400 });
+/** That a body could not be read for another reason than that it is no JSON is not the caller's fault. */
+const whyUnread = (error: unknown): unknown =>
+  error instanceof Error && error.name === 'SyntaxError'
+    ? Object.assign(new Error('not JSON', { cause: error }), { statusCode: 400 })
+    : error;
 
 /** An update carries an object twice, and the API server takes requests of 3 MiB. */
 const BODY_BYTES = 8 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import type { WorkThread } from './work-thread.ts';
 
-/** Reads JSON from the API server; rejects where it is none. What nobody can work on may come without its spec (`unreadable`). Bytes are the reader's from then on. */
+/** Reads JSON from the API server; rejects with a `SyntaxError` where it is none. What nobody can work on may come without its spec (`unreadable`). */
 export type ReadJson = (json: string | Uint8Array) => Promise<unknown>;
 
 /** In this thread. */

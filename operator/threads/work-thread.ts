@@ -29,7 +29,7 @@ interface Job {
 /** What the thread answers. */
 export type Answer =
   | { readonly output: unknown }
-  | { readonly error: { readonly message: string; readonly stack: string | undefined } };
+  | { readonly error: { readonly name: string; readonly message: string; readonly stack: string | undefined } };
 
 /**
  * A thread for pure work whose cost somebody else decides, so that the thread which renews the Lease and answers probes never waits for it. One
@@ -52,7 +52,7 @@ export class WorkThread {
   }
 
   /**
-   * Rejects with what the task threw, and with `TooCostlyError`. Input and output are copied (structured clone), bytes are handed over. Tenants take turns, so
+   * Rejects with what the task threw, and with `TooCostlyError`. Input and output are copied (structured clone). Tenants take turns, so
    * that nobody waits for more than one piece of work of each other tenant.
    */
   run(task: string, input: unknown, tenant: string): Promise<unknown> {
@@ -82,7 +82,8 @@ export class WorkThread {
     const { task, input } = this.#job;
     try {
       this.#worker ??= this.#start();
-      this.#worker.postMessage({ task, input }, isWhole(input) ? [input.buffer] : []);
+      // Nothing is transferred: the job may have to be sent again, to another thread.
+      this.#worker.postMessage({ task, input });
     } catch (error) {
       this.#end(({ reject }) => reject(error as Error));
     }
@@ -145,13 +146,8 @@ export class WorkThread {
 
 const answered = ({ resolve, reject }: Job, answer: Answer): void => {
   if ('output' in answer) return resolve(answer.output);
-  const error = new Error(answer.error.message);
-  if (answer.error.stack !== undefined) error.stack = answer.error.stack;
-  reject(error);
+  const { name, message, stack } = answer.error;
+  reject(Object.assign(new Error(message), { name }, stack !== undefined && { stack }));
 };
-
-/** Bytes of which nobody else holds a part. */
-const isWhole = (input: unknown): input is Uint8Array<ArrayBuffer> =>
-  input instanceof Uint8Array && input.byteLength === input.buffer.byteLength && input.buffer instanceof ArrayBuffer;
 
 const isOutOfMemory = ({ code }: NodeJS.ErrnoException): boolean => code === 'ERR_WORKER_OUT_OF_MEMORY';

@@ -7,6 +7,7 @@ import { connect } from 'node:tls';
 import { accepted, forbidden } from '../../../operator/admission/review.ts';
 import { type AdmissionServer, serveAdmission } from '../../../operator/admission/server.ts';
 import { newAuthority, newServerCertificate } from '../../../operator/admission/x509.ts';
+import { readHere } from '../../../operator/threads/read-json.ts';
 import { steadyClock } from '../../../runtime/system-clock.ts';
 import { creating, object } from './world.ts';
 
@@ -16,7 +17,7 @@ const authority = newAuthority('a', validity);
 const certificate = () => newServerCertificate(['127.0.0.1'], validity, authority);
 
 const failures: unknown[] = [];
-const state = { isReady: true };
+const state = { isReady: true, isThreadBroken: false };
 let server: AdmissionServer;
 
 before(async () => {
@@ -29,6 +30,7 @@ before(async () => {
     isReady: () => state.isReady,
     onFailure: (error) => failures.push(error),
     clock: steadyClock,
+    read: (json) => (state.isThreadBroken ? Promise.reject(new Error('the thread ended')) : readHere(json)),
   });
 });
 after(() => server.stop());
@@ -119,6 +121,13 @@ test('a fault of ours is logged, and not told to strangers', async () => {
   assert.equal(status, 500);
   assert.doesNotMatch(text, /secret/);
   assert.match(String(failures.at(-1)), /the secret of the house/);
+});
+
+test('a body that the thread failed to read is a fault of ours, and logged', async () => {
+  state.isThreadBroken = true;
+  assert.equal((await post('/validate', review('good'))).status, 500);
+  state.isThreadBroken = false;
+  assert.match(String(failures.at(-1)), /the thread ended/);
 });
 
 test('another certificate counts from the next handshake on, and connections that are there stay', async () => {

@@ -56,6 +56,11 @@ describe('a thread for work whose cost somebody else decides', () => {
     );
   });
 
+  test('sends bytes again where others have left too little memory to work on them', async () => {
+    const tasks = Array.from({ length: 40 }, () => thread.run('keepFor', Buffer.alloc(200_000), team));
+    assert.deepEqual(new Set(await Promise.all(tasks)), new Set([200_000]));
+  });
+
   test('lets tenants take turns, however much work one of them has', async () => {
     const done: string[] = [];
     const all = ['a', 'a', 'a', 'a', 'b'].map((tenant) =>
