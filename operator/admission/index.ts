@@ -103,15 +103,20 @@ export const startAdmission = async (options: AdmissionOptions, deps: AdmissionD
 
 type Ask = (review: Review, cluster: Cluster) => Promise<Verdict>;
 
-/** A check asks what it has to ask within the time that the API server gives it. */
+/** A check asks what it has to ask within the time that the API server gives it, and as long as the caller is there. */
 const checksIn = ({ namespaces }: AdmissionOptions, { api, source, judge, clock, observe }: AdmissionDeps) => {
   const referrersOf = referrers();
-  return (ask: Ask) => async (review: Review) => {
+  return (ask: Ask) => async (review: Review, gone: AbortSignal) => {
     const { kind = '', metadata } = review.object ?? review.oldObject ?? {};
     if (namespaces.length > 0 && !namespaces.includes(metadata?.namespace ?? '')) return accepted;
-    const verdict = await within({ clock, ms: ANSWER_MS }, (signal) =>
-      ask(review, { source: source(), referrersOf, judge, get: (key) => api.get(key, signal) }),
-    );
+    const work = (signal: AbortSignal): Promise<Verdict> =>
+      ask(review, {
+        source: source(),
+        referrersOf,
+        judge: (object, references) => judge(object, references, signal),
+        get: (key) => api.get(key, signal),
+      });
+    const verdict = await within({ clock, ms: ANSWER_MS }, work, gone);
     observe({ kind, operation: review.operation }, verdict.refusal === undefined);
     return verdict;
   };

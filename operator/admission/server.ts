@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:https';
-import { fastify, type FastifyInstance } from 'fastify';
+import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Clock } from '../../runtime/clock.ts';
 import { listen } from '../../runtime/listen.ts';
 import { readHere, type ReadJson } from '../threads/read-json.ts';
@@ -15,7 +15,8 @@ export interface AdmissionServer {
   readonly stop: () => Promise<void>;
 }
 
-export type Check = (review: Review) => Promise<Verdict>;
+/** The signal is aborted when the caller has gone. */
+export type Check = (review: Review, gone: AbortSignal) => Promise<Verdict>;
 
 export interface AdmissionServerDeps {
   /** Path → what is asked there. */
@@ -49,10 +50,11 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
   });
   const server: Server = app.server;
   server.maxConnections = CONNECTIONS;
+  const goneOf = callersThatGo(app);
   readInTurn(app, deps.clock);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request: unknown, body: Buffer) =>
-    read(body).catch((error: unknown) => Promise.reject(whyUnread(error))),
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer) =>
+    read(body, { signal: goneOf(request) }).catch((error: unknown) => Promise.reject(whyUnread(error))),
   );
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
   app.setErrorHandler((error: { readonly statusCode?: number }, _request, reply) => {
@@ -65,7 +67,7 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
       const review = reviewIn(request.body);
       if (review === undefined) return reply.code(400).send({ error: 'not_an_admission_review' });
       if (!deps.isReady()) return reply.code(503).send({ error: 'not_ready' });
-      return responseTo(review, await check(review));
+      return responseTo(review, await check(review, goneOf(request)));
     });
   }
   await listen(app, { host: '::', port });
@@ -75,6 +77,18 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
       server.setSecureContext({ cert: certificate, key, ...(ca !== undefined && { ca }) }),
     stop: () => app.close(),
   };
+};
+
+/** Of each request what is aborted when its connection closes: an API server that waits no longer closes it. */
+const callersThatGo = (app: FastifyInstance): ((request: FastifyRequest) => AbortSignal) => {
+  const signals = new WeakMap<FastifyRequest, AbortSignal>();
+  app.addHook('onRequest', (request, reply, done) => {
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort(new Error('the caller has gone')));
+    signals.set(request, gone.signal);
+    done();
+  });
+  return (request) => signals.get(request) ?? AbortSignal.abort(new Error('the caller is not known'));
 };
 
 /** Anybody who may create objects can have the API server send many large ones at once. */

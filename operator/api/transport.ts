@@ -101,7 +101,7 @@ export const transport = (connection: Connection, deps: TransportDeps): Transpor
     // Whoever leads goes on leading, whatever else is asked for.
     if (call.kind !== 'Lease') await deps.rateLimit(signal);
     const text = await (await send(call, signal)).body.text();
-    return { characters: text.length, value: await read(text) };
+    return { characters: text.length, value: await read(text, { signal }) };
   };
   return {
     json: async (call, signal) => (await sized(call, signal)).value,

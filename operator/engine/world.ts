@@ -101,7 +101,8 @@ const worldOf = (
   return {
     source,
     settings,
-    plan: (kind, owner, bundle) => deps.plan({ kind, owner, bundle, settings, sealKeys: told.keys.sealKeys() }),
+    plan: (kind, owner, bundle, signal) =>
+      deps.plan({ kind, owner, bundle, settings, sealKeys: told.keys.sealKeys() }, signal),
     api,
     // The answer to a dry run is no state of the cluster.
     cache: options.isDryRun ? { ...cache, put: () => {} } : cache,

@@ -6,7 +6,11 @@ import type { JudgeInput } from './tasks.ts';
 import type { WorkThread } from './work-thread.ts';
 
 /** What is wrong with an object, seen with what it refers to; rejects with `TooCostlyError` where nobody can afford to find out. */
-export type Judge = (object: KubeObject, references: readonly ResolvedReference[]) => Promise<Judged>;
+export type Judge = (
+  object: KubeObject,
+  references: readonly ResolvedReference[],
+  signal?: AbortSignal,
+) => Promise<Judged>;
 
 export interface Judged {
   readonly violations: readonly Violation[];
@@ -33,9 +37,10 @@ export const judgeHere: Judge = (object, references) => Promise.resolve(judgedNo
 /** What is large in another thread, anything else in this one, where it takes no time. */
 export const judgeIn =
   (thread: Pick<WorkThread, 'run'>): Judge =>
-  async (object, references) => {
+  async (object, references, signal) => {
+    signal?.throwIfAborted();
     const input: JudgeInput = { object, references };
     return isLarge(input, LARGE)
-      ? ((await thread.run('judge', input, object.metadata.namespace ?? '')) as Judged)
+      ? ((await thread.run('judge', input, object.metadata.namespace ?? '', signal)) as Judged)
       : judgedNow(object, references);
   };

@@ -19,7 +19,8 @@ export interface Planning {
   readonly sealKeys: readonly Uint8Array[];
 }
 
-export type MakePlan = (planning: Planning) => Promise<Plan>;
+/** Rejects when the signal is aborted and the plan is not there yet. */
+export type MakePlan = (planning: Planning, signal?: AbortSignal) => Promise<Plan>;
 
 /** In this thread, for those who are alone in it. */
 export const planHere: MakePlan = ({ kind, bundle, settings }) => Promise.resolve(kind.plan(bundle, settings));
@@ -56,7 +57,7 @@ export class Planner {
     this.#large = large;
   }
 
-  readonly plan: MakePlan = async (planning) => {
+  readonly plan: MakePlan = async (planning, signal) => {
     const { kind, owner, bundle, settings, sealKeys } = planning;
     if (kind.isPlannedAtOnce === true || !isLarge(bundle, this.#large)) return planHere(planning);
     if (isLarge(bundle, TOO_LARGE)) return planOfTooCostly(planning, 'takes more than 6 MB of what it names', AGAIN_MS);
@@ -68,7 +69,7 @@ export class Planner {
     const { seal, ...copied } = settings;
     const input: PlanInput = { kind: kind.kind, bundle, settings: copied, sealKeys: seal && sealKeys };
     try {
-      return (await this.#thread.run('plan', input, namespace)) as Plan;
+      return (await this.#thread.run('plan', input, namespace, signal)) as Plan;
     } catch (error) {
       if (!(error instanceof TooCostlyError)) throw error;
       this.#remember(owner, error.message);

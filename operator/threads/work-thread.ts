@@ -19,6 +19,7 @@ export interface WorkThreadOptions {
 }
 
 interface Job {
+  readonly signal: AbortSignal | undefined;
   readonly tenant: string;
   readonly task: string;
   readonly input: unknown;
@@ -53,14 +54,21 @@ export class WorkThread {
 
   /**
    * Rejects with what the task threw, and with `TooCostlyError`. Input and output are copied (structured clone). Tenants take turns, so
-   * that nobody waits for more than one piece of work of each other tenant.
+   * that nobody waits for more than one piece of work of each other tenant. Work whose `signal` is aborted rejects at once and is not begun any more.
    */
-  run(task: string, input: unknown, tenant: string): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (this.#isStopped) return reject(new Error('the thread was stopped'));
-      this.#waiting.add(tenant, { tenant, task, input, resolve, reject });
-      this.#next();
-    });
+  async run(task: string, input: unknown, tenant: string, signal?: AbortSignal): Promise<unknown> {
+    signal?.throwIfAborted();
+    if (this.#isStopped) throw new Error('the thread was stopped');
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const job: Job = { signal, tenant, task, input, resolve, reject };
+    const withdraw = (): void => {
+      this.#waiting.remove(tenant, job);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', withdraw, { once: true });
+    this.#waiting.add(tenant, job);
+    this.#next();
+    return promise.finally(() => signal?.removeEventListener('abort', withdraw));
   }
 
   async stop(): Promise<void> {
@@ -115,7 +123,7 @@ export class WorkThread {
   /** What other work has left behind is not this one's fault. */
   #fail(error: NodeJS.ErrnoException): void {
     const job = this.#job;
-    if (!isOutOfMemory(error) || job === undefined) return this.#drop(error);
+    if (!isOutOfMemory(error) || job === undefined || job.signal?.aborted === true) return this.#drop(error);
     if (!this.#isUsed) return this.#drop(new TooCostlyError('takes too much memory'));
     this.#leave();
     this.#job = undefined;

@@ -1,4 +1,4 @@
-import { judgeHere } from '../../../operator/threads/judge.ts';
+import { type Judge, judgeHere } from '../../../operator/threads/judge.ts';
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -38,12 +38,14 @@ interface Circumstances {
   readonly namespaces?: readonly string[];
   readonly isSynced?: () => boolean;
   readonly get?: (key: ObjectKey) => Promise<KubeObject | undefined>;
+  readonly judge?: Judge;
 }
 
 const started = async ({
   namespaces = [],
   isSynced = () => true,
   get = () => Promise.resolve(user),
+  judge = judgeHere,
 }: Circumstances = {}): Promise<UnderTest> => {
   const clock = manualClock(Date.now());
   const failures: string[] = [];
@@ -73,7 +75,7 @@ const started = async ({
     {
       api,
       source: () => objectsSource([login, user]),
-      judge: judgeHere,
+      judge,
       clock,
       isSynced,
       log: log as AdmissionDeps['log'],
@@ -156,6 +158,23 @@ test('an API server that does not say who uses it is not waited for longer than 
   await admission.clock.advance(4_000);
   assert.equal(await answer, 500);
   assert.match(admission.failures.join('\n'), /no answer within 4 s/);
+  await stop(admission);
+});
+
+test('what could not be judged in time is not judged any more', async () => {
+  const { promise: asked, resolve: markAsked } = Promise.withResolvers<AbortSignal | undefined>();
+  const admission = await started({
+    judge: (_object, _references, signal) => {
+      markAsked(signal);
+      return new Promise(() => {});
+    },
+  });
+  const answer = ask(admission.port, '/validate', creating(user));
+  const signal = await asked;
+  assert.equal(signal?.aborted, false);
+  await admission.clock.advance(4_000);
+  assert.equal(await answer, 500);
+  assert.equal(signal.aborted, true);
   await stop(admission);
 });
 

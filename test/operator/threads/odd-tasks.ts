@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 
+let called = 0;
 const leftBehind: unknown[] = [];
 
 /** A thread whose tasks do what no task should. */
@@ -8,6 +9,7 @@ const tasks: Readonly<Record<string, (input: unknown) => unknown>> = {
   throw: (input) => {
     throw new Error(String(input));
   },
+  count: () => (called += 1),
   spin: () => {
     for (;;);
   },

@@ -70,6 +70,22 @@ describe('a thread for work whose cost somebody else decides', () => {
     assert.equal(done.join(''), 'aabaa');
   });
 
+  test('does not begin what nobody waits for any more, and keeps nobody waiting who has given up', async () => {
+    const gone = new AbortController();
+    const done: string[] = [];
+    const tell = (what: string) => () => void done.push(what);
+    const underWay = assert.rejects(thread.run('spin', undefined, team, gone.signal), /gone/).then(tell('given up'));
+    const waiting = assert.rejects(thread.run('count', undefined, team, gone.signal), /gone/).then(tell('given up'));
+    const next = thread.run('count', undefined, team);
+    void next.then(tell('next'));
+    gone.abort(new Error('gone'));
+    await Promise.all([underWay, waiting]);
+    assert.deepEqual(done, ['given up', 'given up']);
+    assert.equal(await next, 1);
+    await assert.rejects(thread.run('count', undefined, team, gone.signal), /gone/);
+    assert.equal(await thread.run('count', undefined, team), 2);
+  });
+
   test('answers nothing once it is stopped', async () => {
     const waiting = thread.run('spin', undefined, team);
     const stopped = assert.rejects(waiting, /stopped/);
