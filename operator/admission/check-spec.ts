@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Reference, unsupported } from '../../crds/index.ts';
 import { type KubeObject, keyOf } from '../object.ts';
-import { type ResolvedReference, howToMend, lookedUpReferences, resolved, unresolved } from '../plan/references.ts';
+import {
+  type ResolvedReference,
+  howToMend,
+  lookedUpReferences,
+  resolved,
+  sourceKind,
+  unresolved,
+} from '../plan/references.ts';
 import { resolveReferences } from '../resolve.ts';
 import {
   deprecatedTelemetry,
@@ -13,6 +20,7 @@ import {
 } from '../validate/index.ts';
 import { type Cluster, isOurs, isOnItsWayOut } from './cluster.ts';
 import { type Review, type Verdict, accepted, invalid } from './review.ts';
+import { storedNow } from './stored-now.ts';
 
 /**
  * May an object of ours be created, or get this spec? What has broken a rule all along is let through when something else of
@@ -45,21 +53,22 @@ export const checkSpec = async ({ object, oldObject }: Review, cluster: Cluster)
  * Of what the object names that which a rule asked for, as it is stored at this moment: a watch is a moment late, and both may be mended by
  * one `kubectl apply`.
  */
-const referencesNow = (
+const referencesNow = async (
   object: KubeObject,
   askedFor: readonly string[],
-  { get, judge }: Cluster,
+  cluster: Cluster,
 ): Promise<readonly ResolvedReference[]> => {
   const { namespace } = keyOf(object);
   const named = new Map(lookedUpReferences(object).map((each) => [textOf(each), each]));
-  const asked = askedFor.flatMap((each) => named.get(each) ?? []);
-  return Promise.all(
-    asked.map(async (each) => {
-      const target = await get({ kind: each.kind, namespace, name: each.name });
-      const [broken] = target === undefined ? [] : (await judge(target, [])).violations;
-      return resolved(each, target, broken);
-    }),
-  );
+  const now: ResolvedReference[] = [];
+  for (const each of askedFor.flatMap((asked) => named.get(asked) ?? [])) {
+    const { kind, name } = each;
+    const known = cluster.source.get(sourceKind(kind), namespace, name);
+    const target = await storedNow({ kind, namespace, name }, known, cluster);
+    const [broken] = target === undefined ? [] : (await cluster.judge(target, [])).violations;
+    now.push(resolved(each, target, broken));
+  }
+  return now;
 };
 
 /** What is accepted and has no effect, or not the one that was meant; conditions tell the same. */

@@ -56,6 +56,7 @@ const started = async ({
         : key.kind === 'Secret'
           ? Promise.resolve(undefined)
           : get(key),
+    getMetadata: async (key) => (await get(key))?.metadata,
     createOwned: (made) => Promise.resolve(made),
     replace: (made) => Promise.resolve(made),
     apply: (made) => Promise.resolve(made),
@@ -158,6 +159,29 @@ test('an API server that does not say who uses it is not waited for longer than 
   await admission.clock.advance(4_000);
   assert.equal(await answer, 500);
   assert.match(admission.failures.join('\n'), /no answer within 4 s/);
+  await stop(admission);
+});
+
+test('of what one namespace has looked up one answer is on its way at a time, however many ask at once', async () => {
+  let most = 0;
+  let underWay = 0;
+  const { promise: isThere, resolve: markThere } = Promise.withResolvers<void>();
+  const admission = await started({
+    get: async () => {
+      most = Math.max(most, (underWay += 1));
+      await isThere;
+      underWay -= 1;
+      return user;
+    },
+  });
+  const answers = [1, 2, 3, 4].map(() => ask(admission.port, '/validate-deletion', deleting(login)));
+  while (underWay === 0) await settled();
+  const other = { ...login, metadata: { ...login.metadata, namespace: 'nobody-uses-it-here' } };
+  assert.equal(await ask(admission.port, '/validate-deletion', deleting(other)), true);
+  for (let round = 0; round < 100; round += 1) await settled();
+  markThere();
+  assert.deepEqual(await Promise.all(answers), [false, false, false, false]);
+  assert.equal(most, 1);
   await stop(admission);
 });
 

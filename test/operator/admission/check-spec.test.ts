@@ -158,6 +158,15 @@ describe('rules that look at what the object names', () => {
     assert.deepEqual(cluster.asked, ['MCPOIDCConfig/default/idp']);
   });
 
+  test('do not read what has not changed since', async () => {
+    const known = { ...other, metadata: { ...other.metadata, generation: 1 } };
+    const cluster = clusterOf([known]);
+    assert.match(messageOf(await checkSpec(creating(server), cluster)) ?? '', /issues tokens of another issuer/);
+    assert.deepEqual([cluster.asked, cluster.askedMetadata], [[], ['MCPOIDCConfig/default/idp']]);
+    const mended = { ...same, metadata: { ...same.metadata, generation: 2 } };
+    assert.equal(messageOf(await checkSpec(creating(server), clusterOf([mended], [known]))), undefined);
+  });
+
   test('are all that costs a request', async () => {
     const cluster = clusterOf([same]);
     await checkSpec(creating(server), cluster);
