@@ -73,10 +73,7 @@ export const apiClient = (
   return {
     clusterIssuer: (signal) => clusterIssuer(transport, signal),
     get: (key, signal) => getOrUndefined(transport, { kind: key.kind, path: pathOf(key) }, signal),
-    getMetadata: async (key, signal) => {
-      const accept = acceptOf({ ...key, metadataOnly: true }, 'PartialObjectMetadata');
-      return (await getOrUndefined(transport, { kind: key.kind, path: pathOf(key), accept }, signal))?.metadata;
-    },
+    getMetadata: (key, signal) => getMetadata(transport, { kind: key.kind, path: pathOf(key) }, signal),
     list: lister(transport, table),
     watch: (selection, resourceVersion, signal) =>
       watchEvents(transport, { resource: resourceOf(table, selection.kind), selection, resourceVersion }, signal),
@@ -150,6 +147,15 @@ const getOrUndefined = async (
     }
     throw error;
   }
+};
+
+const getMetadata = async (
+  transport: Transport,
+  { kind, path }: Pick<Call, 'kind' | 'path'>,
+  signal: AbortSignal,
+): Promise<ObjectMeta | undefined> => {
+  const accept = acceptOf({ kind, namespace: '', metadataOnly: true }, 'PartialObjectMetadata');
+  return (await getOrUndefined(transport, { kind, path, accept }, signal))?.metadata;
 };
 
 const removeExactly = async (

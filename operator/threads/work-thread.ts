@@ -83,10 +83,11 @@ export class WorkThread {
   #next(): void {
     if (this.#job !== undefined || this.#isStopped) return;
     this.#timer?.cancel();
+    this.#timer = undefined;
     this.#job = this.#waiting.take();
     if (this.#job === undefined) return this.#rest();
-    const { limitMs } = this.#options;
-    this.#timer = this.#clock.after(limitMs, () => this.#drop(new TooCostlyError(`takes longer than ${limitMs} ms`)));
+    const timer = this.#clock.after(this.#options.limitMs, () => this.#endLate(timer));
+    this.#timer = timer;
     const { task, input } = this.#job;
     try {
       this.#worker ??= this.#start();
@@ -95,6 +96,14 @@ export class WorkThread {
     } catch (error) {
       this.#end(({ reject }) => reject(error as Error));
     }
+  }
+
+  /** The answer may be here already and have had no turn, because this thread was busy itself. */
+  #endLate(timer: Timer): void {
+    setImmediate(() => {
+      if (this.#timer !== timer || this.#isStopped) return;
+      this.#drop(new TooCostlyError(`takes longer than ${this.#options.limitMs} ms`));
+    });
   }
 
   #rest(): void {

@@ -165,17 +165,19 @@ test('an API server that does not say who uses it is not waited for longer than 
 test('of what one namespace has looked up one answer is on its way at a time, however many ask at once', async () => {
   let most = 0;
   let underWay = 0;
+  const { promise: begun, resolve: markBegun } = Promise.withResolvers<void>();
   const { promise: isThere, resolve: markThere } = Promise.withResolvers<void>();
   const admission = await started({
     get: async () => {
       most = Math.max(most, (underWay += 1));
+      markBegun();
       await isThere;
       underWay -= 1;
       return user;
     },
   });
   const answers = [1, 2, 3, 4].map(() => ask(admission.port, '/validate-deletion', deleting(login)));
-  while (underWay === 0) await settled();
+  await begun;
   const other = { ...login, metadata: { ...login.metadata, namespace: 'nobody-uses-it-here' } };
   assert.equal(await ask(admission.port, '/validate-deletion', deleting(other)), true);
   for (let round = 0; round < 100; round += 1) await settled();

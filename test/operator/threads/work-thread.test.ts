@@ -95,6 +95,17 @@ describe('a thread for work whose cost somebody else decides', () => {
   });
 });
 
+test('an answer that is there counts, although this thread was too busy to take it in time', async () => {
+  const thread = new WorkThread({ entry, limitMs: 2_000, heapMiB: 32 }, steadyClock);
+  await thread.run('echo', 1, team);
+  // Timers come before messages from here on.
+  await new Promise((resolve) => setImmediate(resolve));
+  const answer = thread.run('echo', 2, team);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
+  assert.equal(await answer, 2);
+  await thread.stop();
+});
+
 test('a thread without work ends after a while, and begins anew when there is some', async () => {
   const thread = new WorkThread({ entry, limitMs: 5_000, heapMiB: 32, idleMs: 10 }, steadyClock);
   for (const input of [1, 2]) {
