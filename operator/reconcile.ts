@@ -1,3 +1,4 @@
+import { orAborted } from './aborted.ts';
 import type { ApiClient } from './api/client.ts';
 import { isConflict } from './api/errors.ts';
 import type { Cache } from './engine/cache.ts';
@@ -33,7 +34,7 @@ export interface World {
   readonly statusWrites: StatusWrites;
   readonly unsent: UnsentChildren;
   /** In `settings`, and in a time that nobody has to wait for. */
-  readonly plan: (kind: ReconciledKind, owner: KubeObject, bundle: unknown) => Promise<Plan>;
+  readonly plan: (kind: ReconciledKind, owner: KubeObject, bundle: unknown, signal: AbortSignal) => Promise<Plan>;
   readonly now: () => number;
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
   readonly record: (regarding: KubeObject, events: readonly PlannedEvent[], signal: AbortSignal) => Promise<void>;
@@ -60,14 +61,14 @@ export interface Attempt {
   readonly isHasty?: boolean;
 }
 
-/** read → resolve → plan → apply → report. Throws what another attempt may overcome. */
+/** read → resolve → plan → apply → report. Throws what another attempt may overcome, and as soon as the signal is aborted. */
 export const reconcile = async (
   kind: ReconciledKind,
   key: ObjectKey,
   world: World,
   { signal, isHasty = false }: Attempt,
 ): Promise<Reconciled> => {
-  await world.source.settled?.(key.namespace);
+  await orAborted(world.source.settled?.(key.namespace), signal);
   const owner = world.cache.get(key);
   if (owner === undefined || owner.metadata.deletionTimestamp !== undefined) {
     world.forget(key);
@@ -85,7 +86,7 @@ export const reconcile = async (
   }
   const asked = { isWithoutPods: false };
   const bundle = kind.complete ? await kind.complete(resolved, readsOf(world, asked, signal)) : resolved;
-  const plan = await world.plan(kind, owner, bundle);
+  const plan = await orAborted(world.plan(kind, owner, bundle, signal), signal);
   if (isHasty && !isWhole(plan)) return {};
   const applied = await apply(kind, owner, plan, { world, signal });
   // What it collided with is a change that is on its way here: the next look tells of that.

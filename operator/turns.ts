@@ -38,6 +38,16 @@ export class Turns<Item> {
     return undefined;
   }
 
+  /** Takes an item out; nothing happens where it does not wait any more. */
+  remove(tenant: string, item: Item): void {
+    const items = this.#tenants.get(tenant) ?? [];
+    const place = items.indexOf(item);
+    if (place < 0) return;
+    items.splice(place, 1);
+    this.#size -= 1;
+    if (items.length === 0) this.#tenants.delete(tenant);
+  }
+
   /** Removes and returns all. */
   clear(): readonly Item[] {
     const items = [...this.#tenants.values()].flat();

@@ -4,6 +4,7 @@ import { usersOf } from '../kinds/users.ts';
 import { ALLOW_DELETE } from '../validate/index.ts';
 import { type Cluster, isOnItsWayOut, isOurs } from './cluster.ts';
 import { type Review, type Verdict, accepted, forbidden } from './review.ts';
+import { storedNow } from './stored-now.ts';
 
 /** Decisions "No finalizers": shared configuration, and never groups, entries or servers. */
 export const GUARDED_KINDS = ['MCPExternalAuthConfig', 'MCPOIDCConfig', 'MCPTelemetryConfig', 'MCPToolConfig'] as const;
@@ -27,23 +28,19 @@ const isGuarded = (object: KubeObject): boolean =>
 
 /**
  * Whoever the watch knows as a user is asked for again before anything is refused: `kubectl delete -f` deletes a server and
- * what it names within milliseconds. Only as many are asked for as it takes to find one.
+ * what it names within milliseconds. They are asked for one after another until one is found; of the others the watch tells.
  */
-const usersNow = async (config: KubeObject, { source, referrersOf, get }: Cluster): Promise<readonly KubeObject[]> => {
-  const users = usersOf(source, keyOf(config), referrersOf);
-  const known = users.slice(0, MOST_ASKED_FOR).map(keyOf);
-  for (let from = 0; from < known.length; from += AT_ONCE) {
-    const stored = await Promise.all(known.slice(from, from + AT_ONCE).map((key) => get(key)));
-    const still = stored.flatMap((user) => (user !== undefined && isUserOf(user, config) ? [user] : []));
-    if (still.length > 0) return still;
+const usersNow = async (config: KubeObject, cluster: Cluster): Promise<readonly KubeObject[]> => {
+  const users = usersOf(cluster.source, keyOf(config), cluster.referrersOf);
+  for (const [index, user] of users.slice(0, MOST_ASKED_FOR).entries()) {
+    const stored = await storedNow(keyOf(user), user, cluster);
+    if (stored === user || (stored !== undefined && isUserOf(stored, config))) return users.slice(index);
   }
   return users.slice(MOST_ASKED_FOR);
 };
 
 /** Of more than so many that ended within a moment the watch will tell. */
 const MOST_ASKED_FOR = 100;
-
-const AT_ONCE = 10;
 
 const isUserOf = (user: KubeObject, { kind, metadata: { name } }: KubeObject): boolean =>
   !isOnItsWayOut(user) && lookedUpReferences(user).some((each) => each.kind === kind && each.name === name);

@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { unsupported } from '../../crds/index.ts';
+import { type Reference, unsupported } from '../../crds/index.ts';
 import { type KubeObject, keyOf } from '../object.ts';
-import { type ResolvedReference, howToMend, lookedUpReferences, resolved, unresolved } from '../plan/references.ts';
+import {
+  type ResolvedReference,
+  howToMend,
+  lookedUpReferences,
+  resolved,
+  sourceKind,
+  unresolved,
+} from '../plan/references.ts';
 import { resolveReferences } from '../resolve.ts';
 import {
   deprecatedTelemetry,
@@ -13,6 +20,7 @@ import {
 } from '../validate/index.ts';
 import { type Cluster, isOurs, isOnItsWayOut } from './cluster.ts';
 import { type Review, type Verdict, accepted, invalid } from './review.ts';
+import { storedNow } from './stored-now.ts';
 
 /**
  * May an object of ours be created, or get this spec? What has broken a rule all along is let through when something else of
@@ -45,21 +53,22 @@ export const checkSpec = async ({ object, oldObject }: Review, cluster: Cluster)
  * Of what the object names that which a rule asked for, as it is stored at this moment: a watch is a moment late, and both may be mended by
  * one `kubectl apply`.
  */
-const referencesNow = (
+const referencesNow = async (
   object: KubeObject,
   askedFor: readonly string[],
-  { get, judge }: Cluster,
+  cluster: Cluster,
 ): Promise<readonly ResolvedReference[]> => {
   const { namespace } = keyOf(object);
-  const named = new Map(lookedUpReferences(object).map((each) => [`${each.kind}/${each.name}`, each]));
-  const asked = askedFor.flatMap((each) => named.get(each) ?? []);
-  return Promise.all(
-    asked.map(async (each) => {
-      const target = await get({ kind: each.kind, namespace, name: each.name });
-      const [broken] = target === undefined ? [] : (await judge(target, [])).violations;
-      return resolved(each, target, broken);
-    }),
-  );
+  const named = new Map(lookedUpReferences(object).map((each) => [textOf(each), each]));
+  const now: ResolvedReference[] = [];
+  for (const each of askedFor.flatMap((asked) => named.get(asked) ?? [])) {
+    const { kind, name } = each;
+    const known = cluster.source.get(sourceKind(kind), namespace, name);
+    const target = await storedNow({ kind, namespace, name }, known, cluster);
+    const [broken] = target === undefined ? [] : (await cluster.judge(target, [])).violations;
+    now.push(resolved(each, target, broken));
+  }
+  return now;
 };
 
 /** What is accepted and has no effect, or not the one that was meant; conditions tell the same. */
@@ -68,9 +77,10 @@ const warningsAbout = (
   oldObject: KubeObject | undefined,
   references: readonly ResolvedReference[],
 ): readonly string[] => {
-  const open = unresolved(references).filter(
-    ({ invalid: why, kind, name }) => why !== undefined || isNewlyNamed(kind, name, oldObject),
-  );
+  const before = oldObject && new Set(lookedUpReferences(oldObject).map(textOf));
+  // Of a new object nothing needs to be there yet: what is applied together comes in any order.
+  const isNewlyNamed = (reference: Reference): boolean => before?.has(textOf(reference)) === false;
+  const open = unresolved(references).filter((each) => each.invalid !== undefined || isNewlyNamed(each));
   const { kind, spec } = object;
   const told = [
     ...unsupported(kind, { spec: withoutSuperseded(spec ?? {}) }),
@@ -86,10 +96,7 @@ const wordsFor = (open: ResolvedReference): string =>
     ? howToMend(open)
     : `${open.kind} ${open.name} cannot be used; its condition Valid says why`;
 
-/** Of a new object nothing needs to be there yet: what is applied together comes in any order. */
-const isNewlyNamed = (kind: string, name: string, oldObject: KubeObject | undefined): boolean =>
-  oldObject !== undefined &&
-  !lookedUpReferences(oldObject).some((before) => before.kind === kind && before.name === name);
+const textOf = ({ kind, name }: Reference): string => `${kind}/${name}`;
 
 /** The API server passes on 4,096 characters in all. */
 const MOST_WARNINGS = 10;

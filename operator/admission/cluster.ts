@@ -1,6 +1,6 @@
 import { API_GROUP } from '../../crds/index.ts';
 import type { Referrers } from '../kinds/referrers.ts';
-import type { KubeObject, ObjectKey } from '../object.ts';
+import type { KubeObject, ObjectKey, ObjectMeta } from '../object.ts';
 import type { Source } from '../read/source.ts';
 import type { Judge } from '../threads/judge.ts';
 
@@ -12,6 +12,8 @@ export interface Cluster {
   readonly judge: Judge;
   /** As it is stored now; undefined when there is no such object. */
   readonly get: (key: ObjectKey) => Promise<KubeObject | undefined>;
+  /** The same of its metadata alone. */
+  readonly getMetadata: (key: ObjectKey) => Promise<ObjectMeta | undefined>;
 }
 
 export const isOurs = ({ apiVersion }: KubeObject): boolean => apiVersion.startsWith(`${API_GROUP}/`);

@@ -12,6 +12,7 @@ import { checkSpec } from './check-spec.ts';
 import type { Cluster } from './cluster.ts';
 import { LIFETIMES, type Lifetimes } from './credentials.ts';
 import { keepCredentials } from './keep-credentials.ts';
+import { OneAtATime } from './one-at-a-time.ts';
 import { type Review, type Verdict, accepted } from './review.ts';
 import { serveAdmission } from './server.ts';
 
@@ -36,7 +37,7 @@ export interface AdmissionOptions {
 }
 
 export interface AdmissionDeps {
-  readonly api: Pick<ApiClient, 'get' | 'createOwned' | 'replace' | 'apply'>;
+  readonly api: Pick<ApiClient, 'get' | 'getMetadata' | 'createOwned' | 'replace' | 'apply'>;
   /** Asked for once everything is known. */
   readonly source: () => Source;
   readonly judge: Judge;
@@ -103,15 +104,24 @@ export const startAdmission = async (options: AdmissionOptions, deps: AdmissionD
 
 type Ask = (review: Review, cluster: Cluster) => Promise<Verdict>;
 
-/** A check asks what it has to ask within the time that the API server gives it. */
+/** A check asks what it has to ask within the time that the API server gives it, and as long as the caller is there. */
 const checksIn = ({ namespaces }: AdmissionOptions, { api, source, judge, clock, observe }: AdmissionDeps) => {
   const referrersOf = referrers();
-  return (ask: Ask) => async (review: Review) => {
+  // Dry runs in a loop must not have us fetch many objects of their author's size at once.
+  const lookUps = new OneAtATime();
+  return (ask: Ask) => async (review: Review, gone: AbortSignal) => {
     const { kind = '', metadata } = review.object ?? review.oldObject ?? {};
-    if (namespaces.length > 0 && !namespaces.includes(metadata?.namespace ?? '')) return accepted;
-    const verdict = await within({ clock, ms: ANSWER_MS }, (signal) =>
-      ask(review, { source: source(), referrersOf, judge, get: (key) => api.get(key, signal) }),
-    );
+    const namespace = metadata?.namespace ?? '';
+    if (namespaces.length > 0 && !namespaces.includes(namespace)) return accepted;
+    const work = (signal: AbortSignal): Promise<Verdict> =>
+      ask(review, {
+        source: source(),
+        referrersOf,
+        judge: (object, references) => judge(object, references, signal),
+        get: (key) => lookUps.run(namespace, signal, () => api.get(key, signal)),
+        getMetadata: (key) => lookUps.run(namespace, signal, () => api.getMetadata(key, signal)),
+      });
+    const verdict = await within({ clock, ms: ANSWER_MS }, work, gone);
     observe({ kind, operation: review.operation }, verdict.refusal === undefined);
     return verdict;
   };

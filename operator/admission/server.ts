@@ -1,10 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:https';
-import { fastify, type FastifyInstance } from 'fastify';
+import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Clock } from '../../runtime/clock.ts';
 import { listen } from '../../runtime/listen.ts';
 import { readHere, type ReadJson } from '../threads/read-json.ts';
-import { TooCostlyError } from '../threads/work-thread.ts';
 import { BodyRoom } from './body-room.ts';
 import { type Review, type Verdict, responseTo, reviewIn } from './review.ts';
 import type { Certified } from './x509.ts';
@@ -16,7 +15,8 @@ export interface AdmissionServer {
   readonly stop: () => Promise<void>;
 }
 
-export type Check = (review: Review) => Promise<Verdict>;
+/** The signal is aborted when the caller has gone. */
+export type Check = (review: Review, gone: AbortSignal) => Promise<Verdict>;
 
 export interface AdmissionServerDeps {
   /** Path → what is asked there. */
@@ -50,10 +50,11 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
   });
   const server: Server = app.server;
   server.maxConnections = CONNECTIONS;
+  const goneOf = callersThatGo(app);
   readInTurn(app, deps.clock);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request: unknown, body: Buffer) =>
-    read(body).catch((error: unknown) => Promise.reject(notJson(error))),
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer) =>
+    read(body, { signal: goneOf(request) }).catch((error: unknown) => Promise.reject(whyUnread(error))),
   );
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
   app.setErrorHandler((error: { readonly statusCode?: number }, _request, reply) => {
@@ -66,7 +67,7 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
       const review = reviewIn(request.body);
       if (review === undefined) return reply.code(400).send({ error: 'not_an_admission_review' });
       if (!deps.isReady()) return reply.code(503).send({ error: 'not_ready' });
-      return responseTo(review, await check(review));
+      return responseTo(review, await check(review, goneOf(request)));
     });
   }
   await listen(app, { host: '::', port });
@@ -76,6 +77,18 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
       server.setSecureContext({ cert: certificate, key, ...(ca !== undefined && { ca }) }),
     stop: () => app.close(),
   };
+};
+
+/** Of each request what is aborted when its connection closes: an API server that waits no longer closes it. */
+const callersThatGo = (app: FastifyInstance): ((request: FastifyRequest) => AbortSignal) => {
+  const signals = new WeakMap<FastifyRequest, AbortSignal>();
+  app.addHook('onRequest', (request, reply, done) => {
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort(new Error('the caller has gone')));
+    signals.set(request, gone.signal);
+    done();
+  });
+  return (request) => signals.get(request) ?? AbortSignal.abort(new Error('the caller is not known'));
 };
 
 /** Anybody who may create objects can have the API server send many large ones at once. */
@@ -98,9 +111,11 @@ const readInTurn = (app: FastifyInstance, clock: Clock): void => {
   });
 };
 
-/** What is too costly to read is the server's to tell. */
-const notJson = (error: unknown): unknown =>
-  error instanceof TooCostlyError ? error : Object.assign(new Error('not JSON', { cause: error }), { statusCode: 400 });
+/** That a body could not be read for another reason than that it is no JSON is not the caller's fault. */
+const whyUnread = (error: unknown): unknown =>
+  error instanceof Error && error.name === 'SyntaxError'
+    ? Object.assign(new Error('not JSON', { cause: error }), { statusCode: 400 })
+    : error;
 
 /** An update carries an object twice, and the API server takes requests of 3 MiB. */
 const BODY_BYTES = 8 * 1024 * 1024;

@@ -5,12 +5,12 @@ import { lister, type ObjectList } from './list.ts';
 import { ownAccount } from './own-account.ts';
 import { collectionPath, objectPath, resourceOf } from './resources.ts';
 import type { Resource, ResourceTable } from './resources.ts';
-import type { Selection } from './selection.ts';
-import type { Transport } from './transport.ts';
+import { acceptOf, type Selection } from './selection.ts';
+import type { Call, Transport } from './transport.ts';
 import { watchEvents } from './watch.ts';
 import type { WatchEvent } from './watch.ts';
 import { fieldManager, keyOf } from '../object.ts';
-import type { KubeObject, ObjectKey, OwnerReference } from '../object.ts';
+import type { KubeObject, ObjectKey, ObjectMeta, OwnerReference } from '../object.ts';
 
 export type { ObjectList } from './list.ts';
 
@@ -20,6 +20,8 @@ export interface ApiClient {
   clusterIssuer(signal: AbortSignal): Promise<ClusterIssuer | undefined>;
   /** Undefined when there is no such object. */
   get(key: ObjectKey, signal: AbortSignal): Promise<KubeObject | undefined>;
+  /** The same of its metadata: nothing else of it crosses the wire. */
+  getMetadata(key: ObjectKey, signal: AbortSignal): Promise<ObjectMeta | undefined>;
   /** `keep` makes of each object what is wanted of it, before the next ones come. Default: all of it. */
   list(selection: Selection, signal: AbortSignal, keep?: (object: KubeObject) => KubeObject): Promise<ObjectList>;
   /** Ends when the server ends it; throws `ApiError` 410 when `resourceVersion` is too old. */
@@ -70,7 +72,8 @@ export const apiClient = (
   const create: ApiClient['create'] = (object, signal) => createObject(transport, asNew(object), signal);
   return {
     clusterIssuer: (signal) => clusterIssuer(transport, signal),
-    get: (key, signal) => getOrUndefined(transport, key.kind, pathOf(key), signal),
+    get: (key, signal) => getOrUndefined(transport, { kind: key.kind, path: pathOf(key) }, signal),
+    getMetadata: (key, signal) => getMetadata(transport, { kind: key.kind, path: pathOf(key) }, signal),
     list: lister(transport, table),
     watch: (selection, resourceVersion, signal) =>
       watchEvents(transport, { resource: resourceOf(table, selection.kind), selection, resourceVersion }, signal),
@@ -133,18 +136,26 @@ const askWhatIsMalformed = async (transport: Transport, created: NewObject, sign
 
 const getOrUndefined = async (
   transport: Transport,
-  kind: string,
-  path: string,
+  asked: Pick<Call, 'kind' | 'path'> & { readonly accept?: string },
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> => {
   try {
-    return (await transport.json({ verb: 'get', kind, method: 'GET', path }, signal)) as KubeObject;
+    return (await transport.json({ verb: 'get', method: 'GET', ...asked }, signal)) as KubeObject;
   } catch (error) {
     if (isNotFound(error)) {
       return undefined;
     }
     throw error;
   }
+};
+
+const getMetadata = async (
+  transport: Transport,
+  { kind, path }: Pick<Call, 'kind' | 'path'>,
+  signal: AbortSignal,
+): Promise<ObjectMeta | undefined> => {
+  const accept = acceptOf({ kind, namespace: '', metadataOnly: true }, 'PartialObjectMetadata');
+  return (await getOrUndefined(transport, { kind, path, accept }, signal))?.metadata;
 };
 
 const removeExactly = async (

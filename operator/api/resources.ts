@@ -7,6 +7,10 @@ export interface Resource {
   readonly plural: string;
 }
 
+/** The namespace of what is at a path; empty for what has none and for what is of all. */
+export const namespaceAt = (path: string): string =>
+  decodeURIComponent(/\/namespaces\/([^/]+)\//.exec(path)?.[1] ?? '');
+
 /** Kind → resource. Of the cluster's scope are the namespaces, and the configuration of the operator's own webhook. */
 export type ResourceTable = ReadonlyMap<string, Resource>;
 

@@ -1,6 +1,7 @@
 import { type Dispatcher, errors } from 'undici';
 import { apiErrorOf, UnansweredError } from './errors.ts';
 import type { Connection } from './kubeconfig.ts';
+import { namespaceAt } from './resources.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { yamlSafeJson } from './yaml-safe-json.ts';
 import { readHere, type ReadJson } from '../threads/read-json.ts';
@@ -101,7 +102,7 @@ export const transport = (connection: Connection, deps: TransportDeps): Transpor
     // Whoever leads goes on leading, whatever else is asked for.
     if (call.kind !== 'Lease') await deps.rateLimit(signal);
     const text = await (await send(call, signal)).body.text();
-    return { characters: text.length, value: await read(text) };
+    return { characters: text.length, value: await read(text, { tenant: namespaceAt(call.path), signal }) };
   };
   return {
     json: async (call, signal) => (await sized(call, signal)).value,

@@ -52,7 +52,7 @@ export async function* watchEvents(
     signal,
   );
   for await (const line of lines(body)) {
-    const event = (await transport.read(line)) as
+    const event = (await transport.read(line, { signal })) as
       | WatchEvent
       | { readonly type: 'ERROR'; readonly object: { code?: number } };
     if (event.type === 'ERROR') {

@@ -9,7 +9,7 @@ import type { ManagementKeys } from './management-keys.ts';
 import { watchCluster } from './watching.ts';
 import type { Watching } from './watching.ts';
 import { reconcileIn } from './world.ts';
-import { aborted } from '../aborted.ts';
+import { aborted, orAborted } from '../aborted.ts';
 import type { ApiClient } from '../api/client.ts';
 import { whileHeld } from '../api/while-held.ts';
 import { sleep } from '../../runtime/clock.ts';
@@ -170,14 +170,6 @@ const untilAborted = async (signal: AbortSignal, work: () => Promise<void>): Pro
       throw error;
     }
   }
-};
-
-const orAborted = async (promise: Promise<void>, signal: AbortSignal): Promise<void> => {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  signal.throwIfAborted();
-  await Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', onAbort));
 };
 
 const keysWithPatience = async (

@@ -12,6 +12,7 @@ import { errorText } from '../observe/log.ts';
 import { reconcile } from '../reconcile.ts';
 import type { Reconciled, World } from '../reconcile.ts';
 import type { Settings } from '../plan/settings.ts';
+import { pauses } from '../threads/pause.ts';
 import { Rehearsal } from '../write/rehearsal.ts';
 
 /** What changes while the operator runs, and is rendered for every server. */
@@ -27,9 +28,10 @@ export const reconcileIn = (watching: Watching, options: OperatorOptions, deps: 
   const attempt = options.isDryRun ? rehearsing(watching, deps) : acting(deps);
   // What it remembers outlives a reconcile.
   const readContent = configMapReader(deps.api);
+  // Who has nothing to wait for must not keep the others, and what they have arrived at, from their turn.
+  const pause = pauses();
   return async (text, signal, isHasty) => {
-    // Who has nothing to wait for must not keep the others, and what they have arrived at, from their turn.
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await pause();
     const subject = keyFromText(text);
     const kind = kinds.get(subject.kind);
     if (kind === undefined) return {};
@@ -101,7 +103,8 @@ const worldOf = (
   return {
     source,
     settings,
-    plan: (kind, owner, bundle) => deps.plan({ kind, owner, bundle, settings, sealKeys: told.keys.sealKeys() }),
+    plan: (kind, owner, bundle, signal) =>
+      deps.plan({ kind, owner, bundle, settings, sealKeys: told.keys.sealKeys() }, signal),
     api,
     // The answer to a dry run is no state of the cluster.
     cache: options.isDryRun ? { ...cache, put: () => {} } : cache,

@@ -1,12 +1,17 @@
 import type { KubeObject } from '../object.ts';
 import { type ResolvedReference, lookUpIn } from '../plan/references.ts';
 import { type Violation, violationsOf } from '../validate/index.ts';
-import { isLarge } from './is-large.ts';
+import { pauses } from './pause.ts';
+import { isMoreThan, isTooLarge, sizeOf, TOO_LARGE_TEXT } from './size.ts';
 import type { JudgeInput } from './tasks.ts';
-import type { WorkThread } from './work-thread.ts';
+import { TooCostlyError, type WorkThread } from './work-thread.ts';
 
 /** What is wrong with an object, seen with what it refers to; rejects with `TooCostlyError` where nobody can afford to find out. */
-export type Judge = (object: KubeObject, references: readonly ResolvedReference[]) => Promise<Judged>;
+export type Judge = (
+  object: KubeObject,
+  references: readonly ResolvedReference[],
+  signal?: AbortSignal,
+) => Promise<Judged>;
 
 export interface Judged {
   readonly violations: readonly Violation[];
@@ -31,11 +36,14 @@ export const judgedNow = (object: KubeObject, references: readonly ResolvedRefer
 export const judgeHere: Judge = (object, references) => Promise.resolve(judgedNow(object, references));
 
 /** What is large in another thread, anything else in this one, where it takes no time. */
-export const judgeIn =
-  (thread: Pick<WorkThread, 'run'>): Judge =>
-  async (object, references) => {
+export const judgeIn = (thread: Pick<WorkThread, 'run'>): Judge => {
+  const pause = pauses();
+  return async (object, references, signal) => {
     const input: JudgeInput = { object, references };
-    return isLarge(input, LARGE)
-      ? ((await thread.run('judge', input, object.metadata.namespace ?? '')) as Judged)
-      : judgedNow(object, references);
+    const size = await sizeOf(input, pause);
+    signal?.throwIfAborted();
+    if (!isMoreThan(size, LARGE)) return judgedNow(object, references);
+    if (isTooLarge(size)) throw new TooCostlyError(TOO_LARGE_TEXT);
+    return (await thread.run('judge', input, object.metadata.namespace ?? '', signal)) as Judged;
   };
+};

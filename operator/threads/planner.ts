@@ -5,7 +5,8 @@ import type { KubeObject } from '../object.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Settings } from '../plan/settings.ts';
 import { planOfUnplanned } from '../plan/unplanned.ts';
-import { isLarge } from './is-large.ts';
+import { pauses } from './pause.ts';
+import { isMoreThan, isTooLarge, sizeOf, TOO_LARGE_TEXT } from './size.ts';
 import type { PlanInput } from './tasks.ts';
 import { TooCostlyError, type WorkThread } from './work-thread.ts';
 
@@ -19,15 +20,14 @@ export interface Planning {
   readonly sealKeys: readonly Uint8Array[];
 }
 
-export type MakePlan = (planning: Planning) => Promise<Plan>;
+/** Rejects when the signal is aborted and the plan is not there yet. */
+export type MakePlan = (planning: Planning, signal?: AbortSignal) => Promise<Plan>;
 
 /** In this thread, for those who are alone in it. */
 export const planHere: MakePlan = ({ kind, bundle, settings }) => Promise.resolve(kind.plan(bundle, settings));
 
 /** Values and characters that are planned in a time that nobody notices. */
 const LARGE = 50_000;
-/** More than two thousand backends with long names, URLs and headers have: to copy it would keep everybody waiting. */
-const TOO_LARGE = 6_000_000;
 /** Once it was too costly it is planned again when so long has passed, and its spec has changed … */
 const REST_MS = 30_000;
 /** … or when the cluster may be another one, which costs less. */
@@ -46,6 +46,7 @@ export class Planner {
   readonly #thread: Pick<WorkThread, 'run'>;
   readonly #clock: Clock;
   readonly #large: number;
+  readonly #pause = pauses();
   /** By uid of the owner. */
   readonly #tooCostly = new Map<string, Known>();
 
@@ -56,10 +57,12 @@ export class Planner {
     this.#large = large;
   }
 
-  readonly plan: MakePlan = async (planning) => {
+  readonly plan: MakePlan = async (planning, signal) => {
     const { kind, owner, bundle, settings, sealKeys } = planning;
-    if (kind.isPlannedAtOnce === true || !isLarge(bundle, this.#large)) return planHere(planning);
-    if (isLarge(bundle, TOO_LARGE)) return planOfTooCostly(planning, 'takes more than 6 MB of what it names', AGAIN_MS);
+    if (kind.isPlannedAtOnce === true) return planHere(planning);
+    const size = await sizeOf(bundle, this.#pause);
+    if (!isMoreThan(size, this.#large)) return planHere(planning);
+    if (isTooLarge(size)) return planOfTooCostly(planning, TOO_LARGE_TEXT, AGAIN_MS);
     const { uid = '', namespace = '' } = owner.metadata;
     const known = this.#tooCostly.get(uid);
     const restMs = known === undefined ? 0 : this.#restMs(known, owner);
@@ -68,7 +71,7 @@ export class Planner {
     const { seal, ...copied } = settings;
     const input: PlanInput = { kind: kind.kind, bundle, settings: copied, sealKeys: seal && sealKeys };
     try {
-      return (await this.#thread.run('plan', input, namespace)) as Plan;
+      return (await this.#thread.run('plan', input, namespace, signal)) as Plan;
     } catch (error) {
       if (!(error instanceof TooCostlyError)) throw error;
       this.#remember(owner, error.message);

@@ -1,7 +1,14 @@
 import type { WorkThread } from './work-thread.ts';
 
-/** Reads JSON from the API server; rejects where it is none. What nobody can work on may come without its spec (`unreadable`). Bytes are the reader's from then on. */
-export type ReadJson = (json: string | Uint8Array) => Promise<unknown>;
+/** Reads JSON from the API server; rejects with a `SyntaxError` where it is none. What nobody can work on may come without its spec (`unreadable`). */
+export type ReadJson = (json: string | Uint8Array, reading?: Reading) => Promise<unknown>;
+
+export interface Reading {
+  /** Namespace whose turn it takes. Default: of a review the one that it is about, of anything else none. */
+  readonly tenant?: string;
+  /** Aborted when nobody waits for the value any more. */
+  readonly signal?: AbortSignal;
+}
 
 /** In this thread. */
 // eslint-disable-next-line typescript/require-await -- what is no JSON rejects
@@ -13,8 +20,8 @@ const LARGE = 128 * 1024;
 /** What is large in another thread. */
 export const readIn =
   (thread: Pick<WorkThread, 'run'>): ReadJson =>
-  (json) =>
-    json.length > LARGE ? thread.run('json', json, namespaceIn(json)) : readHere(json);
+  (json, { tenant, signal } = {}) =>
+    json.length > LARGE ? thread.run('json', json, tenant ?? namespaceIn(json), signal) : readHere(json);
 
 export const textOf = (json: string | Uint8Array): string =>
   typeof json === 'string' ? json : Buffer.from(json.buffer, json.byteOffset, json.length).toString();

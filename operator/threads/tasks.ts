@@ -43,8 +43,8 @@ export const serveTasks = (): void => {
     try {
       return { output: tasks[task]?.(input as never) };
     } catch (error) {
-      const { message, stack } = error instanceof Error ? error : new Error(String(error));
-      return { error: { message, stack } };
+      const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+      return { error: { name, message, stack } };
     }
   };
   parentPort?.on('message', ({ task, input }: { readonly task: string; readonly input: unknown }) =>

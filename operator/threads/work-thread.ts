@@ -19,6 +19,7 @@ export interface WorkThreadOptions {
 }
 
 interface Job {
+  readonly signal: AbortSignal | undefined;
   readonly tenant: string;
   readonly task: string;
   readonly input: unknown;
@@ -29,7 +30,7 @@ interface Job {
 /** What the thread answers. */
 export type Answer =
   | { readonly output: unknown }
-  | { readonly error: { readonly message: string; readonly stack: string | undefined } };
+  | { readonly error: { readonly name: string; readonly message: string; readonly stack: string | undefined } };
 
 /**
  * A thread for pure work whose cost somebody else decides, so that the thread which renews the Lease and answers probes never waits for it. One
@@ -52,15 +53,22 @@ export class WorkThread {
   }
 
   /**
-   * Rejects with what the task threw, and with `TooCostlyError`. Input and output are copied (structured clone), bytes are handed over. Tenants take turns, so
-   * that nobody waits for more than one piece of work of each other tenant.
+   * Rejects with what the task threw, and with `TooCostlyError`. Input and output are copied (structured clone). Tenants take turns, so
+   * that nobody waits for more than one piece of work of each other tenant. Work whose `signal` is aborted rejects at once and is not begun any more.
    */
-  run(task: string, input: unknown, tenant: string): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (this.#isStopped) return reject(new Error('the thread was stopped'));
-      this.#waiting.add(tenant, { tenant, task, input, resolve, reject });
-      this.#next();
-    });
+  async run(task: string, input: unknown, tenant: string, signal?: AbortSignal): Promise<unknown> {
+    signal?.throwIfAborted();
+    if (this.#isStopped) throw new Error('the thread was stopped');
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const job: Job = { signal, tenant, task, input, resolve, reject };
+    const withdraw = (): void => {
+      this.#waiting.remove(tenant, job);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', withdraw, { once: true });
+    this.#waiting.add(tenant, job);
+    this.#next();
+    return promise.finally(() => signal?.removeEventListener('abort', withdraw));
   }
 
   async stop(): Promise<void> {
@@ -75,17 +83,27 @@ export class WorkThread {
   #next(): void {
     if (this.#job !== undefined || this.#isStopped) return;
     this.#timer?.cancel();
+    this.#timer = undefined;
     this.#job = this.#waiting.take();
     if (this.#job === undefined) return this.#rest();
-    const { limitMs } = this.#options;
-    this.#timer = this.#clock.after(limitMs, () => this.#drop(new TooCostlyError(`takes longer than ${limitMs} ms`)));
+    const timer = this.#clock.after(this.#options.limitMs, () => this.#endLate(timer));
+    this.#timer = timer;
     const { task, input } = this.#job;
     try {
       this.#worker ??= this.#start();
-      this.#worker.postMessage({ task, input }, isWhole(input) ? [input.buffer] : []);
+      // Nothing is transferred: the job may have to be sent again, to another thread.
+      this.#worker.postMessage({ task, input });
     } catch (error) {
       this.#end(({ reject }) => reject(error as Error));
     }
+  }
+
+  /** The answer may be here already and have had no turn, because this thread was busy itself. */
+  #endLate(timer: Timer): void {
+    setImmediate(() => {
+      if (this.#timer !== timer || this.#isStopped) return;
+      this.#drop(new TooCostlyError(`takes longer than ${this.#options.limitMs} ms`));
+    });
   }
 
   #rest(): void {
@@ -114,7 +132,7 @@ export class WorkThread {
   /** What other work has left behind is not this one's fault. */
   #fail(error: NodeJS.ErrnoException): void {
     const job = this.#job;
-    if (!isOutOfMemory(error) || job === undefined) return this.#drop(error);
+    if (!isOutOfMemory(error) || job === undefined || job.signal?.aborted === true) return this.#drop(error);
     if (!this.#isUsed) return this.#drop(new TooCostlyError('takes too much memory'));
     this.#leave();
     this.#job = undefined;
@@ -145,13 +163,8 @@ export class WorkThread {
 
 const answered = ({ resolve, reject }: Job, answer: Answer): void => {
   if ('output' in answer) return resolve(answer.output);
-  const error = new Error(answer.error.message);
-  if (answer.error.stack !== undefined) error.stack = answer.error.stack;
-  reject(error);
+  const { name, message, stack } = answer.error;
+  reject(Object.assign(new Error(message), { name }, stack !== undefined && { stack }));
 };
-
-/** Bytes of which nobody else holds a part. */
-const isWhole = (input: unknown): input is Uint8Array<ArrayBuffer> =>
-  input instanceof Uint8Array && input.byteLength === input.buffer.byteLength && input.buffer instanceof ArrayBuffer;
 
 const isOutOfMemory = ({ code }: NodeJS.ErrnoException): boolean => code === 'ERR_WORKER_OUT_OF_MEMORY';

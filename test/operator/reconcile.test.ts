@@ -4,7 +4,7 @@ import { ApiError } from '../../operator/api/errors.ts';
 import type { ReconciledKind } from '../../operator/kinds/kind.ts';
 import type { KubeObject } from '../../operator/object.ts';
 import { objectsSource } from '../../operator/read/objects-source.ts';
-import { reconcile } from '../../operator/reconcile.ts';
+import { reconcile, type World } from '../../operator/reconcile.ts';
 import { worldOf } from './world-of.ts';
 
 const owner: KubeObject = {
@@ -114,4 +114,31 @@ test('a child that cannot be removed keeps neither the removal of others nor the
   });
   await assert.rejects(work, fault);
   assert.deepEqual([gone, told.length], [['Service'], 1]);
+});
+
+test('a reconcile ends with its signal, whatever it waits for', async () => {
+  const never = (): Promise<never> => new Promise(() => {});
+  const kind: ReconciledKind = {
+    kind: 'Owner',
+    owns: [],
+    reads: [],
+    resolve: () => ({}),
+    plan: () => ({ events: [] }),
+    affectedBy: () => [],
+  };
+  const cache = { get: () => owner };
+  const source = objectsSource([]);
+  const over = new AbortController();
+  const withdrawn: (AbortSignal | undefined)[] = [];
+  const plan: World['plan'] = (_kind, _owner, _bundle, signal) => {
+    withdrawn.push(signal);
+    return never();
+  };
+  const worlds = [worldOf({ source: { ...source, settled: never }, cache }), worldOf({ source, cache, plan })];
+  const key = { kind: 'Owner', namespace: 'n', name: 'o' };
+  const ended = worlds.map((world) => assert.rejects(reconcile(kind, key, world, over), /leadership ended/));
+  await new Promise((resolve) => setImmediate(resolve));
+  over.abort(new Error('leadership ended'));
+  await Promise.all(ended);
+  assert.deepEqual(withdrawn, [over.signal]);
 });

@@ -1,4 +1,4 @@
-import { judgeHere } from '../../../operator/threads/judge.ts';
+import { type Judge, judgeHere } from '../../../operator/threads/judge.ts';
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -38,12 +38,14 @@ interface Circumstances {
   readonly namespaces?: readonly string[];
   readonly isSynced?: () => boolean;
   readonly get?: (key: ObjectKey) => Promise<KubeObject | undefined>;
+  readonly judge?: Judge;
 }
 
 const started = async ({
   namespaces = [],
   isSynced = () => true,
   get = () => Promise.resolve(user),
+  judge = judgeHere,
 }: Circumstances = {}): Promise<UnderTest> => {
   const clock = manualClock(Date.now());
   const failures: string[] = [];
@@ -54,6 +56,7 @@ const started = async ({
         : key.kind === 'Secret'
           ? Promise.resolve(undefined)
           : get(key),
+    getMetadata: async (key) => (await get(key))?.metadata,
     createOwned: (made) => Promise.resolve(made),
     replace: (made) => Promise.resolve(made),
     apply: (made) => Promise.resolve(made),
@@ -73,7 +76,7 @@ const started = async ({
     {
       api,
       source: () => objectsSource([login, user]),
-      judge: judgeHere,
+      judge,
       clock,
       isSynced,
       log: log as AdmissionDeps['log'],
@@ -156,6 +159,48 @@ test('an API server that does not say who uses it is not waited for longer than 
   await admission.clock.advance(4_000);
   assert.equal(await answer, 500);
   assert.match(admission.failures.join('\n'), /no answer within 4 s/);
+  await stop(admission);
+});
+
+test('of what one namespace has looked up one answer is on its way at a time, however many ask at once', async () => {
+  let most = 0;
+  let underWay = 0;
+  const { promise: begun, resolve: markBegun } = Promise.withResolvers<void>();
+  const { promise: isThere, resolve: markThere } = Promise.withResolvers<void>();
+  const admission = await started({
+    get: async () => {
+      most = Math.max(most, (underWay += 1));
+      markBegun();
+      await isThere;
+      underWay -= 1;
+      return user;
+    },
+  });
+  const answers = [1, 2, 3, 4].map(() => ask(admission.port, '/validate-deletion', deleting(login)));
+  await begun;
+  const other = { ...login, metadata: { ...login.metadata, namespace: 'nobody-uses-it-here' } };
+  assert.equal(await ask(admission.port, '/validate-deletion', deleting(other)), true);
+  for (let round = 0; round < 100; round += 1) await settled();
+  markThere();
+  assert.deepEqual(await Promise.all(answers), [false, false, false, false]);
+  assert.equal(most, 1);
+  await stop(admission);
+});
+
+test('what could not be judged in time is not judged any more', async () => {
+  const { promise: asked, resolve: markAsked } = Promise.withResolvers<AbortSignal | undefined>();
+  const admission = await started({
+    judge: (_object, _references, signal) => {
+      markAsked(signal);
+      return new Promise(() => {});
+    },
+  });
+  const answer = ask(admission.port, '/validate', creating(user));
+  const signal = await asked;
+  assert.equal(signal?.aborted, false);
+  await admission.clock.advance(4_000);
+  assert.equal(await answer, 500);
+  assert.equal(signal.aborted, true);
   await stop(admission);
 });
 

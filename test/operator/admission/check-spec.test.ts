@@ -158,6 +158,15 @@ describe('rules that look at what the object names', () => {
     assert.deepEqual(cluster.asked, ['MCPOIDCConfig/default/idp']);
   });
 
+  test('do not read what has not changed since', async () => {
+    const known = { ...other, metadata: { ...other.metadata, generation: 1 } };
+    const cluster = clusterOf([known]);
+    assert.match(messageOf(await checkSpec(creating(server), cluster)) ?? '', /issues tokens of another issuer/);
+    assert.deepEqual([cluster.asked, cluster.askedMetadata], [[], ['MCPOIDCConfig/default/idp']]);
+    const mended = { ...same, metadata: { ...same.metadata, generation: 2 } };
+    assert.equal(messageOf(await checkSpec(creating(server), clusterOf([mended], [known]))), undefined);
+  });
+
   test('are all that costs a request', async () => {
     const cluster = clusterOf([same]);
     await checkSpec(creating(server), cluster);
@@ -210,5 +219,34 @@ describe('names that lead nowhere', () => {
     });
     const told = await warnings(creating(server), object('MCPOIDCConfig', 'idp', bad));
     assert.ok(told.some((text) => text === 'MCPOIDCConfig idp cannot be used; its condition Valid says why'));
+  });
+
+  test('are compared with those of before in one walk, however many there are', async () => {
+    const naming = (extra: string) => {
+      const compositeToolRefs = [...Array.from({ length: 300 }, (_, index) => `flow-${index}`), extra].map((name) => ({
+        name,
+      }));
+      return object('VirtualMCPServer', 'it', {
+        groupRef: { name: 'tools' },
+        incomingAuth: { type: 'anonymous' },
+        config: { compositeToolRefs },
+      });
+    };
+    const [before, after] = [naming('old'), naming('new')];
+    let walks = 0;
+    const counted = new Proxy(before, {
+      get: (whole, field, receiver): unknown => {
+        walks += field === 'spec' ? 1 : 0;
+        return Reflect.get(whole, field, receiver);
+      },
+    });
+    const told = await warnings(updating(counted, after), object('MCPGroup', 'tools', {}));
+    assert.deepEqual(
+      told.filter((text) => text.includes('flow') || text.includes('new')),
+      [
+        'no VirtualMCPCompositeToolDefinition new in this namespace; create it or change spec.config.compositeToolRefs[300]',
+      ],
+    );
+    assert.ok(walks < 20, `the spec of before was looked at ${walks} times`);
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { after, before, test } from 'node:test';
@@ -7,6 +7,7 @@ import { connect } from 'node:tls';
 import { accepted, forbidden } from '../../../operator/admission/review.ts';
 import { type AdmissionServer, serveAdmission } from '../../../operator/admission/server.ts';
 import { newAuthority, newServerCertificate } from '../../../operator/admission/x509.ts';
+import { readHere } from '../../../operator/threads/read-json.ts';
 import { steadyClock } from '../../../runtime/system-clock.ts';
 import { creating, object } from './world.ts';
 
@@ -16,7 +17,15 @@ const authority = newAuthority('a', validity);
 const certificate = () => newServerCertificate(['127.0.0.1'], validity, authority);
 
 const failures: unknown[] = [];
-const state = { isReady: true };
+const state = { isReady: true, isThreadBroken: false };
+/** What waits until its caller goes; told when it begins. */
+const waiting = new EventEmitter();
+const untilGone = async (what: string, gone: AbortSignal | undefined): Promise<never> => {
+  waiting.emit(what);
+  await (gone === undefined ? new Promise(() => {}) : once(gone, 'abort'));
+  waiting.emit(`${what} has ended`);
+  throw new Error('the caller has gone');
+};
 let server: AdmissionServer;
 
 before(async () => {
@@ -24,11 +33,16 @@ before(async () => {
     checks: {
       '/validate': ({ object: made }) =>
         Promise.resolve(made?.metadata.name === 'bad' ? { refusal: forbidden('no'), warnings: [] } : accepted),
+      '/waiting': (_, gone) => untilGone('judging', gone),
       '/broken': () => Promise.reject(new Error('the secret of the house')),
     },
     isReady: () => state.isReady,
     onFailure: (error) => failures.push(error),
     clock: steadyClock,
+    read: (json, { signal } = {}) => {
+      if (state.isThreadBroken) return Promise.reject(new Error('the thread ended'));
+      return json.length > 300_000 ? untilGone('reading', signal) : readHere(json);
+    },
   });
 });
 after(() => server.stop());
@@ -38,16 +52,17 @@ interface Answer {
   readonly text: string;
 }
 
+const caller = (headers: Record<string, string> = {}) => ({
+  host: '127.0.0.1',
+  port: server.port,
+  method: 'POST',
+  ca: authority.certificate,
+  agent: false,
+  headers: { 'content-type': 'application/json', ...headers },
+});
+
 const post = async (path: string, body: string, headers: Record<string, string> = {}): Promise<Answer> => {
-  const call = request({
-    host: '127.0.0.1',
-    port: server.port,
-    path,
-    method: 'POST',
-    ca: authority.certificate,
-    agent: false,
-    headers: { 'content-type': 'application/json', ...headers },
-  });
+  const call = request({ ...caller(headers), path });
   call.end(body);
   const [response] = (await once(call, 'response')) as [IncomingMessage];
   const text = Buffer.concat(await response.toArray()).toString();
@@ -120,6 +135,28 @@ test('a fault of ours is logged, and not told to strangers', async () => {
   assert.doesNotMatch(text, /secret/);
   assert.match(String(failures.at(-1)), /the secret of the house/);
 });
+
+test('a body that the thread failed to read is a fault of ours, and logged', async () => {
+  state.isThreadBroken = true;
+  assert.equal((await post('/validate', review('good'))).status, 500);
+  state.isThreadBroken = false;
+  assert.match(String(failures.at(-1)), /the thread ended/);
+});
+
+for (const [what, path, spec] of [
+  ['reading', '/validate', { text: 'x'.repeat(300_000) }],
+  ['judging', '/waiting', {}],
+] as const)
+  test(`a caller that goes is not worked for any more (${what})`, async () => {
+    const begun = once(waiting, what);
+    const ended = once(waiting, `${what} has ended`);
+    const call = request({ ...caller(), path });
+    call.on('error', () => {});
+    call.end(review('good', spec));
+    await begun;
+    call.destroy();
+    await ended;
+  });
 
 test('another certificate counts from the next handshake on, and connections that are there stay', async () => {
   const handshake = async () => {

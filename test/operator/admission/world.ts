@@ -2,7 +2,7 @@ import { judgeHere } from '../../../operator/threads/judge.ts';
 import { referrers } from '../../../operator/kinds/referrers.ts';
 import type { Cluster } from '../../../operator/admission/cluster.ts';
 import type { Review } from '../../../operator/admission/review.ts';
-import { type KubeObject, type ObjectKey, keyText, keyOf } from '../../../operator/object.ts';
+import { type KubeObject, type ObjectKey, type ObjectMeta, keyText, keyOf } from '../../../operator/object.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 
 export const namespace = (metadata: object = {}): KubeObject => ({
@@ -21,17 +21,25 @@ export const object = (kind: string, name: string, spec: object, metadata: objec
 export interface ClusterUnderTest extends Cluster {
   /** What was asked for live, as text. */
   readonly asked: readonly string[];
+  /** The same of what only the metadata was asked for of. */
+  readonly askedMetadata: readonly string[];
 }
 
 /** What is stored, and what the watches know of it (default: the same). */
 export const clusterOf = (stored: readonly KubeObject[], known: readonly KubeObject[] = stored): ClusterUnderTest => {
   const asked: string[] = [];
+  const askedMetadata: string[] = [];
   const all = new Map([namespace(), ...stored].map((each) => [keyText(keyOf(each)), each]));
   const get = (key: ObjectKey): Promise<KubeObject | undefined> => {
     asked.push(keyText(key));
     return Promise.resolve(all.get(keyText(key)));
   };
-  return { source: objectsSource(known), referrersOf: referrers(), judge: judgeHere, get, asked };
+  const getMetadata = (key: ObjectKey): Promise<ObjectMeta | undefined> => {
+    askedMetadata.push(keyText(key));
+    return Promise.resolve(all.get(keyText(key))?.metadata);
+  };
+  const source = objectsSource(known);
+  return { source, referrersOf: referrers(), judge: judgeHere, get, getMetadata, asked, askedMetadata };
 };
 
 export const creating = (created: KubeObject): Review => ({ uid: '1', operation: 'CREATE', object: created });

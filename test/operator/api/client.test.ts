@@ -93,6 +93,15 @@ test('of Secrets only the metadata crosses the wire when that is all that is ask
   assert.equal(server.asked[0]?.headers.accept, 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1');
 });
 
+test('of an object only the metadata may be asked for', async () => {
+  const metadata = { name: 'w', namespace: 'here', generation: 2 };
+  server.answer = json(200, { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata });
+  assert.deepEqual(await server.client.getMetadata(key, signal), metadata);
+  assert.equal(server.asked[0]?.headers.accept, 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1');
+  server.answer = json(404, {});
+  assert.equal(await server.client.getMetadata(key, signal), undefined);
+});
+
 /** In the words of kube-apiserver 1.34 and etcd 3.6. */
 const TOO_LARGE = [
   [413, 'Request entity too large: limit is 3145728', true],

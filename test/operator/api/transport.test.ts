@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { apiClient } from '../../../operator/api/client.ts';
 import type { Connection } from '../../../operator/api/kubeconfig.ts';
 import { resourceTable } from '../../../operator/api/resources.ts';
+import { type ReadJson, readHere } from '../../../operator/threads/read-json.ts';
 import { json, key, startScriptedServer, table, widget } from './scripted-server.ts';
 
 const signal = new AbortController().signal;
@@ -42,6 +43,24 @@ test('every request is told with what it does, its status and its time; one with
     'delete Widget 404 0',
     'get Widget none 0',
   ]);
+});
+
+test('an answer is read on the turn of the namespace that it is about, and as long as it is wanted', async () => {
+  const turns: (string | undefined)[] = [];
+  const wanted = new AbortController();
+  const read: ReadJson = (json, { tenant, signal: until } = {}) => {
+    turns.push(tenant);
+    assert.equal(until, wanted.signal);
+    return readHere(json);
+  };
+  const api = apiClient(server.transportWith({ read }), table);
+  server.answer = json(200, { ...widget, metadata: { resourceVersion: '1' }, items: [] });
+  await api.get(key, wanted.signal);
+  await api.get({ ...key, namespace: '' }, wanted.signal);
+  await api.apply(widget, wanted.signal);
+  await api.list(key, wanted.signal);
+  await api.list({ kind: 'Widget', namespace: '' }, wanted.signal);
+  assert.deepEqual(turns, ['here', '', 'here', 'here', '']);
 });
 
 test('the Lease is renewed whatever else waits for its turn', async () => {

@@ -57,6 +57,7 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
       }
     },
     get: unused,
+    getMetadata: unused,
     apply: unused,
     applyStatus: unused,
     create: unused,

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 
+let called = 0;
 const leftBehind: unknown[] = [];
 
 /** A thread whose tasks do what no task should. */
@@ -8,6 +9,7 @@ const tasks: Readonly<Record<string, (input: unknown) => unknown>> = {
   throw: (input) => {
     throw new Error(String(input));
   },
+  count: () => (called += 1),
   spin: () => {
     for (;;);
   },
@@ -17,6 +19,11 @@ const tasks: Readonly<Record<string, (input: unknown) => unknown>> = {
   },
   // Each answer makes the next task poorer.
   keep: (size) => leftBehind.push(Array.from({ length: Number(size) / 8 }, (_, index) => index + 0.5)),
+  /** The same, of bytes: how many they were. */
+  keepFor: (bytes) => {
+    leftBehind.push(Array.from({ length: 250_000 }, (_, index) => index + 0.5));
+    return (bytes as Uint8Array).length;
+  },
   leave: () => process.exit(),
 };
 
@@ -24,6 +31,7 @@ parentPort?.on('message', ({ task, input }: { readonly task: string; readonly in
   try {
     parentPort?.postMessage({ output: tasks[task]?.(input) });
   } catch (error) {
-    parentPort?.postMessage({ error: { message: (error as Error).message, stack: undefined } });
+    const { name, message } = error as Error;
+    parentPort?.postMessage({ error: { name, message, stack: undefined } });
   }
 });

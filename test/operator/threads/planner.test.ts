@@ -125,6 +125,18 @@ test('what is too costly is told in its status, and not planned again for ten mi
   assert.equal(tries, 3);
 });
 
+test('many small values are too much sooner than a few large ones: they take longer to copy', async () => {
+  const run = (): Promise<never> => Promise.reject(new Error('asked a thread'));
+  const [kind] = kinds;
+  assert.ok(kind !== undefined);
+  const bundle = Array.from({ length: 30 }, () =>
+    Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [i, ''])),
+  );
+  const owner = { apiVersion: 'vmcp.dev/v1beta1', kind: kind.kind, metadata: { name: 'it', uid: 'u' } };
+  const { status } = await new Planner({ run }, frozenClock()).plan({ kind, owner, bundle, settings, sealKeys });
+  assert.match(JSON.stringify(status), /"TooCostly".*more than 6 MB/);
+});
+
 test('what is made of more than can be copied in time is not even tried', async () => {
   const run = (): Promise<never> => Promise.reject(new Error('asked a thread'));
   const [kind] = kinds;

