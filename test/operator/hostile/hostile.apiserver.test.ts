@@ -85,6 +85,58 @@ test('requests as large as the API server takes them, many at once', async () =>
   assert.ok(judged.length >= answers.length / 2, `${judged.length} were judged`);
 });
 
+/** Sends it so often, so many at a time. */
+const sendOften = async (
+  count: number,
+  atOnce: number,
+  send: () => Promise<Answered>,
+): Promise<readonly Answered[]> => {
+  const answers: Answered[] = [];
+  const waiting = Array.from({ length: count }, () => send).values();
+  const sendNext = async (): Promise<void> => {
+    for (const next of waiting) answers.push(await next());
+  };
+  await Promise.all(Array.from({ length: atOnce }, sendNext));
+  return answers;
+};
+
+test('small requests about objects that lead to much: dry runs of changes and of deletions', async () => {
+  const made = (kind: string, name: string, spec: object, annotations = {}): KubeObject => ({
+    apiVersion: 'vmcp.dev/v1beta1',
+    kind,
+    metadata: { name, namespace: 'hostile', annotations },
+    spec,
+  });
+  const anonymous = { groupRef: { name: 'one' }, incomingAuth: { type: 'anonymous' } };
+  const compositeToolRefs = Array.from({ length: 1_000 }, (_, index) => ({ name: `absent-${index}` }));
+  const naming = made('VirtualMCPServer', 'naming', { ...anonymous, config: { compositeToolRefs } });
+  const tools = [{ workload: 'a', toolConfigRef: { name: 'named' } }];
+  const large = Array.from({ length: 10 }, (_, index) =>
+    made(
+      'VirtualMCPServer',
+      `large-${index}`,
+      { ...anonymous, config: { aggregation: { tools }, metadata: { a: 'x'.repeat(200_000) } } },
+      { a: 'x'.repeat(200_000) },
+    ),
+  );
+  const named = made('MCPToolConfig', 'named', { toolsFilter: ['a'] });
+  const ports = Array.from({ length: 1_990 }, (_, index) => ({ containerPort: 60_000 - index }));
+  const containers = [{ name: 'vmcp', ports }];
+  const descending = made('VirtualMCPServer', 'ports', { ...anonymous, podTemplateSpec: { spec: { containers } } });
+  const refused: Answered[] = [];
+  const harm = await trial.during(async () => {
+    refused.push(...(await sendAll([named, naming, descending, ...large])).filter(({ status }) => status !== 201));
+    const change = { ...naming, spec: { config: { metadata: { changed: 'yes' } } } };
+    const changes = sendOften(60, 12, () => trial.send('PATCH', change, 'dryRun=All'));
+    const deletions = sendOften(200, 50, () => trial.send('DELETE', named, 'dryRun=All'));
+    const answers = [...(await changes), ...(await deletions)];
+    assert.ok(answers.filter(({ status }) => status === 403 || status === 422 || status === 200).length > 60);
+  });
+  assertHarmless(harm);
+  assert.deepEqual(refused, []);
+  await remove('virtualmcpserver');
+});
+
 test('many members in front of many servers, and a spec that changes all the time', async () => {
   const made = (kind: string, name: string, spec: object): KubeObject => ({
     apiVersion: 'vmcp.dev/v1beta1',
