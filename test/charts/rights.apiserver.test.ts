@@ -227,6 +227,33 @@ describe('the rights that the chart grants', () => {
       remove('mcpexternalauthconfig', 'login'),
       /is in use \(MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer\)/,
     );
+    // Users are asked for until one is found.
+    const externalAuthConfigRef = { name: 'alone' };
+    const users: readonly (readonly [kind: string, spec: object])[] = [
+      ['MCPServerEntry', { ...entry, externalAuthConfigRef }],
+      ['MCPServer', { image: 'a', transport: 'sse', externalAuthConfigRef }],
+      ['MCPRemoteProxy', { remoteUrl: 'http://a.example.com/mcp', externalAuthConfigRef }],
+      [
+        'VirtualMCPServer',
+        {
+          groupRef: { name: 'tools' },
+          incomingAuth: { type: 'anonymous' },
+          outgoingAuth: { backends: { a: { type: 'externalAuthConfigRef', externalAuthConfigRef } } },
+        },
+      ],
+    ];
+    for (const [kind, spec] of users) {
+      await apply('MCPExternalAuthConfig', 'alone', { type: 'unauthenticated' });
+      await apply(kind, 'user', spec);
+      const isRefused = await until(`the deletion to be refused for ${kind}`, () =>
+        cluster
+          .kubectl(['delete', '--dry-run=server', 'mcpexternalauthconfig', 'alone'])
+          .then(() => undefined)
+          .catch((error: Error) => error.message),
+      );
+      assert.match(isRefused, new RegExp(`is in use \\(${kind}\\)`));
+      await remove(kind.toLowerCase(), 'user');
+    }
   });
 
   test('let it look why a StatefulSet makes no pod', async () => {
