@@ -127,6 +127,23 @@ const applyChild = async (
   deps: ApplyDeps,
   signal: AbortSignal,
 ): Promise<ChildProblem | undefined> => {
+  const isNew = owner['status'] === undefined && deps.cache.get(keyOf(child)) === undefined;
+  if (!isNew) return applyOver(owner, child, deps, signal);
+  try {
+    return await take({ owner, child, existing: undefined, isNew }, deps, signal);
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    return applyOver(owner, child, deps, signal);
+  }
+};
+
+/** Looks first what there is. */
+const applyOver = async (
+  owner: KubeObject,
+  child: KubeObject,
+  deps: ApplyDeps,
+  signal: AbortSignal,
+): Promise<ChildProblem | undefined> => {
   const key = keyOf(child);
   const held = deps.cache.get(key);
   const cached = held && (await readWhole(held, deps, signal));
@@ -143,7 +160,16 @@ const applyChild = async (
     deps.unsent.taken(owner, child);
     return undefined;
   }
-  const meeting = { owner, child, existing };
+  return take({ owner, child, existing }, deps, signal);
+};
+
+const take = async (
+  meeting: Meeting & { readonly isNew?: boolean },
+  deps: ApplyDeps,
+  signal: AbortSignal,
+): Promise<ChildProblem | undefined> => {
+  const { owner, child, existing } = meeting;
+  const key = keyOf(child);
   const unsent = deps.unsent.find(meeting);
   if (unsent !== undefined) {
     return unsent;
@@ -165,12 +191,13 @@ const applyChild = async (
 };
 
 const sendOnce = async (
-  meeting: Meeting,
+  meeting: Meeting & { readonly isNew?: boolean },
   deps: ApplyDeps,
   signal: AbortSignal,
 ): Promise<{ readonly applied?: KubeObject; readonly problem?: ChildProblem }> => {
   try {
-    return { applied: await send(meeting, deps, signal) };
+    const { isNew = false, child } = meeting;
+    return { applied: await (isNew ? deps.api.apply(onlyMade(child), signal) : send(meeting, deps, signal)) };
   } catch (error) {
     const problem = hopeless(meeting.child, error);
     if (problem === undefined) throw error;
@@ -209,6 +236,15 @@ const prepare = async (child: KubeObject, live: KubeObject, { api }: ApplyDeps, 
     await api.mergePatch(keyOf(child), repair, signal);
   }
 };
+
+/**
+ * Applied so, the object is made, or refused as a conflict where there is one of its name: no object has this version. Of what is made for the first
+ * time that spares a look at each child, and nothing that somebody else makes in between is taken over.
+ */
+const onlyMade = (child: KubeObject): KubeObject => ({
+  ...child,
+  metadata: { ...child.metadata, resourceVersion: '1' },
+});
 
 /** With its uid an object is not applied to a namesake that took its place meanwhile. */
 const pinned = (child: KubeObject, existing: KubeObject | undefined): KubeObject =>

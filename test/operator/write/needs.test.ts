@@ -35,6 +35,8 @@ const appliedOf = async (
         ),
       apply: (object) => {
         if (object.kind === refused) return Promise.reject(new ApiError(403, { message: 'no' }));
+        const isThere = object.kind === foreign && object.metadata.resourceVersion !== undefined;
+        if (isThere) return Promise.reject(new ApiError(409, { message: 'modified' }));
         applied.push(object.kind);
         return Promise.resolve(object);
       },

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ApiError } from '../../../operator/api/errors.ts';
+import type { KubeObject } from '../../../operator/object.ts';
+import { type ApplyDeps, applyChildren } from '../../../operator/write/apply.ts';
+import { Rewrites } from '../../../operator/write/rewrites.ts';
+import { UnsentChildren } from '../../../operator/write/unsent.ts';
+
+const { signal } = new AbortController();
+const child: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: {
+    name: 'x',
+    namespace: 'n',
+    ownerReferences: [{ apiVersion: 'v1', kind: 'Owner', name: 'o', uid: 'u', controller: true }],
+  },
+};
+
+/** An API server that has one object of that name, or none. */
+const applied = async (status: object | undefined, stored: KubeObject | undefined) => {
+  const requests: string[] = [];
+  const deps: ApplyDeps = {
+    api: {
+      get: () => {
+        requests.push('get');
+        return Promise.resolve(stored);
+      },
+      apply: (object) => {
+        const { resourceVersion } = object.metadata;
+        requests.push(`apply ${resourceVersion ?? 'any'}`);
+        return stored !== undefined && resourceVersion !== undefined
+          ? Promise.reject(new ApiError(409, { reason: 'Conflict', message: 'the object has been modified' }))
+          : Promise.resolve(object);
+      },
+      mergePatch: () => assert.fail('nothing is patched'),
+      remove: () => assert.fail('nothing is removed'),
+    },
+    cache: { get: () => undefined, put: () => {}, fill: () => {}, controlledBy: () => [] },
+    rewrites: new Rewrites(),
+    unsent: new UnsentChildren(() => 0),
+  };
+  const owner = { apiVersion: 'v1', kind: 'Owner', metadata: { name: 'o', namespace: 'n', uid: 'u' } };
+  const { problems } = await applyChildren({ ...owner, ...(status && { status }) }, [child], deps, signal);
+  return { requests, problems: problems.map(({ type }) => type) };
+};
+
+test('what is made for a new resource is made by one request, which takes over nothing', async () => {
+  assert.deepEqual(await applied(undefined, undefined), { requests: ['apply 1'], problems: [] });
+  const foreign = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', namespace: 'n' } };
+  assert.deepEqual(await applied(undefined, foreign), { requests: ['apply 1', 'get'], problems: ['ChildConflict'] });
+  const own = { ...child, metadata: { ...child.metadata, uid: 'of-child' } };
+  assert.deepEqual(await applied(undefined, own), { requests: ['apply 1', 'get', 'apply any'], problems: [] });
+});
+
+test('for a resource that has its status, what there is is looked at first', async () => {
+  assert.deepEqual(await applied({}, undefined), { requests: ['get', 'apply any'], problems: [] });
+});
