@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /**
- * The server behind everything that is measured, as cheap as node:http allows. Prints its port. Its paths:
- * `/mcp` and `/2000/mcp` speak 2025-11-25, with 200 and 2,000 tools; `/modern/mcp` speaks 2026-07-28; `GET /count` tells how many
+ * The server behind everything that is measured, as cheap as node:http allows. Prints its port. Its paths: `/mcp` and
+ * `/2000/mcp` speak 2025-11-25, with 200 and 2,000 tools; `/modern/mcp` speaks 2026-07-28; `GET /count` tells how many
  * POST and DELETE requests have arrived, without pings: a gateway's health checks come when they come.
  */
 let count = 0;

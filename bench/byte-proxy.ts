@@ -2,7 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
 
-/** The floor: node:http in, undici `Pool.request` and `pipe` out, nothing parsed. Takes the origin to forward to; prints its port. */
+/**
+ * The floor: node:http in, undici `Pool.request` and `pipe` out, nothing parsed. Takes the origin to forward to; prints
+ * its port.
+ */
 const pool = new Pool(process.argv[2] ?? '', { connections: 128 });
 
 const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {

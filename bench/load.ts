@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { INITIALIZE, JSON_HEADERS, postOf, type Work, wireOf } from './requests.ts';
 
 /**
- * Clients that each keep one request under way on a connection of their own. Argument: JSON of `Load`. Says `warm` to its parent,
- * then runs for each number of milliseconds that it is sent, and tells what it saw.
+ * Clients that each keep one request under way on a connection of their own. Argument: JSON of `Load`. Says `warm` to
+ * its parent, then runs for each number of milliseconds that it is sent, and tells what it saw.
  */
 export interface Load extends Work {
   readonly clients: number;

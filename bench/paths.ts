@@ -66,7 +66,10 @@ export const scenariosOf = async (processes: Processes, backend: Started): Promi
   ];
 };
 
-/** Gives every process that 1 KB calls of 50 clients go through such calls for so long, uncounted: V8 goes on optimising for most of a minute of them. */
+/**
+ * Gives every process that 1 KB calls of 50 clients go through such calls for so long, uncounted: V8 goes on optimising
+ * for most of a minute of them.
+ */
 export const warmUp = async (
   processes: Processes,
   scenarios: readonly Scenario[],
@@ -93,8 +96,8 @@ export interface Length {
 }
 
 /**
- * Round after round through all scenarios, and in each of them window after window through its paths, so that noise of the machine
- * meets all of them: the samples of a scenario's paths belong together by their index.
+ * Round after round through all scenarios, and in each of them window after window through its paths, so that noise of
+ * the machine meets all of them: the samples of a scenario's paths belong together by their index.
  */
 export const measureAll = async (
   processes: Processes,

@@ -23,7 +23,10 @@ export interface Loader {
 export interface Processes {
   readonly backend: () => Promise<Started>;
   readonly byteProxy: (origin: string) => Promise<Started>;
-  /** In front of backends by their names, or of one named `bench`; as the image has it, or from source with the image's flags for Node. */
+  /**
+   * In front of backends by their names, or of one named `bench`; as the image has it, or from source with the image's
+   * flags for Node.
+   */
   readonly vmcp: (backends: string | Readonly<Record<string, string>>, how?: 'fromSource') => Promise<Started>;
   /** Clients that are connected, warm and at rest. */
   readonly load: (load: Load) => Promise<Loader>;

@@ -18,7 +18,10 @@ export const publish = async (
   await writeFile(path, `${head}${begin}\n${stamp}\n\n${report}\n${end}${tail}`);
 };
 
-/** How the image of a Dockerfile at the top of the repository runs Node: the flags of its ENTRYPOINT, and the environment that does not name a place in the image. */
+/**
+ * How the image of a Dockerfile at the top of the repository runs Node: the flags of its ENTRYPOINT, and the
+ * environment that does not name a place in the image.
+ */
 export const imageSettings = async (
   dockerfile: string,
 ): Promise<{ readonly flags: readonly string[]; readonly env: Readonly<Record<string, string>> }> => {

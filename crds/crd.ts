@@ -29,14 +29,19 @@ export function objectSchema(definition: KindDefinition): SchemaNode {
   };
 }
 
-/** `kubectl get vmcp-all` lists every kind. Not `vmcp`: kubectl takes a category before a short name, and `kubectl delete vmcp --all` would take groups along. */
+/**
+ * `kubectl get vmcp-all` lists every kind. Not `vmcp`: kubectl takes a category before a short name, and `kubectl
+ * delete vmcp --all` would take groups along.
+ */
 const CATEGORY = 'vmcp-all';
 
 interface Named {
   readonly metadata: { readonly name: string };
 }
 
-/** Child objects are named after the object, so its name must fit in theirs (decisions.md, "legal metadata.name"). */
+/**
+ * Child objects are named after the object, so its name must fit in theirs (docs/decisions.md "Names of resources").
+ */
 function nameRule({ nameMaxLength }: KindDefinition) {
   const pattern = '^[a-z]([-a-z0-9]*[a-z0-9])?$';
   return rule<Named>({
@@ -126,8 +131,9 @@ interface Validation {
 }
 
 /**
- * The rules of one value. A pattern alone is refused in its own, unreadable words, so a rule beside it says what to write;
- * the other rules may then rely on it. Both only where it is cheap enough: the API server limits what all rules may cost.
+ * The rules of one value. A pattern alone is refused in its own, unreadable words, so a rule beside it says what to
+ * write; the other rules may then rely on it. Both only where it is cheap enough: the API server limits what all rules
+ * may cost.
  */
 function validationsOf(node: SchemaNode, occurrences: number): readonly Validation[] {
   const { pattern, patternMessage, maxLength, rules = [] } = node;

@@ -20,7 +20,7 @@ export const embeddingServer = defineKind({
   plural: 'embeddingservers',
   shortNames: ['emb'],
   description: 'A server that turns text into vectors (text-embeddings-inference protocol), for the optimizer.',
-  // A StatefulSet name above 52 characters starts no pod (decisions.md, "legal metadata.name").
+  // A StatefulSet name above 52 characters starts no pod (docs/decisions.md "Names of resources").
   nameMaxLength: 36,
   spec: z.strictObject({
     model: nonEmpty().default('BAAI/bge-small-en-v1.5').describe('Model to load.'),

@@ -1,9 +1,15 @@
 import * as z from 'zod';
 
-import { presentExactlyWhen, providerNameSchema, rule, withRules } from '../runtime/config/index.ts';
+import {
+  entitiesJsonSchema,
+  presentExactlyWhen,
+  providerNameSchema,
+  rule,
+  withRules,
+} from '../runtime/config/index.ts';
 import { nonEmpty, refWith } from './kit.ts';
 
-/** spec: spec.incomingAuth.oidcConfigRef */
+/** `spec.incomingAuth.oidcConfigRef` of docs/resources.md "VirtualMCPServer" */
 export const oidcConfigRef = () =>
   refWith(
     'MCPOIDCConfig',
@@ -22,7 +28,7 @@ export const oidcConfigRef = () =>
 
 const inlinePolicies = z.strictObject({
   policies: z.array(z.string()).describe('Policies in the Cedar language.'),
-  entitiesJson: z.string().default('[]').describe('Policy entities as JSON text.'),
+  entitiesJson: entitiesJsonSchema,
   primaryUpstreamProvider: providerNameSchema
     .optional()
     .describe(
@@ -30,7 +36,7 @@ const inlinePolicies = z.strictObject({
     ),
 });
 
-/** spec: spec.incomingAuth.authzConfig */
+/** `spec.incomingAuth.authzConfig` of docs/resources.md "VirtualMCPServer" */
 export const authzConfig = () =>
   withRules(
     z.strictObject({
@@ -56,7 +62,10 @@ const needsCallers = (field: string, why: string) =>
     field,
   });
 
-/** Of an MCPServer and an MCPRemoteProxy, which without oidcConfigRef serve everybody: whoever asks for access control must not get that instead. */
+/**
+ * Of an MCPServer and an MCPRemoteProxy, which without oidcConfigRef serve everybody: whoever asks for access control
+ * must not get that instead.
+ */
 export const callerRules = [
   needsCallers('authzConfig', 'judges who calls, which nobody knows without oidcConfigRef'),
   needsCallers('authServerRef', 'issues tokens, which nobody checks without oidcConfigRef'),

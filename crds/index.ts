@@ -13,3 +13,14 @@ export {
   referredKinds,
   unsupported,
 } from './resources.ts';
+export {
+  fieldsOf,
+  type FieldsOf,
+  type Kind,
+  type SpecOf,
+  specOf,
+  type StatusOf,
+  statusIn,
+  type StoredSpecOf,
+  storedSpecOf,
+} from './spec-of.ts';

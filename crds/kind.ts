@@ -37,7 +37,7 @@ export interface ScalePaths {
 
 type Defaulted = 'singular' | 'nameMaxLength' | 'specIsOptional';
 
-/** decisions.md, "legal metadata.name" */
+/** docs/decisions.md "Names of resources" */
 const NAME_MAX_LENGTH = 40;
 
 export const defineKind = <Spec extends z.ZodType, Status extends z.ZodType>(

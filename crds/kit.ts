@@ -42,7 +42,7 @@ export const refWith = <T extends z.core.$ZodLooseShape>(kind: string, more: T, 
     refersTo: kind,
   });
 
-/** spec: conventions, SecretRef */
+/** docs/decisions.md "Secrets in files" */
 export const secretRef = () => refWith('Secret', { key: dataKey().describe('Key inside the Secret') }, subdomain());
 
 export const configMapKeyRef = () =>
@@ -71,7 +71,7 @@ export const freeForm = () => mark(z.looseObject({}), { preserveUnknownFields: t
 
 export const nonEmpty = () => z.string().min(1);
 
-/** spec: status, Condition */
+/** docs/decisions.md "Conditions" */
 export const condition = z.strictObject({
   type: z
     .string()

@@ -82,7 +82,10 @@ const spec = z.strictObject({
 
 const FIELDS_OF_OWN_CLIENTS = ['oidcConfigRef', 'authzConfig', 'rateLimiting', 'authServerRef'] as const;
 
-/** Has the server clients of its own? Then the vmcp runtime stands in front of its container (decisions). */
+/**
+ * Has the server clients of its own? Then the vmcp runtime stands in front of its container (docs/decisions.md "Runtime
+ * in front of a server").
+ */
 export const hasOwnClients = (server: Partial<Record<(typeof FIELDS_OF_OWN_CLIENTS)[number], unknown>>): boolean =>
   FIELDS_OF_OWN_CLIENTS.some((field) => server[field] !== undefined);
 

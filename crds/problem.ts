@@ -6,7 +6,10 @@ export interface ResourceProblem {
   readonly reason: string;
   /** What to do about it. */
   readonly remedy: string;
-  /** The schema has no such field. What the API server stored has only fields of its CRD, so that one is newer than this program. */
+  /**
+   * The schema has no such field. What the API server stored has only fields of its CRD, so that one is newer than this
+   * program.
+   */
   readonly isUnknownField?: boolean;
 }
 

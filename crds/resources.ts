@@ -23,8 +23,8 @@ export type ParsedResource =
   | { readonly ok: false; readonly problems: readonly ResourceProblem[] };
 
 /**
- * Gives a manifest the verdict that `kubectl apply` would get: unknown fields, types, bounds, rules and legal names. The
- * value is the object as the API server would store it: with defaults, durations still as text, without `status`.
+ * Gives a manifest the verdict that `kubectl apply` would get: unknown fields, types, bounds, rules and legal names.
+ * The value is the object as the API server would store it: with defaults, durations still as text, without `status`.
  */
 export function parseResource(object: unknown): ParsedResource {
   const schema = schemaFor(object);
@@ -85,8 +85,8 @@ export function unsupported(kind: string, object: Fields): readonly ResourceProb
 }
 
 /**
- * What the contract refuses in a spec. Of an object that the API server took only what neither OpenAPI nor CEL can say is left:
- * workflow graphs, addresses that no parser takes.
+ * What the contract refuses in a spec. Of an object that the API server took only what neither OpenAPI nor CEL can say
+ * is left: workflow graphs, addresses that no parser takes.
  */
 export function contractProblems(kind: string, object: Fields): readonly ResourceProblem[] {
   const definition = ownOf<KindDefinition>(kinds, kind);

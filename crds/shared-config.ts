@@ -7,7 +7,7 @@ const referencingWorkload = z.strictObject({
   name: nonEmpty().describe('Name of the workload.'),
 });
 
-/** Status of configuration that several workloads share. spec: MCPExternalAuthConfig, status */
+/** Status of configuration that several workloads share: docs/decisions.md "Users of shared configuration" */
 export const sharedConfigStatus = () =>
   z.strictObject({
     ...commonStatus,

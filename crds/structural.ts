@@ -34,15 +34,18 @@ export interface SchemaNode extends Marks {
 }
 
 /**
- * Translates the input side of a zod schema. Throws for what a structural schema cannot say (a union of different types),
- * so that a field can never silently lose its validation.
+ * Translates the input side of a zod schema. Throws for what a structural schema cannot say (a union of different
+ * types), so that a field can never silently lose its validation.
  */
 export const structuralOf = (schema: z.core.$ZodType): SchemaNode => translate(schema, []);
 
 /** Entries of a list or a map that has no bound of its own. */
 const MOST_ENTRIES = 1_000;
 
-/** Whoever may write an object decides how much of everything there is: without a bound, the operator would work on one for minutes. */
+/**
+ * Whoever may write an object decides how much of everything there is: without a bound, the operator would work on one
+ * for minutes.
+ */
 export const bounded = (node: SchemaNode): SchemaNode => {
   const { properties, additionalProperties, items } = node;
   const inner = Object.entries(properties ?? {}).map(([name, field]) => [name, bounded(field)]);

@@ -17,7 +17,9 @@ const isAnonymous = ({ incomingAuth }: Spec): boolean => incomingAuth.type === '
 const NO_USERS = 'users are known only with incomingAuth.type oidc';
 const hasLimits = 'has(self.config) && has(self.config.rateLimiting)';
 
-/** Rules between fields of `spec` (spec: "requires authentication enabled", "required … when the optimizer is enabled"). */
+/**
+ * Rules between fields of `spec` (docs/decisions.md "Limits per replica", "The optimizer needs its EmbeddingServer").
+ */
 export const virtualMcpServerRules = [
   rule<Spec>({
     cel: "!has(self.authServerConfig) || self.incomingAuth.type != 'anonymous'",

@@ -29,7 +29,7 @@ const discoveredBackend = z.strictObject({
   circuitLastChanged: time().optional().describe('When the circuit last changed; absent when it never did.'),
 });
 
-/** spec: VirtualMCPServer, status */
+/** docs/status.md "VirtualMCPServer" */
 export const virtualMcpServerStatus = z.strictObject({
   phase: z
     .enum(['Pending', 'Ready', 'Degraded', 'Failed'])

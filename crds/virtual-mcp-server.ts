@@ -1,14 +1,6 @@
 import * as z from 'zod';
 
-import {
-  type Rule,
-  configSchema,
-  notYet,
-  presentExactlyWhen,
-  requiredWhen,
-  rule,
-  withRules,
-} from '../runtime/config/index.ts';
+import { configSchema, notYet, presentExactlyWhen, requiredWhen, withRules } from '../runtime/config/index.ts';
 import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
 import { embeddedAuthServer } from './embedded-auth-server.ts';
 import { authzConfig, oidcConfigRef } from './incoming-auth.ts';
@@ -57,28 +49,16 @@ const outgoingAuth = z.strictObject({
   backends: z.record(z.string(), backendAuth()).optional().describe('By backend name; works with both sources.'),
 });
 
-/** spec: secrets are never inline. Everybody who can read the resource could read it. */
-const noClientSecret = rule<{ readonly clientSecret?: unknown }>({
-  cel: '!has(self.clientSecret)',
-  holds: ({ clientSecret }) => clientSecret === undefined,
-  reason: 'clientSecret would put a secret into the resource',
-  remedy: 'put it into a Secret that an MCPExternalAuthConfig refers to, or use clientSecretEnv',
-  field: 'clientSecret',
-});
-
-const noClientSecrets = ['default', 'backends.*'].map(
-  (place) => [`outgoingAuth.${place}.tokenExchange`, { rules: [noClientSecret as Rule] }] as const,
-);
-
-/** Bounds that the spec does not have: without them the API server refuses the rules inside as too costly (docs/resources.md). */
+/**
+ * Without these bounds the API server refuses the rules inside as too costly: docs/resources.md "Where a bound is ours"
+ */
 const MANY = 256;
 
-/** spec: spec.config, as the runtime defines it; what Kubernetes has to know besides. */
+/** `spec.config`, as the runtime defines it; what Kubernetes has to know besides. */
 const config = mark(configSchema, {
   below: {
     'aggregation.tools[].toolConfigRef': { refersTo: 'MCPToolConfig' },
     'compositeToolRefs[]': { refersTo: 'VirtualMCPCompositeToolDefinition' },
-    ...Object.fromEntries(noClientSecrets),
     'operational.timeouts.perWorkload': { maxProperties: MANY },
     'extensions.perWorkload': { maxProperties: MANY },
     backends: { maxItems: MANY },

@@ -5,7 +5,10 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) resolve();
   });
 
-/** Waits for the work until the signal is aborted; then it throws the signal's reason, and what becomes of the work is not waited for. */
+/**
+ * Waits for the work until the signal is aborted; then it throws the signal's reason, and what becomes of the work is
+ * not waited for.
+ */
 export const orAborted = async <T>(work: Promise<T> | T, signal: AbortSignal): Promise<T> => {
   const { promise: cutOff, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { systemClock } from '../runtime/process/index.ts';
+import { VERSION } from '../runtime/version.ts';
 import { connect } from './api/kubeconfig.ts';
 import { BRIDGE_USAGE, bridgeOptions, startBridge } from './bridge/index.ts';
-import { asksForHelp, type CommandDeps } from './command.ts';
 import { createLog } from './observe/log.ts';
-import { systemClock } from '../runtime/system-clock.ts';
-import { VERSION } from '../runtime/version.ts';
+import { asksForHelp, type CommandDeps } from './command.ts';
 
 const SESSION_ID_BYTES = 32;
 

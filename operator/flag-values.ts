@@ -2,7 +2,10 @@ import type { ParseArgsOptionDescriptor } from 'node:util';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The flags, each with the value of its variable as its default (`--health-port`, `VMCP_HEALTH_PORT`), so that a flag wins over it. */
+/**
+ * The flags, each with the value of its variable as its default (`--health-port`, `VMCP_HEALTH_PORT`), so that a flag
+ * wins over it.
+ */
 export const withEnvironment = <Flags extends Readonly<Record<string, ParseArgsOptionDescriptor>>>(
   flags: Flags,
   env: Environment,

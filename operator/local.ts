@@ -1,9 +1,8 @@
 import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { setInterval } from 'node:timers/promises';
+import { systemClock } from '../runtime/process/index.ts';
 import { start } from '../runtime/start.ts';
-import { systemClock } from '../runtime/system-clock.ts';
-import { type CommandDeps, asksForHelp } from './command.ts';
 import { readLocalFile } from './local/local-file.ts';
 import { LocalSession } from './local/local-session.ts';
 import { takeLock } from './local/lock.ts';
@@ -15,6 +14,7 @@ import { terminalLog } from './local/terminal-log.ts';
 import { watchDirectory } from './local/watch-directory.ts';
 import { readManifests } from './read/directory.ts';
 import { InProcessRuntimes, type StartRuntime, asList } from './write/in-process.ts';
+import { type CommandDeps, asksForHelp } from './command.ts';
 
 /** How soon a change of a backend shows in the terminal and in `.vmcp/status.yaml`. */
 const SHOW_EVERY_MS = 500;
@@ -86,7 +86,8 @@ const identityOf = (directory: string): string | undefined => {
 const serve = async (session: LocalSession, directory: string, deps: CommandDeps): Promise<number> => {
   const identity = identityOf(directory);
   const passes = passesOver(session, deps);
-  // From before the first pass: starting the servers takes a while, and what was changed meanwhile is nobody's to tell again.
+  // From before the first pass: starting the servers takes a while, and what was changed meanwhile is nobody's to tell
+  // again.
   const watcher = watchDirectory(directory, systemClock, passes.follow);
   try {
     const exitCode = await passes.begin();

@@ -75,7 +75,8 @@ const run: Command = async (args, deps) => {
   // Maybe told while it was starting.
   await aborted(deps.signal);
   await running.stop();
-  // A connection that is just being made when the API server does not answer would hold the process for ten seconds more.
+  // A connection that is just being made when the API server does not answer would hold the process for ten seconds
+  // more.
   setTimeout(() => process.exit(), 500).unref();
   return 0;
 };
@@ -108,4 +109,4 @@ const main = async (): Promise<number> => {
 };
 
 if (isMainThread) process.exitCode = await main();
-else (await import('./threads/tasks.ts')).serveTasks();
+else (await import('./offload/tasks.ts')).serveTasks();

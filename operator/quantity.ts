@@ -1,4 +1,6 @@
-/** Kubernetes: resource quantities (`500m`, `0.5`, `10Gi`, `1e3`), as far as they are amounts that a cluster may have. */
+/**
+ * Kubernetes: resource quantities (`500m`, `0.5`, `10Gi`, `1e3`), as far as they are amounts that a cluster may have.
+ */
 const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,2})?$/;
 
 /** In characters. */

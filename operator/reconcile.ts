@@ -1,52 +1,21 @@
-import { orAborted } from './aborted.ts';
-import type { ApiClient } from './api/client.ts';
 import { isConflict } from './api/errors.ts';
-import type { Cache } from './engine/cache.ts';
 import { transitions } from './engine/events.ts';
 import type { ReconciledKind, Reads } from './kinds/kind.ts';
-import { keyOf } from './object.ts';
-import type { KubeObject, ObjectKey } from './object.ts';
 import { acceptedGenerationOf, withAcceptedGeneration } from './plan/accepted-generation.ts';
 import { conditionsIn, warningsOf } from './plan/conditions.ts';
 import type { Plan, PlannedEvent } from './plan/plan.ts';
-import { planOfUnreadable } from './plan/unreadable.ts';
-import type { Settings } from './plan/settings.ts';
+import { planOfUnreadable } from './plan/unplanned.ts';
 import { whyNoPod } from './read/why-no-pod.ts';
-import type { Source } from './read/source.ts';
-import { applyChildren } from './write/apply.ts';
-import type { Applied } from './write/apply.ts';
+import { type Applied, applyChildren } from './write/apply.ts';
+import { TOO_LARGE, UNANSWERED } from './write/child-problem.ts';
 import { type Mountable, markPods, podsToMark } from './write/mark-pods.ts';
-import { readMounted } from './write/read-whole.ts';
 import { prune } from './write/prune.ts';
+import { readMounted } from './write/read-whole.ts';
 import { retryAfterMs, slowRetryMs } from './write/retry.ts';
-import type { Rewrites } from './write/rewrites.ts';
-import type { StatusWrites } from './write/status-writes.ts';
-import { TOO_LARGE, UNANSWERED, type UnsentChildren } from './write/unsent.ts';
 import { addedConditions, problemConditions, reportStatus, withProblems, withStalled } from './write/status.ts';
-
-/** The cluster as a reconcile sees and changes it. */
-export interface World {
-  readonly source: Source;
-  readonly settings: Settings;
-  readonly api: ApiClient;
-  readonly cache: Cache;
-  readonly rewrites: Rewrites;
-  readonly statusWrites: StatusWrites;
-  readonly unsent: UnsentChildren;
-  /** In `settings`, and in a time that nobody has to wait for. */
-  readonly plan: (kind: ReconciledKind, owner: KubeObject, bundle: unknown, signal: AbortSignal) => Promise<Plan>;
-  readonly now: () => number;
-  readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
-  readonly record: (regarding: KubeObject, events: readonly PlannedEvent[], signal: AbortSignal) => Promise<void>;
-  /** The server did not take the status of this resource, so that nobody can read there why. */
-  readonly onStatusRefused: (key: ObjectKey, error: Error) => void;
-  /** The whole ConfigMap that the source knows the metadata of; undefined when it has gone. */
-  readonly readContent: (metadata: KubeObject, signal: AbortSignal) => Promise<KubeObject | undefined>;
-  /** Ask the pods of this server at this interval. */
-  readonly followPods: (owner: ObjectKey, uid: string, everyMs: number) => void;
-  /** Do not ask them any more. */
-  readonly forget: (key: ObjectKey) => void;
-}
+import { type KubeObject, type ObjectKey, keyOf } from './object.ts';
+import type { ReconcileContext } from './reconcile-context.ts';
+import { orAborted } from './aborted.ts';
 
 /** What came of it, beside what was written. */
 export interface Reconciled {
@@ -61,37 +30,40 @@ export interface Attempt {
   readonly isHasty?: boolean;
 }
 
-/** read → resolve → plan → apply → report. Throws what another attempt may overcome, and as soon as the signal is aborted. */
+/**
+ * read → resolve → plan → apply → report. Throws what another attempt may overcome, and as soon as the signal is
+ * aborted.
+ */
 export const reconcile = async (
   kind: ReconciledKind,
   key: ObjectKey,
-  world: World,
+  context: ReconcileContext,
   { signal, isHasty = false }: Attempt,
 ): Promise<Reconciled> => {
-  await orAborted(world.source.settled?.(key.namespace), signal);
-  const owner = world.cache.get(key);
+  await orAborted(context.source.settled?.(key.namespace), signal);
+  const owner = context.cache.get(key);
   if (owner === undefined || owner.metadata.deletionTimestamp !== undefined) {
-    world.forget(key);
+    context.forget(key);
     return {};
   }
   const unreadable = planOfUnreadable(owner, kind.phasesWithProblems);
   if (unreadable !== undefined) {
-    world.forget(key);
-    return report(kind, owner, { plan: unreadable, problems: [], missing: [] }, { world, signal });
+    context.forget(key);
+    return report(kind, owner, { plan: unreadable, problems: [], missing: [] }, { context, signal });
   }
-  if (kind.owns.includes('ConfigMap')) await readMounted(owner, world, signal);
-  const resolved = kind.resolve(world.source, key, world.settings.seal);
+  if (kind.owns.includes('ConfigMap')) await readMounted(owner, context, signal);
+  const resolved = kind.resolve(context.source, key, context.settings.seal);
   if (resolved === undefined) {
     return {};
   }
   const asked = { isWithoutPods: false };
-  const bundle = kind.complete ? await kind.complete(resolved, readsOf(world, asked, signal)) : resolved;
-  const plan = await orAborted(world.plan(kind, owner, bundle, signal), signal);
+  const bundle = kind.complete ? await kind.complete(resolved, readsOf(context, asked, signal)) : resolved;
+  const plan = await orAborted(context.plan(kind, owner, bundle, signal), signal);
   if (isHasty && !isWhole(plan)) return {};
-  const applied = await apply(kind, owner, plan, { world, signal });
+  const applied = await apply(kind, owner, plan, { context, signal });
   // What it collided with is a change that is on its way here: the next look tells of that.
   if (isConflict(applied.fault)) throw applied.fault;
-  const reported = await report(kind, owner, { plan, ...applied }, { world, signal });
+  const reported = await report(kind, owner, { plan, ...applied }, { context, signal });
   const fault = applied.fault ?? applied.faultsAfter[0];
   if (fault !== undefined) throw fault;
   return asked.isWithoutPods ? sooner(reported, WITHOUT_PODS_MS) : reported;
@@ -114,16 +86,16 @@ const sooner = (done: Reconciled, ms: number): Reconciled => ({
   againAfterMs: Math.min(ms, done.againAfterMs ?? ms),
 });
 
-const readsOf = (world: World, asked: { isWithoutPods: boolean }, signal: AbortSignal): Reads => ({
-  content: (metadata) => world.readContent(metadata, signal),
+const readsOf = (context: ReconcileContext, asked: { isWithoutPods: boolean }, signal: AbortSignal): Reads => ({
+  content: (metadata) => context.readContent(metadata, signal),
   whyNoPod: (statefulSet) => {
     asked.isWithoutPods = true;
-    return whyNoPod(statefulSet, world.api, signal);
+    return whyNoPod(statefulSet, context.api, signal);
   },
 });
 
 interface Effects {
-  readonly world: World;
+  readonly context: ReconcileContext;
   readonly signal: AbortSignal;
 }
 
@@ -131,14 +103,14 @@ const apply = async (
   kind: ReconciledKind,
   owner: KubeObject,
   plan: Plan,
-  { world, signal }: Effects,
+  { context, signal }: Effects,
 ): Promise<AppliedAll> => {
   if (plan.pullStatusEveryMs === undefined) {
-    world.forget(keyOf(owner));
+    context.forget(keyOf(owner));
   } else {
-    world.followPods(keyOf(owner), owner.metadata.uid ?? '', plan.pullStatusEveryMs);
+    context.followPods(keyOf(owner), owner.metadata.uid ?? '', plan.pullStatusEveryMs);
   }
-  const deps = { ...world, onRetaken: (child: ObjectKey) => world.record(owner, [retaken(child)], signal) };
+  const deps = { ...context, onRetaken: (child: ObjectKey) => context.record(owner, [retaken(child)], signal) };
   if (plan.objects === undefined) {
     return { ...(await applyChildren(owner, plan.repairs ?? [], deps, signal)), faultsAfter: [] };
   }
@@ -147,8 +119,8 @@ const apply = async (
   // Nothing goes on account of what may pass the next moment.
   if (fault !== undefined) return { ...applied, faultsAfter: [] };
   const planned = { kinds: kind.owns, objects: wanted(plan.objects, missing), mayGo: prunable(missing) };
-  const pruned = await attempt(() => prune(owner, planned, world, signal), signal);
-  const refreshed = await attempt(() => refreshMounts(kind, owner, { world, signal }), signal);
+  const pruned = await attempt(() => prune(owner, planned, context, signal), signal);
+  const refreshed = await attempt(() => refreshMounts(kind, owner, { context, signal }), signal);
   return { ...applied, faultsAfter: [...pruned, ...refreshed] };
 };
 
@@ -175,8 +147,8 @@ const retaken = ({ kind, name }: ObjectKey): PlannedEvent => ({
 });
 
 /**
- * What serves stays until what takes its place is there: pods while any child is missing, and while those are, also what they may still
- * name.
+ * What serves stays until what takes its place is there: pods while any child is missing, and while those are, also
+ * what they may still name.
  */
 const prunable =
   (missing: readonly ObjectKey[]) =>
@@ -198,16 +170,16 @@ const wanted = (objects: readonly KubeObject[], missing: readonly ObjectKey[]): 
   objects.filter((object) => !isUnfounded(object, missing));
 
 /** Only servers have pods that mount what is rendered for them. */
-const refreshMounts = async (kind: ReconciledKind, owner: KubeObject, { world, signal }: Effects): Promise<void> => {
+const refreshMounts = async (kind: ReconciledKind, owner: KubeObject, { context, signal }: Effects): Promise<void> => {
   if (!kind.owns.includes('ConfigMap')) {
     return;
   }
-  const configMaps = world.cache.controlledBy('ConfigMap', owner);
+  const configMaps = context.cache.controlledBy('ConfigMap', owner);
   const { namespace } = keyOf(owner);
   const unseen: Mountable['unseen'] = (of, name) =>
-    kind.reads.includes(of) ? world.cache.get({ kind: of, namespace, name }) : undefined;
-  const pods = world.podsOf(keyOf(owner));
-  await markPods(podsToMark({ configMaps, unseen }, pods), world, signal);
+    kind.reads.includes(of) ? context.cache.get({ kind: of, namespace, name }) : undefined;
+  const pods = context.podsOf(keyOf(owner));
+  await markPods(podsToMark({ configMaps, unseen }, pods), context, signal);
 };
 
 interface Done extends Applied {
@@ -218,7 +190,7 @@ const report = async (
   kind: ReconciledKind,
   owner: KubeObject,
   done: Done,
-  { world, signal }: Effects,
+  { context, signal }: Effects,
 ): Promise<Reconciled> => {
   const { plan, problems } = done;
   if (plan.status === undefined) {
@@ -229,19 +201,19 @@ const report = async (
   const told = { ...known, conditions: [...conditionsIn(known), ...added] };
   const status = withStalled(withProblems(told, problems, kind.phasesWithProblems), problems);
   const planned = { status, volatile: kind.volatileStatus?.(owner) ?? new Map() };
-  const nowMs = world.now();
-  const { api, cache, statusWrites: ages } = world;
+  const nowMs = context.now();
+  const { api, cache, statusWrites: ages } = context;
   const reported = await reportStatus(owner, planned, { api, cache, nowMs, ages }, signal);
   if (reported.written) {
     const warnings = warningsOf([...added, ...problemConditions(problems)]);
-    await world.record(owner, transitions([...plan.events, ...warnings], owner['status'], status), signal);
+    await context.record(owner, transitions([...plan.events, ...warnings], owner['status'], status), signal);
   }
   if (reported.refused !== undefined) {
-    world.onStatusRefused(keyOf(owner), reported.refused);
+    context.onStatusRefused(keyOf(owner), reported.refused);
   }
   const delays = [
     plan.againAfterMs,
-    world.unsent.againAfterMs(owner.metadata.uid ?? '', unanswered(problems)),
+    context.unsent.againAfterMs(owner.metadata.uid ?? '', unanswered(problems)),
     reported.againAfterMs,
     reported.refused === undefined ? undefined : slowRetryMs,
     // What is too large only a change makes smaller, and each is an event.
@@ -256,6 +228,6 @@ const report = async (
 const unanswered = (problems: Done['problems']): readonly ObjectKey[] =>
   problems.filter(({ reason }) => reason === UNANSWERED).map(({ child }) => child);
 
-/** Decisions "Last good spec": accepted is what was applied, too. */
+/** docs/decisions.md "Last good spec": accepted is what was applied, too. */
 const acceptedNow = (owner: KubeObject, { plan: { acceptedGeneration }, missing }: Done): number | undefined =>
   acceptedGeneration === undefined || lacksPods(missing) ? acceptedGenerationOf(owner) : acceptedGeneration;

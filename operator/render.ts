@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
-import { type CommandDeps, asksForHelp } from './command.ts';
-import { namespacesOf, planEverything } from './everything.ts';
 import { reconciledKinds } from './kinds/index.ts';
+import { namespacesOf, planEverything } from './kinds/plan-everything.ts';
 import type { Settings } from './plan/settings.ts';
 import { readManifests } from './read/directory.ts';
 import { problemText } from './read/manifests.ts';
 import { objectsSource } from './read/objects-source.ts';
 import { joinDocuments, planDocuments } from './write/stdout.ts';
+import { type CommandDeps, asksForHelp } from './command.ts';
 
 const USAGE = `usage: vmcp-operator render <dir> [--cluster-domain cluster.local] [--image vmcp] [--bridge-image vmcp-operator]
 
@@ -14,8 +14,8 @@ Prints what the operator would apply for the manifests of <dir>, and the status 
 `;
 
 /**
- * `vmcp-operator render <dir>`: the objects that would be applied and the status of each resource, as YAML documents. The
- * answer is the exit code: 1 when a manifest would be refused by the API server, and then nothing is printed.
+ * `vmcp-operator render <dir>`: the objects that would be applied and the status of each resource, as YAML documents.
+ * The answer is the exit code: 1 when a manifest would be refused by the API server, and then nothing is printed.
  */
 export const render = async (args: readonly string[], deps: CommandDeps): Promise<number> => {
   if (asksForHelp(args)) {

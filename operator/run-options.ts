@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
+import { VERSION } from '../runtime/version.ts';
 import { type Environment, listOf, oneOf, wholeNumber, withEnvironment } from './flag-values.ts';
 import type { RunOptions } from './run.ts';
-import { VERSION } from '../runtime/version.ts';
 
 const flags = {
   image: { type: 'string' },
@@ -64,5 +64,5 @@ const webhookOf = (values: Values): Pick<RunOptions, 'webhook'> => {
   return { webhook: { configuration, port, lingerMs: LINGER_MS, ...(clientCaFile !== '' && { clientCaFile }) } };
 };
 
-/** As long as the runtime goes on serving (decisions "Graceful stop"). */
+/** As long as the runtime goes on serving (docs/decisions.md "Graceful stop"). */
 const LINGER_MS = 5_000;

@@ -1,36 +1,30 @@
-import { type Admission, type AdmissionDeps, type AdmissionOptions, startAdmission } from './admission/index.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Agent } from 'undici';
-import { apiClient } from './api/client.ts';
-import type { ApiClient } from './api/client.ts';
+import { steadyClock, systemClock } from '../runtime/process/index.ts';
+import { VERSION } from '../runtime/version.ts';
+import { type Admission, type AdmissionDeps, type AdmissionOptions, startAdmission } from './admission/index.ts';
+import { type ApiClient, apiClient } from './api/client.ts';
 import { dryRunClient } from './api/dry-run.ts';
-import { connect } from './api/kubeconfig.ts';
-import type { Connection } from './api/kubeconfig.ts';
+import { type Connection, connect } from './api/kubeconfig.ts';
 import { rateLimit } from './api/rate-limit.ts';
-import { resourceTable } from './api/resources.ts';
-import type { Resource } from './api/resources.ts';
+import { type Resource, resourceTable } from './api/resources.ts';
 import { transport } from './api/transport.ts';
-import { startOperator } from './engine/operator.ts';
-import type { Operator, OperatorDeps } from './engine/operator.ts';
 import { statusAsker } from './engine/ask-status.ts';
 import type { ReconciledKind } from './kinds/kind.ts';
-import type { KubeObject } from './object.ts';
 import { serveHealth } from './observe/health.ts';
-import { createLog } from './observe/log.ts';
-import type { Log } from './observe/log.ts';
-import { createMetrics } from './observe/metrics.ts';
-import type { Measured, Metrics } from './observe/metrics.ts';
+import { type Log, createLog } from './observe/log.ts';
+import { type Measured, type Metrics, createMetrics } from './observe/metrics.ts';
+import { type Judge, judgeHere, judgeIn } from './offload/judge.ts';
+import { type MakePlan, planHere, Planner } from './offload/planner.ts';
 import type { Source } from './read/source.ts';
-import { checkHere, checkIn, type CheckReport } from './threads/check-report.ts';
-import { type Judge, judgeHere, judgeIn } from './threads/judge.ts';
-import { type MakePlan, planHere, Planner } from './threads/planner.ts';
 import { readHere, readIn, type ReadJson } from './threads/read-json.ts';
 import { readPatiently } from './threads/read-patiently.ts';
 import { WorkThread } from './threads/work-thread.ts';
-import { steadyClock, systemClock } from '../runtime/system-clock.ts';
-import { VERSION } from '../runtime/version.ts';
+import type { KubeObject } from './object.ts';
+import { type Operator, type OperatorDeps, startOperator } from './start-operator.ts';
+import { type CheckReport, checkHere, checkIn } from './offload/check-report.ts';
 
 export interface RunOptions {
   /** Absent: as the pod it runs in, or by the usual kubeconfig. */
@@ -181,7 +175,10 @@ const certificatesIn = async (file: string): Promise<string> => {
 const PLANNING = { limitMs: 2_500, heapMiB: 192, idleMs: 60_000 };
 /** An answer has to come while the API server waits. */
 const JUDGING = { limitMs: 3_000, heapMiB: 128, idleMs: 60_000 };
-/** What the API server tells has to be read, however slow this machine is and whatever else it is at: that ends by itself. */
+/**
+ * What the API server tells has to be read, however slow this machine is and whatever else it is at: that ends by
+ * itself.
+ */
 const READING = { limitMs: 600_000, heapMiB: 192, idleMs: 60_000 };
 
 interface Threads {
@@ -192,7 +189,10 @@ interface Threads {
   readonly stop: () => Promise<unknown>;
 }
 
-/** What others decide the cost of is worked on beside the thread that renews the Lease, answers probes and takes changes in. */
+/**
+ * What others decide the cost of is worked on beside the thread that renews the Lease, answers probes and takes changes
+ * in.
+ */
 const threadsOf = (entry: URL | undefined): Threads => {
   if (entry === undefined)
     return { plan: planHere, judge: judgeHere, read: readHere, check: checkHere, stop: () => Promise.resolve() };

@@ -1,4 +1,7 @@
-/** Items that wait: tenants have their turn one after another, and each tenant's items come in the order they were added. */
+/**
+ * Items that wait: tenants have their turn one after another, and each tenant's items come in the order they were
+ * added.
+ */
 export class Turns<Item> {
   /** In the order of their turns; none without items. */
   readonly #tenants = new Map<string, Item[]>();

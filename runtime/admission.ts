@@ -1,24 +1,8 @@
-import type { Access, Target } from './call.ts';
+import type { Admission, AdmissionSteps, Admit, MayHave } from './call/index.ts';
 import { asVmcpError } from './errors.ts';
 import type { Log } from './observe/index.ts';
 
-export interface AdmissionSteps {
-  /** Where a name leads; unknown and hidden names are refused alike. */
-  readonly lookUp: (access: Access) => Target | Promise<Target>;
-  readonly authorize: (access: Access, target: Target) => void | Promise<void>;
-  readonly limit: (access: Access, target: Target) => void | Promise<void>;
-}
-
-/** Throws VmcpError, at once or as a rejection, when the caller may not have what it names. */
-export type Admit = (access: Access) => Target | Promise<Target>;
-
-export interface Admission {
-  /** Look up → authorize → limit: the only way to what a name leads to, for calls, inner calls and watches. Waits only where a step does. */
-  readonly admit: Admit;
-  /** Look up → authorize: for what was admitted before and goes on elsewhere, which uses up no limit again. */
-  readonly readmit: Admit;
-}
-
+/** Joins the steps of an admission in their order. */
 export const admission = ({ lookUp, authorize, limit }: AdmissionSteps): Admission => {
   const readmit: Admit = (access) => after(lookUp(access), (target) => after(authorize(access, target), () => target));
   return {
@@ -27,10 +11,7 @@ export const admission = ({ lookUp, authorize, limit }: AdmissionSteps): Admissi
   };
 };
 
-/** As `Admit`, for what is left out instead of being refused; undefined: not for this caller, or not now. */
-export type MayHave = (access: Access) => Promise<Target | undefined>;
-
-/** A fault of ours is logged, since no answer tells of it. */
+/** Wraps `admit` so that a refusal gives undefined. An internal error is logged, since no answer reports it. */
 export const unlessRefused =
   (admit: Admit, log: Pick<Log, 'error'>): MayHave =>
   async (access) => {
@@ -44,6 +25,6 @@ export const unlessRefused =
     }
   };
 
-/** Goes on at once where nothing has to be waited for. */
+/** Calls `goOn` synchronously unless the step is a promise. */
 const after = <T, R>(step: T | Promise<T>, goOn: (value: T) => R | Promise<R>): R | Promise<R> =>
   step instanceof Promise ? step.then(goOn) : goOn(step);

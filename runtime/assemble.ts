@@ -1,9 +1,9 @@
-import { admission, type Admission, type MayHave, unlessRefused } from './admission.ts';
-import { BackendSet, CallerLinks } from './backends/index.ts';
-import { ByteBudget } from './byte-budget.ts';
-import { type CatalogParts, offerOf, tellOfChanges } from './catalog-parts.ts';
-import type { Clock } from './clock.ts';
-import { type Config, type ConfigFile, warningsOf } from './config/index.ts';
+import { admission, unlessRefused } from './admission.ts';
+import { type Admission, type MayHave, innerCalls } from './call/index.ts';
+import { BackendSet, UserBackendSessions } from './backends/index.ts';
+import { ByteBudget, type Clock, secretReader } from './process/index.ts';
+import { type CatalogParts, liveCatalogOf, publishChanges } from './catalog-parts.ts';
+import { type Config, type ConfigFile, warningsOf, liveConfig, type LiveConfig } from './config/index.ts';
 import {
   accessOf,
   hostRulesOf,
@@ -16,7 +16,7 @@ import {
   type Endpoint,
   type EndpointDeps,
   HeldCalls,
-  HeldElsewhere,
+  RemoteHeldCalls,
   hostCheck,
   Listeners,
   listChangedNotifications,
@@ -27,22 +27,19 @@ import {
 } from './edge/index.ts';
 import { featureDepsOf } from './feature-deps.ts';
 import type { FeatureDeps, Features, MakeFeatures } from './features.ts';
-import { CurrentCallers, noting } from './gate/index.ts';
-import { innerCalls } from './inner-call.ts';
+import { CurrentCallers, rememberCallers } from './gate/index.ts';
 import { LIMITS } from './limits.ts';
-import { liveConfig, type LiveConfig } from './live-config.ts';
 import { cutLog, failureLog, type Log, observersTogether } from './observe/index.ts';
 import { openSessions, type OpenedSessions } from './open-sessions.ts';
 import { strategiesBy } from './outgoing-strategies.ts';
 import { pipeline } from './pipeline.ts';
-import { secretReader } from './secrets.ts';
 import { statusReport } from './self-description.ts';
 import { stagesOf } from './stages.ts';
-import type { StatusReport } from './status-report.ts';
+import type { StatusReport } from './status/index.ts';
 import { openStore } from './store/index.ts';
 import { VERSION } from './version.ts';
-import { resourceWatcher } from './watch-resources.ts';
-import { taskWatcher } from './watch-tasks.ts';
+import { resourceWatcher } from './watches.ts';
+import { taskWatcher } from './watches.ts';
 
 export interface AssembleOptions {
   readonly files: readonly ConfigFile[];
@@ -69,32 +66,34 @@ export interface Parts {
   readonly config: LiveConfig;
   readonly log: Log;
   readonly backends: BackendSet;
-  /** Closes what all rooms lean on, once they are closed: what features have opened, then the store. */
+  /** Closes what all rooms share, after the rooms: what features have opened, then the store. */
   readonly closeShared: () => Promise<void>;
   readonly sessions: OpenedSessions['sessions'];
-  readonly callers: CallerLinks;
+  readonly callers: UserBackendSessions;
   readonly heldCalls: HeldCalls;
   readonly endpoint: Endpoint;
   readonly publicApp: ReturnType<typeof publicServer>;
   readonly managementApp: ReturnType<typeof managementServer>;
   readonly status: () => StatusReport;
-  /** What the process tells about itself; changed by start and stop. */
+  /** The phase of the process; changed by start and stop. */
   readonly phase: Phase;
 }
 
 interface Phase {
   isReady: boolean;
-  /** decisions "Management port": the store of the sessions has answered once. */
+  /** docs/decisions.md "Management port": the store of the sessions has answered once. */
   hasSessions: boolean;
-  /** It was told to stop, and still serves whoever comes. */
+  /** The process was told to stop, and still serves all requests. */
   isLeaving: boolean;
   isStopping: boolean;
 }
 
-/** Who we are to backends. */
+/** `clientInfo` that backends get. */
 const CLIENT = { name: 'vmcp', version: VERSION };
 
-/** Joins the rooms, each with those before it. Throws InvalidConfigError, and what a feature that cannot be made throws. */
+/**
+ * Joins the rooms, each with those before it. Throws InvalidConfigError, and what a feature that cannot be made throws.
+ */
 export const assemble = async ({ files, makeFeatures }: AssembleOptions, deps: AssembleDeps): Promise<Parts> => {
   const config = liveConfig(files);
   const log = deps.logFor(config.current());
@@ -120,7 +119,7 @@ const joined = (featureDeps: FeatureDeps, features: Features, deps: AssembleDeps
   const { gate, ownTools } = features;
   const observers = observersTogether(features.observers);
   const users = new CurrentCallers({ now: clock.now, limit: LIMITS.sessions });
-  const authenticate = noting(users, gate.authenticate, clock);
+  const authenticate = rememberCallers(users, gate.authenticate, clock);
   const answers = new ByteBudget(LIMITS.responseBytesTogether);
   const backends = new BackendSet({
     ...deps,
@@ -130,14 +129,14 @@ const joined = (featureDeps: FeatureDeps, features: Features, deps: AssembleDeps
     connectStrategy: strategiesBy(features.connectStrategy, featureDeps),
     currentCaller: users.current,
   });
-  const offer = offerOf({ config, backends, clock, gate, ownTools });
-  const routes = features.routes({ authenticate, offeredTo: offer.offeredTo });
-  const parts = { config, backends, offer, gate, ownTools, observers };
-  tellOfChanges({ ...parts, clock, log });
-  const admitted = admission({ lookUp: offer.lookUp, authorize: gate.authorize, limit: gate.limit });
+  const liveCatalog = liveCatalogOf({ config, backends, clock, gate, ownTools });
+  const routes = features.routes({ authenticate, offeredTo: liveCatalog.offeredTo });
+  const parts = { config, backends, liveCatalog, gate, ownTools, observers };
+  publishChanges({ ...parts, clock, log });
+  const admitted = admission({ lookUp: liveCatalog.lookUp, authorize: gate.authorize, limit: gate.limit });
   const clients = clientsOf({ config, backends, log, store, phase, admitted }, deps);
   const listeners = listenersOf(unlessRefused(admitted.admit, log), backends);
-  tellOfLists(offer, clients.sessions, listeners);
+  tellOfLists(liveCatalog, clients.sessions, listeners);
   const innerCall = innerCalls(deps.newCorrelationId);
   const handle = pipeline(
     stagesOf({ ...parts, innerCall, authenticate, admitted, clients, listeners, onFailure, phase }),
@@ -146,7 +145,7 @@ const joined = (featureDeps: FeatureDeps, features: Features, deps: AssembleDeps
     { config, handle, answers, clients, onFailure, onCut: cutLog(log, clock.now), phase },
     deps,
   );
-  const status = (): StatusReport => statusReport(config, backends, offer.catalog(), clients.storeReport());
+  const status = (): StatusReport => statusReport(config, backends, liveCatalog.catalog(), clients.storeReport());
   serveByConfig({ config, backends, log });
   return {
     config,
@@ -164,7 +163,7 @@ const joined = (featureDeps: FeatureDeps, features: Features, deps: AssembleDeps
   };
 };
 
-/** Serves what is configured, from now on and after every reload. */
+/** Applies the configuration to the backends, now and after every reload. */
 const serveByConfig = ({ config, backends, log }: Pick<Parts, 'config' | 'backends' | 'log'>): void => {
   warnOf(log, config.current());
   config.onReload((newer) => {
@@ -237,10 +236,10 @@ const clientsOf = ({ config, backends, log, store, phase, admitted }: ClientPart
     heldCalls: new HeldCalls({
       clock: deps.clock,
       newId: deps.newSessionId,
-      elsewhere: isShared ? new HeldElsewhere({ store, clock: deps.clock, newId: deps.newSessionId }) : undefined,
+      remote: isShared ? new RemoteHeldCalls({ store, clock: deps.clock, newId: deps.newSessionId }) : undefined,
       ttlMs: () => config.current().extensions.heldCallTtl,
     }),
-    callers: new CallerLinks({
+    callers: new UserBackendSessions({
       clock: deps.clock,
       idleMs: () => config.current().extensions.sessionTtl,
       users: LIMITS.sessions,
@@ -255,8 +254,12 @@ const listenersOf = (mayHave: MayHave, backends: BackendSet): Listeners =>
     watchResource: resourceWatcher(mayHave, backends),
   });
 
-const tellOfLists = (offer: CatalogParts['offer'], sessions: Parts['sessions'], listeners: Listeners): void =>
-  void offer.onListsChanged((kinds) => {
+const tellOfLists = (
+  liveCatalog: CatalogParts['liveCatalog'],
+  sessions: Parts['sessions'],
+  listeners: Listeners,
+): void =>
+  void liveCatalog.onListsChanged((kinds) => {
     listeners.listsChanged(kinds);
     for (const notification of listChangedNotifications(kinds)) sessions.notifyAll(notification);
   });

@@ -1,10 +1,10 @@
 import type { BackendSet } from './backends/index.ts';
-import { makeOffer, type Offer, type OfferedBackend, overlays } from './catalog/index.ts';
-import type { Clock } from './clock.ts';
-import { offerSettingsOf, withheldOf } from './config-slices.ts';
+import { buildLiveCatalog, type LiveCatalog, type OfferedBackend, overlays } from './catalog/index.ts';
+import type { Clock } from './process/index.ts';
+import { catalogSettingsOf, withheldOf } from './config-slices.ts';
 import type { OwnToolsByKind } from './own-tools.ts';
 import type { Gate } from './gate/index.ts';
-import type { LiveConfig } from './live-config.ts';
+import type { LiveConfig } from './config/index.ts';
 import { changeLog, type Log } from './observe/index.ts';
 
 export interface CatalogParts {
@@ -12,25 +12,25 @@ export interface CatalogParts {
   readonly backends: BackendSet;
   readonly gate: Gate;
   readonly ownTools: OwnToolsByKind;
-  readonly offer: Offer;
+  readonly liveCatalog: LiveCatalog;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** What is offered: the lists of all backends, those that each user has of their own, and the tools that no backend has. */
-export const offerOf = ({
+/** The live catalog: the lists of all backends, the lists that differ by user, and the runtime's own tools. */
+export const liveCatalogOf = ({
   config,
   backends,
   gate,
   ownTools,
   clock,
-}: Pick<CatalogParts, 'config' | 'backends' | 'gate' | 'ownTools' | 'clock'>): Offer =>
-  makeOffer({
-    settings: () => offerSettingsOf(config.current()),
-    backends: () => seen({ config, backends }),
-    settled: (timeoutMs) => backends.settled(timeoutMs),
-    known: (timeoutMs) => backends.known(timeoutMs),
-    lookAgain: (timeoutMs) => backends.lookAgain(timeoutMs),
+}: Pick<CatalogParts, 'config' | 'backends' | 'gate' | 'ownTools' | 'clock'>): LiveCatalog =>
+  buildLiveCatalog({
+    settings: () => catalogSettingsOf(config.current()),
+    backends: () => backendStates({ config, backends }),
+    firstListed: (timeoutMs) => backends.firstListed(timeoutMs),
+    statusKnown: (timeoutMs) => backends.statusKnown(timeoutMs),
+    refreshLists: (timeoutMs) => backends.refreshLists(timeoutMs),
     overlay: overlays({
       list: (caller) => backends.listFor(caller),
       listed: () => backends.dependents,
@@ -41,18 +41,25 @@ export const offerOf = ({
     ownTools: () => [...(ownTools.builtin?.all() ?? []), ...(ownTools.workflow?.all() ?? [])],
   });
 
-/** Every backend that is configured, as it is now. */
-const seen = ({ config, backends }: Pick<CatalogParts, 'config' | 'backends'>): readonly OfferedBackend[] => [
+/** The current state of every configured backend, withheld ones included. */
+const backendStates = ({ config, backends }: Pick<CatalogParts, 'config' | 'backends'>): readonly OfferedBackend[] => [
   ...backends.all().map(({ name, state }) => ({ name, ...state })),
   ...withheldOf(config.current()),
 ];
 
-/** Whatever changes at the backends, or of the tools that none has, is offered at once, and logged. */
-export const tellOfChanges = ({ config, backends, ownTools, offer, clock, log }: Omit<CatalogParts, 'gate'>): void => {
+/** Rebuilds the catalog whenever backends or own tools have changed, and logs the changes. */
+export const publishChanges = ({
+  config,
+  backends,
+  ownTools,
+  liveCatalog,
+  clock,
+  log,
+}: Omit<CatalogParts, 'gate'>): void => {
   const tell = changeLog(log, clock.now);
   const onChange = (): void => {
-    offer.rebuild();
-    tell(seen({ config, backends }), offer.catalog());
+    liveCatalog.rebuild();
+    tell(backendStates({ config, backends }), liveCatalog.catalog());
   };
   backends.onChange(onChange);
   ownTools.builtin?.onChange(onChange);

@@ -1,5 +1,5 @@
 import type { WantedBackend } from './backends/index.ts';
-import type { OfferedBackend, OfferSettings, WorkloadTools } from './catalog/index.ts';
+import type { OfferedBackend, LiveCatalogSettings, WorkloadTools } from './catalog/index.ts';
 import type { Config } from './config/index.ts';
 import type { HostRules, OperatorTokenSettings } from './edge/index.ts';
 import type { LogFields, LogLevel } from './observe/index.ts';
@@ -7,7 +7,7 @@ import type { StoreSettings } from './store/index.ts';
 
 /** What each room needs of the configuration, and nothing more. */
 
-export const offerSettingsOf = ({ aggregation, operational }: Config): OfferSettings => ({
+export const catalogSettingsOf = ({ aggregation, operational }: Config): LiveCatalogSettings => ({
   naming: {
     conflictResolution: aggregation.conflictResolution,
     prefixFormat: aggregation.conflictResolutionConfig.prefixFormat,
@@ -27,7 +27,7 @@ const workloadToolsOf = ({ excludeAll, filter, overrides }: ConfiguredTools): Wo
   overrides: new Map(Object.entries(overrides ?? {})),
 });
 
-/** Enough for any test, and no busy loop. */
+/** Short enough for any test, and no busy loop. */
 const SHORTEST_INTERVAL_MS = 10;
 
 export const wantedBackendsOf = ({ backends, outgoingAuth, operational, extensions }: Config): WantedBackend[] => {
@@ -46,7 +46,7 @@ export const wantedBackendsOf = ({ backends, outgoingAuth, operational, extensio
       ...eraOf(own(extensions.perWorkload, name)),
       ...(caBundlePath !== undefined && { caBundlePath }),
     },
-    tuning: { silenceMs: own(timeouts.perWorkload, name) ?? timeouts.default, health },
+    tuning: { idleTimeoutMs: own(timeouts.perWorkload, name) ?? timeouts.default, health },
   }));
 };
 
@@ -55,14 +55,14 @@ const eraOf = (
 ): Pick<WantedBackend['settings'], 'era'> =>
   settings === undefined || settings.era === 'auto' ? {} : { era: settings.era };
 
-/** decisions: `default` against unlisted backends. */
+/** docs/decisions.md "Unlisted backends of an inline configuration" */
 const NO_PROOF = { type: 'unauthenticated' } as const;
 
-/** A backend may be called `constructor`. */
+/** Reads own properties only, as a backend may be named `constructor`. */
 const own = <T>(record: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined;
 
-/** Backends that are named but not contacted (decisions: `partialFailureMode`). */
+/** Backends that are named but not contacted (docs/decisions.md "Unavailable backends in lists"). */
 export const withheldOf = ({ withheld }: Config): OfferedBackend[] =>
   withheld.map(({ name, message }) => ({ name, message, status: 'unavailable', isWithheld: true }));
 
@@ -86,10 +86,13 @@ export const logFieldsOf = ({ name, metadata }: Config): LogFields => ({
   server: name,
 });
 
-/** The variable that the spec fixes (spec: config.sessionStorage). */
+/** The variable that docs/configuration.md "sessionStorage" names. */
 const PASSWORD_VARIABLE = 'VMCP_SESSION_KVSTORE_PASSWORD';
 
-/** Without a prefix of its own, a server still leaves a shared Redis tidy. The operator gives each server one. */
+/**
+ * Default key prefix, so that keys in a shared Redis are recognizable. The operator gives each server a prefix of its
+ * own.
+ */
 const KEY_PREFIX = 'vmcp:';
 
 export const sessionStoreSettingsOf = ({ sessionStorage, extensions }: Config): StoreSettings => {

@@ -1,4 +1,7 @@
-/** Everything that can go wrong between a client and a backend. Stable: the edge's table, logs and audit speak in these words. */
+/**
+ * Everything that can go wrong between a client and a backend. The codes are stable: the edge's table, logs and audit
+ * use them.
+ */
 export type ErrorCode =
   | 'invalid_token'
   | 'insufficient_scope'
@@ -31,7 +34,7 @@ export type ErrorCode =
   | 'credential_unavailable'
   | 'login_required'
   | 'cancelled'
-  // The client has said so and left its request open: an answer that still comes is its own.
+  // The client has cancelled the call and keeps its request open: a late answer is still sent to it.
   | 'cancelled_by_client'
   | 'stopping'
   | 'client_cannot_answer'
@@ -50,15 +53,18 @@ export interface VmcpErrorMore {
   readonly challenge?: Challenge;
 }
 
-/** Parameters of the Bearer challenge that asks for another token, by name (RFC 6750 §3): `error`, `scope`, `resource_metadata`. */
+/**
+ * Parameters of the Bearer challenge that asks for another token, by name (RFC 6750 §3): `error`, `scope`,
+ * `resource_metadata`.
+ */
 export type Challenge = Readonly<Record<string, string>>;
 
-/** The one error type. `message` may be shown to strangers; `detail` and `cause` are for logs only. */
+/** The one error type. `message` may be shown to any client; `detail` and `cause` are for logs only. */
 export class VmcpError extends Error {
   override readonly name = 'VmcpError';
   readonly code: ErrorCode;
   readonly detail: string | undefined;
-  /** More members of the JSON-RPC error's `data`, as the protocol wants them for this code. */
+  /** More members of the JSON-RPC error's `data`, as the protocol requires them for this code. */
   readonly data: Readonly<Record<string, unknown>> | undefined;
   readonly challenge: Challenge | undefined;
 
@@ -71,6 +77,6 @@ export class VmcpError extends Error {
   }
 }
 
-/** What a catch clause holds, as our error; anything foreign is our own fault. */
+/** The caught value as a VmcpError; any other value becomes `internal`. */
 export const asVmcpError = (error: unknown): VmcpError =>
   error instanceof VmcpError ? error : new VmcpError('internal', 'internal error', { cause: error });

@@ -1,9 +1,11 @@
-import { atMost, type Clock } from './clock.ts';
+import { atMost, type Clock } from './process/index.ts';
 import type { FeatureDeps } from './features.ts';
-import { guardedFetch } from './guarded-fetch.ts';
+import { guardedFetch } from './http/index.ts';
 
 export interface OpenedFeatureDeps extends FeatureDeps {
-  /** Everything that features have opened, in the reverse order; what does not end in `CLOSE_MS` is left. Never throws. */
+  /**
+   * Closes everything that features have opened, in the reverse order; waits at most `CLOSE_MS` for each. Never throws.
+   */
   readonly close: () => Promise<void>;
 }
 
@@ -11,7 +13,7 @@ export interface GivenDeps extends Omit<FeatureDeps, 'fetchUnder' | 'onStop'> {
   readonly readFile: (path: string) => Promise<string>;
 }
 
-/** What features are made of, with what has to be closed after them. */
+/** Makes the dependencies of features, and closes what they have opened. */
 export const featureDepsOf = ({
   readFile,
   config,
@@ -44,7 +46,7 @@ export const featureDepsOf = ({
   };
 };
 
-/** Of each: the process has to end (decisions, "Graceful stop"). */
+/** Time for each, as the process has to end (docs/decisions.md "Graceful stop"). */
 const CLOSE_MS = 2_000;
 
 const inTime = async (clock: Clock, close: () => Promise<void>): Promise<void> => {

@@ -1,13 +1,16 @@
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** What one process takes from strangers and holds for them at most; docs/limits.md tells operators. */
+/**
+ * Bounds of what one process accepts from clients and backends and holds for them; docs/limits.md lists them for
+ * operators.
+ */
 export const LIMITS = Object.freeze({
   sessions: 10_000,
-  /** Opening a session costs its client nothing; one that is not used ends soon. */
+  /** Idle time of a session without a request since `initialize`: opening sessions costs a client nothing. */
   unusedSessionMs: 60_000,
   callsPerSession: 32,
-  /** Calls beyond those, which wait until one of them has ended. */
+  /** Further calls, which wait until one of those has ended. */
   waitingCallsPerSession: 256,
   /** Streams of clients of 2024-11-05. */
   sseConnections: 1_024,
@@ -15,46 +18,52 @@ export const LIMITS = Object.freeze({
   listeners: 4_096,
   /** Streams that one session opens with GET. */
   streamsPerSession: 4,
-  /** Questions to one client that wait for its answer. */
-  asksPerSession: 32,
-  /** Calls of clients of 2026-07-28 that wait for what their backends have asked. */
+  /** Requests to one client that wait for its response. */
+  clientRequestsPerSession: 32,
+  /** Calls of clients of 2026-07-28 that wait for answers to their backends' questions. */
   heldCalls: 1_024,
-  /** Those of one user, or of the anonymous clients at one address. */
+  /** Held calls of one user, or of the anonymous clients at one address. */
   heldCallsPerClient: 64,
   heldCallBytesTogether: 64 * MIB,
-  /** JSON text of what a client says of itself. */
+  /** JSON text of a client's declared capabilities. */
   clientCapabilitiesBytes: 4 * KIB,
-  /** In `/status` and in the log, with the number of all. */
+  /** Collisions in `/status` and in the log, beside their total number. */
   reportedCollisions: 100,
   publicConnections: 4_096,
-  /** Under way at one time, those among them whose clients have hung up. */
+  /** Requests under way at one time, including those whose clients have hung up. */
   requests: 2_048,
   managementConnections: 64,
-  /** For a request to arrive, head and body. */
+  /** Time for a request to arrive, head and body. */
   requestMs: 30_000,
   bodyBytes: 4 * MIB,
   bodyBytesWithoutSession: 64 * KIB,
-  /** The most that a route beside MCP may ask for. */
+  /** Largest `bodyLimit` of a route beside MCP. */
   routeBodyBytes: 64 * KIB,
-  /** Of bodies and of answers: so much of each is not counted into the sums below, so that small ones pass beside many large ones. */
+  /**
+   * Bodies and answers up to this size are not counted in the sums below, so that small ones pass beside many large
+   * ones.
+   */
   uncountedBytes: 16 * KIB,
   bodyBytesTogether: 64 * MIB,
-  /** Events kept for clients that lose their connection, where that is on. */
+  /** Events kept for clients that lose their connection, where streams can be resumed. */
   resumableBytesTogether: 64 * MIB,
   responseBytesTogether: 128 * MIB,
-  /** Where there is no room for another: a body that arrives for longer, an answer that its client has been taking for longer, gives way. */
+  /**
+   * When another body or answer needs the room: a body that takes longer than this to arrive, or an answer that its
+   * client takes longer to read, is cut off.
+   */
   bodyYieldsMs: 1_000,
   answerYieldsMs: 5_000,
-  /** A client that takes nothing of what waits for it so long (at most twice) is cut. */
+  /** A client that reads no byte of its answer for this long (at most twice as long) is cut off. */
   stallMs: 20_000,
-  /** Credentials that are kept for the users of one backend. */
+  /** Credentials cached for the users of one backend. */
   credentialsPerBackend: 10_000,
-  /** For each backend. */
+  /** Limits of each backend. */
   backend: {
     connections: 128,
     controlConnections: 8,
     streamConnections: 4_096,
-    /** Resources that clients listen to there, each counted once for each user. */
+    /** Resources that clients watch at the backend, each counted once for each user. */
     watches: 1_024,
     maxResponseBytes: 32 * MIB,
     uncountedBytes: 16 * KIB,

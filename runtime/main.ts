@@ -1,18 +1,15 @@
 #!/usr/bin/env -S node --max-semi-space-size=8
-import { checkConfigFiles, formatProblem, readConfigFiles } from './config/index.ts';
-import { type Command, readCommand, USAGE } from './flags.ts';
-import { InvalidConfigError } from './live-config.ts';
+import { checkConfigFiles, formatProblem, readConfigFiles, InvalidConfigError, watchConfig } from './config/index.ts';
+import { type Command, readCommand, USAGE, systemClock } from './process/index.ts';
 import { createLog } from './observe/index.ts';
 import { start } from './start.ts';
-import { systemClock } from './system-clock.ts';
 import { VERSION } from './version.ts';
-import { watchConfig } from './watch-files.ts';
 
 const serve = async (command: Extract<Command, { kind: 'serve' }>): Promise<number | 'serving'> => {
   const read = await readConfigFiles(command.config);
   if (!read.ok) return complain(read.problems.map(formatProblem));
   const log = createLog({ level: 'info' });
-  // Asked for first, so that a signal during the start is not lost.
+  // Listens for signals first, so that a signal during the start is not lost.
   const stopped = firstSignal();
   const running = await start({ ...command, files: read.files });
   const stopWatching = watchConfig(command.config, read.files, {
@@ -54,7 +51,7 @@ const validate = async (config: string): Promise<number> => {
   return exitCode;
 };
 
-/** The exit code, unless it goes on serving. */
+/** The exit code, or `serving` while the process continues to serve. */
 const run = async (command: Command): Promise<number | 'serving'> => {
   switch (command.kind) {
     case 'serve':

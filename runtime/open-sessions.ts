@@ -1,13 +1,11 @@
-import type { MayHave } from './admission.ts';
-import { type BackendSet, type LinkMemory, SessionLinks } from './backends/index.ts';
-import { ByteBudget } from './byte-budget.ts';
-import type { SessionClient } from './call.ts';
-import type { Clock } from './clock.ts';
+import type { MayHave, SessionClient } from './call/index.ts';
+import { type BackendSet, type BackendSessionMemory, ClientBackendSessions } from './backends/index.ts';
+import { ByteBudget, type Clock } from './process/index.ts';
 import type { Config } from './config/index.ts';
 import { EventLogs, SharedSessions, slackMs, Sessions } from './edge/index.ts';
 import { LIMITS } from './limits.ts';
 import type { Log } from './observe/index.ts';
-import type { SessionStoreReport } from './status-report.ts';
+import type { SessionStoreReport } from './status/index.ts';
 import { replicaMessages, sessionName, sessionRecords, type Store } from './store/index.ts';
 
 export interface OpenSessionsDeps {
@@ -18,9 +16,9 @@ export interface OpenSessionsDeps {
   /** 16 to 32 lower-case letters and digits, at random. */
   readonly newReplicaId: () => string;
   readonly backends: Pick<BackendSet, 'all'>;
-  /** Where the sessions that replicas share are kept; stays open when these end. */
+  /** Holds the sessions that replicas share; stays open when the sessions end. */
   readonly store: Store;
-  /** Whether a client may still have what it has subscribed to at another replica. */
+  /** Whether a client may still read a resource that it has subscribed to at another replica. */
   readonly readmit: MayHave;
 }
 
@@ -28,17 +26,17 @@ export interface OpenedSessions {
   readonly sessions: Sessions | SharedSessions;
   /** Resolves once sessions can be served. */
   readonly ready: Promise<void>;
-  /** How the store is, where there is one beside the process. */
+  /** State of the session store; undefined where sessions are kept in the process. */
   readonly storeReport: () => SessionStoreReport | undefined;
 }
 
-/** Tells events of one replica from those of another. */
+/** Length of the prefix by which events of replicas are told apart. */
 const LOG_PREFIX_CHARACTERS = 12;
 
-/** spec: config.sessionStorage. In the process, or in a store that all replicas share. */
+/** docs/configuration.md "sessionStorage". Keeps sessions in the process, or in a store that all replicas share. */
 export const openSessions = (current: () => Config, deps: OpenSessionsDeps): OpenedSessions => {
   const config = current();
-  // The idle time may change while the server runs, where sessions are kept may not.
+  // A reload may change the idle time, but not where sessions are kept.
   const limits = {
     count: LIMITS.sessions,
     get calls() {
@@ -56,10 +54,10 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     const isPrimed = revision === '2025-11-25';
     return streamResumption && new EventLogs({ prefix, budget, isPrimed, maxBytes: streamResumption.maxBytes });
   };
-  const newLinks = (client: SessionClient, memory?: LinkMemory): SessionLinks =>
-    new SessionLinks({ speaksFor: () => client.caller, client, ...(memory && { memory }) });
+  const newBackendSessions = (client: SessionClient, memory?: BackendSessionMemory): ClientBackendSessions =>
+    new ClientBackendSessions({ owner: () => client.caller, client, ...(memory && { memory }) });
   if (config.sessionStorage?.provider !== 'kvstore') {
-    const sessions = new Sessions(limits, { clock, newId, newLinks, newLogs });
+    const sessions = new Sessions(limits, { clock, newId, newBackendSessions, newLogs });
     return { sessions, ready: Promise.resolve(), storeReport: () => undefined };
   }
   const bounds = {
@@ -73,7 +71,7 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     clock,
     newId,
     nameOf: sessionName,
-    newLinks,
+    newBackendSessions,
     newLogs,
     store,
     recordsFor: (announceEnd) =>

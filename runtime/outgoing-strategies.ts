@@ -1,10 +1,10 @@
 import type { BackendDeps } from './backends/index.ts';
 import type { FeatureDeps } from './features.ts';
-import { fetchPolicies } from './fetch-policy.ts';
+import { fetchPolicies } from './http/index.ts';
 import { LIMITS } from './limits.ts';
 import { type ConnectStrategy, CredentialCache } from './outgoing/index.ts';
 
-/** The strategy of each backend, with what every strategy is given. */
+/** Connects the strategy of a backend with the dependencies that all strategies get. */
 export const strategiesBy = (
   connect: ConnectStrategy,
   { clock, random, readSecret, fetchUnder }: FeatureDeps,

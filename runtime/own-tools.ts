@@ -1,24 +1,26 @@
-import type { BuiltinTarget, Call, Reply, WorkflowTarget } from './call.ts';
-import type { Offer, OwnTool } from './catalog/index.ts';
-import type { MakeInnerCall } from './inner-call.ts';
-import type { Dispatch } from './pipeline.ts';
+import type { BuiltinTarget, WorkflowTarget, Call, Reply, NewInnerCall, Dispatch } from './call/index.ts';
+import type { LiveCatalog, OwnTool } from './catalog/index.ts';
 
-/** Tools that no backend has, by the kind of their targets: one feature offers and serves all of a kind. Absent: there are none of it. */
+/**
+ * Tools that no backend lists, by the kind of their targets: one feature offers and serves all tools of a kind. Absent:
+ * there are no such tools.
+ */
 export interface OwnToolsByKind {
   readonly workflow?: OwnTools<WorkflowTarget> | undefined;
   readonly builtin?: OwnTools<BuiltinTarget> | undefined;
 }
 
+/** The feature that offers and serves all own tools of one kind. */
 export interface OwnTools<T extends WorkflowTarget | BuiltinTarget> {
   readonly all: () => readonly OwnTool<T>[];
-  /** Calls `listener` whenever `all` gives others than before. */
+  /** Calls `listener` whenever the result of `all` has changed. */
   readonly onChange: (listener: () => void) => void;
   readonly serve: (call: Call, target: T, deps: OwnToolDeps) => Promise<Reply>;
 }
 
 export interface OwnToolDeps {
-  /** The way of what the tool calls itself. */
+  /** Sends the inner calls of the tool. */
   readonly dispatch: Dispatch;
-  readonly innerCall: MakeInnerCall;
-  readonly offeredTo: Offer['offeredTo'];
+  readonly innerCall: NewInnerCall;
+  readonly offeredTo: LiveCatalog['offeredTo'];
 }

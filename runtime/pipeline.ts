@@ -1,45 +1,41 @@
-import type { Admit } from './admission.ts';
-import type { Call, Caller, Inbound, Message, Reply, RequestHead, Target } from './call.ts';
+import type {
+  Admit,
+  AroundCall,
+  AroundRequest,
+  Call,
+  Caller,
+  CallRecord,
+  Dispatch,
+  Inbound,
+  Message,
+  Reply,
+  RequestHead,
+  RequestRecord,
+  Target,
+} from './call/index.ts';
 
-/** The steps of a request; each room supplies its own, `assemble.ts` joins them. A step refuses by throwing a VmcpError. */
+/**
+ * The steps of a request; each room supplies its own, `assemble.ts` joins them. A step refuses by throwing a VmcpError.
+ */
 export interface Stages {
   readonly audit: AroundRequest;
   readonly trace: AroundRequest;
-  /** By the head alone, so that the body of somebody who is refused is never held. Once for each request. */
+  /** Called once for each request, with the head alone, so that the body of a refused request is never held. */
   readonly authenticate: (head: RequestHead) => Caller | Promise<Caller>;
-  /** A promise only where something must be waited for, as a session kept elsewhere. */
+  /** Returns a promise only where something has to be awaited, such as a session in the store. */
   readonly parse: (request: Inbound, caller: Caller) => Message | Promise<Message>;
   readonly aroundCall: AroundCall;
   readonly admit: Admit;
-  /** Has the target answer the call; `dispatch` is the way of what it calls itself. */
+  /** Lets the target answer the call; `dispatch` sends the target's inner calls. */
   readonly serve: (call: Call, target: Target, dispatch: Dispatch) => Promise<Reply>;
-  /** The answer to a request that could be read and is refused, or has failed. */
+  /** The answer to a request that was read and then refused, or has failed. */
   readonly refuse: (error: unknown, message: Message, request: Inbound) => Reply;
 }
 
-/** What is known of a request so far; filled in on its way, for those who observe it. */
-export interface RequestRecord {
-  readonly request: Inbound;
-  caller: Caller | undefined;
-  message: Message | undefined;
-}
-
-/** `next` rejects where the request is refused before it could be read. */
-export type AroundRequest = (record: RequestRecord, next: () => Promise<Reply>) => Promise<Reply>;
-
-/** What is known of a call so far. */
-export interface CallRecord {
-  /** Where its name leads; undefined until it is admitted, and where it is not. */
-  target: Target | undefined;
-}
-
-/** Sees every call, inner ones too, and how it ends. `next` throws or rejects where the call is refused or fails. */
-export type AroundCall = (call: Call, record: CallRecord, next: () => Promise<Reply>) => Promise<Reply>;
-
-/** May throw at once where a step refuses without waiting: to be called where that is caught. */
-export type Dispatch = (call: Call) => Promise<Reply>;
-
-/** The way of every request: audit( trace( authenticate → receive → parse → admit( look up → authorize → limit ) → serve )). */
+/**
+ * The steps of every request: audit( trace( authenticate → receive → parse → admit( look up → authorize → limit ) →
+ * serve )).
+ */
 export const pipeline = (stages: Stages): ((request: Inbound) => Promise<Reply>) => {
   const dispatch = dispatcher(stages);
   return (request) => {
@@ -69,7 +65,9 @@ const handle = async (stages: Stages, record: RequestRecord, dispatch: Dispatch)
   }
 };
 
-/** The way of every call, a client's own as well as an inner one of a workflow, so that policy, limits and audit see both alike. */
+/**
+ * The steps of every call, of a client as well as of a workflow, so that policies, limits and audit treat both alike.
+ */
 export const dispatcher = ({ aroundCall, admit, serve }: Pick<Stages, 'aroundCall' | 'admit' | 'serve'>): Dispatch => {
   const dispatch: Dispatch = (call) => {
     const record: CallRecord = { target: undefined };
@@ -85,12 +83,12 @@ export const dispatcher = ({ aroundCall, admit, serve }: Pick<Stages, 'aroundCal
   return dispatch;
 };
 
-/** Waits for a step no longer than somebody wants the call. */
+/** Waits for a step until the call is cancelled. */
 const wanted = <T>({ signal }: Call, step: Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     const giveUp = (): void => reject(signal.reason);
     const over = (): void => signal.removeEventListener('abort', giveUp);
-    // Before anything else: a refusal that nobody hears would end the process.
+    // Attached first: an unhandled rejection would end the process.
     step.then(resolve, reject).then(over, over);
     if (signal.aborted) return giveUp();
     signal.addEventListener('abort', giveUp);

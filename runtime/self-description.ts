@@ -1,15 +1,16 @@
 import type { BackendSet } from './backends/index.ts';
 import type { Backend } from './backends/index.ts';
 import type { Catalog } from './catalog/index.ts';
-import { clipped } from './clipped.ts';
-import { compareText } from './compare-text.ts';
-import type { Config } from './config/index.ts';
-import type { BackendReport, SessionStoreReport, StatusReport } from './status-report.ts';
+import { clipped } from './text.ts';
+import { compareText } from './text.ts';
+import type { Config, LiveConfig } from './config/index.ts';
+import type { BackendReport, SessionStoreReport, StatusReport } from './status/index.ts';
 import { LIMITS } from './limits.ts';
-import type { LiveConfig } from './live-config.ts';
 import { VERSION } from './version.ts';
 
-/** What `initialize` tells a model: the backends, and how names are built (decisions: initialize). */
+/**
+ * The `instructions` of `initialize`: the backends, and how names are built (docs/decisions.md "What initialize says").
+ */
 export const instructionsOf = ({ backends, aggregation }: Config): string => {
   const names = backends.map(({ name }) => name).join(', ');
   return `This server joins the tools of: ${names || 'no backends yet'}. ${namingText(aggregation)}`;
@@ -55,7 +56,7 @@ export const statusReport = (
   };
 };
 
-/** The first ones: how many there are, and how long their names, is for backends to decide. */
+/** The first entries, with clipped names: backends determine how many there are and how long their names are. */
 const reported = <T extends { readonly name: string }>(list: readonly T[]): readonly T[] =>
   list.slice(0, LIMITS.reportedCollisions).map((each) => ({ ...each, name: clipped(each.name) }));
 

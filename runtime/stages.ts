@@ -1,11 +1,17 @@
-import type { Admission } from './admission.ts';
-import type { BackendSet, CallerLinks } from './backends/index.ts';
-import type { Caller, Inbound, Message, Reply } from './call.ts';
-import { unknownState } from './questions.ts';
-import type { Offer } from './catalog/index.ts';
+import {
+  type Admission,
+  type Caller,
+  type Inbound,
+  type Message,
+  type Reply,
+  unknownState,
+  type NewInnerCall,
+} from './call/index.ts';
+import type { BackendSet, UserBackendSessions } from './backends/index.ts';
+import type { LiveCatalog } from './catalog/index.ts';
 import {
   type Eras,
-  failureOnWire,
+  errorResponse,
   type HeldCalls,
   legacyEra,
   type Listeners,
@@ -17,8 +23,7 @@ import { asVmcpError, VmcpError } from './errors.ts';
 import type { OwnToolsByKind } from './own-tools.ts';
 import type { Gate } from './gate/index.ts';
 import type { Observers } from './observe/index.ts';
-import type { MakeInnerCall } from './inner-call.ts';
-import type { LiveConfig } from './live-config.ts';
+import type { LiveConfig } from './config/index.ts';
 import type { OpenedSessions } from './open-sessions.ts';
 import type { Stages } from './pipeline.ts';
 import { instructionsOf } from './self-description.ts';
@@ -29,15 +34,15 @@ export interface StageParts {
   readonly gate: Gate;
   readonly observers: Observers;
   readonly ownTools: OwnToolsByKind;
-  readonly innerCall: MakeInnerCall;
+  readonly innerCall: NewInnerCall;
   readonly authenticate: Stages['authenticate'];
   readonly admitted: Admission;
   readonly backends: BackendSet;
-  readonly offer: Offer;
+  readonly liveCatalog: LiveCatalog;
   readonly clients: {
     readonly sessions: OpenedSessions['sessions'];
     readonly connections: SseConnections;
-    readonly callers: CallerLinks;
+    readonly callers: UserBackendSessions;
     readonly heldCalls: HeldCalls;
   };
   readonly listeners: Listeners;
@@ -45,7 +50,7 @@ export interface StageParts {
   readonly phase: { readonly isStopping: boolean };
 }
 
-/** Who does what in the one sentence (`pipeline.ts`). */
+/** Supplies each step of `pipeline.ts` from its room. */
 export const stagesOf = (parts: StageParts): Stages => {
   const { config, observers, authenticate, admitted, clients, onFailure } = parts;
   const served = servedBy(parts);
@@ -64,7 +69,7 @@ export const stagesOf = (parts: StageParts): Stages => {
 };
 
 /** Each kind of target is served by the part that offers it. */
-const servedBy = ({ backends, offer: { offeredTo }, ownTools, innerCall }: StageParts): Stages['serve'] => {
+const servedBy = ({ backends, liveCatalog: { offeredTo }, ownTools, innerCall }: StageParts): Stages['serve'] => {
   return (call, target, dispatch) => {
     if (target.kind === 'backend') return backends.call(call, target);
     if (call.answered?.state !== undefined) throw unknownState();
@@ -73,22 +78,23 @@ const servedBy = ({ backends, offer: { offeredTo }, ownTools, innerCall }: Stage
       target.kind === 'workflow'
         ? ownTools.workflow?.serve(call, target, deps)
         : ownTools.builtin?.serve(call, target, deps);
-    // Names lead to such tools only where a feature offers them.
+    // The catalog has such tools only where a feature offers them.
     if (!served) throw new VmcpError('internal', 'internal error', { detail: `no feature serves a ${target.kind}` });
     return served;
   };
 };
 
-const erasOf = ({ config, gate, backends, offer, clients, listeners, phase }: StageParts): Eras => {
+const erasOf = ({ config, gate, backends, liveCatalog, clients, listeners, phase }: StageParts): Eras => {
   const { sessions, connections, callers } = clients;
   const common = {
     serverInfo: () => serverInfoOf(config),
     instructions: () => instructionsOf(config.current()),
-    list: offer.list,
+    list: liveCatalog.list,
     isStopping: () => phase.isStopping,
     toleratesHeaders: () => config.current().extensions.tolerateHeaders,
   };
-  // A shared cache gives what is public to every client: to those that another answer is meant for, too, unless all are anonymous.
+  // A shared cache gives a public answer to every client, so answers are public only where all callers are anonymous
+  // and get the same lists.
   const areListsShared = ({ kind }: Caller): boolean =>
     kind === 'anonymous' &&
     gate.visible === undefined &&
@@ -111,8 +117,8 @@ const serverInfoOf = (config: LiveConfig) => ({ name: config.current().name, ver
 const refused = (config: LiveConfig, error: VmcpError, message: Message, request: Inbound): Reply => {
   const { id } = message;
   const failed = { id, correlationId: request.correlationId() };
-  if (message.kind === 'local') return { ...failureOnWire(error, failed), refusal: error };
+  if (message.kind === 'local') return { ...errorResponse(error, failed), refusal: error };
   const { method, client } = message.call;
   const serverInfo = client.era === 'modern' ? serverInfoOf(config) : undefined;
-  return { ...failureOnWire(error, { ...failed, method, serverInfo }), refusal: error };
+  return { ...errorResponse(error, { ...failed, method, serverInfo }), refusal: error };
 };

@@ -2,17 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { assemble, type Parts } from './assemble.ts';
-import type { Clock } from './clock.ts';
-import type { ConfigFile } from './config/index.ts';
+import { type Clock, gracefulStop, STOP_TIMES, type StopTimes, systemClock } from './process/index.ts';
+import type { ConfigFile, ReloadResult } from './config/index.ts';
 import { levelOf, logFieldsOf } from './config-slices.ts';
 import { type FeatureDeps, type Features, makeFeatures } from './features.ts';
-import type { StatusReport } from './status-report.ts';
-import { listen } from './listen.ts';
-import { listeningOrigin } from './listening-origin.ts';
-import { gracefulStop, STOP_TIMES, type StopTimes } from './graceful-stop.ts';
-import type { ReloadResult } from './live-config.ts';
+import type { StatusReport } from './status/index.ts';
+import { listen, listeningOrigin } from './http/index.ts';
 import { createLog, type Log } from './observe/index.ts';
-import { systemClock } from './system-clock.ts';
 
 export interface StartOptions {
   /** `config.yaml` and, if there is one, `backends.yaml`. */
@@ -22,7 +18,7 @@ export interface StartOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly managementPort: number;
-  /** Default: decisions, "Graceful stop". */
+  /** Default: docs/decisions.md "Graceful stop" */
   readonly stopTimes?: StopTimes;
 }
 
@@ -31,20 +27,21 @@ export interface StartDeps {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: Log;
-  /** In place of those that are built. */
+  /** Replaces features of this version. */
   readonly features: (deps: FeatureDeps) => Partial<Features>;
-  /** The value of a variable of the environment. Default: that of the process. */
+  /** The value of an environment variable. Default: the environment of the process. */
   readonly environment: (name: string) => string | undefined;
 }
 
+/** A runtime that listens. */
 export interface Running {
   /** Where MCP clients connect, on this machine at least. */
   readonly url: string;
   readonly managementUrl: string;
   readonly status: () => StatusReport;
-  /** Serves the newer files without dropping a session, or keeps what it has. */
+  /** Applies the newer files without dropping a session; refused files leave the configuration as it is. */
   readonly reload: (files: readonly ConfigFile[]) => ReloadResult;
-  /** Graceful; resolves when nothing is left. */
+  /** Stops gracefully; resolves when everything is closed. */
   readonly stop: () => Promise<void>;
 }
 
@@ -86,7 +83,7 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
   };
 };
 
-/** A log that the caller made stays as the caller chose. */
+/** A log that the caller passed keeps its level and fields. */
 const asGiven = (log: Log): Log => ({ ...log, setLevel: () => {}, setFields: () => {} });
 
 const stopperOf = (
@@ -103,7 +100,7 @@ const stopperOf = (
     refuseNew: () => {
       phase.isStopping = true;
       endpoint.endStreams();
-      // Who has not come in all that time may come at any moment: on a new connection, to another replica.
+      // Clients with idle connections reconnect, and reach another replica.
       publicApp.server.closeIdleConnections();
     },
     idle: endpoint.idle,

@@ -11,22 +11,26 @@ interface Import {
   readonly from: string;
   /** A package name, `node:x`, or a path from the root of the repository. */
   readonly to: string;
+  readonly isTypeOnly: boolean;
 }
 
-/** Imports that exist at run time: type-only ones are free, since nothing of them is left. */
 const importsOf = (file: string): readonly Import[] => {
   const text = source.get(file) ?? '';
   const statements = [
-    ...text.matchAll(/^\s*(?:import|export)\s+(?!type\b)(?:[^'";]*?\bfrom\s+)?'([^']+)'/gm),
+    ...text.matchAll(/^\s*(?:import|export)\s+(?:[^'";]*?\bfrom\s+)?'([^']+)'/gm),
     ...text.matchAll(/\bimport\(\s*'([^']+)'\s*\)/g),
   ];
-  return statements.map(([, specifier = '']) => ({
+  return statements.map(([statement, specifier = '']) => ({
     from: file,
     to: specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : specifier,
+    isTypeOnly: /^\s*(?:import|export)\s+type\b/.test(statement),
   }));
 };
 
-const imports = files.flatMap(importsOf);
+const allImports = files.flatMap(importsOf);
+
+/** Imports that exist at run time: type-only ones are free to cross fences, since nothing of them is left. */
+const imports = allImports.filter(({ isTypeOnly }) => !isTypeOnly);
 
 const offenders = (breaks: (edge: Import) => boolean): readonly string[] =>
   imports.filter(breaks).map(({ from, to }) => `${from} → ${to}`);
@@ -51,6 +55,53 @@ test('crds sees of the runtime only the contract', () => {
   const foreign = ({ from, to }: Import): boolean =>
     from.startsWith('crds/') && to.startsWith('runtime/') && to !== 'runtime/config/index.ts';
   assert.deepEqual(offenders(foreign), []);
+});
+
+/** The edges that lie on a circle, or between two: all others lead out of the graph, or come from outside of it. */
+const circular = (edges: readonly (readonly [string, string])[]): readonly string[] => {
+  const sources = new Set(edges.map(([from]) => from));
+  const targets = new Set(edges.map(([, to]) => to));
+  const inside = edges.filter(([from, to]) => targets.has(from) && sources.has(to));
+  if (inside.length < edges.length) return circular(inside);
+  return [...new Set(edges.map(([from, to]) => `${from} → ${to}`))];
+};
+
+const circularRooms = (room: (file: string) => string | undefined): readonly string[] =>
+  circular(
+    allImports.flatMap(({ from, to }) => {
+      const [importing, imported] = [room(from), room(to)];
+      return importing === undefined || imported === undefined || importing === imported
+        ? []
+        : [[importing, imported] as const];
+    }),
+  );
+
+test('imports, type-only ones included, form no circle of files', () => {
+  assert.deepEqual(circular(allImports.map(({ from, to }) => [from, to])), []);
+});
+
+test('nor do they form a circle of rooms', () => {
+  assert.deepEqual(circularRooms(roomOf), []);
+});
+
+for (const folder of ['operator/plan', 'operator/plan/server']) {
+  test(`nor do imports form a circle of the folders below ${folder}`, () => {
+    const below = new RegExp(`^${folder}/([^/]+)/`);
+    assert.deepEqual(
+      circularRooms((file) => below.exec(file)?.[1]),
+      [],
+    );
+  });
+}
+
+test('a file beside the rooms that a room imports imports nothing of ours itself', () => {
+  const importing = new Set(allImports.filter(({ to }) => isOwnCode(to)).map(({ from }) => from));
+  const isHall = (file: string): boolean => /^(runtime|operator)\/[^/]+$/.test(file);
+  const intoTheHall = allImports.filter(({ from, to }) => roomOf(from) !== undefined && isHall(to));
+  assert.deepEqual(
+    intoTheHall.filter(({ to }) => importing.has(to)).map(({ from, to }) => `${from} → ${to}`),
+    [],
+  );
 });
 
 test('a room of the runtime is entered through its door', () => {
@@ -89,12 +140,11 @@ for (const [name, places] of Object.entries(fences)) {
 const effectful: readonly RegExp[] = [
   /^runtime\/(main|start)\.ts$/,
   /^operator\/(main|run|local|render|bridge)\.ts$/,
-  /^runtime\/(system-clock|watch-files)\.ts$/,
-  /^runtime\/config\/read-files\.ts$/,
+  /^runtime\/process\/system-clock\.ts$/,
+  /^runtime\/config\/(read|watch)-files\.ts$/,
   /^operator\/read\/directory\.ts$/,
   /^operator\/api\/kubeconfig\.ts$/,
   /^operator\/local\//,
-  /^crds\/generate\.ts$/,
 ];
 
 const effects: readonly (readonly [string, RegExp])[] = [
@@ -140,4 +190,12 @@ test('no file is called after what it is not: utils, helpers, common, manager, t
 test('no file has more than 300 lines', () => {
   const long = files.filter((file) => (source.get(file) ?? '').split('\n').length > 301);
   assert.deepEqual(long, []);
+});
+
+test('comments fit 120 columns', () => {
+  const isWide = (line: string): boolean => line.length > 120 && /^\s*(\/\*\*|\*|\/\/) /.test(line);
+  assert.deepEqual(
+    files.filter((file) => (source.get(file) ?? '').split('\n').some(isWide)),
+    [],
+  );
 });

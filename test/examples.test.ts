@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { API_GROUP, parseResource } from '../crds/index.ts';
-import { planEverything } from '../operator/everything.ts';
+import { planEverything } from '../operator/kinds/plan-everything.ts';
 import { reconciledKinds } from '../operator/kinds/index.ts';
 import { keyOf, type KubeObject } from '../operator/object.ts';
 import type { Contract } from '../operator/plan/contract.ts';

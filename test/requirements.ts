@@ -19,7 +19,10 @@ import { telemetry } from './requirements/telemetry.ts';
 import { versioning } from './requirements/versioning.ts';
 import { workflow } from './requirements/workflow.ts';
 
-/** Every rule of the spec by its id: `proven` by the tests that cite it, or `later` with the area of work that will build it. */
+/**
+ * Every rule of the spec by its id: `proven` by the tests that cite it, or `later` with the area of work that will
+ * build it.
+ */
 export const requirements: Readonly<Record<string, Rule>> = {
   ...versioning,
   ...crd,
@@ -42,5 +45,8 @@ export const requirements: Readonly<Record<string, Rule>> = {
   ...errors,
 };
 
-/** Marks the rules that the test right below proves. A pure marker: `requirements.test.ts` reads the literal ids from the source. */
+/**
+ * Marks the rules that the test right below proves. A pure marker: `requirements.test.ts` reads the literal ids from
+ * the source.
+ */
 export const covers = (..._ids: readonly [string, ...string[]]): void => {};

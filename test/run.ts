@@ -3,8 +3,9 @@ import { globSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 
 /**
- * What `npm test` runs: every test file. Those of the one-node cluster have a line of their own beside the others: a machine has one such
- * cluster, and most of their time is waiting for pods; in one line with the others, those whose turn it is not would hold the places.
+ * What `npm test` runs: every test file. Those of the one-node cluster have a line of their own beside the others: a
+ * machine has one such cluster, and most of their time is waiting for pods; in one line with the others, those whose
+ * turn it is not would hold the places.
  */
 const ALL = 'test/**/*.test.ts';
 const ON_A_NODE = 'test/**/*.node.test.ts';

@@ -72,7 +72,10 @@ interface Listed {
   readonly status?: { readonly observedGeneration?: number };
 }
 
-/** Objects that are not there, and those of ours whose status does not tell of their newest generation; none when all is done. */
+/**
+ * Objects that are not there, and those of ours whose status does not tell of their newest generation; none when all is
+ * done.
+ */
 export const missing = async (plane: ControlPlane, count: number): Promise<readonly string[]> => {
   const list = async (kinds: string): Promise<readonly Listed[]> =>
     (JSON.parse(await plane.kubectl(['get', kinds, '-o', 'json'])) as { readonly items: readonly Listed[] }).items;

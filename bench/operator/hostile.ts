@@ -193,7 +193,7 @@ try {
       0,
     ),
     atMost(
-      'under attack: peak RSS in MiB',
+      'under attack: peak memory in MiB',
       512,
       most((harm) => harm.peakMiB),
       0,
@@ -201,7 +201,7 @@ try {
     atMost('seconds until 16 servers in front of 5,000 entries are settled', 60, beyond.settledMs / 1_000, 1),
   ]);
   const head =
-    '| attack | canary ms | probes ms | delay p99.9 ms | delay max ms | Lease ms | settled s | CPU s | RSS MiB | writes |\n|---|---|---|---|---|---|---|---|---|---|';
+    '| attack | canary ms | probes ms | delay p99.9 ms | delay max ms | Lease ms | settled s | CPU s | memory MiB | writes |\n|---|---|---|---|---|---|---|---|---|---|';
   const whole = `${report}\n\n${head}\n${rows.join('\n')}`;
   console.log(whole);
   if (values.write) await publish('hostile', `${count} servers`, whole);

@@ -14,7 +14,10 @@ const settings: Settings = {
   operatorKeys: [],
 };
 
-/** Milliseconds from objects to plan for one server with so many backends, of which one has another URL each time; the median. */
+/**
+ * Milliseconds from objects to plan for one server with so many backends, of which one has another URL each time; the
+ * median.
+ */
 export const planMs = (backends: number): number => {
   const kind = reconciledKinds().find((each) => each.kind === 'VirtualMCPServer');
   const objects = [made('MCPGroup', 'big', {}), madeServer('big', { groupRef: { name: 'big' } })].map(asStored);

@@ -8,7 +8,9 @@ export interface Flapping {
 const UP_MS = 8_000;
 const DOWN_MS = 4_000;
 
-/** The server at `url`, by a way that breaks every connection after 8 s and lets none through for 4 s, again and again. */
+/**
+ * The server at `url`, by a way that breaks every connection after 8 s and lets none through for 4 s, again and again.
+ */
 export const startFlapping = async (url: string): Promise<Flapping> => {
   const { hostname, port, pathname } = new URL(url);
   const sockets = new Set<Socket>();

@@ -1,17 +1,17 @@
+import { usersOf } from '../kinds/referrers.ts';
 import { type KubeObject, keyOf } from '../object.ts';
 import { lookedUpReferences } from '../plan/references.ts';
-import { usersOf } from '../kinds/users.ts';
 import { ALLOW_DELETE } from '../validate/index.ts';
 import { type Cluster, isOnItsWayOut, isOurs } from './cluster.ts';
 import { type Review, type Verdict, accepted, forbidden } from './review.ts';
 import { storedNow } from './stored-now.ts';
 
-/** Decisions "No finalizers": shared configuration, and never groups, entries or servers. */
+/** docs/decisions.md "No finalizers": shared configuration, and never groups, entries or servers. */
 export const GUARDED_KINDS = ['MCPExternalAuthConfig', 'MCPOIDCConfig', 'MCPTelemetryConfig', 'MCPToolConfig'] as const;
 
 /**
- * May it be deleted? Not while somebody uses it who stays: neither users that are being deleted nor a whole namespace on its
- * way out are held up.
+ * May it be deleted? Not while somebody uses it who stays: neither users that are being deleted nor a whole namespace
+ * on its way out are held up.
  */
 export const checkDeletion = async ({ operation, oldObject }: Review, cluster: Cluster): Promise<Verdict> => {
   if (operation !== 'DELETE' || oldObject === undefined || !isGuarded(oldObject)) return accepted;
@@ -27,8 +27,9 @@ const isGuarded = (object: KubeObject): boolean =>
   object.metadata.annotations?.[ALLOW_DELETE] !== 'true';
 
 /**
- * Whoever the watch knows as a user is asked for again before anything is refused: `kubectl delete -f` deletes a server and
- * what it names within milliseconds. They are asked for one after another until one is found; of the others the watch tells.
+ * Whoever the watch knows as a user is asked for again before anything is refused: `kubectl delete -f` deletes a server
+ * and what it names within milliseconds. They are asked for one after another until one is found; of the others the
+ * watch tells.
  */
 const usersNow = async (config: KubeObject, cluster: Cluster): Promise<readonly KubeObject[]> => {
   const users = usersOf(cluster.source, keyOf(config), cluster.referrersOf);

@@ -9,7 +9,7 @@ import {
   sourceKind,
   unresolved,
 } from '../plan/references.ts';
-import { resolveReferences } from '../resolve.ts';
+import { resolveReferences } from '../read/resolve.ts';
 import {
   deprecatedTelemetry,
   ignoredGuards,
@@ -23,8 +23,8 @@ import { type Review, type Verdict, accepted, invalid } from './review.ts';
 import { storedNow } from './stored-now.ts';
 
 /**
- * May an object of ours be created, or get this spec? What has broken a rule all along is let through when something else of
- * it changes: labels and finalizers must not get stuck on it, and a condition tells of it already.
+ * May an object of ours be created, or get this spec? What has broken a rule all along is let through when something
+ * else of it changes: labels and finalizers must not get stuck on it, and a condition tells of it already.
  */
 export const checkSpec = async ({ object, oldObject }: Review, cluster: Cluster): Promise<Verdict> => {
   if (object === undefined || !isOurs(object) || isOnItsWayOut(object)) return accepted;
@@ -50,8 +50,8 @@ export const checkSpec = async ({ object, oldObject }: Review, cluster: Cluster)
 };
 
 /**
- * Of what the object names that which a rule asked for, as it is stored at this moment: a watch is a moment late, and both may be mended by
- * one `kubectl apply`.
+ * Of what the object names that which a rule asked for, as it is stored at this moment: a watch is a moment late, and
+ * both may be mended by one `kubectl apply`.
  */
 const referencesNow = async (
   object: KubeObject,

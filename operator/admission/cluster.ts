@@ -2,7 +2,7 @@ import { API_GROUP } from '../../crds/index.ts';
 import type { Referrers } from '../kinds/referrers.ts';
 import type { KubeObject, ObjectKey, ObjectMeta } from '../object.ts';
 import type { Source } from '../read/source.ts';
-import type { Judge } from '../threads/judge.ts';
+import type { Judge } from '../offload/judge.ts';
 
 /** What a decision on a change looks at. */
 export interface Cluster {

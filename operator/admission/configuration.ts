@@ -41,8 +41,9 @@ export const trustedBy = (configuration: KubeObject): string => {
 const decoded = (bundle: string): string => Buffer.from(bundle, 'base64').toString('utf8');
 
 /**
- * What is to be applied for the API server to trust this bundle; undefined when it does. Nothing but the bundle is named: the
- * rest belongs to the chart. Of another version than the one read nothing is applied, since another replica may know more.
+ * What is to be applied for the API server to trust this bundle; undefined when it does. Nothing but the bundle is
+ * named: the rest belongs to the chart. Of another version than the one read nothing is applied, since another replica
+ * may know more.
  */
 export const trusting = (configuration: KubeObject, bundle: string): KubeObject | undefined => {
   const webhooks = webhooksOf(configuration);

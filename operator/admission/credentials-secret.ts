@@ -5,7 +5,9 @@ import type { Certified } from './x509.ts';
 
 export const secretName = 'vmcp-operator-webhook';
 
-/** The Secret with these credentials, in the form that other programs keep theirs in; `before` is the one it replaces. */
+/**
+ * The Secret with these credentials, in the form that other programs keep theirs in; `before` is the one it replaces.
+ */
 export const secretOf = (namespace: string, credentials: Credentials, before?: KubeObject): KubeObject => {
   const data = {
     'tls.crt': credentials.server.certificate,

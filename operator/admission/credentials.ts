@@ -30,9 +30,9 @@ export interface Circumstances {
 }
 
 /**
- * The credentials that should be used; the same value when they are good as they are. An authority is replaced in three steps,
- * so that at every moment what is served is trusted: the new one is trusted beside the old, then it signs what is served, then
- * the old one is forgotten.
+ * The credentials that should be used; the same value when they are good as they are. An authority is replaced in three
+ * steps, so that at every moment what is served is trusted: the new one is trusted beside the old, then it signs what
+ * is served, then the old one is forgotten.
  */
 export const renewed = (held: Credentials | undefined, circumstances: Circumstances): Credentials => {
   const authorities = authoritiesFor(held, circumstances);

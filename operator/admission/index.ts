@@ -1,11 +1,19 @@
-import { type Clock, sleep } from '../../runtime/clock.ts';
+/*
+ * The validating webhook: the API server asks it before it stores a change or deletes an object that others use. It
+ * applies the rules of `validate` and has none of its own, but for what is in use. Before it refuses it looks again at
+ * what is stored now. It makes and renews its own certificates.
+ * Start with `startAdmission` below, then check-spec.ts and check-deletion.ts.
+ */
+
+import { type Clock, sleep } from '../../runtime/process/index.ts';
 import type { ApiClient } from '../api/client.ts';
 import { within } from '../engine/timing.ts';
 import { referrers } from '../kinds/referrers.ts';
 import { errorText } from '../observe/log.ts';
 import type { Log } from '../observe/log.ts';
+import type { ReviewObserver } from '../observe/observers.ts';
 import type { Source } from '../read/source.ts';
-import type { Judge } from '../threads/judge.ts';
+import type { Judge } from '../offload/judge.ts';
 import type { ReadJson } from '../threads/read-json.ts';
 import { checkDeletion } from './check-deletion.ts';
 import { checkSpec } from './check-spec.ts';
@@ -21,7 +29,10 @@ export type { Lifetimes } from './credentials.ts';
 
 export interface AdmissionOptions {
   readonly port: number;
-  /** Name of the ValidatingWebhookConfiguration: it says under which name the API server comes, and gets the bundle to trust. */
+  /**
+   * Name of the ValidatingWebhookConfiguration: it says under which name the API server comes, and gets the bundle to
+   * trust.
+   */
   readonly configuration: string;
   /** Holds the Secret of the certificates. */
   readonly namespace: string;
@@ -47,8 +58,7 @@ export interface AdmissionDeps {
   /** Everything is known. */
   readonly isSynced: () => boolean;
   readonly log: Log;
-  /** Told of every change that was judged. */
-  readonly observe: (review: Pick<Review, 'operation'> & { readonly kind: string }, isAllowed: boolean) => void;
+  readonly observe: ReviewObserver;
 }
 
 export interface Admission {

@@ -1,5 +1,4 @@
-import { sleep } from '../../runtime/clock.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import { sleep, type Clock } from '../../runtime/process/index.ts';
 import type { ApiClient } from '../api/client.ts';
 import { isConflict } from '../api/errors.ts';
 import type { KubeObject } from '../object.ts';
@@ -29,8 +28,9 @@ export interface KeepDeps {
 }
 
 /**
- * Keeps the Secret good, what is served equal to it, and the API server trusting it, until `signal` is aborted. Every replica
- * does: what one has made the others take, and what is lost is made anew without a moment in which nothing fits.
+ * Keeps the Secret good, what is served equal to it, and the API server trusting it, until `signal` is aborted. Every
+ * replica does: what one has made the others take, and what is lost is made anew without a moment in which nothing
+ * fits.
  */
 export const keepCredentials = async (options: KeepOptions, deps: KeepDeps, signal: AbortSignal): Promise<void> => {
   let held: Credentials | undefined;
@@ -38,7 +38,8 @@ export const keepCredentials = async (options: KeepOptions, deps: KeepDeps, sign
     let pauseMs = options.everyMs;
     try {
       const before = held;
-      // First: whoever writes both writes the Secret first, so that of an older Secret no bundle is applied to a newer one.
+      // First: whoever writes both writes the Secret first, so that of an older Secret no bundle is applied to a newer
+      // one.
       const configuration = await configurationOf(options, deps, signal);
       held = await current(before, { configuration, options }, deps, signal);
       if (held.server.certificate !== before?.server.certificate) deps.onCertificate(held.server);

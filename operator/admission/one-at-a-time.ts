@@ -1,6 +1,9 @@
 import { orAborted } from '../aborted.ts';
 
-/** Work of which each namespace has one piece under way; more of it waits, in the order it came, and leaves when its signal is aborted. */
+/**
+ * Work of which each namespace has one piece under way; more of it waits, in the order it came, and leaves when its
+ * signal is aborted.
+ */
 export class OneAtATime {
   /** By namespace: resolved when everything that came so far has ended. */
   readonly #ended = new Map<string, Promise<void>>();

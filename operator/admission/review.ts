@@ -92,7 +92,9 @@ const statusOf = ({ code, message, causes }: Refusal, about: KubeObject | undefi
   }),
 });
 
-/** An object that breaks rules, with every path, reason and remedy: what its condition `Valid` says without a webhook. */
+/**
+ * An object that breaks rules, with every path, reason and remedy: what its condition `Valid` says without a webhook.
+ */
 export const invalid = ({ kind, metadata }: KubeObject, problems: readonly ResourceProblem[]): Refusal => ({
   message: `${kind} ${metadata.name}: ${problems.map(violationText).join('; ')}`,
   code: 422,

@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:https';
 import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
-import type { Clock } from '../../runtime/clock.ts';
-import { listen } from '../../runtime/listen.ts';
+import type { Clock } from '../../runtime/process/index.ts';
+import { listen } from '../../runtime/http/index.ts';
 import { readHere, type ReadJson } from '../threads/read-json.ts';
-import { BodyRoom } from './body-room.ts';
+import { BodyRoom } from '../api/body-room.ts';
 import { type Review, type Verdict, responseTo, reviewIn } from './review.ts';
 import type { Certified } from './x509.ts';
 

@@ -3,8 +3,8 @@ import { unreadable } from '../validate/index.ts';
 import { type Cluster, isOnItsWayOut } from './cluster.ts';
 
 /**
- * An object as it is stored now, given what the watch knows of it; undefined when it has gone. It may be a megabyte that its author wrote, so only its
- * metadata is asked for where that tells that its spec is the known one.
+ * An object as it is stored now, given what the watch knows of it; undefined when it has gone. It may be a megabyte
+ * that its author wrote, so only its metadata is asked for where that tells that its spec is the known one.
  */
 export const storedNow = async (
   key: ObjectKey,

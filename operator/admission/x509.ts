@@ -56,8 +56,8 @@ export const newAuthority = (name: string, validity: Validity): Certified => {
 };
 
 /**
- * A new certificate of that authority for TLS servers of these DNS names, IPv4 and IPv6 addresses, the last in the form that
- * a URL has them in: no part of it as an IPv4 address.
+ * A new certificate of that authority for TLS servers of these DNS names, IPv4 and IPv6 addresses, the last in the form
+ * that a URL has them in: no part of it as an IPv4 address.
  */
 export const newServerCertificate = (hosts: readonly string[], validity: Validity, authority: Certified): Certified => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

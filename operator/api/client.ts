@@ -1,3 +1,10 @@
+/*
+ * The one client of the API server: HTTP, credentials, rate limit, and the paths of resources. Objects are raw JSON, so
+ * that a field which this release does not know survives. Every answer that is no success is thrown as an `ApiError`
+ * (errors.ts). rights.ts lists the RBAC rules that all of this takes.
+ * Start with `ApiClient` below; transport.ts makes the HTTP requests.
+ */
+
 import type { ClusterIssuer } from '../plan/settings.ts';
 import { clusterIssuer } from './cluster-issuer.ts';
 import { isInternal, isMalformed, isNotFound, isTooLarge } from './errors.ts';
@@ -27,8 +34,9 @@ export interface ApiClient {
   /** Ends when the server ends it; throws `ApiError` 410 when `resourceVersion` is too old. */
   watch(selection: Selection, resourceVersion: string, signal: AbortSignal): AsyncIterable<WatchEvent>;
   /**
-   * Server-side apply with force: fields it names become the manager's (default: ours), whoever held them. An object that does
-   * not fit its type is answered as malformed (400, 422), not as the internal error that the server makes of it.
+   * Server-side apply with force: fields it names become the manager's (default: ours), whoever held them. An object
+   * that does not fit its type is answered as malformed (400, 422), not as the internal error that the server makes of
+   * it.
    */
   apply(object: KubeObject, signal: AbortSignal, manager?: string): Promise<KubeObject>;
   applyStatus(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
@@ -42,7 +50,10 @@ export interface ApiClient {
   remove(key: ObjectKey, uid: string, signal: AbortSignal): Promise<void>;
 }
 
-/** With `isDryRun` the server is asked what patches and applies would lead to and stores nothing of them; the other writes are what they are. */
+/**
+ * With `isDryRun` the server is asked what patches and applies would lead to and stores nothing of them; the other
+ * writes are what they are.
+ */
 export const apiClient = (
   transport: Transport,
   table: ResourceTable,

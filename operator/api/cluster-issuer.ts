@@ -3,8 +3,9 @@ import { isNotFound, isRefusal } from './errors.ts';
 import type { Transport } from './transport.ts';
 
 /**
- * Kubernetes "Service Account Issuer Discovery": issuer and public keys of the cluster's service-account tokens, which every service
- * account may read unless the cluster says otherwise. The keys are asked of the API server whatever `jwks_uri` says: that may lead outside.
+ * Kubernetes "Service Account Issuer Discovery": issuer and public keys of the cluster's service-account tokens, which
+ * every service account may read unless the cluster says otherwise. The keys are asked of the API server whatever
+ * `jwks_uri` says: that may lead outside.
  */
 export const clusterIssuer = async (transport: Transport, signal: AbortSignal): Promise<ClusterIssuer | undefined> => {
   try {

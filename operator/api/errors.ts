@@ -29,12 +29,17 @@ export class ApiError extends Error {
   }
 }
 
-/** The server answered others in the time in which it said nothing to this request: it may never do so, and may still be at work on it. */
+/**
+ * The server answered others in the time in which it said nothing to this request: it may never do so, and may still be
+ * at work on it.
+ */
 export class UnansweredError extends Error {
   override readonly name = 'UnansweredError';
 }
 
-/** Reads the `Status` out of an error's body; a body of another form (a proxy's HTML) is named by its status code only. */
+/**
+ * Reads the `Status` out of an error's body; a body of another form (a proxy's HTML) is named by its status code only.
+ */
 export const apiErrorOf = (status: number, text: string, retryAfter: string | undefined): ApiError => {
   const body = statusIn(text);
   const seconds = Number(retryAfter ?? body.details?.retryAfterSeconds);
@@ -57,15 +62,16 @@ const hasStatus = (error: unknown, ...statuses: readonly number[]): error is Api
 export const isRefusal = (error: unknown): error is ApiError => hasStatus(error, 400, 403, 422) || isTooLarge(error);
 
 /**
- * The server cannot read the object, or it breaks a rule of its type. A webhook that denies without a code of its own is answered with 400,
- * too, but without that reason: its policy may change by itself.
+ * The server cannot read the object, or it breaks a rule of its type. A webhook that denies without a code of its own
+ * is answered with 400, too, but without that reason: its policy may change by itself.
  */
 export const isMalformed = (error: unknown): error is ApiError =>
   hasStatus(error, 422) || (hasStatus(error, 400) && error.reason === 'BadRequest');
 
 /**
- * The object is more than the API server or etcd take at once. What etcd refuses the API server answers as an internal error without a
- * reason, so that its words alone tell. They do not include `ResourceExhausted`, which etcd also says while it has no space.
+ * The object is more than the API server or etcd take at once. What etcd refuses the API server answers as an internal
+ * error without a reason, so that its words alone tell. They do not include `ResourceExhausted`, which etcd also says
+ * while it has no space.
  */
 export const isTooLarge = (error: unknown): error is ApiError =>
   hasStatus(error, 413) || (isInternal(error) && TOO_LARGE.test(error.message));

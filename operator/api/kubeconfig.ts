@@ -28,7 +28,8 @@ interface Tls {
 }
 
 /**
- * Connects as the pod when `path` is undefined and the environment is a pod's, else by kubeconfig: `path`, `KUBECONFIG`,
+ * Connects as the pod when `path` is undefined and the environment is a pod's, else by kubeconfig: `path`,
+ * `KUBECONFIG`,
  * `~/.kube/config`. Throws when neither exists.
  */
 export const connect = async (

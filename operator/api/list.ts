@@ -18,8 +18,8 @@ type Keep = (object: KubeObject) => KubeObject;
 type List = (selection: Selection, signal: AbortSignal, keep?: Keep) => Promise<ObjectList>;
 
 /**
- * Lists of which not all is kept are asked for as a stream, so that one object at a time is in memory, however large they are (KEP-3157: from Kubernetes 1.34 on);
- * from a server that does not know that, page by page.
+ * Lists of which not all is kept are asked for as a stream, so that one object at a time is in memory, however large
+ * they are (KEP-3157: from Kubernetes 1.34 on); from a server that does not know that, page by page.
  */
 export const lister = (transport: Transport, table: ResourceTable): List => {
   let isStreamed = true;

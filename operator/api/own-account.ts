@@ -3,8 +3,8 @@ import { isNotFound, isRefusal } from './errors.ts';
 import type { Transport } from './transport.ts';
 
 /**
- * The service account that we act as, if it is one of this namespace: what it owns goes with it, when the chart is uninstalled.
- * SelfSubjectReview (authentication.k8s.io/v1): everybody may ask who they are.
+ * The service account that we act as, if it is one of this namespace: what it owns goes with it, when the chart is
+ * uninstalled. SelfSubjectReview (authentication.k8s.io/v1): everybody may ask who they are.
  */
 export const ownAccount = async (
   transport: Transport,

@@ -1,5 +1,4 @@
-import { sleep } from '../../runtime/clock.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import { sleep, type Clock } from '../../runtime/process/index.ts';
 
 export interface RateLimitOptions {
   /** Sustained requests per second. */

@@ -29,7 +29,8 @@ export const watchedRights = (group: string, kinds: UsedKinds): readonly PolicyR
   { apiGroups: ['apps'], resources: ['deployments', 'statefulsets'], verbs: forChildren },
   { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: forChildren },
   { apiGroups: ['apps'], resources: ['replicasets'], verbs: ['list', 'watch'] },
-  // `patch` marks pods whose mounted config changed. `get` is for the bridges of stdio servers: nobody may grant what they have not.
+  // `patch` marks pods whose mounted config changed. `get` is for the bridges of stdio servers: nobody may grant what
+  // they have not.
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch', 'patch'] },
   // And so is this, which the operator itself never does.
   { apiGroups: [''], resources: ['pods/attach'], verbs: ['get', 'create'] },
@@ -40,7 +41,10 @@ export const watchedRights = (group: string, kinds: UsedKinds): readonly PolicyR
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'list'] },
 ];
 
-/** What it does in its own namespace beside that: who leads, and the key of the management ports. What is created has no name yet to grant. */
+/**
+ * What it does in its own namespace beside that: who leads, and the key of the management ports. What is created has no
+ * name yet to grant.
+ */
 export const ownNamespaceRights: readonly PolicyRule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
   {
@@ -54,8 +58,8 @@ export const ownNamespaceRights: readonly PolicyRule[] = [
 ];
 
 /**
- * What the validating webhook takes beside that, in every namespace. Before it refuses it looks again at what is stored: at what a rule asked for
- * and at who uses what is to be deleted (`read`).
+ * What the validating webhook takes beside that, in every namespace. Before it refuses it looks again at what is
+ * stored: at what a rule asked for and at who uses what is to be deleted (`read`).
  */
 export const webhookRights = (group: string, read: readonly string[], configuration: string): readonly PolicyRule[] => [
   { apiGroups: [group], resources: read, verbs: ['get'] },

@@ -14,12 +14,14 @@ export interface Selection {
 }
 
 /**
- * Kinds whose objects are watched by their metadata alone: the values of Secrets are never read, and of the ConfigMaps of others it counts
- * that they are there.
+ * Kinds whose objects are watched by their metadata alone: the values of Secrets are never read, and of the ConfigMaps
+ * of others it counts that they are there.
  */
 export const CONTENT_UNSEEN: ReadonlySet<string> = new Set(['AnyConfigMap', 'Secret']);
 
-/** Kinds whose objects are watched by their metadata, too, and whose content is read where it is needed (`outlineOf`). */
+/**
+ * Kinds whose objects are watched by their metadata, too, and whose content is read where it is needed (`outlineOf`).
+ */
 export const OUTLINED: ReadonlySet<string> = new Set(['ConfigMap']);
 
 /** What `Accept` must say to be sent metadata alone. */

@@ -3,9 +3,10 @@ import { apiErrorOf, UnansweredError } from './errors.ts';
 import type { Connection } from './kubeconfig.ts';
 import { namespaceAt } from './resources.ts';
 import type { RateLimit } from './rate-limit.ts';
+import type { CallObserver } from '../observe/observers.ts';
 import { yamlSafeJson } from './yaml-safe-json.ts';
 import { readHere, type ReadJson } from '../threads/read-json.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/process/index.ts';
 
 /** What a call does, in the words of RBAC; an apply is told apart from the other patches. */
 export type Verb = 'get' | 'list' | 'watch' | 'apply' | 'create' | 'update' | 'patch' | 'delete';
@@ -40,11 +41,13 @@ export interface TransportDeps {
   /** Default: in this thread. */
   readonly read?: ReadJson;
   readonly rateLimit: RateLimit;
-  /** Told when an answer begins, with its status and the time since it was asked for; undefined: none came. */
-  readonly observe?: (call: Pick<Call, 'verb' | 'kind'>, status: number | undefined, ms: number) => void;
+  readonly observe?: CallObserver;
 }
 
-/** How long a value of `Authorization` is used before it is asked for again; the kubelet rotates tokens long before they end. */
+/**
+ * How long a value of `Authorization` is used before it is asked for again; the kubelet rotates tokens long before they
+ * end.
+ */
 const credentialsMs = 60_000;
 
 /** One may have been on its way. */

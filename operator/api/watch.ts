@@ -20,7 +20,7 @@ interface WatchRequest {
 }
 
 /** Servers send a bookmark about every minute, so a longer silence is a dead connection. */
-const silenceMs = 150_000;
+const idleTimeoutMs = 150_000;
 
 /** Servers end a watch by then; the informer just goes on where it was. */
 const watchSeconds = 600;
@@ -47,7 +47,7 @@ export async function* watchEvents(
         labelSelector: selection.labelSelector,
       },
       accept: acceptOf(selection, 'PartialObjectMetadata'),
-      timeoutMs: silenceMs,
+      timeoutMs: idleTimeoutMs,
     },
     signal,
   );

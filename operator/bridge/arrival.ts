@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../../runtime/clock.ts';
+import { type Clock, sleep } from '../../runtime/process/index.ts';
 
 /** Something that comes and goes: whoever needs it waits a while for it. */
 export class Arrival<Thing extends object> {

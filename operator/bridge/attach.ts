@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ping, WebSocket } from 'undici';
 import type { Connection } from '../api/kubeconfig.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Clock, Timer } from '../../runtime/process/index.ts';
 import { BOUNDS } from './bounds.ts';
 import type { Link } from './server-process.ts';
 
@@ -30,7 +30,10 @@ export interface AttachDeps {
   readonly onOutput: (chunk: Buffer) => void;
 }
 
-/** Kubernetes "remotecommand": the first byte of each message says what it belongs to. v4 differs in what is not used here. */
+/**
+ * Kubernetes "remotecommand": the first byte of each message says what it belongs to. v4 differs in what is not used
+ * here.
+ */
 const PROTOCOLS = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
 const STDIN = Buffer.from([0]);
 const STDOUT = 1;
@@ -52,7 +55,10 @@ export const attachCall = ({
   query: { container, stdin: 'true', stdout: 'true', stderr: 'false', tty: 'false' },
 });
 
-/** Attaches to a running container. Throws when the API server does not let us, without its reason, which a WebSocket does not tell. */
+/**
+ * Attaches to a running container. Throws when the API server does not let us, without its reason, which a WebSocket
+ * does not tell.
+ */
 export const attach = async (
   address: ContainerAddress,
   { connection, clock, onOutput }: AttachDeps,

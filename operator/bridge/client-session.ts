@@ -1,6 +1,11 @@
-import type { OpenStream } from '../../runtime/call.ts';
-import type { ClientAnswer } from '../../runtime/questions.ts';
-import { Asks, type BegunCall, CallsUnderWay, canAnswer, requestKey } from '../../runtime/edge/index.ts';
+import type { OpenStream, ClientAnswer } from '../../runtime/call/index.ts';
+import {
+  PendingClientRequests,
+  type BegunCall,
+  CallsUnderWay,
+  canAnswer,
+  requestKey,
+} from '../../runtime/edge/index.ts';
 import { VmcpError } from '../../runtime/errors.ts';
 import { BOUNDS } from './bounds.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -31,7 +36,7 @@ export class ClientSession {
   readonly #streams = new Set<OpenStream>();
   /** Streams that are about to open, too. */
   #places = 0;
-  readonly #asks = new Asks(BOUNDS.asksPerSession);
+  readonly #asks = new PendingClientRequests(BOUNDS.clientRequestsPerSession);
 
   constructor(id: string, capabilities: Buffer, now: number) {
     this.id = id;
@@ -70,7 +75,10 @@ export class ClientSession {
     stream.onClosed(() => this.#streams.delete(stream));
   }
 
-  /** What is about no call: on a stream of its own, or where there is none beside a call. MCP: each message goes to one stream only. */
+  /**
+   * What is about no call: on a stream of its own, or where there is none beside a call. MCP: each message goes to one
+   * stream only.
+   */
   readonly tell: Send = (message) => this.#sendOnStream(message) || this.#calls.send(message);
 
   /** What a call brings with it: beside its answer, or where that is closed on a stream of the session. */

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Clock, Timer } from '../../runtime/process/index.ts';
 import { noSuchSession } from '../../runtime/edge/index.ts';
 import { VmcpError } from '../../runtime/errors.ts';
 import { BOUNDS } from './bounds.ts';

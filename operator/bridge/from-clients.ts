@@ -1,9 +1,9 @@
-import type { Inbound, OpenStream, Reply, WholeReply } from '../../runtime/call.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import { type Envelope, failureOnWire, paramText, readEnvelope, requestIdIn } from '../../runtime/edge/index.ts';
+import type { Inbound, OpenStream, Reply, WholeReply } from '../../runtime/call/index.ts';
+import type { Clock } from '../../runtime/process/index.ts';
+import { type Envelope, errorResponse, paramText, readEnvelope, requestIdIn } from '../../runtime/edge/index.ts';
 import { asVmcpError, VmcpError } from '../../runtime/errors.ts';
-import { isObject } from '../../runtime/json-bytes.ts';
-import { LEGACY_REVISIONS, MODERN_REVISION } from '../../runtime/revisions.ts';
+import { isObject } from '../../runtime/json/index.ts';
+import { LEGACY_REVISIONS, MODERN_REVISION } from '../../runtime/mcp/index.ts';
 import { BOUNDS } from './bounds.ts';
 import type { ClientSession } from './client-session.ts';
 import { type Greeting, greetingFor } from './handshake.ts';
@@ -89,7 +89,8 @@ const answerTo = async (deps: FromClientsDeps, envelope: Envelope, request: Inbo
   if (envelope.kind === 'request') return requestIn(deps, session, { envelope, request });
   if (envelope.kind === 'response') settle(session, envelope);
   if (envelope.method === 'notifications/cancelled') cancel(session, envelope);
-  // The rest of what a client tells (that it is initialized, its roots) is about this one client, and the server knows of one only.
+  // The rest of what a client tells (that it is initialized, its roots) is about this one client, and the server knows
+  // of one only.
   return { kind: 'whole', status: 202 };
 };
 
@@ -127,9 +128,12 @@ const cancel = (session: ClientSession, envelope: Envelope): void => {
   if (requestId) session.cancel(requestId, new VmcpError('cancelled', message));
 };
 
-/** Whoever has no session yet is told by HTTP, so that whoever watches backends sees one that is away; others keep theirs. */
+/**
+ * Whoever has no session yet is told by HTTP, so that whoever watches backends sees one that is away; others keep
+ * theirs.
+ */
 const refused = (error: VmcpError, { id, method }: Envelope, request: Inbound): WholeReply => {
-  const reply = failureOnWire(error, { id, correlationId: request.correlationId() });
+  const reply = errorResponse(error, { id, correlationId: request.correlationId() });
   const isAway = error.code === 'backend_unreachable' && method === 'initialize';
   return { ...reply, ...(isAway && { status: 503 }), refusal: error };
 };

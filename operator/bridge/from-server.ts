@@ -1,14 +1,17 @@
-import type { ClientAnswer } from '../../runtime/questions.ts';
+import type { ClientAnswer } from '../../runtime/call/index.ts';
 import { type Envelope, requestIdIn, requestKey } from '../../runtime/edge/index.ts';
 import { VmcpError } from '../../runtime/errors.ts';
-import { isSevereEnough } from '../../runtime/log-levels.ts';
+import { isSevereEnough } from '../../runtime/mcp/index.ts';
 import type { ClientSession } from './client-session.ts';
 import { errorOf, paramOf, paramsText, resultOf } from './messages.ts';
 
 /** What the server's own messages are sorted by. */
 export interface Audience {
   readonly all: () => Iterable<ClientSession>;
-  /** Whose calls alone are under way, of those that may make a server ask; undefined when there are none, or those of several. */
+  /**
+   * Whose calls alone are under way, of those that may make a server ask; undefined when there are none, or those of
+   * several.
+   */
   readonly soleAsker: () => ClientSession | undefined;
   /** The same of requests of any method. */
   readonly soleCaller: () => ClientSession | undefined;
@@ -30,8 +33,8 @@ const toSubscribers: Route = (notification, { all }) => {
 };
 
 /**
- * What is said during the requests of several clients may be about any of them, and is told to none; so is what may be about one that its client
- * has given up.
+ * What is said during the requests of several clients may be about any of them, and is told to none; so is what may be
+ * about one that its client has given up.
  */
 const toWhoeverItIsAbout: Route = (notification, { all, soleCaller, isQuiet }) => {
   const severity = String(paramOf(notification, 'level'));

@@ -1,5 +1,5 @@
 import type { Envelope } from '../../runtime/edge/index.ts';
-import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS } from '../../runtime/revisions.ts';
+import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS } from '../../runtime/mcp/index.ts';
 import { requestOf } from './messages.ts';
 
 /** What the server says of itself, as its clients are told. */
@@ -12,8 +12,9 @@ export const greetingFor = (greeting: Greeting, asked: string): Greeting => {
 };
 
 /**
- * The server is initialized once for all its clients. What only some of them can do is declared all the same, and refused for the others when
- * it comes to that. Roots are not: those of one client would decide what the server touches for all.
+ * The server is initialized once for all its clients. What only some of them can do is declared all the same, and
+ * refused for the others when it comes to that. Roots are not: those of one client would decide what the server touches
+ * for all.
  */
 export const initializeRequest = (version: string): Envelope =>
   requestOf('initialize', {

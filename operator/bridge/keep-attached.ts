@@ -1,4 +1,4 @@
-import { abortAfter, backoffMs, type Clock, sleep } from '../../runtime/clock.ts';
+import { abortAfter, backoffMs, type Clock, sleep } from '../../runtime/process/index.ts';
 import { errorText } from '../observe/log.ts';
 import type { Attachment } from './attach.ts';
 import type { Multiplexer } from './multiplexer.ts';
@@ -94,7 +94,10 @@ const attachedTo = async (
   return { run, hasExited: ended.hasExited || isOther, at: clock.now() };
 };
 
-/** The name was read before we attached, and may have been out of date: what we took for the same run is then another one. */
+/**
+ * The name was read before we attached, and may have been out of date: what we took for the same run is then another
+ * one.
+ */
 const isOtherRun = async (run: string, deps: KeepAttachedDeps, signal: AbortSignal): Promise<boolean> => {
   await sleep(deps.clock, SETTLED_MS, signal);
   if (signal.aborted) return false;

@@ -1,4 +1,4 @@
-import { GrowingText } from '../../runtime/growing-text.ts';
+import { GrowableBuffer } from '../../runtime/http/index.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -13,11 +13,14 @@ export interface LineListener {
   readonly onTooLong: (line: { readonly head: Buffer; readonly tail: Buffer; readonly bytes: number }) => void;
 }
 
-/** Cuts a byte stream into lines (MCP "stdio": messages are delimited by newlines). A line costs no more memory than `maxBytes`. */
+/**
+ * Cuts a byte stream into lines (MCP "stdio": messages are delimited by newlines). A line costs no more memory than
+ * `maxBytes`.
+ */
 export class LineReader {
   readonly #maxBytes: number;
   readonly #listener: LineListener;
-  readonly #line = new GrowingText();
+  readonly #line = new GrowableBuffer();
   #tooLong: { readonly head: Buffer; tail: Buffer; bytes: number } | undefined;
 
   constructor(maxBytes: number, listener: LineListener) {

@@ -1,6 +1,5 @@
 import { type Envelope, readEnvelope } from '../../runtime/edge/index.ts';
-import { type Span, splice } from '../../runtime/json-bytes.ts';
-import { memberAt, replacedMember, smallMember } from '../../runtime/json-members.ts';
+import { type Span, splice, memberAt, replacedMember, smallMember } from '../../runtime/json/index.ts';
 
 /** JSON-RPC messages as text: everything that is not ours to change stays as its sender wrote it. */
 

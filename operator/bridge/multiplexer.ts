@@ -1,5 +1,5 @@
-import type { Inbound, Reply } from '../../runtime/call.ts';
-import { clipped } from '../../runtime/clipped.ts';
+import type { Inbound, Reply } from '../../runtime/call/index.ts';
+import { clipped } from '../../runtime/text.ts';
 import { VmcpError } from '../../runtime/errors.ts';
 import { Arrival } from './arrival.ts';
 import { BOUNDS } from './bounds.ts';
@@ -17,7 +17,10 @@ export interface MultiplexerDeps extends RunDeps {
 /** What is no message is told so often, with the number of those between. */
 const STRAY_EVERY_MS = 60_000;
 
-/** One stdio server, many HTTP clients. Does no I/O of its own: it is told what the server's container says, and given what clients ask. */
+/**
+ * One stdio server, many HTTP clients. Does no I/O of its own: it is told what the server's container says, and given
+ * what clients ask.
+ */
 export class Multiplexer {
   readonly handle: (request: Inbound) => Promise<Reply>;
   readonly #deps: MultiplexerDeps;

@@ -13,7 +13,10 @@ interface Pod {
   };
 }
 
-/** Names the run of the container's program that there is now; undefined while none runs. Kubernetes gives each run a name of its own. */
+/**
+ * Names the run of the container's program that there is now; undefined while none runs. Kubernetes gives each run a
+ * name of its own.
+ */
 export const runningContainer = async (
   { namespace, pod, container }: ContainerAddress,
   transport: Transport,
@@ -28,8 +31,8 @@ export const runningContainer = async (
 const UPGRADE_REQUIRED = 400;
 
 /**
- * Why the API server does not let us attach, which a WebSocket does not tell: its answers to the same request without an upgrade. From 1.35 on
- * a WebSocket takes the right to POST, too.
+ * Why the API server does not let us attach, which a WebSocket does not tell: its answers to the same request without
+ * an upgrade. From 1.35 on a WebSocket takes the right to POST, too.
  */
 export const whyNotAttached = async (
   address: ContainerAddress,

@@ -1,8 +1,8 @@
-import type { Inbound, Reply } from '../../runtime/call.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Inbound, Reply } from '../../runtime/call/index.ts';
+import type { Clock } from '../../runtime/process/index.ts';
 import { type Envelope, readEnvelope } from '../../runtime/edge/index.ts';
 import { VmcpError } from '../../runtime/errors.ts';
-import { isLogLevel, isSevereEnough, LOG_LEVELS } from '../../runtime/log-levels.ts';
+import { isLogLevel, isSevereEnough, LOG_LEVELS } from '../../runtime/mcp/index.ts';
 import { BOUNDS } from './bounds.ts';
 import type { ClientSession } from './client-session.ts';
 import { paramOf, resultOf, withId, withParam } from './messages.ts';
@@ -79,7 +79,9 @@ const emptyAnswer = ({ id = NULL }: Envelope): Reply => ({
   body: resultOf(id, Buffer.from('{}')),
 });
 
-/** The server has one level: that of whoever wants most. What is too little for another is left out on the way to it. */
+/**
+ * The server has one level: that of whoever wants most. What is too little for another is left out on the way to it.
+ */
 const setLevel: Handler = (deps, session, { envelope, request }) => {
   const level = paramOf(envelope, 'level');
   if (!isLogLevel(level)) throw new VmcpError('invalid_params', `params.level is none of ${LOG_LEVELS.join(', ')}`);

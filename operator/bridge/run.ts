@@ -1,4 +1,4 @@
-import { abortAfter, type Clock, type Timer } from '../../runtime/clock.ts';
+import { abortAfter, type Clock, type Timer } from '../../runtime/process/index.ts';
 import type { VmcpError } from '../../runtime/errors.ts';
 import type { Log } from '../../runtime/observe/index.ts';
 import { errorText } from '../observe/log.ts';
@@ -24,7 +24,10 @@ export interface RunDeps {
 /** After an `initialize` that the server did not answer, or answered with what cannot be used. */
 const AGAIN_MS = 10_000;
 
-/** One run of the server's program, and the sessions of its clients: they end with it, since what they have agreed on with it is gone. */
+/**
+ * One run of the server's program, and the sessions of its clients: they end with it, since what they have agreed on
+ * with it is gone.
+ */
 export class Run {
   readonly process: ServerProcess<ClientSession>;
   readonly sessions: ClientSessions;

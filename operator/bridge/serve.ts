@@ -1,11 +1,8 @@
 import type { AddressInfo } from 'node:net';
-import { ByteBudget } from '../../runtime/byte-budget.ts';
-import type { Caller, RequestHead } from '../../runtime/call.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import { ByteBudget, type Clock, gracefulStop, type StopTimes } from '../../runtime/process/index.ts';
+import type { Caller, RequestHead } from '../../runtime/call/index.ts';
 import { hostCheck, mcpEndpoint, publicServer } from '../../runtime/edge/index.ts';
-import { gracefulStop, type StopTimes } from '../../runtime/graceful-stop.ts';
-import { listen } from '../../runtime/listen.ts';
-import { listeningOrigin } from '../../runtime/listening-origin.ts';
+import { listen, listeningOrigin } from '../../runtime/http/index.ts';
 import { BOUNDS } from './bounds.ts';
 import { notServed } from './from-clients.ts';
 import type { Multiplexer, MultiplexerDeps } from './multiplexer.ts';

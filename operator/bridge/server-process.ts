@@ -1,8 +1,7 @@
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/process/index.ts';
 import { type Envelope, readEnvelope } from '../../runtime/edge/index.ts';
 import { VmcpError } from '../../runtime/errors.ts';
-import { splice } from '../../runtime/json-bytes.ts';
-import { memberAt } from '../../runtime/json-members.ts';
+import { splice, memberAt } from '../../runtime/json/index.ts';
 import { Arrival } from './arrival.ts';
 import { BOUNDS } from './bounds.ts';
 import { notificationOf, paramOf, progressTokenOf, upstreamRequest } from './messages.ts';
@@ -41,7 +40,10 @@ export interface ServerProcessDeps {
   readonly onNotification: (notification: Envelope) => void;
 }
 
-/** MCP 2026-07-28 names the requests during which a server may want something of its client; in older revisions it does so, too. */
+/**
+ * MCP 2026-07-28 names the requests during which a server may want something of its client; in older revisions it does
+ * so, too.
+ */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 /** One run of the server's program: what was asked of it, under ids of our own. It outlives the connection to it. */
@@ -77,7 +79,10 @@ export class ServerProcess<Owner> {
     }
   }
 
-  /** The server's response. Rejects with the reason of `signal`, and with a VmcpError when there is no way to the server. */
+  /**
+   * The server's response. Rejects with the reason of `signal`, and with a VmcpError when there is no way to the
+   * server.
+   */
   async ask(question: Question<Owner>, signal: AbortSignal): Promise<Envelope> {
     const link = await this.#link.within(BOUNDS.attachmentMs, signal);
     signal.throwIfAborted();
@@ -114,7 +119,9 @@ export class ServerProcess<Owner> {
     this.#take(id)?.reject(error);
   }
 
-  /** Nothing is under way, and nothing was given up a short while ago: what the server says is about nobody's request. */
+  /**
+   * Nothing is under way, and nothing was given up a short while ago: what the server says is about nobody's request.
+   */
   get isQuiet(): boolean {
     return this.#pending.size === 0 && !this.#isAnyUnknown && this.#mayGoOn().length === 0;
   }

@@ -1,7 +1,7 @@
 import type { Connection } from '../api/kubeconfig.ts';
 import { rateLimit } from '../api/rate-limit.ts';
 import { transport } from '../api/transport.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/process/index.ts';
 import { cutLog, failureLog } from '../../runtime/observe/index.ts';
 import { type Attachment, attach, type ContainerAddress } from './attach.ts';
 import { keepAttached } from './keep-attached.ts';

@@ -1,11 +1,11 @@
 import type { Dispatcher } from 'undici';
 import { within } from './timing.ts';
-import { BodyRoom } from '../admission/body-room.ts';
-import type { CheckReport } from '../threads/check-report.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { StatusReport } from '../../runtime/status-report.ts';
+import type { Clock } from '../../runtime/process/index.ts';
+import type { StatusReport } from '../../runtime/status/index.ts';
+import { BodyRoom } from '../api/body-room.ts';
+import type { CheckReport } from '../offload/check-report.ts';
 
-/** decisions: "ports" */
+/** docs/decisions.md "Ports" */
 const managementPort = 4484;
 
 const timeoutMs = 5000;

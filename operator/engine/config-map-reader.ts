@@ -1,9 +1,9 @@
 import { NamespaceRoom } from './namespace-room.ts';
-import { weightOf } from './weight.ts';
+import { weightOf } from '../cache/weight.ts';
 import type { ApiClient } from '../api/client.ts';
 import { type KubeObject, type ObjectKey, keyOf, keyText } from '../object.ts';
-import { outlineOf } from '../outline.ts';
-import { MAX_POLICIES } from '../plan/server/policies.ts';
+import { outlineOf } from '../cache/outline.ts';
+import { MAX_POLICIES } from '../plan/server/config/policies.ts';
 
 /** ConfigMaps whose content is remembered. */
 const REMEMBERED = 256;
@@ -11,8 +11,9 @@ const REMEMBERED = 256;
 const MOST_TOGETHER = 8 * 1024 * 1024;
 
 /**
- * Reads ConfigMaps whose metadata is watched and nothing else: once for each version, since a cluster is full of ConfigMaps that
- * nobody needs to look into, and few that hold policies. What is longer than policies may be comes cut, one character longer than that.
+ * Reads ConfigMaps whose metadata is watched and nothing else: once for each version, since a cluster is full of
+ * ConfigMaps that nobody needs to look into, and few that hold policies. What is longer than policies may be comes cut,
+ * one character longer than that.
  */
 export const configMapReader = (api: Pick<ApiClient, 'get'>, mostTogether = MOST_TOGETHER) => {
   const known = new Map<string, KubeObject>();

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Change } from './store.ts';
+import type { Change } from '../cache/store.ts';
 import { CONTENT_UNSEEN } from '../api/selection.ts';
 import type { ReconciledKind } from '../kinds/kind.ts';
 import { fieldManager, keyOf, keyText } from '../object.ts';
@@ -35,7 +35,10 @@ export const ownKeys = (kinds: readonly ReconciledKind[], { before, after }: Cha
     .filter((object) => kinds.some(({ kind }) => kind === object.kind))
     .map(keyOf);
 
-/** Nothing but bookkeeping of the server changed. Where the content is not seen, the version alone tells that it has changed. */
+/**
+ * Nothing but bookkeeping of the server changed. Where the content is not seen, the version alone tells that it has
+ * changed.
+ */
 const isInsignificant = ({ before, after }: Change): boolean =>
   before !== undefined &&
   after !== undefined &&
@@ -63,7 +66,7 @@ export const ownersOf = (kinds: readonly ReconciledKind[], object: KubeObject): 
   }
   const labels = object.metadata.labels ?? {};
   const name = labels['app.kubernetes.io/instance'];
-  // The container behind a vmcp runtime has a component of its own (decisions "Names").
+  // The container behind a vmcp runtime has a component of its own (docs/decisions.md "Labels of children").
   const component = labels['app.kubernetes.io/component']?.replace(/-backend$/, '');
   const kind = kinds.find((reconciled) => reconciled.kind.toLowerCase() === component);
   const isOurs = labels['app.kubernetes.io/managed-by'] === fieldManager;

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../../runtime/clock.ts';
+import { type Clock, sleep } from '../../runtime/process/index.ts';
 
 /** Something that is kept equal to what the API server says. */
 export interface Followed {

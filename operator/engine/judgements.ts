@@ -1,11 +1,11 @@
 import type { KubeObject } from '../object.ts';
 import { brokenRuleOf } from '../plan/references.ts';
-import type { Judge } from '../threads/judge.ts';
+import type { Judge } from '../offload/judge.ts';
 import { TooCostlyError } from '../threads/work-thread.ts';
 import { leftOutBecause } from '../validate/unreadable.ts';
 import { type Violation, violation } from '../validate/validator.ts';
-import type { Change } from './store.ts';
-import { isOfOurGroup } from './trim.ts';
+import type { Change } from '../cache/store.ts';
+import { isOfOurGroup } from '../cache/trim.ts';
 
 export interface JudgementDeps {
   readonly judge: Judge;
@@ -31,8 +31,8 @@ interface Pending {
 }
 
 /**
- * Which rule each object breaks that others may name, found out piece by piece before anybody asks: one server may name hundreds of them, and to
- * judge all of them at once would keep everybody waiting.
+ * Which rule each object breaks that others may name, found out piece by piece before anybody asks: one server may name
+ * hundreds of them, and to judge all of them at once would keep everybody waiting.
  */
 export class Judgements {
   readonly #deps: JudgementDeps;
@@ -78,8 +78,8 @@ export class Judgements {
   }
 
   /**
-   * Why the object may not be used: the first rule that it breaks, or that its spec is not held, or that it is not judged yet. One that nobody has
-   * seen is judged now.
+   * Why the object may not be used: the first rule that it breaks, or that its spec is not held, or that it is not
+   * judged yet. One that nobody has seen is judged now.
    */
   readonly brokenRuleOf = (object: KubeObject): Violation | undefined => {
     const leftOut = leftOutBecause(object);

@@ -2,7 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../api/client.ts';
 import type { ClusterIssuer } from '../plan/settings.ts';
 
-/** Who issues the cluster's service-account tokens (decisions "Service-account tokens"), as the API server said last. */
+/**
+ * Who issues the cluster's service-account tokens (docs/decisions.md "Tokens of service accounts"), as the API server
+ * said last.
+ */
 export class KnownIssuer {
   readonly #api: Pick<ApiClient, 'clusterIssuer'>;
   #known: ClusterIssuer | undefined;

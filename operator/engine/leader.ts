@@ -1,6 +1,5 @@
 import { microTime, within } from './timing.ts';
-import { sleep } from '../../runtime/clock.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import { sleep, type Clock } from '../../runtime/process/index.ts';
 import type { ApiClient } from '../api/client.ts';
 import { isConflict } from '../api/errors.ts';
 import { fieldManager } from '../object.ts';
@@ -37,7 +36,9 @@ interface LeaseSpec {
   readonly leaseTransitions?: number;
 }
 
-/** A lease as last seen, and when its content was first seen so by our own clock: clocks of others are never compared. */
+/**
+ * A lease as last seen, and when its content was first seen so by our own clock: clocks of others are never compared.
+ */
 interface Observation {
   readonly lease: KubeObject;
   readonly sinceMs: number;
@@ -49,15 +50,15 @@ const leaseName = fieldManager;
 export const STOP_WITHIN_MS = 5000;
 
 /**
- * Leads: with `ending` nothing new is begun, with `over` what is under way is cut off. Nothing is written unless `isHeld`: a
- * process that stood still learns by its timers too late that its time is over.
+ * Leads: with `ending` nothing new is begun, with `over` what is under way is cut off. Nothing is written unless
+ * `isHeld`: a process that stood still learns by its timers too late that its time is over.
  */
 export type Lead = (ending: AbortSignal, over: AbortSignal, isHeld: () => boolean) => Promise<void>;
 
 /**
- * Runs `lead` whenever this process holds the Lease. A lost lease ends and cuts off at once; a stop (`signal`) lets what is
- * under way come to its end, and then the lease is given back, so that another process takes over at once. Resolves after
- * `signal` is aborted.
+ * Runs `lead` whenever this process holds the Lease. A lost lease ends and cuts off at once; a stop (`signal`) lets
+ * what is under way come to its end, and then the lease is given back, so that another process takes over at once.
+ * Resolves after `signal` is aborted.
  */
 export const elect = async (
   options: ElectionOptions,
@@ -76,8 +77,8 @@ export const elect = async (
 };
 
 /**
- * The lease counts from when it was asked for and no attempt outlasts it: others count from when they see it renewed, which
- * is later, so that this term ends before another can begin.
+ * The lease counts from when it was asked for and no attempt outlasts it: others count from when they see it renewed,
+ * which is later, so that this term ends before another can begin.
  */
 const leadWhileHeld = async (
   election: Election,
@@ -137,7 +138,9 @@ class Election {
     await sleep(this.#deps.clock, Math.min(this.#options.retryMs, atMostMs), signal);
   }
 
-  /** Takes or renews the lease if that is ours to do. False when it is not, or the server does not answer within `ms`. */
+  /**
+   * Takes or renews the lease if that is ours to do. False when it is not, or the server does not answer within `ms`.
+   */
   async tryHold(ms: number, signal: AbortSignal): Promise<boolean> {
     try {
       return await within({ clock: this.#deps.clock, ms }, (limited) => this.#attempt(limited), signal);

@@ -3,18 +3,21 @@ import { importJWK, SignJWT } from 'jose';
 import type { JWK } from 'jose';
 import { keysIn, newKey, secretName, secretOf } from './key-secret.ts';
 import type { Key } from './key-secret.ts';
-import { sealKeyOf, sealWith } from './seal.ts';
+import { sealKeyOf, sealWith } from '../plan/seal.ts';
 import type { ApiClient } from '../api/client.ts';
 import { isConflict } from '../api/errors.ts';
 import type { Seal } from '../plan/seal.ts';
 
-/** The keys that prove to a runtime's management port that the operator asks (decisions: "Management port"). */
+/** The keys that prove to a runtime's management port that the operator asks (docs/decisions.md "Management port"). */
 export interface ManagementKeys {
   /** Public JWKs that a runtime shall accept at this moment, newest first. */
   readonly publicKeys: () => readonly Readonly<Record<string, unknown>>[];
   /** A token for the server whose resource has this uid, good for a minute. */
   readonly token: (uid: string) => Promise<string>;
-  /** For what the operator keeps where others may write; what an older key sealed is believed for as long as its tokens are. */
+  /**
+   * For what the operator keeps where others may write; what an older key sealed is believed for as long as its tokens
+   * are.
+   */
   readonly seal: Seal;
   /** What `seal` works with, newest first, for other threads of this process. */
   readonly sealKeys: () => readonly Buffer[];
@@ -27,7 +30,7 @@ interface KeysDeps {
   readonly now: () => number;
 }
 
-/** decisions: "rotation renders old and new public keys for a day" */
+/** docs/decisions.md "Management port" */
 const acceptedAfterMs = 24 * 3_600_000;
 
 /** By then every pod has read of a new key: its file follows within a minute or so. */

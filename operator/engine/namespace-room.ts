@@ -12,7 +12,9 @@ export class NamespaceRoom {
     this.#mostBytes = mostBytes;
   }
 
-  /** Takes so much instead of what the name had before. False: there is not so much, and the name has none from then on. */
+  /**
+   * Takes so much instead of what the name had before. False: there is not so much, and the name has none from then on.
+   */
   take(namespace: string, name: string, bytes: number): boolean {
     this.free(namespace, name);
     const taken = this.#namespaces.get(namespace) ?? { byName: new Map<string, number>(), sum: 0 };

@@ -1,14 +1,15 @@
 import { NamespaceRoom } from './namespace-room.ts';
-import { weightOf } from './weight.ts';
+import { weightOf } from '../cache/weight.ts';
 import type { KubeObject } from '../object.ts';
-import { type Accepted, isOutdated } from '../plan/server/accepted.ts';
+import type { Accepted } from '../plan/server/bundle.ts';
+import { isOutdated } from '../plan/server/objects/accepted.ts';
 
 /** Bytes in memory, about, of those of one namespace: a few dozen of the largest servers there can be. */
 const MOST_TOGETHER = 32 * 1024 * 1024;
 
 /**
- * The last accepted spec of each server, with its files, that was proven while this process runs. Who may write ConfigMaps takes the proof
- * away, but not what is known. Beyond what a namespace may take, only the ConfigMaps know.
+ * The last accepted spec of each server, with its files, that was proven while this process runs. Who may write
+ * ConfigMaps takes the proof away, but not what is known. Beyond what a namespace may take, only the ConfigMaps know.
  */
 export class ProvenSpecs {
   /** By uid of the server. */

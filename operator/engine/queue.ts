@@ -1,7 +1,13 @@
+/*
+ * What drives the operator, apart from any kind: the work queue, the fan-out from a change to the keys it concerns, the
+ * leader election, the status polls of pods, the keys that sign their tokens, events. The parts do not know each other:
+ * start-operator.ts and watch-cluster.ts above this room join them.
+ * Start with `KeyedQueue` below, then fan-out.ts and leader.ts.
+ */
+
 import { aborted } from '../aborted.ts';
 import { Turns } from '../turns.ts';
-import { backoffMs } from '../../runtime/clock.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
+import { backoffMs, type Clock, type Timer } from '../../runtime/process/index.ts';
 
 export interface QueueOptions {
   /** Keys worked on at once. */
@@ -63,7 +69,8 @@ interface Entry {
 
 /**
  * Keys that need work. A key waits once however often it is added, is worked on by one worker at a time, and comes back
- * with growing delays when its work throws. Nothing is worked on before `run` and after its signal is aborted; keys wait.
+ * with growing delays when its work throws. Nothing is worked on before `run` and after its signal is aborted; keys
+ * wait.
  */
 export class KeyedQueue {
   readonly #options: QueueOptions;
@@ -111,7 +118,9 @@ export class KeyedQueue {
     this.touch(key);
   }
 
-  /** Takes up keys until `ending` is aborted and cuts work off with `over`; resolves when the last worker has come back. */
+  /**
+   * Takes up keys until `ending` is aborted and cuts work off with `over`; resolves when the last worker has come back.
+   */
   async run(work: Work, ending: AbortSignal, over = ending): Promise<void> {
     this.#shift = { work, ending, over, beganAt: this.#deps.clock.now() };
     this.#dispatch();

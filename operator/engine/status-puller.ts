@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type AskStatus, NoReport } from './ask-status.ts';
-import { NamespaceRoom } from './namespace-room.ts';
-import { weightOf } from './weight.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
-import type { StatusReport } from '../../runtime/status-report.ts';
+import type { Clock, Timer } from '../../runtime/process/index.ts';
+import type { StatusReport } from '../../runtime/status/index.ts';
 import { keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
-import type { PodReports } from '../read/source.ts';
+import type { PodReports } from '../plan/server/bundle.ts';
+import { weightOf } from '../cache/weight.ts';
+import { type AskStatus, NoReport } from './ask-status.ts';
+import { NamespaceRoom } from './namespace-room.ts';
 
 export interface PullerDeps {
   /** Pods of the server, in any state. */
@@ -40,10 +40,16 @@ interface Subject {
 /** After a change of the pods or their config the next rounds come soon, so that status follows within seconds. */
 const firstMs = 500;
 
-/** However often a server wants to be asked (spec: `statusReportingInterval` has no lower bound), this is the rest between two rounds. */
+/**
+ * However often a server wants to be asked (`statusReportingInterval` of docs/configuration.md "operational" has no
+ * lower bound), this is the rest between two rounds.
+ */
 const shortestMs = 1000;
 
-/** Bytes in memory, about, of all reports of one namespace: those of sixteen servers over 5,000 backends, with three pods each. */
+/**
+ * Bytes in memory, about, of all reports of one namespace: those of sixteen servers over 5,000 backends, with three
+ * pods each.
+ */
 const MOST_TOGETHER = 64 * 1024 * 1024;
 
 /** Asks the pods of every server for their status, at the interval of the server. */
@@ -53,7 +59,10 @@ export class StatusPuller {
   readonly #subjects = new Map<string, Subject>();
   #shift: Shift | undefined;
 
-  /** `mostTogether`: bytes of all reports of one namespace; a pod whose report is beyond that counts as one that does not answer. */
+  /**
+   * `mostTogether`: bytes of all reports of one namespace; a pod whose report is beyond that counts as one that does
+   * not answer.
+   */
   constructor(deps: PullerDeps, mostTogether = MOST_TOGETHER) {
     this.#deps = deps;
     this.#room = new NamespaceRoom(mostTogether);
@@ -79,7 +88,10 @@ export class StatusPuller {
     });
   }
 
-  /** From now on ask the pods of this server at this interval, 1 s at least. Repeating it with the same one changes nothing. */
+  /**
+   * From now on ask the pods of this server at this interval, 1 s at least. Repeating it with the same one changes
+   * nothing.
+   */
   follow(key: ObjectKey, uid: string, intervalMs: number): void {
     const everyMs = Math.max(shortestMs, intervalMs);
     const known = this.#subjects.get(keyText(key));

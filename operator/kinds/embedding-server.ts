@@ -1,13 +1,12 @@
 import { type Contract, newContract } from '../plan/contract.ts';
 import { type EmbeddingServerBundle, planEmbeddingServer } from '../plan/embedding-server/plan-embedding-server.ts';
+import { WITHOUT_DEGRADED } from '../plan/plan.ts';
 import { childOf } from '../plan/workload/child.ts';
-import { resolveReferences } from '../resolve.ts';
-import { resolveStatefulSet } from '../resolve-workload.ts';
+import { resolveStatefulSet } from '../read/resolve-workload.ts';
+import { resolveReferences } from '../read/resolve.ts';
 import type { ReconciledKind } from './kind.ts';
-import { WITHOUT_DEGRADED } from '../plan/lowered-phases.ts';
-import { namingOf } from './naming.ts';
 import { withPodsNotMade } from './pods-not-made.ts';
-import { type Targets, targetsOnce } from './referrers.ts';
+import { type Targets, namingOf, targetsOnce } from './referrers.ts';
 
 const KIND = 'EmbeddingServer';
 

@@ -1,12 +1,19 @@
+/*
+ * One file per reconciled kind: which objects it reads and owns, how its bundle is resolved and completed, which plan
+ * is made of it, and which of its objects a change of another one concerns. A kind joins `read` and `plan`; it has no
+ * rules and renders nothing itself. A new kind is one file here and one line in `reconciledKinds`.
+ * Start with kind.ts, which says what a kind is.
+ */
+
 import { planCompositeTool } from '../plan/composite-tool.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import { planSharedConfig } from '../plan/shared-config.ts';
-import type { ReconciledKind } from './kind.ts';
 import { embeddingServer } from './embedding-server.ts';
+import type { ReconciledKind } from './kind.ts';
 import { mcpGroup } from './mcp-group.ts';
 import { mcpRemoteProxy } from './mcp-remote-proxy.ts';
-import { mcpServer } from './mcp-server.ts';
 import { mcpServerEntry } from './mcp-server-entry.ts';
+import { mcpServer } from './mcp-server.ts';
 import { targetsOnce } from './referrers.ts';
 import { type SharedConfigKind, sharedConfig } from './shared-config.ts';
 import { virtualMcpServer } from './virtual-mcp-server.ts';

@@ -1,6 +1,5 @@
 import type { KubeObject, ObjectKey } from '../object.ts';
-import type { PhasesWithProblems } from '../plan/lowered-phases.ts';
-import type { Plan, VolatileKeys } from '../plan/plan.ts';
+import type { PhasesWithProblems, Plan, VolatileKeys } from '../plan/plan.ts';
 import type { Seal } from '../plan/seal.ts';
 import type { Settings } from '../plan/settings.ts';
 import type { Source } from '../read/source.ts';
@@ -11,24 +10,35 @@ export type ReadContent = (metadata: KubeObject) => Promise<KubeObject | undefin
 /** What `complete` may ask the API server. */
 export interface Reads {
   readonly content: ReadContent;
-  /** Why pods of this StatefulSet are not made; undefined when nothing tells of it. Who asks is looked at again before long. */
+  /**
+   * Why pods of this StatefulSet are not made; undefined when nothing tells of it. Who asks is looked at again before
+   * long.
+   */
   readonly whyNoPod: (statefulSet: KubeObject) => Promise<string | undefined>;
 }
 
 /** One reconciled kind: what it reads, and what it makes of it. `operator/kinds/index.ts` lists them all. */
 export interface ReconciledKind<Bundle = unknown> {
   readonly kind: string;
-  /** Child kinds it owns; the engine watches them, maps them back by owner reference and removes those no longer planned. */
+  /**
+   * Child kinds it owns; the engine watches them, maps them back by owner reference and removes those no longer
+   * planned.
+   */
   readonly owns: readonly string[];
-  /** Every other kind `resolve` and `affectedBy` ask the source for; the engine watches exactly `kind`, `owns`, `reads`. */
+  /**
+   * Every other kind `resolve` and `affectedBy` ask the source for; the engine watches exactly `kind`, `owns`, `reads`.
+   */
   readonly reads: readonly string[];
-  /** Keys of the status that may grow stale, at any depth (`lastHealthCheck`): alone they cause a write every 10 minutes at most. */
+  /**
+   * Keys of the status that may grow stale, at any depth (`lastHealthCheck`): alone they cause a write every 10 minutes
+   * at most.
+   */
   readonly volatileStatus?: (owner: KubeObject) => VolatileKeys;
   /** Phases that become others while a child is not as planned; absent: `DEGRADING`. */
   readonly phasesWithProblems?: PhasesWithProblems;
   /**
-   * Gathers everything `plan` needs into one frozen value; undefined when the object is gone. Of what the operator kept in the cluster,
-   * that is believed which `seal` proves.
+   * Gathers everything `plan` needs into one frozen value; undefined when the object is gone. Of what the operator kept
+   * in the cluster, that is believed which `seal` proves.
    */
   resolve(source: Source, key: ObjectKey, seal?: Seal): Bundle | undefined;
   /** The bundle with what the source does not hold; only where `plan` needs it. */

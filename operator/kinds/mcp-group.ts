@@ -1,7 +1,7 @@
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { type GroupBundle, planGroup } from '../plan/group.ts';
+import { MEMBER_KINDS, groupNameOf, resolveGroup } from '../read/resolve.ts';
 import type { Source } from '../read/source.ts';
-import { MEMBER_KINDS, groupNameOf, resolveGroup } from '../resolve.ts';
 import type { ReconciledKind } from './kind.ts';
 
 const KIND = 'MCPGroup';

@@ -1,14 +1,11 @@
 import { type Contract, newContract } from '../plan/contract.ts';
 import { planRemoteProxy } from '../plan/front/plan-remote-proxy.ts';
+import { WITHOUT_DEGRADED } from '../plan/plan.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
-import { SERVED_KINDS, resolveServed } from '../resolve.ts';
-import { alikeOf } from './alike.ts';
+import { SERVED_KINDS, resolveServed } from '../read/resolve.ts';
 import type { ReconciledKind } from './kind.ts';
-import { WITHOUT_DEGRADED } from '../plan/lowered-phases.ts';
-import { namingOf } from './naming.ts';
-import { withPolicies } from './policy-content.ts';
-import { type Targets, targetsOnce } from './referrers.ts';
-import { unsettled } from './unsettled.ts';
+import { type Targets, namingOf, targetsOnce } from './referrers.ts';
+import { alikeOf, unsettled, withPolicies } from './served.ts';
 
 const KIND = 'MCPRemoteProxy';
 

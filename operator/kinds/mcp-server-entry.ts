@@ -1,11 +1,10 @@
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import { type EntryBundle, planEntry } from '../plan/entry.ts';
+import { resolveReferences } from '../read/resolve.ts';
 import type { Source } from '../read/source.ts';
-import { resolveReferences } from '../resolve.ts';
 import type { ReconciledKind } from './kind.ts';
-import { namingOf } from './naming.ts';
-import { type Targets, targetsOnce } from './referrers.ts';
+import { type Targets, namingOf, targetsOnce } from './referrers.ts';
 
 const KIND = 'MCPServerEntry';
 

@@ -1,4 +1,4 @@
-import { type RunningWorkload, wantsNoPods } from '../plan/workload/standing.ts';
+import { type RunningWorkload, wantsNoPods } from '../plan/workload/running-workload.ts';
 import type { Reads } from './kind.ts';
 
 /** With the reason why its pods are not made, where a StatefulSet is to make more than there are. */

@@ -1,5 +1,7 @@
-import type { KubeObject } from '../object.ts';
-import { lookedUpReferences } from '../plan/references.ts';
+import { kinds, referredKinds } from '../../crds/index.ts';
+import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
+import { lookedUpKinds, lookedUpReferences, referenceKind } from '../plan/references.ts';
+import type { Source } from '../read/source.ts';
 
 /** What is referred to. */
 interface Target {
@@ -26,9 +28,9 @@ export const targetsOnce = (): Targets => {
 type Index = ReadonlyMap<string, readonly KubeObject[]>;
 
 /**
- * Which objects of a list, all of one namespace, refer to a target. A list is indexed once: it does not change in place, and
- * the cache hands out the same one until something in it changes. An object that `hearsOfAll` is among the referrers of
- * everything.
+ * Which objects of a list, all of one namespace, refer to a target. A list is indexed once: it does not change in
+ * place, and the cache hands out the same one until something in it changes. An object that `hearsOfAll` is among the
+ * referrers of everything.
  */
 export const referrers = (
   targetsOf: Targets = targetsOnce(),
@@ -64,3 +66,34 @@ const indexed = (objects: readonly KubeObject[], keysOf: (object: KubeObject) =>
   }
   return index;
 };
+
+export interface Naming {
+  /** The kinds, as a source has them, that objects of `kind` may name. */
+  readonly named: readonly string[];
+  /** The objects of `kind` that name the one that changed. */
+  readonly affectedBy: (source: Source, changed: KubeObject) => readonly ObjectKey[];
+}
+
+/** What objects of this kind name, and who of them names something; one that `hearsOfAll` is told of everything. */
+export const namingOf = (kind: string, targetsOf: Targets, hearsOfAll?: (object: KubeObject) => boolean): Naming => {
+  const named = lookedUpKinds(kind);
+  const referrersOf = referrers(targetsOf, hearsOfAll);
+  return {
+    named,
+    affectedBy: (source, changed) => {
+      if (!named.includes(changed.kind)) return [];
+      const { namespace, name } = keyOf(changed);
+      return referrersOf(source.list(kind, namespace), { kind: referenceKind(changed.kind), name }).map(keyOf);
+    },
+  };
+};
+
+/** Every kind whose schema lets it name objects of `kind`, in alphabetical order. */
+export const kindsNaming = (kind: string): readonly string[] =>
+  Object.keys(kinds).filter((each) => referredKinds(each).includes(kind));
+
+/** Every object that names this one and is not on its way out: by kind, then name. */
+export const usersOf = (source: Source, { kind, namespace, name }: ObjectKey, referrersOf: Referrers) =>
+  kindsNaming(kind)
+    .flatMap((user): readonly KubeObject[] => referrersOf(source.list(user, namespace), { kind, name }))
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined);

@@ -2,12 +2,10 @@ import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import type { Contract } from '../plan/contract.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { SharedConfigBundle } from '../plan/shared-config.ts';
+import { resolveReferences } from '../read/resolve.ts';
 import type { Source } from '../read/source.ts';
-import { resolveReferences } from '../resolve.ts';
 import type { ReconciledKind } from './kind.ts';
-import { namingOf } from './naming.ts';
-import { type Referrers, type Targets, referrers, targetsOnce } from './referrers.ts';
-import { kindsNaming, usersOf } from './users.ts';
+import { type Referrers, type Targets, kindsNaming, namingOf, referrers, targetsOnce, usersOf } from './referrers.ts';
 
 /** What one kind of shared configuration differs in. */
 export interface SharedConfigKind {

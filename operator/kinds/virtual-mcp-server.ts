@@ -3,15 +3,13 @@ import { type Contract, newContract } from '../plan/contract.ts';
 import { lookedUpKinds, referenceKind } from '../plan/references.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { planServer } from '../plan/server/plan-server.ts';
-import { volatileStatus } from '../plan/server/volatile-status.ts';
+import { volatileStatus } from '../plan/server/status/volatile-status.ts';
 import { isOwnedBy } from '../read/controlled.ts';
+import { MEMBER_KINDS, groupNameOf, resolveServer } from '../read/resolve.ts';
 import type { Source } from '../read/source.ts';
-import { MEMBER_KINDS, groupNameOf, resolveServer } from '../resolve.ts';
-import { alikeOf } from './alike.ts';
-import { withPolicies } from './policy-content.ts';
 import type { ReconciledKind } from './kind.ts';
-import { unsettled } from './unsettled.ts';
 import { type Referrers, type Targets, referrers, targetsOnce } from './referrers.ts';
+import { alikeOf, unsettled, withPolicies } from './served.ts';
 
 const KIND = 'VirtualMCPServer';
 

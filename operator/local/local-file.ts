@@ -6,7 +6,7 @@ import { httpUrlSchema, workloadNameSchema } from '../../runtime/config/index.ts
 import { LOCAL_FILE } from '../read/directory.ts';
 import { type ManifestProblem, lineOfSteps } from '../read/manifests.ts';
 
-/** Decisions "Local mode": where backends really run, and which ports servers get. */
+/** docs/decisions.md "Local mode": where backends really run, and which ports servers get. */
 const schema = z.strictObject({
   backends: z.record(workloadNameSchema, httpUrlSchema).default({}),
   ports: z.record(z.string(), z.int().min(1).max(65_534)).default({}),
@@ -18,7 +18,10 @@ export type ReadLocalFile =
   | { readonly ok: true; readonly file: LocalFile }
   | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
 
-/** `<dir>/local.yaml`; without one everything is at its default. One of no bytes is a problem: a moment ago it said something. */
+/**
+ * `<dir>/local.yaml`; without one everything is at its default. One of no bytes is a problem: a moment ago it said
+ * something.
+ */
 export const readLocalFile = (directory: string): ReadLocalFile => {
   const text = readIfThere(join(directory, LOCAL_FILE));
   if (text === undefined) return { ok: true, file: schema.parse({}) };

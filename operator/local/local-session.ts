@@ -1,7 +1,14 @@
+/*
+ * Local mode: the manifests of a directory are planned like those of a cluster, and the runtime runs in this process on
+ * loopback. Only where files lie and what URLs look like differs (plan/settings.ts). Nothing is written but the state
+ * directory `.vmcp` beside the manifests.
+ * Start with `LocalSession` below; local.ts above this room is the command.
+ */
+
 import type { KubeObject, ObjectKey } from '../object.ts';
-import { type Planned, namespacesOf, planEverything } from '../everything.ts';
+import { type Planned, namespacesOf, planEverything } from '../kinds/plan-everything.ts';
 import { reconciledKinds } from '../kinds/index.ts';
-import type { Accepted } from '../plan/server/accepted.ts';
+import type { Accepted } from '../plan/server/bundle.ts';
 import { writtenSpec } from '../plan/written-spec.ts';
 import type { Settings } from '../plan/settings.ts';
 import type { Manifests } from '../read/manifests.ts';
@@ -63,7 +70,9 @@ export class LocalSession {
     return (await this.follow()) ? undefined : 1;
   }
 
-  /** Reads the directory and makes the runtimes what it says. False, and nothing changes, when something in it is wrong. */
+  /**
+   * Reads the directory and makes the runtimes what it says. False, and nothing changes, when something in it is wrong.
+   */
   async follow(): Promise<boolean> {
     const local = this.#deps.readLocalFile();
     const { objects, problems } = this.#deps.readManifests();
@@ -126,7 +135,7 @@ export class LocalSession {
     return [...failures].map(([name, error]) => `${name} cannot be served: ${reasonOf(error)}`);
   }
 
-  /** Accepted = served as it is newest (decisions "Last good spec"). */
+  /** Accepted = served as it is newest (docs/decisions.md "Last good spec"). */
   #remember({ kind, metadata, ...object }: KubeObject, { config, withheld }: Planned['plan'], failed: boolean): void {
     if (kind !== SERVED || config === undefined || withheld !== undefined || failed) return;
     this.#accepted.set(metadata.name, { written: writtenSpec({ kind, metadata, ...object }), files: config });

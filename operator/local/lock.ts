@@ -6,8 +6,8 @@ import { kill, pid } from 'node:process';
 export type Lock = { readonly release: () => void } | { readonly heldBy: number };
 
 /**
- * `<dir>/.vmcp/lock` with the number of the process that serves the directory: two would take turns in overwriting its ports
- * and status. The lock of a process that has ended is taken over.
+ * `<dir>/.vmcp/lock` with the number of the process that serves the directory: two would take turns in overwriting its
+ * ports and status. The lock of a process that has ended is taken over.
  */
 export const takeLock = (directory: string): Lock => {
   const path = join(directory, '.vmcp', 'lock');
@@ -35,7 +35,9 @@ const isMade = (path: string): boolean => {
   }
 };
 
-/** Undefined when it has ended. Our own number is that of an earlier life: in a container every process has the same. */
+/**
+ * Undefined when it has ended. Our own number is that of an earlier life: in a container every process has the same.
+ */
 const holderOf = (path: string): number | undefined => {
   const holder = Number(readFileSync(path, 'utf8'));
   return Number.isInteger(holder) && holder > 0 && holder !== pid && isAlive(holder) ? holder : undefined;

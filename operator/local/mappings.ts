@@ -1,8 +1,8 @@
-import type { Planned } from '../everything.ts';
+import type { Planned } from '../kinds/plan-everything.ts';
 import type { KubeObject } from '../object.ts';
-import { serverSpec } from '../plan/server/spec.ts';
+import { serverSpec } from '../plan/server-spec.ts';
 import type { Settings } from '../plan/settings.ts';
-import { MEMBER_KINDS, groupNameOf } from '../resolve.ts';
+import { MEMBER_KINDS, groupNameOf } from '../read/resolve.ts';
 
 /** Every name that a backend of this directory has, served or not. */
 export const backendNames = (objects: readonly KubeObject[]): readonly string[] => [

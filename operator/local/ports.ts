@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
-import { MCP_PORT } from '../plan/server/names.ts';
+import { MCP_PORT } from '../plan/server/objects/names.ts';
 
 export type Ports = Readonly<Record<string, number>>;
 
-/** Decisions "Local mode": 4483, 4493 …; the management port is the next one. */
+/** docs/decisions.md "Local mode": 4483, 4493 …; the management port is the next one. */
 const STEP = 10;
 
 export interface PortRequest {
@@ -15,7 +15,9 @@ export interface PortRequest {
   readonly wanted: Ports;
 }
 
-/** A port for every server, those of absent ones included. `isFree` is asked only about pairs that nobody had before. */
+/**
+ * A port for every server, those of absent ones included. `isFree` is asked only about pairs that nobody had before.
+ */
 export const assignPorts = async (
   { servers, kept, wanted }: PortRequest,
   isFree: (port: number) => Promise<boolean>,

@@ -1,4 +1,4 @@
-import type { Planned } from '../everything.ts';
+import type { Planned } from '../kinds/plan-everything.ts';
 import { isBadNews } from '../plan/conditions.ts';
 import type { PlannedCondition } from '../plan/plan.ts';
 import { servedNames } from './mappings.ts';

@@ -1,10 +1,12 @@
 import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock, Timer } from '../../runtime/clock.ts';
-import { debounce } from '../../runtime/debounce.ts';
+import { type Clock, type Timer, debounce } from '../../runtime/process/index.ts';
 import { LOCAL_FILE, isManifest } from '../read/directory.ts';
 
-/** Editors and `git checkout` write several times in a row: one change is what is quiet for 150 ms, or has gone on for 2 s. */
+/**
+ * Editors and `git checkout` write several times in a row: one change is what is quiet for 150 ms, or has gone on for 2
+ * s.
+ */
 const SETTLED = { quietMs: 150, atLatestMs: 2_000 };
 /** File systems that are shared with another machine tell nothing, and the system may have no watches left. */
 const POLL_MS = 2_000;

@@ -1,8 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Exposition } from './health.ts';
-import type { AdmissionDeps } from '../admission/index.ts';
-import type { TransportDeps } from '../api/transport.ts';
-import type { WorkObserver } from '../engine/operator.ts';
+import type { CallObserver, ReviewObserver, WorkObserver } from './observers.ts';
 
 export interface MetricsOptions {
   readonly version: string;
@@ -20,8 +18,8 @@ export interface Measured {
 /** Everything the operator measures. Labels hold a few known words each: no names, no addresses. */
 export interface Metrics extends Exposition {
   readonly work: WorkObserver;
-  readonly calls: NonNullable<TransportDeps['observe']>;
-  readonly reviews: AdmissionDeps['observe'];
+  readonly calls: CallObserver;
+  readonly reviews: ReviewObserver;
 }
 
 export const createMetrics = ({ version, kinds }: MetricsOptions, measured: Measured): Metrics => {

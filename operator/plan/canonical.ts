@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * JSON with the keys of every object in code-point order: equal values give equal text. What is nested deeper than anybody may nest it
- * (`validate/unreadable.ts`) counts as equal.
+ * JSON with the keys of every object in code-point order: equal values give equal text. What is nested deeper than
+ * anybody may nest it (`validate/unreadable.ts`) counts as equal.
  */
 export const canonicalJson = (value: unknown): string => text(value, 0) ?? 'null';
 

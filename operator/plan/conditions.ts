@@ -88,7 +88,10 @@ const isProblemType = (type: string): boolean => (PROBLEM_TYPES as readonly stri
 export const problem = (type: ProblemType, reason: Reason, message: string): PlannedCondition =>
   fact(type, true, reason, message);
 
-/** spec: condition message at most 32768 characters. Half a character would be stored as another one. */
+/**
+ * At most 32,768 characters: docs/operations.md "How large an object may be". Half a character would be stored as
+ * another one.
+ */
 export const clipped = (message: string, most = 32_768): string =>
   message.length > most ? `${message.slice(0, most - 1).toWellFormed()}…` : message;
 

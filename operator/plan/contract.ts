@@ -23,7 +23,7 @@ import { withoutSuperseded } from '../validate/index.ts';
 import { hashOf } from './canonical.ts';
 import type { ConfigFiles } from './plan.ts';
 import { remembered } from './remembered.ts';
-import type { BackendConfigEntry, FoundBackends, ServerSpec } from './server/spec.ts';
+import type { BackendConfigEntry, FoundBackends, ServerSpec } from './server-spec.ts';
 
 /** Why a value may not be served: it is wrong, or it asks for what does not exist yet. */
 export interface Refusal {
@@ -59,18 +59,24 @@ export interface BackendWithStrategy {
 
 /** What the schemas of the runtime and of the resources say about a plan. */
 export interface Contract {
-  /** Fields of a resource that the operator, or the runtime behind it, does not act on yet (decisions "Not supported yet"). */
+  /**
+   * Fields of a resource that the operator, or the runtime behind it, does not act on yet (docs/decisions.md "Not
+   * supported yet").
+   */
   unsupportedFields(kind: string, spec: unknown): readonly Refusal[];
   /** What the runtime would refuse in a single backend, so that it cannot take the others down with it. */
   backendRefusals(backend: BackendWithStrategy): readonly Refusal[];
   filesOf(input: FilesInput): CheckedFiles;
-  /** spec: config.operational.failureHandling.statusReportingInterval, in milliseconds; of a spec that is refused, the default. */
+  /**
+   * `failureHandling.statusReportingInterval` of docs/configuration.md "operational", in milliseconds; of a spec that
+   * is refused, the default.
+   */
   statusIntervalMs(spec: ServerSpec): number;
 }
 
 /**
- * Rendering and checking cost milliseconds, and most plans are made because of a pod or its report: what was said about a
- * value is remembered, per instance, for as many values as a large cluster has servers and backends.
+ * Rendering and checking cost milliseconds, and most plans are made because of a pod or its report: what was said about
+ * a value is remembered, per instance, for as many values as a large cluster has servers and backends.
  */
 export const newContract = (): Contract => {
   const fields = remembered(unsupportedFields, 4096);
@@ -115,7 +121,10 @@ const filesOf = ({ main, found }: FilesInput): CheckedFiles => {
   });
 };
 
-/** Is this beyond doubt a file that the runtime takes? Of a few values YAML makes something of its own, or the loader looks at the text. */
+/**
+ * Is this beyond doubt a file that the runtime takes? Of a few values YAML makes something of its own, or the loader
+ * looks at the text.
+ */
 const isTaken = (files: ConfigFiles, said: Parameters<typeof isLoadable>[0]): boolean =>
   Object.values(files).every((text) => text.length < SURELY_SMALL && !text.includes('__proto__')) && isLoadable(said);
 
@@ -154,7 +163,9 @@ export const foundIn = (files: ConfigFiles): FoundBackends => {
   return { backends, withheld, ...(outgoingAuth && { outgoingAuth }) };
 };
 
-/** What a rendered `config.yaml` says about the tools of a backend; undefined if it says nothing, or somebody edited it. */
+/**
+ * What a rendered `config.yaml` says about the tools of a backend; undefined if it says nothing, or somebody edited it.
+ */
 export const foundToolsIn = (files: ConfigFiles, workload: string): FoundTools | undefined => {
   const { aggregation } = valueOf(files['config.yaml']) as { readonly aggregation?: unknown };
   const { data } = aggregationSchema.safeParse(aggregation);

@@ -9,8 +9,8 @@ export interface PodTemplate {
 }
 
 /**
- * The template that the operator makes with the user's over it. What the operator recognizes its pods by stays: its labels are the
- * selector (decisions "labels on children"), its annotations say when pods have to be replaced.
+ * The template that the operator makes with the user's over it. What the operator recognizes its pods by stays: its
+ * labels are the selector (docs/decisions.md "Labels of children"), its annotations say when pods have to be replaced.
  */
 export const customizedPodTemplate = (own: PodTemplate, patch: Readonly<Record<string, unknown>> = {}): PodTemplate => {
   const merged = strategicMerge({ ...own }, patch, POD_TEMPLATE_KEYS) as Partial<PodTemplate>;
@@ -26,7 +26,7 @@ export const customizedPodTemplate = (own: PodTemplate, patch: Readonly<Record<s
   };
 };
 
-/** spec: imagePullSecrets 3: their order means nothing, so another one must not roll pods. */
+/** docs/decisions.md "Pull secrets": their order means nothing, so another one must not roll pods. */
 const withSortedPullSecrets = (spec: PodTemplate['spec']): PodTemplate['spec'] => {
   const { imagePullSecrets } = spec;
   return Array.isArray(imagePullSecrets)
@@ -38,7 +38,7 @@ interface Named {
   readonly name?: string;
 }
 
-/** The later of one name wins: what comes after is the pod template's (spec: imagePullSecrets 2). */
+/** The later of one name wins: what comes after is the pod template's (docs/decisions.md "Pull secrets"). */
 const byName = (list: readonly Named[]): ReadonlyMap<string, Named> =>
   new Map(list.map((each) => [each.name ?? '', each]));
 

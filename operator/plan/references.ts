@@ -14,8 +14,8 @@ export interface ResolvedReference extends Reference {
 }
 
 /**
- * Under which kind a source keeps the objects of a kind. Of ConfigMaps the operator keeps its own; of those that resources
- * name it needs to know no more than that they are there.
+ * Under which kind a source keeps the objects of a kind. Of ConfigMaps the operator keeps its own; of those that
+ * resources name it needs to know no more than that they are there.
  */
 export const sourceKind = (kind: string): string => (kind === 'ConfigMap' ? 'AnyConfigMap' : kind);
 
@@ -50,7 +50,9 @@ const seenFromAfar = (target: KubeObject): KubeObject => {
   return { ...seen, metadata };
 };
 
-/** The first rule that the object breaks. It would be told in its own place, and what it refers to is not at hand here. */
+/**
+ * The first rule that the object breaks. It would be told in its own place, and what it refers to is not at hand here.
+ */
 export const brokenRuleOf = (object: KubeObject): Violation | undefined => violationsOf(object, () => undefined)[0];
 
 /** `GroupResolved` (`GroupFound`, `GroupNotFound`, `GroupInvalid`) and its like, one for each kind that is named. */

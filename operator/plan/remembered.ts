@@ -10,8 +10,9 @@ interface Known<Out> {
 }
 
 /**
- * `make`, a pure function, called once for equal inputs: the last `atMost` different ones are remembered, as far as their inputs hold 8 Mi
- * characters. Inputs are equal when their canonical JSON is. Whoever makes one owns what it remembers.
+ * `make`, a pure function, called once for equal inputs: the last `atMost` different ones are remembered, as far as
+ * their inputs hold 8 Mi characters. Inputs are equal when their canonical JSON is. Whoever makes one owns what it
+ * remembers.
  */
 export const remembered = <In, Out>(
   make: (input: In) => Out,

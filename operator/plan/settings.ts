@@ -42,7 +42,10 @@ export const settingsIn = (settings: Settings, { metadata: { namespace = 'defaul
 export const mappedUrl = ({ local }: Settings, backend: string): string | undefined =>
   local !== undefined && Object.hasOwn(local.backends, backend) ? local.backends[backend] : undefined;
 
-/** What the API server says of the service-account tokens that it issues (decisions "Service-account tokens"). */
+/**
+ * What the API server says of the service-account tokens that it issues (docs/decisions.md "Tokens of service
+ * accounts").
+ */
 export interface ClusterIssuer {
   readonly issuer: string;
   /** JSON Web Keys. */

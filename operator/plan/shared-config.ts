@@ -1,5 +1,6 @@
+import { fieldsOf } from '../../crds/index.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
-import { type AuthStorage, authStorageIgnored } from './auth-storage.ts';
+import { authStorageIgnored } from './auth-storage.ts';
 import { hashOf } from './canonical.ts';
 import { warningsOf } from './conditions.ts';
 import type { Contract } from './contract.ts';
@@ -16,15 +17,18 @@ export interface SharedConfigBundle {
   readonly users: readonly ObjectKey[];
 }
 
-/** spec: status.configHash, and what a VirtualMCPServer says of the configuration it uses. */
+/** `status.configHash`, and what a VirtualMCPServer says of the configuration it uses. */
 export const configHash = ({ spec }: KubeObject): string => hashOf(spec, 16);
 
-/** MCPExternalAuthConfig, MCPOIDCConfig, MCPTelemetryConfig and MCPToolConfig. spec: MCPExternalAuthConfig, status */
+/**
+ * MCPExternalAuthConfig, MCPOIDCConfig, MCPTelemetryConfig and MCPToolConfig. docs/decisions.md "Users of shared
+ * configuration"
+ */
 export const planSharedConfig = (bundle: SharedConfigBundle, contract: Contract): Plan => {
   const { config, references, users } = bundle;
   const workloads = users.filter(({ kind }) => LISTED.has(kind));
   const verdict = verdictOn(bundle, contract);
-  const { embeddedAuthServer } = config['spec'] as { readonly embeddedAuthServer?: AuthStorage };
+  const { embeddedAuthServer } = fieldsOf(['MCPExternalAuthConfig'], config);
   const ignored = authStorageIgnored('spec.embeddedAuthServer', embeddedAuthServer);
   const conditions = [
     validCondition(verdict),
@@ -44,5 +48,5 @@ export const planSharedConfig = (bundle: SharedConfigBundle, contract: Contract)
   };
 };
 
-/** Decisions: an MCPServerEntry blocks deletion and is not listed, for the list has no word for it (spec: its `kind`). */
+/** An MCPServerEntry blocks deletion and is not listed: docs/decisions.md "Users of shared configuration" */
 const LISTED: ReadonlySet<string> = new Set(['MCPServer', 'MCPRemoteProxy', 'VirtualMCPServer']);

@@ -11,8 +11,8 @@ export interface StallingCause {
 }
 
 /**
- * kstatus, and so Argo CD and Flux, takes an object with `Stalled` for failed and stops waiting. What another object may mend does not
- * belong here: objects that are applied together arrive one after another.
+ * kstatus, and so Argo CD and Flux, takes an object with `Stalled` for failed and stops waiting. What another object
+ * may mend does not belong here: objects that are applied together arrive one after another.
  */
 export const stalled = (causes: readonly StallingCause[]): readonly PlannedCondition[] => {
   const [first] = causes;

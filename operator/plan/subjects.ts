@@ -1,6 +1,7 @@
 /**
- * Kinds of references that are looked up, with the word that their conditions begin with; whatever else a schema may name is
- * marked there as not supported yet. A line here gives resolution, watches, fan-out and the condition of a missing one.
+ * Kinds of references that are looked up, with the word that their conditions begin with; whatever else a schema may
+ * name is marked there as not supported yet. A line here gives resolution, watches, fan-out and the condition of a
+ * missing one.
  */
 export const SUBJECTS = {
   MCPGroup: 'Group',

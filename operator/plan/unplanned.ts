@@ -1,8 +1,7 @@
 import type { KubeObject } from '../object.ts';
+import { type Violation, unreadable, violationText } from '../validate/index.ts';
 import { conditionsIn, fact, problem, undecided, warningsOf } from './conditions.ts';
-import type { PhasesWithProblems } from './lowered-phases.ts';
-import type { Violation } from '../validate/index.ts';
-import type { Plan } from './plan.ts';
+import { DEGRADING, type PhasesWithProblems, type Plan } from './plan.ts';
 
 /** Why nothing is planned for an object. */
 export interface Unplanned {
@@ -17,8 +16,9 @@ export interface Unplanned {
 }
 
 /**
- * The plan of an object that would cost more than one object may cost everybody. Children stay as they are, and what serves goes on; what the
- * status said of it stays, for an autoscaler reads it. Whether it is ready still, nobody knows.
+ * The plan of an object that would cost more than one object may cost everybody. Children stay as they are, and what
+ * serves goes on; what the status said of it stays, for an autoscaler reads it. Whether it is ready still, nobody
+ * knows.
  */
 export const planOfUnplanned = (
   object: KubeObject,
@@ -43,4 +43,13 @@ export const planOfUnplanned = (
     ...(againAfterMs !== undefined && { againAfterMs }),
     events: warningsOf(conditions.slice(0, 1)),
   };
+};
+
+/**
+ * The plan of an object that nothing but its status can be made of; undefined for every other one. Children stay as
+ * they are.
+ */
+export const planOfUnreadable = (object: KubeObject, phases: PhasesWithProblems = DEGRADING): Plan | undefined => {
+  const why = unreadable(object);
+  return why && planOfUnplanned(object, { type: 'Valid', reason: why.word, message: violationText(why), phases });
 };

@@ -1,7 +1,8 @@
-import type { PodReports, Source } from './source.ts';
+import type { PodReports } from '../plan/server/bundle.ts';
+import type { Source } from './source.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import type { Violation } from '../validate/index.ts';
-import type { Accepted } from '../plan/server/accepted.ts';
+import type { Accepted } from '../plan/server/bundle.ts';
 
 interface ClusterDeps {
   readonly get: (key: ObjectKey) => KubeObject | undefined;

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ManifestFile, type ManifestProblem, type Manifests, parseManifests } from './manifests.ts';
 
-/** The file that maps backends and ports; not a manifest (decisions "Local mode"). */
+/** The file that maps backends and ports; not a manifest (docs/decisions.md "Local mode"). */
 export const LOCAL_FILE = 'local.yaml';
 
 const MAX_FILE_BYTES = 1024 * 1024;

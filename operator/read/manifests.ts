@@ -90,7 +90,8 @@ const readObject = (document: Document.Parsed): Outcome => {
   if (typeof apiVersion !== 'string') return refuse('apiVersion', 'is required', 'set it, e.g. vmcp.dev/v1beta1');
   if (typeof kind !== 'string') return refuse('kind', 'is required', 'set it, e.g. VirtualMCPServer');
   if (typeof metadata?.name !== 'string') return refuse('metadata.name', 'is required', 'set it');
-  // Typed by hand: `namespace:` with nothing behind it is null, and as good as none, as the empty text is to Kubernetes.
+  // Typed by hand: `namespace:` with nothing behind it is null, and as good as none, as the empty text is to
+  // Kubernetes.
   const namespace: unknown = metadata.namespace ?? '';
   if (typeof namespace !== 'string') return refuse('metadata.namespace', 'is no text', 'quote it, or remove it');
   const object = { ...value, metadata: { ...metadata, namespace: namespace || 'default' } } as KubeObject;

@@ -1,11 +1,18 @@
-import type { StatusReport } from '../../runtime/status-report.ts';
+/*
+ * Where a reconcile reads from: the cache of a cluster (cluster.ts) or the manifests of a directory (directory.ts,
+ * objects-source.ts), both behind `Source`. `resolve.ts` gathers from it everything that one plan needs into one frozen
+ * bundle. Only why-no-pod.ts asks the API server.
+ */
+
+import type { PodReports } from '../plan/server/bundle.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import type { Violation } from '../validate/index.ts';
-import type { Accepted } from '../plan/server/accepted.ts';
+import type { Accepted } from '../plan/server/bundle.ts';
 
 /**
- * Where `resolve` reads from: the informers of a cluster or the manifests of a directory. Synchronous, because both hold
- * what they know in memory; a kind that is not watched throws, so that a missing watch cannot look like a missing object.
+ * Where `resolve` reads from: the informers of a cluster or the manifests of a directory. Synchronous, because both
+ * hold what they know in memory; a kind that is not watched throws, so that a missing watch cannot look like a missing
+ * object.
  */
 export interface Source {
   get(kind: string, namespace: string, name: string): KubeObject | undefined;
@@ -15,13 +22,13 @@ export interface Source {
   brokenRuleOf?(object: KubeObject): Violation | undefined;
   /** Until `brokenRuleOf` has nothing left to find out about this namespace. */
   settled?(namespace: string): Promise<void>;
-  /** What the pods of a server last said of themselves, by pod name; absent where nobody asks pods (a directory, goldens). */
+  /**
+   * What the pods of a server last said of themselves, by pod name; absent where nobody asks pods (a directory,
+   * goldens).
+   */
   reports?(owner: ObjectKey): PodReports;
   /** The last good spec of a server where no ConfigMap remembers it (local mode). */
   accepted?(owner: ObjectKey): Accepted | undefined;
   /** The last accepted spec of this server that was ever proven here, given what its ConfigMaps prove now. */
   lastProven?(server: KubeObject, proven: Accepted | undefined): Accepted | undefined;
 }
-
-/** Pods that have not been asked yet are missing from the map. */
-export type PodReports = ReadonlyMap<string, StatusReport | 'unreachable'>;

@@ -5,7 +5,10 @@ import type { KubeObject } from '../object.ts';
 /** Everybody who may write events may write many about one object; those of the controller itself are a handful. */
 const MOST_EVENTS = 500;
 
-/** What lasts: the controller pauses 5 ms after the first and twice as long after each other one, so that these take 5 s. */
+/**
+ * What lasts: the controller pauses 5 ms after the first and twice as long after each other one, so that these take 5
+ * s.
+ */
 const FAILURES = 10;
 
 interface Event extends KubeObject {
@@ -17,8 +20,8 @@ interface Event extends KubeObject {
 }
 
 /**
- * Why no pod of this StatefulSet is made, in the words of its controller, which has no condition for that. Undefined when its newest event tells
- * of something else, when it has failed for a moment only, or events cannot be read.
+ * Why no pod of this StatefulSet is made, in the words of its controller, which has no condition for that. Undefined
+ * when its newest event tells of something else, when it has failed for a moment only, or events cannot be read.
  */
 export const whyNoPod = async (
   { metadata: { namespace = '', uid = '' } }: KubeObject,

@@ -1,6 +1,6 @@
 /**
- * The lists of a type that are merged, by their path without indexes, with the field that tells their elements apart (`''`: the
- * elements are plain values). Every other list is replaced as a whole, and every map merged key by key.
+ * The lists of a type that are merged, by their path without indexes, with the field that tells their elements apart
+ * (`''`: the elements are plain values). Every other list is replaced as a whole, and every map merged key by key.
  */
 export type MergeKeys = Readonly<Record<string, string>>;
 
@@ -33,7 +33,10 @@ const podSpec: MergeKeys = {
   ...below('volumes.ephemeral.volumeClaimTemplate.metadata', objectMeta),
 };
 
-/** core/v1 PodTemplateSpec: `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy` of the OpenAPI that Kubernetes serves. */
+/**
+ * core/v1 PodTemplateSpec: `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy` of the OpenAPI that
+ * Kubernetes serves.
+ */
 export const POD_TEMPLATE_KEYS: MergeKeys = { ...below('metadata', objectMeta), ...below('spec', podSpec) };
 
 /** A field of a type that is merged as a list, or leads to one. */

@@ -3,8 +3,8 @@ import { type MergeKeys, type TypeNode, treeOf } from './merge-keys.ts';
 import { arranged, firstPlaces } from './order.ts';
 
 /**
- * The original with the patch over it, as `kubectl patch --type=strategic` does it. Never throws: what `patchProblems` finds
- * fault with is left out. Unlike kubectl it leaves neither nulls nor directives in what the patch adds.
+ * The original with the patch over it, as `kubectl patch --type=strategic` does it. Never throws: what `patchProblems`
+ * finds fault with is left out. Unlike kubectl it leaves neither nulls nor directives in what the patch adds.
  */
 export const strategicMerge = (original: Json, patch: Json, keys: MergeKeys): Json =>
   mergeMap(original, patch, treeOf(keys));

@@ -1,6 +1,6 @@
 /**
- * Does it have more values and characters than so many? Walked no further than it takes to know, and without recursion: what is nested deeply
- * has to pass here as well.
+ * Does it have more values and characters than so many? Walked no further than it takes to know, and without recursion:
+ * what is nested deeply has to pass here as well.
  */
 export const isLarge = (value: unknown, most: number): boolean => {
   const open: unknown[] = [value];

@@ -1,6 +1,6 @@
 /**
- * Makes a pause that lets everything else which waits have its turn. Of those who pause at once one goes on in each round of the event loop, so that
- * what they do does not add up.
+ * Makes a pause that lets everything else which waits have its turn. Of those who pause at once one goes on in each
+ * round of the event loop, so that what they do does not add up.
  */
 export const pauses = (): (() => Promise<void>) => {
   let last = Promise.resolve();

@@ -1,6 +1,9 @@
 import type { WorkThread } from './work-thread.ts';
 
-/** Reads JSON from the API server; rejects with a `SyntaxError` where it is none. What nobody can work on may come without its spec (`unreadable`). */
+/**
+ * Reads JSON from the API server; rejects with a `SyntaxError` where it is none. What nobody can work on may come
+ * without its spec (`unreadable`).
+ */
 export type ReadJson = (json: string | Uint8Array, reading?: Reading) => Promise<unknown>;
 
 export interface Reading {
@@ -26,7 +29,10 @@ export const readIn =
 export const textOf = (json: string | Uint8Array): string =>
   typeof json === 'string' ? json : Buffer.from(json.buffer, json.byteOffset, json.length).toString();
 
-/** Whose turn it takes. Only a review says that before anything that its author has written; watches are read one event at a time each. */
+/**
+ * Whose turn it takes. Only a review says that before anything that its author has written; watches are read one event
+ * at a time each.
+ */
 const namespaceIn = (json: string | Uint8Array): string =>
   typeof json === 'string' ? '' : (/"namespace":"([^"]{1,63})"/.exec(textOf(json.subarray(0, START)))?.[1] ?? '');
 

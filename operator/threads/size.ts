@@ -4,7 +4,10 @@ export interface Size {
   readonly characters: number;
 }
 
-/** More than two thousand backends with long names, URLs and headers have: to copy it to another thread would keep everybody waiting. */
+/**
+ * More than two thousand backends with long names, URLs and headers have: to copy it to another thread would keep
+ * everybody waiting.
+ */
 const TOO_LARGE = 6_000_000;
 /** What it takes to copy a value, in characters that take as long. */
 const VALUE = 8;
@@ -21,8 +24,8 @@ export const isMoreThan = ({ values, characters }: Size, most: number): boolean 
 const SLICE = 10_000;
 
 /**
- * The size of a value, whose parts are never changed in place; of what is too large no more than it takes to know that. It is walked in slices with a
- * `pause` between two of them.
+ * The size of a value, whose parts are never changed in place; of what is too large no more than it takes to know that.
+ * It is walked in slices with a `pause` between two of them.
  */
 export const sizeOf = async (value: unknown, pause: () => Promise<void>): Promise<Size> => {
   const walk = walked(value, false);
@@ -32,13 +35,19 @@ export const sizeOf = async (value: unknown, pause: () => Promise<void>): Promis
   }
 };
 
-/** Where objects of Kubernetes, and what is made of them, hold most of what they hold. It is the same from one look to the next, unlike what is around it. */
+/**
+ * Where objects of Kubernetes, and what is made of them, hold most of what they hold. It is the same from one look to
+ * the next, unlike what is around it.
+ */
 const PARTS: ReadonlySet<string> = new Set(['spec', 'status', 'data', 'fieldsV1', 'written', 'files', 'backendFiles']);
 
 /** Of parts. */
 const known = new WeakMap<object, Size>();
 
-/** Yields after each slice. Without recursion but for one level of parts: what is nested deeply has to pass here as well. */
+/**
+ * Yields after each slice. Without recursion but for one level of parts: what is nested deeply has to pass here as
+ * well.
+ */
 function* walked(value: unknown, isPart: boolean): Generator<undefined, Size> {
   const open: unknown[] = [value];
   const size = { values: 0, characters: 0 };

@@ -1,5 +1,10 @@
+/*
+ * Worker threads, apart from what runs in them (offload/): one piece of work at a time, with a limit of time and
+ * memory, and turns among tenants. `ReadJson` (read-json.ts) parses large JSON there; is-large.ts says what is large.
+ */
+
 import { Worker } from 'node:worker_threads';
-import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Clock, Timer } from '../../runtime/process/index.ts';
 import { Turns } from '../turns.ts';
 
 /** The work took more time or memory than one object may cost everybody. */
@@ -33,8 +38,9 @@ export type Answer =
   | { readonly error: { readonly name: string; readonly message: string; readonly stack: string | undefined } };
 
 /**
- * A thread for pure work whose cost somebody else decides, so that the thread which renews the Lease and answers probes never waits for it. One
- * piece of work at a time; one that is too costly is ended with its thread, and the next begins in a new one.
+ * A thread for pure work whose cost somebody else decides, so that the thread which renews the Lease and answers probes
+ * never waits for it. One piece of work at a time; one that is too costly is ended with its thread, and the next begins
+ * in a new one.
  */
 export class WorkThread {
   readonly #options: WorkThreadOptions;
@@ -53,8 +59,9 @@ export class WorkThread {
   }
 
   /**
-   * Rejects with what the task threw, and with `TooCostlyError`. Input and output are copied (structured clone). Tenants take turns, so
-   * that nobody waits for more than one piece of work of each other tenant. Work whose `signal` is aborted rejects at once and is not begun any more.
+   * Rejects with what the task threw, and with `TooCostlyError`. Input and output are copied (structured clone).
+   * Tenants take turns, so that nobody waits for more than one piece of work of each other tenant. Work whose `signal`
+   * is aborted rejects at once and is not begun any more.
    */
   async run(task: string, input: unknown, tenant: string, signal?: AbortSignal): Promise<unknown> {
     signal?.throwIfAborted();

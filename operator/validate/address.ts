@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isForbiddenAddress } from '../../runtime/addresses.ts';
+import { isForbiddenAddress } from '../../runtime/http/index.ts';
 import { type Violation, violation } from './validator.ts';
 
 /** What an address is for, where that decides what it may be. */
@@ -9,7 +9,7 @@ export interface AddressUse {
   readonly isIssuer?: boolean;
 }
 
-/** What the text alone says against fetching from an address (decisions "Addresses that may be fetched"). */
+/** What the text alone says against fetching from an address (docs/decisions.md "Addresses that may be fetched"). */
 export const addressViolations = (
   path: string,
   text: string | undefined,

@@ -1,10 +1,14 @@
+import { fieldsOf, specOf } from '../../crds/index.ts';
 import { addressProblem, type Remedies } from './address.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
 /** What is wrong with the URL of a backend, with the remedy; undefined when it may be contacted. */
 export const urlProblem = (text: string): string | undefined => problemOf(text)?.join('; ');
 
-/** Only what the text alone tells: a name that resolves to such an address is refused when it is connected to (decisions "Addresses that may be fetched"). */
+/**
+ * Only what the text alone tells: a name that resolves to such an address is refused when it is connected to
+ * (docs/decisions.md "Addresses that may be fetched").
+ */
 const problemOf = (text: string): readonly [reason: string, remedy: string] | undefined =>
   URL.canParse(text)
     ? addressProblem(new URL(text), REMEDIES)
@@ -16,32 +20,30 @@ const REMEDIES: Remedies = {
   host: 'name the address of the MCP server',
 };
 
-/** spec: MCPServerEntry.remoteUrl, MCPRemoteProxy.remoteUrl */
+const REMOTE = ['MCPServerEntry', 'MCPRemoteProxy'] as const;
+
+/** `remoteUrl` of docs/resources.md "MCPServerEntry" and docs/resources.md "MCPRemoteProxy" */
 export const remoteUrl: Validator = {
-  kinds: ['MCPServerEntry', 'MCPRemoteProxy'],
-  validate: ({ spec }) => {
-    const { remoteUrl: url } = spec as { readonly remoteUrl: string };
+  kinds: REMOTE,
+  validate: (object) => {
+    const { remoteUrl: url } = fieldsOf(REMOTE, object);
     return urlViolations('spec.remoteUrl', url).map((each) => ({ ...each, word: 'InvalidUrl' as const }));
   },
 };
 
 /**
- * spec: config.backends[].url. Also while the list is not served: an accepted spec is kept in a ConfigMap, where credentials
- * must not go.
+ * `url` of docs/configuration.md "backends". Also while the list is not served: an accepted spec is kept in a
+ * ConfigMap, where credentials must not go.
  */
 export const backendUrls: Validator = {
   kinds: ['VirtualMCPServer'],
-  validate: ({ spec }) => {
-    const { config } = spec as { readonly config?: { readonly backends?: readonly Backend[] } };
+  validate: (server) => {
+    const { config } = specOf('VirtualMCPServer', server);
     return (config?.backends ?? []).flatMap(({ url }, index) =>
       urlViolations(`spec.config.backends[${index}].url`, url),
     );
   },
 };
-
-interface Backend {
-  readonly url: string;
-}
 
 /** A URL that is no text at all is told by the schema. */
 const urlViolations = (path: string, url: unknown): readonly Violation[] => {

@@ -43,7 +43,10 @@ const sharedProcesses = (patch: Json): readonly Violation[] => {
   );
 };
 
-/** The RoleBinding is for the account of `spec.serviceAccount`, or the one that is made; `serviceAccount` is its name of old. */
+/**
+ * The RoleBinding is for the account of `spec.serviceAccount`, or the one that is made; `serviceAccount` is its name of
+ * old.
+ */
 const otherAccount = (patch: Json): readonly Violation[] => {
   const ours = { serviceAccountName: 'ours', serviceAccount: 'ours' };
   const left = leftOf({ spec: ours }, patch) as Json;

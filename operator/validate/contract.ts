@@ -1,9 +1,10 @@
 import { contractProblems } from '../../crds/index.ts';
 import { VERSION } from '../../runtime/version.ts';
-import { withoutSuperseded } from './superseded.ts';
 import type { Validator, Violation } from './validator.ts';
 
-/** The schemas that the CRDs are made of, with the checks that a CRD cannot hold: the graphs of workflows, for instance. */
+/**
+ * The schemas that the CRDs are made of, with the checks that a CRD cannot hold: the graphs of workflows, for instance.
+ */
 export const contract: Validator = {
   validate: (object) =>
     contractProblems(object.kind, { ...object, spec: withoutSuperseded(object.spec ?? {}) }).map((problem) =>
@@ -18,3 +19,26 @@ const unknownField = (path: string): Violation => ({
   remedy: 'upgrade the operator to the release of the CRDs',
   word: 'UnknownField',
 });
+
+/**
+ * Keys of `spec.config` that say nothing where `spec` has a field of the same name (docs/decisions.md "Spec before
+ * config").
+ */
+export const SUPERSEDED_KEYS = ['groupRef', 'incomingAuth', 'outgoingAuth', 'sessionStorage'] as const;
+
+/**
+ * The spec of an object without what a field beside it takes the place of: that is told of by `ConfigOverridden`, and
+ * judged by nobody.
+ */
+export const withoutSuperseded = <T extends object>(spec: T): T => {
+  const { config, ...above } = spec as T & { readonly config?: unknown };
+  if (typeof config !== 'object' || config === null) return spec;
+  const left = Object.entries(config).filter(
+    ([key]) =>
+      !(
+        (SUPERSEDED_KEYS as readonly string[]).includes(key) &&
+        (above as Readonly<Record<string, unknown>>)[key] !== undefined
+      ),
+  );
+  return { ...spec, config: Object.fromEntries(left) };
+};

@@ -1,13 +1,12 @@
-import type { ResourceProblem } from '../../crds/index.ts';
+import { type ResourceProblem, specOf } from '../../crds/index.ts';
 import type { KubeObject } from '../object.ts';
 
-/** spec: Versioning, "config.telemetry is deprecated for operator deployments". Accepted and honoured; told at admission and by a condition. */
-export const deprecatedTelemetry = ({ kind, spec }: KubeObject): readonly ResourceProblem[] => {
-  if (kind !== 'VirtualMCPServer') return [];
-  const { config, telemetryConfigRef } = spec as {
-    readonly config?: { readonly telemetry?: unknown };
-    readonly telemetryConfigRef?: unknown;
-  };
+/**
+ * `config.telemetry`: accepted and honoured; told at admission and by a condition (docs/status.md "VirtualMCPServer").
+ */
+export const deprecatedTelemetry = (object: KubeObject): readonly ResourceProblem[] => {
+  if (object.kind !== 'VirtualMCPServer') return [];
+  const { config, telemetryConfigRef } = specOf(object.kind, object);
   if (config?.telemetry === undefined) return [];
   const remedy =
     telemetryConfigRef === undefined

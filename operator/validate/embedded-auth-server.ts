@@ -1,34 +1,16 @@
+import { type FieldsOf, fieldsOf, type SpecOf, specOf } from '../../crds/index.ts';
 import type { KubeObject } from '../object.ts';
 import { type LookUp, type Validator, type Violation, violation } from './validator.ts';
 
-interface EmbeddedAuthServer {
-  readonly issuer: string;
-  readonly baselineClientScopes?: readonly string[];
-  readonly upstreamProviders: readonly UpstreamProvider[];
-}
+type EmbeddedAuthServer = NonNullable<SpecOf<'VirtualMCPServer'>['authServerConfig']>;
 
-interface UpstreamProvider {
-  readonly name: string;
-  readonly oidcConfig?: { readonly scopes?: readonly string[] };
-  readonly oauth2Config?: { readonly scopes?: readonly string[] };
-}
+const WITH_SERVER = ['MCPExternalAuthConfig', 'VirtualMCPServer'] as const;
 
-interface ServerSpec {
-  readonly authServerConfig?: EmbeddedAuthServer;
-  readonly incomingAuth: {
-    readonly oidcConfigRef?: { readonly name: string };
-    readonly authzConfig?: { readonly inline?: { readonly primaryUpstreamProvider?: string } };
-  };
-}
-
-/** spec: EmbeddedAuthServerConfig, wherever it is written. */
+/** `embeddedAuthServer` of docs/resources.md "MCPExternalAuthConfig", wherever it is written. */
 export const embeddedAuthServer: Validator = {
-  kinds: ['MCPExternalAuthConfig', 'VirtualMCPServer'],
-  validate: ({ spec }) => {
-    const places = spec as {
-      readonly embeddedAuthServer?: EmbeddedAuthServer;
-      readonly authServerConfig?: EmbeddedAuthServer;
-    };
+  kinds: WITH_SERVER,
+  validate: (object) => {
+    const places = fieldsOf(WITH_SERVER, object);
     return [
       ...unsupportedScopes('spec.embeddedAuthServer', places.embeddedAuthServer),
       ...unsupportedScopes('spec.authServerConfig', places.authServerConfig),
@@ -36,10 +18,10 @@ export const embeddedAuthServer: Validator = {
   },
 };
 
-/** spec: Embedded authorization server 5; decisions: and every scope of the upstreams. */
+/** docs/decisions.md "Scopes of the authorization server" */
 const DEFAULT_SCOPES = ['openid', 'profile', 'email', 'offline_access'];
 
-/** spec: Errors, "baselineClientScopes contains a value absent from scopesSupported". */
+/** docs/decisions.md "Scopes of the authorization server" */
 const unsupportedScopes = (path: string, server: EmbeddedAuthServer | undefined): readonly Violation[] => {
   const { baselineClientScopes = [], upstreamProviders = [] } = server ?? {};
   const supported = new Set([
@@ -59,11 +41,11 @@ const unsupportedScopes = (path: string, server: EmbeddedAuthServer | undefined)
   );
 };
 
-/** spec: `authServerConfig`, and Errors, "primaryUpstreamProvider names no entry". */
+/** `authServerConfig`, and docs/decisions.md "Upstream provider for policies". */
 export const serverWithAuthServer: Validator = {
   kinds: ['VirtualMCPServer'],
-  validate: ({ spec }, lookUp) => {
-    const { authServerConfig, incomingAuth } = spec as ServerSpec;
+  validate: (server, lookUp) => {
+    const { authServerConfig, incomingAuth } = specOf('VirtualMCPServer', server);
     return [
       ...foreignIssuer('spec.authServerConfig.issuer', authServerConfig, incomingAuth.oidcConfigRef, lookUp),
       ...unknownProvider(authServerConfig, incomingAuth.authzConfig?.inline?.primaryUpstreamProvider),
@@ -80,7 +62,7 @@ const foreignIssuer = (
 ): readonly Violation[] => {
   const config: KubeObject | undefined = reference && lookUp('MCPOIDCConfig', reference.name);
   if (server === undefined || config === undefined) return [];
-  const { inline } = config['spec'] as { readonly inline?: { readonly issuer: string } };
+  const { inline } = specOf('MCPOIDCConfig', config);
   if (inline?.issuer === server.issuer) return [];
   // Whoever names the other object may not be allowed to read it: nothing of what it says is repeated.
   const reason = `issues tokens of another issuer than MCPOIDCConfig ${config.metadata.name} accepts`;
@@ -97,19 +79,17 @@ const unknownProvider = (server: EmbeddedAuthServer | undefined, name: string | 
 
 type Reference = { readonly name: string } | undefined;
 
-interface FrontSpec {
-  readonly authServerRef: Reference;
-  readonly oidcConfigRef: Reference;
-  readonly externalAuthConfigRef: Reference;
-}
+const FRONTED = ['MCPServer', 'MCPRemoteProxy'] as const;
 
-/** spec: MCPServer and MCPRemoteProxy take one upstream provider. */
+type FrontSpec = FieldsOf<(typeof FRONTED)[number]>;
+
+/** MCPServer and MCPRemoteProxy take one: docs/decisions.md "Upstream provider for policies" */
 export const authServerReference: Validator = {
-  kinds: ['MCPServer', 'MCPRemoteProxy'],
-  validate: ({ spec }, lookUp) => [
-    ...unfitAuthServer(spec as FrontSpec, lookUp),
-    ...misplacedAuthServer(spec as FrontSpec, lookUp),
-  ],
+  kinds: FRONTED,
+  validate: (object, lookUp) => {
+    const spec = fieldsOf(FRONTED, object);
+    return [...unfitAuthServer(spec, lookUp), ...misplacedAuthServer(spec, lookUp)];
+  },
 };
 
 const unfitAuthServer = ({ authServerRef, oidcConfigRef }: FrontSpec, lookUp: LookUp): readonly Violation[] => {
@@ -136,6 +116,6 @@ const misplacedAuthServer = ({ externalAuthConfigRef }: FrontSpec, lookUp: LookU
 const namedConfig = (reference: Reference, lookUp: LookUp) => {
   const config = reference && lookUp('MCPExternalAuthConfig', reference.name);
   if (config === undefined) return undefined;
-  const { embeddedAuthServer: server } = config['spec'] as { readonly embeddedAuthServer?: EmbeddedAuthServer };
+  const { embeddedAuthServer: server } = specOf('MCPExternalAuthConfig', config);
   return { text: `MCPExternalAuthConfig ${config.metadata.name}`, server };
 };

@@ -1,54 +1,48 @@
-import { providerNameSchema } from '../../runtime/config/index.ts';
+import { specOf } from '../../crds/index.ts';
+import { blockOf, everyStrategy, providerNameSchema } from '../../runtime/config/index.ts';
 import { addressViolations } from './address.ts';
 import { headerViolations } from './headers.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
-interface Spec {
-  readonly tokenExchange?: TokenExchange;
-  readonly headerInjection?: { readonly headerName: string };
-  readonly upstreamInject?: { readonly providerName: string };
-}
+type Block = Readonly<Record<string, unknown>>;
 
-interface TokenExchange {
-  readonly tokenUrl: string;
-  readonly clientId?: string;
-  readonly clientSecretRef?: unknown;
-  readonly externalTokenHeaderName?: string;
-  readonly subjectProviderName?: string;
-}
-
-/** spec: MCPExternalAuthConfig. Its embedded server and cloudSts have rules of their own. */
+/**
+ * docs/resources.md "MCPExternalAuthConfig". Slices of strategies say which keys hold what; the embedded server has its
+ * own rules.
+ */
 export const externalAuth: Validator = {
   kinds: ['MCPExternalAuthConfig'],
-  validate: ({ spec }) => {
-    const { tokenExchange, headerInjection, upstreamInject } = spec as Spec;
-    return [
-      ...(tokenExchange === undefined ? [] : exchangeViolations(tokenExchange)),
-      ...header('spec.headerInjection.headerName', headerInjection?.headerName),
-      ...provider('spec.upstreamInject.providerName', upstreamInject?.providerName),
-    ];
-  },
+  validate: (config) =>
+    everyStrategy.flatMap(([name, { addresses = [], headers = [], provider }]) => {
+      const block = blockOf(specOf('MCPExternalAuthConfig', config), name);
+      if (block === undefined) return [];
+      const at = (key: string): readonly [path: string, text: string | undefined] => {
+        const value = block[key];
+        return [`spec.${name}.${key}`, typeof value === 'string' ? value : undefined];
+      };
+      return [
+        // Whether a token endpoint needs TLS depends on the issuer of the server that refers to it
+        // (docs/decisions.md "Addresses that may be fetched").
+        ...addresses.flatMap((key) => addressViolations(...at(key))),
+        ...secretOfNobody(`spec.${name}`, block),
+        ...headers.flatMap((key) => header(...at(key))),
+        ...(provider === undefined ? [] : unusableProvider(...at(provider))),
+      ];
+    }),
 };
 
-/** Whether a token endpoint needs TLS depends on the issuer of whoever refers to it (decisions "Addresses that may be fetched"). */
-const exchangeViolations = (exchange: TokenExchange): readonly Violation[] => {
-  const at = 'spec.tokenExchange';
-  const hasNobody = exchange.clientSecretRef !== undefined && (exchange.clientId ?? '') === '';
-  return [
-    ...addressViolations(`${at}.tokenUrl`, exchange.tokenUrl),
-    // RFC 6749 §2.3.1
-    ...(hasNobody ? [violation(`${at}.clientSecretRef`, 'is the secret of no client', 'set clientId')] : []),
-    ...header(`${at}.externalTokenHeaderName`, exchange.externalTokenHeaderName),
-    ...provider(`${at}.subjectProviderName`, exchange.subjectProviderName),
-  ];
-};
+/** RFC 6749 §2.3.1 */
+const secretOfNobody = (at: string, { clientSecretRef, clientId = '' }: Block): readonly Violation[] =>
+  clientSecretRef !== undefined && clientId === ''
+    ? [violation(`${at}.clientSecretRef`, 'is the secret of no client', 'set clientId')]
+    : [];
 
 /** A header left empty counts as left out. */
 const header = (path: string, name = ''): readonly Violation[] =>
   name === '' ? [] : headerViolations([{ path, name }]);
 
 /** The same for a provider; no server can have one of another form. */
-const provider = (path: string, name = ''): readonly Violation[] =>
+const unusableProvider = (path: string, name = ''): readonly Violation[] =>
   name === '' || providerNameSchema.safeParse(name).success
     ? []
     : [

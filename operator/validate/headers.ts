@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../crds/index.ts';
 import { firstIndexes } from '../../runtime/config/index.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
@@ -57,14 +58,16 @@ const RESERVED: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** spec: secrets are always held in secret references. */
+/** docs/decisions.md "Literal header values" */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
-/** spec: headerForward of MCPServerEntry and MCPRemoteProxy */
+const FORWARDING = ['MCPServerEntry', 'MCPRemoteProxy'] as const;
+
+/** `headerForward` of docs/resources.md "MCPServerEntry" and docs/resources.md "MCPRemoteProxy" */
 export const forwardedHeaders: Validator = {
-  kinds: ['MCPServerEntry', 'MCPRemoteProxy'],
-  validate: ({ spec }) => {
-    const { headerForward } = spec as { readonly headerForward?: HeaderForward };
+  kinds: FORWARDING,
+  validate: (object) => {
+    const { headerForward } = fieldsOf(FORWARDING, object);
     const at = 'spec.headerForward';
     return headerViolations([
       ...Object.entries(headerForward?.addPlaintextHeaders ?? {}).map(([name, value]) => ({
@@ -79,8 +82,3 @@ export const forwardedHeaders: Validator = {
     ]);
   },
 };
-
-interface HeaderForward {
-  readonly addPlaintextHeaders?: Readonly<Record<string, string>>;
-  readonly addHeadersFromSecret?: readonly { readonly headerName: string }[];
-}

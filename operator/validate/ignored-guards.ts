@@ -1,12 +1,11 @@
-import type { ResourceProblem } from '../../crds/index.ts';
+import type { ResourceProblem, SpecOf } from '../../crds/index.ts';
 
-interface WithCallers {
-  readonly incomingAuth?: { readonly type?: string; readonly oidcConfigRef?: unknown; readonly authzConfig?: unknown };
-}
-
-/** What would keep callers out of a VirtualMCPServer that lets everybody in (decisions "Where the spec can be read two ways": accepted, ignored, told). */
-export const ignoredGuards = (spec: object): readonly ResourceProblem[] => {
-  const { type, oidcConfigRef, authzConfig } = (spec as WithCallers).incomingAuth ?? {};
+/**
+ * What would keep callers out of a VirtualMCPServer that lets everybody in (accepted, ignored, told: docs/decisions.md
+ * "Anonymous access").
+ */
+export const ignoredGuards = ({ incomingAuth }: Partial<SpecOf<'VirtualMCPServer'>>): readonly ResourceProblem[] => {
+  const { type, oidcConfigRef, authzConfig } = incomingAuth ?? {};
   if (type !== 'anonymous') return [];
   const at = 'spec.incomingAuth';
   return [

@@ -1,21 +1,28 @@
+/*
+ * Every rule beyond what OpenAPI and CEL say in the CRDs. Rules are pure; each says path, reason and remedy. The
+ * webhook refuses what breaks one, and the condition `Valid` tells of it where the webhook is off. An object that a
+ * reference does not find is no violation: it may come later.
+ * Start with validator.ts, which says what a rule is, then the list `validators` below.
+ */
+
 import type { KubeObject } from '../object.ts';
 import { backendUrls, remoteUrl } from './backend-url.ts';
 import { contract } from './contract.ts';
 import { authServerReference, embeddedAuthServer, serverWithAuthServer } from './embedded-auth-server.ts';
 import { externalAuth } from './external-auth.ts';
 import { forwardedHeaders } from './headers.ts';
-import { unreadable } from './unreadable.ts';
 import { oidcConfig } from './oidc-config.ts';
 import { podTemplate } from './pod-template.ts';
 import { reservedKeys } from './reserved-keys.ts';
 import { stdioServer } from './stdio-server.ts';
 import { telemetryConfig } from './telemetry-config.ts';
 import { toolConfig } from './tool-config.ts';
-import { workload } from './workload.ts';
+import { unreadable } from './unreadable.ts';
 import { type LookUp, MOST_TOLD, type Validator, type Violation } from './validator.ts';
+import { workload } from './workload.ts';
 
 export { deprecatedTelemetry } from './deprecated.ts';
-export { withoutSuperseded } from './superseded.ts';
+export { SUPERSEDED_KEYS, withoutSuperseded } from './contract.ts';
 export { ignoredGuards } from './ignored-guards.ts';
 export { literalHeaderValues } from './literals.ts';
 export { ALLOW_DELETE, leftOutBecause, unreadable, withoutSpec } from './unreadable.ts';
@@ -24,8 +31,8 @@ export { MOST_BRIDGED } from './stdio-server.ts';
 export { type LookUp, type Validator, type Violation, violationText } from './validator.ts';
 
 /**
- * Every rule beyond OpenAPI and CEL, once: admission refuses what breaks one, and conditions tell of it where admission is
- * off. A feature adds its rules with a line here.
+ * Every rule beyond OpenAPI and CEL, once: admission refuses what breaks one, and conditions tell of it where admission
+ * is off. A feature adds its rules with a line here.
  */
 export const validators: readonly Validator[] = [
   reservedKeys,
@@ -46,7 +53,10 @@ export const validators: readonly Validator[] = [
   contract,
 ];
 
-/** What is wrong with an object, in the order of the list, at most `MOST_TOLD`; of several violations in one place the first. */
+/**
+ * What is wrong with an object, in the order of the list, at most `MOST_TOLD`; of several violations in one place the
+ * first.
+ */
 export const violationsOf = (
   object: KubeObject,
   lookUp: LookUp,

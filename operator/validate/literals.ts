@@ -1,32 +1,25 @@
-import type { ResourceProblem } from '../../crds/index.ts';
-
-interface WithStrategies {
-  readonly config?: {
-    readonly outgoingAuth?: {
-      readonly default?: Strategy;
-      readonly backends?: Readonly<Record<string, Strategy>>;
-    };
-  };
-}
-
-interface Strategy {
-  readonly headerInjection?: { readonly headerValue?: string };
-}
+import type { ResourceProblem, SpecOf } from '../../crds/index.ts';
+import { blockOf, everyStrategy } from '../../runtime/config/index.ts';
 
 /**
- * Header values that stand in the `spec` of a VirtualMCPServer. Decisions: accepted and rendered; told at admission and by a condition, also
- * where `spec.outgoingAuth` takes precedence, since the resource and its ConfigMap hold them all the same.
+ * Header values that stand in the `spec` of a VirtualMCPServer. docs/decisions.md "Literal header values": accepted and
+ * rendered; told at admission and by a condition, also where `spec.outgoingAuth` takes precedence, since the resource
+ * and its ConfigMap hold them all the same.
  */
-export const literalHeaderValues = (spec: object): readonly ResourceProblem[] => {
-  const { default: otherwise, backends = {} } = (spec as WithStrategies).config?.outgoingAuth ?? {};
+export const literalHeaderValues = ({
+  config,
+}: Pick<SpecOf<'VirtualMCPServer'>, 'config'>): readonly ResourceProblem[] => {
+  const { default: otherwise, backends = {} } = config?.outgoingAuth ?? {};
   const strategies = [
     ['default', otherwise] as const,
     ...Object.entries(backends).map(([name, strategy]) => [`backends.${name}`, strategy] as const),
   ];
   return strategies.flatMap(([place, strategy]) =>
-    strategy?.headerInjection?.headerValue === undefined
-      ? []
-      : [{ path: `spec.config.outgoingAuth.${place}.headerInjection.headerValue`, ...WORDS }],
+    everyStrategy.flatMap(([name, { literal }]) =>
+      literal === undefined || strategy === undefined || blockOf(strategy, name)?.[literal] === undefined
+        ? []
+        : [{ path: `spec.config.outgoingAuth.${place}.${name}.${literal}`, ...WORDS }],
+    ),
   );
 };
 

@@ -1,18 +1,12 @@
+import { specOf } from '../../crds/index.ts';
 import { addressViolations } from './address.ts';
 import type { Validator } from './validator.ts';
 
-interface Inline {
-  readonly issuer: string;
-  readonly jwksUrl?: string;
-  readonly introspectionUrl?: string;
-  readonly insecureAllowHTTP?: boolean;
-}
-
-/** spec: MCPOIDCConfig; what the audience may be is the business of whoever refers to it. */
+/** docs/resources.md "MCPOIDCConfig"; what the audience may be is the business of whoever refers to it. */
 export const oidcConfig: Validator = {
   kinds: ['MCPOIDCConfig'],
-  validate: ({ spec }) => {
-    const { inline } = spec as { readonly inline?: Inline };
+  validate: (config) => {
+    const { inline } = specOf('MCPOIDCConfig', config);
     if (inline === undefined) return [];
     const use = { needsTls: inline.insecureAllowHTTP !== true };
     return [

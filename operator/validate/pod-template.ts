@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { fieldsOf } from '../../crds/index.ts';
 import { POD_TEMPLATE_KEYS, patchProblems } from '../strategic-merge/index.ts';
 import { touchedBridge } from './bridged-pod.ts';
 import {
@@ -23,11 +24,16 @@ const CONTAINERS: Readonly<Record<string, string>> = {
   VirtualMCPServer: 'vmcp',
 };
 
-/** spec: spec.podTemplateSpec, a strategic merge patch over the operator's template. What only its types forbid, the API server tells. */
+/**
+ * docs/pod-template.md "How it is merged": a strategic merge patch over the operator's template. What only its types
+ * forbid, the API server tells.
+ */
 export const podTemplate: Validator = {
   kinds: Object.keys(CONTAINERS),
-  validate: ({ kind, spec }) => {
-    const { podTemplateSpec: patch, transport = 'stdio' } = spec as Spec;
+  validate: (object) => {
+    const { kind } = object;
+    // All of them spell it alike.
+    const { podTemplateSpec: patch, transport = 'stdio' } = fieldsOf(['MCPServer'], object);
     if (patch === undefined) return [];
     if (elementsIn(patch) > MOST_ELEMENTS)
       return [violation(AT, `has more than ${MOST_ELEMENTS} list elements`, 'leave out what no pod needs')];
@@ -57,11 +63,6 @@ const elementsIn = (value: unknown): number => {
   return inner.reduce<number>((sum, each) => sum + elementsIn(each), Array.isArray(value) ? inner.length : 0);
 };
 
-interface Spec {
-  readonly podTemplateSpec?: Json;
-  readonly transport?: string;
-}
-
 /** Maps that the operator adds to, so that the API server would not see what was there instead. */
 const mapProblems = ({ metadata }: Json): readonly { path: string; reason: string; remedy: string }[] =>
   ['labels', 'annotations'].flatMap((field) => {
@@ -70,7 +71,10 @@ const mapProblems = ({ metadata }: Json): readonly { path: string; reason: strin
     return isMap ? [] : [{ path: `metadata.${field}`, reason: 'is no map', remedy: 'write a map' }];
   });
 
-/** By these Services and policies tell pods of a server apart. Those of `app.kubernetes.io` are overwritten wherever there are pods. */
+/**
+ * By these Services and policies tell pods of a server apart. Those of `app.kubernetes.io` are overwritten wherever
+ * there are pods.
+ */
 const labelsOfOurs = ({ metadata }: Json): readonly Violation[] =>
   Object.keys((metadata as { readonly labels?: Json | null } | null | undefined)?.labels ?? {})
     .filter((label) => label.startsWith('vmcp.dev/'))

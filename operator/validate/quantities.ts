@@ -3,8 +3,9 @@ import { AT, type Json } from './pod-template-parts.ts';
 import { type Violation, violation } from './validator.ts';
 
 /**
- * The API server works on some quantities for as long as it runs (`1e999999999`), so that none is sent which is not known to be one. Where a
- * pod template has them: in `resources.limits` and `resources.requests` of whatever has those, and in the fields below.
+ * The API server works on some quantities for as long as it runs (`1e999999999`), so that none is sent which is not
+ * known to be one. Where a pod template has them: in `resources.limits` and `resources.requests` of whatever has those,
+ * and in the fields below.
  */
 export const quantityProblems = (patch: Json): readonly Violation[] => inside(patch['spec'], [AT, 'spec']);
 

@@ -1,7 +1,10 @@
 import { formatPath } from '../../runtime/config/index.ts';
 import { MOST_TOLD, type Validator, type Violation, violation } from './validator.ts';
 
-/** A key that stands for something else than a member wherever JavaScript reads it; the runtime refuses files that have it. */
+/**
+ * A key that stands for something else than a member wherever JavaScript reads it; the runtime refuses files that have
+ * it.
+ */
 const RESERVED = '__proto__';
 
 /** In free maps such as `config.metadata` the API server takes any key. */

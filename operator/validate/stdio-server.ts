@@ -1,4 +1,4 @@
-import { hasOwnClients } from '../../crds/index.ts';
+import { hasOwnClients, specOf } from '../../crds/index.ts';
 import { type Validator, violation } from './validator.ts';
 
 /** Pods of a server of transport stdio: the Role of their bridges names each of them. */
@@ -7,16 +7,13 @@ export const MOST_BRIDGED = 100;
 /** Kubernetes labels the pods of a StatefulSet with its name and a hash: a name above 52 characters starts none. */
 const LONGEST_NAME = 52 - 'mcpserver--backend'.length;
 
-interface Spec {
-  readonly transport?: string;
-  readonly replicas?: number;
-}
-
 /** What bounds a server that runs as a StatefulSet. */
 export const stdioServer: Validator = {
   kinds: ['MCPServer'],
-  validate: ({ metadata: { name }, spec }) => {
-    const { transport = 'stdio', replicas = 0 } = spec as Spec;
+  validate: (server) => {
+    const { name } = server.metadata;
+    const spec = specOf('MCPServer', server);
+    const { transport = 'stdio', replicas = 0 } = spec;
     if (transport !== 'stdio') return [];
     return [
       ...(replicas > MOST_BRIDGED
@@ -28,7 +25,7 @@ export const stdioServer: Validator = {
             ),
           ]
         : []),
-      ...(hasOwnClients(spec as object) && name.length > LONGEST_NAME
+      ...(hasOwnClients(spec) && name.length > LONGEST_NAME
         ? [
             violation(
               'metadata.name',

@@ -1,19 +1,15 @@
+import { type SpecOf, specOf } from '../../crds/index.ts';
 import { addressViolations } from './address.ts';
 import { headerViolations } from './headers.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
-interface OpenTelemetry {
-  readonly endpoint?: string;
-  readonly insecure?: boolean;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly sensitiveHeaders?: readonly { readonly name: string }[];
-}
+type OpenTelemetry = NonNullable<SpecOf<'MCPTelemetryConfig'>['openTelemetry']>;
 
-/** spec: MCPTelemetryConfig */
+/** docs/resources.md "MCPTelemetryConfig" */
 export const telemetryConfig: Validator = {
   kinds: ['MCPTelemetryConfig'],
-  validate: ({ spec }) => {
-    const { openTelemetry } = spec as { readonly openTelemetry?: OpenTelemetry };
+  validate: (config) => {
+    const { openTelemetry } = specOf('MCPTelemetryConfig', config);
     return openTelemetry === undefined ? [] : [...endpoint(openTelemetry), ...headers(openTelemetry)];
   },
 };

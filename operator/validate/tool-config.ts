@@ -1,13 +1,12 @@
+import { specOf } from '../../crds/index.ts';
 import { firstIndexes } from '../../runtime/config/index.ts';
 import { type Validator, violation } from './validator.ts';
 
-type Overrides = Readonly<Record<string, { readonly name?: string }>>;
-
-/** Two tools of one workload cannot have one name. spec: config.aggregation.tools[].overrides */
+/** Two tools of one workload cannot have one name: docs/aggregation.md "Changing tools: tools[].overrides" */
 export const toolConfig: Validator = {
   kinds: ['MCPToolConfig'],
-  validate: ({ spec }) => {
-    const { toolsOverride = {} } = spec as { readonly toolsOverride?: Overrides };
+  validate: (config) => {
+    const { toolsOverride = {} } = specOf('MCPToolConfig', config);
     const named = Object.entries(toolsOverride).map(([tool, { name = tool }]) => ({ tool, name }));
     const firsts = firstIndexes(named.map(({ name }) => name));
     return named.flatMap(({ tool, name }, index) => {

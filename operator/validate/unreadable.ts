@@ -3,7 +3,10 @@ import { type Violation, violation } from './validator.ts';
 
 /** A pod template has about a dozen levels. */
 const DEEPEST = 64;
-/** Characters of the field names, one below another, that lead to a map or list: each problem in it has a path that repeats them. */
+/**
+ * Characters of the field names, one below another, that lead to a map or list: each problem in it has a path that
+ * repeats them.
+ */
 const LONGEST_PATH = 2048;
 /** Most characters of a spec, as JSON: the bound of the work that it makes. */
 export const LARGEST = 256 * 1024;
@@ -15,7 +18,10 @@ export interface Measured {
   readonly unreadable: Violation | undefined;
 }
 
-/** The API server takes what is nested thousands of levels deep, and whatever walks that runs out of stack: this walks without recursion. */
+/**
+ * The API server takes what is nested thousands of levels deep, and whatever walks that runs out of stack: this walks
+ * without recursion.
+ */
 export const measured = ({ spec }: KubeObject): Measured => {
   const open = Object.entries(spec ?? {}).map(([field, value]) => ({ field, value, depth: 1, path: field.length }));
   let size = open.reduce((sum, { field }) => sum + field.length + PUNCTUATION, 0);
@@ -57,14 +63,20 @@ const tooLong = (field: string): Violation =>
     'make them shorter',
   );
 
-/** Why nothing can be made of an object but its status, and nothing is to look at its spec; to be asked before anything else does. */
+/**
+ * Why nothing can be made of an object but its status, and nothing is to look at its spec; to be asked before anything
+ * else does.
+ */
 export const unreadable = (object: KubeObject): Violation | undefined =>
   leftOutBecause(object) ?? measured(object).unreadable;
 
 /** Why the object is held without its spec; undefined: it has all of it. */
 export const leftOutBecause = (object: KubeObject): Violation | undefined => object[MARK] as Violation | undefined;
 
-/** The object without what is not looked at: so many as there may be, they take no memory. It stays a member of its group. */
+/**
+ * The object without what is not looked at: so many as there may be, they take no memory. It stays a member of its
+ * group.
+ */
 export const withoutSpec = (object: KubeObject, why: Violation): KubeObject => {
   const { apiVersion, kind, spec, status } = object;
   const { labels: _, annotations, ...metadata } = object.metadata;

@@ -1,32 +1,30 @@
+import { type FieldsOf, fieldsOf } from '../../crds/index.ts';
 import { firstIndexes } from '../../runtime/config/index.ts';
 import { amountOf } from '../quantity.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
-type Quantities = Readonly<Record<string, string>>;
+const KINDS = ['EmbeddingServer', 'MCPRemoteProxy', 'MCPServer'] as const;
 
-interface WorkloadSpec {
-  readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities };
-  readonly modelCache?: { readonly size?: string };
-  readonly env?: readonly { readonly name: string }[];
-  readonly secrets?: readonly { readonly key: string; readonly targetEnvName?: string }[];
-}
+type WorkloadSpec = FieldsOf<(typeof KINDS)[number]>;
 
 /** Fields that become fields of pods and volumes: what the API server would refuse there is told at its own place. */
 export const workload: Validator = {
-  kinds: ['EmbeddingServer', 'MCPRemoteProxy', 'MCPServer'],
+  kinds: KINDS,
   validate: (object) => {
-    const spec = object['spec'] as WorkloadSpec;
+    const spec = fieldsOf(KINDS, object);
     return [...requestsAboveLimits(spec), ...cacheSize(spec), ...variablesTwice(spec)];
   },
 };
 
-const requestsAboveLimits = ({ resources: { requests = {}, limits = {} } = {} }: WorkloadSpec): readonly Violation[] =>
-  Object.entries(requests).flatMap(([resource, text]) => {
+const requestsAboveLimits = ({ resources }: WorkloadSpec): readonly Violation[] => {
+  const limits: Readonly<Record<string, string>> = resources?.limits ?? {};
+  return Object.entries(resources?.requests ?? {}).flatMap(([resource, text]) => {
     const [asked, most] = [amountOf(text), amountOf(limits[resource])];
     if (asked === undefined || most === undefined || asked <= most) return [];
     const reason = `asks for ${text}, and the limit is ${limits[resource]}`;
     return [violation(`spec.resources.requests.${resource}`, reason, 'ask for less, or raise the limit')];
   });
+};
 
 const cacheSize = ({ modelCache }: WorkloadSpec): readonly Violation[] => {
   if (modelCache?.size === undefined || (amountOf(modelCache.size) ?? 0) > 0) return [];
@@ -34,7 +32,9 @@ const cacheSize = ({ modelCache }: WorkloadSpec): readonly Violation[] => {
   return [violation('spec.modelCache.size', reason, 'write one like 10Gi')];
 };
 
-/** The schema keeps the names of `env` apart, and each key of a Secret; two lists may still give one name two values. */
+/**
+ * The schema keeps the names of `env` apart, and each key of a Secret; two lists may still give one name two values.
+ */
 const variablesTwice = ({ env = [], secrets = [] }: WorkloadSpec): readonly Violation[] => {
   const firsts = firstIndexes([...env.map(({ name }) => name), ...secrets.map(nameOfVariable)]);
   return secrets.flatMap((secret, index) => {

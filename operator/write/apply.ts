@@ -1,3 +1,10 @@
+/*
+ * Makes the cluster what a plan says: server-side apply under one field manager, pruning, status, marks on pods. An
+ * object is sent only when it differs from the cached one in the fields that the operator manages; refusals of the API
+ * server become problems in the status. stdout.ts and in-process.ts are the other targets, for `render` and `local`.
+ * Start with `applyChildren` below, then status.ts.
+ */
+
 import { areMounting, clearWay, isMeddledWith } from './config-map-taken.ts';
 import { handOverReplicas } from './hand-over.ts';
 import { needs } from './needs.ts';
@@ -5,24 +12,14 @@ import { isAsPlanned } from './rewrites.ts';
 import type { Rewrites } from './rewrites.ts';
 import { readWhole } from './read-whole.ts';
 import { repairOf } from './service-diff.ts';
-import { type Meeting, TOO_LARGE, UNANSWERED, type UnsentChildren } from './unsent.ts';
+import type { Meeting, UnsentChildren } from './unsent.ts';
+import { TOO_LARGE, UNANSWERED, type ChildProblem } from './child-problem.ts';
 import { ApiError, isConflict, isMalformed, isRefusal, isTooLarge, isTooLong, UnansweredError } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
-import type { Cache } from '../engine/cache.ts';
+import type { Cache } from '../cache/cache.ts';
 import { keyOf, keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { isOwnedBy } from '../read/controlled.ts';
-
-/** Why a child is not as planned although trying again at once would not help; a value, because it belongs into the status. */
-export interface ChildProblem {
-  readonly type: 'ChildConflict' | 'ChildRefused';
-  /** CamelCase. */
-  readonly reason: string;
-  readonly message: string;
-  readonly child: ObjectKey;
-  /** Nothing but a change by somebody makes it possible; else it may come by itself. */
-  readonly isStuck: boolean;
-}
 
 export interface Applied {
   readonly problems: readonly ChildProblem[];
@@ -147,7 +144,8 @@ const applyOver = async (
   const key = keyOf(child);
   const held = deps.cache.get(key);
   const cached = held && (await readWhole(held, deps, signal));
-  // decisions: ownership. What the cache lacks may exist all the same: watched are only objects with our label.
+  // docs/decisions.md "Ownership". What the cache lacks may exist all the same: watched are only objects with our
+  // label.
   const existing = cached ?? (await deps.api.get(key, signal));
   if (existing !== undefined && !isOwnedBy(existing, owner) && !areMounting(owner, child, deps.cache)) {
     return foreign(existing, key, owner);
@@ -238,8 +236,9 @@ const prepare = async (child: KubeObject, live: KubeObject, { api }: ApplyDeps, 
 };
 
 /**
- * Applied so, the object is made, or refused as a conflict where there is one of its name: no object has this version. Of what is made for the first
- * time that spares a look at each child, and nothing that somebody else makes in between is taken over.
+ * Applied so, the object is made, or refused as a conflict where there is one of its name: no object has this version.
+ * Of what is made for the first time that spares a look at each child, and nothing that somebody else makes in between
+ * is taken over.
  */
 const onlyMade = (child: KubeObject): KubeObject => ({
   ...child,

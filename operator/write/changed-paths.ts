@@ -1,8 +1,8 @@
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Where two values differ, as paths of the fields: `spec.template.spec.containers[vmcp].image`. An element of a list goes
- * by its `name` or `type` where it has one, else by its place. Never a value.
+ * Where two values differ, as paths of the fields: `spec.template.spec.containers[vmcp].image`. An element of a list
+ * goes by its `name` or `type` where it has one, else by its place. Never a value.
  */
 export const changedPaths = (before: unknown, after: unknown, path = ''): readonly string[] => {
   if (Object.is(before, after)) return [];

@@ -1,12 +1,13 @@
 import { mountsConfigMap } from './mounts.ts';
 import type { ApiClient } from '../api/client.ts';
-import type { Cache } from '../engine/cache.ts';
+import type { Cache } from '../cache/cache.ts';
 import { type KubeObject, keyOf } from '../object.ts';
 import { podsOf } from '../plan/workload/pods-of.ts';
 
 /**
- * Do pods of this owner mount the ConfigMap that is planned under this name? Then it is ours, whatever somebody who may write ConfigMaps has
- * made of it: its name is a hash of the pod template, and the Deployment got it only after the ConfigMap was as planned.
+ * Do pods of this owner mount the ConfigMap that is planned under this name? Then it is ours, whatever somebody who may
+ * write ConfigMaps has made of it: its name is a hash of the pod template, and the Deployment got it only after the
+ * ConfigMap was as planned.
  */
 export const areMounting = (
   owner: KubeObject,
@@ -55,8 +56,8 @@ interface Obstacle {
 }
 
 /**
- * Takes away what only its author put there, owners too. One that is immutable can only be made anew; but where new pods mount it nothing is
- * gained by that (`insteadOf`), and it is made one that the next look sees.
+ * Takes away what only its author put there, owners too. One that is immutable can only be made anew; but where new
+ * pods mount it nothing is gained by that (`insteadOf`), and it is made one that the next look sees.
  */
 export const clearWay = async (
   { owner, child, existing }: Obstacle,

@@ -1,6 +1,5 @@
-import { isSameQuantity } from './quantity-diff.ts';
-import { fieldManager } from '../object.ts';
-import type { KubeObject } from '../object.ts';
+import { type KubeObject, fieldManager } from '../object.ts';
+import { amountOf } from '../quantity.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -118,8 +117,9 @@ const identityBy = (fields: readonly string[], item: unknown): string =>
   JSON.stringify(isRecord(item) ? fields.map((field) => item[field]) : item);
 
 /**
- * Finds the first unmatched key of an element that may leave a part of it to its default: a key is `k:{"containerPort":4483,"protocol":"TCP"}`. Keys
- * are looked up by the parts that the element gives; of those there are few different choices.
+ * Finds the first unmatched key of an element that may leave a part of it to its default: a key is
+ * `k:{"containerPort":4483,"protocol":"TCP"}`. Keys are looked up by the parts that the element gives; of those there
+ * are few different choices.
  */
 const finderWithDefaults = (
   fields: readonly string[],
@@ -163,7 +163,10 @@ const contains = (live: unknown, desired: unknown, field: string): boolean => {
 /** Fields of a pod that are quantities, or maps of them. */
 const quantityFields = new Set(['limits', 'requests', 'sizeLimit', 'divisor']);
 
-/** Lists whose elements have one owner: an empty one leaves no room for what others add, and a Role without rules gives no rights. */
+/**
+ * Lists whose elements have one owner: an empty one leaves no room for what others add, and a Role without rules gives
+ * no rights.
+ */
 const wholeLists = new Set(['rules']);
 
 const sameScalar = (desired: unknown, live: unknown, field: string): boolean =>
@@ -185,4 +188,13 @@ const holdsNothingInside = (owned: Owned): boolean => Object.keys(owned ?? {}).e
 const recordAt = (owned: Owned, key: string): Owned => {
   const child = owned?.[key];
   return isRecord(child) ? child : undefined;
+};
+
+/**
+ * Are these the same amount? `0.5` and `500m` are: the server rewrites quantities into one canonical form, so a
+ * comparison of texts would never come to rest.
+ */
+const isSameQuantity = (desired: unknown, live: unknown): boolean => {
+  const amount = amountOf(desired);
+  return amount !== undefined && amount === amountOf(live);
 };

@@ -3,8 +3,9 @@ import { clipped, conditionsIn, problem } from '../plan/conditions.ts';
 type Status = Readonly<Record<string, unknown>>;
 
 /**
- * Spec and status together, in bytes of JSON: etcd takes 1.5 MiB for all of an object, and two thirds of that may go into what the API server
- * notes of each field (`managedFields`) and kubectl of the spec (`last-applied-configuration`).
+ * Spec and status together, in bytes of JSON: etcd takes 1.5 MiB for all of an object, and two thirds of that may go
+ * into what the API server notes of each field (`managedFields`) and kubectl of the spec
+ * (`last-applied-configuration`).
  */
 const mostBytes = 512 * 1024;
 
@@ -23,8 +24,8 @@ const conditionBytes = 1024;
 const shortMessage = 1024;
 
 /**
- * The status in at most so many bytes: the longest lists are told from their beginning, as far as there is room, and a condition says so.
- * What has no room even so is told without them, and with short messages.
+ * The status in at most so many bytes: the longest lists are told from their beginning, as far as there is room, and a
+ * condition says so. What has no room even so is told without them, and with short messages.
  */
 export const fitted = (status: Status, room: number): Status => {
   if (bytesOf(status) <= room) return status;

@@ -12,8 +12,9 @@ interface Scaled {
 const specOf = (object: KubeObject): Scaled => object['spec'] ?? {};
 
 /**
- * A replica count that we hold and no longer name would be removed by the next apply, and the server's default is 1: most
- * pods would go. So the count as it is gets another holder first (spec: without `replicas` the count is left to others).
+ * A replica count that we hold and no longer name would be removed by the next apply, and the server's default is 1:
+ * most pods would go. So the count as it is gets another holder first (docs/decisions.md "Replicas may belong to
+ * others").
  */
 export const handOverReplicas = async (
   desired: KubeObject,

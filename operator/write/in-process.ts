@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { StatusReport } from '../../runtime/status-report.ts';
+import type { StatusReport } from '../../runtime/status/index.ts';
 import type { ConfigFiles } from '../plan/plan.ts';
-import type { PodReports } from '../read/source.ts';
+import type { PodReports } from '../plan/server/bundle.ts';
 
 /** A runtime in this process; what `start()` of the runtime gives, as far as it is used here. */
 export interface RunningRuntime {

@@ -3,7 +3,7 @@ import { isNotFound } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
 import { keyOf } from '../object.ts';
 import type { KubeObject } from '../object.ts';
-import { isOutline } from '../outline.ts';
+import { isOutline } from '../cache/outline.ts';
 import { hashOf } from '../plan/canonical.ts';
 
 export const configHashAnnotation = 'vmcp.dev/config-hash';
@@ -22,8 +22,9 @@ export interface Mountable {
 }
 
 /**
- * Pods of which something that they mount may have changed after they were made and that have not been told what it is now. A
- * changed annotation makes the kubelet look at the pod at once and refresh its volumes; otherwise that takes up to a minute.
+ * Pods of which something that they mount may have changed after they were made and that have not been told what it is
+ * now. A changed annotation makes the kubelet look at the pod at once and refresh its volumes; otherwise that takes up
+ * to a minute.
  */
 export const podsToMark = (mountable: Mountable, pods: readonly KubeObject[]): readonly Mark[] =>
   pods.flatMap((pod) => {
@@ -49,14 +50,20 @@ const mountedObject = ({ configMaps, unseen }: Mountable, { kind, name }: Mount)
     ? unseen('Secret', name)
     : (configMaps.find(({ metadata }) => metadata.name === name) ?? unseen('AnyConfigMap', name));
 
-/** What a pod sees of it: a change of anything else is none to the pod. Of what the operator does not see, the version stands for all. */
+/**
+ * What a pod sees of it: a change of anything else is none to the pod. Of what the operator does not see, the version
+ * stands for all.
+ */
 const seenContent = (object: KubeObject, keys: readonly string[] | undefined): Readonly<Record<string, unknown>> => {
   if (object.kind !== 'ConfigMap') return { version: object.metadata.resourceVersion };
   const data = (object['data'] ?? {}) as Readonly<Record<string, unknown>>;
   return keys === undefined ? data : Object.fromEntries(keys.map((key) => [key, data[key]]));
 };
 
-/** RFC 3339 in whole seconds, comparable as text; empty when nobody can tell. The cache keeps the entries that tell (`trim`). */
+/**
+ * RFC 3339 in whole seconds, comparable as text; empty when nobody can tell. The cache keeps the entries that tell
+ * (`trim`).
+ */
 const changedAt = ({ metadata }: KubeObject): string =>
   (metadata.managedFields ?? [])
     .map(({ time = '' }) => time)

@@ -21,7 +21,10 @@ interface Source {
   readonly secret?: Mounted | null;
 }
 
-/** The ConfigMaps that a pod with this spec mounts, and the Secrets in its projected volumes, where the operator puts them. */
+/**
+ * The ConfigMaps that a pod with this spec mounts, and the Secrets in its projected volumes, where the operator puts
+ * them.
+ */
 export const mountsOf = (podSpec: unknown): readonly Mount[] => {
   const { volumes } = (podSpec ?? {}) as { readonly volumes?: unknown };
   return (recordsIn(volumes) as readonly Volume[]).flatMap(({ configMap, projected }) => [

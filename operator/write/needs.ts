@@ -8,7 +8,10 @@ export const needs = (child: KubeObject, other: KubeObject): boolean => {
   return template !== undefined && (leadsBehind(child, other) || isNeededByPods(template, other));
 };
 
-/** A Service of that name may be somebody else's, and what the runtime in front sends is not for that container (decisions "Names"). */
+/**
+ * A Service of that name may be somebody else's, and what the runtime in front sends is not for that container
+ * (docs/decisions.md "Names of children").
+ */
 const leadsBehind = ({ metadata }: KubeObject, other: KubeObject): boolean =>
   other.kind === 'Service' && other.metadata.name === `${metadata.name}-backend`;
 
@@ -23,7 +26,10 @@ const isBoundBy = (binding: KubeObject, { kind, metadata }: KubeObject): boolean
   return kind === roleRef?.kind && metadata.name === roleRef.name;
 };
 
-/** A pod never starts before what it mounts, without its account and its rights, or before the policy that says who may reach it. */
+/**
+ * A pod never starts before what it mounts, without its account and its rights, or before the policy that says who may
+ * reach it.
+ */
 const isNeededByPods = ({ metadata, spec }: Template, other: KubeObject): boolean => {
   const { name } = other.metadata;
   switch (other.kind) {

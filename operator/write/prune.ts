@@ -1,10 +1,10 @@
 import { mountsConfigMap } from './mounts.ts';
 import type { ApiClient } from '../api/client.ts';
-import type { Selection } from '../api/selection.ts';
-import type { Cache } from '../engine/cache.ts';
+import type { Cache } from '../cache/cache.ts';
 import { keyOf, keyText } from '../object.ts';
 import type { KubeObject } from '../object.ts';
 import { podsOf } from '../plan/workload/pods-of.ts';
+import type { Selection } from '../api/selection.ts';
 
 export interface PruneDeps {
   readonly api: Pick<ApiClient, 'list' | 'remove'>;
@@ -19,9 +19,9 @@ export interface Planned {
 }
 
 /**
- * Removes children that are no longer planned; one that cannot be removed keeps no other, and the first such fault is thrown at the end.
- * A ConfigMap stays while any ReplicaSet names it: pods of an older
- * revision, or a rollback to it, still mount it (decisions: "Config in the cluster").
+ * Removes children that are no longer planned; one that cannot be removed keeps no other, and the first such fault is
+ * thrown at the end. A ConfigMap stays while any ReplicaSet names it: pods of an older revision, or a rollback to it,
+ * still mount it (docs/decisions.md "Config in the cluster").
  */
 export const prune = async (
   owner: KubeObject,
@@ -65,7 +65,9 @@ const isStillNamed = async (object: KubeObject, deps: PruneDeps, signal: AbortSi
   return isAnyInCluster({ kind: 'ReplicaSet', namespace }, isNaming, deps.api, signal);
 };
 
-/** Looks at one object after another, as far as the first one that is meant: together they may be larger than memory. */
+/**
+ * Looks at one object after another, as far as the first one that is meant: together they may be larger than memory.
+ */
 const isAnyInCluster = async (
   selection: Selection,
   isMeant: (object: KubeObject) => boolean,

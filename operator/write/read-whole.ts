@@ -1,8 +1,8 @@
 import { mountsOf } from './mounts.ts';
 import type { ApiClient } from '../api/client.ts';
-import type { Cache } from '../engine/cache.ts';
+import type { Cache } from '../cache/cache.ts';
 import { type KubeObject, keyOf } from '../object.ts';
-import { isOutline } from '../outline.ts';
+import { isOutline } from '../cache/outline.ts';
 import { podsOf } from '../plan/workload/pods-of.ts';
 
 export interface ReadDeps {
@@ -10,7 +10,10 @@ export interface ReadDeps {
   readonly cache: Pick<Cache, 'get' | 'fill' | 'controlledBy'>;
 }
 
-/** The object with its content, which the cache knows from now on; undefined when it has gone. Asks only for what is an outline. */
+/**
+ * The object with its content, which the cache knows from now on; undefined when it has gone. Asks only for what is an
+ * outline.
+ */
 export const readWhole = async (
   object: KubeObject,
   { api, cache }: Pick<ReadDeps, 'api'> & { readonly cache: Pick<Cache, 'fill'> },
@@ -22,7 +25,9 @@ export const readWhole = async (
   return whole;
 };
 
-/** A ConfigMap may change again while another one is read. The next look, which each change brings, goes on from there. */
+/**
+ * A ConfigMap may change again while another one is read. The next look, which each change brings, goes on from there.
+ */
 const ROUNDS = 3;
 /** Where all that pods mount is lost, the last good spec may be in another one; whose, its seal tells. */
 const OTHERS = 4;

@@ -2,7 +2,7 @@ import { changedPaths } from './changed-paths.ts';
 import type { ApiClient } from '../api/client.ts';
 import { observeWrites } from '../api/observe-writes.ts';
 import type { Write } from '../api/observe-writes.ts';
-import { trim } from '../engine/trim.ts';
+import { trim } from '../cache/trim.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { hashOf } from '../plan/canonical.ts';
 
@@ -30,7 +30,9 @@ export interface RehearsalDeps {
   readonly tell: (write: Rehearsed) => void;
 }
 
-/** Tells of the writes that reconciles would make: of each once, until a reconcile of the same resource does without it. */
+/**
+ * Tells of the writes that reconciles would make: of each once, until a reconcile of the same resource does without it.
+ */
 export class Rehearsal {
   readonly #deps: RehearsalDeps;
   /** Resource → writes that its last reconcile would have made. */

@@ -9,8 +9,8 @@ export const slowRetryMs = 60_000;
 const problemTypes: readonly string[] = ['ChildConflict', 'ChildRefused'];
 
 /**
- * When to look again at children that could not be made, in case no event tells that they can be now. Since when that lasts
- * is read from the conditions, so that neither a look in between nor a restart begins anew.
+ * When to look again at children that could not be made, in case no event tells that they can be now. Since when that
+ * lasts is read from the conditions, so that neither a look in between nor a restart begins anew.
  */
 export const retryAfterMs = (status: unknown, nowMs: number): number => {
   const since = conditionsIn(status)

@@ -1,6 +1,6 @@
 import { agrees } from './diff.ts';
 import { isSameService } from './service-diff.ts';
-import { trim } from '../engine/trim.ts';
+import { trim } from '../cache/trim.ts';
 import type { KubeObject } from '../object.ts';
 import { hashOf } from '../plan/canonical.ts';
 
@@ -35,7 +35,8 @@ export class Rewrites {
 }
 
 /**
- * Status and annotations of others are left out: they write there all the time. The answer to a write holds more of the metadata than the cache.
+ * Status and annotations of others are left out: they write there all the time. The answer to a write holds more of the
+ * metadata than the cache.
  */
 const fingerprint = (sent: KubeObject, stored: KubeObject): string => {
   const { metadata: _, status: __, ...content } = stored;

@@ -13,16 +13,17 @@ interface ServiceSpec {
 }
 
 /**
- * Has our Service these ports and this selector and no others? Of other fields additions of others are left alone, but one
- * more key in the selector and no pod is found, and one more port is one nobody listens on. True for any other kind.
+ * Has our Service these ports and this selector and no others? Of other fields additions of others are left alone, but
+ * one more key in the selector and no pod is found, and one more port is one nobody listens on. True for any other
+ * kind.
  */
 export const isSameService = (desired: KubeObject, live: KubeObject): boolean =>
   desired.kind !== 'Service' || (hasSamePorts(desired, live) && hasSameSelector(desired, live));
 
 /**
- * What must be patched before an apply can make `live` the Service that is `desired`; undefined where an apply alone does.
- * An apply adds its port beside one that somebody renumbered, which the server refuses for ever as a second one of that
- * name. Node ports that the server gave are kept, and nothing happens when the Service changed meanwhile.
+ * What must be patched before an apply can make `live` the Service that is `desired`; undefined where an apply alone
+ * does. An apply adds its port beside one that somebody renumbered, which the server refuses for ever as a second one
+ * of that name. Node ports that the server gave are kept, and nothing happens when the Service changed meanwhile.
  */
 export const repairOf = (desired: KubeObject, live: KubeObject): object | undefined => {
   if (desired.kind !== 'Service' || hasSamePorts(desired, live)) {

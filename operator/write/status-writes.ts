@@ -1,15 +1,18 @@
 import { fieldManager } from '../object.ts';
 import type { KubeObject } from '../object.ts';
 
-/** Writes of one status at once, and how long after that each further one waits for: a pod may tell something else each second. */
+/**
+ * Writes of one status at once, and how long after that each further one waits for: a pod may tell something else each
+ * second.
+ */
 const AT_ONCE = 12;
 const EVERY_MS = 10_000;
 /** Written within the last minutes; more are looked through. */
 const MOST_BUDGETS = 10_000;
 
 /**
- * How old the status of an object is: since when this process knows of the write that made it. The time of that write itself is told by the
- * clock of the API server, which may be minutes from ours.
+ * How old the status of an object is: since when this process knows of the write that made it. The time of that write
+ * itself is told by the clock of the API server, which may be minutes from ours.
  */
 export class StatusWrites {
   /** Never goes back. */

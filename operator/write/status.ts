@@ -1,20 +1,26 @@
-import type { ChildProblem } from './apply.ts';
-import { agrees } from './diff.ts';
-import { fitted, roomBeside } from './fitting.ts';
 import type { ApiClient } from '../api/client.ts';
-import { isNotFound, isRefusal, isTooLarge } from '../api/errors.ts';
-import type { ApiError } from '../api/errors.ts';
+import { type ApiError, isNotFound, isRefusal, isTooLarge } from '../api/errors.ts';
 import { type KubeObject, keyText } from '../object.ts';
 import { clipped, conditionsIn, problem } from '../plan/conditions.ts';
-import { DEGRADING, type PhasesWithProblems } from '../plan/lowered-phases.ts';
-import type { Plan, PlannedCondition, VolatileKeys } from '../plan/plan.ts';
+import {
+  DEGRADING,
+  type PhasesWithProblems,
+  type Plan,
+  type PlannedCondition,
+  type VolatileKeys,
+} from '../plan/plan.ts';
 import type { Reason } from '../plan/reasons.ts';
 import { stalled } from '../plan/stalled.ts';
+import type { ChildProblem } from './child-problem.ts';
+import { agrees } from './diff.ts';
+import { fitted, roomBeside } from './fitting.ts';
 import type { StatusWrites } from './status-writes.ts';
 
 type Status = Readonly<Record<string, unknown>>;
 
-/** Values that grow stale on their own are written at most this often (decisions: "No write without a reason"). */
+/**
+ * Values that grow stale on their own are written at most this often (docs/decisions.md "No write without a reason").
+ */
 const refreshMs = 600_000;
 
 /** One condition for each type of problem, naming all of it. */
@@ -28,8 +34,8 @@ const textOf = (problems: readonly { readonly message: string }[]): string =>
   problems.map(({ message }) => message).join('; ');
 
 /**
- * The status with what went wrong while applying the children: conditions, and a phase and a `Ready` that are not better
- * than that. Without a Service of ours there is no URL either: it would lead to whoever has that name.
+ * The status with what went wrong while applying the children: conditions, and a phase and a `Ready` that are not
+ * better than that. Without a Service of ours there is no URL either: it would lead to whoever has that name.
  */
 export const withProblems = (
   status: Status,

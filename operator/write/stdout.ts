@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import type { KubeObject } from '../object.ts';
-import type { Planned } from '../everything.ts';
+import type { Planned } from '../kinds/plan-everything.ts';
 import type { ConfigFiles, Plan } from '../plan/plan.ts';
 
 /** A plan as YAML documents: the objects that would be applied, config files no ConfigMap holds, and the status. */

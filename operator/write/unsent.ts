@@ -1,13 +1,7 @@
-import type { ChildProblem } from './apply.ts';
+import { type ChildProblem, UNANSWERED } from './child-problem.ts';
 import { type KubeObject, type ObjectKey, keyOf, keyText } from '../object.ts';
-import { backoffMs } from '../../runtime/clock.ts';
+import { backoffMs } from '../../runtime/process/index.ts';
 import { hashOf } from '../plan/canonical.ts';
-
-/** Reason of a child that the API server or etcd does not take for its size. */
-export const TOO_LARGE = 'TooLarge';
-
-/** Reason of a child about which the API server says nothing. */
-export const UNANSWERED = 'Unanswered';
 
 /** A child as it meets with the cluster. */
 export interface Meeting {
@@ -17,7 +11,10 @@ export interface Meeting {
   readonly existing: KubeObject | undefined;
 }
 
-/** When one that was not answered is sent again although nothing has changed: the cause may be elsewhere. Doubles with each attempt. */
+/**
+ * When one that was not answered is sent again although nothing has changed: the cause may be elsewhere. Doubles with
+ * each attempt.
+ */
 const AGAIN = { baseMs: 600_000, maxMs: 3_600_000, jitter: 0 };
 
 interface Known {
@@ -30,9 +27,10 @@ interface Known {
 }
 
 /**
- * Children that it is of no use to send: the API server or etcd found them too large, or the API server never answered, and may be at work on
- * them still. They are not sent again until the owner's spec, what is rendered of it or the child in the cluster has changed: a megabyte a minute for
- * each would be for nothing. What was not answered is sent again after ten minutes, then after twice that, up to an hour.
+ * Children that it is of no use to send: the API server or etcd found them too large, or the API server never answered,
+ * and may be at work on them still. They are not sent again until the owner's spec, what is rendered of it or the child
+ * in the cluster has changed: a megabyte a minute for each would be for nothing. What was not answered is sent again
+ * after ten minutes, then after twice that, up to an hour.
  */
 export class UnsentChildren {
   /** Uid of the owner → key of the child. */
@@ -73,8 +71,9 @@ export class UnsentChildren {
   }
 
   /**
-   * After how long the first of these children of the owner, which were not sent or not answered just now, may be sent again although nothing has
-   * changed; undefined where only a change helps. Others do not count: what they wait for is no time.
+   * After how long the first of these children of the owner, which were not sent or not answered just now, may be sent
+   * again although nothing has changed; undefined where only a change helps. Others do not count: what they wait for is
+   * no time.
    */
   againAfterMs(uid: string, children: readonly ObjectKey[]): number | undefined {
     const ofOwner = this.#known.get(uid);

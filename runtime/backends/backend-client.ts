@@ -1,21 +1,21 @@
-import type { Caller } from '../call.ts';
+import type { Caller } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { AddressedFetch, Fetch, Prove, Strategy } from '../outgoing/index.ts';
 import type { BackendDeps, BackendSettings } from './backend-settings.ts';
-import { bundleOf } from './ca-bundle.ts';
-import { type Connection, openConnection } from './connection.ts';
+import { bundleOf } from './http/ca-bundle.ts';
+import { type Connection, openConnection } from './http/connection.ts';
 
-/** The gateway itself, listing and checking. */
+/** The caller of the gateway's own list requests and health checks. */
 export const PROBE: Caller = { kind: 'probe' };
 
-/** The HTTP client of one backend, which proves who is calling with every request it sends. */
+/** The HTTP client of one backend; every request carries the caller's credential. */
 export class BackendClient {
   readonly #backend: string;
   readonly #connection: Connection;
   readonly #strategy: Strategy;
   #closing: Promise<void> | undefined;
   readonly #currentCaller: BackendDeps['currentCaller'];
-  /** Says where requests go, for strategies that sign that too. */
+  /** Adds scheme and host to requests, for strategies that sign them. */
   readonly #addressed: (send: AddressedFetch) => Fetch;
 
   constructor(settings: BackendSettings, deps: BackendDeps) {
@@ -28,21 +28,21 @@ export class BackendClient {
     this.#addressed = (send) => (request) => send({ ...request, scheme, host });
   }
 
-  /** The backend may list something else to each user. */
+  /** Whether the backend's lists may differ by user. */
   get dependsOnCaller(): boolean {
     return this.#strategy.dependsOnCaller;
   }
 
   /** The gateway's own requests. */
-  readonly probe: Fetch = (request) => this.#speaking(PROBE)({ ...request, lane: 'control' });
+  readonly probe: Fetch = (request) => this.#fetchAs(PROBE)({ ...request, lane: 'control' });
 
-  /** Speaks for the caller whenever something is sent, with the token that is valid then. */
+  /** Sends as the caller, with the token that is valid at the time of sending. */
   fetchFor(caller: Caller): Fetch {
-    if (caller.kind !== 'user' || !this.#strategy.prove) return this.#speaking(caller);
-    return async (request) => this.#speaking(this.#currentCaller(caller))(request);
+    if (caller.kind !== 'user' || !this.#strategy.prove) return this.#fetchAs(caller);
+    return async (request) => this.#fetchAs(this.#currentCaller(caller))(request);
   }
 
-  /** Speaks for the owner of a session, by the token that the owner has presented last when something is sent. */
+  /** Sends as the owner of a session, with the token that the owner has presented last at the time of sending. */
   fetchForOwner(owner: () => Caller): Fetch {
     return async (request) => this.fetchFor(owner())(request);
   }
@@ -52,25 +52,25 @@ export class BackendClient {
     await Promise.all([this.#connection.close(), this.#closeStrategy()]);
   }
 
-  /** Breaks everything off. */
+  /** Aborts all requests. */
   async destroy(): Promise<void> {
     await Promise.all([this.#connection.destroy(), this.#closeStrategy()]);
   }
 
-  /** Once, however a backend ends. */
+  /** Closes the strategy once, however the backend ends. */
   #closeStrategy(): Promise<void> {
     this.#closing ??= this.#strategy.close();
     return this.#closing;
   }
 
-  #speaking(caller: Caller): Fetch {
+  #fetchAs(caller: Caller): Fetch {
     const { fetch } = this.#connection;
     const { prove } = this.#strategy;
-    return prove ? this.#proved(caller, prove) : fetch;
+    return prove ? this.#withCredential(caller, prove) : fetch;
   }
 
-  /** What fails before anything is sent to the backend is not the backend's doing. */
-  #proved(caller: Caller, prove: Prove): Fetch {
+  /** A failure before anything is sent to the backend becomes `credential_unavailable`. */
+  #withCredential(caller: Caller, prove: Prove): Fetch {
     return async (request) => {
       let isSent = false;
       const send = this.#addressed(

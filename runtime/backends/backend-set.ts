@@ -1,12 +1,18 @@
-import { ByteBudget } from '../byte-budget.ts';
+import { ByteBudget, atMost } from '../process/index.ts';
 import { isDeepStrictEqual } from 'node:util';
-import type { BackendTarget, Call, Caller, Reply } from '../call.ts';
-import { atMost } from '../clock.ts';
+import type {
+  BackendTarget,
+  Call,
+  Caller,
+  Reply,
+  ResourceListener,
+  Watching,
+  TaskEvents,
+  TaskListener,
+} from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import type { ResourceListener, Watching } from '../watch-resources.ts';
-import type { TaskEvents, TaskListener } from '../watch-tasks.ts';
 import { Backend } from './backend.ts';
-import type { CallerLists } from './caller-lists.ts';
+import type { CallerLists } from './discovery/user-lists.ts';
 import type { BackendDeps, BackendSettings, BackendTuning } from './backend-settings.ts';
 
 export interface WantedBackend {
@@ -16,14 +22,14 @@ export interface WantedBackend {
 
 export type BackendSetDeps = Omit<BackendDeps, 'onChange' | 'lists'>;
 
-/** Lists are held two or three times over: as they came, renamed, and as pages. */
+/** Bytes of all backends' lists. Memory use is two or three times that: as received, renamed, and as pages. */
 const ALL_LISTS_BYTES = 32 * 1024 * 1024;
 
 /** The backends being served. */
 export class BackendSet {
   readonly #deps: BackendSetDeps;
   #backends: ReadonlyMap<string, Backend> = new Map();
-  /** Those that list something else to each user. */
+  /** Backends whose lists differ by user. */
   #dependents: readonly Backend[] = [];
   readonly #listeners = new Set<() => void>();
   readonly #retiring = new Set<Backend>();
@@ -34,28 +40,28 @@ export class BackendSet {
     this.#deps = deps;
   }
 
-  /** Sends a call to the backend that its name leads to. */
+  /** Sends a call to the backend that the catalog found for its name. */
   readonly call = (call: Call, target: BackendTarget): Promise<Reply> => this.#served(target).call(call, target);
 
-  /** Those that list something else to each user; another value after each change of the set. */
+  /** Backends whose lists differ by user; a new array after each change of the set. */
   get dependents(): readonly Backend[] {
     return this.#dependents;
   }
 
-  /** What those list to this user, the others left out; undefined where nothing depends on this caller. */
+  /** The lists of the `dependents` for this user; undefined for a caller that is no user, and where there are none. */
   listFor(caller: Caller): Promise<readonly CallerLists[]> | undefined {
     if (caller.kind !== 'user' || this.#dependents.length === 0) return undefined;
     return Promise.all(this.#dependents.map((backend) => backend.listFor(caller)));
   }
 
-  /** Hears of updates of a resource until that is stopped. */
+  /** Watches a resource until the returned watch is stopped. */
   readonly watch = (
     target: BackendTarget,
     { uri, caller }: { readonly uri: string; readonly caller: Caller },
     listener: ResourceListener,
   ): Watching => this.#served(target).watch(uri, caller, listener);
 
-  /** Listens for what becomes of tasks of one backend (`taskWatcher`). */
+  /** Listens for task notifications of one backend (`taskWatcher`). */
   async watchTasks(
     targets: readonly BackendTarget[],
     listener: TaskListener,
@@ -70,7 +76,7 @@ export class BackendSet {
     );
   }
 
-  /** Hears that a backend came or went, or that its lists or its status have changed. */
+  /** Calls `listener` when a backend was added or removed, or its lists or status have changed. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
   }
@@ -79,14 +85,15 @@ export class BackendSet {
     if (!this.#isClosed) for (const listener of this.#listeners) listener();
   }
 
-  /** In the order they were wanted. */
+  /** All backends, in the order of the last `prepare`. */
   all(): readonly Backend[] {
     return [...this.#backends.values()];
   }
 
   /**
-   * Makes everything that a set of exactly these needs, and returns how to change over to it, or else to give up what was made. Whatever can
-   * go wrong does so before anything has changed. One whose settings have not changed keeps its connections and sessions.
+   * Creates the backends that the wanted set needs. `change` switches to the set, `giveUp` destroys what was created.
+   * All errors are thrown before anything has changed. A backend whose settings have not changed keeps its connections
+   * and sessions.
    */
   prepare(wanted: readonly WantedBackend[]): { readonly change: () => void; readonly giveUp: () => void } {
     const before = this.#backends;
@@ -106,19 +113,22 @@ export class BackendSet {
     return { change, giveUp: () => this.#giveUp(next) };
   }
 
-  /** Resolves once every backend's first attempt to list has ended, or it has been waited for `timeoutMs` since the backend came. */
-  settled(timeoutMs: number): Promise<void> {
+  /**
+   * Resolves once every backend's first attempt to list has ended, at the latest `timeoutMs` after the newest such
+   * backend was created.
+   */
+  firstListed(timeoutMs: number): Promise<void> {
     return this.#waitForUnknown(({ firstListed }) => firstListed, timeoutMs);
   }
 
-  /** Resolves once every backend has been heard of or is given up for now, at the latest as `settled`. */
-  known(timeoutMs: number): Promise<void> {
-    return this.#waitForUnknown(({ known }) => known, timeoutMs);
+  /** Resolves once no backend's status is `unknown`, at the latest as `settled`. */
+  statusKnown(timeoutMs: number): Promise<void> {
+    return this.#waitForUnknown(({ statusKnown }) => statusKnown, timeoutMs);
   }
 
-  /** Resolves once every backend was asked again for its lists, which it is not more often than every 10 s; at the latest after `timeoutMs`. */
-  async lookAgain(timeoutMs: number): Promise<void> {
-    const looks = this.all().map((backend) => backend.lookAgain());
+  /** Resolves once every backend's lists were read again, at most every 10 s; at the latest after `timeoutMs`. */
+  async refreshLists(timeoutMs: number): Promise<void> {
+    const looks = this.all().map((backend) => backend.refreshLists());
     await atMost(this.#deps.clock, timeoutMs, Promise.all(looks));
   }
 
@@ -130,7 +140,7 @@ export class BackendSet {
     await atMost(clock, since + timeoutMs - clock.now(), Promise.all(unknown.map(over)));
   }
 
-  /** Ends all sessions after their calls. `destroy` breaks off what is left. */
+  /** Ends all sessions after their calls. `destroy` aborts what is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.all(), ...this.#retiring].map((backend) => backend.retire()));
@@ -147,7 +157,7 @@ export class BackendSet {
     return backend;
   }
 
-  /** All of them, or none: where one cannot be made, those made before it are given up. */
+  /** All of them, or none: where one cannot be created, those created before it are destroyed. */
   #keepOrOpenAll(wanted: readonly WantedBackend[]): readonly (WantedBackend & { readonly backend: Backend })[] {
     const next: (WantedBackend & { readonly backend: Backend })[] = [];
     try {

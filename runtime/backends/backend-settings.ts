@@ -1,20 +1,21 @@
-import type { ByteBudget } from '../byte-budget.ts';
-import type { Caller } from '../call.ts';
-import type { Clock } from '../clock.ts';
+import type { ByteBudget, Clock } from '../process/index.ts';
+import type { Caller } from '../call/index.ts';
 import type { StrategyConfig } from '../config/index.ts';
 import type { Strategy, StrategyDeps } from '../outgoing/index.ts';
-import type { ConnectionLimits } from './connection.ts';
-import type { HealthSettings } from './health.ts';
-import type { Transport } from './session-settings.ts';
+import type { ConnectionLimits } from './http/connection.ts';
+import type { HealthSettings } from './discovery/health.ts';
+import type { Transport } from './session/settings.ts';
 
-/** A backend that differs in any of these is another backend. */
+/** Settings that identify a backend: when one changes, the backend is replaced. */
 export interface BackendSettings {
   readonly name: string;
   readonly url: string;
   readonly transport: Transport;
-  /** The only generation of the protocol to speak to it; absent: that of the client at hand, where the backend knows it. */
+  /**
+   * The only generation of the protocol to speak to it; absent: that of the client at hand, where the backend knows it.
+   */
   readonly era?: 'legacy' | 'modern' | undefined;
-  /** How it is told who is calling. */
+  /** How the backend authenticates the caller. */
   readonly strategy: StrategyConfig;
   /** File with the authorities that may have signed its certificate; absent: those of the system. */
   readonly caBundlePath?: string | undefined;
@@ -23,7 +24,7 @@ export interface BackendSettings {
 /** What may change while a backend keeps its connections. */
 export interface BackendTuning {
   /** Longest silence of a call. */
-  readonly silenceMs: number;
+  readonly idleTimeoutMs: number;
   readonly health: HealthSettings;
 }
 
@@ -43,7 +44,7 @@ export interface BackendDeps {
   /** Called after the backend's list or status has changed. */
   readonly onChange: () => void;
   readonly readFile: (path: string) => Promise<string>;
-  /** Throws where the backend cannot be served so. */
+  /** Throws where the backend cannot be served with this strategy. */
   readonly connectStrategy: (config: StrategyConfig, backend: StrategyDeps['backend']) => Strategy;
   /** The same caller with the token that is valid now. */
   readonly currentCaller: (caller: Caller) => Caller;

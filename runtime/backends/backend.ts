@@ -1,47 +1,41 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { BackendTarget, Call, Caller, Reply, SessionClient } from '../call.ts';
-import { Share } from '../byte-budget.ts';
-import { argumentsOf } from '../call-arguments.ts';
+import {
+  type BackendTarget,
+  type Call,
+  type Caller,
+  type Reply,
+  argumentsOf,
+  type ResourceListener,
+  type Watching,
+  type TaskEvents,
+  type TaskListener,
+} from '../call/index.ts';
+import { Share } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import { BackendCalls } from './backend-calls.ts';
 import { BackendClient, PROBE } from './backend-client.ts';
-import { BackendWatches } from './backend-watches.ts';
-import { Catalogue, noLists } from './catalogue.ts';
-import { type CallerLists, listFor } from './caller-lists.ts';
+import { BackendWatches } from './watches/backend-watches.ts';
+import { ListDiscovery, noLists } from './discovery/list-discovery.ts';
+import { type CallerLists, listFor } from './discovery/user-lists.ts';
 import type { BackendDeps, BackendSettings, BackendTuning } from './backend-settings.ts';
-import { GatewayLink } from './gateway-link.ts';
-import { checkParamHeaders } from './param-headers.ts';
-import { type BackendState, Monitor } from './monitor.ts';
-import { listenToModern, type ModernListening, type ModernStream } from './modern-listening.ts';
-import { BackendSession } from './session.ts';
-import type { LinkMemory } from './session-memory.ts';
-import type { SessionSettings } from './session-settings.ts';
-import { watchTasks } from './task-watch.ts';
-import type { ResourceListener, Watching } from '../watch-resources.ts';
-import type { TaskEvents, TaskListener } from '../watch-tasks.ts';
+import { ControlClient } from './discovery/control-client.ts';
+import { checkParamHeaders } from './stateless/param-headers.ts';
+import { type BackendState, Monitor } from './discovery/monitor.ts';
+import { listenToModern, type ModernListening, type ModernStream } from './stateless/listen.ts';
+import { BackendSession } from './session/session.ts';
+import type { SessionOptions } from './session/settings.ts';
+import { watchTasks } from './watches/task-watch.ts';
 
-interface SessionOptions {
-  /** Who owns the session, by the token that was presented last. */
-  readonly speaksFor: () => Caller;
-  /** Whom the session is for. */
-  readonly client?: SessionClient | undefined;
-  /** As `SessionSettings` has it. */
-  readonly capabilities?: Buffer | undefined;
-  readonly memory?: LinkMemory | undefined;
-  readonly onClosed?: () => void;
-  readonly purpose?: SessionSettings['purpose'];
-}
-
-/** One backend: its connections, the sessions that use them and the catalogue connection that keeps its lists fresh. */
+/** One backend: its connections, the sessions that use them and the connection that keeps its lists fresh. */
 export class Backend {
   readonly settings: BackendSettings;
   readonly #deps: BackendDeps;
   readonly #client: BackendClient;
-  readonly #catalogue: Pick<Catalogue, 'isDue' | 'leftOut' | 'lists' | 'read'>;
-  readonly #own: GatewayLink;
+  readonly #listDiscovery: Pick<ListDiscovery, 'isDue' | 'leftOut' | 'lists' | 'read'>;
+  readonly #controlClient: ControlClient;
   readonly #monitor: Monitor;
   readonly #listShare: Share;
-  /** What everything that speaks to it needs. */
+  /** Settings that all clients of the backend share. */
   readonly #common: Pick<ModernListening, 'backend' | 'path' | 'clientInfo' | 'clock'>;
   readonly #watches: BackendWatches;
   #isRetired = false;
@@ -62,22 +56,22 @@ export class Backend {
     this.#client = new BackendClient(settings, deps);
     const clientInfo = JSON.stringify(deps.clientInfo);
     this.#common = { backend: settings.name, path: pathname + search, clientInfo, clock: deps.clock };
-    this.#catalogue = this.dependsOnCaller
+    this.#listDiscovery = this.dependsOnCaller
       ? noLists
-      : new Catalogue(settings.name, {
+      : new ListDiscovery(settings.name, {
           fetch: this.#client.probe,
-          silenceMs: () => this.#tuning.silenceMs,
-          // A list that arrives after the end is kept by nobody.
+          idleTimeoutMs: () => this.#tuning.idleTimeoutMs,
+          // Lists that arrive after the end are not kept, so they need no room.
           hold: (bytes) => this.#isRetired || this.#listShare.resize(bytes),
         });
-    this.#own = new GatewayLink({
+    this.#controlClient = new ControlClient({
       ...this.#common,
       // HTTP+SSE was never part of a later revision than those with sessions.
       mayBeModern: settings.transport !== 'sse' && settings.era !== 'legacy',
       mayHaveSessions: settings.era !== 'modern',
       fetch: this.#client.probe,
-      openSession: () => this.openSession({ speaksFor: () => PROBE, purpose: 'listChanges' }),
-      // Where each user is listed something else, the gateway by itself has nothing to hear of.
+      openSession: () => this.openSession({ owner: () => PROBE, purpose: 'listChanges' }),
+      // Where lists differ by user, the gateway's own lists are not used, and it need not listen.
       listen: () =>
         this.dependsOnCaller
           ? () => {}
@@ -86,24 +80,24 @@ export class Backend {
     this.#calls = new BackendCalls({
       backend: this,
       clientInfo,
-      own: this.#own,
-      silenceMs: () => this.#tuning.silenceMs,
+      controlClient: this.#controlClient,
+      idleTimeoutMs: () => this.#tuning.idleTimeoutMs,
     });
     this.#watches = new BackendWatches({
       backend: settings.name,
       clock: deps.clock,
       limit: deps.limits.watches,
-      silenceMs: () => this.#tuning.silenceMs,
-      isModern: () => this.#own.modern !== undefined,
-      openSession: (client) => this.openSession({ speaksFor: () => client.caller, client }),
+      idleTimeoutMs: () => this.#tuning.idleTimeoutMs,
+      isModern: () => this.#controlClient.modern !== undefined,
+      openSession: (client) => this.openSession({ owner: () => client.caller, client }),
       fetchFor: (caller) => this.#client.fetchFor(caller),
       listen: (caller, what) => this.#listenToModern(caller, what),
     });
     this.#monitor = new Monitor({
       ...deps,
       backend: settings.name,
-      check: (signal, health) => this.#own.check(signal, health),
-      catalogue: this.#catalogue,
+      check: (signal, health) => this.#controlClient.check(signal, health),
+      listDiscovery: this.#listDiscovery,
       settings: () => this.#tuning.health,
     });
   }
@@ -112,7 +106,7 @@ export class Backend {
     return this.settings.name;
   }
 
-  /** Each user is shown what the backend lists to that user. */
+  /** Whether the backend's lists may differ by user. */
   get dependsOnCaller(): boolean {
     return this.#client.dependsOnCaller;
   }
@@ -127,18 +121,18 @@ export class Backend {
     return this.#monitor.firstRound;
   }
 
-  /** Resolves once it has been heard of, or is given up for now. */
-  get known(): Promise<void> {
-    return this.#monitor.known;
+  /** Resolves once the status is no longer `unknown`. */
+  get statusKnown(): Promise<void> {
+    return this.#monitor.statusKnown;
   }
 
   start(): void {
     this.#monitor.start();
   }
 
-  /** Resolves once its lists were read again, those not that were read only just. */
-  lookAgain(): Promise<void> {
-    return this.#monitor.lookAgain();
+  /** Resolves once the lists were read again; at once where they were read in the last 10 s. */
+  refreshLists(): Promise<void> {
+    return this.#monitor.refreshLists();
   }
 
   tune(tuning: BackendTuning): void {
@@ -147,8 +141,8 @@ export class Backend {
     if (isMonitoredAnew) this.#monitor.reschedule();
   }
 
-  /** A session that nothing has been sent on yet. */
-  openSession({ speaksFor, client, capabilities, memory, onClosed, purpose }: SessionOptions): BackendSession {
+  /** Makes a session; nothing is sent before its first request. */
+  openSession({ owner, client, capabilities, memory, onClosed, purpose }: SessionOptions): BackendSession {
     const { clock, clientInfo, random } = this.#deps;
     const session: BackendSession = new BackendSession(
       {
@@ -157,11 +151,11 @@ export class Backend {
         transport: this.settings.transport,
         clientInfo,
         random,
-        fetch: this.#client.fetchForOwner(speaksFor),
+        fetch: this.#client.fetchForOwner(owner),
         onListChanged: () => this.#monitor.noteChange(),
         ...(client && { client }),
         capabilities,
-        // What ends with a stream of this replica cannot be gone on with by another.
+        // A session over HTTP+SSE ends with its stream, so other replicas cannot use it.
         ...(memory && this.settings.transport !== 'sse' && { memory }),
         purpose,
       },
@@ -180,20 +174,23 @@ export class Backend {
     return listenToModern({ ...this.#common, random, fetch: this.#client.fetchFor(caller), ...what });
   }
 
-  /** Hears of updates of a resource until that is stopped. */
+  /** Watches a resource until the returned watch is stopped. */
   watch(uri: string, caller: Caller, listener: ResourceListener): Watching {
     return this.#watches.watch(uri, caller, listener);
   }
 
-  /** As `watchTasks` has it; an earlier backend tells of none. */
+  /** See `watchTasks`; a backend of an earlier revision acknowledges none. */
   watchTasks(ownIds: readonly Buffer[], listener: TaskListener, events: TaskEvents): Promise<ReadonlySet<string>> {
-    if (!this.#own.modern) return Promise.resolve(new Set());
+    if (!this.#controlClient.modern) return Promise.resolve(new Set());
     const { caller, capabilities } = listener;
     const { signal: end } = this.#end;
     return watchTasks({ ...this.#common, ...events, ownIds, capabilities, end, fetch: this.#client.fetchFor(caller) });
   }
 
-  /** Sends the call over the caller's own session under the tool's own name; exactly one request when the session is warm. */
+  /**
+   * Sends the call over the caller's own session under the tool's own name; exactly one request when the session is
+   * warm.
+   */
   async call(call: Call, target: BackendTarget): Promise<Reply> {
     checkHeaders(call, target);
     try {
@@ -201,31 +198,31 @@ export class Backend {
       this.#monitor.noteAnswer();
       return { kind: 'whole', status: 200, body };
     } catch (error) {
-      // It may have become another; that it cannot be reached, its checks will tell.
-      if (error instanceof VmcpError && error.code === 'backend_unavailable') this.#monitor.noteOddity();
+      // The backend may have been replaced; the checks notice by themselves when it is unreachable.
+      if (error instanceof VmcpError && error.code === 'backend_unavailable') this.#monitor.recheck();
       throw error;
     }
   }
 
-  /** The session that all callers without one use, where the backend keeps none. */
+  /** The session that all callers without one share, where the backend keeps no sessions. */
   get shared(): BackendSession | undefined {
     return this.#calls.shared;
   }
 
-  /** Takes over a session that its caller is done with. False when it is of no use to others. */
+  /** Shares a session that its caller no longer needs. False when it cannot be shared. */
   share(session: BackendSession): boolean {
     return !this.#isRetired && !this.dependsOnCaller && this.#calls.share(session);
   }
 
-  /** What the backend lists to this user. Takes a bounded time; a failure is told by the status. */
+  /** The lists of the backend for this user. Takes a bounded time; a failure shows in the status. */
   listFor(caller: Caller): Promise<CallerLists> {
     return listFor({
       backend: this.name,
       clock: this.#deps.clock,
-      silenceMs: this.#tuning.silenceMs,
+      idleTimeoutMs: this.#tuning.idleTimeoutMs,
       fetch: this.#client.fetchFor(caller),
       link: async (bounds) =>
-        (await this.#own.listLink(bounds)) ?? this.openSession({ speaksFor: () => caller, purpose: 'lists' }),
+        (await this.#controlClient.listSource(bounds)) ?? this.openSession({ owner: () => caller, purpose: 'lists' }),
     });
   }
 
@@ -234,23 +231,23 @@ export class Backend {
     this.#monitor.stop();
     this.#end.abort();
     this.#isRetired = true;
-    this.#own.stop();
+    this.#controlClient.stop();
     this.#watches.end();
     this.#listShare.release();
     await Promise.allSettled([...this.#sessions].map((session) => session.close()));
     await this.#client.close();
   }
 
-  /** Breaks off whatever is still under way. */
+  /** Aborts whatever is still under way. */
   async destroy(): Promise<void> {
     this.#monitor.stop();
     this.#end.abort();
-    this.#own.stop();
+    this.#controlClient.stop();
     await this.#client.destroy();
   }
 }
 
-/** Others on the way may have judged the call by headers that repeat its arguments. */
+/** Proxies on the way may have judged the call by headers that repeat its arguments, so they must match. */
 const checkHeaders = (call: Call, { listed }: BackendTarget): void => {
   if (call.headers && call.method === 'tools/call' && listed)
     checkParamHeaders(listed, () => argumentsOf(call.request), call.headers);

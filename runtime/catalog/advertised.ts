@@ -3,21 +3,22 @@ import type { ConflictRule } from './conflict-rules/rule.ts';
 import type { WorkloadTools } from './settings.ts';
 
 /** Which tools a filter lets through, by their own names, and its entries that let none through. */
-export interface Filtered {
+export interface FilterResult {
   readonly kept: ReadonlySet<string>;
   readonly unmatched: readonly string[];
 }
 
 /**
- * spec: config.aggregation.tools[].filter. An entry matches the advertised name, else the name after overrides, else the backend's own;
- * the first form that matches any tool of the backend decides for that entry (decisions). Filters come before conflicts, so that every name
- * counts as advertised that a conflict may leave to a tool.
+ * docs/aggregation.md "Hiding tools": an entry matches the advertised name, else the name after overrides, else the
+ * backend's own; the first form that matches any tool of the backend decides for that entry (docs/decisions.md "Order
+ * of the steps"). Filters come before conflicts, so that every name counts as advertised that a conflict may leave to a
+ * tool.
  */
-export const filtered = (
+export const applyFilter = (
   filter: readonly string[],
   tools: readonly Candidate[],
   namesOf: ConflictRule['namesOf'],
-): Filtered => {
+): FilterResult => {
   const forms = [byForm(tools, namesOf), byForm(tools, ({ name }) => [name]), byForm(tools, ({ item }) => [item.key])];
   const kept = new Set<string>();
   const unmatched: string[] = [];

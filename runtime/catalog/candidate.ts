@@ -1,24 +1,27 @@
-import { compareText } from '../compare-text.ts';
-import type { Span } from '../json-bytes.ts';
-import type { ListedItem } from '../listed.ts';
+import { compareText } from '../text.ts';
+import type { Span } from '../json/index.ts';
+import type { ListedItem } from '../mcp/index.ts';
 import type { ToolOverride } from './settings.ts';
 
-/** An entry of a backend's list on its way into ours. */
+/** An entry of a backend's list that is being merged into the gateway's. */
 export interface Candidate {
   readonly backend: string;
   readonly isListed: boolean;
   readonly item: ListedItem;
-  /** What it is called before conflicts are resolved: its own name, or the one an override gives it. */
+  /** The entry's name before conflicts are resolved: the backend's own, or that of an override. */
   readonly name: string;
   readonly override?: ToolOverride;
 }
 
-/** One that has its name here. */
+/** A candidate with the name under which it is advertised. */
 export interface Named extends Candidate {
   readonly advertised: string;
 }
 
-/** In the order in which equal names are given out: by backend, then by the backend's own name (decisions: Determinism). */
+/**
+ * Sorted by backend, then by the backend's own name: the first of equal names keeps it (docs/decisions.md
+ * "Determinism").
+ */
 export const byBackend = (named: readonly Named[]): readonly Named[] =>
   named.toSorted((a, b) => compareText(a.backend, b.backend) || compareText(a.item.key, b.item.key));
 

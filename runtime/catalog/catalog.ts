@@ -1,18 +1,21 @@
-import type { BuiltinTarget, WorkflowTarget } from '../call.ts';
-import { compareText } from '../compare-text.ts';
-import type { ListKind, Lists } from '../listed.ts';
+import type { BuiltinTarget, WorkflowTarget } from '../call/index.ts';
+import { compareText } from '../text.ts';
+import type { ListKind, Lists } from '../mcp/index.ts';
 import { byBackend, type Candidate, type Named } from './candidate.ts';
 import type { UnresolvedName } from './conflict-rules/rule.ts';
 import { conflictRule } from './conflict-rules.ts';
 import { entryBytes, type EntryBytes } from './entry-bytes.ts';
-import { hiddenNames, hiding, type UnmatchedSetting } from './hiding.ts';
+import { hiddenNames, splitHidden, type UnmatchedSetting } from './hiding.ts';
 import { nameTable, type Names, type NameTable, resourceFinder, targetOf, targetsOf } from './name-table.ts';
 import { type ListEntry, listPages, type ListPages, type PageCache } from './pages.ts';
 import type { AggregationSettings } from './settings.ts';
 
 export interface SourceBackend {
   readonly name: string;
-  /** Whether its entries are offered in lists. A backend that is down keeps its names: a call gets a clear error, and its recovery moves no name. */
+  /**
+   * Whether its entries are offered in lists. A backend that is down keeps its names: calls get a clear error, and no
+   * name moves when the backend recovers.
+   */
   readonly isListed: boolean;
   readonly lists: Lists;
 }
@@ -20,7 +23,10 @@ export interface SourceBackend {
 /** A tool that no backend lists: a composite tool, or one of the runtime's own. */
 export interface OwnTool<T extends WorkflowTarget | BuiltinTarget = WorkflowTarget | BuiltinTarget> extends ListEntry {
   readonly target: T;
-  /** Where such tools are offered, they alone are listed, and no other takes their names. The others are called as before. */
+  /**
+   * Where such tools are offered, only they are listed, and no other tool takes their names. Other tools can be called
+   * as before.
+   */
   readonly isAlone?: true;
 }
 
@@ -30,21 +36,24 @@ export interface Catalog {
   readonly offered: NameTable;
   /** Names a step of a workflow may use: the offered ones and the hidden ones. */
   readonly routable: NameTable;
-  /** The name in `routable` of a tool by what its backend calls it; undefined where it has lost its name, or the backend has no such tool. */
+  /**
+   * The name in `routable` of a tool, by the backend's own name for it; undefined where the tool has lost its name or
+   * does not exist.
+   */
   readonly routableName: (backend: string, tool: string) => string | undefined;
   /** What is listed to clients. */
   readonly lists: Readonly<Record<ListKind, ListPages>>;
   /** All that is offered: the same value as `lists`, unless some tools are listed alone. */
   readonly all: Readonly<Record<ListKind, ListPages>>;
   readonly collisions: readonly Collision[];
-  /** Tools that nobody has under rule `manual`. */
+  /** Contested names under rule `manual`, which no tool gets. */
   readonly unresolved: readonly UnresolvedName[];
   readonly unmatched: readonly UnmatchedSetting[];
   /** Listed tools whose names common clients refuse. */
   readonly unusual: readonly UnusualName[];
 }
 
-/** A backend's own part of a name is never rewritten (decisions: Names). */
+/** A backend's own part of a name is never rewritten (docs/decisions.md "Names of tools"). */
 export interface UnusualName {
   readonly name: string;
   readonly backend: string;
@@ -54,20 +63,23 @@ export interface UnusualName {
 export interface Collision {
   readonly kind: ListKind;
   readonly name: string;
-  /** A backend, or the kind of a tool that no backend has, as in `lostBy`. */
+  /** A backend, or the target kind of a tool that no backend lists; so is `lostBy`. */
   readonly keptBy: string;
   readonly lostBy: string;
 }
 
 export interface BuildOptions {
-  /** Of equal names the first one keeps it. */
+  /** Where two have one name, the first keeps it. */
   readonly ownTools?: readonly OwnTool[];
-  /** Where the pages of each list are kept. Default: for as long as the catalog is. */
+  /** Makes the page cache of each list. Default: pages live as long as the catalog. */
   readonly newPageCache?: (() => PageCache) | undefined;
   readonly entryBytes?: EntryBytes;
 }
 
-/** Overrides, then filters, then conflicts (decisions), with the backends in the order of their names throughout. */
+/**
+ * Overrides, then filters, then conflicts (docs/decisions.md "Order of the steps"), with the backends in the order of
+ * their names throughout.
+ */
 export const buildCatalog = (
   sources: readonly SourceBackend[],
   settings: AggregationSettings,
@@ -76,7 +88,7 @@ export const buildCatalog = (
   const backends = [...sources].sort((a, b) => compareText(a.name, b.name));
   const rule = conflictRule(settings.naming);
   const candidates = toolCandidates(backends, settings);
-  const { visible, hidden, unmatched } = hiding(backends, settings, { candidates, namesOf: rule.namesOf });
+  const { visible, hidden, unmatched } = splitHidden(backends, settings, { candidates, namesOf: rule.namesOf });
   const resolved = rule.tools(visible);
   const tools = keepFirst('tools', resolved.named);
   const contested = resolved.unresolved.map(({ name }) => name);
@@ -86,7 +98,7 @@ export const buildCatalog = (
   const [resources, templates] = (['resources', 'resourceTemplates'] as const).map((kind) =>
     keepFirst(kind, candidatesOf(backends, kind).map(underOwnName)),
   ) as [Kept, Kept];
-  const { shown, own, collisions } = besideOwn(tools.kept, ownTools);
+  const { shown, own, collisions } = withOwnTools(tools.kept, ownTools);
   const alone = own.filter(({ isAlone }) => isAlone);
   const [offered, routable] = tablesOf({ shown, routed, own, prompts, resources, templates, backends });
   const pagesOf = (kind: ListKind, named: readonly Named[], more: readonly OwnTool[] = []): ListPages => {
@@ -121,7 +133,7 @@ export const buildCatalog = (
   });
 };
 
-/** What all clients take: those of model providers are the narrowest. */
+/** Names that all clients accept: those of model providers are the strictest. */
 const USUAL_NAME = /^[A-Za-z0-9_-]+$/;
 
 const candidatesOf = (backends: readonly SourceBackend[], kind: ListKind): readonly Candidate[] =>
@@ -135,7 +147,7 @@ const toolCandidates = (backends: readonly SourceBackend[], { tools }: Aggregati
     return override ? { ...candidate, override, name: override.name ?? candidate.name } : candidate;
   });
 
-/** decisions: resources are never renamed. */
+/** docs/decisions.md "Resources keep their URI" */
 const underOwnName = (candidate: Candidate): Named => ({ ...candidate, advertised: candidate.item.key });
 
 interface Kept {
@@ -144,7 +156,10 @@ interface Kept {
   readonly collisions: readonly Collision[];
 }
 
-/** Of equal names the earlier backend keeps it, whatever the order in which backends list (decisions: Determinism). */
+/**
+ * Where names are equal, the earlier backend keeps the name, whatever the order in which backends list
+ * (docs/decisions.md "Determinism").
+ */
 const keepFirst = (kind: ListKind, named: readonly Named[]): Kept => {
   const holders = new Map<string, Named>();
   const collisions: Collision[] = [];
@@ -157,10 +172,10 @@ const keepFirst = (kind: ListKind, named: readonly Named[]): Kept => {
 };
 
 /**
- * decisions, "Determinism": of tools of one name the first keeps it, whatever else there is. Tools that are listed alone come before those
- * of backends, our others after them, so that a composite tool whose name is taken is dropped alone.
+ * docs/decisions.md "Determinism": of tools of one name the first keeps it. Tools that are listed alone come before
+ * those of backends, other own tools after them, so that a composite tool whose name is taken is dropped alone.
  */
-const besideOwn = (
+const withOwnTools = (
   shown: readonly Named[],
   ownTools: readonly OwnTool[],
 ): {
@@ -186,7 +201,7 @@ const besideOwn = (
 
 const tablesOf = (of: {
   readonly shown: readonly Named[];
-  /** Under the names of steps. */
+  /** Tools under the names that steps of workflows use. */
   readonly routed: readonly Named[];
   readonly own: readonly OwnTool[];
   readonly prompts: Kept;
@@ -201,13 +216,13 @@ const tablesOf = (of: {
     owners: new Set(of.backends.filter(hasResources).map(({ name }) => name)),
   });
   const own: Names = new Map(of.own.map(({ name, target }) => [name, target]));
-  // A hidden tool keeps its name for steps: a composite tool of that name may stand in front of it.
+  // A hidden tool keeps its name for steps, even where clients see a composite tool of that name.
   const offered: Names = new Map([...targetsOf(of.shown), ...own]);
   const routable: Names = new Map([...own, ...targetsOf(of.routed)]);
   return [nameTable(offered, prompts, resource), nameTable(routable, prompts, resource)];
 };
 
-/** Most catalogs are never asked. */
+/** Built on first use, as most catalogs are never asked. */
 const routableNames = (routed: readonly Named[]): Catalog['routableName'] => {
   let names: ReadonlyMap<string, string> | undefined;
   const keyOf = (backend: string, tool: string): string => `${backend}\n${tool}`;

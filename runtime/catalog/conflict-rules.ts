@@ -11,5 +11,6 @@ const conflictRules: Readonly<Record<NamingSettings['conflictResolution'], MakeC
   manual: manualRule,
 };
 
+/** The rule of `conflictResolution`. */
 export const conflictRule = (settings: NamingSettings): ConflictRule =>
   conflictRules[settings.conflictResolution](settings);

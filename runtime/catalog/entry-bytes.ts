@@ -1,12 +1,13 @@
-import { splice } from '../json-bytes.ts';
-import type { ListedItem } from '../listed.ts';
+import { splice } from '../json/index.ts';
+import type { ListedItem } from '../mcp/index.ts';
 import type { Named } from './candidate.ts';
 import type { ToolOverride } from './settings.ts';
 import { editTool } from './tool-edits.ts';
 
-/** JSON text of an entry as it goes out: under its advertised name, and as an override wants it. */
+/** Makes the JSON text of an entry as clients get it: with its advertised name and the override applied. */
 export type EntryBytes = (named: Named) => Buffer;
 
+/** Makes the JSON text anew at every call; `cachedEntryBytes` makes it once. */
 export const entryBytes: EntryBytes = (named) => {
   const { item, advertised, override } = named;
   if (override) return editTool(named, advertised);
@@ -15,15 +16,15 @@ export const entryBytes: EntryBytes = (named) => {
     : splice(item.bytes, item.keySpan, Buffer.from(JSON.stringify(advertised)));
 };
 
-interface Made {
+interface CachedBytes {
   readonly advertised: string;
   readonly override: ToolOverride | undefined;
   readonly bytes: Buffer;
 }
 
 /** Makes the bytes of each entry once, however many catalogs it is part of. */
-export const rememberedBytes = (): EntryBytes => {
-  const known = new WeakMap<ListedItem, Made>();
+export const cachedEntryBytes = (): EntryBytes => {
+  const known = new WeakMap<ListedItem, CachedBytes>();
   return (named) => {
     const { item, advertised, override } = named;
     const before = known.get(item);

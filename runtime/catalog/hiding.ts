@@ -1,4 +1,4 @@
-import { filtered, unmatchedOverrides } from './advertised.ts';
+import { applyFilter, unmatchedOverrides } from './advertised.ts';
 import { byBackend, type Candidate, type Named } from './candidate.ts';
 import { defaultPrefix } from './conflict-rules/prefix.ts';
 import type { ConflictRule } from './conflict-rules/rule.ts';
@@ -11,9 +11,9 @@ export interface UnmatchedSetting {
   readonly tool: string;
 }
 
-export interface Hiding {
+export interface HiddenSplit {
   readonly visible: readonly Candidate[];
-  /** Out of lists and out of reach of clients, but not of workflows. */
+  /** Neither listed to clients nor callable by them, but usable by workflows. */
   readonly hidden: readonly Candidate[];
   readonly unmatched: readonly UnmatchedSetting[];
 }
@@ -23,12 +23,15 @@ interface ListedBackend {
   readonly isListed: boolean;
 }
 
-/** Parts the tools of `backends` by `excludeAllTools`, `excludeAll` and `filter`. What others are called plays no part in it. */
-export const hiding = (
+/**
+ * Splits the tools of `backends` into visible and hidden ones by `excludeAllTools`, `excludeAll` and `filter`. The
+ * names of other tools do not matter.
+ */
+export const splitHidden = (
   backends: readonly ListedBackend[],
   { excludeAllTools, tools }: AggregationSettings,
   { candidates, namesOf }: { readonly candidates: readonly Candidate[] } & Pick<ConflictRule, 'namesOf'>,
-): Hiding => {
+): HiddenSplit => {
   const candidatesOf = Map.groupBy(candidates, ({ backend }) => backend);
   const keptOf = new Map<string, ReadonlySet<string>>();
   const unmatched: UnmatchedSetting[] = [];
@@ -36,10 +39,10 @@ export const hiding = (
     const settings = tools.get(workload);
     if (!settings) continue;
     const own = candidatesOf.get(workload) ?? [];
-    const filter = settings.filter && filtered(settings.filter, own, namesOf);
+    const filter = settings.filter && applyFilter(settings.filter, own, namesOf);
     if (filter) keptOf.set(workload, filter.kept);
     if (settings.excludeAll) keptOf.set(workload, new Set());
-    // Of a backend that is down nobody knows what it has.
+    // The tools of a backend that is down are not known.
     if (!isListed) continue;
     const missing = unmatchedOverrides(settings, own);
     unmatched.push(...missing.map((tool) => ({ workload, setting: 'overrides' as const, tool })));
@@ -55,8 +58,8 @@ export const hiding = (
 };
 
 /**
- * Hidden tools under the names that workflows route them by: those that the rule gives among hidden tools alone, else that of the default
- * prefix. None takes a name of `taken`, which visible tools have or contend for.
+ * Hidden tools under the names that workflows route them by: the name that the rule gives among hidden tools alone,
+ * else the one with the default prefix. No hidden tool takes a name of `taken`, which visible tools have or contest.
  */
 export const hiddenNames = (
   hidden: readonly Candidate[],
@@ -74,7 +77,7 @@ export const hiddenNames = (
     }
   };
   nameEach(rule.tools(hidden).named);
-  // spec: hidden tools stay routable for composite tools.
+  // Hidden tools stay routable for composite tools: docs/aggregation.md "Hiding tools"
   nameEach(hidden.map(defaultPrefix));
   return [...tools.values()];
 };

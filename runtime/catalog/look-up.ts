@@ -1,20 +1,26 @@
-import type { Access, Caller, Target } from '../call.ts';
+import type { Access, Caller, Target } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import { conflictRule } from './conflict-rules.ts';
 import type { Listed } from './name-table.ts';
-import type { CallerCatalog, CallerView, OfferDeps, OfferedBackend, OfferSettings } from './offer.ts';
+import type {
+  CallerCatalog,
+  CallerView,
+  LiveCatalogDeps,
+  OfferedBackend,
+  LiveCatalogSettings,
+} from './live-catalog.ts';
 import { withOverlay } from './overlay.ts';
 import { taskTarget } from './task-target.ts';
 
-export interface LookUpDeps extends Pick<OfferDeps, 'backends' | 'known' | 'lookAgain' | 'policies'> {
-  /** Those that the catalogs were made with. */
-  readonly settings: () => OfferSettings;
+export interface LookUpDeps extends Pick<LiveCatalogDeps, 'backends' | 'statusKnown' | 'refreshLists' | 'policies'> {
+  /** The settings that the catalogs were made with. */
+  readonly settings: () => LiveCatalogSettings;
   readonly views: (caller: Caller) => CallerView | Promise<CallerView>;
 }
 
-/** Where a name leads for a caller (`Offer.lookUp`). */
+/** Finds the target of a name for a caller (`LiveCatalog.lookUp`). */
 export const lookUpIn = (deps: LookUpDeps) => {
-  const known = (): Promise<void> => deps.known(deps.settings().waitForUnknownMs);
+  const known = (): Promise<void> => deps.statusKnown(deps.settings().waitForUnknownMs);
   return ({ names, name, caller, origin }: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>) => {
     if (names === 'task') return taskTarget(name, { backends: deps.backends, known });
     const table = origin === 'workflow' ? 'routable' : 'offered';
@@ -22,9 +28,10 @@ export const lookUpIn = (deps: LookUpDeps) => {
     const offered = deps.views(caller);
     const found = offered instanceof Promise ? offered.then(find) : find(offered);
     const again = async (): Promise<Target> => {
-      // A client may remember names from before a restart, or from another replica: they are unknown only once every backend has been
-      // heard of, whose first check may fail in a pod that is as new. Nor does every backend tell that it has something new.
-      for (const wait of [known, async () => deps.lookAgain?.(deps.settings().waitForUnknownMs)]) {
+      // A client may remember names from before a restart, or from another replica: a name is unknown only once no
+      // backend's status is `unknown`, and the first check of a backend in a new pod may fail. Nor does every backend
+      // notify of new entries.
+      for (const wait of [known, async () => deps.refreshLists?.(deps.settings().waitForUnknownMs)]) {
         await wait();
         const target = find(await deps.views(caller));
         if (target) return target;
@@ -39,7 +46,7 @@ export const lookUpIn = (deps: LookUpDeps) => {
 
 const unknown = (
   backends: readonly OfferedBackend[],
-  { naming }: OfferSettings,
+  { naming }: LiveCatalogSettings,
   { names, name }: { readonly names: Listed; readonly name: string },
 ): never => {
   const owner =

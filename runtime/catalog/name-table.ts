@@ -1,15 +1,16 @@
-import type { Access, BackendTarget, Target } from '../call.ts';
+import type { Access, BackendTarget, Target } from '../call/index.ts';
 import { type Named, ownKey } from './candidate.ts';
 import { MAX_URI_LENGTH, uriTemplate } from './uri-template.ts';
 
-/** What the catalog has names of. */
+/** Kinds of names in the catalog. */
 export type Listed = Exclude<Access['names'], 'task'>;
 
-/** Leads names to their backends. */
+/** Finds the target of a name. */
 export interface NameTable {
   readonly find: (names: Listed, name: string) => Target | undefined;
 }
 
+/** Targets by advertised name. */
 export type Names = ReadonlyMap<string, Target>;
 
 export type FindResource = (uri: string) => Target | undefined;
@@ -21,6 +22,7 @@ export const nameTable = (tools: Names, prompts: Names, resource: FindResource):
   },
 });
 
+/** Targets of these entries by advertised name. */
 export const targetsOf = (named: readonly Named[]): Names =>
   new Map(named.map((each) => [each.advertised, targetOf(each)]));
 
@@ -31,7 +33,7 @@ export const targetOf = ({ backend, item }: Named): BackendTarget => ({
   listed: item,
 });
 
-/** All that backends say about their resources. */
+/** The resources and templates that backends list. */
 export interface KnownResources {
   readonly resources: readonly Named[];
   readonly templates: readonly Named[];
@@ -39,12 +41,12 @@ export interface KnownResources {
   readonly owners: ReadonlySet<string>;
 }
 
-/** For one URI: bounds what a client and a backend can make us do together. */
+/** Steps of template matching for one URI: bounds the work that a client and a backend can cause together. */
 const MAX_STEPS = 4_000_000;
 
 /**
- * A URI leads to the backend that lists it, or a template it can be made from; where only one backend has resources at all, any other
- * leads there too, since servers may have more than they list.
+ * Finds the backend that lists a URI, or a template that it matches; where only one backend has resources, all other
+ * URIs belong to that backend, too, since servers may have more than they list.
  */
 export const resourceFinder = ({ resources, templates, owners }: KnownResources): FindResource => {
   const byUri = targetsOf(resources);
@@ -54,7 +56,7 @@ export const resourceFinder = ({ resources, templates, owners }: KnownResources)
       const pattern = uriTemplate(item.key);
       return pattern ? [{ backend, template: item.key, pattern }] : [];
     })
-    // Stable: of equals the earlier backend.
+    // The sort is stable: among equals the earlier backend wins.
     .sort((a, b) => b.pattern.literalLength - a.pattern.literalLength);
   const byPattern = (uri: string): { readonly backend: string; readonly template?: string } | undefined => {
     let steps = 0;

@@ -1,29 +1,28 @@
-import { callerKey, type Caller } from '../call.ts';
-import { LIST_KINDS } from '../listed.ts';
-import type { OfferedBackend } from './offer.ts';
-import { recent, type RecentBounds } from '../recent.ts';
-
-/** What backends that list only with a caller's credential offer to that caller: the same value until it is listed again. */
-export type Overlay = readonly OfferedBackend[];
+import { callerKey, type Caller } from '../call/index.ts';
+import { LIST_KINDS } from '../mcp/index.ts';
+import type { OfferedBackend, Overlay } from './live-catalog.ts';
+import { lruCache, type LruBounds } from '../process/index.ts';
 
 export interface OverlayDeps {
   /**
-   * Lists those backends with the caller's credential; undefined where none depends on this caller. It takes a bounded time, and tells a
-   * backend that fails by its status, so that one of them fails no other's list.
+   * Lists the backends that depend on the caller with the caller's credential; undefined where none does. It takes a
+   * bounded time, and a backend that fails is reported by its status, so that the others are still listed.
    */
   readonly list: (caller: Caller) => Promise<Overlay> | undefined;
-  /** Another value whenever other backends are listed than before. */
+  /** A new value whenever the set of listed backends has changed. */
   readonly listed?: () => unknown;
   readonly now: () => number;
 }
 
-export interface OverlayBounds extends RecentBounds {
+export interface OverlayBounds extends LruBounds {
   readonly ttlMs: number;
-  /** Of one where a backend has failed. */
+  /** TTL of an overlay in which a backend has failed. */
   readonly failedTtlMs?: number;
 }
 
-/** `count` callers, whose lists have `bytes` together as their backends wrote them; they are held two or three times over. */
+/**
+ * At most `count` callers, and `bytes` of lists as their backends wrote them; memory use is two or three times that.
+ */
 export const OVERLAY_BOUNDS: OverlayBounds = {
   count: 1_000,
   bytes: 32 * 1024 * 1024,
@@ -31,25 +30,25 @@ export const OVERLAY_BOUNDS: OverlayBounds = {
   failedTtlMs: 5_000,
 };
 
-interface Remembered {
+interface CachedOverlay {
   overlay?: Overlay;
   listedAt: number;
-  /** What was listed. */
+  /** Value of `listed()` when the overlay was made. */
   listed?: unknown;
   refreshing?: Promise<Overlay>;
 }
 
 /**
- * The overlays of the callers that asked last, by issuer and subject, each listed at most once at a time. When one is older than its
- * TTL, it is listed again, and the last good one is served meanwhile: for one more TTL, so that a credential that was revoked shows
- * nothing for long.
+ * The overlays of the most recent callers, by issuer and subject, each listed at most once at a time. An overlay older
+ * than its TTL is listed again; the last good one is served meanwhile, for one more TTL, so that a revoked credential
+ * shows nothing for long.
  */
 export const overlays = (
   { list, now, listed = () => undefined }: OverlayDeps,
   bounds = OVERLAY_BOUNDS,
 ): ((caller: Caller) => Overlay | Promise<Overlay> | undefined) => {
-  const known = recent<Remembered>(bounds);
-  const refresh = (key: string, entry: Remembered, caller: Caller): Promise<Overlay> | undefined => {
+  const known = lruCache<CachedOverlay>(bounds);
+  const refresh = (key: string, entry: CachedOverlay, caller: Caller): Promise<Overlay> | undefined => {
     const source = listed();
     const refreshing = list(caller)
       ?.then((listed) => {
@@ -64,7 +63,8 @@ export const overlays = (
       })
       .finally(() => delete entry.refreshing);
     if (refreshing) entry.refreshing = refreshing;
-    // Whoever waits hears of a failure; while the last good one is served nobody does, and the next one to ask tries again.
+    // A caller that waits gets the error; while the last good overlay is served no caller waits, and the next request
+    // tries again.
     refreshing?.catch(() => {});
     return refreshing;
   };
@@ -82,8 +82,9 @@ export const overlays = (
 };
 
 /**
- * decisions, `partialFailureMode`: what a backend cannot be asked for now stays as the caller last saw it, and listed where only a sign-in
- * is wanted. A backend that refuses the caller's credential itself shows nothing any more.
+ * docs/decisions.md "Unavailable backends in lists": a backend that cannot be listed now keeps the lists that the
+ * caller saw last, and stays listed where it only wants a sign-in. A backend that refuses the caller's credential shows
+ * nothing any more.
  */
 const withLastGood = (overlay: Overlay, before: Overlay = []): Overlay =>
   overlay.map((backend) => {
@@ -101,7 +102,7 @@ const bytesOf = (overlay: Overlay): number =>
     .flatMap(({ lists }) => (lists ? LIST_KINDS.flatMap((kind) => lists[kind]) : []))
     .reduce((sum, { bytes }) => sum + bytes.length, 0);
 
-/** An overlay may be older than the set of backends. */
+/** The backends with those of the overlay in place. An overlay may be older than the set of backends. */
 export const withOverlay = (backends: readonly OfferedBackend[], overlay: Overlay): readonly OfferedBackend[] => {
   if (overlay.length === 0) return backends;
   const own = new Map(overlay.map((each) => [each.name, each]));

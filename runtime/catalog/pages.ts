@@ -1,40 +1,41 @@
-import type { Target } from '../call.ts';
+import type { Target } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import type { ListKind } from '../listed.ts';
-import { recent, type RecentBounds } from '../recent.ts';
+import type { ListKind } from '../mcp/index.ts';
+import { lruCache, type LruBounds } from '../process/index.ts';
 
-/** Entries of one page of a list (decisions: initialize). */
+/** Entries of one page of a list (docs/decisions.md "What initialize says"). */
 export const PAGE_SIZE = 1_000;
 
-/** An entry of a list as it goes out. */
+/** An entry of a list as clients get it. */
 export interface ListEntry {
-  /** What it is called here: a name, a URI or a URI template. */
+  /** The advertised name, URI or URI template. */
   readonly name: string;
   readonly target: Target;
   /** JSON text. */
   readonly bytes: Buffer;
 }
 
+/** One list, cut into pages. */
 export interface ListPages {
   readonly size: number;
-  /** JSON text of the result of a list request. Throws `invalid_params` for a cursor that is not ours. */
+  /** JSON text of the result of a list request. Throws `invalid_params` for a cursor that this gateway did not make. */
   readonly page: (cursor: string | undefined) => Buffer;
-  /** The pages of a list of its own that holds only what `isVisible` says. */
+  /** The pages of the list with only the entries that `isVisible` accepts. */
   readonly only: (isVisible: (entry: ListEntry, kind: ListKind) => boolean) => ListPages;
-  /** Whether a client would see the same, and the same is behind it: who may see an entry is decided by where it leads, too. */
+  /** Whether texts and targets of all entries are equal: the visibility of an entry depends on its target, too. */
   readonly isSameAs: (other: ListPages) => boolean;
   readonly entries: readonly ListEntry[];
 }
 
-/** The pages of one list that are made, by the place of their first entry. */
+/** The pages of one list that were made, by the index of their first entry. */
 export interface PageCache {
   readonly get: (start: number) => Buffer | undefined;
   readonly set: (start: number, page: Buffer) => void;
 }
 
-/** Caches for the pages of many lists, which hold so much together. */
-export const pageCaches = (bounds: RecentBounds): (() => PageCache) => {
-  const known = recent<Buffer>(bounds);
+/** Makes page caches of many lists that share these bounds. */
+export const pageCaches = (bounds: LruBounds): (() => PageCache) => {
+  const known = lruCache<Buffer>(bounds);
   let last = 0;
   return () => {
     last += 1;
@@ -47,8 +48,8 @@ export const pageCaches = (bounds: RecentBounds): (() => PageCache) => {
 };
 
 /**
- * Pages of a list sorted by name, as the bytes that go out. A cursor tells the last name of the page before, so it means the same on
- * every replica and after the list has changed.
+ * Pages of a list sorted by name, as JSON text. A cursor holds the last name of the page before, so it means the same
+ * at every replica and after the list has changed.
  */
 export const listPages = (kind: ListKind, entries: readonly ListEntry[], whole: PageCache = new Map()): ListPages => {
   const pageFrom = (start: number): Buffer => {
@@ -68,20 +69,20 @@ export const listPages = (kind: ListKind, entries: readonly ListEntry[], whole: 
         kind,
         entries.filter((entry) => isVisible(entry, kind)),
       ),
-    isSameAs: (other) => entries.length === other.entries.length && entries.every(isLike(other.entries)),
+    isSameAs: (other) => entries.length === other.entries.length && entries.every(isSameEntry(other.entries)),
   };
 };
 
-const isLike =
+const isSameEntry =
   (others: readonly ListEntry[]) =>
   ({ name, target, bytes }: ListEntry, index: number): boolean => {
     const other = others[index];
-    if (other === undefined || name !== other.name || !leadsWhere(target, other.target)) return false;
+    if (other === undefined || name !== other.name || !isSameTarget(target, other.target)) return false;
     return bytes === other.bytes || bytes.equals(other.bytes);
   };
 
-/** A tool that is no backend's has the same name there as in the list. */
-const leadsWhere = (a: Target, b: Target): boolean =>
+/** Own tools are compared by kind only: their name is that of the entry. */
+const isSameTarget = (a: Target, b: Target): boolean =>
   a.kind === b.kind && (a.kind !== 'backend' || b.kind !== 'backend' || a.backend === b.backend);
 
 const serialise = (key: string, entries: readonly ListEntry[], start: number): Buffer => {

@@ -3,13 +3,13 @@ import type { Config } from '../config/index.ts';
 /** What `config.aggregation` says about names. */
 export interface NamingSettings {
   readonly conflictResolution: Config['aggregation']['conflictResolution'];
-  /** Of rule `prefix`. */
+  /** For rule `prefix`. */
   readonly prefixFormat: string;
-  /** Backends in order of precedence; of rule `priority`. */
+  /** Backends in order of precedence; for rule `priority`. */
   readonly priorityOrder: readonly string[];
 }
 
-/** `config.aggregation` as the catalogue takes it. */
+/** `config.aggregation` in the form that the catalog uses. */
 export interface AggregationSettings {
   readonly naming: NamingSettings;
   readonly excludeAllTools: boolean;
@@ -17,7 +17,7 @@ export interface AggregationSettings {
   readonly tools: ReadonlyMap<string, WorkloadTools>;
 }
 
-/** What is said about the tools of one backend. */
+/** Settings for the tools of one backend. */
 export interface WorkloadTools {
   readonly excludeAll: boolean;
   /** Names to advertise; undefined: all. */
@@ -26,10 +26,10 @@ export interface WorkloadTools {
   readonly overrides: ReadonlyMap<string, ToolOverride>;
 }
 
-/** What is given replaces the backend's value. */
+/** Each value that is set replaces the backend's. */
 export interface ToolOverride {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  /** Field by field. */
+  /** Overrides single annotations. */
   readonly annotations?: Readonly<Record<string, string | boolean | undefined>> | undefined;
 }

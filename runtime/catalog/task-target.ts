@@ -1,17 +1,16 @@
-import type { BackendTarget } from '../call.ts';
+import { type BackendTarget, readTaskId } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import { readTaskId } from '../task-id.ts';
-import type { OfferedBackend } from './offer.ts';
+import type { OfferedBackend } from './live-catalog.ts';
 
 export interface TaskTargetDeps {
   readonly backends: () => readonly Pick<OfferedBackend, 'name' | 'status' | 'isWithheld'>[];
-  /** Resolves once every backend has been heard of, or has been waited for long enough. */
+  /** Resolves once no backend's status is `unknown`, or after the configured wait. */
   readonly known: () => Promise<void>;
 }
 
 /**
- * Where the id of a task leads: it names its backend itself, and whatever a client makes up leads at most to a backend that is served.
- * Throws `unknown_name`, and `backend_unavailable` for a backend that is withheld.
+ * Finds the backend of a task. The id itself names the backend, so an invented id leads at most to a backend that is
+ * served. Throws `unknown_name`, and `backend_unavailable` for a backend that is withheld.
  */
 export const taskTarget = (id: string, { backends, known }: TaskTargetDeps): BackendTarget | Promise<BackendTarget> => {
   const task = readTaskId(id);

@@ -1,4 +1,4 @@
-import { isObject, readObject, skipValue, type Span } from '../json-bytes.ts';
+import { isObject, readObject, skipValue, type Span } from '../json/index.ts';
 import type { Candidate } from './candidate.ts';
 import type { ToolOverride } from './settings.ts';
 
@@ -9,8 +9,8 @@ interface Edit {
 }
 
 /**
- * The tool under its advertised name, with what an override gives in place of the backend's values. Everything else, members nobody
- * knows, their order and the spelling of numbers, stays as the backend wrote it.
+ * The tool under its advertised name, with the override's values in place of the backend's. Everything else stays as
+ * the backend wrote it: unknown members, their order, the spelling of numbers.
  */
 export const editTool = ({ item, override }: Candidate, advertised: string): Buffer => {
   const named = advertised === item.key ? [] : [{ span: item.keySpan, bytes: json(advertised) }];
@@ -32,7 +32,7 @@ type Field = readonly [name: string, value: string | boolean];
 const given = (annotations: NonNullable<ToolOverride['annotations']>): readonly Field[] =>
   Object.entries(annotations).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
 
-/** JSON text of the annotations, of which those fields are ours. */
+/** JSON text of the annotations with these fields set. */
 const annotated = (tool: Buffer, before: Span | undefined, fields: readonly Field[]): Buffer => {
   if (!before || !isObject(tool, before.start)) return json(Object.fromEntries(fields));
   const own = tool.subarray(before.start, before.end);
@@ -49,7 +49,7 @@ const inserting = (members: Members, fields: readonly Field[]): readonly Edit[] 
   return missing.length === 0 ? [] : [insertion(members, Buffer.from(text))];
 };
 
-/** Sets one member. A key that stands there twice is set twice, since readers differ in which one they take. */
+/** Sets one member. A key that occurs twice is set twice, since readers differ in which one they use. */
 const setting = (members: Members, key: string, value: (before: Span | undefined) => Buffer): readonly Edit[] => {
   const spans = members.spans.get(key);
   if (spans) return spans.map((span) => ({ span, bytes: value(span) }));
@@ -82,7 +82,7 @@ const insertion = ({ end, isEmpty }: Members, member: Buffer): Edit => ({
   bytes: isEmpty ? member : Buffer.concat([comma, member]),
 });
 
-/** The edits touch different places; those of one place come one after the other. */
+/** Applies edits whose spans do not overlap; insertions at one place keep their order. */
 const edited = (bytes: Buffer, edits: readonly Edit[]): Buffer => {
   if (edits.length === 0) return bytes;
   const parts: Buffer[] = [];

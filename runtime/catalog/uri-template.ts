@@ -1,20 +1,21 @@
 /** A URI template, ready to be matched (RFC 6570, levels 1 to 3). */
 export interface UriTemplate {
-  /** Characters that are the same in every URI it makes: of several that match, the one that says most decides. */
+  /** Number of literal characters: of several templates that match, the one with most wins. */
   readonly literalLength: number;
-  /** What every URI it makes begins with. */
+  /** Literal text before the first expression. */
   readonly beginning: string;
-  /** For a URI that begins so; takes `cost` steps at most. */
+  /** To be called for URIs that begin with `beginning`; takes at most `cost` steps. */
   readonly matches: (uri: string) => boolean;
   readonly cost: (uriLength: number) => number;
 }
 
-/** What a process takes from a backend and from a client; real ones stay far below. */
+/** Bounds of templates from backends and of URIs from clients; real ones stay far below. */
 const MAX_TEMPLATE_LENGTH = 2_048;
 const MAX_EXPRESSIONS = 16;
+/** Longer URIs are not matched with templates. */
 export const MAX_URI_LENGTH = 8_192;
 
-/** Undefined for what is no template, has no expressions, or is beyond what real servers write: it matches only itself. */
+/** Undefined for a text that is no template, has no expressions, or exceeds the bounds: it matches only itself. */
 export const uriTemplate = (text: string): UriTemplate | undefined => {
   const parts = text.length <= MAX_TEMPLATE_LENGTH ? partsOf(text) : undefined;
   if (!parts) return undefined;
@@ -28,19 +29,19 @@ export const uriTemplate = (text: string): UriTemplate | undefined => {
   };
 };
 
-/** What an expression may stand for. */
+/** The values that an expression may have. */
 interface Expression {
-  /** What its text begins with, when it is not empty. */
+  /** First character of the value, when it is not empty. */
   readonly first: string | undefined;
-  /** Characters that cannot be part of it. */
+  /** Characters that cannot be part of the value. */
   readonly excluded: string;
 }
 
 type Part = string | Expression;
 
 /**
- * By operator (RFC 6570 §3.2). Clients do not always encode what a value should have encoded, so a value is taken for more than the
- * RFC would have written: a simple one ends at a slash only.
+ * By operator (RFC 6570 §3.2). Clients do not always encode values properly, so a value may contain more than the RFC
+ * allows: a simple one ends at a slash only.
  */
 const OPERATORS: Readonly<Record<string, Expression>> = {
   '': { first: undefined, excluded: '/' },
@@ -79,7 +80,10 @@ const expressionOf = (text: string): Expression | undefined => {
   return VARIABLES.test(text.slice(operator.length)) ? OPERATORS[operator] : undefined;
 };
 
-/** Which ends of the text read so far are possible, part by part: no way back, so the cost is bounded by the lengths alone. */
+/**
+ * Tracks, part by part, where the text matched so far may end: there is no backtracking, so the cost is bounded by the
+ * lengths.
+ */
 const reachesEnd = (parts: readonly Part[], uri: string): boolean => {
   let reached = new Uint8Array(uri.length + 1);
   reached[0] = 1;
@@ -96,7 +100,7 @@ const afterLiteral = (literal: string, uri: string, from: Uint8Array): Uint8Arra
 };
 
 const after = ({ first, excluded }: Expression, uri: string, from: Uint8Array): Uint8Array<ArrayBuffer> => {
-  // An expression that brings its own first character may be left out as a whole; another one needs a value.
+  // An expression with a first character of its own may be omitted as a whole; any other needs a value.
   const reached = first === undefined ? new Uint8Array(from.length) : Uint8Array.from(from);
   let isInside = false;
   for (let at = 0; at < uri.length; at += 1) {

@@ -1,28 +1,29 @@
-import { LIST_KINDS, type ListKind } from '../listed.ts';
+import { LIST_KINDS, type ListKind } from '../mcp/index.ts';
 import type { Listed } from './name-table.ts';
 import type { ListEntry, ListPages } from './pages.ts';
-import { recent, type RecentBounds } from '../recent.ts';
+import { lruCache, type LruBounds } from '../process/index.ts';
 
-/** What some callers may see: in lists, and by its name. */
+/** What a class of callers may see, in lists and by name. */
 export interface Visibility {
-  /** The class of callers: those of one key see the same under the same policies (`Gate.policies`). */
+  /** The class of callers: callers with equal keys see the same under the same policies (`Gate.policies`). */
   readonly key: string;
   readonly isVisible: (entry: Pick<ListEntry, 'name' | 'target'>, kind: ListKind) => boolean;
 }
 
-/** The list that a name stands in; the URI of a resource may be made from a template, too. */
+/** The list that holds a name; the URI of a resource may match a template instead. */
 export const LIST_OF: Readonly<Record<Listed, ListKind>> = { tool: 'tools', prompt: 'prompts', resource: 'resources' };
 
+/** The pages of all four lists. */
 export type AllPages = Readonly<Record<ListKind, ListPages>>;
 
 const MIB = 1024 * 1024;
 
 /** Classes of callers whose lists are kept, and the bytes of all of them. */
-const BOUNDS: RecentBounds = { count: 1_000, bytes: 32 * MIB };
+const BOUNDS: LruBounds = { count: 1_000, bytes: 32 * MIB };
 
-/** The lists of each class of callers, as bytes that are made once. */
+/** The lists of each class of callers, made once and cached. */
 export const visibleLists = (bounds = BOUNDS): ((lists: AllPages, visibility: Visibility | undefined) => AllPages) => {
-  const known = recent<AllPages>(bounds);
+  const known = lruCache<AllPages>(bounds);
   const numbers = new WeakMap<AllPages, number>();
   let last = 0;
   const numberOf = (lists: AllPages): number => {
@@ -43,7 +44,10 @@ export const visibleLists = (bounds = BOUNDS): ((lists: AllPages, visibility: Vi
   };
 };
 
-/** `visibleLists` under the policies in force: what was made under others is forgotten. To be asked before the caller's visibility is. */
+/**
+ * `visibleLists` under the policies in force: lists made under earlier policies are dropped. To be called before the
+ * caller's visibility is determined.
+ */
 export const visibleUnder = (policies: () => unknown): (() => ReturnType<typeof visibleLists>) => {
   let of = policies();
   let visible = visibleLists();

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { keyedList } from './keyed-list.ts';
 import { workloadNameSchema } from './scalars.ts';
 
-/** spec: config.aggregation.tools[].toolConfigRef; a resource only, the operator renders it inline. */
+/** `tools[].toolConfigRef` of docs/configuration.md "aggregation"; a resource only, the operator renders it inline. */
 export const toolConfigRefSchema = z
   .strictObject({ name: z.string().min(1).describe('Name of the MCPToolConfig.') })
   .describe('MCPToolConfig in the same namespace; when set, filter and overrides are ignored.');
@@ -18,14 +18,14 @@ export const toolAnnotationsSchema = z
   })
   .describe('Annotations to replace; fields left out keep the value of the backend.');
 
-/** spec: config.aggregation.tools[].overrides.<tool> */
+/** `tools[].overrides.<tool>` of docs/configuration.md "aggregation" */
 export const toolOverrideSchema = z.strictObject({
   name: z.string().min(1).max(128).optional().describe('New name of the tool.'),
   description: z.string().optional().describe('New description of the tool.'),
   annotations: toolAnnotationsSchema.optional(),
 });
 
-/** Of one workload, in a resource. */
+/** Largest number of tools of one workload, in a resource. */
 export const MOST_TOOLS = 10_000;
 
 const workloadToolsShape = {
@@ -50,7 +50,7 @@ const workloadToolsShape = {
     ),
 };
 
-/** Of rule `prefix`, and of names that rule `priority` leaves open. */
+/** Format of rule `prefix`, and of names that rule `priority` leaves open. */
 export const DEFAULT_PREFIX_FORMAT = '{workload}_';
 
 const aggregationShape = {
@@ -80,18 +80,18 @@ const aggregationShape = {
     .describe('Hides all backend tools from tools/list; composite tools may still use them.'),
 };
 
-const toolsOf = <S extends z.ZodObject>(item: S) =>
-  keyedList(item, 'workload').optional().describe('Filtering and overrides per workload.');
+const aggregationOf = <More extends z.core.$ZodLooseShape>(ofWorkload: More) =>
+  z
+    .strictObject({
+      ...aggregationShape,
+      tools: keyedList(z.strictObject({ ...workloadToolsShape, ...ofWorkload }), 'workload')
+        .optional()
+        .describe('Filtering and overrides per workload.'),
+    })
+    .describe('How the tools of all backends become one list.');
 
-/** spec: config.aggregation, as a resource spells it. */
-export const aggregationSchema = z
-  .strictObject({
-    ...aggregationShape,
-    tools: toolsOf(z.strictObject({ ...workloadToolsShape, toolConfigRef: toolConfigRefSchema.optional() })),
-  })
-  .describe('How the tools of all backends become one list.');
+/** docs/configuration.md "aggregation", as a resource spells it. */
+export const aggregationSchema = aggregationOf({ toolConfigRef: toolConfigRefSchema.optional() });
 
 /** The same in the file, where references are already resolved. */
-export const fileAggregationSchema = z
-  .strictObject({ ...aggregationShape, tools: toolsOf(z.strictObject(workloadToolsShape)) })
-  .describe('How the tools of all backends become one list.');
+export const fileAggregationSchema = aggregationOf({});

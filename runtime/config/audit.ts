@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { notYet } from './not-yet.ts';
 
-/** spec: config.audit */
+/** docs/configuration.md "audit" */
 export const auditSchema = notYet(
   z
     .strictObject({

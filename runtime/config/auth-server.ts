@@ -7,7 +7,7 @@ import { hostPortSchema } from './scalars.ts';
 import type { SecretSpelling, Shape } from './secret-spelling.ts';
 import { upstreamProviderSchema } from './upstream-provider.ts';
 
-/** HTTPS, or HTTP on this very machine; no query, no fragment, no trailing slash. spec: EmbeddedAuthServerConfig.issuer */
+/** HTTPS, or HTTP on this very machine; no query, no fragment, no trailing slash: docs/configuration.md "authServer" */
 const issuerUrlSchema = z
   .string()
   .max(2048)
@@ -86,7 +86,9 @@ function storageSchema<A extends Shape, T extends Shape>(secrets: { readonly acl
   );
 }
 
-/** EmbeddedAuthServerConfig. The shape is the same for resources and for the file but for the way secrets are spelled. */
+/**
+ * EmbeddedAuthServerConfig. The shape is the same for resources and for the file but for the way secrets are spelled.
+ */
 export function embeddedAuthServerSchema<
   S extends Shape,
   A extends Shape,

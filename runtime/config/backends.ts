@@ -35,10 +35,16 @@ const caBundleOnlyForEntries = rule<{ readonly caBundlePath?: unknown; readonly 
   field: 'caBundlePath',
 });
 
-/** spec: config.backends[] */
-export const backendSchema = withRules(z.strictObject(backendShape), caBundleOnlyForEntries);
+const backendOf = <More extends z.core.$ZodLooseShape>(more: More) =>
+  withRules(z.strictObject({ ...backendShape, ...more }), caBundleOnlyForEntries);
 
-/** A header that every request to the backend carries. File only: MCPServerEntry.spec.headerForward, with secrets as files. */
+/** One of docs/configuration.md "backends" */
+export const backendSchema = backendOf({});
+
+/**
+ * A header that every request to the backend carries. File only: MCPServerEntry.spec.headerForward, with secrets as
+ * files.
+ */
 const headerForwardSchema = z.strictObject({
   plaintext: stringMap().optional().describe('Header values by name.'),
   secretFiles: z
@@ -48,16 +54,12 @@ const headerForwardSchema = z.strictObject({
 });
 
 /** The same in the file. */
-const fileBackendSchema = withRules(
-  z.strictObject({
-    ...backendShape,
-    headerForward: notYet(
-      headerForwardSchema.optional().describe('Headers that every request to the backend carries.'),
-      'forwarding headers',
-    ),
-  }),
-  caBundleOnlyForEntries,
-);
+const fileBackendSchema = backendOf({
+  headerForward: notYet(
+    headerForwardSchema.optional().describe('Headers that every request to the backend carries.'),
+    'forwarding headers',
+  ),
+});
 
 /** `backends.yaml`: a backend that is not contacted because its configuration is wrong. */
 export const withheldSchema = keyedList(
@@ -74,7 +76,7 @@ export const withheldSchema = keyedList(
 
 const describeList = 'Backends served as written; used when outgoingAuth.source is inline.';
 
-/** spec: config.backends */
+/** docs/configuration.md "backends" */
 export const backendsSchema = keyedList(backendSchema, 'name').optional().describe(describeList);
 
 /** The same in the file. */

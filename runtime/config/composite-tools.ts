@@ -28,7 +28,7 @@ const answerSchema = (meaning: string) =>
     })
     .describe(meaning);
 
-/** `<workload>.<tool>`. spec: compositeTools[].steps[].tool */
+/** `<workload>.<tool>`: docs/configuration.md "compositeTools" */
 const stepToolSchema = z
   .string()
   .max(256)
@@ -117,7 +117,7 @@ const outputSchema = z
   })
   .describe('What the workflow returns; the output of the last step when left out.');
 
-/** spec: config.compositeTools[] */
+/** One of docs/configuration.md "compositeTools" */
 export const compositeToolSchema = z.strictObject({
   name: z
     .string()
@@ -135,12 +135,12 @@ export const compositeToolSchema = z.strictObject({
   output: outputSchema.optional(),
 });
 
-/** spec: config.compositeTools */
+/** docs/configuration.md "compositeTools" */
 export const compositeToolsSchema = keyedList(compositeToolSchema, 'name')
   .optional()
   .describe('Workflows that clients call like tools.');
 
-/** spec: config.compositeToolRefs; a resource only, the operator renders them inline. */
+/** docs/configuration.md "compositeToolRefs"; a resource only, the operator renders them inline. */
 export const compositeToolRefSchema = z
   .strictObject({ name: z.string().min(1).describe('Name of the VirtualMCPCompositeToolDefinition.') })
   .describe('VirtualMCPCompositeToolDefinition in the same namespace.');

@@ -17,7 +17,7 @@ import { secretFiles } from './secret-spelling.ts';
 import { sessionStorageSchema } from './session-storage.ts';
 import { fileTelemetrySchema, telemetrySchema } from './telemetry.ts';
 
-/** Version of the file's form; a runtime that meets a newer one refuses it. */
+/** Version of the file format; a runtime refuses files of a newer one. */
 export const FORMAT_VERSION = 1;
 
 /** Keys that resources and the file spell alike. */
@@ -34,7 +34,7 @@ const sharedShape = {
 
 const nameSchema = z.string().min(1).max(253).describe('Name of the server, shown to clients.');
 
-/** spec: spec.config */
+/** docs/resources.md "VirtualMCPServer": `spec.config` */
 export const configSchema = z
   .strictObject({
     name: nameSchema.optional(),
@@ -83,7 +83,7 @@ const managementSchema = withRules(
   }),
 ).describe('Access to the management port.');
 
-/** `config.yaml`: the spec's part, `authServer`, and the keys that only the file has (decisions.md, "Config in the cluster"). */
+/** `config.yaml`: what a resource has, `authServer`, and docs/decisions.md "Keys that only the file has". */
 export const fileSchema = z
   .strictObject({
     formatVersion: formatVersionSchema,

@@ -1,9 +1,12 @@
 import type { Finding } from './explain.ts';
 import { isRecord } from './schema-walk.ts';
+import { everyStrategy } from './strategies/index.ts';
 
 /**
- * Rules across sections of `file`; `main` is the file that has the sections of the whole server (`file` itself, or the one beside
- * `backends.yaml`). They take values as written, because sections with problems of their own must not hide these. In the cluster
+ * Rules across sections of `file`; `main` is the file that has the sections of the whole server (`file` itself, or the
+ * one beside
+ * `backends.yaml`). They take values as written, because sections with problems of their own must not hide these. In
+ * the cluster
  * the operator checks the same against the resources.
  */
 export function crossChecks(file: unknown, main: unknown): readonly Finding[] {
@@ -15,7 +18,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const field = (value: unknown, key: string): unknown => (isRecord(value) ? value[key] : undefined);
 
-/** spec: config.rateLimiting.perUser "requires authentication enabled" */
+/** `perUser` of docs/configuration.md "rateLimiting" needs to know who calls. */
 function* perUserNeedsUsers(file: Fields): Generator<Finding> {
   if (field(file['incomingAuth'], 'type') !== 'anonymous') return;
   const limits = file['rateLimiting'];
@@ -30,7 +33,7 @@ function* perUserNeedsUsers(file: Fields): Generator<Finding> {
   }
 }
 
-/** What says how the store is reached needs a store, and a Redis Cluster has one database. */
+/** Settings that say how the store is reached need a store, and a Redis Cluster has one database. */
 function* storeFitsStorage(file: Fields): Generator<Finding> {
   const [storage, store] = [file['sessionStorage'], field(file['extensions'], 'sessionStore')];
   if (store === undefined) return;
@@ -51,10 +54,13 @@ function* storeFitsStorage(file: Fields): Generator<Finding> {
   }
 }
 
-/** More is no help. */
+/** Most names listed in one finding. */
 const MOST_NAMED = 10;
 
-/** spec: `primaryUpstreamProvider` and `upstreamInject.providerName` must match an upstream of the embedded server. */
+/**
+ * `primaryUpstreamProvider` and `upstreamInject.providerName` must match an upstream of the embedded server:
+ * docs/configuration.md "authServer"
+ */
 function* providersExist(file: Fields, main: unknown): Generator<Finding> {
   const upstreams = field(field(main, 'authServer'), 'upstreamProviders');
   const names = new Set((Array.isArray(upstreams) ? upstreams : []).map((each) => field(each, 'name')));
@@ -78,11 +84,9 @@ function* providersNamed(file: Fields): Generator<{ readonly path: readonly Prop
     all.push([['outgoingAuth', 'backends', name], strategy]);
   }
   for (const [path, strategy] of all) {
-    const inject = field(strategy, 'upstreamInject');
-    yield { path: [...path, 'upstreamInject', 'providerName'], name: field(inject, 'providerName') };
-    for (const kind of ['tokenExchange', 'cloudSts']) {
-      const name = field(field(strategy, kind), 'subjectProviderName');
-      yield { path: [...path, kind, 'subjectProviderName'], name };
+    for (const [block, { provider }] of everyStrategy) {
+      if (provider !== undefined)
+        yield { path: [...path, block, provider], name: field(field(strategy, block), provider) };
     }
   }
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type Rule, rule, withRules } from './rules.ts';
 import { coreOf } from './schema-walk.ts';
 
-/** Milliseconds per unit. spec: Conventions, "Duration". */
+/** Milliseconds per unit: docs/configuration.md "The configuration file" */
 const UNIT_MS: Readonly<Record<string, number>> = {
   ns: 1e-6,
   us: 1e-3,
@@ -24,7 +24,9 @@ const MAX_LENGTH = 64;
 /** The range of the API server's own durations (int64 nanoseconds, about 292 years). */
 const MAX_MS = 9_223_372_036_854;
 
-/** Milliseconds of a text such as `1h30m` or `1.5s`; may be fractional. Throws a `RangeError` when it is not a duration. */
+/**
+ * Milliseconds of a text such as `1h30m` or `1.5s`; may be fractional. Throws a `RangeError` when it is not a duration.
+ */
 export function parseDuration(text: string): number {
   if (!DURATION_PATTERN.test(text)) throw new RangeError(`not a duration: ${JSON.stringify(text)}`);
   let ms = 0;
@@ -35,7 +37,7 @@ export function parseDuration(text: string): number {
   return ms;
 }
 
-/** The same for rules, which judge texts of this pattern alone: one that is longer than any duration is refused elsewhere. */
+/** The same for rules, which check only texts of this pattern: texts that are too long are refused elsewhere. */
 const lengthOf = (text: string): number => {
   try {
     return parseDuration(text);

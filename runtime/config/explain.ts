@@ -20,7 +20,7 @@ interface Context {
   readonly value: unknown;
 }
 
-/** What zod found, in words: why it is wrong and what to do. One issue may hold several unknown keys. */
+/** Explains an issue of zod: what is wrong and what to do. One issue may hold several unknown keys. */
 export function explain(issue: z.core.$ZodIssue, { schema, value }: Context): readonly Finding[] {
   const { path } = issue;
   const given = valueAt(value, path);
@@ -55,7 +55,10 @@ function fromParams(params: Record<string, unknown> | undefined, message: string
   return typeof reason === 'string' && typeof remedy === 'string' ? { reason, remedy } : inWords(message);
 }
 
-/** What exists in resources only, by key, or by the whole path where the key is a word of many. decisions.md, "Config in the cluster" */
+/**
+ * What exists in resources only, by key, or by the whole path where the key is a word of many. docs/decisions.md "Keys
+ * that only the file has"
+ */
 const RESOURCE_ONLY: ReadonlyMap<string, string> = new Map([
   ['toolConfigRef', 'belongs in a VirtualMCPServer; write filter and overrides here'],
   ['compositeToolRefs', 'belongs in a VirtualMCPServer; write compositeTools here'],
@@ -112,13 +115,13 @@ function wrongWord({ path, given, words }: Wrong & { words: readonly string[] })
   return { path, reason, remedy: `write ${choice(proposed)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}` };
 }
 
-/** Words that let everybody in, or send no credentials: whoever misspelt a guard is not told to do without it. */
+/** Values that turn authentication off: they are not suggested for a misspelt value. */
 const WITHOUT_GUARD: ReadonlySet<string> = new Set(['anonymous', 'none', 'unauthenticated']);
 
 const choice = (words: readonly string[]): string =>
   words.map((word) => (word === '' ? '"" (empty)' : word)).join(' or ');
 
-/** How a missing key is written: `type: oidc or anonymous`, or the required keys of an object, or what it is. */
+/** How a missing key is written: `type: oidc or anonymous`, or the required keys of an object, or its type. */
 function hint(key: string, field: z.core.$ZodType | undefined): string {
   if (field === undefined) return key;
   const words = wordsOf(field);

@@ -19,7 +19,7 @@ const originSchema = z
 
 const MEANING = 'Settings beyond the common specification.';
 
-/** Everything beyond the spec (decisions.md, "Config in the cluster"). */
+/** Keys of our own: docs/decisions.md "Keys that only the file has" */
 export const extensionsSchema = z
   .strictObject({
     allowedHosts: z
@@ -93,7 +93,7 @@ export const extensionsSchema = z
   })
   .describe(MEANING);
 
-/** In a resource also what the operator acts on, and no file says. */
+/** A resource also has keys that only the operator uses and no file has. */
 export const resourceExtensionsSchema = extensionsSchema
   .extend({ service: serviceMetadataSchema.optional() })
   .describe(MEANING);

@@ -41,32 +41,6 @@ const authzShape = {
     ),
 };
 
-const needsPolicies = requiredWhen({ key: 'type', is: 'cedar' }, 'policies');
-const authzMeaning = 'Who may call what.';
-const oidcMeaning = 'How tokens are validated; for type oidc.';
-const typeMeaning =
-  'Who may connect. oidc: holders of a valid token. local: the user of the operating system. anonymous: everybody, without access control.';
-
-const typeSchema = () =>
-  notYet(z.enum(['oidc', 'local', 'anonymous']).describe(typeMeaning), 'authenticating callers', {
-    except: ['anonymous'],
-  });
-
-const needsOidc = requiredWhen({ key: 'type', is: 'oidc' }, 'oidc');
-
-/** spec: config.incomingAuth */
-export const incomingAuthSchema = withRules(
-  z.strictObject({
-    type: typeSchema(),
-    oidc: notYet(z.strictObject(oidcShape).optional().describe(oidcMeaning), 'validating tokens'),
-    authz: notYet(
-      withRules(z.strictObject(authzShape), needsPolicies).optional().describe(authzMeaning),
-      'authorization policies',
-    ),
-  }),
-  needsOidc,
-).describe('Client authentication; superseded by spec.incomingAuth in the cluster.');
-
 const httpNeedsFlag = rule<{ readonly issuer?: unknown; readonly insecureAllowHttp?: unknown }>({
   cel: "!self.issuer.startsWith('http://') || (has(self.insecureAllowHttp) && self.insecureAllowHttp)",
   holds: ({ issuer, insecureAllowHttp }) => !String(issuer).startsWith('http://') || insecureAllowHttp === true,
@@ -75,34 +49,53 @@ const httpNeedsFlag = rule<{ readonly issuer?: unknown; readonly insecureAllowHt
   field: 'issuer',
 });
 
-const fileOidcSchema = withRules(
-  z.strictObject({
-    ...oidcShape,
-    clientSecretFile: filePathSchema.optional().describe('File that holds the client secret.'),
-    advertisedScopes: z.array(z.string()).optional().describe('Scopes shown in the protected-resource metadata.'),
-    issuerKeys: z
-      .strictObject({ keys: z.array(z.record(z.string(), z.unknown())).describe('The keys (JWK).') })
-      .optional()
-      .describe('Public keys of the issuer (JWK set), used instead of fetching them.'),
-    caBundlePath: filePathSchema.optional().describe('File with the certificate authorities of the issuer.'),
-  }),
-  httpNeedsFlag,
-);
+/** What only the file says of the issuer. */
+const fileOidcShape = {
+  clientSecretFile: filePathSchema.optional().describe('File that holds the client secret.'),
+  advertisedScopes: z.array(z.string()).optional().describe('Scopes shown in the protected-resource metadata.'),
+  issuerKeys: z
+    .strictObject({ keys: z.array(z.record(z.string(), z.unknown())).describe('The keys (JWK).') })
+    .optional()
+    .describe('Public keys of the issuer (JWK set), used instead of fetching them.'),
+  caBundlePath: filePathSchema.optional().describe('File with the certificate authorities of the issuer.'),
+};
 
-const fileAuthzSchema = withRules(
-  z.strictObject({
-    ...authzShape,
-    entitiesJson: z.string().default('[]').describe('Policy entities as JSON text.'),
-  }),
-  needsPolicies,
+/** Policy entities, wherever policies are written but in `config.incomingAuth`. */
+export const entitiesJsonSchema = z.string().default('[]').describe('Policy entities as JSON text.');
+
+const incomingAuthOf = <Oidc extends z.ZodType, Authz extends z.core.$ZodLooseShape>(oidc: Oidc, moreAuthz: Authz) =>
+  withRules(
+    z.strictObject({
+      type: notYet(
+        z
+          .enum(['oidc', 'local', 'anonymous'])
+          .describe(
+            'Who may connect. oidc: holders of a valid token. local: the user of the operating system. anonymous: everybody, without access control.',
+          ),
+        'authenticating callers',
+        { except: ['anonymous'] },
+      ),
+      oidc: notYet(oidc.optional().describe('How tokens are validated; for type oidc.'), 'validating tokens'),
+      authz: notYet(
+        withRules(
+          z.strictObject({ ...authzShape, ...moreAuthz }),
+          requiredWhen({ key: 'type', is: 'cedar' }, 'policies'),
+        )
+          .optional()
+          .describe('Who may call what.'),
+        'authorization policies',
+      ),
+    }),
+    requiredWhen({ key: 'type', is: 'oidc' }, 'oidc'),
+  );
+
+/** docs/configuration.md "incomingAuth" */
+export const incomingAuthSchema = incomingAuthOf(z.strictObject(oidcShape), {}).describe(
+  'Client authentication; superseded by spec.incomingAuth in the cluster.',
 );
 
 /** The same in the file. */
-export const fileIncomingAuthSchema = withRules(
-  z.strictObject({
-    type: typeSchema(),
-    oidc: notYet(fileOidcSchema.optional().describe(oidcMeaning), 'validating tokens'),
-    authz: notYet(fileAuthzSchema.optional().describe(authzMeaning), 'authorization policies'),
-  }),
-  needsOidc,
+export const fileIncomingAuthSchema = incomingAuthOf(
+  withRules(z.strictObject({ ...oidcShape, ...fileOidcShape }), httpNeedsFlag),
+  { entitiesJson: entitiesJsonSchema },
 ).describe('Client authentication.');

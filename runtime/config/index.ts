@@ -1,3 +1,9 @@
+/**
+ * The contract of the config file: one schema per section, cross-checks, durations, file paths, and the live
+ * configuration that is swapped without a restart. Pure but for `read-files.ts` and `watch-files.ts`. Start at
+ * `config.ts` (the schema), `load.ts` (text to configuration) and `live-config.ts` (changes).
+ */
+
 export {
   aggregationSchema,
   DEFAULT_PREFIX_FORMAT,
@@ -14,14 +20,14 @@ export { compositeToolRefSchema, compositeToolSchema, compositeToolsSchema } fro
 export { backendsFileSchema, configSchema, fileSchema, FORMAT_VERSION } from './config.ts';
 export { duration, type DurationOptions, durationOr, formatDuration, parseDuration } from './durations.ts';
 export { extensionsSchema } from './extensions.ts';
-export { incomingAuthSchema } from './incoming-auth.ts';
+export { entitiesJsonSchema, incomingAuthSchema } from './incoming-auth.ts';
 export { keyedList } from './keyed-list.ts';
 export { firstIndexes } from './first-indexes.ts';
 export { filePathsIn, filePathSchema } from './file-paths.ts';
 export { notYet, type NotYet, notYetOf, type Unsupported, unsupportedIn } from './not-yet.ts';
 export { operationalSchema } from './operational.ts';
 export { optimizerSchema } from './optimizer.ts';
-export { cloudStsSchema, outgoingAuthSchema, roleArnSchema, strategySchema } from './outgoing-auth.ts';
+export { outgoingAuthSchema, strategySchema } from './outgoing-auth.ts';
 export { rateLimitingSchema } from './rate-limiting.ts';
 export {
   atLeastOne,
@@ -47,6 +53,16 @@ export {
 } from './scalars.ts';
 export { FILE_KEY_OF_SECRET_REF, secretFiles, secretRefs, type SecretSpelling } from './secret-spelling.ts';
 export { sessionStorageRules, sessionStorageSchema, sessionStorageShape } from './session-storage.ts';
+export {
+  type BlockInFile,
+  blockOf,
+  everyStrategy,
+  resourceBlocks,
+  strategyFromResource,
+  type StrategyName,
+  strategyNameOf,
+  type SupportedStrategy,
+} from './strategies/index.ts';
 export { telemetrySchema } from './telemetry.ts';
 export type { ConfigFile } from './yaml-text.ts';
 export {
@@ -57,6 +73,7 @@ export {
   type LoadedConfig,
   type StrategyConfig,
 } from './load.ts';
+export type { AsWritten } from './freeze.ts';
 export { formatPath, formatProblem, type Problem } from './problem.ts';
 export { checkConfigFiles, readConfigFiles, type ReadFiles } from './read-files.ts';
 export { CHECKS_OVERLAP, warningsOf } from './warnings.ts';
@@ -72,3 +89,6 @@ export {
   writtenBackends,
   writtenConfig,
 } from './render.ts';
+export { InvalidConfigError, type LiveConfig, type ReloadResult, liveConfig } from './live-config.ts';
+export { watchConfig } from './watch-files.ts';
+export { isNetwork, networksOf } from './networks.ts';

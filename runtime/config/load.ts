@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { compareText } from '../compare-text.ts';
+import { compareText } from '../text.ts';
 import { backendsFileSchema, fileSchema, FORMAT_VERSION } from './config.ts';
 import { crossChecks } from './cross-checks.ts';
 import { explain, type Finding } from './explain.ts';
@@ -9,11 +9,12 @@ import { inOrder, type Problem } from './problem.ts';
 import { isRecord } from './schema-walk.ts';
 import { type ConfigFile, type ParsedFile, parseYaml } from './yaml-text.ts';
 
-/** The configuration as the runtime sees it: checked, with defaults, durations in milliseconds, frozen. */
+/** The configuration as the runtime uses it: checked, with defaults, durations in milliseconds, frozen. */
 export type Config = DeepReadonly<z.output<typeof fileSchema> & Pick<FoundBackends, 'withheld'>>;
 export type BackendConfig = Config['backends'][number];
 export type StrategyConfig = NonNullable<Config['outgoingAuth']['default']>;
 
+/** A configuration, or all problems of its files. */
 export type LoadedConfig =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly Problem[] };
@@ -22,8 +23,8 @@ export type LoadedConfig =
 export const BACKENDS_FILE = 'backends.yaml';
 
 /**
- * Turns the text of `config.yaml`, and of `backends.yaml` when there is one, into one configuration, or lists every problem.
- * Backends come in name order.
+ * Turns the text of `config.yaml`, and of `backends.yaml` when there is one, into one configuration, or lists every
+ * problem. Backends come in name order.
  */
 export function loadConfig(files: readonly ConfigFile[]): LoadedConfig {
   const isBackends = ({ name }: ConfigFile) => name.split('/').at(-1) === BACKENDS_FILE;
@@ -41,8 +42,8 @@ export function loadConfig(files: readonly ConfigFile[]): LoadedConfig {
 }
 
 /**
- * Would `loadConfig` take files that say this, as values that YAML can say? It answers in a fraction of the time, for values that were never
- * text; what is wrong, and where, `loadConfig` tells.
+ * Whether `loadConfig` would accept files with these contents (values that YAML can express). It takes a fraction of
+ * the time, for values that were never text; `loadConfig` finds the problems and their positions.
  */
 export function isLoadable({ main, backends }: { readonly main: unknown; readonly backends: unknown }): boolean {
   const config = checkParsed(fileSchema, unplaced(main), (value) => crossChecks(value, value));
@@ -101,7 +102,7 @@ function checkParsed<S extends z.ZodType>(
   return { parsed, problems: [], value: result.data };
 }
 
-/** Told alone: whatever else looks wrong may be right in the newer form. */
+/** Reported alone: other problems may be valid in the newer format. */
 function newerFormat(value: unknown): Finding | undefined {
   const version = isRecord(value) ? value['formatVersion'] : undefined;
   if (typeof version !== 'number' || version <= FORMAT_VERSION) return undefined;
@@ -148,7 +149,7 @@ type FoundBackends = z.output<typeof backendsFileSchema>;
 function joined(config: FileValue, found: FoundBackends | undefined): FileValue & Pick<FoundBackends, 'withheld'> {
   const backends = [...config.backends, ...(found?.backends ?? [])];
   const strategies = { ...config.outgoingAuth.backends, ...found?.outgoingAuth.backends };
-  // Two workloads may have one name, of which one is served.
+  // A withheld workload may have the name of one that is served.
   const withheld = (found?.withheld ?? []).filter(({ name }) => backends.every((backend) => backend.name !== name));
   return {
     ...config,
@@ -158,7 +159,10 @@ function joined(config: FileValue, found: FoundBackends | undefined): FileValue 
   };
 }
 
-/** spec: config.backends[].metadata; the key `group` is set by the service, whatever was given: without a group it is absent. */
+/**
+ * `metadata` of docs/configuration.md "backends"; the key `group` is set by the service, whatever was given: without a
+ * group it is absent.
+ */
 function inGroup({ metadata, ...backend }: FileBackend, { groupRef }: FileValue): FileBackend {
   const { group: _given, ...free } = metadata ?? {};
   const shown = { ...free, ...(groupRef !== undefined && { group: groupRef }) };

@@ -1,4 +1,7 @@
-/** The one of `words` that was probably meant by `word`, ignoring case, hyphens and underscores; undefined when none is close. */
+/**
+ * The one of `words` that was probably meant by `word`, ignoring case, hyphens and underscores; undefined when none is
+ * close.
+ */
 export function nearest(word: string, words: readonly string[]): string | undefined {
   const wanted = plain(word);
   let best: { readonly word: string; readonly distance: number } | undefined;

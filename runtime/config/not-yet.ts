@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { isRecord, walk } from './schema-walk.ts';
 
-/** What a mark on a field says. */
+/** The mark of a field that is not supported yet. */
 export interface NotYet {
-  /** What does not exist yet, as the subject of "… is not supported yet". */
+  /** The missing feature, as the subject of "… is not supported yet". */
   readonly feature: string;
   /** Values that are supported although they are not the default. */
   readonly except: readonly unknown[];
@@ -14,7 +14,7 @@ export interface NotYet {
 
 const registry = z.registry<NotYet>();
 
-/** Features that keep somebody out: no message tells anybody to do without. */
+/** Features that restrict access: no message suggests to do without them. */
 const GUARDS: ReadonlySet<string> = new Set([
   'audit logging',
   'authenticating callers',
@@ -28,7 +28,10 @@ const GUARDS: ReadonlySet<string> = new Set([
   'validating tokens',
 ]);
 
-/** Marks a field whose behaviour does not exist: a value that differs from its default is refused, never parsed and ignored. */
+/**
+ * Marks a field whose behaviour does not exist: a value that differs from its default is refused, never parsed and
+ * ignored.
+ */
 export function notYet<S extends z.ZodType>(
   schema: S,
   feature: string,
@@ -43,7 +46,7 @@ export function notYetOf(schema: z.core.$ZodType): NotYet | undefined {
   return registry.get(schema);
 }
 
-/** A value that asks for what does not exist yet. */
+/** A value that needs a missing feature. */
 export interface Unsupported {
   readonly path: readonly (string | number)[];
   readonly feature: string;
@@ -51,7 +54,9 @@ export interface Unsupported {
   readonly remedy: string;
 }
 
-/** Every marked field of `schema` that `value` (as written, before defaults) sets to something else than its default. */
+/**
+ * Every marked field of `schema` that `value` (as written, before defaults) sets to something else than its default.
+ */
 export function unsupportedIn(schema: z.core.$ZodType, value: unknown): readonly Unsupported[] {
   const found: Unsupported[] = [];
   walk({ schema, value, path: [] }, (at) => {
@@ -66,13 +71,15 @@ export function unsupportedIn(schema: z.core.$ZodType, value: unknown): readonly
 function counts(schema: z.core.$ZodType, value: unknown, mark: NotYet): boolean {
   if (mark.presence) return true;
   const parsed = z.safeParse(schema, value);
-  // What is invalid is no default either; but a scalar of the wrong kind asks for nothing and has a problem of its own.
+  // An invalid value is no default either; but an invalid scalar is reported as a problem of its own.
   if (!parsed.success) return typeof value === 'object' && value !== null;
   if (mark.except.some((each) => isDeepStrictEqual(each, parsed.data))) return false;
   return !defaultsOf(schema, value).some((each) => isDeepStrictEqual(each, parsed.data));
 }
 
-/** What counts as the default: what parsing nothing gives; where that is nothing, also the empty value. */
+/**
+ * Values that count as the default: the result of parsing undefined, and where that is undefined, also the empty value.
+ */
 function defaultsOf(schema: z.core.$ZodType, value: unknown): readonly unknown[] {
   const absent = z.safeParse(schema, undefined);
   if (absent.success && absent.data !== undefined) return [absent.data];

@@ -53,7 +53,7 @@ const failureHandlingSchema = z
   .prefault({})
   .describe('What happens when backends fail.');
 
-/** spec: config.operational */
+/** docs/configuration.md "operational" */
 export const operationalSchema = z
   .strictObject({
     logLevel: z.enum(['debug', '']).optional().describe('Log level; empty means info.'),

@@ -3,7 +3,7 @@ import { durationOr } from './durations.ts';
 import { notYet } from './not-yet.ts';
 import { decimal, httpUrlSchema } from './scalars.ts';
 
-/** spec: config.optimizer; its presence turns the optimizer on. */
+/** docs/configuration.md "optimizer"; its presence turns the optimizer on. */
 export const optimizerSchema = notYet(
   z
     .strictObject({

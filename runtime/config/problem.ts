@@ -28,7 +28,7 @@ export function formatPath(path: readonly PropertyKey[]): string {
   return text;
 }
 
-/** In the order of the files, then of the lines. */
+/** Sorts problems by file, in the order given, then by line. */
 export function inOrder(problems: readonly Problem[], files: readonly { readonly name: string }[]): readonly Problem[] {
   const rank = new Map(files.map(({ name }, index) => [name, index]));
   return problems.toSorted(

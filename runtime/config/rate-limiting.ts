@@ -3,7 +3,7 @@ import { duration } from './durations.ts';
 import { keyedList } from './keyed-list.ts';
 import { notYet } from './not-yet.ts';
 
-/** spec: TokenBucket */
+/** A token bucket of docs/configuration.md "rateLimiting" */
 const bucket = (meaning: string) =>
   z
     .strictObject({
@@ -19,7 +19,7 @@ const toolLimitSchema = z.strictObject({
   perUser: bucket('Bucket of each authenticated user.'),
 });
 
-/** spec: config.rateLimiting */
+/** docs/configuration.md "rateLimiting" */
 export const rateLimitingSchema = notYet(
   z
     .strictObject({

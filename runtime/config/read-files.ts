@@ -10,8 +10,8 @@ export type ReadFiles =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Reads the configuration file and, if it lies beside it, `backends.yaml`. Links are followed once, so that both files come from
- * the same version of a mounted ConfigMap (its `..data` link is swapped at any time).
+ * Reads the configuration file and, if it lies beside it, `backends.yaml`. Links are followed once, so that both files
+ * come from the same version of a mounted ConfigMap (its `..data` link is swapped at any time).
  */
 export async function readConfigFiles(path: string): Promise<ReadFiles> {
   try {
@@ -25,7 +25,7 @@ export async function readConfigFiles(path: string): Promise<ReadFiles> {
   }
 }
 
-/** What `vmcp validate` prints, and its exit code: 0 for a file that would be served, 1 otherwise. */
+/** The output of `vmcp validate`, and its exit code: 0 for a file that would be served, 1 otherwise. */
 export async function checkConfigFiles(path: string): Promise<{ readonly exitCode: 0 | 1; readonly output: string }> {
   const read = await readConfigFiles(path);
   const loaded = read.ok ? loadConfig(read.files) : read;

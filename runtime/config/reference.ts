@@ -14,11 +14,14 @@ interface Row {
   /** Bounds, words, patterns and rules. */
   readonly limits: readonly string[];
   readonly meaning: string;
-  /** `yes`, or what does not exist yet. */
+  /** `yes`, or the feature that is missing. */
   readonly works: string;
 }
 
-/** The tables of `docs/configuration.md`, made from the schemas: one per key of the file or of resources, in alphabetical order. */
+/**
+ * The tables of `docs/configuration.md`, made from the schemas: one per key of the file or of resources, in
+ * alphabetical order.
+ */
 export function reference(): string {
   const [ofFile, ofResources] = [rowsOf(fileSchema), rowsOf(configSchema)];
   const known: Known = { file: pathsOf(ofFile), resources: pathsOf(ofResources) };
@@ -164,7 +167,7 @@ function table(section: string, rows: readonly Row[], known: Known): string {
   ].join('\n');
 }
 
-/** Missing there, and what it is in is not. */
+/** Whether a key is missing there while its parent is not. */
 function isNewlyMissing(path: string, there: ReadonlySet<string>): boolean {
   const isMissing = (each: string): boolean => each !== '' && !there.has(each);
   return isMissing(path) && !isMissing(parentOf(path));

@@ -2,19 +2,23 @@ import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import * as z from 'zod';
 import { backendsFileSchema, fileSchema, FORMAT_VERSION } from './config.ts';
+import type { AsWritten } from './freeze.ts';
 import { fieldsOf, isRecord, itemOf } from './schema-walk.ts';
 
 /** `config.yaml` as it is written, before defaults: durations are texts. */
-export type ConfigInput = z.input<typeof fileSchema>;
+export type ConfigInput = AsWritten<z.input<typeof fileSchema>>;
 /** `backends.yaml` as it is written. */
-export type BackendsInput = z.input<typeof backendsFileSchema>;
+export type BackendsInput = AsWritten<z.input<typeof backendsFileSchema>>;
 
 /** The keys that cannot change while the runtime runs. */
 const STARTUP_KEYS = ['sessionStorage', 'telemetry'] as const;
 /** The same under `extensions`. */
 const STARTUP_EXTENSIONS = ['sessionStore'] as const;
 
-/** Text of `config.yaml`: only what differs from its default, in the order of the schema, maps by key. Does not validate. */
+/**
+ * Text of `config.yaml`: only what differs from its default, in the order of the schema, maps by key. Does not
+ * validate.
+ */
 export function renderConfig(value: ConfigInput): string {
   return textOf(writtenConfig(value));
 }
@@ -24,17 +28,17 @@ export function renderBackends(value: BackendsInput): string {
   return textOf(writtenBackends(value));
 }
 
-/** What `config.yaml` is to say. */
+/** The content of `config.yaml`, as a value. */
 export function writtenConfig(value: ConfigInput): Shape {
   return written(fileSchema, value);
 }
 
-/** What `backends.yaml` is to say. */
+/** The content of `backends.yaml`, as a value. */
 export function writtenBackends(value: BackendsInput): Shape {
   return written(backendsFileSchema, value);
 }
 
-/** The text of a file that says this. */
+/** The text of a file with this content. */
 export function textOf(file: Shape): string {
   return stringify(file, { lineWidth: 0, aliasDuplicateObjects: false, version: '1.2' });
 }
@@ -45,7 +49,7 @@ export function startupKeysOf(value: ConfigInput): Readonly<Record<string, unkno
   return isRecord(kept) ? splitStartup(kept).startup : {};
 }
 
-/** Names of the start-up keys that two loaded configurations say different things under. */
+/** Names of the start-up keys whose values differ between two loaded configurations. */
 export function startupChanges(a: StartupPart, b: StartupPart): readonly string[] {
   return [
     ...STARTUP_KEYS.filter((key) => !isDeepStrictEqual(a[key], b[key])),
@@ -96,7 +100,7 @@ function written(schema: z.ZodType, value: Shape): Shape {
   return { formatVersion: FORMAT_VERSION, ...(isRecord(kept) ? kept : {}) };
 }
 
-/** The value without what parsing would put there anyway. */
+/** The value without parts that equal their defaults. */
 function prune(schema: z.core.$ZodType, value: unknown): unknown {
   if (Array.isArray(value)) {
     const item = itemOf(schema);
@@ -135,7 +139,10 @@ function isDefault(schema: z.core.$ZodType, value: unknown): boolean {
 
 const defaults = new WeakMap<z.core.$ZodType, { readonly value: unknown }>();
 
-/** What parsing nothing gives; undefined where that is refused, too. Schemas are few and values many, so each is asked once. */
+/**
+ * The result of parsing undefined; undefined where that is refused. Cached per schema, since there are few schemas and
+ * many values.
+ */
 function defaultOf(schema: z.core.$ZodType): unknown {
   const known = defaults.get(schema);
   if (known !== undefined) return known.value;

@@ -1,22 +1,27 @@
 import * as z from 'zod';
 
-/** Something that holds across the fields of one value: checked here for files, and by the API server through its CEL text. */
+/** A rule across the fields of one value: checked here for files, and by the API server through its CEL text. */
 export interface Rule<T = unknown> {
   /** Over `self`; becomes an `x-kubernetes-validations` entry of the CRD. */
   readonly cel: string;
   /** What is wrong, e.g. `headerValue and headerValueEnv exclude each other`. */
   readonly reason: string;
-  /** What to do, e.g. `keep one of them`. Never to do without a guard: `test/remedies.test.ts` goes over all of them. */
+  /**
+   * What to do, e.g. `keep one of them`. Never to do without a guard: `test/remedies.test.ts` goes over all of them.
+   */
   readonly remedy: string;
   /** Reason and remedy in one sentence. */
   readonly message: string;
   /** The key of `self` to point at; absent: `self`. */
   readonly field?: string;
-  /** Called with defaults applied. May throw when another field has the wrong type: that field's problem is reported instead. */
+  /**
+   * Called with defaults applied. May throw when another field has the wrong type: that field's problem is reported
+   * instead.
+   */
   holds(value: T): boolean;
 }
 
-/** Finished rule from its parts. */
+/** Makes a rule from its parts. */
 export function rule<T>(parts: Omit<Rule<T>, 'message'>): Rule<T> {
   return { ...parts, message: `${parts.reason}; ${parts.remedy}` };
 }
@@ -41,7 +46,9 @@ export function withRules<S extends z.ZodType>(schema: S, ...rules: readonly Rul
   return checked;
 }
 
-/** For `when` of a refinement: zod skips it once anything inside is wrong, but every problem must be told in one go. */
+/**
+ * For `when` of a refinement: zod skips it once anything inside is wrong, but all problems must be reported together.
+ */
 export function hasItsType(payload: z.core.ParsePayload): boolean {
   return !payload.issues.some((issue) => issue.code === 'invalid_type' && (issue.path ?? []).length === 0);
 }

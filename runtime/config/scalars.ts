@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { isNetwork } from '../networks.ts';
+import { isNetwork } from './networks.ts';
 import { rule, withRules } from './rules.ts';
 
-/** Name of a provider of the embedded authorization server. spec: upstreamProviders[].name */
+/** Name of a provider of the embedded authorization server: docs/configuration.md "authServer" */
 export const providerNameSchema = z
   .string()
   .min(1)
@@ -11,7 +11,7 @@ export const providerNameSchema = z
     error: 'not a provider name; use lower-case letters, digits and inner hyphens',
   });
 
-/** A workload's name becomes part of tool names (decisions.md, "Names"), so it keeps to their alphabet. */
+/** A workload's name becomes part of tool names (docs/decisions.md "Names of tools"), so it keeps to their alphabet. */
 export const workloadNameSchema = z
   .string()
   .min(1)
@@ -20,12 +20,15 @@ export const workloadNameSchema = z
     error: 'not a workload name; use letters, digits and inner hyphens or underscores',
   });
 
-/** What the API server sees of an address: no credentials, no fragment, a host of characters that hosts have, a port of digits. */
+/**
+ * The part of an address that the API server checks: no credentials, no fragment, a host of characters that hosts have,
+ * a port of digits.
+ */
 const AFTER_SCHEME = /(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?([/?][^#]*)?$/.source;
 
 /**
- * Whatever passes here must be parsed by every `new URL` further on: ports above 65535, broken IPv4 and IPv6 addresses are
- * told by nothing shorter than the parser itself, so only the file's check finds those.
+ * Every accepted address must be parsable by `new URL`: only the parser itself recognizes ports above 65535 and broken
+ * IPv4 and IPv6 addresses, so only the check of files finds those.
  */
 const address = (scheme: string, error: string) =>
   z
@@ -79,7 +82,7 @@ export const networkSchema = z
 
 export const stringMap = () => z.record(z.string(), z.string());
 
-/** Decimal number as text, because resources must not hold floating-point numbers. spec: config.optimizer */
+/** Decimal number as text, because resources must not hold floating-point numbers. docs/configuration.md "optimizer" */
 export function decimal(max: number) {
   return withRules(
     z
@@ -88,7 +91,7 @@ export function decimal(max: number) {
       .regex(/^([0-9]*[.])?[0-9]+$/, { error: `not a decimal number in quotes; write, for instance, "${max / 2}"` }),
     rule({
       cel: `double(self) <= ${max.toFixed(1)}`,
-      // What is no number at all has a problem of its own.
+      // A text that is no number is reported as a problem of its own.
       holds: (value) => !(Number(value) > max),
       reason: `must be between 0 and ${max}`,
       remedy: `write a number of at most ${max}`,

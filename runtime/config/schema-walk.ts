@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 
-/** The parts of a zod definition that lead further down. */
+/** The parts of a zod definition that contain other schemas. */
 interface Definition {
   readonly type: string;
   readonly innerType?: z.core.$ZodType;
@@ -13,7 +13,7 @@ interface Definition {
 
 const definitionOf = (schema: z.core.$ZodType): Definition => schema._zod.def;
 
-/** What an optional, defaulted or transformed schema is made of; the schema itself when there is nothing to peel off. */
+/** The schema inside an optional, defaulted or transformed one. */
 export function innerOf(schema: z.core.$ZodType): z.core.$ZodType | undefined {
   const { innerType, in: input } = definitionOf(schema);
   return innerType ?? input;
@@ -60,15 +60,15 @@ export function isOptional(schema: z.core.$ZodType): boolean {
   return schema._zod.optin !== undefined;
 }
 
-/** Where a walk has come to. */
+/** The current position of a walk. */
 export interface At {
   readonly schema: z.core.$ZodType;
-  /** As written: nothing is parsed, and what does not fit its schema is not gone into. */
+  /** As written: nothing is parsed, and a value that does not fit its schema is not descended into. */
   readonly value: unknown;
   readonly path: readonly (string | number)[];
 }
 
-/** Goes through a value along its schema, outermost first, into whatever `see` says yes to. */
+/** Walks a value along its schema, outermost first, and descends where `see` returns true. */
 export function walk({ schema, value, path }: At, see: (at: At) => boolean): void {
   if (value === undefined || !see({ schema, value, path })) return;
   const inner = innerOf(schema);
@@ -86,6 +86,7 @@ export function walk({ schema, value, path }: At, see: (at: At) => boolean): voi
   }
 }
 
+/** Whether a value is an object and no list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

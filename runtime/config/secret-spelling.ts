@@ -23,7 +23,7 @@ const USERNAME = 'User of the store; password-only authentication when left out.
 const CLIENT_SECRET = 'Client secret; none for public clients with PKCE.';
 const INITIAL_TOKEN = 'Initial access token, sent as Bearer credential when registering.';
 
-/** As resources spell secrets. `secretRef` is the schema of `{name, key}`. */
+/** Secrets as resources spell them. `secretRef` is the schema of `{name, key}`. */
 export function secretRefs<R extends z.ZodType>(secretRef: R) {
   return {
     server: {
@@ -40,7 +40,7 @@ export function secretRefs<R extends z.ZodType>(secretRef: R) {
   } satisfies SecretSpelling;
 }
 
-/** As the file spells them: every `…Ref` a `…File`, in the same order. */
+/** Secrets as the file spells them: every `…Ref` becomes a `…File`, in the same order. */
 export const secretFiles = {
   server: {
     signingKeyFiles: z.array(filePathSchema).max(8).optional().describe(SIGNING_KEYS),
@@ -55,7 +55,7 @@ export const secretFiles = {
   registration: { initialAccessTokenFile: filePathSchema.optional().describe(INITIAL_TOKEN) },
 } satisfies SecretSpelling;
 
-/** How a key of a resource is called in the file. */
+/** The file's name for a key of a resource. */
 export const FILE_KEY_OF_SECRET_REF = {
   signingKeySecretRefs: 'signingKeyFiles',
   hmacSecretRefs: 'hmacFiles',

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { hasItsType, rule, withRules } from './rules.ts';
 
-/** Labels that the operator writes on whatever it makes, and finds it by. */
+/** Labels that the operator puts on its objects, and selects them by. */
 const OWN_LABELS = ['name', 'instance', 'managed-by', 'component'].map((word) => `app.kubernetes.io/${word}`);
 const OWN_PREFIX = 'vmcp.dev/';
-/** What kubectl last applied; comparisons leave it out. */
+/** The annotation of `kubectl apply`; comparisons ignore it. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 const MOST_ENTRIES = 64;
@@ -16,7 +16,10 @@ type Texts = Readonly<Record<string, string>>;
 const DOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 
-/** Kubernetes: qualified names, `example.com/team` or `team`. The lengths come first: they bound what the expressions have to look at. */
+/**
+ * Kubernetes: qualified names, `example.com/team` or `team`. Lengths are checked first, to bound the cost of the
+ * expressions.
+ */
 const isQualifiedName = (key: string): boolean => {
   const slash = key.indexOf('/');
   const [domain, name] = [key.slice(0, Math.max(slash, 0)), key.slice(slash + 1)];
@@ -45,7 +48,7 @@ const labelsSchema = withRules(
   }),
 );
 
-/** Kubernetes looks at the domain of these in lower case. */
+/** Kubernetes checks the domain of annotation keys in lower case. */
 const annotationKeySchema = keySchema('an annotation', (key) => isQualifiedName(key.toLowerCase()));
 
 const annotationsSchema = withRules(
@@ -68,7 +71,7 @@ const annotationsSchema = withRules(
 const bytesOf = (texts: Texts): number =>
   Object.entries(texts).reduce((sum, entry) => sum + Buffer.byteLength(entry.join('')), 0);
 
-/** What the operator adds to the Service of a server: load balancers and DNS controllers are told by it what to do. */
+/** Labels and annotations that the operator adds to the Service of a server, for load balancers and DNS controllers. */
 export const serviceMetadataSchema = z
   .strictObject({
     annotations: annotationsSchema

@@ -10,10 +10,10 @@ export const sessionStorageShape = {
   keyPrefix: z.string().max(256).optional().describe('Prefix of all keys.'),
 };
 
-/** The store needs to be found. */
+/** A store needs an address. */
 export const sessionStorageRules = [requiredWhen({ key: 'provider', is: 'kvstore' }, 'address')] as const;
 
-/** spec: config.sessionStorage */
+/** docs/configuration.md "sessionStorage" */
 export const sessionStorageSchema = withRules(z.strictObject(sessionStorageShape), ...sessionStorageRules).describe(
   'Session storage. The password comes from VMCP_SESSION_KVSTORE_PASSWORD.',
 );

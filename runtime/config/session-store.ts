@@ -22,7 +22,7 @@ const passwordFile = (otherwise: string) =>
 
 const others = (what: string) => z.array(hostPortSchema).max(32).default([]).describe(`Further ${what}, host:port.`);
 
-/** How the store of `sessionStorage` is reached, where that takes more than an address. */
+/** How the store of `sessionStorage` is reached, where an address is not enough. */
 export const sessionStoreSchema = withRules(
   z.strictObject({
     username: user('the store'),

@@ -22,21 +22,21 @@ const telemetryShape = {
   useLegacyAttributes: z.boolean().default(true).describe('Emits the legacy attribute names beside the new ones.'),
 };
 
-const meaning = 'Telemetry; in the cluster prefer spec.telemetryConfigRef.';
+const telemetryOf = <More extends z.core.$ZodLooseShape>(more: More) =>
+  notYet(
+    z
+      .strictObject({ ...telemetryShape, ...more })
+      .describe('Telemetry; in the cluster prefer spec.telemetryConfigRef.'),
+    'telemetry',
+  );
 
-/** spec: config.telemetry */
-export const telemetrySchema = notYet(z.strictObject(telemetryShape).describe(meaning), 'telemetry');
+/** docs/configuration.md "telemetry" */
+export const telemetrySchema = telemetryOf({});
 
 /** The same in the file, which also names files that hold secrets. */
-export const fileTelemetrySchema = notYet(
-  z
-    .strictObject({
-      ...telemetryShape,
-      headerFiles: z
-        .record(z.string(), filePathSchema)
-        .optional()
-        .describe('Files that hold values of headers for the OTLP endpoint, by header name.'),
-    })
-    .describe(meaning),
-  'telemetry',
-);
+export const fileTelemetrySchema = telemetryOf({
+  headerFiles: z
+    .record(z.string(), filePathSchema)
+    .optional()
+    .describe('Files that hold values of headers for the OTLP endpoint, by header name.'),
+});

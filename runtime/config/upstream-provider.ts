@@ -4,7 +4,10 @@ import { exactlyOne, presentExactlyWhen, rule, withRules } from './rules.ts';
 import { httpsUrlSchema, httpUrlSchema, providerNameSchema, stringMap } from './scalars.ts';
 import type { Shape } from './secret-spelling.ts';
 
-/** Parameters that belong to the authorization request itself. spec: additionalAuthorizationParams */
+/**
+ * Parameters that belong to the authorization request itself: `additionalAuthorizationParams` of docs/configuration.md
+ * "authServer"
+ */
 const MANAGED_PARAMETERS = [
   'response_type',
   'client_id',
@@ -101,7 +104,7 @@ function dcrConfigSchema<R extends Shape>(registration: R) {
 
 const registrationOf = ({ dcrConfig }: Fields): Fields => (dcrConfig ?? {}) as Fields;
 
-/** spec: "required", yet read from discovery (decisions.md, "Where the spec can be read two ways"). */
+/** Required, yet discovery may give them: docs/decisions.md "Endpoints that discovery may fill" */
 const endpointUnlessDiscovered = (key: string) =>
   rule<Fields>({
     cel: `has(self.${key}) || (has(self.dcrConfig) && has(self.dcrConfig.discoveryUrl))`,
@@ -149,7 +152,7 @@ const clientIdOrRegistration = rule<Fields>({
   remedy: 'set clientId, or dcrConfig to register one',
 });
 
-/** spec: upstreamProviders[] */
+/** `upstreamProviders[]` of docs/configuration.md "authServer" */
 export function upstreamProviderSchema<C extends Shape, R extends Shape>({
   client,
   registration,

@@ -1,11 +1,11 @@
 import type { Config } from './load.ts';
 import { nearest } from './nearest.ts';
 
-/** What is served as it is written, and hardly meant so: one line each, to be read by whoever wrote it. */
+/** Warnings about valid settings that are probably not intended, one line each. */
 export const warningsOf = (config: Config): readonly string[] => [
   ...storeless(config),
   ...slowChecks(config),
-  ...strangers(config),
+  ...unknownBackends(config),
 ];
 
 /** As the operator's condition `SessionStorageIgnored` says it. */
@@ -17,7 +17,7 @@ function* storeless({ sessionStorage }: Config): Generator<string> {
   }
 }
 
-/** Why that is questionable, and what to do; the operator says the same in a condition. */
+/** Why overlapping checks are questionable, and what to do; the operator uses the same text in a condition. */
 export const CHECKS_OVERLAP =
   'so that a check may take longer than the time between two; lower it, or raise healthCheckInterval';
 
@@ -27,8 +27,10 @@ function* slowChecks({ operational: { failureHandling } }: Config): Generator<st
   yield `operational.failureHandling.healthCheckTimeout: not below healthCheckInterval, ${CHECKS_OVERLAP}`;
 }
 
-/** A backend that is named and not there may be misspelt, or join later (`backends.yaml`), so it is no mistake for sure. */
-function* strangers(config: Config): Generator<string> {
+/**
+ * A named backend that does not exist may be misspelt, or be added later (`backends.yaml`), so it is only a warning.
+ */
+function* unknownBackends(config: Config): Generator<string> {
   const known = [...config.backends, ...config.withheld].map(({ name }) => name);
   for (const [path, name] of backendsNamed(config)) {
     if (known.includes(name)) continue;

@@ -1,17 +1,17 @@
 import type * as z from 'zod';
 
-/** What the graph needs to know of a step; other fields may be wrong. */
+/** The fields of a step that the graph needs; other fields may be invalid. */
 interface Node {
   readonly id?: unknown;
   readonly dependsOn?: unknown;
 }
 
 /**
- * Refuses steps that wait for unknown steps, or for each other. CEL cannot follow a graph, so the cluster checks this by webhook. Linear in
- * steps and dependencies: whoever may write a workflow decides how many there are.
+ * Refuses steps that wait for unknown steps, or for each other. CEL cannot follow a graph, so the cluster checks this
+ * by webhook. Linear in steps and dependencies, as the author of a workflow determines their number.
  */
 export function checkGraph(steps: readonly Node[], context: z.core.$RefinementCtx): void {
-  // Two steps of one id are told elsewhere; here they count as one.
+  // Duplicate ids are reported elsewhere; here such steps count as one.
   const edges: Edges = new Map(
     [...Map.groupBy(steps, ({ id }) => id)].map(([id, alike]) => [
       id,
@@ -32,17 +32,20 @@ export function checkGraph(steps: readonly Node[], context: z.core.$RefinementCt
   }
 }
 
-/** Nobody mends more at once, and the number of dependencies grows with the square of the number of steps. */
+/** Most problems reported, as the number of dependencies may grow with the square of the number of steps. */
 const MOST_TOLD = 100;
 
-/** For each step those that it waits for. */
+/** The steps that each step waits for. */
 type Edges = ReadonlyMap<unknown, readonly unknown[]>;
 
 function namesIn(dependsOn: unknown): readonly string[] {
   return Array.isArray(dependsOn) ? dependsOn.filter((name) => typeof name === 'string') : [];
 }
 
-/** By step a name of the circle that it is on, which is its own where it is on none (strongly connected components, after Kosaraju). */
+/**
+ * For each step the id of its circle, which is the step's own id where it is on none (strongly connected components,
+ * after Kosaraju).
+ */
 function circlesIn(edges: Edges): ReadonlyMap<unknown, unknown> {
   const circles = new Map<unknown, unknown>();
   const waiting = reversed(edges);

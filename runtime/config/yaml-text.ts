@@ -33,8 +33,8 @@ export interface ParsedFile {
 export const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /**
- * Reads YAML 1.2 with positions. Refused, because they hide what is written or how much of it: aliases, tags, a second document,
- * duplicate keys.
+ * Reads YAML 1.2 with positions. Refused, because they obscure the content or its size: aliases, tags, a second
+ * document, duplicate keys.
  */
 export function parseYaml({ name, text }: ConfigFile): ParsedFile {
   const lines = new LineCounter();
@@ -43,7 +43,7 @@ export function parseYaml({ name, text }: ConfigFile): ParsedFile {
     const problem = { ...whole, reason: 'is larger than 4 MiB', remedy: 'make the file smaller' };
     return { value: undefined, problems: [problem], place: (finding) => ({ ...whole, ...finding, path: '' }) };
   }
-  // Duplicate keys are looked for below: the library compares each key with each.
+  // Duplicate keys are found below, as the library compares all pairs of keys.
   const how = { prettyErrors: false, version: '1.2', merge: false, uniqueKeys: false } as const;
   const document = parseDocument(text, { ...how, lineCounter: lines });
   const at = (offset: number) => {
@@ -87,7 +87,7 @@ const TAG = { reason: 'tags (!name) are not allowed', remedy: 'write the value w
 
 const REPEATED = { reason: 'not valid YAML: Map keys must be unique', remedy: 'keep one of the two' };
 
-/** Keys that stand for the same member of an object as one before them, `1` and `"1"` too. */
+/** Keys that repeat an earlier key of the object, also in another spelling (`1` and `"1"`). */
 function repeatedKeys(map: YAMLMap): readonly unknown[] {
   const seen = new Set<string>();
   return map.items.flatMap(({ key }) => {
@@ -108,8 +108,8 @@ const SYNTAX_REMEDY: Readonly<Record<string, string>> = {
 const firstLine = (message: string): string => message.split('\n', 1)[0] ?? message;
 
 /**
- * Where the value at a path begins, or its key: for maps and lists, for keys, and for what is missing the nearest key above. Each map is
- * searched for its keys once, however many problems it has.
+ * The offset of the value at a path, or of its key: for maps and lists, for keys, and for a missing value the nearest
+ * key above. The keys of each map are indexed once.
  */
 function offsetsIn(root: Node | null): (path: readonly PropertyKey[], atKey: boolean) => number {
   const pairsOf = new Map<YAMLMap, ReadonlyMap<string, Pair>>();

@@ -1,23 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Share } from '../byte-budget.ts';
+import { type Share, runInBatch } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
-import { together } from '../together.ts';
-import { WholeBody } from '../whole-body.ts';
+import { WholeBody } from '../http/index.ts';
 
 export interface BodyBounds {
   readonly maxBytes: number;
-  /** What a longer body is refused with. */
+  /** Makes the error for a longer body. */
   readonly tooLarge: () => VmcpError;
   /** Bytes of one body that need no room in `share`. */
   readonly uncountedBytes: number;
-  /** Of what all bodies may hold together; to be released by the caller once the request is over. */
+  /** Share of the budget of all bodies; to be released by the caller once the request is over. */
   readonly share: Share;
-  /** A body that arrives for longer gives way where there is no room for another one. */
+  /** A body that takes longer than this to arrive is refused when another one needs the room. */
   readonly yieldsMs: number;
   readonly now: () => number;
 }
 
-/** Reads the whole body into `into`. Throws by the announced length before anything is read; `overloaded` when there is no room. */
+/**
+ * Reads the whole body into `into`. Throws by the announced length before anything is read; `overloaded` when there is
+ * no room.
+ */
 export const readBody = (request: IncomingMessage, bounds: BodyBounds, into: { body: Buffer }): Promise<void> =>
   new Promise((resolve, reject) => new BodyReader(request, bounds, { into, resolve, reject }).start());
 
@@ -49,7 +51,7 @@ class BodyReader {
     this.#request.on('data', this.#take);
     this.#request.on('end', () => {
       share.keep();
-      together(() => {
+      runInBatch(() => {
         into.body = this.#body.take();
         resolve();
       });
@@ -81,33 +83,36 @@ class BodyReader {
   }
 }
 
-/** Of a request that is refused, before its connection is broken. */
-const MAX_READ_AWAY_BYTES = 64 * 1024 * 1024;
-/** Without a byte. */
-const SENDS_NO_MORE_MS = 1_000;
+/** Bytes discarded of a refused request before its connection is closed. */
+const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
+/** A client that sends no byte for this long is taken to be done. */
+const DISCARD_IDLE_MS = 1_000;
 
 /**
- * Throws away what is still to come of a request. A client that is still sending would not see an answer whose connection is closed
- * before that (RFC 9112 §9.6).
+ * Discards the rest of a request, then calls `done`. A client that is still sending would not see an answer whose
+ * connection is closed before that (RFC 9112 §9.6).
  */
-export const readAway = (request: IncomingMessage, done: () => void): void => {
+export const discardBody = (request: IncomingMessage, done: () => void): void => {
   let bytes = 0;
-  request.setTimeout(SENDS_NO_MORE_MS, done);
+  request.setTimeout(DISCARD_IDLE_MS, done);
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > MAX_READ_AWAY_BYTES) request.destroy();
+    if (bytes > MAX_DISCARDED_BYTES) request.destroy();
   });
   request.on('close', done);
 };
 
-/** Sends the body of an answer, the whole one, at once to a client that still sends its request, and ends it once all of that has come. */
+/**
+ * Sends the whole answer at once to a client that still sends its request, and ends the response once the request has
+ * arrived.
+ */
 export const writeEarly = (request: IncomingMessage, response: ServerResponse, body: Buffer | undefined): void => {
   if (body) response.write(body);
   else response.flushHeaders();
-  readAway(request, () => response.end());
+  discardBody(request, () => response.end());
 };
 
-/** What a body longer than any that is taken is refused with. */
+/** The error for a body longer than any that is accepted. */
 export const tooLarge = (): VmcpError => new VmcpError('body_too_large', 'the request body is too large');
 
 const noRoom = (): VmcpError => new VmcpError('overloaded', 'too many large requests are under way; try again');

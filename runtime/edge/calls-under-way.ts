@@ -1,15 +1,15 @@
-import { type CancelSignal, Cancellation } from '../cancellation.ts';
+import { type CancelSignal, Cancellation } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { requestKey } from './request-id.ts';
 
-/** The way to a client beside the answer of its call: a whole JSON-RPC message; false when nobody takes it. */
+/** Sends the client a whole JSON-RPC message beside the answer of its call; false when the stream is closed. */
 export interface CallStream {
   readonly send: (message: Buffer) => boolean;
 }
 
 export interface CallBounds {
-  /** Calls of one session under way at a time, at least 1; those beyond wait. May change. */
+  /** Calls of one session under way at a time, at least 1; further calls wait. May change. */
   readonly calls: number;
 }
 
@@ -18,7 +18,7 @@ export interface BegunCall {
   readonly signal: CancelSignal;
   /** Resolves once there is room for the call; undefined where there is. Rejects with the reason of `signal`. */
   readonly turn: Promise<void> | undefined;
-  /** Must be called once when it is over, whether it had its turn or not. */
+  /** Must be called once when the call is over, whether it had its turn or not. */
   readonly end: () => void;
 }
 
@@ -35,7 +35,7 @@ export class CallsUnderWay {
   /** By their request key. */
   readonly #calls = new Map<string, Known>();
   #running = 0;
-  /** The longest first. */
+  /** Oldest first. */
   readonly #waiting = new Map<Known, () => void>();
 
   /** `onEnd` runs after each call that is over. */
@@ -48,7 +48,7 @@ export class CallsUnderWay {
     return this.#calls.size;
   }
 
-  /** Throws when one with the same id is still under way, and `busy`. */
+  /** Throws `not_json_rpc` when a call with the same id is still under way, `busy` when too many calls wait. */
   begin(id: Buffer, stream: CallStream): BegunCall {
     const key = requestKey(id);
     // MCP "Requests": an id must not be used twice in a session. Answers and cancellations could not be told apart.
@@ -94,7 +94,7 @@ export class CallsUnderWay {
     }
   }
 
-  /** False when there is none with this id. */
+  /** False when there is no call with this id. */
   cancel(id: Buffer, reason: VmcpError): boolean {
     const call = this.#calls.get(requestKey(id));
     call?.cancellation.abort(reason);
@@ -105,7 +105,7 @@ export class CallsUnderWay {
     for (const { cancellation } of this.#calls.values()) cancellation.abort(reason);
   }
 
-  /** Beside whatever call takes it; false when none does. */
+  /** Sends a message on the stream of any call under way; false when none is open. */
   send(message: Buffer): boolean {
     for (const { stream } of this.#calls.values()) if (stream.send(message)) return true;
     return false;

@@ -1,6 +1,6 @@
 import { VmcpError } from '../errors.ts';
-import { smallMember } from '../json-members.ts';
-import { TASKS_EXTENSION, takesTasks } from '../tasks-extension.ts';
+import { smallMember } from '../json/index.ts';
+import { TASKS_EXTENSION, supportsTasks } from '../mcp/index.ts';
 
 /** What a client must have declared to be asked something (MCP "Capability Negotiation"). */
 const NEEDED: ReadonlyMap<string, string> = new Map([
@@ -27,9 +27,12 @@ const modeOf = (params: Buffer | undefined): unknown => (params && smallMember(p
 const takesMode = (declared: object, mode: unknown): boolean =>
   mode === 'url' ? 'url' in declared : 'form' in declared || !('url' in declared);
 
-/** Tasks "Error Handling": who asks after tasks must have declared the extension. Throws `missing_client_capability`. */
+/**
+ * Tasks "Error Handling": a client that asks for tasks must have declared the extension. Throws
+ * `missing_client_capability`.
+ */
 export const demandTasks = (capabilities: Buffer): void => {
-  if (takesTasks(capabilities)) return;
+  if (supportsTasks(capabilities)) return;
   throw new VmcpError('missing_client_capability', 'the client has not declared the extension for tasks', {
     data: { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
   });

@@ -1,24 +1,24 @@
-import { writtenGroupsOf } from '../addresses.ts';
-import type { ByteBudget } from '../byte-budget.ts';
+import { writtenGroupsOf } from '../http/index.ts';
+import type { ByteBudget } from '../process/index.ts';
 
-/** What the clients at one address have under way, and its part of what all hold. */
+/** The requests under way of the clients at one address, and its part of the byte budgets. */
 export interface ClientShare {
-  /** Requests. */
+  /** Requests under way. */
   active: number;
   readonly bodies: ByteBudget;
   readonly answers: ByteBudget;
 }
 
-/** What all hold together. */
+/** Byte budgets of all clients together. */
 export interface SharedBudgets {
   readonly bodies: ByteBudget;
   readonly answers: ByteBudget;
 }
 
-/** Addresses that are remembered although nothing of theirs is under way. */
+/** Addresses that are remembered although they have no request under way. */
 const IDLE_ADDRESSES = 8_192;
 
-/** So that nobody takes everything from the others, who come from other addresses: what each address holds. */
+/** What each address holds, so that the clients at one address cannot take everything from the others. */
 export class ClientShares {
   readonly #together: SharedBudgets;
   readonly #shares = new Map<string, ClientShare>();
@@ -33,7 +33,7 @@ export class ClientShares {
     if (known) return known;
     if (this.#shares.size >= IDLE_ADDRESSES) this.#forgetIdle();
     const { bodies, answers } = this.#together;
-    const share = { active: 0, bodies: bodies.part(partOfOneAddress), answers: answers.part(partOfOneAddress) };
+    const share = { active: 0, bodies: bodies.part(limitPerAddress), answers: answers.part(limitPerAddress) };
     this.#shares.set(network, share);
     return share;
   }
@@ -44,10 +44,16 @@ export class ClientShares {
   }
 }
 
-/** Part of what all may hold together that one address may hold: many clients may be behind one proxy that is not trusted to name them. */
-export const partOfOneAddress = (together: number): number => Math.ceil(together / 2);
+/**
+ * The part of a common limit that one address may take: half, since many clients may be behind one proxy that is not
+ * trusted to name them.
+ */
+export const limitPerAddress = (together: number): number => Math.ceil(together / 2);
 
-/** The first 64 bits of an IPv6 address, since whoever has one has all that begin like it (RFC 4291 §2.5.1); others as they are. */
+/**
+ * The first 64 bits of an IPv6 address, since a host with one such address has all that begin like it (RFC 4291
+ * §2.5.1); others as they are.
+ */
 export const networkOf = (address = ''): string =>
   address.includes(':') && !address.includes('.')
     ? writtenGroupsOf(address).slice(0, NETWORK_GROUPS).join(':')

@@ -16,8 +16,8 @@ const ALLOWED_HEADERS =
   'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id';
 
 /**
- * Fetch standard, "CORS-preflight": what a web page may send; no headers where no web page asks. The names of `Mcp-Param-*` are those of a
- * tool's own arguments.
+ * Fetch standard, "CORS-preflight": what a web page may send; no headers where the request has no Origin. The names of
+ * `Mcp-Param-*` are those of a tool's own arguments.
  */
 export const preflightHeaders = (
   { origin, 'access-control-request-headers': asked = '' }: IncomingHttpHeaders,

@@ -1,28 +1,31 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Share } from '../byte-budget.ts';
-import type { Caller, Inbound, Reply, StreamReply } from '../call.ts';
+import type { Share } from '../process/index.ts';
+import type { Caller, Inbound, Reply, StreamReply } from '../call/index.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
 import { readBody, tooLarge, type BodyBounds } from './body.ts';
 import { preflightHeaders } from './cors.ts';
 import { acceptsEvents } from './event-stream.ts';
 import { HttpExchange, type HttpExchangeDeps } from './http-exchange.ts';
-import { type Held, Ingress, type IngressBounds, type IngressDeps } from './ingress.ts';
-import { MODERN_REVISION } from '../revisions.ts';
+import { type RequestShares, Ingress, type IngressBounds, type IngressDeps } from './ingress.ts';
+import { MODERN_REVISION } from '../mcp/index.ts';
 import { noSuchSession } from './session.ts';
 import type { SseConnections } from './sse-connections.ts';
-import { failureOnWire } from './wire.ts';
+import { errorResponse } from './error-response.ts';
 
+/** The MCP endpoint as a listener of Node's HTTP server. */
 export interface EndpointDeps extends IngressDeps {
   readonly handle: (request: Inbound) => Promise<Reply>;
   readonly newCorrelationId: () => string;
   /** A request was refused before it could be read, or its answer could not be made. */
   readonly onFailure: (error: VmcpError, request: Inbound) => void;
-  /** Streams are not begun any more. */
+  /** Whether the process is stopping: new streams are refused. */
   readonly isStopping: () => boolean;
   readonly bounds: EndpointBounds;
   /** Clients of 2024-11-05. */
   readonly connections: Pick<SseConnections, 'sessionOf' | 'streamed' | 'answer'>;
-  /** Only a client with a session of its own may send a large body. A promise where others have to be asked. */
+  /**
+   * Only a client with a session of its own may send a large body. A promise where the session store has to be asked.
+   */
   readonly isSessionKnown: (id: string, caller: Caller) => boolean | Promise<boolean>;
 }
 
@@ -33,17 +36,23 @@ export interface EndpointBounds extends IngressBounds {
 
 export interface Endpoint {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
-  /** What its requests pass, for other routes of the same listener. */
+  /** The admission of requests, for other routes of the same listener. */
   readonly ingress: Ingress;
-  /** Resolves as soon as no request that has passed the ingress is without an answer; streams that are answers by themselves do not count. */
+  /**
+   * Resolves as soon as no request that has passed the ingress is without an answer; streams that are answers by
+   * themselves do not count.
+   */
   readonly idle: () => Promise<void>;
-  /** Ends the streams that are answers by themselves, except those that answers to other requests still come on. */
+  /** Ends the streams that are answers by themselves, except those on which answers to other requests are sent. */
   readonly endStreams: () => void;
-  /** Ends these, too; resolves when none is left. */
+  /** Ends all streams; resolves when none is left. */
   readonly endAllStreams: () => Promise<void>;
 }
 
-/** HTTP in front of the pipeline: what can be judged by the head alone before it, the answer after it. The pipeline says when the body is read. */
+/**
+ * HTTP in front of the pipeline: checks the head of the request before it, sends the answer after it. The pipeline says
+ * when the body is read.
+ */
 export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   const ingress = new Ingress(deps);
   const { underWay } = ingress;
@@ -64,10 +73,10 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
       refuse(deps, exchange, asVmcpError(thrown));
       ingress.refused(held);
     } finally {
-      ingress.part(held);
+      ingress.stepDone(held);
     }
   };
-  const openStream = (exchange: HttpExchange, reply: StreamReply, held: Held): void => {
+  const openStream = (exchange: HttpExchange, reply: StreamReply, held: RequestShares): void => {
     if (exchange.isGone) return reply.abandon?.();
     held.isStream = true;
     const stream = exchange.stream(reply);
@@ -85,22 +94,22 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   };
 };
 
-/** Answers what could not be read. Never throws: what cannot even be said so is cut off. */
+/** Answers a request that could not be read. Never throws: where no answer can be written, the connection is closed. */
 const refuse = ({ onFailure }: EndpointDeps, exchange: HttpExchange, error: VmcpError): void => {
   onFailure(error, exchange);
   try {
     const correlationId = exchange.correlationId();
-    exchange.answer(failureOnWire(error, { id: undefined, isUnread: true, correlationId }));
+    exchange.answer(errorResponse(error, { id: undefined, isUnread: true, correlationId }));
   } catch (cause) {
     onFailure(asVmcpError(cause), exchange);
     exchange.cut();
   }
 };
 
-/** HTTP+SSE (2024-11-05): the only way back to the client, whatever it POSTs. */
+/** HTTP+SSE (2024-11-05): all answers to the client's POSTs are sent on this stream. */
 const takesAnswers = ({ endpoint }: HttpExchange): boolean => endpoint === 'sse';
 
-/** Refuses what its head alone tells. */
+/** Refuses a request by its head alone. */
 const checkHead = ({ method, headers }: IncomingMessage): void => {
   if (method === 'POST') checkMediaTypes(headers['content-type'], headers.accept);
   if (method === 'GET') checkEventStream(headers.accept);
@@ -124,21 +133,22 @@ const replyTo = (
   }
 };
 
-/** The body of a request whose sender is known, as large as they may send. */
+/** Reads the body of an authenticated request, up to the size that this caller may send. */
 const readBodyOf = (deps: EndpointDeps, exchange: HttpExchange, caller: Caller): Promise<void> => {
   const { request, held } = exchange;
-  // Everybody may send so much: the usual call needs no look for its session here.
+  // Every caller may send so much: for the usual call no session has to be looked up.
   if (Number(request.headers['content-length']) <= deps.bounds.bodyBytesWithoutSession)
     return readBody(request, boundsOf(deps, 'none', held.body), exchange);
   const session = exchange.endpoint === 'messages' ? deps.connections.sessionOf(exchange.query) : exchange.sessionId;
-  // Nobody has a session in 2026-07-28: there, only what all bodies hold together bounds them.
+  // There are no sessions in 2026-07-28: there, only the budget of all bodies bounds them.
   const isModern = request.headers['mcp-protocol-version'] === MODERN_REVISION;
   const isKnown = session === undefined ? isModern || 'none' : deps.isSessionKnown(session, caller);
   if (!(isKnown instanceof Promise)) return readBody(request, boundsOf(deps, isKnown, held.body), exchange);
   return isKnown
     .then(
       (known) => boundsOf(deps, known, held.body),
-      // Nobody can tell now. The refusal comes once the id of the request is known, unless that is too much to read.
+      // The store cannot be asked now. The request is refused once its id is known, unless the body is too large to be
+      // read.
       (error: unknown) => ({ ...boundsOf(deps, false, held.body), tooLarge: () => asVmcpError(error) }),
     )
     .then((bounds) => readBody(request, bounds, exchange));
@@ -163,7 +173,7 @@ const boundsOf = ({ bounds, clock }: EndpointDeps, isSessionKnown: boolean | 'no
   };
 };
 
-/** A browser that is pointed here gets a word, not a stream that never ends. */
+/** A browser that opens this URL gets an error, not a stream that never ends. */
 const checkEventStream = (accept: string | undefined): void => {
   if (accept === undefined || !acceptsEvents(accept))
     throw new VmcpError('not_acceptable', 'Accept must list text/event-stream');

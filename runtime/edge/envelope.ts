@@ -1,8 +1,9 @@
 import { VmcpError } from '../errors.ts';
-import { RESERVED_PREFIX } from '../revisions.ts';
-import { usualText } from '../usual-texts.ts';
-import { memberAt, SMALL_BYTES } from '../json-members.ts';
+import { RESERVED_PREFIX } from '../mcp/index.ts';
 import {
+  internedKey,
+  memberAt,
+  SMALL_BYTES,
   checkEncoding,
   isArray,
   isNumber,
@@ -14,7 +15,7 @@ import {
   skipSpace,
   skipValue,
   type Span,
-} from '../json-bytes.ts';
+} from '../json/index.ts';
 
 /** One JSON-RPC message from a client, read once; spans are into `body`. */
 export interface Envelope {
@@ -25,7 +26,7 @@ export interface Envelope {
   /** Empty for responses. */
   readonly method: string;
   readonly params: Span | undefined;
-  /** Of a response, where one of the two lies. */
+  /** The result or the error of a response; it has one of the two. */
   readonly result: Span | undefined;
   readonly error: Span | undefined;
   /** `params.name`, when it is a string. */
@@ -42,17 +43,23 @@ export interface Envelope {
   readonly inputResponses: Span | undefined;
   /** `params._meta`, when it is an object. */
   readonly meta: Span | undefined;
-  /** What `params._meta` holds under names that MCP reserves, as requests of 2026-07-28 and later do; empty for most others. */
+  /**
+   * What `params._meta` holds under names that MCP reserves, as requests of 2026-07-28 and later do; empty for most
+   * others.
+   */
   readonly reserved: ReservedMeta;
 }
 
-/** Members of a message, of its params and of `_meta` together: each costs work, and there is no other bound on how many fit into a body. */
+/**
+ * Members of a message, of its params and of `_meta` together: each costs work, and there is no other bound on how many
+ * fit into a body.
+ */
 export const MAX_MEMBERS = 1_000;
 
 /** Longest id, in bytes of JSON text. */
 const MAX_ID_BYTES = 256;
 
-/** Where the values lie. */
+/** Spans of the values. */
 export interface ReservedMeta {
   readonly protocolVersion?: Span;
   readonly clientCapabilities?: Span;
@@ -77,7 +84,8 @@ interface Members {
 }
 
 /**
- * Throws `not_json` and `not_json_rpc`. A member that is read here and given twice is refused: a backend might read the other one.
+ * Throws `not_json` and `not_json_rpc`. A member that is read here and given twice is refused: a backend might read the
+ * other one.
  */
 export const readEnvelope = (body: Buffer): Envelope => {
   try {
@@ -125,7 +133,7 @@ const PARAM_KEYS = ['name', 'arguments', '_meta', 'uri', 'ref', 'taskId', 'reque
 type ParamKey = (typeof PARAM_KEYS)[number];
 
 type SeenParams = { [key in ParamKey]?: Span } & {
-  /** Of the message, its params and `_meta`. */
+  /** Number of members of the message, its params and `_meta`. */
   members: number;
   reserved?: { -readonly [key in keyof ReservedMeta]: ReservedMeta[key] };
 };
@@ -175,8 +183,8 @@ const NO_RESERVED: ReservedMeta = {};
 const LONGEST_KEY = 'inputResponses'.length;
 
 /**
- * Some backends read members whatever the case of their letters (Go's encoding/json, by Unicode's simple folding): they would
- * take `Name` where we have read `name`.
+ * Some backends read members whatever the case of their letters (Go's encoding/json, by Unicode's simple folding): they
+ * would take `Name` where we have read `name`.
  */
 const refuseLookalike = (key: string, known: readonly string[]): void => {
   if (key.length > LONGEST_KEY) return;
@@ -199,7 +207,7 @@ const envelopeOf = (body: Buffer, members: Members, seen: SeenParams): Envelope 
     kind: method ? kindOfMethod : 'response',
     body,
     id: id && body.subarray(id.start, id.end),
-    method: method ? (usualText(body, method.start, method.end) ?? readString(body, method)) : '',
+    method: method ? (internedKey(body, method.start, method.end) ?? readString(body, method)) : '',
     params,
     result: members.result,
     error: members.error,
@@ -214,7 +222,7 @@ const envelopeOf = (body: Buffer, members: Members, seen: SeenParams): Envelope 
   };
 };
 
-/** It is sent on and back as it is spelt, so it must be something that every peer reads back as the same. */
+/** The id is passed on and returned as it is spelt, so it must be something that every peer reads as the same value. */
 const checkId = (body: Buffer, id: Span, name = 'id'): void => {
   if (id.end - id.start > MAX_ID_BYTES) throw notJsonRpc(`"${name}" is longer than ${MAX_ID_BYTES} bytes`);
   if (isString(body, id)) return;
@@ -224,20 +232,23 @@ const checkId = (body: Buffer, id: Span, name = 'id'): void => {
 
 const notJsonRpc = (message: string): VmcpError => new VmcpError('not_json_rpc', message);
 
-/** JSON text of the id of the request that a notification is about; undefined when it names none. Throws `not_json_rpc`. */
+/**
+ * JSON text of the id of the request that a notification is about; undefined when the notification names none. Throws
+ * `not_json_rpc`.
+ */
 export const requestIdIn = ({ body, params }: Envelope): Buffer | undefined => {
   const span = params && memberAt(body, params.start, 'requestId');
   if (span) checkId(body, span, 'requestId');
   return span && body.subarray(span.start, span.end);
 };
 
-/** JSON text of one member of the params; undefined when it is not there. */
+/** JSON text of one member of the params; undefined when the member is absent. */
 export const paramText = ({ body, params }: Envelope, name: string): Buffer | undefined => {
   const span = params && memberAt(body, params.start, name);
   return span && body.subarray(span.start, span.end);
 };
 
-/** The same as a value, for what is read here. Throws `invalid_params` for one that is larger than any of them. */
+/** The value of one member of the params. Throws `invalid_params` when its text is longer than SMALL_BYTES. */
 export const paramValue = (envelope: Envelope, name: string): unknown => {
   const text = paramText(envelope, name);
   if (!text) return undefined;

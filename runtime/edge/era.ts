@@ -1,14 +1,17 @@
-import type { Caller, Inbound, Message } from '../call.ts';
+import type { Caller, Inbound, Message } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import { readEnvelope, type Envelope } from './envelope.ts';
-import { MODERN_REVISION } from '../revisions.ts';
+import { MODERN_REVISION } from '../mcp/index.ts';
 
 /**
- * One generation of the protocol. `legacy`: 2024-11-05 to 2025-11-25, with handshake and sessions. `modern`: 2026-07-28 and later,
- * where each request speaks for itself.
+ * One generation of the protocol. `legacy`: 2024-11-05 to 2025-11-25, with handshake and sessions. `modern`: 2026-07-28
+ * and later, where each request speaks for itself.
  */
 export interface Era {
-  /** What the request is; a promise only where something must be waited for. */
+  /**
+   * Reads one message of a client; returns a promise only where a session has to be loaded or a call has to wait for
+   * its turn.
+   */
   readonly parse: (envelope: Envelope, request: Inbound, caller: Caller) => Message | Promise<Message>;
 }
 
@@ -23,7 +26,10 @@ export interface Eras {
   readonly modern: Era;
 }
 
-/** Each request is of one era, whatever came before it on the connection. Once its id is known, a refusal is its answer. */
+/**
+ * Each request is of one era, whatever came before it on the connection. Once the request's id is known, errors become
+ * its answer.
+ */
 export const parseByEra =
   (eras: Eras) =>
   (request: Inbound, caller: Caller): Message | Promise<Message> => {
@@ -51,8 +57,9 @@ const refusal = (envelope: Envelope, error: unknown): Message => ({
 });
 
 /**
- * A request of 2026-07-28 ends with its own response, which is where its client goes away; behind a stream of another one there is no
- * such end. The code is the one that a client which tries this revision first takes for an older server.
+ * A request of 2026-07-28 ends with its own response, and closing it is how its client cancels; on the stream of
+ * another request there is no such end. The code is the one that a client which tries this revision first takes for an
+ * older server.
  */
 const notOverSse = (): VmcpError =>
   new VmcpError('unsupported_protocol_version', 'revision 2026-07-28 is not served over HTTP+SSE');
@@ -64,12 +71,12 @@ const ignored = (envelope: Envelope): Message => ({
   answer: () => ({ kind: 'whole', status: 202 }),
 });
 
-/** As `Message` has it. */
+/** The `method` of a local `Message`. */
 export const methodIn = ({ kind, method }: Envelope): string => (kind === 'response' ? kind : method);
 
 /**
- * The body decides, since some clients send headers of another revision; only somebody without a session can mean the newer one by
- * the header alone.
+ * The body decides, since some clients send headers of another revision; only a client without a session can mean the
+ * newer revision by the header alone.
  */
 const eraOf = ({ reserved, method }: Envelope, { headers, sessionId }: Inbound): keyof Eras => {
   if (reserved.protocolVersion || method === 'server/discover') return 'modern';

@@ -1,8 +1,8 @@
-import { Share, type ByteBudget } from '../byte-budget.ts';
-import type { EventSink, StreamRecord } from '../call.ts';
+import { Share, type ByteBudget } from '../process/index.ts';
+import type { EventSink, StreamRecord } from '../call/index.ts';
 
 export interface EventLogsParts {
-  /** Tells the ids of this session at this replica from all others; letters and digits. */
+  /** Prefix of the event ids of this session at this replica, different from all others; letters and digits. */
   readonly prefix: string;
   /** Bytes kept of all streams of the session. */
   readonly maxBytes: number;
@@ -12,7 +12,7 @@ export interface EventLogsParts {
   readonly isPrimed: boolean;
 }
 
-/** Streams that are remembered, beside their events. */
+/** Streams of one session that are remembered. */
 const MAX_STREAMS = 64;
 
 interface Kept {
@@ -21,12 +21,15 @@ interface Kept {
   readonly data: Buffer;
 }
 
-/** What was sent on the streams of one session lately, for a client that lost its connection (MCP "Resumability and Redelivery"). */
+/**
+ * What was sent on the streams of one session lately, for a client that lost its connection (MCP "Resumability and
+ * Redelivery").
+ */
 export class EventLogs {
   readonly #parts: EventLogsParts;
   readonly #share: Share;
   readonly #streams = new Map<string, EventLog>();
-  /** Of all streams, oldest first. */
+  /** Events of all streams, oldest first. */
   #kept: Kept[] = [];
   #bytes = 0;
   #last = 0;
@@ -37,7 +40,7 @@ export class EventLogs {
     this.#share = new Share(parts.budget);
   }
 
-  /** `ofCall`: it ends with the answer. */
+  /** `ofCall`: the stream ends with the answer to a call. */
   newStream(ofCall?: 'ofCall'): EventLog {
     this.#last += 1;
     const key = `${this.#parts.prefix}-${this.#last}`;
@@ -57,12 +60,12 @@ export class EventLogs {
     this.#streams.set(key, log);
     if (this.#streams.size <= MAX_STREAMS) return;
     const known = [...this.#streams];
-    // The client has most probably seen the end of one that has ended in order.
+    // The client has most probably seen the end of a stream that ended in order.
     const [forgotten] = known.find(([, each]) => each.isFinished) ?? known[0] ?? [];
     if (forgotten !== undefined) this.#streams.delete(forgotten);
   }
 
-  /** The stream that the event with this id was sent on. Undefined: none here. */
+  /** The stream on which the event with this id was sent. Undefined: this replica knows no such event. */
   find(eventId: string): { readonly log: EventLog; readonly sequence: number } | undefined {
     const at = eventId.lastIndexOf('-');
     const log = this.#streams.get(eventId.slice(0, at));
@@ -70,7 +73,7 @@ export class EventLogs {
     return log && Number.isInteger(sequence) ? { log, sequence } : undefined;
   }
 
-  /** For good: what is sent on its streams from now on is not kept. */
+  /** Forgets all events for good: later events of its streams are not kept either. */
   clear(): void {
     this.#isCleared = true;
     this.#kept = [];
@@ -97,12 +100,12 @@ interface EventLogParts {
   readonly isPrimed: boolean;
   readonly isOfCall: boolean;
   readonly onBegun: () => void;
-  /** Whether it was kept. */
+  /** False: the event was not kept. */
   readonly keep: (sequence: number, data: Buffer) => boolean;
   readonly after: (sequence: number) => readonly Kept[];
 }
 
-/** One stream, over as many connections as it takes. */
+/** One stream, over all connections that the client opens for it. */
 export class EventLog implements StreamRecord {
   readonly #parts: EventLogParts;
   #sink: EventSink | undefined;
@@ -113,7 +116,7 @@ export class EventLog implements StreamRecord {
     this.#parts = parts;
   }
 
-  /** It ends with the answer to a call. */
+  /** Whether the stream ends with the answer to a call. */
   get isOfCall(): boolean {
     return this.#parts.isOfCall;
   }
@@ -133,12 +136,12 @@ export class EventLog implements StreamRecord {
     if (this.#parts.isPrimed) sink.send(NO_DATA, this.#idOf(1));
   }
 
-  /** Whether the client is there, as far as is known. */
+  /** Whether the client is connected, as far as is known. */
   get isOpen(): boolean {
     return this.#sink !== undefined;
   }
 
-  /** The client has come back, and has seen everything up to `sequence`. A connection that it had until now ends. */
+  /** The client has reconnected, and has seen everything up to `sequence`. Its previous connection is ended. */
   resume(sink: EventSink, sequence: number): void {
     this.#sink?.end();
     this.#sink = sink;
@@ -146,11 +149,11 @@ export class EventLog implements StreamRecord {
     if (this.#isFinished) sink.end();
   }
 
-  lose(sink: EventSink): void {
+  disconnect(sink: EventSink): void {
     if (this.#sink === sink) this.#sink = undefined;
   }
 
-  /** False: the client is not there, and will not find it when it comes back. */
+  /** False: the client is not connected, and the event is not kept for it. */
   send(data: Buffer): boolean {
     this.#sequence += 1;
     const isKept = this.#parts.keep(this.#sequence, data);

@@ -21,7 +21,10 @@ export const KEEP_ALIVE = Buffer.from(': \n\n');
 /** MCP 2025-11-25, "Sending Messages to the Server": how soon a client that lost its connection comes back. */
 const RETRY = 'retry: 1000\n';
 
-/** One server-sent event; a JSON text of several lines becomes as many data lines. One without data tells its id, and when to come back. */
+/**
+ * One server-sent event; a JSON text of several lines becomes as many data lines. An event without data carries its id
+ * and the retry time.
+ */
 export const eventOf = (data: Buffer, event?: string, id?: string): Buffer => {
   const lines = data.includes(LF) || data.includes(CR) ? linesOf(data) : [data];
   const pieces = lines.flatMap((line, index) => [index === 0 ? beforeData : betweenLines, line]);
@@ -41,4 +44,5 @@ const linesOf = (data: Buffer): Buffer[] => {
   return [...lines, data.subarray(from)];
 };
 
+/** Whether a client with this `Accept` header takes an event stream. */
 export const acceptsEvents = (accept: string): boolean => /text\/event-stream|text\/\*|\*\/\*/i.test(accept);

@@ -1,20 +1,22 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
-import { networksOf } from '../networks.ts';
+import { networksOf } from '../config/index.ts';
 
-/** Who sent a request, and to which host, as far as that can be believed. */
+/** The address that sent a request, and the host it was sent to, as far as trusted proxies tell. */
 export interface Sender {
   readonly address: string | undefined;
-  /** As a Host header has it. */
+  /** In the form of a Host header. */
   readonly host: string | undefined;
 }
 
+/** Finds the sender of a request by the address of its connection (`peer`) and its headers. */
 export type SenderOf = (peer: string | undefined, headers: IncomingHttpHeaders) => Sender;
 
 /**
- * Believes what trusted proxies forward (`Forwarded`, RFC 7239; else `X-Forwarded-For` and `-Host`), and nobody else: the client is the
- * last address on the way that is no trusted proxy's. A proxy that writes one of the two families and lets the client's own headers of
- * the other pass must not be fooled with: where both are given and differ, neither counts.
+ * Believes what trusted proxies forward (`Forwarded`, RFC 7239; else `X-Forwarded-For` and `-Host`), and no other
+ * headers: the client is the last address on the way that is no trusted proxy's. A proxy that writes one of the two
+ * families and lets the client's own headers of the other pass must not be fooled with: where both are given and
+ * differ, neither counts.
  */
 export const senderBehind = (trusted: readonly string[]): SenderOf => {
   if (trusted.length === 0) return (address, { host }) => ({ address, host });
@@ -29,13 +31,16 @@ export const senderBehind = (trusted: readonly string[]): SenderOf => {
   };
 };
 
-/** What one proxy says of whom it had the request from. */
+/** What one proxy says about the sender it had the request from. */
 interface Hop {
   readonly address: string | undefined;
   readonly host: string | undefined;
 }
 
-/** From the nearest proxy back to the first one that is not trusted; what strangers wrote before that is not looked at. */
+/**
+ * The sender found by going from the nearest proxy back to the first address that is not trusted; entries before that
+ * one are not read.
+ */
 const senderIn = (
   hops: readonly Hop[],
   direct: Sender,
@@ -62,8 +67,9 @@ const standardHops = (header: string | undefined): readonly Hop[] =>
 const MAX_PAIRS = 16;
 
 /**
- * The last pieces of a text between separators that are not quoted, in order, empty ones left out. Read from the end, where the nearest
- * proxy has written: a quote that a stranger leaves open before that swallows nothing of it.
+ * The last pieces of a text between separators that are not quoted, in order, empty ones left out. Read from the end,
+ * where the nearest proxy has written: a quote that an untrusted sender leaves open before that cannot swallow the
+ * proxy's part.
  */
 const lastPieces = (text: string, separator: string, most: number): readonly string[] => {
   const pieces: string[] = [];
@@ -91,7 +97,7 @@ const pairIn = (pair: string): readonly [name: string, value: string] => {
   return [name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain];
 };
 
-/** The nearest proxy tells the host; each one adds whom it had the request from. */
+/** The nearest proxy names the host; each proxy adds the address that it had the request from. */
 const customaryHops = (headers: IncomingHttpHeaders): readonly Hop[] => {
   const host = listIn(headers['x-forwarded-host']).at(-1);
   const addresses = listIn(headers['x-forwarded-for']).slice(-MAX_HOPS).map(addressIn);

@@ -1,17 +1,17 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { RequestHead } from '../call.ts';
+import type { RequestHead } from '../call/index.ts';
 import { asVmcpError, type ErrorCode, VmcpError } from '../errors.ts';
-import { readAway, readBody, tooLarge, writeEarly } from './body.ts';
+import { discardBody, readBody, tooLarge, writeEarly } from './body.ts';
 import { preflightHeaders } from './cors.ts';
 import { ROUTE_REQUEST, RouteRequest, type RouteRequestDeps, routeRequestOf } from './route-request.ts';
-import { hurry } from './slow-client.ts';
-import { failureOnWire } from './wire.ts';
+import { cutOffWhenSlow } from './slow-client.ts';
+import { errorResponse } from './error-response.ts';
 
 /**
- * Routes beside MCP, as a fastify plugin. Their requests are checked, counted and answered like those of MCP. A route takes 1 KiB of body,
- * or its own `bodyLimit` up to `LIMITS.routeBodyBytes`, knows its client by `headOf(request)`, answers in one piece, and refuses by
- * throwing a VmcpError.
+ * Routes beside MCP, as a fastify plugin. Their requests are checked, counted and answered like those of MCP. A route
+ * takes 1 KiB of body, or its own `bodyLimit` up to `LIMITS.routeBodyBytes`, knows its client by `headOf(request)`,
+ * answers in one piece, and refuses by throwing a VmcpError.
  */
 export type PublicRoutes = (routes: FastifyInstance) => void | Promise<void>;
 
@@ -82,10 +82,16 @@ const send =
     await sentWhole(request);
     route.answered();
     const { bounds, clock, onCut } = ingress;
-    hurry({ response: reply.raw, room: route.held.answer, bounds, clock, onCut: (reason) => onCut(reason, route) });
+    cutOffWhenSlow({
+      response: reply.raw,
+      share: route.held.answer,
+      bounds,
+      clock,
+      onCut: (reason) => onCut(reason, route),
+    });
   };
 
-/** A stream is none of ours to count: what it holds is its own. */
+/** Streams count as 0: their buffers are not ours. */
 const bytesOf = (answer: unknown): number => {
   if (typeof answer === 'string') return Buffer.byteLength(answer);
   return Buffer.isBuffer(answer) ? answer.length : 0;
@@ -93,7 +99,7 @@ const bytesOf = (answer: unknown): number => {
 
 /** A connection that closes after its answer must not break while the client still sends. */
 const sentWhole = async ({ raw }: FastifyRequest): Promise<void> => {
-  if (!raw.complete && !raw.destroyed) await new Promise<void>((resolve) => readAway(raw, resolve));
+  if (!raw.complete && !raw.destroyed) await new Promise<void>((resolve) => discardBody(raw, resolve));
 };
 
 const refuse =
@@ -103,10 +109,10 @@ const refuse =
     const error = refusalIn(thrown);
     onFailure(error, route);
     const failed = { id: undefined, isPlain: true, correlationId: route.correlationId() } as const;
-    const { status, headers = [], body } = failureOnWire(error, failed);
+    const { status, headers = [], body } = errorResponse(error, failed);
     addHeaders(reply, headers);
     if (request.raw.complete) return reply.code(status).type('application/json').send(body);
-    // What the client still sends takes no place from others.
+    // The rest of the request is discarded and counts no longer.
     ingress.refused(route.held);
     const { raw } = reply.hijack();
     raw.writeHead(status, { 'content-type': 'application/json', 'content-length': body?.length ?? 0 });
@@ -135,7 +141,10 @@ const preflight =
     return reply.code(204).send();
   };
 
-/** Names and values in turn; on the response itself, so that an answer that is written without fastify (`reply.hijack`) has them, too. */
+/**
+ * Names and values in turn; on the response itself, so that an answer that is written without fastify (`reply.hijack`)
+ * has them, too.
+ */
 const addHeaders = ({ raw }: FastifyReply, headers: readonly string[]): void => {
   for (let at = 0; at < headers.length; at += 2) raw.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 };

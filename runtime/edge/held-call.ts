@@ -1,20 +1,16 @@
-import type { CallClient, Reply } from '../call.ts';
-import type { ClientAnswer, Question } from '../questions.ts';
-import type { Share } from '../byte-budget.ts';
-import type { CancelSignal } from '../cancellation.ts';
-import type { Clock, Timer } from '../clock.ts';
+import type { CallClient, Reply, ClientAnswer, Question } from '../call/index.ts';
+import type { Share, CancelSignal, Clock, Timer } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
-import { memberAt, replacedMember, withoutMembers, type KeyTest } from '../json-members.ts';
-import { isText } from '../json-text.ts';
+import { memberAt, replacedMember, withoutMembers, type KeyTest, isText } from '../json/index.ts';
 import { LIMITS } from '../limits.ts';
 
-/** One request of the client to a call that may take several. */
+/** One of the client's requests for a call that may take several. */
 export interface Round extends Pick<CallClient, 'backlog'> {
   /** JSON text. */
   readonly id: Buffer;
-  /** JSON text of the token that progress is told under; undefined where the client wants to hear of none. */
+  /** JSON text of the client's progress token; undefined where the client wants no progress notifications. */
   readonly progressToken: Buffer | undefined;
-  /** As `CallClient` has it: each request says what it wants to hear. */
+  /** As in `CallClient`; each request names its own level. */
   readonly logLevel: string | undefined;
   /** Relays a notification before the answer. */
   readonly notify: (notification: Buffer) => void;
@@ -24,19 +20,19 @@ export interface Round extends Pick<CallClient, 'backlog'> {
 
 export interface HeldCallDeps {
   readonly clock: Clock;
-  /** Names the call to its client. */
+  /** Id of the call; part of the `requestState` that the client gets. */
   readonly id: string;
-  /** JSON texts of answers that the client gave ahead, by question. */
+  /** Answers that the client sent with its first request: JSON texts by the key of the question. */
   readonly answers: Answers;
-  /** Resolves once the client may come back to any replica; absent: there is no other. */
+  /** Resolves once every replica can find the call; absent: there is no other replica. */
   readonly isKnown?: Promise<void> | undefined;
-  /** How long the client may take to come back. */
+  /** How long the client may take to send its next request. */
   readonly ttlMs: number;
-  /** Room for what is kept for the client. */
-  readonly room: Share;
-  /** Breaks the call off. */
+  /** Byte budget for what is kept for the client. */
+  readonly share: Share;
+  /** Cancels the call. */
   readonly cancel: (reason: VmcpError) => void;
-  /** The client has had its answer, or will have none. */
+  /** Called when the client has had its answer, or will get none. */
   readonly onOver: () => void;
 }
 
@@ -51,23 +47,24 @@ interface OpenQuestion {
 }
 
 /**
- * A call whose backend has asked something: it stays under way while its client, of a revision without requests to clients, is answered
- * `input_required`, and goes on when the client comes back with the answers (MCP 2026-07-28, "Multi Round-Trip Requests").
+ * A call whose backend has sent a request to the client, whose revision has no such requests. The client's own request
+ * is answered with `input_required` while the call stays under way; the call continues when the client sends a new
+ * request with the answers (MCP 2026-07-28, "Multi Round-Trip Requests").
  */
 export class HeldCall {
   readonly #deps: HeldCallDeps;
   readonly #questions = new Map<string, OpenQuestion>();
-  /** What the backend calls the client's progress token. */
+  /** The progress token of the client's first request, which is the one that the backend uses. */
   readonly #firstToken: Buffer | undefined;
-  /** Undefined while the client has the word. */
+  /** The client's request that waits for the call; undefined until the client sends the next one. */
   #round: Round | undefined;
-  /** Names of questions whose answers were given ahead. */
-  readonly #taken = new Set<string>();
+  /** Keys of the questions that were answered ahead. */
+  readonly #answeredAhead = new Set<string>();
   #asked = 0;
   #rounds = 0;
   #outcome: ((round: Round) => void) | undefined;
-  #absence: Timer | undefined;
-  #isTelling = false;
+  #absenceTimer: Timer | undefined;
+  #isAskPlanned = false;
   #isOver = false;
 
   constructor(deps: HeldCallDeps, first: Round) {
@@ -76,18 +73,18 @@ export class HeldCall {
     this.#round = first;
   }
 
-  /** `requestState`: another one in each round. */
+  /** The `requestState` that the client has to send next; it changes with each round. */
   get state(): string {
     return `${this.#deps.id}.${this.#rounds}`;
   }
 
-  /** Throws `busy` when too much is asked. */
+  /** Asks the client. Throws `busy` when too many questions are open or their texts are too large. */
   ask({ method, params, key: name }: Question, signal: CancelSignal): Promise<ClientAnswer> {
     if (signal.aborted) throw signal.reason;
-    const given = this.#takeGiven(name);
+    const given = this.#takeAnswerAhead(name);
     if (given) return Promise.resolve({ kind: 'result', result: given });
     const text = inputRequest(method, params);
-    if (this.#questions.size >= LIMITS.asksPerSession || !this.#deps.room.grow(text.length))
+    if (this.#questions.size >= LIMITS.clientRequestsPerSession || !this.#deps.share.grow(text.length))
       throw new VmcpError('busy', 'the client has too many open questions');
     const key = this.#keyOf(name);
     return new Promise<ClientAnswer>((resolve, reject) => {
@@ -105,22 +102,25 @@ export class HeldCall {
           reject(reason);
         },
       });
-      this.#tellSoon();
+      this.#askSoon();
     }).finally(() => {
       this.#questions.delete(key);
-      if (!this.#isOver) this.#deps.room.grow(-text.length);
+      if (!this.#isOver) this.#deps.share.grow(-text.length);
     });
   }
 
-  /** An answer that was given ahead, once: who asks again under the same name was not content with it. */
-  #takeGiven(name: string | undefined): Buffer | undefined {
-    if (name === undefined || this.#rounds > 0 || this.#taken.has(name)) return undefined;
+  /**
+   * The answer that the client sent ahead. It is used once: a backend that asks again under the same name did not
+   * accept it.
+   */
+  #takeAnswerAhead(name: string | undefined): Buffer | undefined {
+    if (name === undefined || this.#rounds > 0 || this.#answeredAhead.has(name)) return undefined;
     const given = this.#deps.answers.get(name);
-    if (given) this.#taken.add(name);
+    if (given) this.#answeredAhead.add(name);
     return given;
   }
 
-  /** The name that the backend gave the question, where no other question has it; else one that none has. */
+  /** The backend's own name for the question, unless another open question has it; else a new key. */
   #keyOf(name: string | undefined): string {
     let key = name;
     while (key === undefined || this.#questions.has(key)) {
@@ -130,7 +130,7 @@ export class HeldCall {
     return key;
   }
 
-  /** Of the request that waits for the call. */
+  /** Log level of the client's request that waits for the call. */
   get logLevel(): string | undefined {
     return this.#round?.logLevel;
   }
@@ -138,7 +138,7 @@ export class HeldCall {
   notify(notification: Buffer): void {
     const round = this.#round;
     const told = round && this.#underTokenOf(round, notification);
-    // What is said while the client has the word is heard by nobody.
+    // While no request of the client waits, notifications are dropped.
     if (told) round.notify(told);
   }
 
@@ -146,30 +146,33 @@ export class HeldCall {
     return this.#round?.backlog();
   }
 
-  /** The client comes back. Throws `busy` when it is here already. */
+  /**
+   * Continues the call with the client's next request. Throws `busy` when another request already waits for the call.
+   */
   goOn(round: Round, answers: Answers): void {
     if (this.#round) throw new VmcpError('busy', 'another request goes on with this call already');
-    this.#absence?.cancel();
+    this.#absenceTimer?.cancel();
     this.#round = round;
-    if (this.#outcome) return this.#give(round, this.#outcome);
+    if (this.#outcome) return this.#finish(round, this.#outcome);
     for (const [key, result] of answers) {
       const question = this.#questions.get(key);
       this.#questions.delete(key);
       question?.settle({ kind: 'result', result });
     }
-    this.#tellSoon();
+    this.#askSoon();
   }
 
-  /** The client is not waited for any more. */
+  /** Cancels the call, and no longer waits for the client. */
   cancel(reason: VmcpError): void {
     if (!this.#round) this.#over();
     this.#deps.cancel(reason);
   }
 
-  /** The call is done. */
+  /** The call has succeeded: answers the client's request that waits, or keeps the answer for its next one. */
   succeed(reply: Reply): void {
     if (this.#isOver) return;
-    const isKept = this.#round !== undefined || reply.kind !== 'whole' || this.#deps.room.grow(reply.body?.length ?? 0);
+    const isKept =
+      this.#round !== undefined || reply.kind !== 'whole' || this.#deps.share.grow(reply.body?.length ?? 0);
     if (isKept) this.#end((round) => round.answer(underIdOf(round, reply)));
     else this.fail(new VmcpError('busy', 'the answer came while its client was away, and is too large to be kept'));
   }
@@ -180,22 +183,22 @@ export class HeldCall {
 
   #end(outcome: (round: Round) => void): void {
     if (this.#isOver) return;
-    if (this.#round) this.#give(this.#round, outcome);
+    if (this.#round) this.#finish(this.#round, outcome);
     else this.#outcome = outcome;
   }
 
-  #give(round: Round, outcome: (round: Round) => void): void {
+  #finish(round: Round, outcome: (round: Round) => void): void {
     this.#over();
     outcome(round);
   }
 
-  /** What is asked in one turn of the event loop is asked together. */
-  #tellSoon(): void {
-    if (this.#isTelling || !this.#round) return;
-    this.#isTelling = true;
+  /** Questions of one turn of the event loop are sent to the client together. */
+  #askSoon(): void {
+    if (this.#isAskPlanned || !this.#round) return;
+    this.#isAskPlanned = true;
     const tell = (): void => {
-      this.#isTelling = false;
-      this.#tell();
+      this.#isAskPlanned = false;
+      this.#askClient();
     };
     setImmediate(() => {
       if (this.#deps.isKnown) void this.#deps.isKnown.then(tell);
@@ -203,13 +206,13 @@ export class HeldCall {
     });
   }
 
-  #tell(): void {
+  #askClient(): void {
     const round = this.#round;
     if (!round || this.#isOver || this.#questions.size === 0) return;
     this.#round = undefined;
     this.#rounds += 1;
     const reason = new VmcpError('cancelled', 'the client did not come back with what the backend has asked');
-    this.#absence = this.#deps.clock.after(this.#deps.ttlMs, () => this.cancel(reason));
+    this.#absenceTimer = this.#deps.clock.after(this.#deps.ttlMs, () => this.cancel(reason));
     round.answer({ kind: 'whole', status: 200, body: this.#inputRequired(round.id) });
   }
 
@@ -219,7 +222,10 @@ export class HeldCall {
     return Buffer.from(`{"jsonrpc":"2.0","id":${id.toString()},"result":${result}}`);
   }
 
-  /** Each request of a client may have a token of its own; undefined where the client wants to hear of no progress. */
+  /**
+   * The notification under the progress token of this request, as each request may name another; undefined where the
+   * client wants no progress notifications.
+   */
   #underTokenOf({ progressToken }: Round, notification: Buffer): Buffer | undefined {
     const first = this.#firstToken;
     const method = memberAt(notification, 0, 'method');
@@ -233,9 +239,9 @@ export class HeldCall {
   #over(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#absence?.cancel();
+    this.#absenceTimer?.cancel();
     for (const { refuse } of this.#questions.values()) refuse(over());
-    this.#deps.room.release();
+    this.#deps.share.release();
     this.#deps.onOver();
   }
 }

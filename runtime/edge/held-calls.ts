@@ -1,27 +1,31 @@
 import { createHash } from 'node:crypto';
-import { callerKey, clientKey, type Call, type Reply, type RoutedMethod } from '../call.ts';
-import { unknownState } from '../questions.ts';
-import { argumentsOf } from '../call-arguments.ts';
-import { ByteBudget, Share } from '../byte-budget.ts';
-import type { Clock } from '../clock.ts';
+import {
+  callerKey,
+  clientKey,
+  type Call,
+  type RoutedMethod,
+  type Reply,
+  unknownState,
+  argumentsOf,
+} from '../call/index.ts';
+import { ByteBudget, Share, type Clock } from '../process/index.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
-import { isObject, readString, skipValue, walkObject } from '../json-bytes.ts';
-import { memberAt } from '../json-members.ts';
+import { isObject, readString, skipValue, walkObject, memberAt } from '../json/index.ts';
 import { LIMITS } from '../limits.ts';
 import { MAX_PROGRESS_TOKEN_BYTES } from '../store/index.ts';
 import { networkOf } from './client-shares.ts';
 import { type Answers, HeldCall, type Round } from './held-call.ts';
-import type { HeldElsewhere, Holder } from './held-elsewhere.ts';
+import type { RemoteHeldCalls, HeldCallHandler } from './remote-held-calls.ts';
 import { ModernClient } from './modern-client.ts';
 
 export interface HeldCallsDeps {
   readonly clock: Clock;
   /** An unguessable text. */
   readonly newId: () => string;
-  /** How long a client may take to come back. */
+  /** How long a client may take to send its next request. */
   readonly ttlMs: () => number;
-  /** The other replicas; absent: there are none. */
-  readonly elsewhere?: HeldElsewhere | undefined;
+  /** The calls that other replicas hold; absent: there are no other replicas. */
+  readonly remote?: RemoteHeldCalls | undefined;
 }
 
 /** Methods whose results may ask for input. */
@@ -29,13 +33,13 @@ const IN_ROUNDS: ReadonlySet<RoutedMethod> = new Set(['tools/call', 'prompts/get
 
 interface Known {
   readonly held: HeldCall;
-  /** Digest of who asks for what. */
+  /** Digest of the client, the method, the name and the arguments. */
   readonly request: string;
 }
 
 /**
- * The calls of clients of 2026-07-28 that wait for what their backends have asked. Each is known by a state that nobody can guess, to its
- * caller, for the same request.
+ * The calls of clients of 2026-07-28 that wait for answers to their backends' questions. A held call is found by an
+ * unguessable `requestState`, and only by the same client for the same request.
  */
 export class HeldCalls {
   readonly #deps: HeldCallsDeps;
@@ -48,7 +52,8 @@ export class HeldCalls {
   }
 
   /**
-   * Serves a call with `next`, unless the call goes on with one that is held. A state that is not known here may be a backend's own.
+   * Serves a call with `next`, unless the client's request continues a held call. A `requestState` that is unknown here
+   * may be a backend's own.
    */
   serve(call: Call, next: () => Promise<Reply>): Promise<Reply> {
     const { client } = call;
@@ -59,13 +64,14 @@ export class HeldCalls {
     if (state === undefined || id === undefined) return this.#begin(call, client, { given, next });
     const known = this.#calls.get(id);
     if (known) return goOn(call, client, { ...known, state, given });
-    const { elsewhere } = this.#deps;
-    if (!elsewhere) return this.#begin(call, client, { given, next });
+    const { remote } = this.#deps;
+    if (!remote) return this.#begin(call, client, { given, next });
     const request = { state, request: digestOf(call), id: call.request.id.toString(), payload: answers ?? NO_ANSWERS };
     const token = tokenOf(call);
-    // Without its token, the round hears of no progress; a client need not be told of any (MCP "Progress").
+    // Without the token, the client gets no progress notifications for this request; none are owed to it (MCP
+    // "Progress").
     const progressToken = token && token.length <= MAX_PROGRESS_TOKEN_BYTES ? token.toString() : undefined;
-    return elsewhere
+    return remote
       .goOn(call, { id, caller: call.caller }, { ...request, progressToken, logLevel: client.logLevel })
       .then((reply) => reply ?? this.#begin(call, client, { given, next }));
   }
@@ -80,7 +86,7 @@ export class HeldCalls {
     { given, next }: { readonly given: Answers; readonly next: () => Promise<Reply> },
   ): Promise<Reply> {
     return new Promise((answer, refuse) => {
-      const begun = new BegunCall({ call, client, given, settle: { answer, refuse }, hold: this.#hold });
+      const begun = new UnheldCall({ call, client, given, settle: { answer, refuse }, hold: this.#hold });
       client.begun = begun;
       next().then(
         (reply) => begun.succeed(reply),
@@ -89,18 +95,18 @@ export class HeldCalls {
     });
   }
 
-  readonly #hold = ({ call, client, given, settle }: Begun): HeldCall => {
+  readonly #hold = ({ call, client, given, settle }: UnheldCallParts): HeldCall => {
     const round = roundOf(call, client, settle);
-    const { clock, newId, ttlMs, elsewhere } = this.#deps;
+    const { clock, newId, ttlMs, remote } = this.#deps;
     const holder = placeOf(call, client);
-    const room = new Share(this.#bytes);
+    const share = new Share(this.#bytes);
     if (this.#calls.size >= LIMITS.heldCalls || (this.#counts.get(holder) ?? 0) >= LIMITS.heldCallsPerClient)
       throw full();
-    if (!room.grow(call.request.bytes.length)) throw full();
+    if (!share.grow(call.request.bytes.length)) throw full();
     const id = newId();
     this.#count(holder, 1);
     const request = digestOf(call);
-    const announced = elsewhere?.announce(
+    const announced = remote?.announce(
       { id, caller: call.caller },
       holderOf(() => ({ held, request })),
     );
@@ -111,7 +117,7 @@ export class HeldCalls {
         answers: given,
         isKnown: announced?.isKnown,
         ttlMs: ttlMs(),
-        room,
+        share,
         cancel: (reason) => client.cancel(reason),
         onOver: () => {
           announced?.end();
@@ -137,7 +143,9 @@ interface Continued extends Known {
   readonly given: Answers;
 }
 
-/** Throws `invalid_params` where the state is not that of the call's newest round, or the request another one. */
+/**
+ * Throws `invalid_params` where the state is not that of the call's newest round, or the request is a different one.
+ */
 const demandRound = ({ held, request }: Known, asked: { readonly state: string; readonly request: string }): void => {
   if (held.state !== asked.state || request !== asked.request) throw unknownState();
 };
@@ -152,20 +160,20 @@ const goOn = (call: Call, client: ModernClient, { held, request, state, given }:
   });
 };
 
-interface Begun {
+interface UnheldCallParts {
   readonly call: Call;
   readonly client: ModernClient;
-  /** What the client has answered ahead. */
+  /** Answers that the client sent ahead. */
   readonly given: Answers;
   readonly settle: Pick<Round, 'answer' | 'refuse'>;
-  readonly hold: (begun: Begun) => HeldCall;
+  readonly hold: (begun: UnheldCallParts) => HeldCall;
 }
 
-/** A call from its beginning on. Most are never held, and so cost little: no round is made for them, and no closure. */
-class BegunCall {
-  readonly #begun: Begun;
+/** A call before it is held. Most calls never are, so neither a round nor a closure is made for them. */
+class UnheldCall {
+  readonly #begun: UnheldCallParts;
 
-  constructor(begun: Begun) {
+  constructor(begun: UnheldCallParts) {
     this.#begun = begun;
   }
 
@@ -189,8 +197,8 @@ class BegunCall {
   }
 }
 
-/** The call, as other replicas go on with it. */
-const holderOf = (known: () => Known): Holder => ({
+/** Lets other replicas continue the call. */
+const holderOf = (known: () => Known): HeldCallHandler => ({
   goOn: (round, { state, request, payload }) => {
     demandRound(known(), { state, request });
     known().held.goOn(round, answersIn(payload));
@@ -202,17 +210,17 @@ const NONE: Answers = new Map();
 
 const NO_ANSWERS = Buffer.from('{}');
 
-/** The id of a call in what may be a state of ours; undefined: it is a backend's own. */
+/** The id of the call in a `requestState` of this gateway; undefined: the state is a backend's own. */
 const idIn = (state: string): string | undefined => /^(?<id>[\w-]{16,64})\.[0-9]{1,6}$/.exec(state)?.groups?.['id'];
 
 const full = (): VmcpError =>
   new VmcpError('busy', 'too many calls wait for what their clients were asked; try again later');
 
-/** Who has a share of the places. Of anonymous callers only the address is known. */
+/** Key under which a client's held calls are counted: the user, or the network of a caller that is no user. */
 const placeOf = ({ caller }: Call, { request }: ModernClient): string =>
   caller.kind === 'user' ? callerKey(caller) : `${caller.kind} ${networkOf(request.clientAddress)}`;
 
-/** MCP: the state is good for the request that it was given out for, of the same client, and for no other. */
+/** MCP: a `requestState` is valid only for the client and the request that it was issued for. */
 const digestOf = (call: Call): string =>
   createHash('sha256')
     .update(JSON.stringify([clientKey(call.caller), call.method, call.name]))

@@ -1,7 +1,6 @@
-import type { MayHave } from '../admission.ts';
-import type { Backend, LinkMemory, SessionLinks } from '../backends/index.ts';
-import type { Caller, SessionClient } from '../call.ts';
-import { atMost, type Clock } from '../clock.ts';
+import type { MayHave, Caller, SessionClient } from '../call/index.ts';
+import type { Backend, BackendSessionMemory, ClientBackendSessions } from '../backends/index.ts';
+import { atMost, type Clock } from '../process/index.ts';
 import type {
   ReplicaListeners,
   ReplicaMessages,
@@ -20,77 +19,83 @@ export interface SharedSessionsDeps {
   readonly newId: () => string;
   /** The name of a session among replicas. */
   readonly nameOf: (session: SessionRef) => string;
-  /** Where the session's backend sessions will be kept. */
-  readonly newLinks: (client: SessionClient, memory: LinkMemory) => SessionLinks;
+  /** Makes the set of backend sessions of one client session; `memory` is where other replicas find them. */
+  readonly newBackendSessions: (client: SessionClient, memory: BackendSessionMemory) => ClientBackendSessions;
   readonly store: Pick<Store, 'state' | 'onState'>;
   readonly recordsFor: (announceEnd: (session: SessionRef) => Promise<void>) => SessionRecords;
   readonly messagesFor: (listeners: ReplicaListeners) => ReplicaMessages;
   /** As in `SessionDeps`. */
   readonly newLogs: (client: InitializedClient) => EventLogs | undefined;
-  /** Those that sessions may have been opened with. */
+  /** The backends that sessions may have been opened with. */
   readonly backends: () => readonly Backend[];
-  /** Whether the client may still have what it has subscribed to at another replica. */
+  /** Whether the client may still read a resource that it has subscribed to at another replica. */
   readonly readmit: MayHave;
 }
 
-/** A session that this replica knows. */
-export interface Held {
+/** A session that this replica has in memory. */
+export interface LoadedSession {
   readonly ref: SessionRef;
   readonly name: string;
   readonly session: Session;
-  /** When its record was last known to be there. */
+  /** When the session's record was last known to exist, in ms. */
   confirmedAt: number;
-  /** What other replicas have for the client's own streams. */
+  /** Receives the other replicas' messages for the client's own streams. */
   subscription?: Subscription;
-  /** How often it was decided what to watch here: the last decision counts. */
+  /** Number of decisions about what to watch here: a decision is discarded when a later one has begun. */
   watchDecisions?: number;
   /** When a stream was last about to be opened. */
   preparedAt?: number;
   isEnding?: true;
 }
 
-/** How much later than its idle time a record may end: so much less often it is told of uses. */
+/** How much longer than the idle time (`ttlMs`) a session's record lives, so that not every use has to renew it. */
 export const slackMs = (ttlMs: number): number => ttlMs / 10;
 
 const LISTENING_MS = 1_000;
 
-/** Where the sessions with backends that other replicas have opened are written down. */
-export interface OpenedElsewhere extends Watchable {
+/** Finds the backend sessions that other replicas have opened. */
+export interface RemoteSession extends Watchable {
   readonly records: Pick<SessionRecords, 'find'>;
 }
 
-/** What a client may watch here that has subscribed to it at another replica. */
+/** Decides which subscriptions that a client made at another replica are watched here. */
 export interface Watchable {
   readonly backends: readonly Backend[];
   readonly readmit: MayHave;
 }
 
-/** Opens here what other replicas have opened with backends. True when that takes something over from them. */
+/**
+ * Adopts the backend sessions that other replicas have opened. True when this replica takes over subscriptions from
+ * them.
+ */
 export const gather = async (
-  held: Held,
-  { records, backends, readmit }: OpenedElsewhere,
+  held: LoadedSession,
+  { records, backends, readmit }: RemoteSession,
   how?: 'quietly',
 ): Promise<boolean> => {
   const { ref, session } = held;
-  const asOf = session.links.changes;
+  const asOf = session.backendSessions.changes;
   const record = await records.find(ref);
   if (!record) return false;
   for (const backend of backends) {
     const saved = record.backendSessions.get(backend.name);
-    if (saved) session.links.adopt(backend, saved, how);
+    if (saved) session.backendSessions.adopt(backend, saved, how);
   }
   return session.hasStreams && how !== 'quietly' && watchHere(held, { record, asOf }, { backends, readmit });
 };
 
-/** What another replica may have changed, and the client's own changes here until it was read. */
+/** A record that another replica may have changed, and the number of the client's changes here before it was read. */
 interface ReadRecord {
   readonly record: SessionRecord;
   readonly asOf: number;
 }
 
-/** Where the client listens is where its subscriptions are held. False where it does not listen, or has none. */
+/**
+ * The replica at which the client has a stream open watches its subscriptions. False where the client has no stream
+ * here, or no subscriptions.
+ */
 const watchHere = async (
-  held: Held,
+  held: LoadedSession,
   { record: { subscriptions }, asOf }: ReadRecord,
   { backends, readmit }: Watchable,
 ): Promise<boolean> => {
@@ -101,15 +106,15 @@ const watchHere = async (
   const wanted = await Promise.all(
     subscriptions.map(async ({ backend: name, uri }) => {
       const backend = session.hasStreams ? backends.find((each) => each.name === name) : undefined;
-      return backend && (await leadsTo(backend, { uri, caller }, readmit)) ? [{ backend, uri }] : [];
+      return backend && (await routesTo(backend, { uri, caller }, readmit)) ? [{ backend, uri }] : [];
     }),
   );
   if (held.watchDecisions !== decision) return false;
-  session.links.watchOnly(wanted.flat(), caller, asOf);
+  session.backendSessions.watchOnly(wanted.flat(), caller, asOf);
   return wanted.flat().length > 0;
 };
 
-const leadsTo = async (
+const routesTo = async (
   { name: backend }: Backend,
   { uri, caller }: { readonly uri: string; readonly caller: Caller },
   readmit: MayHave,
@@ -119,28 +124,28 @@ const leadsTo = async (
   return target?.kind === 'backend' && target.backend === backend;
 };
 
-/** Hears what other replicas have for the client's own streams; waits a moment until it does. */
-export const listenElsewhere = async (
-  held: Held,
+/** Receives the other replicas' messages for the client's own streams; waits up to LISTENING_MS until they arrive. */
+export const listenAtReplicas = async (
+  held: LoadedSession,
   messages: Pick<ReplicaMessages, 'listenForStream'>,
   clock: Clock,
 ): Promise<void> => {
   held.preparedAt = clock.now();
-  held.subscription ??= messages.listenForStream(held.ref, (message) => void held.session.tellHere(message));
+  held.subscription ??= messages.listenForStream(held.ref, (message) => void held.session.sendOnStreamHere(message));
   await atMost(clock, LISTENING_MS, held.subscription.isLive);
 };
 
-/** Ends that where no stream is open, or about to be. */
-export const stopListening = (held: Held, now: number): void => {
+/** Ends what `listenAtReplicas` began, unless a stream is open or about to be opened. */
+export const stopListening = (held: LoadedSession, now: number): void => {
   const isPrepared = now - (held.preparedAt ?? 0) <= 2 * LISTENING_MS;
   if (!held.subscription || held.session.hasStreams || isPrepared) return;
   held.subscription.end();
   delete held.subscription;
 };
 
-/** What the client has asked another replica for, or has begun to listen to there. */
-export const takeChange = async (held: Held, { records, ...watchable }: OpenedElsewhere): Promise<void> => {
-  const asOf = held.session.links.changes;
+/** Takes over what the client has changed at another replica: its log level and its subscriptions. */
+export const takeChange = async (held: LoadedSession, { records, ...watchable }: RemoteSession): Promise<void> => {
+  const asOf = held.session.backendSessions.changes;
   const record = await records.find(held.ref);
   if (!record) return;
   const { session } = held;

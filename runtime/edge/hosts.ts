@@ -1,17 +1,19 @@
 import { isIP } from 'node:net';
 import { senderBehind, type SenderOf } from './forwarded.ts';
 
+/** Configuration of `hostCheck`. */
 export interface HostRules {
   /** Host names beside IP literals and `localhost`, without port. */
   readonly allowedHosts: readonly string[];
   /** Origins beside loopback to loopback. */
   readonly allowedOrigins: readonly string[];
-  /** Addresses and CIDR blocks of proxies that are believed. */
+  /** Addresses and CIDR blocks of trusted proxies. */
   readonly trustedProxies: readonly string[];
   /** The public URL; its host and its origin are allowed. */
   readonly resourceUrl?: string;
 }
 
+/** Checks of the Host and Origin headers. */
 export interface HostCheck {
   readonly senderOf: SenderOf;
   readonly isHostAllowed: (host: string | undefined) => boolean;
@@ -19,7 +21,7 @@ export interface HostCheck {
   readonly isOriginAllowed: (origin: string, host: string | undefined) => boolean;
 }
 
-/** The rules of decisions "Hosts and origins", against DNS rebinding and foreign web pages. */
+/** The rules of docs/decisions.md "Hosts and origins", against DNS rebinding and foreign web pages. */
 export const hostCheck = (rules: HostRules): HostCheck => {
   const resource = rules.resourceUrl === undefined ? null : URL.parse(rules.resourceUrl);
   const names = new Set(['localhost', ...rules.allowedHosts, ...(resource ? [resource.hostname] : [])].map(plainName));

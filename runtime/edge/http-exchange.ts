@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Caller, EventSink, Inbound, OpenStream, StreamRecord, StreamReply, WholeReply } from '../call.ts';
-import type { Clock, Timer } from '../clock.ts';
+import type { Caller, EventSink, Inbound, StreamRecord, OpenStream, StreamReply, WholeReply } from '../call/index.ts';
+import type { Clock, Timer } from '../process/index.ts';
 import { writeEarly } from './body.ts';
 import { acceptsEvents, EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
-import type { Held } from './ingress.ts';
-import { hurry, type SlowClientBounds } from './slow-client.ts';
+import type { RequestShares } from './ingress.ts';
+import { cutOffWhenSlow, type SlowClientBounds } from './slow-client.ts';
 
-/** What a client may leave untaken of a stream, before it is cut off. */
+/** Bytes of a stream that a client may leave unread before it is cut off. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
-/** decisions, "initialize": proxies close streams that say nothing. */
+/** docs/decisions.md "What initialize says": proxies close streams that say nothing. */
 const KEEP_ALIVE_MS = 15_000;
 
 /** What the event loop writes from its stack, without an allocation. */
@@ -20,14 +20,14 @@ export interface HttpExchangeDeps {
   readonly clock: Clock;
   readonly newCorrelationId: () => string;
   readonly bounds: ExchangeBounds;
-  /** The client was cut off. */
+  /** Called when the client was cut off. */
   readonly onCut: (reason: string, exchange: HttpExchange) => void;
-  /** Reads the body of the exchange into it, as much as this caller may send. */
+  /** Reads the body of the request into the exchange, up to the size that this caller may send. */
   readonly readBody: (exchange: HttpExchange, caller: Caller) => Promise<void>;
 }
 
 export interface ExchangeBounds extends SlowClientBounds {
-  /** Of each body and of each answer: so much needs no room beside the others. */
+  /** Bytes of each body and of each answer that need no room in the shared budgets. */
   readonly uncountedBytes: number;
 }
 
@@ -39,9 +39,9 @@ export class HttpExchange implements Inbound {
   readonly headers: Inbound['headers'];
   readonly clientAddress: string | undefined;
   readonly request: IncomingMessage;
-  readonly held: Held;
+  readonly held: RequestShares;
   body: Buffer = noBody;
-  /** Headers that the answer gets whatever it is: names and values in turn. */
+  /** Headers of the answer, whether it succeeds or not: names and values in turn. */
   readonly extra: string[] = [];
   readonly #response: ServerResponse;
   readonly #deps: HttpExchangeDeps;
@@ -51,7 +51,7 @@ export class HttpExchange implements Inbound {
   #record: StreamRecord | undefined;
   #drained: Promise<void> | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, held: Held, deps: HttpExchangeDeps) {
+  constructor(request: IncomingMessage, response: ServerResponse, held: RequestShares, deps: HttpExchangeDeps) {
     const url = request.url ?? '/';
     const question = url.indexOf('?');
     const path = question < 0 ? url : url.slice(0, question);
@@ -118,7 +118,7 @@ export class HttpExchange implements Inbound {
       },
     };
     record.begin(sink);
-    this.#response.on('close', () => record.lose(sink));
+    this.#response.on('close', () => record.disconnect(sink));
   }
 
   onGone(run: () => void): void {
@@ -127,7 +127,7 @@ export class HttpExchange implements Inbound {
     });
   }
 
-  /** Sends the answer. A client that has gone away is nobody's fault. */
+  /** Sends the answer; does nothing when the client has gone away. */
   answer(reply: WholeReply): void {
     if (this.#record?.isBegun && !this.#isAnswered) {
       this.#isAnswered = true;
@@ -136,13 +136,13 @@ export class HttpExchange implements Inbound {
     if (this.#response.destroyed || this.#isAnswered) return;
     if (this.#response.headersSent) this.#endStream(reply.body);
     else this.#write(reply);
-    // Not before: a head that cannot be written is answered with an error instead.
+    // Set only now: where the head cannot be written, an error is answered instead.
     this.#isAnswered = true;
-    // One that still sends has a time of its own.
-    if (this.#isBehind && this.request.complete) this.#hurry();
+    // A client that still sends its request has a timeout of its own.
+    if (this.#isBehind && this.request.complete) this.#cutOffWhenSlow();
   }
 
-  /** Hangs up. */
+  /** Closes the connection. */
   cut(): void {
     this.#response.destroy();
   }
@@ -152,15 +152,15 @@ export class HttpExchange implements Inbound {
     return this.#response.destroyed;
   }
 
-  /** Whether something waits for the client to take it. */
+  /** Whether written bytes wait for the client to read them. */
   get #isBehind(): boolean {
     return !this.#response.destroyed && this.#response.writableLength > 0;
   }
 
-  #hurry(): void {
+  #cutOffWhenSlow(): void {
     const { clock, bounds } = this.#deps;
     const onCut = (reason: string): void => this.#deps.onCut(reason, this);
-    hurry({ response: this.#response, room: this.held.answer, clock, bounds, onCut });
+    cutOffWhenSlow({ response: this.#response, share: this.held.answer, clock, bounds, onCut });
   }
 
   /** Begins a stream that is an answer by itself. */
@@ -191,8 +191,8 @@ export class HttpExchange implements Inbound {
 
   #keepAliveLater(): void {
     this.#keepAlive = this.#deps.clock.after(KEEP_ALIVE_MS, () => {
-      // What still waits keeps the stream alive, or shows that its client takes nothing.
-      if (this.#isBehind) this.#hurry();
+      // Unread bytes keep the stream alive, or show that the client reads nothing.
+      if (this.#isBehind) this.#cutOffWhenSlow();
       else this.#response.write(KEEP_ALIVE);
       this.#keepAliveLater();
     });
@@ -208,7 +208,7 @@ export class HttpExchange implements Inbound {
     if (isCounted && !this.held.answer.resize(waiting))
       return this.#cutOff('there is no room for what it has not taken');
     response.write(eventOf(data, event, id), isCounted ? () => this.#onTaken() : undefined);
-    if (isCounted && this.#isBehind) this.#hurry();
+    if (isCounted && this.#isBehind) this.#cutOffWhenSlow();
     return true;
   }
 

@@ -1,4 +1,10 @@
-export { Asks } from './asks.ts';
+/**
+ * HTTP and MCP towards clients: the listeners, both protocol eras, sessions, held calls, and the table that turns an
+ * error into a response (`error-response.ts`). It decides nothing about names, rights or backends; those come as
+ * functions. Start at `endpoint.ts`, then `legacy.ts` (sessions) and `modern.ts` (2026-07-28).
+ */
+
+export { PendingClientRequests } from './pending-client-requests.ts';
 export { type BegunCall, CallsUnderWay } from './calls-under-way.ts';
 export { canAnswer } from './client-capabilities.ts';
 export { type Endpoint, type EndpointDeps, mcpEndpoint } from './endpoint.ts';
@@ -7,7 +13,7 @@ export { type Eras, parseByEra } from './era.ts';
 export { EventLogs } from './event-log.ts';
 export type { PublicRoutes } from './guarded-routes.ts';
 export { HeldCalls } from './held-calls.ts';
-export { HeldElsewhere } from './held-elsewhere.ts';
+export { RemoteHeldCalls } from './remote-held-calls.ts';
 export { hostCheck, type HostCheck, type HostRules } from './hosts.ts';
 export { legacyEra } from './legacy.ts';
 export { Listeners } from './listen.ts';
@@ -23,4 +29,4 @@ export { Sessions } from './sessions.ts';
 export { slackMs } from './held-session.ts';
 export { SharedSessions } from './shared-sessions.ts';
 export { SseConnections } from './sse-connections.ts';
-export { failureOnWire } from './wire.ts';
+export { errorResponse } from './error-response.ts';

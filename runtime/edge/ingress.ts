@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ByteBudget, Share } from '../byte-budget.ts';
-import type { RequestHead } from '../call.ts';
-import type { Clock } from '../clock.ts';
+import { type ByteBudget, Share, type Clock } from '../process/index.ts';
+import type { RequestHead } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { ClientShare } from './client-shares.ts';
 import { addCorsHeaders } from './cors.ts';
@@ -14,39 +13,42 @@ export interface IngressDeps {
   /** The rules of the moment. */
   readonly hosts: () => HostCheck;
   readonly clock: Clock;
-  /** From the first word of a stop on, every answer asks the client to come back on a new connection, to another replica. */
+  /** Once the stop has begun, every answer asks the client to open a new connection, to another replica. */
   readonly isLeaving: () => boolean;
   readonly bounds: IngressBounds;
   /** Shared by the request bodies under way. */
   readonly bodies: ByteBudget;
-  /** A client was cut off, since it takes its answers too slowly. */
+  /** Called when a client was cut off since it reads its answers too slowly. */
   readonly onCut: (reason: string, request: RequestHead) => void;
-  /** Shared by the answers that are made or wait for their clients to take them. */
+  /** Shared by the answers that are being made or wait for their clients to read them. */
   readonly answers: ByteBudget;
 }
 
 export interface IngressBounds extends SlowClientBounds {
   /** Under way at one time; streams that are answers by themselves do not count. */
   readonly requests: number;
-  /** Of each body and of each answer: so much needs no room beside the others. */
+  /** Bytes of each body and of each answer that need no room in the shared budgets. */
   readonly uncountedBytes: number;
-  /** A body that arrives for longer gives way where there is no room for another one. */
+  /** A body that takes longer than this to arrive is refused when another one needs the room. */
   readonly bodyYieldsMs: number;
 }
 
 /** What one request holds until its answer is sent. */
-export interface Held {
+export interface RequestShares {
   readonly sender: Sender;
   readonly client: ClientShare;
   readonly body: Share;
   readonly answer: Share;
   /** The answer is a stream, which is no request any more. */
   isStream: boolean;
-  /** What is still to come: that it is answered, and that the answer is sent. */
-  parts: number;
+  /** Steps still to come: the request is answered, and the answer is sent. */
+  stepsLeft: number;
 }
 
-/** What every request from outside passes, to MCP or to another route: who sent it, whether it may come in, and its share of the room. */
+/**
+ * Admits every request from outside, to MCP or to another route: finds its sender, checks Host and Origin, and gives it
+ * a share of the budgets.
+ */
 export class Ingress {
   readonly underWay: RequestsUnderWay;
   readonly clock: Clock;
@@ -63,42 +65,48 @@ export class Ingress {
   }
 
   /** Counts a request until its connection has its answer or is gone, and `part` was called. */
-  enter(request: IncomingMessage, response: ServerResponse): Held {
+  enter(request: IncomingMessage, response: ServerResponse): RequestShares {
     const sender = this.#deps.hosts().senderOf(request.socket.remoteAddress, request.headers);
     const client = this.underWay.enter(sender.address);
     const [body, answer] = [new Share(client.bodies), new Share(client.answers)];
-    const held: Held = { sender, client, body, answer, isStream: false, parts: 2 };
-    response.on('close', () => this.part(held));
+    const held: RequestShares = { sender, client, body, answer, isStream: false, stepsLeft: 2 };
+    response.on('close', () => this.stepDone(held));
     return held;
   }
 
   /**
-   * Refuses a request for which there is no room, or whose Host or Origin is not allowed. What the answer needs, refusals included, is
-   * added to `headers`: names and values in turn.
+   * Refuses a request for which there is no room, or whose Host or Origin is not allowed. Headers that any answer
+   * needs, refusals included, are added to `headers`: names and values in turn.
    */
-  admit({ sender, client }: Held, origin: string | undefined, headers: string[]): void {
+  admit({ sender, client }: RequestShares, origin: string | undefined, headers: string[]): void {
     if (this.#deps.isLeaving()) headers.push('connection', 'close');
     if (this.underWay.isTooMany(client)) throw tooMany();
     checkHost(this.#deps.hosts(), sender.host, origin);
     if (origin !== undefined) addCorsHeaders(headers, origin);
   }
 
-  /** A client that takes its answers slowly, or not at all, makes us hold them. Throws `overloaded` where there is no room for that. */
-  holdAnswer({ answer }: Held, bytes: number): void {
+  /**
+   * An answer stays in memory while its client reads it slowly, or not at all. Throws `overloaded` where there is no
+   * room for that.
+   */
+  holdAnswer({ answer }: RequestShares, bytes: number): void {
     if (bytes > this.bounds.uncountedBytes && !answer.resize(bytes)) throw noRoom();
   }
 
-  /** The refusal of a request is out: what its client still sends of it is thrown away, and takes no place from others. */
-  refused(held: Held): void {
-    held.parts = Math.min(held.parts, 1);
-    this.part(held);
+  /** The refusal of a request is sent: the rest of the request is discarded and the request counts no longer. */
+  refused(held: RequestShares): void {
+    held.stepsLeft = Math.min(held.stepsLeft, 1);
+    this.stepDone(held);
   }
 
-  /** Over is what is answered and sent: a client that hangs up cancels nothing, a slow one still gets the rest. */
-  part(held: Held): void {
-    if (held.parts === 0) return;
-    held.parts -= 1;
-    if (held.parts > 0) return;
+  /**
+   * Ends one of the two steps; a request that is answered and sent is over. A client that hangs up cancels nothing, a
+   * slow one still gets the rest.
+   */
+  stepDone(held: RequestShares): void {
+    if (held.stepsLeft === 0) return;
+    held.stepsLeft -= 1;
+    if (held.stepsLeft > 0) return;
     held.body.release();
     held.answer.release();
     if (!held.isStream) this.underWay.leave(held.client);

@@ -1,21 +1,24 @@
-import type { Call, CallClient, Caller, Inbound, Message, OpenStream, Reply } from '../call.ts';
-import type { ClientAnswer, Question } from '../questions.ts';
-import type { CancelSignal } from '../cancellation.ts';
+import type { Call, Caller, Inbound, Message, OpenStream, Reply } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import { paramText, paramValue, requestIdIn, type Envelope } from './envelope.ts';
 import { type EraWithSessions, methodIn } from './era.ts';
 import type { InitializedClient, Session } from './session.ts';
-import { isObject } from '../json-bytes.ts';
-import { smallMember } from '../json-members.ts';
+import { isObject, smallMember } from '../json/index.ts';
 import { LIMITS } from '../limits.ts';
-import { isLogLevel, LOG_LEVELS } from '../log-levels.ts';
-import type { ListKind } from '../listed.ts';
-import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS, MODERN_REVISION } from '../revisions.ts';
+import {
+  isLogLevel,
+  LOG_LEVELS,
+  type ListKind,
+  LATEST_LEGACY_REVISION,
+  LEGACY_REVISIONS,
+  MODERN_REVISION,
+} from '../mcp/index.ts';
 import { routed, type Routed } from './routed.ts';
 import { answer, CAPABILITIES, cursorOf, emptyResult, listAskedFor, type ServerInfo } from './shared-answers.ts';
 import type { SseConnections } from './sse-connections.ts';
+import { SessionCallClient } from './session-call-client.ts';
 
-/** Where sessions are kept; a promise where they are kept outside the process. */
+/** The sessions of all clients; returns a promise where the session store has to be asked. */
 export interface SessionKeeper {
   readonly create: (caller: Caller, client: InitializedClient) => Session | Promise<Session>;
   /** The caller's session. Throws `session_not_found`. */
@@ -27,7 +30,7 @@ export interface LegacyDeps {
   /** Clients of 2024-11-05. */
   readonly connections: Pick<SseConnections, 'open' | 'initialize' | 'streamOf'>;
   readonly sessions: SessionKeeper;
-  /** What `initialize` tells about us, at this moment. */
+  /** Name and version of this server, at this moment. */
   readonly serverInfo: () => ServerInfo;
   readonly instructions: () => string;
   /** JSON text of the result of a list request. */
@@ -60,17 +63,17 @@ export const legacyEra = (deps: LegacyDeps): EraWithSessions => ({
       const session = await sessionOf(deps, request, caller);
       const { 'last-event-id': given } = request.headers;
       const last = typeof given === 'string' ? given : undefined;
-      // Taken before other replicas are asked, which takes its time.
-      const giveBack = session.takePlace(last);
+      // The place is taken first: subscribing to the messages of other replicas takes time.
+      const release = session.takePlace(last);
       await Promise.resolve(session.prepareToListen()).catch((error: unknown) => {
-        giveBack();
+        release();
         throw error;
       });
       const open = (stream: OpenStream): void => {
-        stream.onClosed(giveBack);
+        stream.onClosed(release);
         if (last === undefined || !session.resume(stream, last)) session.listen(stream);
       };
-      return { kind: 'stream', open, abandon: giveBack };
+      return { kind: 'stream', open, abandon: release };
     },
   }),
   end: (request, caller) => ({
@@ -101,11 +104,11 @@ const messageIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Messag
   });
 };
 
-/** Responses and notifications; a promise where another replica must be told. */
+/** Handles a response or a notification of the client; returns a promise where another replica must be notified. */
 const take = (session: Session, envelope: Envelope): void | Promise<void> => {
   if (envelope.kind === 'response') return settle(session, envelope);
   if (envelope.method === 'notifications/cancelled') return cancel(session, envelope);
-  if (envelope.method === 'notifications/roots/list_changed') return session.tellBackends(envelope.body);
+  if (envelope.method === 'notifications/roots/list_changed') return session.notifyBackends(envelope.body);
 };
 
 const accepted: Reply = { kind: 'whole', status: 202 };
@@ -121,7 +124,7 @@ const local = (envelope: Envelope, answer: () => Reply | Promise<Reply>): Messag
 const checkRevision = ({ toleratesHeaders }: LegacyDeps, { http, headers, sessionId }: Inbound): void => {
   const asked = headers['mcp-protocol-version'];
   const mayBeInSession = http === 'POST' || sessionId !== undefined;
-  // Some clients go on to name the newest they know; what counts is what `initialize` agreed on.
+  // Some clients keep naming the newest revision they know; the revision that `initialize` agreed on counts.
   if (asked === MODERN_REVISION && mayBeInSession && toleratesHeaders()) return;
   if (asked === MODERN_REVISION && http !== 'POST')
     throw new VmcpError('http_method_of_older_revision', `revision ${MODERN_REVISION} knows POST only`);
@@ -169,7 +172,7 @@ const initialize = async (
   return { ...answer(envelope.id, Buffer.from(JSON.stringify(result))), headers: ['mcp-session-id', session.id] };
 };
 
-/** A session whose client has had its stream before it (2024-11-05). */
+/** Creates a session for a client that opened its stream before `initialize` (2024-11-05). */
 const openStreamed = async (
   { sessions, connections }: LegacyDeps,
   client: InitializedClient,
@@ -221,7 +224,7 @@ const callIn = (
     origin: 'client',
     depth: 0,
     request: { bytes: body, id, target, params, meta },
-    links: session.links,
+    backendSessions: session.backendSessions,
     signal,
     client: new SessionCallClient(session, request),
   };
@@ -229,7 +232,7 @@ const callIn = (
   return turn ? afterTurn(turn, message) : message;
 };
 
-/** A call that is given up before its turn is over. */
+/** Waits for the call's turn; a call that is cancelled before its turn is ended. */
 const afterTurn = async (turn: Promise<void>, message: Message & { readonly kind: 'call' }): Promise<Message> => {
   try {
     await turn;
@@ -239,42 +242,6 @@ const afterTurn = async (turn: Promise<void>, message: Message & { readonly kind
     throw error;
   }
 };
-
-/**
- * The client of one call: on the stream of the call, and where that is closed on one of its session. A level that it sets meanwhile
- * holds at once.
- */
-class SessionCallClient implements CallClient {
-  readonly era = 'legacy';
-  readonly #session: Session;
-  readonly #request: Inbound;
-
-  constructor(session: Session, request: Inbound) {
-    this.#session = session;
-    this.#request = request;
-  }
-
-  get capabilities(): Buffer {
-    return this.#session.capabilities;
-  }
-
-  get logLevel(): string | undefined {
-    return this.#session.logLevel;
-  }
-
-  notify(notification: Buffer): void {
-    if (!this.#request.send(notification)) this.#session.tell(notification);
-  }
-
-  backlog(): Promise<void> | undefined {
-    return this.#request.backlog();
-  }
-
-  ask(question: Question, signal: CancelSignal): Promise<ClientAnswer> {
-    const send = (message: Buffer): boolean => this.#request.send(message);
-    return this.#session.askOn(send, question, signal);
-  }
-}
 
 const setLevel = async (session: Session, envelope: Envelope, id: Buffer): Promise<Reply> => {
   const level = paramValue(envelope, 'level');

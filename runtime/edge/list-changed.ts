@@ -1,6 +1,6 @@
-import { LIST_CHANGED, type ListKind } from '../listed.ts';
+import { LIST_CHANGED, type ListKind } from '../mcp/index.ts';
 
-/** What tells a client that these lists have changed, each once. */
+/** The notifications that these lists have changed, each once. */
 export const listChangedNotifications = (kinds: readonly ListKind[]): readonly Buffer[] =>
   [...new Set(kinds.map((kind) => LIST_CHANGED[kind]))].map((method) =>
     Buffer.from(`{"jsonrpc":"2.0","method":"${method}"}`),

@@ -1,20 +1,22 @@
-import type { Inbound, StreamReply } from '../call.ts';
+import type { Inbound, StreamReply, WatchResource, TaskListener, WatchTasks } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import { isObject } from '../json-bytes.ts';
-import { memberAt, replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
-import { isText } from '../json-text.ts';
-import { LIST_CHANGED, type ListKind } from '../listed.ts';
-import { RESERVED_PREFIX } from '../revisions.ts';
-import { TASK_TOLD } from '../tasks-extension.ts';
-import type { WatchResource } from '../watch-resources.ts';
-import type { TaskListener, WatchTasks } from '../watch-tasks.ts';
+import {
+  isObject,
+  memberAt,
+  replacedMember,
+  withMembers,
+  withoutMembers,
+  type KeyTest,
+  isText,
+} from '../json/index.ts';
+import { LIST_CHANGED, type ListKind, RESERVED_PREFIX, TASK_NOTIFICATION } from '../mcp/index.ts';
 import { demandTasks } from './client-capabilities.ts';
 import { paramValue, type Envelope } from './envelope.ts';
 import { PendingStream } from './pending-stream.ts';
 import { StreamSlots } from './stream-slots.ts';
 
 export interface ListenersDeps {
-  /** Streams that may be open at one time; of one address half as many. */
+  /** Streams that may be open at one time; one address may have half as many. */
   readonly limit: number;
   readonly watchResource: WatchResource;
   readonly watchTasks: WatchTasks;
@@ -44,7 +46,7 @@ const WANTED: Readonly<Record<ListKind, keyof Filter>> = {
   resourceTemplates: 'resourcesListChanged',
 };
 
-/** The streams of `subscriptions/listen` (MCP 2026-07-28): all that a client hears outside of its requests. */
+/** The streams of `subscriptions/listen` (MCP 2026-07-28): all messages that a client gets outside of its requests. */
 export class Listeners {
   readonly #deps: ListenersDeps;
   readonly #open = new Set<Listening>();
@@ -55,7 +57,7 @@ export class Listeners {
     this.#slots = new StreamSlots(deps.limit);
   }
 
-  /** Tells everybody who wants to hear it. */
+  /** Notifies every client that has asked for changes of these lists. */
   listsChanged(kinds: readonly ListKind[]): void {
     for (const { filter, tell } of this.#open) {
       const methods = kinds.filter((kind) => filter[WANTED[kind]]).map((kind) => LIST_CHANGED[kind]);
@@ -67,12 +69,12 @@ export class Listeners {
   async open(envelope: Envelope, id: Buffer, client: Client): Promise<StreamReply> {
     const wanted = filterIn(envelope);
     if (wanted.taskIds) demandTasks(client.capabilities);
-    // Taken before the backends are asked, which takes its time.
-    const giveBack = this.#slots.take(client.address);
-    if (!giveBack) throw new VmcpError('overloaded', 'too many clients are listening; try again later');
+    // The place is taken first: asking the backends takes time.
+    const release = this.#slots.take(client.address);
+    if (!release) throw new VmcpError('overloaded', 'too many clients are listening; try again later');
     const tag = `"${RESERVED_PREFIX}subscriptionId":${id.toString()}`;
     const ended = new AbortController();
-    ended.signal.addEventListener('abort', giveBack);
+    ended.signal.addEventListener('abort', release);
     client.onGone(() => ended.abort());
     const pending = new PendingStream();
     const tell = (method: string, params: object = {}): void => pending.send(notification(method, params, tag));
@@ -100,7 +102,10 @@ export class Listeners {
     };
   }
 
-  /** What will be told of: a resource that nobody owns, and a task that nobody tells of, are not acknowledged. */
+  /**
+   * The filter that is acknowledged: without resources that no backend owns, and without tasks that no backend reports
+   * on.
+   */
   async #watch(wanted: Filter, client: Client, telling: Telling): Promise<Filter> {
     const { resourceSubscriptions, taskIds } = wanted;
     const [resources, tasks] = await Promise.all([
@@ -114,13 +119,13 @@ export class Listeners {
     const heard = uris.map(async (uri) => {
       const watching = await this.#deps.watchResource(uri, caller, {
         onUpdated: () => tell('notifications/resources/updated', { uri }),
-        // It listens anew, to whatever has taken the backend's place.
+        // The client listens anew, and reaches the backend's replacement.
         onEnd: () => pending.end(),
       });
       if (signal.aborted) watching?.stop();
       else if (watching) signal.addEventListener('abort', watching.stop);
       return watching
-        ? watching.heard.then(
+        ? watching.confirmed.then(
             () => [uri],
             () => [],
           )
@@ -133,17 +138,17 @@ export class Listeners {
     return this.#deps.watchTasks(ids, client, {
       signal,
       onTold: (params) => pending.send(taskTold(params, tag)),
-      // A client that need not ask any more must know that something may have passed it by: it listens anew.
+      // Notifications may have been missed: the stream ends, so that the client listens anew.
       onEnd: () => pending.end(),
     });
   }
 }
 
-/** The way to one client that listens. */
+/** The stream of one client that listens. */
 interface Telling {
   readonly pending: PendingStream;
   readonly tell: Listening['tell'];
-  /** JSON text of the member of `_meta` that says which stream it is. */
+  /** JSON text of the member of `_meta` that names the stream. */
   readonly tag: string;
   /** Aborted when the stream has ended. */
   readonly signal: AbortSignal;
@@ -152,9 +157,9 @@ interface Telling {
 interface Client extends TaskListener {
   /** JSON text of our `serverInfo`. */
   readonly serverInfo: string;
-  /** Where it is, as far as that is known. */
+  /** The client's address, as far as it is known. */
   readonly address: string | undefined;
-  /** Runs once when it goes away. */
+  /** Runs once when the client goes away. */
   readonly onGone: Inbound['onGone'];
 }
 
@@ -165,7 +170,7 @@ const notification = (method: string, params: object, tag: string): Buffer => {
   );
 };
 
-/** A task is told of as its backend tells of it, except for the stream it comes on. */
+/** A task notification as its backend wrote it, under the id of this stream. */
 const taskTold = (params: Buffer, tag: string): Buffer => {
   const isTag: KeyTest = (bytes, keyAt) => isText(bytes, keyAt, `${RESERVED_PREFIX}subscriptionId`);
   const tagged = memberAt(params, 0, '_meta')
@@ -173,7 +178,11 @@ const taskTold = (params: Buffer, tag: string): Buffer => {
         isObject(meta, 0) ? withMembers(withoutMembers(meta, isTag), [tag]) : Buffer.from(`{${tag}}`),
       )
     : withMembers(params, [`"_meta":{${tag}}`]);
-  return Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","method":"${TASK_TOLD}","params":`), tagged, Buffer.from('}')]);
+  return Buffer.concat([
+    Buffer.from(`{"jsonrpc":"2.0","method":"${TASK_NOTIFICATION}","params":`),
+    tagged,
+    Buffer.from('}'),
+  ]);
 };
 
 const filterIn = (envelope: Envelope): Filter => {

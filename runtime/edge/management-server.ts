@@ -1,20 +1,20 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { isLoopbackAddress } from '../addresses.ts';
+import { isLoopbackAddress } from '../http/index.ts';
 import { LIMITS } from '../limits.ts';
 import { hostCheck } from './hosts.ts';
 import { keepNewestConnections } from './newest-connections.ts';
 import { operatorTokenCheck, type OperatorTokenSettings } from './operator-token.ts';
-import type { StatusReport } from '../status-report.ts';
+import type { StatusReport } from '../status/index.ts';
 
 export interface ManagementDeps {
   readonly isReady: () => boolean;
   readonly status: () => StatusReport;
-  /** Who may read `/status`, at this moment. */
+  /** Keys and audience that allow to read `/status`, at this moment. */
   readonly access: () => OperatorTokenSettings;
   readonly now: () => number;
 }
 
-/** The management listener: probes are open, the rest is for the operator (decisions: Management port). */
+/** The management listener: probes are open, the rest is for the operator (docs/decisions.md "Management port"). */
 export const managementServer = (deps: ManagementDeps): FastifyInstance => {
   const app = fastify({
     forceCloseConnections: true,
@@ -36,7 +36,7 @@ export const managementServer = (deps: ManagementDeps): FastifyInstance => {
   return app;
 };
 
-/** A connection is for one request, so that idle ones do not keep probes out; more that come with it are not looked at. */
+/** A connection is for one request, so that idle ones do not keep probes out; further requests on it are not read. */
 const oneRequestEach = async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> => {
   reply.header('connection', 'close');
   if (reply.raw.socket !== null) return;
@@ -44,12 +44,15 @@ const oneRequestEach = async ({ raw }: FastifyRequest, reply: FastifyReply): Pro
   raw.socket.destroy();
 };
 
-/** Nothing here takes long to ask, or has a body. */
+/** No request here takes long to send, or has a body. */
 const REQUEST_MS = 10_000;
 const BODY_BYTES = 1024;
 const CHECK_MS = 2_000;
 
-/** On loopback without a token: rebinding needs a name, and a web page says where it comes from. */
+/**
+ * Host and Origin checks for loopback without a token: DNS rebinding needs a host name, and a web page sends its
+ * Origin.
+ */
 const loopbackOnly = hostCheck({ allowedHosts: [], allowedOrigins: [], trustedProxies: [] });
 
 const guard =

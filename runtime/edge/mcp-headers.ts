@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { VmcpError } from '../errors.ts';
-import { decodedHeader } from '../mcp-header-text.ts';
+import { decodedHeader } from '../mcp/index.ts';
 
 /** MCP 2026-07-28, "Standard Request Headers": what the headers must repeat of the body. */
 export interface NamedInBody {
@@ -10,6 +10,7 @@ export interface NamedInBody {
   readonly name: string | undefined;
 }
 
+/** Deviations of the headers that are accepted. */
 export interface HeaderTolerance {
   /** A client of a newer revision may send `MCP-Protocol-Version` of an older one, as some do. */
   readonly olderRevision: boolean;
@@ -17,7 +18,10 @@ export interface HeaderTolerance {
   readonly mayBeAbsent: boolean;
 }
 
-/** Throws `header_mismatch`. We judge by the body alone; others on the way, who judge by the headers, must have seen the same. */
+/**
+ * Throws `header_mismatch`. We judge by the body alone; proxies on the way that judge by the headers must have seen the
+ * same.
+ */
 export const checkMcpHeaders = (headers: IncomingHttpHeaders, body: NamedInBody, tolerance: HeaderTolerance): void => {
   const revision = headers['mcp-protocol-version'];
   const isTolerated = tolerance.olderRevision && typeof revision === 'string' && revision < body.revision;
@@ -30,7 +34,7 @@ export const checkMcpHeaders = (headers: IncomingHttpHeaders, body: NamedInBody,
 
 interface Header {
   readonly value: string | string[] | undefined;
-  /** As `HeaderTolerance` has it. */
+  /** As in `HeaderTolerance`. */
   readonly mayBeAbsent: boolean;
 }
 

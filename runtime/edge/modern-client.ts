@@ -1,6 +1,5 @@
-import type { CallClient, Inbound } from '../call.ts';
-import type { ClientAnswer, Question } from '../questions.ts';
-import type { Cancellation, CancelSignal } from '../cancellation.ts';
+import type { CallClient, Inbound, ClientAnswer, Question } from '../call/index.ts';
+import type { Cancellation, CancelSignal } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import { canAnswer, neededFor } from './client-capabilities.ts';
 import type { HeldCall } from './held-call.ts';
@@ -10,13 +9,13 @@ export interface ModernClientParts {
   /** JSON text. */
   readonly capabilities: Buffer;
   readonly logLevel: string | undefined;
-  /** Of the call. */
+  /** Cancels the call. */
   readonly cancellation: Cancellation;
 }
 
 /**
- * The client of a call of 2026-07-28. That revision has no requests to clients: a call whose backend makes some is held (`HeldCalls`),
- * or ends with the code that says why it cannot be.
+ * The client of a call of 2026-07-28. That revision has no requests to clients: a call whose backend makes some is held
+ * (`HeldCalls`), or ends with the error that says why it cannot be held.
  */
 export class ModernClient implements CallClient {
   readonly era = 'modern';
@@ -25,8 +24,8 @@ export class ModernClient implements CallClient {
   readonly #logLevel: string | undefined;
   readonly #cancellation: Cancellation;
   #isServed = false;
-  #giveBack: (() => void) | undefined;
-  /** Holds the call; throws `busy` when no more can be. Absent: it is a call that its client could not go on with. */
+  #release: (() => void) | undefined;
+  /** Holds the call; throws `busy` when too many calls are held. Absent: the client could not continue such a call. */
   begun: { readonly hold: () => HeldCall } | undefined;
   #held: HeldCall | undefined;
 
@@ -53,13 +52,13 @@ export class ModernClient implements CallClient {
   /** The call is done. */
   served(): void {
     this.#isServed = true;
-    this.#giveBack?.();
+    this.#release?.();
   }
 
-  /** The request is answered; what was lent for the call is given back once that is done. */
-  whenServed(giveBack: () => void): void {
-    if (!this.#held || this.#isServed) giveBack();
-    else this.#giveBack = giveBack;
+  /** The request is answered; calls `release` now, or once a held call is done. */
+  whenServed(release: () => void): void {
+    if (!this.#held || this.#isServed) release();
+    else this.#release = release;
   }
 
   notify(notification: Buffer): void {
@@ -73,7 +72,7 @@ export class ModernClient implements CallClient {
 
   async ask(question: Question, signal: CancelSignal): Promise<ClientAnswer> {
     const { method, params } = question;
-    // The backend may ask on until it hears that nobody waits any more: that is no call to be held.
+    // The backend may still ask until it learns that the call is over: such a call is not held.
     if (this.#isServed || this.#cancellation.aborted) throw new VmcpError('cancelled', 'the call is over');
     try {
       if (!canAnswer(this.capabilities, method, params)) throw cannotAnswer(method);

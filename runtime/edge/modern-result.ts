@@ -1,10 +1,20 @@
-import type { WholeReply } from '../call.ts';
+import type { WholeReply } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import { isEmptyObject, isObject, skipSpace, skipValue, splice, walkObject, type Span } from '../json-bytes.ts';
-import { replacedMember, withMembers, withoutMembers, type KeyTest } from '../json-members.ts';
-import { isText } from '../json-text.ts';
-import { RESERVED_PREFIX } from '../revisions.ts';
-import { tellsTask } from '../tasks-extension.ts';
+import {
+  isEmptyObject,
+  isObject,
+  skipSpace,
+  skipValue,
+  splice,
+  walkObject,
+  type Span,
+  replacedMember,
+  withMembers,
+  withoutMembers,
+  type KeyTest,
+  isText,
+} from '../json/index.ts';
+import { RESERVED_PREFIX, isTaskType } from '../mcp/index.ts';
 
 export interface ModernMembers {
   /** Whether a task may stand in place of the result; absent: no. */
@@ -16,8 +26,8 @@ export interface ModernMembers {
 }
 
 /**
- * A JSON-RPC response as 2026-07-28 has it: the result says what kind it is and whose, and how long it may be kept. Everything else is
- * as the backend wrote it.
+ * A JSON-RPC response in the form of 2026-07-28: the result names its type and its server, and how long it may be
+ * cached. Everything else is as the backend wrote it.
  */
 export const modernResponse = (response: Buffer, members: ModernMembers): Pick<WholeReply, 'status' | 'body'> => {
   const result = resultIn(response);
@@ -45,12 +55,12 @@ const resultIn = (response: Buffer): ReadResult | undefined => {
 };
 
 /**
- * The one code of earlier revisions that this one has another for (MCP 2026-07-28, "Error Codes"). -32042 has none, but its `data` tells what the
- * user has to do, and clients of this revision know it.
+ * The one code of earlier revisions that this one has another for (MCP 2026-07-28, "Error Codes"). -32042 has none, but
+ * its `data` tells what the user has to do, and clients of this revision know it.
  */
 const REPLACED: ReadonlyMap<string, string> = new Map([['-32002', '-32602']]);
 
-/** Those that this revision wants HTTP 400 for, whoever answers with them; all others are an answer like any. */
+/** Error codes that this revision wants HTTP 400 for, from gateway and backend alike; all others get HTTP 200. */
 const BAD_REQUEST: ReadonlySet<string> = new Set(['-32020', '-32021', '-32022']);
 
 const modernError = (response: Buffer): Pick<WholeReply, 'status' | 'body'> => {
@@ -71,7 +81,10 @@ export const modernResult = (result: Buffer, members: ModernMembers): Buffer => 
   return stamped(kept, readResult(kept, 0), members);
 };
 
-/** `bytes` with the members that the result in them needs before its own; one copy, unless there are members of the same name. */
+/**
+ * `bytes` with the members that the result in them needs before its own; one copy, unless there are members of the same
+ * name.
+ */
 const stamped = (
   bytes: Buffer,
   { start, isTask, hasType, meta }: ReadResult,
@@ -89,7 +102,7 @@ const stamped = (
   return Buffer.concat([head, first, between, ownMeta, bytes.subarray(meta.end)]);
 };
 
-/** Where the object lies, and what it has. */
+/** The span of the result, and the members found in it. */
 interface ReadResult {
   readonly start: number;
   end: number;
@@ -98,13 +111,15 @@ interface ReadResult {
   meta: Span | undefined;
 }
 
-/** A task under any of its types, should one be given twice: nobody knows which of them a client reads. */
+/**
+ * Where `resultType` is given twice, one of them is enough to make it a task: clients differ in which one they read.
+ */
 const readResult = (bytes: Buffer, at: number): ReadResult => {
   const read: ReadResult = { start: at, end: at, isTask: false, hasType: false, meta: undefined };
   read.end = walkObject(bytes, at, (keyAt, _keyEnd, start) => {
     const end = skipValue(bytes, start);
     if (isText(bytes, keyAt, 'resultType')) read.hasType = true;
-    if (tellsTask(bytes, keyAt, start)) read.isTask = true;
+    if (isTaskType(bytes, keyAt, start)) read.isTask = true;
     if (isText(bytes, keyAt, '_meta')) read.meta = { start, end };
     return end;
   });

@@ -1,14 +1,18 @@
-import type { CallerLinks } from '../backends/index.ts';
-import type { Call, Caller, Inbound, Message, Reply } from '../call.ts';
-import type { Answered } from '../questions.ts';
-import { Cancellation } from '../cancellation.ts';
+import type { UserBackendSessions } from '../backends/index.ts';
+import type { Call, Caller, Inbound, Message, Reply, Answered } from '../call/index.ts';
+import { Cancellation } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
-import { isObject, isString, readString, type Span } from '../json-bytes.ts';
-import { isText } from '../json-text.ts';
+import { isObject, isString, readString, type Span, isText } from '../json/index.ts';
 import { LIMITS } from '../limits.ts';
-import type { ListKind } from '../listed.ts';
-import { isLogLevel } from '../log-levels.ts';
-import { METHODS_WITH_NAME } from '../mcp-header-text.ts';
+import {
+  type ListKind,
+  isLogLevel,
+  METHODS_WITH_NAME,
+  LEGACY_REVISIONS,
+  MODERN_REVISION,
+  RESERVED_PREFIX,
+  supportsTasks,
+} from '../mcp/index.ts';
 import { demandTasks } from './client-capabilities.ts';
 import type { Envelope } from './envelope.ts';
 import { type Era, methodIn } from './era.ts';
@@ -16,24 +20,22 @@ import type { Listeners } from './listen.ts';
 import { checkMcpHeaders } from './mcp-headers.ts';
 import { ModernClient } from './modern-client.ts';
 import { modernResponse, modernResult } from './modern-result.ts';
-import { LEGACY_REVISIONS, MODERN_REVISION, RESERVED_PREFIX } from '../revisions.ts';
-import { takesTasks } from '../tasks-extension.ts';
 import { routed, type Routed } from './routed.ts';
 import { answer, cursorOf, listAskedFor, MODERN_CAPABILITIES, type ServerInfo } from './shared-answers.ts';
 
 export interface ModernDeps {
-  /** What is told about us, at this moment. */
+  /** Name and version of this server, at this moment. */
   readonly serverInfo: () => ServerInfo;
   readonly instructions: () => string;
   /** JSON text of the result of a list request, as earlier revisions have it. */
   readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
-  /** Whether what this caller is given may be kept for everybody. */
+  /** Whether a shared cache may give this caller's lists to every client. */
   readonly areListsShared: (caller: Caller) => boolean;
-  /** Who listens. */
+  /** The streams of `subscriptions/listen`. */
   readonly listeners: Pick<Listeners, 'open'>;
-  /** Backend sessions for one call of this caller, who has no session of its own. */
-  readonly callers: Pick<CallerLinks, 'borrow'>;
-  /** Whether clients are served this revision; else they are told those before it. */
+  /** Lends backend sessions for one call of a caller without a session. */
+  readonly callers: Pick<UserBackendSessions, 'acquire'>;
+  /** Whether this revision is served; else the error names the earlier ones. */
   readonly isServed: () => boolean;
   /** Whether a client may send the header of an older revision than its body names. */
   readonly toleratesHeaders: () => boolean;
@@ -58,7 +60,7 @@ export const modernEra = (deps: ModernDeps): Era => {
       const name = METHODS_WITH_NAME.has(envelope.method) ? nameIn(envelope, named) : undefined;
       const tolerance = { olderRevision: deps.toleratesHeaders(), mayBeAbsent: id === undefined };
       checkMcpHeaders(request.headers, { revision, method: envelope.method, name }, tolerance);
-      // A notification does nothing in this revision: what some clients leave out of theirs is not missed.
+      // A notification does nothing in this revision: so headers that some clients leave out are not required.
       if (!id) return { kind: 'local', id, method: methodIn(envelope), answer: () => ({ kind: 'whole', status: 202 }) };
       const client = declared(envelope, revision, deps.isServed());
       if (named?.names === 'task') demandTasks(client.capabilities);
@@ -69,7 +71,7 @@ export const modernEra = (deps: ModernDeps): Era => {
   };
 };
 
-/** What a request says of its client. */
+/** What a request declares about its client. */
 interface DeclaredClient {
   /** JSON text. */
   readonly capabilities: Buffer;
@@ -155,10 +157,10 @@ const discover = ({ serverInfo, instructions }: ModernDeps): Buffer =>
     }),
   );
 
-/** A page of a list as this revision has it. */
+/** Converts a page of a list to the form of this revision. */
 type ModernPages = (page: Buffer, caller: Caller) => Buffer;
 
-/** Made once for each page that is kept: a list is asked for far more often than it changes. */
+/** Converts each page once while the page is in memory: a list is requested far more often than it changes. */
 const modernPages = (deps: ModernDeps): ModernPages => {
   const known = new WeakMap<Buffer, { readonly of: string; readonly bytes: Buffer }>();
   return (page, caller) => {
@@ -177,12 +179,12 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
   const { body, params, meta } = envelope;
   const answered = answeredIn(envelope);
   const cancellation = new Cancellation();
-  const { links, giveBack } = deps.callers.borrow({
+  const { backendSessions, release } = deps.callers.acquire({
     caller,
     capabilities: client.capabilities,
     cancel: (reason) => cancellation.abort(reason),
   });
-  // MCP 2026-07-28, "Cancellation": whoever closes the stream of a request no longer wants its answer.
+  // MCP 2026-07-28, "Cancellation": a client that closes the stream of a request no longer wants its answer.
   request.onGone(() => cancellation.abort(new VmcpError('cancelled', 'the client went away')));
   const asked = new ModernClient({ request, ...client, cancellation });
   const call: Call = {
@@ -191,7 +193,7 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
     origin: 'client',
     depth: 0,
     request: { bytes: body, id, target: named.target, params, meta },
-    links,
+    backendSessions,
     signal: cancellation,
     answered,
     headers: request.headers,
@@ -199,14 +201,14 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
   };
   const members = {
     serverInfo: JSON.stringify(deps.serverInfo()),
-    mayBeTask: () => named.method === 'tools/call' && takesTasks(client.capabilities),
+    mayBeTask: () => named.method === 'tools/call' && supportsTasks(client.capabilities),
     ...(named.method === 'resources/read' && { caching: '"ttlMs":0,"cacheScope":"private"' }),
   };
   return {
     kind: 'call',
     id,
     call,
-    end: () => asked.whenServed(giveBack),
+    end: () => asked.whenServed(release),
     finish: (reply) =>
       reply.kind === 'whole' && reply.body ? { ...reply, ...modernResponse(reply.body, members) } : reply,
   };

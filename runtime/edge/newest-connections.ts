@@ -1,7 +1,10 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** So many connections stay open: one more closes the oldest. For servers whose answers take no time, so that the oldest are idle. */
+/**
+ * Keeps at most `limit` connections open: one more closes the oldest. For servers whose answers take no time, so that
+ * the oldest are idle.
+ */
 export const keepNewestConnections = (server: Server, limit: number): void => {
   const open = new Set<Socket>();
   server.on('connection', (socket: Socket) => {

@@ -3,8 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * A server whose connections carry one request at a time, which RFC 9112 §9.3.2 leaves to it: one on which a request comes while another
- * has no answer is cut, since what waits there would cost its sender nothing. Refuses by itself what Node would, which does not look.
+ * A server whose connections carry one request at a time, which RFC 9112 §9.3.2 leaves to it: one on which a request
+ * comes while another has no answer is cut, since requests that wait there would cost their sender nothing. Makes the
+ * refusals (400, 417) that Node would make, after this check.
  */
 export const oneAtATimeServer = (options: ServerOptions, listener: Listener): Server => {
   const server = createServer(
@@ -28,7 +29,7 @@ const alone =
     else listener(request, response);
   };
 
-/** RFC 9112 §3.2 (no Host) and RFC 9110 §10.1.1 (an expectation that nobody knows). */
+/** RFC 9112 §3.2 (no Host) and RFC 9110 §10.1.1 (an unknown expectation). */
 const refuse = (response: ServerResponse, status: 400 | 417): void => {
   response.writeHead(status, { connection: 'close', 'content-length': 0 }).end();
 };

@@ -1,5 +1,6 @@
 import { importJWK, type JWK, jwtVerify } from 'jose';
 
+/** Tokens that `/status` accepts; without keys it is open on loopback only. */
 export interface OperatorTokenSettings {
   /** The UID of the resource this process serves. */
   readonly audience: string | undefined;
@@ -10,7 +11,9 @@ export interface OperatorTokenSettings {
 const MAX_LIFE_SECONDS = 60;
 const SKEW_SECONDS = 5;
 
-/** Whether an Authorization header carries a token that an operator has just signed for this very process. Never throws. */
+/**
+ * Whether an Authorization header carries a token that an operator has just signed for this very process. Never throws.
+ */
 export const operatorTokenCheck =
   ({ audience, operatorKeys }: OperatorTokenSettings, { now }: { readonly now: () => number }) =>
   async (authorization: string | undefined): Promise<boolean> => {

@@ -1,9 +1,9 @@
-import type { OpenStream } from '../call.ts';
+import type { OpenStream } from '../call/index.ts';
 
-/** Of what is told before the stream is there. */
-const MAX_EARLY_BYTES = 1024 * 1024;
+/** Bytes of the messages that are kept until the stream opens. */
+const MAX_QUEUED_BYTES = 1024 * 1024;
 
-/** A stream that may be told something, or ended, before it is there. */
+/** A stream that can be written to, or ended, before it is open. */
 export class PendingStream {
   #stream: OpenStream | undefined;
   #early: Buffer[] = [];
@@ -13,8 +13,8 @@ export class PendingStream {
   send(message: Buffer): void {
     if (this.#stream) return void this.#stream.send(message);
     this.#earlyBytes += message.length;
-    // What is not kept would be missed: the client listens anew when its stream ends.
-    if (this.#earlyBytes > MAX_EARLY_BYTES) this.end();
+    // A message that is not kept would be lost: instead the stream ends, and the client listens anew.
+    if (this.#earlyBytes > MAX_QUEUED_BYTES) this.end();
     else if (!this.#isEnded) this.#early.push(message);
   }
 

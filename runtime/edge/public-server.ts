@@ -1,20 +1,20 @@
 import { fastify, type FastifyInstance } from 'fastify';
-import type { Inbound } from '../call.ts';
+import type { Inbound } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { Endpoint } from './endpoint.ts';
 import { guardedRoutes, type PublicRoutes } from './guarded-routes.ts';
 import { oneAtATimeServer } from './one-at-a-time.ts';
-import { failureOnWire } from './wire.ts';
+import { errorResponse } from './error-response.ts';
 
 export interface PublicParts {
   readonly endpoint: Endpoint;
-  /** What is served beside MCP; all of it passes the ingress of the endpoint. */
+  /** Routes beside MCP; their requests pass the ingress of the endpoint. */
   readonly routes: readonly PublicRoutes[];
 }
 
 /**
- * The public listener. MCP goes straight to its endpoint, since a router and its hooks cost more than they give there; everything
- * else is a fastify route. `/health` and the answer to unknown paths are open to every Host.
+ * The public listener. MCP goes straight to its endpoint, since a router and its hooks cost more than they give there;
+ * everything else is a fastify route. `/health` and the answer to unknown paths are open to every Host.
  */
 export const publicServer = (
   { endpoint, routes }: PublicParts,
@@ -46,7 +46,7 @@ export const publicServer = (
     const correlationId = deps.newCorrelationId();
     const error = new VmcpError('not_found', 'nothing is served here; the MCP endpoint is /mcp');
     deps.onFailure(error, { clientAddress: request.socket.remoteAddress, correlationId: () => correlationId });
-    const { status, body } = failureOnWire(error, { id: undefined, correlationId });
+    const { status, body } = errorResponse(error, { id: undefined, correlationId });
     return reply.code(status).type('application/json').send(body);
   });
   app.get('/health', () => ({ status: 'ok' }));
@@ -61,7 +61,7 @@ export interface PublicServerDeps {
 
 export interface PublicLimits {
   readonly publicConnections: number;
-  /** For a request to arrive, head and body. */
+  /** Time for a request to arrive, head and body. */
   readonly requestMs: number;
   /** The largest `bodyLimit` of a route. */
   readonly routeBodyBytes: number;
@@ -70,7 +70,7 @@ export interface PublicLimits {
 /** A route takes no body, unless it asks for more. */
 const NO_BODY_BYTES = 1024;
 const HEADERS_MS = 10_000;
-/** How often connections are looked at for the two times above. */
+/** How often connections are checked for the two times above. */
 const CHECK_MS = 5_000;
 
 /** Longer than the idle timeouts of usual load balancers, so that they and not we close a connection. */

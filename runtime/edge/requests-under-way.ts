@@ -1,5 +1,5 @@
-import type { OpenStream } from '../call.ts';
-import { type ClientShare, ClientShares, partOfOneAddress, type SharedBudgets } from './client-shares.ts';
+import type { OpenStream } from '../call/index.ts';
+import { type ClientShare, ClientShares, limitPerAddress, type SharedBudgets } from './client-shares.ts';
 
 /** Counts requests from their arrival until they are answered and sent, or become streams. */
 export class RequestsUnderWay {
@@ -13,10 +13,10 @@ export class RequestsUnderWay {
   constructor(limit: number, together: SharedBudgets) {
     this.#clients = new ClientShares(together);
     this.#limit = limit;
-    this.#limitOfOne = partOfOneAddress(limit);
+    this.#limitOfOne = limitPerAddress(limit);
   }
 
-  /** To be followed by `leave`, whatever happens to the request. */
+  /** Counts a request; to be followed by `leave`, whatever happens to the request. */
   enter(address: string | undefined): ClientShare {
     const client = this.#clients.of(address);
     this.#active += 1;
@@ -32,29 +32,32 @@ export class RequestsUnderWay {
     this.#waiting = [];
   }
 
-  /** Whether there are too many, of all clients or of this one. */
+  /** Whether too many requests are under way, of all clients or of this one. */
   isTooMany(client: ClientShare): boolean {
     return this.#active > this.#limit || client.active > this.#limitOfOne;
   }
 
-  /** Resolves as soon as there is none. */
+  /** Resolves as soon as no request is under way. */
   idle(): Promise<void> {
     return this.#active === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** In place of `leave`: the request is a stream from now on. `takesAnswers`: those to other requests come on it. */
+  /**
+   * In place of `leave`: the request is a stream from now on. `takesAnswers`: answers to other requests are sent on the
+   * stream.
+   */
   becomeStream(client: ClientShare, stream: OpenStream, { takesAnswers }: { readonly takesAnswers: boolean }): void {
     this.#streams.set(stream, { takesAnswers });
     stream.onClosed(() => this.#streams.delete(stream));
     this.leave(client);
   }
 
-  /** Except those that answers still come on. */
+  /** Ends all streams except those on which answers to other requests are sent. */
   endStreams(): void {
     for (const [stream, { takesAnswers }] of this.#streams) if (!takesAnswers) stream.end();
   }
 
-  /** Resolves when none is left. */
+  /** Ends all streams; resolves when none is left. */
   async endAllStreams(): Promise<void> {
     const all = [...this.#streams.keys()];
     const closed = all.map((stream) => new Promise<void>((resolve) => stream.onClosed(resolve)));

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { RequestHead } from '../call.ts';
-import type { Held, Ingress } from './ingress.ts';
+import type { RequestHead } from '../call/index.ts';
+import type { RequestShares, Ingress } from './ingress.ts';
 
 export interface RouteRequestDeps {
   readonly ingress: Ingress;
@@ -13,12 +13,12 @@ export class RouteRequest implements RequestHead {
   readonly http: string;
   readonly headers: IncomingHttpHeaders;
   readonly clientAddress: string | undefined;
-  readonly held: Held;
+  readonly held: RequestShares;
   readonly #deps: RouteRequestDeps;
   #correlationId: string | undefined;
   #isAnswered = false;
 
-  /** Counts it from now on. */
+  /** Counts the request from now on. */
   constructor({ raw, headers }: FastifyRequest, { raw: response }: FastifyReply, deps: RouteRequestDeps) {
     this.#deps = deps;
     this.held = deps.ingress.enter(raw, response);
@@ -36,19 +36,22 @@ export class RouteRequest implements RequestHead {
     return this.#correlationId;
   }
 
-  /** The route has done its work, whether or not the client takes the answer. An answer that fails is followed by another one. */
+  /**
+   * The route has done its work, whether or not the client takes the answer. An answer that fails is followed by
+   * another one.
+   */
   answered(): void {
     if (this.#isAnswered) return;
     this.#isAnswered = true;
-    this.#deps.ingress.part(this.held);
+    this.#deps.ingress.stepDone(this.held);
   }
 }
 
-/** Where fastify keeps it. */
+/** The fastify decorator that holds the `RouteRequest`. */
 export const ROUTE_REQUEST = Symbol('RouteRequest');
 
 export const routeRequestOf = (request: FastifyRequest): RouteRequest =>
   request.getDecorator<RouteRequest>(ROUTE_REQUEST);
 
-/** What `authenticate` judges of a request to one of the `PublicRoutes`; of other requests this throws. */
+/** The head of a request to one of the `PublicRoutes`, for `authenticate`. Throws for other requests. */
 export const headOf = (request: FastifyRequest): RequestHead => routeRequestOf(request);

@@ -1,9 +1,9 @@
-import type { Call, RoutedMethod } from '../call.ts';
+import type { Call, RoutedMethod } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import { isObject, isString, readObject, readString, skipValue, type Span } from '../json-bytes.ts';
+import { isObject, isString, readObject, readString, skipValue, type Span } from '../json/index.ts';
 import { MAX_MEMBERS, type Envelope } from './envelope.ts';
 
-/** What a request that goes to a backend names, and where the name lies. */
+/** The name in a request that goes to a backend, and the span of that name. */
 export interface Routed {
   readonly method: RoutedMethod;
   readonly names: Call['names'];
@@ -50,11 +50,11 @@ const ROUTES: Readonly<Record<RoutedMethod, Route>> = {
   'tools/call': { naming: byName('tool') },
   'prompts/get': { naming: byName('prompt') },
   'resources/read': { naming: byUri },
-  // In 2026-07-28 one subscribes by listening.
+  // In 2026-07-28 a client subscribes with `subscriptions/listen`.
   'resources/subscribe': { naming: byUri, only: 'legacy' },
   'resources/unsubscribe': { naming: byUri, only: 'legacy' },
   'completion/complete': { naming: byReference },
-  // The tasks of 2025-11-25 are others, and not relayed.
+  // The tasks of 2025-11-25 differ and are not relayed.
   'tasks/get': { naming: byTaskId, only: 'modern' },
   'tasks/update': { naming: byTaskId, only: 'modern' },
   'tasks/cancel': { naming: byTaskId, only: 'modern' },

@@ -1,31 +1,14 @@
-import type { SessionLinks } from '../backends/index.ts';
-import type { Caller, EventSink, Inbound, OpenStream, SessionClient } from '../call.ts';
-import type { ClientAnswer, Question } from '../questions.ts';
-import type { CancelSignal } from '../cancellation.ts';
+import type { ClientBackendSessions } from '../backends/index.ts';
+import type { Caller, EventSink, Inbound, OpenStream, SessionClient, ClientAnswer, Question } from '../call/index.ts';
+import type { CancelSignal } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { Asks } from './asks.ts';
+import { PendingClientRequests } from './pending-client-requests.ts';
 import { type BegunCall, type CallBounds, CallsUnderWay } from './calls-under-way.ts';
 import type { EventLog, EventLogs } from './event-log.ts';
 import { canAnswer } from './client-capabilities.ts';
 import { requestKey } from './request-id.ts';
-
-/** The other replicas, as a session that they share sees them. Promises may reject with `store_unavailable`. */
-export interface Elsewhere {
-  /** JSON text of an id for a request to the client that leads its answer back here from any replica. */
-  readonly newAskId: () => string;
-  /** To a stream of the client's own that another replica holds, if any does. False: it cannot be sent now. Never throws. */
-  readonly tell: (message: Buffer) => boolean;
-  /** The client has answered here what another replica may have asked; `ask` is JSON text. */
-  readonly settle: (ask: string, answer: ClientAnswer) => Promise<void>;
-  /** The client has given up a request that another replica may be about; `requestId` is JSON text. */
-  readonly cancel: (requestId: Buffer) => Promise<void>;
-  /** Resolves once messages of other replicas arrive here, or that takes too long. */
-  readonly listen: () => Promise<void>;
-  readonly setLogLevel: (level: string) => Promise<void>;
-  /** Opens here, too, what others have opened with backends. */
-  readonly gatherLinks: () => Promise<void>;
-}
+import type { ReplicaPeers } from './replica-peers.ts';
 
 /** What `initialize` agreed on. */
 export interface InitializedClient {
@@ -39,12 +22,12 @@ export interface SessionParts {
   readonly id: string;
   readonly caller: Caller;
   readonly client: InitializedClient;
-  readonly newLinks: (client: SessionClient) => SessionLinks;
+  readonly newBackendSessions: (client: SessionClient) => ClientBackendSessions;
   readonly usedAt: number;
   readonly limits: CallBounds;
-  /** The last of its calls and streams is over. */
+  /** Called when the last call or stream of the session has ended. */
   readonly onIdle: (session: Session) => void;
-  readonly elsewhere?: Elsewhere;
+  readonly peers?: ReplicaPeers;
   /** Present: streams can be resumed. */
   readonly logs?: EventLogs | undefined;
 }
@@ -52,30 +35,33 @@ export interface SessionParts {
 /** One client's session, from `initialize` to DELETE or until it has been idle for too long. */
 export class Session implements SessionClient {
   readonly id: string;
-  /** Whose it is, by the token that was presented last. */
+  /** The caller that the session belongs to, by the token presented last. */
   caller: Caller;
   /** The protocol revision agreed on. */
   readonly revision: string;
   readonly capabilities: Buffer;
-  /** As `logging/setLevel` has it; all messages until then. */
+  /** The level that `logging/setLevel` has set; undefined: log messages of every level are sent. */
   logLevel: string | undefined;
-  readonly links: SessionLinks;
+  readonly backendSessions: ClientBackendSessions;
   readonly #calls: CallsUnderWay;
   /** The client's own streams. */
   readonly #streams = new Set<OpenStream>();
-  /** Of those that are open, or about to be. */
-  readonly #places = new Set<symbol>();
-  /** What its streams are sent from, where they can be resumed: those of calls that it has come back to, too. */
+  /** One for each stream that is open or about to be opened. */
+  readonly #reservations = new Set<symbol>();
+  /**
+   * Event logs of the streams that are connected now, where streams can be resumed; includes streams of calls that the
+   * client has resumed.
+   */
   readonly #connected = new Set<EventLog>();
-  #asks: Asks | undefined;
-  readonly #elsewhere: Elsewhere | undefined;
+  #pendingRequests: PendingClientRequests | undefined;
+  readonly #peers: ReplicaPeers | undefined;
   readonly logs: EventLogs | undefined;
-  /** The last of the client's own streams that lost its connection. */
+  /** Event log of the last of the client's own streams that lost its connection. */
   #lost: EventLog | undefined;
   readonly #onIdle: SessionParts['onIdle'];
   usedAt: number;
 
-  constructor({ id, caller, client, newLinks, usedAt, limits, onIdle, elsewhere, logs }: SessionParts) {
+  constructor({ id, caller, client, newBackendSessions, usedAt, limits, onIdle, peers, logs }: SessionParts) {
     this.id = id;
     this.#calls = new CallsUnderWay(limits, () => this.#checkIdle());
     this.caller = caller;
@@ -83,12 +69,12 @@ export class Session implements SessionClient {
     this.capabilities = client.capabilities;
     this.usedAt = usedAt;
     this.#onIdle = onIdle;
-    this.#elsewhere = elsewhere;
+    this.#peers = peers;
     this.logs = logs;
-    this.links = newLinks(this);
+    this.backendSessions = newBackendSessions(this);
   }
 
-  /** The caller has shown a token, perhaps a newer one. */
+  /** Notes the caller of the newest request, whose token may be newer. */
   presentedBy(caller: Caller): this {
     this.caller = caller;
     return this;
@@ -100,14 +86,17 @@ export class Session implements SessionClient {
 
   /** Where a session is shared, another replica may hold a stream. */
   get isListening(): boolean {
-    return this.#streams.size > 0 || this.#elsewhere !== undefined;
+    return this.#streams.size > 0 || this.#peers !== undefined;
   }
 
   get hasStreams(): boolean {
     return this.#streams.size > 0;
   }
 
-  /** A call begins. Throws when one with the same id (JSON text) is still under way, and `busy`. */
+  /**
+   * Begins a call. Throws `not_json_rpc` when a call with the same id (JSON text) is still under way, `busy` when too
+   * many calls wait.
+   */
   begin(id: Buffer, request: Pick<Inbound, 'send'>): BegunCall {
     return this.#calls.begin(id, request);
   }
@@ -116,9 +105,11 @@ export class Session implements SessionClient {
     if (this.isIdle) this.#onIdle(this);
   }
 
-  /** Ends the call with this id (JSON text), at whatever replica; nothing happens when it is already over. */
+  /**
+   * Cancels the call with this id (JSON text), whichever replica serves it; does nothing when the call is already over.
+   */
   cancel(id: Buffer, reason: VmcpError): void | Promise<void> {
-    if (!this.cancelHere(id, reason)) return this.#elsewhere?.cancel(id);
+    if (!this.cancelHere(id, reason)) return this.#peers?.cancel(id);
   }
 
   /** False when this replica has no such call. */
@@ -130,7 +121,7 @@ export class Session implements SessionClient {
     this.#calls.cancelAll(reason);
   }
 
-  /** A stream that the client has opened. */
+  /** Adds a stream that the client has opened. */
   listen(stream: OpenStream): void {
     if (!this.logs) return this.#add(stream);
     const log = this.logs.newStream();
@@ -139,7 +130,7 @@ export class Session implements SessionClient {
     this.#connect(stream, log, sink);
   }
 
-  /** Goes on with the stream that the event with this id was sent on. False: nothing is known of it. */
+  /** Resumes the stream on which the event with this id was sent. False: this replica does not know the event. */
   resume(stream: OpenStream, eventId: string): boolean {
     const found = this.logs?.find(eventId);
     if (!found) return false;
@@ -152,11 +143,11 @@ export class Session implements SessionClient {
   #connect(stream: OpenStream, log: EventLog, sink: EventSink): void {
     this.#connected.add(log);
     stream.onClosed(() => {
-      log.lose(sink);
+      log.disconnect(sink);
       if (log.isOpen) return;
       this.#connected.delete(log);
-      // Where others serve the session too, the client may have come back to one of them.
-      if (!log.isOfCall && !this.#elsewhere) this.#lost = log;
+      // Where other replicas serve the session too, the client may have reconnected to one of them.
+      if (!log.isOfCall && !this.#peers) this.#lost = log;
     });
     if (log.isOfCall) return;
     if (this.#lost === log) this.#lost = undefined;
@@ -169,38 +160,39 @@ export class Session implements SessionClient {
       this.#streams.delete(stream);
       this.#checkIdle();
     });
-    this.links.listen();
-    void this.#elsewhere?.gatherLinks().catch(() => {});
+    this.backendSessions.listen();
+    void this.#peers?.gatherBackendSessions().catch(() => {});
   }
 
-  /** To be waited for before a stream is promised to the client. */
+  /** To be awaited before a stream is promised to the client. */
   prepareToListen(): void | Promise<void> {
-    return this.#elsewhere?.listen();
+    return this.#peers?.listen();
   }
 
   /**
-   * A place for one more stream, until the returned function is called, however often. One that goes on with a stream takes that one's
-   * place. Throws `too_many_streams`.
+   * Reserves a place for one more stream; the returned function releases it and may be called repeatedly. A stream that
+   * resumes a connected one takes its place. Throws `too_many_streams`.
    */
   takePlace(eventId: string | undefined): () => void {
     const log = eventId === undefined ? undefined : this.logs?.find(eventId)?.log;
     const isInstead = log !== undefined && this.#connected.has(log);
-    if (!isInstead && this.#places.size >= LIMITS.streamsPerSession)
+    if (!isInstead && this.#reservations.size >= LIMITS.streamsPerSession)
       throw new VmcpError('too_many_streams', 'this session has too many streams open');
     const place = Symbol();
-    this.#places.add(place);
-    return () => void this.#places.delete(place);
+    this.#reservations.add(place);
+    return () => void this.#reservations.delete(place);
   }
 
-  /** On one of the client's own streams, at whatever replica. */
-  tell(message: Buffer): void {
-    if (!this.tellHere(message)) this.#elsewhere?.tell(message);
+  /** Sends a message on one of the client's own streams, here or at another replica. */
+  sendOnStream(message: Buffer): void {
+    if (!this.sendOnStreamHere(message)) this.#peers?.sendToStream(message);
   }
 
-  /** On one of the client's own streams; MCP: each message goes to one stream only. */
-  readonly tellHere = (message: Buffer): boolean => this.#tellOpen(message) || this.#keepForLost(message);
+  /** Sends a message on one of the client's own streams at this replica; MCP: each message goes to one stream only. */
+  readonly sendOnStreamHere = (message: Buffer): boolean =>
+    this.#sendOnOpenStream(message) || this.#keepForLost(message);
 
-  #tellOpen(message: Buffer): boolean {
+  #sendOnOpenStream(message: Buffer): boolean {
     for (const stream of this.#streams) if (stream.send(message)) return true;
     return false;
   }
@@ -211,13 +203,16 @@ export class Session implements SessionClient {
 
   readonly notify = (notification: Buffer): void => void this.#send(notification);
 
-  /** A message about no call: on a stream of its own if there is one, else beside whatever call is under way. */
+  /**
+   * Sends a message that belongs to no call: on one of the client's own streams if there is one, else on the stream of
+   * any call under way.
+   */
   readonly #send = (message: Buffer): boolean => {
-    if (this.#tellOpen(message) || this.#calls.send(message)) return true;
+    if (this.#sendOnOpenStream(message) || this.#calls.send(message)) return true;
     // The client may never come back to a stream it has lost.
     if (this.#keepForLost(message)) return true;
     // Whether another replica holds a stream is not known here.
-    return this.#elsewhere?.tell(message) ?? false;
+    return this.#peers?.sendToStream(message) ?? false;
   };
 
   readonly ask: SessionClient['ask'] = (question, signal) => this.askOn(this.#send, question, signal);
@@ -230,46 +225,55 @@ export class Session implements SessionClient {
   ): Promise<ClientAnswer> {
     if (!canAnswer(this.capabilities, method, params))
       throw new VmcpError('client_cannot_answer', 'the client has not declared that it answers such requests');
-    this.#asks ??= new Asks(LIMITS.asksPerSession, this.#elsewhere?.newAskId);
-    return this.#asks.ask({ method, params, signal, send: (message) => send(message) || this.#send(message) });
+    this.#pendingRequests ??= new PendingClientRequests(LIMITS.clientRequestsPerSession, this.#peers?.newRequestId);
+    return this.#pendingRequests.ask({
+      method,
+      params,
+      signal,
+      send: (message) => send(message) || this.#send(message),
+    });
   }
 
-  /** The client's response to something it was asked, by whatever replica; nothing happens when nobody waits for it. */
+  /**
+   * Takes the client's response to a request that this or another replica has made; does nothing when the request is no
+   * longer pending.
+   */
   settle(id: Buffer, answer: ClientAnswer): void | Promise<void> {
     const ask = requestKey(id);
-    if (!this.settleHere(ask, answer)) return this.#elsewhere?.settle(ask, answer);
+    if (!this.settleHere(ask, answer)) return this.#peers?.settle(ask, answer);
   }
 
-  /** False when nobody waits for it at this replica. */
+  /** False when no such request is pending at this replica. */
   settleHere(ask: string, answer: ClientAnswer): boolean {
-    return this.#asks?.settle(ask, answer) ?? false;
+    return this.#pendingRequests?.settle(ask, answer) ?? false;
   }
 
   setLogLevel(level: string): void | Promise<void> {
     this.takeLogLevel(level);
-    return this.#elsewhere?.setLogLevel(level);
+    return this.#peers?.setLogLevel(level);
   }
 
-  /** As another replica has been told. */
+  /** Takes over the level that the client has set at another replica. */
   takeLogLevel(level: string): void {
     this.logLevel = level;
-    this.links.setLogLevel(level);
+    this.backendSessions.setLogLevel(level);
   }
 
-  /** A notification of the client for all its backends. */
-  tellBackends(notification: Buffer): void | Promise<void> {
-    if (!this.#elsewhere) return this.links.tell(notification);
-    return this.#elsewhere.gatherLinks().then(() => this.links.tell(notification));
+  /** Sends a notification of the client to all backends that have a session for it. */
+  notifyBackends(notification: Buffer): void | Promise<void> {
+    if (!this.#peers) return this.backendSessions.notify(notification);
+    return this.#peers.gatherBackendSessions().then(() => this.backendSessions.notify(notification));
   }
 
   end(reason: VmcpError): void {
     this.cancelAll(reason);
-    this.#asks?.refuseAll(reason);
+    this.#pendingRequests?.refuseAll(reason);
     for (const stream of this.#streams) stream.end();
     this.logs?.clear();
   }
 }
 
+/** The error for unknown, expired and other callers' sessions alike. */
 export const noSuchSession = (): VmcpError =>
   new VmcpError('session_not_found', 'no such session; initialize a new one');
 

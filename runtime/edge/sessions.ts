@@ -1,17 +1,18 @@
-import type { SessionLinks } from '../backends/index.ts';
-import { isSameCaller, type Caller, type SessionClient } from '../call.ts';
-import type { Clock, Timer } from '../clock.ts';
+import type { ClientBackendSessions } from '../backends/index.ts';
+import { isSameCaller, type Caller, type SessionClient } from '../call/index.ts';
+import type { Clock, Timer } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { EventLogs } from './event-log.ts';
 import { LIMITS } from '../limits.ts';
 import { noSuchSession, Session, type InitializedClient } from './session.ts';
 
+/** Limits of sessions; idle time in ms. */
 export interface SessionLimits {
   /** Idle time after which a session ends. */
   readonly ttlMs: number;
-  /** One more ends a session that nothing was sent on since it was opened, or is refused. */
+  /** One session more ends one that has had no request since `initialize`, or is refused. */
   readonly count: number;
-  /** Of each session under way at a time; those beyond wait. May change. */
+  /** Calls of each session under way at a time; further calls wait. May change. */
   readonly calls: number;
 }
 
@@ -19,21 +20,21 @@ export interface SessionDeps {
   readonly clock: Clock;
   /** An id of at least 128 random bits. */
   readonly newId: () => string;
-  /** Where the session's backend sessions will be kept. */
-  readonly newLinks: (client: SessionClient) => SessionLinks;
-  /** What was sent to the session's client; undefined where streams are not resumed. */
+  /** Makes the set of backend sessions of one client session. */
+  readonly newBackendSessions: (client: SessionClient) => ClientBackendSessions;
+  /** Makes the event logs of one session; undefined where streams are not resumed. */
   readonly newLogs?: (client: InitializedClient) => EventLogs | undefined;
 }
 
 const SWEEP_MS = 60_000;
-/** By so much of its idle time, and no more than this, a session may end too early. */
+/** A session may end too early by this part of its idle time, and by no more than TOUCH_MS. */
 const TOUCH_PART = 0.001;
 const TOUCH_MS = 1_000;
 
 /** The sessions of this process, in the order of their last use. */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
-  /** Those that nothing was sent on yet, oldest first. */
+  /** Sessions that have had no request since `initialize`, oldest first. */
   readonly #unused = new Set<Session>();
   readonly #limits: SessionLimits;
   readonly #deps: SessionDeps;
@@ -50,7 +51,7 @@ export class Sessions {
     return this.#sessions.size;
   }
 
-  /** Whether it is the caller's session; without a promise where all sessions are kept in the process. */
+  /** Whether the session with this id exists and is the caller's. */
   isKnown(id: string, caller: Caller): boolean | Promise<boolean> {
     const session = this.#sessions.get(id);
     return session !== undefined && isSameCaller(session.caller, caller);
@@ -59,12 +60,12 @@ export class Sessions {
   create(caller: Caller, client: InitializedClient): Session {
     this.#endExpired();
     if (this.#sessions.size >= this.#limits.count) this.#makeRoom();
-    const { newId, newLinks, newLogs, clock } = this.#deps;
+    const { newId, newBackendSessions, newLogs, clock } = this.#deps;
     const session = new Session({
       id: newId(),
       caller,
       client,
-      newLinks,
+      newBackendSessions,
       logs: newLogs?.(client),
       usedAt: clock.now(),
       limits: this.#limits,
@@ -88,9 +89,9 @@ export class Sessions {
     return session;
   }
 
-  /** Idle time begins with the last use, and with the end of what was under way. */
+  /** Restarts the idle time: at each use, and when the last call or stream ends. */
   #touch(session: Session, now: number): void {
-    // Busy sessions need not be put behind all others at every call.
+    // A busy session need not be moved to the end of the map at every call.
     if (Math.abs(now - session.usedAt) < Math.min(this.#limits.ttlMs * TOUCH_PART, TOUCH_MS)) return;
     session.usedAt = now;
     if (this.#sessions.delete(session.id)) this.#sessions.set(session.id, session);
@@ -106,20 +107,20 @@ export class Sessions {
     this.#sessions.delete(session.id);
     this.#unused.delete(session);
     session.end(new VmcpError('cancelled', 'the session has ended'));
-    const closing = session.links.close().finally(() => this.#ending.delete(closing));
+    const closing = session.backendSessions.close().finally(() => this.#ending.delete(closing));
     this.#ending.add(closing);
   }
 
-  /** Tells every client that listens. */
+  /** Sends a notification to every client that has a stream open, or has lost one that it can resume. */
   notifyAll(notification: Buffer): void {
-    for (const session of this.#sessions.values()) session.tellHere(notification);
+    for (const session of this.#sessions.values()) session.sendOnStreamHere(notification);
   }
 
   cancelAllCalls(reason: VmcpError): void {
     for (const session of this.#sessions.values()) session.cancelAll(reason);
   }
 
-  /** Ends all sessions and waits until their backends have been told. */
+  /** Ends all sessions and waits until their backend sessions are closed. */
   async close(): Promise<void> {
     this.#sweep.cancel();
     for (const session of this.#sessions.values()) this.end(session);
@@ -148,7 +149,7 @@ export class Sessions {
     }
   }
 
-  /** A session may be in use although nothing was sent on it: by a stream. */
+  /** The oldest session without a request that is idle; a session with a stream is in use. */
   #oldestUnused(): Session | undefined {
     for (const session of this.#unused) {
       if (session.isIdle) return session;
@@ -157,7 +158,7 @@ export class Sessions {
     return undefined;
   }
 
-  /** Nobody loses a session that is in use because others open many. */
+  /** Ends an unused session; a session in use is never ended because other clients open many. */
   #makeRoom(): void {
     const oldest = this.#oldestUnused();
     if (!oldest) throw new VmcpError('overloaded', 'too many sessions are open; try again later');

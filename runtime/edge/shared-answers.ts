@@ -1,17 +1,16 @@
-import type { WholeReply } from '../call.ts';
+import type { WholeReply } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import type { ListKind } from '../listed.ts';
-import { TASKS_EXTENSION } from '../tasks-extension.ts';
+import { type ListKind, TASKS_EXTENSION } from '../mcp/index.ts';
 import { paramValue, type Envelope } from './envelope.ts';
 
-/** What both eras answer alike. */
+/** Answers that both eras share. */
 
 export interface ServerInfo {
   readonly name: string;
   readonly version: string;
 }
 
-/** decisions, "initialize": whatever the backends have today, since they come and go. */
+/** docs/decisions.md "What initialize says": whatever the backends have today, since they come and go. */
 export const CAPABILITIES = {
   tools: { listChanged: true },
   resources: { subscribe: true, listChanged: true },
@@ -20,7 +19,10 @@ export const CAPABILITIES = {
   logging: {},
 };
 
-/** 2026-07-28 names extensions beside them. What is said of tasks holds without a backend that has any: none is known then. */
+/**
+ * 2026-07-28 adds extensions. The tasks extension is declared even where no backend has tasks: then every task id is
+ * unknown.
+ */
 export const MODERN_CAPABILITIES = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
 
 const LISTS: Readonly<Record<string, ListKind>> = {
@@ -30,15 +32,18 @@ const LISTS: Readonly<Record<string, ListKind>> = {
   'resources/templates/list': 'resourceTemplates',
 };
 
+/** The list that this method requests; undefined for other methods. */
 export const listAskedFor = (method: string): ListKind | undefined =>
   Object.hasOwn(LISTS, method) ? LISTS[method] : undefined;
 
+/** `params.cursor`; undefined where it is absent. Throws `invalid_params` when it is no string. */
 export const cursorOf = (envelope: Envelope): string | undefined => {
   const cursor = paramValue(envelope, 'cursor');
   if (cursor === undefined || typeof cursor === 'string') return cursor;
   throw new VmcpError('invalid_params', 'params.cursor is not a string');
 };
 
+/** JSON text of an empty result. */
 export const emptyResult = Buffer.from('{}');
 const beforeId = Buffer.from('{"jsonrpc":"2.0","id":');
 const beforeResult = Buffer.from(',"result":');

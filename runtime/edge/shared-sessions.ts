@@ -1,14 +1,13 @@
-import { isSameCaller, type Caller } from '../call.ts';
-import type { ClientAnswer } from '../questions.ts';
-import type { Timer } from '../clock.ts';
+import { isSameCaller, type Caller, type ClientAnswer } from '../call/index.ts';
+import type { Timer } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { ReplicaMessages, SessionRecords, SessionRef } from '../store/index.ts';
-import { elsewhereOf, memoryOf } from './elsewhere.ts';
+import { replicaPeersOf, memoryOf } from './replica-peers.ts';
 import {
   gather,
-  type Held,
-  listenElsewhere,
-  type OpenedElsewhere,
+  type LoadedSession,
+  listenAtReplicas,
+  type RemoteSession,
   type SharedSessionsDeps,
   slackMs,
   stopListening,
@@ -22,24 +21,25 @@ const SWEEP_MS = 60_000;
 const MAX_LOOKED_AT = 64;
 
 /**
- * Sessions that all replicas serve. Each keeps those it has served lately; the record in the store tells whether they are still there,
- * and lets any replica go on with them. What is dropped here goes on elsewhere.
+ * Sessions that every replica can serve. A replica keeps in memory the sessions that it served lately; the record in
+ * the store says whether a session still exists and lets any replica load it. A session that this replica drops from
+ * memory continues at the others.
  */
 export class SharedSessions {
   readonly #limits: SessionLimits;
   readonly #deps: SharedSessionsDeps;
   readonly #messages: ReplicaMessages;
   readonly #records: SessionRecords;
-  /** In the order of their last use. */
-  readonly #held = new Map<string, Held>();
-  readonly #byName = new Map<string, Held>();
+  /** Sessions in memory by id, least recently used first. */
+  readonly #held = new Map<string, LoadedSession>();
+  readonly #byName = new Map<string, LoadedSession>();
   readonly #loading = new Map<
     string,
     { readonly ref: SessionRef; readonly session: Promise<Session>; isEnded?: true }
   >();
-  readonly #parting = new Set<Promise<void>>();
-  /** Messages may have been missed before. */
-  #hearsSince = 0;
+  readonly #closing = new Set<Promise<void>>();
+  /** Time in ms since which the store was connected: messages of other replicas before it may have been missed. */
+  #connectedSince = 0;
   #sweep: Timer;
 
   constructor(limits: SessionLimits, deps: SharedSessionsDeps) {
@@ -61,17 +61,17 @@ export class SharedSessions {
     });
     this.#records = deps.recordsFor(this.#messages.announceEnd);
     deps.store.onState((state) => {
-      if (state === 'up') this.#hearsSince = deps.clock.now();
+      if (state === 'up') this.#connectedSince = deps.clock.now();
     });
     this.#sweep = this.#sweepLater();
   }
 
-  /** Resolves when this replica hears the others. */
+  /** Resolves when this replica receives the messages of the others. */
   get isLive(): Promise<void> {
     return this.#messages.isLive;
   }
 
-  get #opened(): OpenedElsewhere {
+  get #remoteSession(): RemoteSession {
     return { records: this.#records, backends: this.#deps.backends(), readmit: this.#deps.readmit };
   }
 
@@ -79,7 +79,9 @@ export class SharedSessions {
     return this.#held.size;
   }
 
-  /** Whether it is the caller's session; a promise when this replica has not served it lately. */
+  /**
+   * Whether the session with this id exists and is the caller's; a promise when this replica has not served it lately.
+   */
   isKnown(id: string, caller: Caller): boolean | Promise<boolean> {
     const held = this.#held.get(id);
     return held ? isSameCaller(held.ref.caller, caller) : this.#isFound({ id, caller });
@@ -91,7 +93,7 @@ export class SharedSessions {
     const ref = { id: newId(), caller };
     const { revision, capabilities } = client;
     await this.#records.create(ref, { revision, capabilities, createdAt: clock.now() });
-    // Its record ends soon unless it is used: the first use is told.
+    // The record expires soon unless the session is used, so the first use has to renew it.
     return this.#hold(ref, this.#deps.nameOf(ref), client, clock.now() - slackMs(this.#limits.ttlMs)).session;
   }
 
@@ -104,31 +106,31 @@ export class SharedSessions {
     this.#touch(held);
     const now = this.#deps.clock.now();
     const isFresh = now - held.confirmedAt < slackMs(this.#limits.ttlMs);
-    if (isFresh && held.confirmedAt >= this.#hearsSince) return held.session;
-    // Away: sessions known here go on, and are confirmed when it is back.
+    if (isFresh && held.confirmedAt >= this.#connectedSince) return held.session;
+    // While the store is unreachable, sessions in memory are served; they are confirmed once it is back.
     if (this.#deps.store.state() === 'down') return held.session;
     const confirmed = this.#confirm(held);
-    if (held.confirmedAt < this.#hearsSince) return confirmed.then(() => held.session);
+    if (held.confirmedAt < this.#connectedSince) return confirmed.then(() => held.session);
     held.confirmedAt = now;
     void confirmed.catch(() => {});
     return held.session;
   }
 
-  /** Idle time begins with the last use, and with the end of what was under way. */
-  #touch(held: Held): void {
+  /** Restarts the idle time: at each use, and when the last call or stream ends. */
+  #touch(held: LoadedSession): void {
     held.session.usedAt = this.#deps.clock.now();
     if (this.#held.get(held.ref.id) !== held) return;
     this.#held.delete(held.ref.id);
     this.#held.set(held.ref.id, held);
   }
 
-  /** For everybody. */
+  /** Ends the session at every replica. */
   async end(session: Session): Promise<void> {
     const held = this.#held.get(session.id);
     if (!held) return;
     held.isEnding = true;
     try {
-      await gather(held, this.#opened, 'quietly');
+      await gather(held, this.#remoteSession, 'quietly');
       await this.#records.end(held.ref);
     } catch (error) {
       delete held.isEnding;
@@ -142,9 +144,9 @@ export class SharedSessions {
     if (held) void this.end(held.session).catch(() => {});
   }
 
-  /** Tells every client that listens here. */
+  /** Sends a notification to every client that has a stream open at this replica. */
   notifyAll(notification: Buffer): void {
-    for (const { session } of this.#held.values()) session.tellHere(notification);
+    for (const { session } of this.#held.values()) session.sendOnStreamHere(notification);
   }
 
   cancelAllCalls(reason: VmcpError): void {
@@ -155,7 +157,7 @@ export class SharedSessions {
   async close(): Promise<void> {
     this.#sweep.cancel();
     for (const held of this.#held.values()) this.#drop(held, 'leave');
-    await Promise.all(this.#parting);
+    await Promise.all(this.#closing);
     this.#messages.close();
   }
 
@@ -188,8 +190,8 @@ export class SharedSessions {
     return session;
   }
 
-  #hold(ref: SessionRef, name: string, client: InitializedClient, confirmedAt: number): Held {
-    const { clock, newLinks } = this.#deps;
+  #hold(ref: SessionRef, name: string, client: InitializedClient, confirmedAt: number): LoadedSession {
+    const { clock, newBackendSessions } = this.#deps;
     const session: Session = new Session({
       ...ref,
       client,
@@ -197,29 +199,29 @@ export class SharedSessions {
       limits: this.#limits,
       onIdle: () => this.#touch(held),
       logs: this.#deps.newLogs(client),
-      elsewhere: elsewhereOf({
+      peers: replicaPeersOf({
         ref,
         records: this.#records,
         messages: this.#messages,
         listen: () => this.#listen(name),
         gather: async () => {
           const known = this.#byName.get(name);
-          if (known && (await gather(known, this.#opened))) await this.#messages.announceChange(ref);
+          if (known && (await gather(known, this.#remoteSession))) await this.#messages.announceChange(ref);
         },
       }),
-      newLinks: (of) =>
-        newLinks(
+      newBackendSessions: (of) =>
+        newBackendSessions(
           of,
           memoryOf(ref, this.#records, () => this.#messages.announceChange(ref)),
         ),
     });
-    const held: Held = { ref, name, session, confirmedAt };
+    const held: LoadedSession = { ref, name, session, confirmedAt };
     this.#held.set(ref.id, held);
     this.#byName.set(name, held);
     return held;
   }
 
-  async #confirm(held: Held): Promise<void> {
+  async #confirm(held: LoadedSession): Promise<void> {
     const before = held.confirmedAt;
     const now = this.#deps.clock.now();
     try {
@@ -236,7 +238,7 @@ export class SharedSessions {
 
   async #listen(name: string): Promise<void> {
     const held = this.#byName.get(name);
-    if (held) await listenElsewhere(held, this.#messages, this.#deps.clock);
+    if (held) await listenAtReplicas(held, this.#messages, this.#deps.clock);
   }
 
   #endedElsewhere(name: string): void {
@@ -248,20 +250,20 @@ export class SharedSessions {
 
   #changedElsewhere(name: string): void {
     const held = this.#byName.get(name);
-    if (held) void takeChange(held, this.#opened).catch(() => {});
+    if (held) void takeChange(held, this.#remoteSession).catch(() => {});
   }
 
-  /** `leave`: others go on with it, or have ended it. */
-  #drop(held: Held, how: 'end' | 'leave'): void {
+  /** `leave`: other replicas continue the session, or have ended it. */
+  #drop(held: LoadedSession, how: 'end' | 'leave'): void {
     this.#held.delete(held.ref.id);
     this.#byName.delete(held.name);
     held.subscription?.end();
     held.session.end(new VmcpError('cancelled', 'the session has ended'));
-    const parting = held.session.links.close(how).finally(() => this.#parting.delete(parting));
-    this.#parting.add(parting);
+    const parting = held.session.backendSessions.close(how).finally(() => this.#closing.delete(parting));
+    this.#closing.add(parting);
   }
 
-  /** The record stays: whoever is asked next reads it again. */
+  /** Drops an idle session from memory. Its record stays, and the replica that gets its next request reads it again. */
   #makeRoom(): void {
     if (this.#held.size < this.#limits.count) return;
     let looked = 0;
@@ -274,13 +276,13 @@ export class SharedSessions {
 
   #sweepLater(): Timer {
     return this.#deps.clock.after(Math.min(SWEEP_MS, slackMs(this.#limits.ttlMs)), () => {
-      for (const held of this.#held.values()) this.#look(held);
+      for (const held of this.#held.values()) this.#checkExpiry(held);
       this.#sweep = this.#sweepLater();
     });
   }
 
   /** A session with a stream or a call is not idle, though nothing is sent on it. */
-  #look(held: Held): void {
+  #checkExpiry(held: LoadedSession): void {
     const { session } = held;
     const now = this.#deps.clock.now();
     const slack = slackMs(this.#limits.ttlMs);
@@ -289,7 +291,7 @@ export class SharedSessions {
     if (session.isIdle && now - session.usedAt >= this.#limits.ttlMs + slack) void this.#expire(held);
   }
 
-  async #expire(held: Held): Promise<void> {
+  async #expire(held: LoadedSession): Promise<void> {
     const { usedAt } = held.session;
     const isThere = await this.#records.isThere(held.ref).catch(() => true);
     if (!held.session.isIdle || held.session.usedAt !== usedAt || !this.#byName.has(held.name)) return;

@@ -1,32 +1,34 @@
 import type { ServerResponse } from 'node:http';
-import type { Share } from '../byte-budget.ts';
-import type { Clock } from '../clock.ts';
+import type { Share, Clock } from '../process/index.ts';
 
 export interface SlowClientBounds {
-  /** A client that takes nothing of what waits for it so long (at most twice) is cut. */
+  /** A client that reads no byte for this long (at most twice as long) is cut off. */
   readonly stallMs: number;
-  /** One that has been taking it for longer is cut where there is no room for others. */
+  /** A client that needs longer than this for its answer is cut off when other answers need the room. */
   readonly answerYieldsMs: number;
 }
 
-/** What waits for the client, and what it holds. */
+/** A response that waits for its client, and the budget it holds. */
 export interface SlowClient {
   readonly response: ServerResponse;
-  readonly room: Share;
+  readonly share: Share;
   readonly clock: Clock;
   readonly bounds: SlowClientBounds;
-  /** Told why it is cut off. */
+  /** Called with the reason when the client is cut off. */
   readonly onCut: (reason: string) => void;
 }
 
-/** Cuts the client off when nothing moves on its connection (bytes that it takes of one long write do), or when others need the room. */
-export const hurry = ({ response, room, clock, bounds, onCut }: SlowClient): void => {
+/**
+ * Cuts the client off when it reads nothing for `stallMs` (part of one long write counts as read), or when others need
+ * the room.
+ */
+export const cutOffWhenSlow = ({ response, share, clock, bounds, onCut }: SlowClient): void => {
   const cutBecause = (reason: string) => (): void => {
     if (!response.destroyed) onCut(reason);
     response.destroy();
   };
   const due = clock.now() + bounds.answerYieldsMs;
-  room.mayGiveWay({ isDue: () => clock.now() >= due, cut: cutBecause('others need the room that its answer takes') });
+  share.mayGiveWay({ isDue: () => clock.now() >= due, cut: cutBecause('others need the room that its answer takes') });
   if (response.listenerCount('timeout') === 0)
     response.setTimeout(bounds.stallMs, cutBecause('it takes nothing of its answer'));
 };

@@ -6,7 +6,7 @@ import {
   type Reply,
   type StreamReply,
   type WholeReply,
-} from '../call.ts';
+} from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import { readEnvelope } from './envelope.ts';
 import { StreamSlots } from './stream-slots.ts';
@@ -16,7 +16,7 @@ export interface SseConnectionsDeps {
   readonly newId: () => string;
   /** Ends the session with this id, when there still is one. */
   readonly endSession: (id: string) => void;
-  /** Open at one time; of one address half as many. */
+  /** Streams open at one time; one address may have half as many. */
   readonly limit: number;
 }
 
@@ -25,11 +25,14 @@ interface SseConnection {
   readonly caller: Caller;
   readonly stream: OpenStream;
   isInitialized?: boolean;
-  /** Once `initialize` has been answered. */
+  /** Set once `initialize` has been answered. */
   sessionId?: string;
 }
 
-/** HTTP+SSE, the transport of 2024-11-05, in terms of Streamable HTTP: the same messages and sessions, answered over one stream. */
+/**
+ * HTTP+SSE, the transport of 2024-11-05, in terms of Streamable HTTP: the same messages and sessions, answered over one
+ * stream.
+ */
 export class SseConnections {
   readonly #deps: SseConnectionsDeps;
   readonly #connections = new Map<string, SseConnection>();
@@ -42,8 +45,8 @@ export class SseConnections {
 
   /** `GET /sse`. The first event tells where to POST. */
   open(caller: Caller, address: string | undefined): StreamReply {
-    const giveBack = this.#slots.take(address);
-    if (!giveBack) throw new VmcpError('overloaded', 'too many clients are connected; try again later');
+    const release = this.#slots.take(address);
+    if (!release) throw new VmcpError('overloaded', 'too many clients are connected; try again later');
     const id = this.#deps.newId();
     return {
       kind: 'stream',
@@ -52,13 +55,13 @@ export class SseConnections {
         this.#connections.set(id, connection);
         stream.onClosed(() => {
           this.#connections.delete(id);
-          giveBack();
+          release();
           if (connection.sessionId !== undefined) this.#deps.endSession(connection.sessionId);
         });
         // Relative, so that it is right behind a proxy that adds a path, too.
         stream.send(Buffer.from(`messages?sessionId=${id}`), 'endpoint');
       },
-      abandon: giveBack,
+      abandon: release,
     };
   }
 
@@ -68,14 +71,13 @@ export class SseConnections {
   }
 
   /**
-   * What a message to this address looks like to everybody behind: a request of Streamable HTTP whose answers go to the stream. Its own
-   * answer says only that it was taken.
+   * The POST as a request of Streamable HTTP whose answers go to the stream. The POST itself is answered 202.
    */
   streamed(request: Inbound & Answered): Inbound {
     return new StreamedRequest(request, (caller) => this.#findOf(request.query, caller));
   }
 
-  /** Sends the answer to such a message. Nothing happens when the client has gone. */
+  /** Sends the answer to such a POST on the stream; does nothing when the client has gone. */
   answer({ query }: Pick<Inbound, 'query'>, reply: Reply): void {
     const connection = this.#connections.get(idIn(query));
     if (!connection || reply.kind !== 'whole') return;
@@ -84,7 +86,7 @@ export class SseConnections {
     if (reply.body) connection.stream.send(reply.body);
   }
 
-  /** `open` makes the session of the connection, which may have one only. Where it fails, the client may try again. */
+  /** Creates the session of the connection with `open`, at most one. Where `open` fails, the client may try again. */
   async initialize<Opened>({ query }: Pick<Inbound, 'query'>, open: () => Promise<Opened>): Promise<Opened> {
     const connection = this.#find(query);
     if (connection.isInitialized) throw new VmcpError('not_json_rpc', 'this connection is initialized already');
@@ -97,7 +99,7 @@ export class SseConnections {
     }
   }
 
-  /** The stream of the connection, for what a session says between calls. */
+  /** The stream of the connection, for messages of the session between calls. */
   streamOf({ query }: Pick<Inbound, 'query'>): OpenStream {
     return this.#find(query).stream;
   }
@@ -120,7 +122,10 @@ interface Answered {
   readonly answer: (reply: WholeReply) => void;
 }
 
-/** Its connection is looked for once it is known who sends it: a stranger learns nothing of connections, and says nothing on them. */
+/**
+ * The connection is looked up once the caller is authenticated: other callers can neither probe for connections nor
+ * write on them.
+ */
 class StreamedRequest implements Inbound {
   readonly http: Inbound['http'];
   readonly endpoint: Inbound['endpoint'];
@@ -158,9 +163,10 @@ class StreamedRequest implements Inbound {
   async receive(caller: Caller): Promise<void> {
     this.#find(caller);
     await this.#request.receive(caller);
-    // It may have gone meanwhile.
+    // The connection may have closed meanwhile.
     this.#connection = this.#find(caller);
-    // What is no message has no answer that its sender would find on the stream.
+    // A body that is no JSON-RPC message is refused on the POST itself: its sender could not match an answer on the
+    // stream.
     readEnvelope(this.body);
     this.#request.answer({ kind: 'whole', status: 202 });
   }

@@ -1,6 +1,6 @@
-import { networkOf, partOfOneAddress } from './client-shares.ts';
+import { networkOf, limitPerAddress } from './client-shares.ts';
 
-/** Places for streams. Clients at one address may take a part of them. */
+/** Limits the number of open streams. Clients at one address may take half of the places. */
 export class StreamSlots {
   readonly #limit: number;
   readonly #limitOfOne: number;
@@ -9,10 +9,13 @@ export class StreamSlots {
 
   constructor(limit: number) {
     this.#limit = limit;
-    this.#limitOfOne = partOfOneAddress(limit);
+    this.#limitOfOne = limitPerAddress(limit);
   }
 
-  /** What gives the place back, however often it is called; undefined when there is none left. */
+  /**
+   * Takes a place. Returns the function that releases it, which may be called repeatedly; undefined when no place is
+   * left.
+   */
   take(address: string | undefined): (() => void) | undefined {
     const network = networkOf(address);
     if (this.#taken >= this.#limit || this.#of(network) >= this.#limitOfOne) return undefined;

@@ -1,6 +1,6 @@
-import type { Caller, RequestHead } from '../call.ts';
+import type { Caller, RequestHead } from '../call/index.ts';
 
 const anonymous: Caller = { kind: 'anonymous' };
 
-/** Incoming auth `anonymous`: everybody is the same nobody, whatever they send. */
+/** Incoming auth `anonymous`: every request has the same anonymous caller, whatever it carries. */
 export const authenticateAnonymous = (_head: RequestHead): Caller => anonymous;

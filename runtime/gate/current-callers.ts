@@ -1,54 +1,55 @@
-import { type Caller, clientKey, type RequestHead, type User } from '../call.ts';
-import type { Clock } from '../clock.ts';
+import { type Caller, clientKey, type User, type RequestHead } from '../call/index.ts';
+import type { Clock } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { Gate } from './gate.ts';
 
 export interface CurrentCallersDeps {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Users that are remembered; the one that was seen longest ago goes first. */
+  /** Users that are remembered; the least recently seen one is dropped first. */
   readonly limit: number;
 }
 
 /**
- * The newest token that each user has presented, by the client that presented it. Streams, subscriptions and answers to questions are
- * sent long after the request they began with, and its token may have ended by then.
+ * The newest token that each user has presented, by the client that presented it. Streams, subscriptions and answers to
+ * questions may be sent long after the request that began them, whose token may have expired by then.
  */
 export class CurrentCallers {
   readonly #deps: CurrentCallersDeps;
-  /** Those seen longest ago first. */
-  readonly #newest = new Map<string, User>();
+  /** Least recently seen first. */
+  readonly #latest = new Map<string, User>();
 
   constructor(deps: CurrentCallersDeps) {
     this.#deps = deps;
   }
 
-  /** The caller has just proved who they are. A token that ends sooner than one from before does not take its place. */
+  /** Notes a caller that was just authenticated. A token that expires sooner than the noted one does not replace it. */
   note(caller: Caller): void {
     if (caller.kind !== 'user') return;
     const key = clientKey(caller);
-    const before = this.#newest.get(key);
+    const before = this.#latest.get(key);
     const isSooner = before !== undefined && !this.#hasEnded(before) && endOf(caller) < endOf(before);
-    this.#newest.delete(key);
-    this.#newest.set(key, isSooner ? before : caller);
+    this.#latest.delete(key);
+    this.#latest.set(key, isSooner ? before : caller);
     this.#forgetOldest();
   }
 
   #forgetOldest(): void {
-    for (const [key, user] of this.#newest) {
-      if (this.#newest.size <= this.#deps.limit && !this.#hasEnded(user)) return;
-      this.#newest.delete(key);
+    for (const [key, user] of this.#latest) {
+      if (this.#latest.size <= this.#deps.limit && !this.#hasEnded(user)) return;
+      this.#latest.delete(key);
     }
   }
 
   /**
-   * The caller; where their token has ended, or does not tell when it does, the same user with the newest one that the same client has
-   * presented. Throws `credential_unavailable` where that has ended, too: nothing is sent in the name of a token that does not count.
+   * The caller; where the token has expired, or its expiry is not known, the same user with the newest token that the
+   * same client has presented. Throws `credential_unavailable` where that one has expired, too: nothing is sent on
+   * behalf of an invalid token.
    */
   readonly current = (caller: Caller): Caller => {
     if (caller.kind !== 'user') return caller;
     const isSure = caller.expiresAt !== undefined && !this.#hasEnded(caller);
-    const current = isSure ? caller : (this.#newest.get(clientKey(caller)) ?? caller);
+    const current = isSure ? caller : (this.#latest.get(clientKey(caller)) ?? caller);
     if (this.#hasEnded(current)) throw new VmcpError('credential_unavailable', 'the token of the user has ended');
     return current;
   };
@@ -60,11 +61,11 @@ export class CurrentCallers {
 
 const endOf = ({ expiresAt = Infinity }: User): number => expiresAt;
 
-/** For the identity provider that a token may have to be asked about. */
+/** Time for `authenticate`, which may have to ask the identity provider. */
 const AUTHENTICATE_MS = 10_000;
 
-/** Remembers every caller that `authenticate` lets in, for which it has a bounded time. */
-export const noting =
+/** Wraps `authenticate`: bounds its time and notes every authenticated caller. */
+export const rememberCallers =
   (users: CurrentCallers, authenticate: Gate['authenticate'], clock: Clock): Gate['authenticate'] =>
   (head: RequestHead) => {
     const noted = (caller: Caller): Caller => {

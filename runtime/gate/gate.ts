@@ -1,22 +1,21 @@
-import type { AdmissionSteps } from '../admission.ts';
-import type { Caller, RequestHead } from '../call.ts';
+import type { AdmissionSteps, Caller, RequestHead } from '../call/index.ts';
 import type { Visibility } from '../catalog/index.ts';
 import { authenticateAnonymous } from './authenticate.ts';
 import { permitAll } from './authorize.ts';
 import { unlimited } from './limit.ts';
 
-/** Who gets in, what they see, what they may do and how often. */
+/** Authentication, visibility, authorization and rate limits. */
 export interface Gate extends Pick<AdmissionSteps, 'authorize' | 'limit'> {
-  /** By the head of a request alone. Throws VmcpError. */
+  /** Finds the caller by the head of a request alone. Throws VmcpError. */
   readonly authenticate: (head: RequestHead) => Caller | Promise<Caller>;
   /**
-   * The policies in force: another value whenever they have changed, undefined where there are none. With policies, unknown names are refused
-   * like denied ones (decisions, "A hidden tool"). Absent: there never are any.
+   * The policies in force: a new value whenever they have changed, undefined where there are none. With policies,
+   * unknown names are refused like denied ones (docs/decisions.md "Hidden names"). Absent: there never are any.
    */
   readonly policies?: () => unknown;
-  /** What of the catalog a caller may see; undefined for all of it. Absent: every caller may see all. */
+  /** The part of the catalog that a caller may see; undefined: all of it. Absent: every caller may see all. */
   readonly visible?: (caller: Caller) => Visibility | undefined | Promise<Visibility | undefined>;
 }
 
-/** Incoming auth `anonymous`: everybody gets in, and may do everything. */
+/** Incoming auth `anonymous`: every request is admitted and may use everything. */
 export const openGate: Gate = { authenticate: authenticateAnonymous, authorize: permitAll, limit: unlimited };

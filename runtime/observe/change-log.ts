@@ -1,6 +1,6 @@
-import { clipped } from '../clipped.ts';
+import { clipped } from '../text.ts';
 import { LIMITS } from '../limits.ts';
-import type { ListKind } from '../listed.ts';
+import type { ListKind } from '../mcp/index.ts';
 import type { Log } from './log.ts';
 
 export interface SeenBackend {
@@ -18,14 +18,16 @@ export interface SeenCollision {
   readonly lostBy: string;
 }
 
-/** What is wrong with names. */
+/** Problems with names. */
 export interface SeenNames {
   readonly collisions: readonly SeenCollision[];
   readonly unresolved: readonly { readonly name: string; readonly backends: readonly string[] }[];
   readonly unmatched: readonly { readonly workload: string; readonly setting: string; readonly tool: string }[];
 }
 
-/** Logs what changed since the last time: backends that came back or went away, names that were lost or lead nowhere. */
+/**
+ * Logs what has changed since the last call: backends that recovered or failed, names that were lost or match nothing.
+ */
 export const changeLog = (
   log: Log,
   now: () => number,
@@ -33,9 +35,9 @@ export const changeLog = (
   let seen = new Map<string, SeenBackend>();
   const lines = new BoundedLines(log, now);
   const [newCollisions, newUnresolved, newUnmatched] = [
-    newcomers<SeenCollision>(),
-    newcomers<SeenNames['unresolved'][number]>(),
-    newcomers<SeenNames['unmatched'][number]>(),
+    newEntries<SeenCollision>(),
+    newEntries<SeenNames['unresolved'][number]>(),
+    newEntries<SeenNames['unmatched'][number]>(),
   ];
   return (backends, { collisions, unresolved, unmatched }) => {
     const changed = backends.filter(({ name, status }) => status !== (seen.get(name)?.status ?? 'unknown'));
@@ -62,7 +64,9 @@ export const changeLog = (
 
 const WINDOW_MS = 60_000;
 
-/** Backends may change their lists as often as they like: so many lines tell of them in a minute, and one how many were not told. */
+/**
+ * Limits the lines per minute, as backends may change their lists at any rate; a last line says how many were left out.
+ */
 class BoundedLines {
   readonly #log: Log;
   readonly #now: () => number;
@@ -104,8 +108,8 @@ const WITHHELD = {
   resourceTemplates: 'resource template withheld, it is taken',
 } as const;
 
-/** Which of a list were not in the list before. */
-const newcomers = <T>(): ((list: readonly T[]) => readonly T[]) => {
+/** Finds the entries that were not in the previous list. */
+const newEntries = <T>(): ((list: readonly T[]) => readonly T[]) => {
   let known = new Set<string>();
   return (list) => {
     const newOnes = list.filter((each) => !known.has(JSON.stringify(each)));

@@ -1,9 +1,11 @@
-import type { Inbound } from '../call.ts';
+import type { Inbound } from '../call/index.ts';
 import type { ErrorCode, VmcpError } from '../errors.ts';
 import { lineWindows } from './line-windows.ts';
 import type { Log } from './log.ts';
 
-/** What a call met behind us, or did not get for lack of room: somebody who operates this should see it. All others are the client's own. */
+/**
+ * Failures of backends or for lack of room, which operators should see (warn). All others are the client's own (debug).
+ */
 const DEGRADED: ReadonlySet<ErrorCode> = new Set([
   'backend_unavailable',
   'backend_unreachable',
@@ -14,7 +16,7 @@ const DEGRADED: ReadonlySet<ErrorCode> = new Set([
   'overloaded',
 ]);
 
-/** Logs why requests were not served, each with the correlation id that its client was told. */
+/** Logs why requests were not served, each with the correlation id in its answer. */
 export const failureLog = (log: Pick<Log, 'debug' | 'warn' | 'error'>, now: () => number) => {
   const leftOut = lineWindows(now);
   return (error: VmcpError, request: Pick<Inbound, 'clientAddress' | 'correlationId'>) => {
@@ -28,7 +30,7 @@ export const failureLog = (log: Pick<Log, 'debug' | 'warn' | 'error'>, now: () =
   };
 };
 
-/** Logs why clients were cut off that take their answers too slowly, each with the correlation id of its request. */
+/** Logs why clients that read too slowly were cut off, each with the correlation id of its request. */
 export const cutLog = (log: Pick<Log, 'debug' | 'warn'>, now: () => number) => {
   const leftOut = lineWindows(now);
   return (reason: string, request: Pick<Inbound, 'clientAddress' | 'correlationId'>): void => {

@@ -1,7 +1,7 @@
-/** Of one text: so many lines in so long, then their number. A backend that is away fails every call. */
+/** Of one text, LINES lines per window are logged, then only their number: a backend that is down fails every call. */
 const LINES = 10;
 const WINDOW_MS = 10_000;
-/** A text names a kind of failure and a backend. */
+/** Texts that are counted; each names a kind of failure and a backend. */
 const MAX_TEXTS = 1_000;
 
 interface Window {
@@ -13,6 +13,7 @@ interface Window {
 /** How many lines of this text were left out since the last one; undefined where this one is to be left out, too. */
 export type LeftOut = (text: string) => number | undefined;
 
+/** Counts lines by text, in windows of 10 s. `now`: milliseconds since the epoch. */
 export const lineWindows = (now: () => number): LeftOut => {
   const windows = new Map<string, Window>();
   const windowOf = (text: string): Window => {
@@ -21,7 +22,7 @@ export const lineWindows = (now: () => number): LeftOut => {
     windows.delete(text);
     const [oldest] = windows.keys();
     if (oldest !== undefined && windows.size >= MAX_TEXTS) windows.delete(oldest);
-    // What the last one left unsaid is told by the first line of this one.
+    // The first line of a window reports the number left out in the previous one.
     const next: Window = { startedAt: now(), lines: 0, unsaid: window?.unsaid ?? 0 };
     windows.set(text, next);
     return next;

@@ -1,4 +1,4 @@
-import { clipped } from '../clipped.ts';
+import { clipped } from '../text.ts';
 import { pino, type DestinationStream } from 'pino';
 
 /** A constant message plus fields. Never tokens, headers or bodies. */
@@ -9,7 +9,7 @@ export interface Log {
   readonly error: LogLine;
   /** Takes effect at once. */
   readonly setLevel: (level: LogLevel) => void;
-  /** Repeated on every line from now on, in place of those before. */
+  /** Sets the fields that are repeated on every line from now on. */
   readonly setFields: (fields: LogFields) => void;
 }
 
@@ -38,7 +38,7 @@ export const createLog = (
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { log: cut },
-    // pino writes into what it gets.
+    // A copy, as pino modifies the object.
     mixin: () => ({ ...repeated }),
   };
   const logger = destination ? pino(settings, destination) : pino(settings);

@@ -1,6 +1,6 @@
-import type { AroundCall, AroundRequest } from '../pipeline.ts';
+import type { AroundCall, AroundRequest } from '../call/index.ts';
 
-/** Who sees the requests, and the calls that they make. */
+/** Wraps requests, and the calls that they make. */
 export interface Observers {
   readonly audit: AroundRequest;
   readonly trace: AroundRequest;
@@ -14,7 +14,10 @@ const noObservers: Observers = {
   aroundCall: (_call, _record, next) => next(),
 };
 
-/** All of them see the same requests and calls; the first one is outermost and so sees what the others do. */
+/**
+ * Combines observers around the same requests and calls; the first one is outermost and so includes the time of the
+ * others.
+ */
 export const observersTogether = (all: readonly Partial<Observers>[]): Observers =>
   all.reduceRight<Observers>(
     (inner, { audit, trace, aroundCall }) => ({

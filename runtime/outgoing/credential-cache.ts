@@ -1,32 +1,39 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../clock.ts';
-import { recent, type Recent } from '../recent.ts';
+import { type Clock, lruCache, type LruCache } from '../process/index.ts';
 
 /** A credential as its issuer gave it. */
 export interface Obtained<V> {
   readonly value: V;
-  /** Milliseconds since the epoch, by the clock of the cache; undefined where the issuer did not say (RFC 6749 §5.1: `expires_in` is optional). */
+  /**
+   * Milliseconds since the epoch, by the clock of the cache; undefined where the issuer did not say (RFC 6749 §5.1:
+   * `expires_in` is optional).
+   */
   readonly expiresAt: number | undefined;
 }
 
-/** Asks the issuer, in a bounded time. `signal` aborts when the last caller that waits has given up. */
+/**
+ * Obtains a credential from the issuer, in a bounded time. `signal` aborts when the last waiting caller has given up.
+ */
 export type Obtain<V> = (signal: AbortSignal) => Promise<Obtained<V>>;
 
 export interface CredentialCacheOptions {
   /**
-   * One that cannot be set (`steadyClock`). Of another one it is noticed that it was set back once it shows less than when the cache was
-   * last asked; the cache then forgets everything.
+   * A clock that cannot be set (`steadyClock`). With any other clock, the cache drops everything once it notices that
+   * the clock was set back.
    */
   readonly clock: Pick<Clock, 'now'>;
-  /** Credentials held at most; the one asked for longest ago goes first. */
+  /** Number of cached credentials; the least recently used one is evicted first. */
   readonly limit: number;
-  /** A credential is used until so long before its expiry, or for three quarters of its life where that is longer. Default 30 s. */
+  /**
+   * A credential is used until this time before its expiry, or for three quarters of its life where that is longer.
+   * Default 30 s.
+   */
   readonly skewMs?: number;
   /** How long a credential is used whose expiry is unknown. Default 60 s. */
   readonly unknownLifeMs?: number;
 }
 
-/** The skew takes no more of a life than this part. */
+/** The skew is at most this part of a credential's life. */
 const MAX_SKEW_PART = 0.25;
 
 interface Kept<V> {
@@ -42,8 +49,8 @@ interface Flight<V> {
 }
 
 /**
- * Credentials for backends, each obtained once for all callers that need it at the same time. A failure is given to all of them and not
- * remembered: the next caller tries again. The cache adds no error and writes no log.
+ * Credentials for backends, each obtained once for all callers that need it at the same time. All waiting callers get a
+ * failure, which is not cached: the next caller tries again. The cache adds no error and writes no log.
  */
 export class CredentialCache<V> {
   readonly #clock: Pick<Clock, 'now'>;
@@ -51,7 +58,7 @@ export class CredentialCache<V> {
   readonly #skewMs: number;
   readonly #unknownLifeMs: number;
   readonly #flights = new Map<string, Flight<V>>();
-  #kept: Recent<Kept<V>>;
+  #kept: LruCache<Kept<V>>;
   #latest = -Infinity;
 
   constructor({ clock, limit, skewMs = 30_000, unknownLifeMs = 60_000 }: CredentialCacheOptions) {
@@ -63,9 +70,10 @@ export class CredentialCache<V> {
   }
 
   /**
-   * The credential itself where a valid one is held, else a promise of what `obtain` brings; callers that ask meanwhile share it, and
-   * their own `obtain` is not called. Rejects with its error, or with the reason of `signal`, which ends the wait of this caller alone. A
-   * credential that is expired on arrival is handed out, since its issuer's clock may differ, but not held. `key` is a `credentialKey`.
+   * The credential itself where a valid one is cached, else a promise of the result of `obtain`, which callers
+   * meanwhile share: their own `obtain` is not called. Rejects with its error, or with the reason of `signal`, which
+   * ends the wait of this caller alone. A credential that is expired on arrival is returned, since its issuer's clock
+   * may differ, but not cached. `key` is a `credentialKey`.
    */
   get(key: string, obtain: Obtain<V>, signal?: AbortSignal): V | Promise<V> {
     const now = this.#now();
@@ -98,8 +106,8 @@ export class CredentialCache<V> {
       const { value, expiresAt } = await obtain(flight.controller.signal);
       const now = this.#now();
       const usableUntil = this.#usableUntil(expiresAt, now);
-      // An answer that all callers have given up on must not replace a newer one, and when the clock was set back meanwhile its expiry
-      // is not sure.
+      // An answer that all callers have given up on must not replace a newer one, and when the clock was set back
+      // meanwhile its expiry is not sure.
       const isCurrent = this.#flights.get(key) === flight && this.#kept === kept;
       if (isCurrent && now < usableUntil) this.#kept.set(key, { value, usableUntil }, 0);
       return value;
@@ -133,12 +141,12 @@ export class CredentialCache<V> {
     flight.controller.abort(reason);
   }
 
-  /** The next caller begins another flight. */
+  /** Ends a flight; the next caller begins another one. */
   #end(key: string, flight: Flight<V>): void {
     if (this.#flights.get(key) === flight) this.#flights.delete(key);
   }
 
-  /** By a clock that was set back credentials would seem valid beyond their expiry, so they are forgotten. */
+  /** The time; drops all credentials when the clock was set back, as they would seem valid beyond their expiry. */
   #now(): number {
     const now = this.#clock.now();
     if (now < this.#latest) this.#kept = this.#empty();
@@ -146,14 +154,14 @@ export class CredentialCache<V> {
     return now;
   }
 
-  #empty(): Recent<Kept<V>> {
-    return recent({ count: this.#limit, bytes: Infinity });
+  #empty(): LruCache<Kept<V>> {
+    return lruCache({ count: this.#limit, bytes: Infinity });
   }
 }
 
 /**
- * A key for the cache, of what a credential was obtained with and for: strategy, backend, origin, issuer and subject, subject token. A
- * digest, so that no token stays in memory as a key. JSON keeps the parts apart, whatever they hold.
+ * A cache key made of everything that a credential depends on: strategy, backend, origin, issuer and subject, subject
+ * token. A digest, so that no token stays in memory as a key. JSON keeps the parts apart, whatever they hold.
  */
 export const credentialKey = (parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url');

@@ -1,4 +1,4 @@
-import type { SentText } from '../text-pieces.ts';
+import type { SentText } from '../json/index.ts';
 
 /** One HTTP exchange with a backend. Header names and values in turn; the path is below the backend's origin. */
 export interface BackendRequest {
@@ -11,18 +11,20 @@ export interface BackendRequest {
    * `text/event-stream` responses only.
    */
   readonly onMessage: (message: Buffer) => 'answer' | 'other';
-  /** Asked after each piece of an event stream: no more of it is read until what it gives has resolved. */
-  readonly backlog?: () => Promise<void> | undefined;
-  /** An event stream has begun. */
-  readonly onOpened?: () => void;
-  /** Gets the events of an event stream that are of another type. */
-  readonly onEvent?: (type: string, data: Buffer) => void;
-  /** What is waited for where the answer to the request in the body comes on another stream than the response (HTTP+SSE). */
-  readonly awaits?: AwaitedAnswer;
-  readonly attention: Attention;
   /**
-   * `control`: over connections of its own, which calls that hang cannot take away. `stream`: over others again, since it keeps its
-   * connection for long.
+   * Called after each piece of an event stream: no more of the stream is read until the returned promise has resolved.
+   */
+  readonly backlog?: () => Promise<void> | undefined;
+  /** Called when an event stream has begun. */
+  readonly onOpened?: () => void;
+  /** Gets the events of an event stream whose type is not `message`. */
+  readonly onEvent?: (type: string, data: Buffer) => void;
+  /** The awaited JSON-RPC response, where it comes on another stream than the HTTP response (HTTP+SSE). */
+  readonly awaits?: AwaitedAnswer;
+  readonly idleTimeout: IdleTimeout;
+  /**
+   * `control`: uses separate connections, which hanging calls cannot occupy. `stream`: uses a third set, since streams
+   * keep their connections for long.
    */
   readonly lane?: 'control' | 'stream';
 }
@@ -30,25 +32,33 @@ export interface BackendRequest {
 export interface AwaitedAnswer {
   /** JSON text of the id of the JSON-RPC request. */
   readonly id: Buffer;
-  /** It is a call, whose client hears and answers what the backend says meanwhile. */
+  /** Whether the request is a call, whose client gets the backend's notifications and requests. */
   readonly isCall: boolean;
 }
 
-/** Who waits for an exchange, and for how long: an AbortSignal that can also be told to wait on. */
-export interface Attention {
-  /** The backend has shown that it is at work. */
-  heard(): void;
-  /** Somebody else has the word, until the returned function is called: silence is not the backend's. */
+/** The idle timeout of one exchange: like an AbortSignal, but it can be extended. */
+export interface IdleTimeout {
+  /** Restarts the timeout: the backend has shown that it is working. */
+  refresh(): void;
+  /**
+   * Suspends the timeout until the returned function is called, while the gateway waits for the client and not for the
+   * backend.
+   */
   pause(): () => void;
-  /** Sets what breaks the exchange off; called at once when nobody waits any more. One at a time. */
+  /**
+   * Sets the function that aborts the exchange; it is called at once when the exchange is abandoned already. Each call
+   * replaces the previous function.
+   */
   onAbandoned(abort: (reason: Error) => void): void;
 }
 
+/** The response to a `BackendRequest`. */
 export interface BackendResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The whole body, or of an event stream the message that answered. */
+  /** The whole body, or the message of an event stream that is the response. */
   readonly body: Buffer;
 }
 
+/** Sends one request to a backend. Rejects when there is no response; HTTP error statuses resolve. */
 export type Fetch = (request: BackendRequest) => Promise<BackendResponse>;

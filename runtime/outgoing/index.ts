@@ -1,4 +1,9 @@
+/**
+ * Authenticates the caller to a backend: one strategy per entry of `strategies.ts`, each wraps a `Fetch`. A credential
+ * is resolved when a request is sent, never kept with a session. Start at `strategy.ts`.
+ */
+
 export { connectStrategy } from './strategies.ts';
 export { CredentialCache, credentialKey } from './credential-cache.ts';
-export type { Attention, AwaitedAnswer, BackendRequest, BackendResponse, Fetch } from './fetch.ts';
+export type { IdleTimeout, AwaitedAnswer, BackendRequest, BackendResponse, Fetch } from './fetch.ts';
 export type { AddressedFetch, AddressedRequest, ConnectStrategy, Prove, Strategy, StrategyDeps } from './strategy.ts';

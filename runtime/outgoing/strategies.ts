@@ -1,15 +1,35 @@
-import type { StrategyConfig } from '../config/index.ts';
-import type { ConnectStrategy } from './strategy.ts';
+import {
+  type BlockInFile,
+  blockOf,
+  type StrategyName,
+  strategyNameOf,
+  type SupportedStrategy,
+} from '../config/index.ts';
+import type { ConnectStrategy, Strategy, StrategyDeps } from './strategy.ts';
 import { unauthenticated } from './unauthenticated.ts';
 
-/** One line per strategy; what is missing here, the configuration refuses as not supported yet. */
-const strategies: Readonly<Partial<Record<StrategyConfig['type'], ConnectStrategy>>> = {
-  unauthenticated: () => unauthenticated,
+/**
+ * What each strategy does on the wire, one line per strategy. The compiler asks for every strategy that the
+ * configuration calls supported (`runtime/config/strategies`); the configuration refuses the others as not supported
+ * yet.
+ */
+const strategies: Connectors = {
+  unauthenticated,
 };
 
-/** The strategy ready for use. Throws for one that does not exist: a backend is never contacted without what it asks for. */
+type Connectors = { readonly [Name in SupportedStrategy]: Connect<BlockInFile<Name>> };
+
+/** `block`: what the file says beside `type`. Opens nothing yet. Throws where the backend cannot be served so. */
+type Connect<Block> = (block: Block, deps: StrategyDeps) => Strategy;
+
+/**
+ * The strategy ready for use. Throws for an unknown one: no backend is contacted without the credential it asks for.
+ */
 export const connectStrategy: ConnectStrategy = (config, deps) => {
-  const connect = strategies[config.type];
+  const name = strategyNameOf(config.type);
+  // By a name that is known at run time only. The schema has checked that the block of the type is there.
+  const known: Partial<Record<StrategyName, Connect<never>>> = strategies;
+  const connect = name && known[name];
   if (!connect) throw new Error(`no outgoing strategy ${config.type}`);
-  return connect(config, deps);
+  return connect(blockOf(config, name) as never, deps);
 };

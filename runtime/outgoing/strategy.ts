@@ -1,30 +1,35 @@
-import type { Caller } from '../call.ts';
-import type { Clock } from '../clock.ts';
+import type { Caller } from '../call/index.ts';
+import type { Clock, ReadSecret } from '../process/index.ts';
 import type { StrategyConfig } from '../config/index.ts';
-import type { GuardedFetch } from '../guarded-fetch.ts';
-import type { ReadSecret } from '../secrets.ts';
+import type { GuardedFetch } from '../http/index.ts';
 import type { CredentialCache } from './credential-cache.ts';
 import type { BackendRequest, BackendResponse } from './fetch.ts';
 
-/** A request with where it goes, which a signature covers too. */
+/** A request with scheme and host, which a signature may cover. */
 export interface AddressedRequest extends BackendRequest {
   readonly scheme: 'http' | 'https';
-  /** As the `Host` header has it: with the port unless it is the scheme's own. */
+  /** As in the `Host` header: with the port unless it is the default of the scheme. */
   readonly host: string;
 }
 
 export type AddressedFetch = (request: AddressedRequest) => Promise<BackendResponse>;
 
-/** Wraps the exchanges with a backend so that they prove who is calling. The credential is obtained anew for each request, or taken from a cache. */
+/**
+ * Wraps the exchanges with a backend so that they carry the caller's credential, which is obtained or taken from a
+ * cache for each request.
+ */
 export type Prove = (caller: Caller) => (next: AddressedFetch) => AddressedFetch;
 
 /** An outgoing strategy, connected to one backend. */
 export interface Strategy {
-  /** Absent: requests go out as they are. Throws VmcpError where there is no credential for this caller; nothing is sent then. */
+  /**
+   * Absent: requests are sent unchanged. Throws VmcpError where there is no credential for this caller; nothing is sent
+   * then.
+   */
   readonly prove?: Prove;
-  /** What the backend lists may differ from user to user, so each user is shown their own lists. */
+  /** Whether the backend's lists may differ by user, so that they are read for each user. */
   readonly dependsOnCaller: boolean;
-  /** The backend is no longer served, or has become another. */
+  /** Called when the backend is removed or replaced. */
   readonly close: () => Promise<void>;
 }
 
@@ -34,16 +39,19 @@ export interface StrategyDeps {
     /** Scheme, host and port. */
     readonly origin: string;
   };
-  /** To token endpoints and the like; never to the backend. */
+  /** For token endpoints and the like; never for the backend. */
   readonly fetch: GuardedFetch;
   readonly clock: Clock;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   /** Reads the secret at every use, so that it can rotate. */
   readonly readSecret: ReadSecret;
-  /** An empty cache: a backend that has become another begins without credentials. */
+  /** Makes an empty cache, so that a replaced backend begins without credentials. */
   readonly newCredentialCache: <V>() => CredentialCache<V>;
 }
 
-/** What a strategy's part of the configuration becomes for one backend. Opens nothing yet. Throws where the backend cannot be served so. */
+/**
+ * Makes the strategy of one backend from its configuration, without opening a connection. Throws where the backend
+ * cannot be served with it.
+ */
 export type ConnectStrategy = (config: StrategyConfig, deps: StrategyDeps) => Strategy;

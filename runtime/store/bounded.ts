@@ -1,14 +1,14 @@
 import { VmcpError } from '../errors.ts';
-import { type Fields, type Room, STORE_LIMITS, type Store, storeUnavailable, tooManyFields } from './store.ts';
+import { type Fields, type QuotaGroup, STORE_LIMITS, type Store, storeUnavailable, tooManyFields } from './store.ts';
 import { bucketLifeMs } from './token-buckets.ts';
 
 /**
- * What every kind of store has around it, so that all of them refuse alike: calls beyond `STORE_LIMITS`, and every call once it is
- * closed. None of these reaches the store itself.
+ * Wraps a store of any kind so that all refuse alike: calls beyond `STORE_LIMITS`, and every call after `close`.
+ * Refused calls do not reach the store itself.
  */
 export const bounded = (store: Store): Store => {
   let isClosed = false;
-  const within = async <T>(asked: Asked, call: () => Promise<T>): Promise<T> => {
+  const within = async <T>(asked: StoreCall, call: () => Promise<T>): Promise<T> => {
     if (isClosed) throw storeUnavailable('closed');
     check(asked);
     return call();
@@ -19,11 +19,11 @@ export const bounded = (store: Store): Store => {
     set: (key, value, ttlMs) => within({ key, value, ttlMs }, () => store.set(key, value, ttlMs)),
     setIfAbsent: (key, value, ttlMs) => within({ key, value, ttlMs }, () => store.setIfAbsent(key, value, ttlMs)),
     take: (key) => within({ key }, () => store.take(key)),
-    delete: (key, room) => within({ key, room }, () => store.delete(key, room)),
-    touch: (key, ttlMs, room) => within({ key, ttlMs, room }, () => store.touch(key, ttlMs, room)),
-    createMap: (key, fields, ttlMs, room) =>
-      within({ key, fields, ttlMs, room }, () => store.createMap(key, fields, ttlMs, room)),
-    readMap: (key, ttlMs, room) => within({ key, ttlMs, room }, () => store.readMap(key, ttlMs, room)),
+    delete: (key, group) => within({ key, group }, () => store.delete(key, group)),
+    touch: (key, ttlMs, group) => within({ key, ttlMs, group }, () => store.touch(key, ttlMs, group)),
+    createMap: (key, fields, ttlMs, group) =>
+      within({ key, fields, ttlMs, group }, () => store.createMap(key, fields, ttlMs, group)),
+    readMap: (key, ttlMs, group) => within({ key, ttlMs, group }, () => store.readMap(key, ttlMs, group)),
     setField: (key, field, value, maxFields) =>
       within({ key, field, value }, () => store.setField(key, field, value, maxFields)),
     setFieldIfAbsent: (key, field, value) =>
@@ -45,10 +45,10 @@ export const bounded = (store: Store): Store => {
   };
 };
 
-interface Asked {
+interface StoreCall {
   /** Or a channel. */
   readonly key: string;
-  readonly room?: Room | undefined;
+  readonly group?: QuotaGroup | undefined;
   readonly field?: string;
   readonly value?: Buffer | undefined;
   readonly fields?: Fields;
@@ -56,9 +56,9 @@ interface Asked {
   readonly message?: Buffer;
 }
 
-const check = ({ key, room, field = '', value, fields, ttlMs = 1, message }: Asked): void => {
+const check = ({ key, group, field = '', value, fields, ttlMs = 1, message }: StoreCall): void => {
   checkName('a key', key, STORE_LIMITS.keyBytes);
-  checkName('a room', room?.name ?? '', STORE_LIMITS.keyBytes);
+  checkName('a quota group', group?.name ?? '', STORE_LIMITS.keyBytes);
   checkName('a field', field, STORE_LIMITS.fieldBytes);
   checkSize('a value', value?.length ?? 0, STORE_LIMITS.valueBytes);
   checkSize('a message', message?.length ?? 0, STORE_LIMITS.messageBytes);

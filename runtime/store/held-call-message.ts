@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import { keyOf, seal, sessionName, type SessionRef, unseal } from './session-name.ts';
 
-/** What the replica that its client has come back to tells the one that holds a call. */
-export type ToHolder =
+/** A message from the replica that received a client's request to the one that holds its call. */
+export type HeldCallRequest =
   | {
       readonly kind: 'goOn';
-      /** Names the request among those of all replicas. */
+      /** Id of the request, unique among all replicas. */
       readonly round: string;
       readonly state: string;
-      /** Digest of who asks for what. */
+      /** Digest of the client, the method, the name and the arguments. */
       readonly request: string;
       /** JSON text of the request's id. */
       readonly id: string;
@@ -19,12 +19,12 @@ export type ToHolder =
       /** JSON text of `inputResponses`. */
       readonly payload: Buffer;
     }
-  /** The client has gone. */
+  /** The client has closed its request. */
   | { readonly kind: 'gone'; readonly round: string };
 
-/** What it is told in return, for one request. */
-export type ToRound =
-  /** The call is there, and nothing has happened yet. */
+/** A message from the replica that holds the call, for one request. */
+export type HeldCallReply =
+  /** The call is still under way. */
   | { readonly kind: 'alive' }
   /** A whole JSON-RPC notification. */
   | { readonly kind: 'notification'; readonly payload: Buffer }
@@ -37,16 +37,16 @@ export type ToRound =
       readonly data?: Readonly<Record<string, unknown>> | undefined;
     };
 
-/** Longest progress token that goes on with a call to another replica. */
+/** Longest progress token that is passed on to another replica. */
 export const MAX_PROGRESS_TOKEN_BYTES = 1_024;
 
-/** Of one message, so that it fits into one of the store. */
+/** Bytes of one payload, so that it fits into one message of the store. */
 export const MAX_HELD_PAYLOAD_BYTES = 8 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
 
-/** Newer versions may add members and kinds: the ones are dropped, the others ignored. */
-const toHolderSchema = z.discriminatedUnion('kind', [
+/** Newer versions may add members and kinds: unknown members are dropped, messages of unknown kinds ignored. */
+const requestSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('goOn'),
     round: z.string().max(64),
@@ -59,7 +59,7 @@ const toHolderSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('gone'), round: z.string().max(64) }),
 ]);
 
-const toRoundSchema = z.discriminatedUnion('kind', [
+const replySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('alive') }),
   z.object({ kind: z.literal('notification') }),
   z.object({ kind: z.literal('reply'), status: z.int().min(200).max(599) }),
@@ -71,25 +71,29 @@ const toRoundSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** Where the replica that holds a call listens, and whether one does. A call has a name among replicas as a session has. */
+/**
+ * Channel on which the holding replica receives, and key of the marker that the call is held. A call has a name among
+ * replicas as a session has.
+ */
 export const heldCallKey = (call: SessionRef): string => keyOf('held', sessionName(call));
 
-/** Where it tells one request of the client what becomes of the call. */
+/** Channel on which the holding replica sends notifications and outcome for one request. */
 export const heldRoundChannel = (call: SessionRef, round: string): string =>
   `${keyOf('held', sessionName(call))}:${round}`;
 
 /** Sealed: one line of JSON, then the payload byte by byte. */
-export const encodeHeld = (call: SessionRef, message: ToHolder | ToRound): Buffer => {
+export const encodeHeld = (call: SessionRef, message: HeldCallRequest | HeldCallReply): Buffer => {
   const { payload = EMPTY, ...head } = { payload: undefined, ...message };
   return seal(call, HELD, Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), payload]));
 };
 
-/** Undefined: nothing that this version knows, or from somebody who does not know the call. */
-export const decodeToHolder = (call: SessionRef, sealed: Buffer): ToHolder | undefined =>
-  decoded(call, sealed, toHolderSchema);
+/** Undefined: this version does not know the message, or its sender did not know the call. */
+export const decodeHeldCallRequest = (call: SessionRef, sealed: Buffer): HeldCallRequest | undefined =>
+  decoded(call, sealed, requestSchema);
 
-export const decodeToRound = (call: SessionRef, sealed: Buffer): ToRound | undefined =>
-  decoded(call, sealed, toRoundSchema);
+/** Undefined as in `decodeHeldCallRequest`. */
+export const decodeHeldCallReply = (call: SessionRef, sealed: Buffer): HeldCallReply | undefined =>
+  decoded(call, sealed, replySchema);
 
 const HELD = 'held';
 const EMPTY = Buffer.alloc(0);

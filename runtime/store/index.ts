@@ -1,13 +1,18 @@
+/**
+ * What replicas share: values, maps, token buckets and messages with a time to live, in memory or in Redis behind one
+ * interface. Everything is bounded, and what names a session is sealed. Start at `store.ts` (the contract).
+ */
+
 export {
-  decodeToHolder,
-  decodeToRound,
+  decodeHeldCallRequest,
+  decodeHeldCallReply,
   encodeHeld,
   heldCallKey,
   heldRoundChannel,
   MAX_HELD_PAYLOAD_BYTES,
   MAX_PROGRESS_TOKEN_BYTES,
-  type ToHolder,
-  type ToRound,
+  type HeldCallRequest,
+  type HeldCallReply,
 } from './held-call-message.ts';
 export { openStore, type OpenStoreDeps } from './open-store.ts';
 export { Outbox } from './outbox.ts';

@@ -7,12 +7,12 @@ export const localMessages = (): Pick<Store, 'publish' | 'subscribe'> & { readon
     publish: async (channel, message) => {
       const sent = Buffer.from(message);
       for (const listener of channels.get(channel) ?? []) {
-        // Not within the call of the sender, as with any other store. A listener that has been ended by then hears nothing.
+        // Delivered after the sender's call, as with any other store, and not to listeners that were removed meanwhile.
         queueMicrotask(() => channels.get(channel)?.has(listener) && listener(sent));
       }
     },
     subscribe: (channel, listener) => {
-      // One function may listen twice; each time is a subscription of its own.
+      // One function may subscribe twice; each time is a subscription of its own.
       const own: Listener = (message) => listener(message);
       channels.set(channel, (channels.get(channel) ?? new Set()).add(own));
       const end = (): void => {

@@ -8,7 +8,7 @@ export interface OpenStoreDeps extends Omit<RedisStoreDeps, 'onTransition'> {
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
-/** The store of these settings. Comes back at once; `firstAnswer` tells when it can be used. */
+/** Opens the store of these settings. Returns at once; `firstAnswer` resolves when the store can be used. */
 export const openStore = (settings: StoreSettings, deps: OpenStoreDeps): Store => {
   switch (settings.kind) {
     case 'memory':

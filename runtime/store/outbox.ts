@@ -2,23 +2,26 @@ import { STORE_LIMITS } from './store.ts';
 
 const MIB = 1024 * 1024;
 
-/** Bytes that wait to be taken by the store, beyond which nothing is added; one message alone may be larger. */
+/** Bytes that may wait for the store; a message beyond them is refused, but one message alone may be larger. */
 export const OUTBOX_LIMITS = Object.freeze({
-  /** Of one session. */
+  /** Bytes of one session. */
   sessionBytes: MIB,
-  /** Commands of all sessions wait behind so much: below their deadline over any network that is fit for a store. */
+  /** Bytes of all sessions. Store commands wait behind them, so they must be sent within the commands' deadline. */
   bytes: STORE_LIMITS.messageBytes,
 });
 
-/** What a command costs beside its bytes, roughly. */
+/** Approximate cost of a message beside its bytes. */
 const MESSAGE_BYTES = 1024;
 
-/** How much waits to be taken by the store. */
+/** Counts the bytes that wait for the store. */
 export class Outbox {
   readonly #waiting = new Map<string, number>();
   #bytes = 0;
 
-  /** How to tell that it has been taken; undefined: there is no room. */
+  /**
+   * Counts a message of `length` bytes. Returns the function to call once the store has taken it; undefined: there is
+   * no room.
+   */
   enter(session: string, length: number): (() => void) | undefined {
     const bytes = MESSAGE_BYTES + length;
     const waiting = this.#waiting.get(session) ?? 0;

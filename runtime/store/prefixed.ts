@@ -1,24 +1,24 @@
 import { bounded } from './bounded.ts';
-import type { Room, Store } from './store.ts';
+import type { QuotaGroup, Store } from './store.ts';
 
 /**
- * A view of a store for one of several that share it: `prefix` stands before its keys, rooms and channels, so that it meets none of the
- * others. In a cluster it has no `{…}`. To close a view ends what was subscribed to through it, and leaves the store open.
+ * A view of a store that several users share: `prefix` precedes its keys, groups and channels, so that views do not
+ * collide. In a cluster the prefix has no `{…}`. Closing a view ends its subscriptions and leaves the store open.
  */
 export const prefixed = (store: Store, prefix: string): Store => {
   const ends = new Set<() => void>();
   const at = (name: string): string => prefix + name;
-  const within = (room: Room | undefined): Room | undefined => room && { ...room, name: at(room.name) };
+  const within = (group: QuotaGroup | undefined): QuotaGroup | undefined => group && { ...group, name: at(group.name) };
   return bounded({
     ...store,
     get: (key) => store.get(at(key)),
     set: (key, value, ttlMs) => store.set(at(key), value, ttlMs),
     setIfAbsent: (key, value, ttlMs) => store.setIfAbsent(at(key), value, ttlMs),
     take: (key) => store.take(at(key)),
-    delete: (key, room) => store.delete(at(key), within(room)),
-    touch: (key, ttlMs, room) => store.touch(at(key), ttlMs, within(room)),
-    createMap: (key, fields, ttlMs, room) => store.createMap(at(key), fields, ttlMs, within(room)),
-    readMap: (key, ttlMs, room) => store.readMap(at(key), ttlMs, within(room)),
+    delete: (key, group) => store.delete(at(key), within(group)),
+    touch: (key, ttlMs, group) => store.touch(at(key), ttlMs, within(group)),
+    createMap: (key, fields, ttlMs, group) => store.createMap(at(key), fields, ttlMs, within(group)),
+    readMap: (key, ttlMs, group) => store.readMap(at(key), ttlMs, within(group)),
     setField: (key, field, value, maxFields) => store.setField(at(key), field, value, maxFields),
     setFieldIfAbsent: (key, field, value) => store.setFieldIfAbsent(at(key), field, value),
     deleteField: (key, field, only) => store.deleteField(at(key), field, only),

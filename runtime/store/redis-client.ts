@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { ReadSecret, SecretSource } from '../secrets.ts';
+import type { ReadSecret, SecretSource } from '../process/index.ts';
 import { hostAndPort, REDIS_PORT, SENTINEL_PORT } from './redis-address.ts';
 import { REDIS_TIMES, type RedisSettings, type SentinelSettings, type TlsSettings } from './store-settings.ts';
 
@@ -9,13 +9,13 @@ export type RedisClient = Redis | Cluster;
 
 export interface ConnectDeps {
   readonly readSecret: ReadSecret;
-  /** For certificates. */
+  /** Reads certificates. */
   readonly readFile: (path: string) => Promise<string>;
 }
 
 /**
- * One connection (with a cluster: one per node), ready for commands. It is never mended: when it ends, whoever holds it makes a new
- * one, and so reads secrets anew. Throws what went wrong.
+ * One connection (with a cluster: one per node), ready for commands. It never reconnects: when it ends, its holder
+ * opens a new one, which reads the secrets again. Throws the cause of a failure.
  */
 export const connectRedis = async (
   settings: RedisSettings,
@@ -44,10 +44,10 @@ export const connectRedis = async (
 
 const ready = async (client: RedisClient, { db, isCluster }: RedisSettings): Promise<void> => {
   await client.connect();
-  // A node of a cluster that does not answer is no reason to do without the others.
+  // A cluster is usable although one of its nodes does not answer.
   if (isCluster) return;
   await client.ping();
-  // By hand: left to the library, a number that the server does not have would mean database 0.
+  // Selected here, since the library would use database 0 when the server does not have this one.
   if (db > 0) await client.select(db);
 };
 
@@ -59,7 +59,10 @@ const abortion = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', fail, { once: true });
   });
 
-/** After so long a node that owes an answer is left, and the others are asked for the one that has taken over. */
+/**
+ * After this time without an answer the connection to a node is closed, and the other nodes are asked which one has
+ * taken over.
+ */
 const NODE_SILENCE_MS = 2_000;
 
 const clientFor = async (settings: RedisSettings, deps: ConnectDeps): Promise<RedisClient> => {
@@ -74,7 +77,7 @@ const clientFor = async (settings: RedisSettings, deps: ConnectDeps): Promise<Re
     maxRetriesPerRequest: null,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
-    // Tells a master from a replica, and needs the right to INFO. Elsewhere a PING says what there is to say.
+    // The check tells a master from a replica and needs the right to INFO. Elsewhere a PING is enough.
     enableReadyCheck: sentinel !== undefined,
   };
   if (settings.isCluster) return clusterOf(settings, options, deps);

@@ -1,4 +1,4 @@
-import { abortAfter, backoffMs, type Clock, jittered, sleep } from '../clock.ts';
+import { abortAfter, backoffMs, type Clock, jittered, sleep } from '../process/index.ts';
 import type { RedisClient } from './redis-client.ts';
 import type { Refusals } from './refusals.ts';
 import { storeUnavailable } from './store.ts';
@@ -9,22 +9,24 @@ export interface LinkDeps {
   readonly clock: Clock;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
-  /** Readies a new connection, before anybody else gets it. */
+  /** Prepares a new connection before it is used for commands. */
   readonly prepare?: (client: RedisClient) => Promise<void>;
-  /** Many servers behind one client, which mends its connections itself: that one is silent says nothing about the others. */
+  /** The client connects to many servers and reconnects by itself: a silent node says nothing about the others. */
   readonly isCluster: boolean;
   /** `reason` holds no secret. */
   readonly onChange: (isUp: boolean, reason: string) => void;
-  /** What the server, or one of a cluster, made of a command; not called for one that the end of the connection has failed. */
+  /**
+   * Receives the outcome of each command that a server answered, not of those that failed because the connection ended.
+   */
   readonly outcomes?: Pick<Refusals, 'refused' | 'done'>;
 }
 
-/** Heals within 2 s of the store's return, and a thousand replicas do not all come at once. */
+/** Reconnects within 2 s of the store's return, and a thousand replicas do not all connect at once. */
 const BACKOFF = { baseMs: 50, maxMs: 1_000 };
 /** A connection that ends sooner counts as an attempt that failed. */
 const LASTING_MS = 5_000;
 
-/** A connection that is made again, for ever, whenever it is lost. Whoever asks meanwhile is refused at once. */
+/** A connection that is reopened for ever whenever it is lost. Commands meanwhile are refused at once. */
 export class RedisLink {
   readonly #deps: LinkDeps;
   readonly #times: RedisTimes;
@@ -44,13 +46,16 @@ export class RedisLink {
     return this.#client !== undefined;
   }
 
-  /** Runs one command within the deadline, or as long as the connection lasts. Throws VmcpError `store_unavailable`. */
-  async run<T>(operation: string, command: (client: RedisClient) => Promise<T>, how?: 'patiently'): Promise<T> {
+  /**
+   * Runs one command within its deadline, or with `withIdleTimeout` for as long as the connection lasts. Throws
+   * VmcpError `store_unavailable`.
+   */
+  async run<T>(operation: string, command: (client: RedisClient) => Promise<T>, how?: 'withIdleTimeout'): Promise<T> {
     const client = this.#client;
     if (!client) throw storeUnavailable(this.#reason);
     try {
       const work = command(client);
-      const answer = await (how === 'patiently' ? work : this.#withinDeadline(work));
+      const answer = await (how === 'withIdleTimeout' ? work : this.#withinDeadline(work));
       this.#deps.outcomes?.done(operation);
       return answer;
     } catch (error) {
@@ -62,8 +67,10 @@ export class RedisLink {
     }
   }
 
-  /** For what a new connection is told anyway: one that cannot be told is dropped. Never throws. */
-  async tell(command: (client: RedisClient) => Promise<unknown>): Promise<boolean> {
+  /**
+   * Runs a command that `prepare` repeats on a new connection: where it fails, the connection is dropped. Never throws.
+   */
+  async runOrDrop(command: (client: RedisClient) => Promise<unknown>): Promise<boolean> {
     const client = this.#client;
     if (!client) return false;
     try {
@@ -94,7 +101,7 @@ export class RedisLink {
     }
   }
 
-  /** Resolves with the reason when the connection has ended, or was not to be had. */
+  /** Resolves with the reason when the connection has ended or could not be opened. */
   async #connectAndServe(): Promise<string> {
     const { clock, connect, prepare, onChange } = this.#deps;
     let client: RedisClient | undefined;
@@ -123,17 +130,17 @@ export class RedisLink {
       client.once('close', () => resolve('connection closed'));
       client.once('end', () => resolve('connection closed'));
       this.#drop = resolve;
-      if (!this.#deps.isCluster) this.#watch(client);
+      if (!this.#deps.isCluster) this.#pingLater(client);
     });
   }
 
-  /** A connection that went silent looks open for hours. */
-  #watch(client: RedisClient): void {
+  /** Pings the server, since a dead connection may look open for hours. */
+  #pingLater(client: RedisClient): void {
     const { clock, random } = this.#deps;
     clock.after(jittered(this.#times.pingMs, random, 0.2), () => {
       if (this.#closing.signal.aborted) return;
       this.#withinDeadline(client.ping()).then(
-        () => this.#watch(client),
+        () => this.#pingLater(client),
         (error: unknown) => this.#dropIfStill(client, reasonOf(error)),
       );
     });
@@ -145,35 +152,35 @@ export class RedisLink {
 
   #withinDeadline<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const timer = this.#deps.clock.after(this.#times.commandMs, () => reject(new Late()));
+      const timer = this.#deps.clock.after(this.#times.commandMs, () => reject(new DeadlineError()));
       work.then(resolve, reject).finally(() => timer.cancel());
     });
   }
 }
 
-class Late extends Error {}
+class DeadlineError extends Error {}
 
 const NO_ANSWER = 'no answer in time';
 
 /**
- * After these a new connection is needed: a server that went silent, one that is no longer the master (Sentinel names the new one),
- * or a login that was taken away.
+ * After these a new connection is needed: a server that went silent, one that is no longer the master (Sentinel names
+ * the new one), or a login that was taken away.
  */
 const isConnectionUseless = (reason: string): boolean =>
   reason === NO_ANSWER || /^(?:READONLY|MASTERDOWN|NOAUTH|LOADING)\b/.test(reason);
 
 const isReply = (error: unknown): boolean => error instanceof Error && error.name === 'ReplyError';
 
-/** For the log: the line that Redis answered, else a word. None of it holds a secret. */
+/** The reason for the log: the error line of Redis, else a short text. It holds no secret. */
 const reasonOf = (error: unknown): string => {
-  if (error instanceof Late) return NO_ANSWER;
+  if (error instanceof DeadlineError) return NO_ANSWER;
   if (!(error instanceof Error)) return 'failed';
   if (error.name === 'TimeoutError' || error.name === 'AbortError') return NO_ANSWER;
-  // Why the last node of a cluster was not taken.
+  // The reason why the last node of a cluster failed.
   if ('lastNodeError' in error && error.lastNodeError) return reasonOf(error.lastNodeError);
   if (isReply(error)) return lineOf(error.message);
   if ('code' in error && typeof error.code === 'string') return error.code;
-  // What a sentinel answered is told in the middle of a text; after other words a host may stand.
+  // The error of a sentinel is in the middle of a text, whose other parts may name a host.
   const told = /\bERR\b.*|\b[A-Z]{5,}\b/.exec(error.message)?.[0];
   if (told !== undefined) return lineOf(told);
   return error.message.startsWith('All sentinels are unreachable') ? 'no sentinel names a master' : 'connection closed';
@@ -181,7 +188,9 @@ const reasonOf = (error: unknown): string => {
 
 const MAX_LINE_CHARACTERS = 200;
 
-/** Redis repeats the arguments of a command that it does not know, and up to 6.2 what a script met stands at the end. */
+/**
+ * Redis repeats the arguments of a command that it does not know, and up to 6.2 the error of a script comes at the end.
+ */
 const lineOf = (message: string): string =>
   message
     .replace(/^ERR Error running script .*@user_script: ?[0-9]+: -?/, '')

@@ -8,20 +8,20 @@ interface Channel {
   readonly setLive: () => void;
 }
 
-/** Who listens to what; tells each new connection, which knows nothing yet. */
+/** The subscriptions of this process; subscribes each new connection to all of their channels. */
 export class RedisMessages {
   readonly #channels = new Map<string, Channel>();
-  /** What the connection of the moment has been told. */
-  #told = new Set<string>();
+  /** Channels that the current connection is subscribed to. */
+  #subscribed = new Set<string>();
 
-  /** Resolves when every channel is listened to, those added meanwhile too. */
+  /** Resolves when the connection is subscribed to every channel, including those added meanwhile. */
   async prepare(client: RedisClient): Promise<void> {
-    this.#told = new Set();
+    this.#subscribed = new Set();
     client.on('messageBuffer', (channel: Buffer, message: Buffer) => this.#deliver(channel.toString(), message));
     for (;;) {
-      const missing = [...this.#channels.keys()].filter((channel) => !this.#told.has(channel));
+      const missing = [...this.#channels.keys()].filter((channel) => !this.#subscribed.has(channel));
       if (missing.length === 0) return;
-      for (const channel of missing) this.#told.add(channel);
+      for (const channel of missing) this.#subscribed.add(channel);
       await client.subscribe(...missing);
       for (const channel of missing) this.#channels.get(channel)?.setLive();
     }
@@ -29,7 +29,7 @@ export class RedisMessages {
 
   listen(link: RedisLink, name: string, listener: (message: Buffer) => void): Subscription {
     const channel = this.#channels.get(name) ?? this.#add(link, name);
-    // One function may listen twice; each time is a subscription of its own.
+    // One function may subscribe twice; each time is a subscription of its own.
     const own = (message: Buffer): void => listener(message);
     channel.listeners.add(own);
     return {
@@ -49,21 +49,21 @@ export class RedisMessages {
     const channel: Channel = { listeners: new Set(), isLive: promise, setLive: resolve };
     this.#channels.set(name, channel);
     if (link.isUp) {
-      this.#told.add(name);
-      void link.tell((client) => client.subscribe(name)).then((isTold) => isTold && channel.setLive());
+      this.#subscribed.add(name);
+      void link.runOrDrop((client) => client.subscribe(name)).then((isTold) => isTold && channel.setLive());
     }
     return channel;
   }
 
   #remove(link: RedisLink, name: string): void {
     this.#channels.delete(name);
-    this.#told.delete(name);
-    if (link.isUp) void link.tell((client) => client.unsubscribe(name));
+    this.#subscribed.delete(name);
+    if (link.isUp) void link.runOrDrop((client) => client.unsubscribe(name));
   }
 
   #deliver(name: string, message: Buffer): void {
     const { listeners } = this.#channels.get(name) ?? {};
-    // One may end others, or begin to listen, while it is called.
+    // A listener may end other subscriptions, or add some, while it is called.
     for (const listener of new Set(listeners)) if (listeners?.has(listener)) listener(message);
   }
 }

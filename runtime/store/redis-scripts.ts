@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { RedisClient } from './redis-client.ts';
 
 /**
- * What takes several steps and must be one. KEYS[1] is the value or the map; where it is counted, KEYS[2] and KEYS[3] are the sorted
- * sets of its room: those that were used and those that never were, by the time that they end (milliseconds since the epoch by the
- * replicas' clocks: the server's own needs a right that a user for one prefix does not have).
+ * Several steps that must be one. KEYS[1] is the value or the map; where it is counted, KEYS[2] and KEYS[3] are the
+ * sorted sets of its room: those that were used and those that never were, by the time that they end (milliseconds
+ * since the epoch by the replicas' clocks: the server's own needs a right that a user for one prefix does not have).
  */
 export interface Script {
   readonly text: string;
@@ -13,7 +13,7 @@ export interface Script {
 
 const script = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
-/** Commands for maps fail on a value; what is no map is taken for none. */
+/** Commands for maps fail on a plain value, which is treated as a missing map. */
 const IS_MAP = `
 local function isMap()
   return redis.call('TYPE', KEYS[1]).ok == 'hash'
@@ -30,9 +30,9 @@ local function count(set, ttl, ends)
 end`;
 
 /**
- * 1: made, 0: there is something already, -1: no room; or the key that has lost its place to it and is still there. The map is written
- * first: a Redis that is full refuses a script for what needs memory only as long as it has written nothing. A place that an earlier map
- * of this name has left is no other's.
+ * 1: created, 0: the key exists already, -1: no room; or the key of the map that was displaced and must still be
+ * deleted. The map is written first: a full Redis refuses a command that needs memory only as long as the script has
+ * written nothing. The place of an earlier map of this name is freed first.
  */
 export const CREATE_MAP = script(`${COUNT}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
@@ -53,6 +53,7 @@ end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return displaced or 1`);
 
+/** All fields of a map, names and values in turn; a TTL other than 0 renews it. */
 export const READ_MAP = script(`${IS_MAP}${COUNT}
 if not isMap() then return {} end
 local all = redis.call('HGETALL', KEYS[1])
@@ -62,11 +63,13 @@ if ARGV[1] ~= '0' then
 end
 return all`);
 
+/** 1: the TTL was set, 0: the key does not exist. */
 export const TOUCH = script(`${COUNT}
 if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0 then return 0 end
 if #KEYS > 1 then count(KEYS[2], ARGV[1], ARGV[2]) end
 return 1`);
 
+/** 1: deleted, 0: the key did not exist; its place in the quota group is freed in any case. */
 export const DELETE = script(`${COUNT}
 leave()
 return redis.call('DEL', KEYS[1])`);
@@ -94,8 +97,8 @@ if #ARGV > 1 and redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 e
 return redis.call('HDEL', KEYS[1], ARGV[1])`);
 
 /**
- * The same as `takeFrom`, in one step; each of KEYS is a bucket. ARGV: now, and of each bucket its capacity, its refill period and how
- * long it is kept, in milliseconds. Lua would write numbers with 14 digits.
+ * The same as `takeFrom`, in one step; each of KEYS is a bucket. ARGV: now, and of each bucket its capacity, its refill
+ * period and how long it is kept, in milliseconds. Lua would write numbers with 14 digits.
  */
 export const TAKE_TOKENS = script(`
 local now, wait, levels = tonumber(ARGV[1]), 0, {}
@@ -112,7 +115,10 @@ if wait > 0 then return math.ceil(wait) end
 for i, key in ipairs(KEYS) do redis.call('SET', key, levels[i], 'PX', ARGV[3 * i + 1]) end
 return 0`);
 
-/** A cluster carries plain messages from whichever node gets them; the node of the channel's slot keeps them in order. */
+/**
+ * In a cluster, plain messages are sent by whichever node receives them; the node of the channel's slot keeps them in
+ * order.
+ */
 export const PUBLISH_IN_ORDER = script(`return redis.call('PUBLISH', KEYS[1], ARGV[1])`);
 
 export type Argument = string | Buffer | number;

@@ -1,11 +1,19 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../process/index.ts';
 import { bounded } from './bounded.ts';
 import { type ConnectDeps, connectRedis, type RedisClient } from './redis-client.ts';
 import { RedisLink } from './redis-link.ts';
 import { RedisMessages } from './redis-messages.ts';
 import { refusalsOf } from './refusals.ts';
 import * as scripts from './redis-scripts.ts';
-import { type Fields, noRoom, type Room, STORE_LIMITS, type Store, type StoreState, tooManyFields } from './store.ts';
+import {
+  type Fields,
+  quotaExceeded,
+  type QuotaGroup,
+  STORE_LIMITS,
+  type Store,
+  type StoreState,
+  tooManyFields,
+} from './store.ts';
 import { REDIS_TIMES, type RedisSettings } from './store-settings.ts';
 import { bucketLifeMs } from './token-buckets.ts';
 
@@ -17,7 +25,10 @@ export interface RedisStoreDeps extends ConnectDeps {
   readonly onTransition: (state: StoreState, reason: string) => void;
 }
 
-/** In a Redis, or what speaks its protocol: any replica sees what another wrote. Two connections, one of them for messages. */
+/**
+ * A store in Redis, or a server that speaks its protocol, shared by all replicas. Uses two connections, one of them for
+ * messages.
+ */
 export const redisStore = (settings: RedisSettings, deps: RedisStoreDeps): Store => {
   const messages = new RedisMessages();
   const availability = availabilityOf(deps);
@@ -73,11 +84,11 @@ interface Within {
   readonly clock: Clock;
 }
 
-/** The map first, then where it is counted. */
-const keysOf = ({ keyOf }: Within, name: string, room: Room | undefined): readonly string[] =>
-  room ? [name, `${room.name}:used`, `${room.name}:fresh`].map(keyOf) : [keyOf(name)];
+/** The key of the map, then those of its quota group. */
+const keysOf = ({ keyOf }: Within, name: string, group: QuotaGroup | undefined): readonly string[] =>
+  group ? [name, `${group.name}:used`, `${group.name}:fresh`].map(keyOf) : [keyOf(name)];
 
-/** How long it lives and when that ends, as the scripts want it. */
+/** TTL in ms and time of expiry, as the scripts expect them. */
 const lifeOf = ({ clock }: Within, ttlMs: number): readonly [number, number] => [
   Math.ceil(ttlMs),
   Math.ceil(clock.now() + ttlMs),
@@ -102,15 +113,15 @@ const valuesIn = (within: Within): Pick<Store, 'get' | 'set' | 'setIfAbsent' | '
       return (await link.run('setIfAbsent', set)) === 'OK';
     },
     take: (name) => link.run('take', (client) => valueOrNone(client.getdelBuffer(keyOf(name)))),
-    delete: async (name, room) => (await runOn(within, scripts.DELETE, keysOf(within, name, room), [])) === 1,
-    touch: async (name, ttlMs, room) => {
-      const [keys, life] = [keysOf(within, name, room), lifeOf(within, ttlMs)];
+    delete: async (name, group) => (await runOn(within, scripts.DELETE, keysOf(within, name, group), [])) === 1,
+    touch: async (name, ttlMs, group) => {
+      const [keys, life] = [keysOf(within, name, group), lifeOf(within, ttlMs)];
       return (await runOn(within, scripts.TOUCH, keys, life)) === 1;
     },
   };
 };
 
-/** A map is no value, and no fault of the server that names it in an error. */
+/** For a key that holds a map the server answers with an error, which means: no value. */
 const valueOrNone = async (answer: Promise<Buffer | null>): Promise<Buffer | undefined> => {
   try {
     return (await answer) ?? undefined;
@@ -127,17 +138,17 @@ const mapsIn = (
   const run = (script: scripts.Script, name: string, args: readonly scripts.Argument[]): Promise<unknown> =>
     runOn(within, script, [keyOf(name)], args);
   return {
-    createMap: async (name, fields, ttlMs, room) => {
-      const keys = keysOf(within, name, room);
-      const args = [...lifeOf(within, ttlMs), clock.now(), room?.limit ?? 0, ...[...fields].flat()];
+    createMap: async (name, fields, ttlMs, group) => {
+      const keys = keysOf(within, name, group);
+      const args = [...lifeOf(within, ttlMs), clock.now(), group?.limit ?? 0, ...[...fields].flat()];
       const answer = await runOn(within, scripts.CREATE_MAP, keys, args);
-      if (answer === -1) throw noRoom();
+      if (answer === -1) throw quotaExceeded();
       if (!Buffer.isBuffer(answer)) return answer === 1;
       await runOn(within, scripts.DELETE, [answer.toString(), ...keys.slice(1)], []);
       return true;
     },
-    readMap: async (name, ttlMs = 0, room) => {
-      return fieldsOf(await runOn(within, scripts.READ_MAP, keysOf(within, name, room), lifeOf(within, ttlMs)));
+    readMap: async (name, ttlMs = 0, group) => {
+      return fieldsOf(await runOn(within, scripts.READ_MAP, keysOf(within, name, group), lifeOf(within, ttlMs)));
     },
     setField: async (name, field, value, maxFields = STORE_LIMITS.fields) => {
       const answer = await run(scripts.SET_FIELD, name, [field, value, Math.min(maxFields, STORE_LIMITS.fields)]);
@@ -165,21 +176,21 @@ const fieldsOf = (answer: unknown): Fields | undefined => {
   return fields;
 };
 
-/** What the socket gave is a window into 64 KiB, which a few bytes that are kept for a session would keep too. */
+/** A copy, since the socket's buffer of 64 KiB would stay in memory with a few bytes of it. */
 const ownCopy = (value: Buffer): Buffer => {
   const copy = Buffer.allocUnsafeSlow(value.length);
   value.copy(copy);
   return copy;
 };
 
-/** Up while both connections are and commands are carried out. */
+/** The state of the store: `up` while both connections are up and commands succeed. */
 const availabilityOf = ({ clock, onTransition }: Pick<RedisStoreDeps, 'clock' | 'onTransition'>) => {
   const up = { commands: false, messages: false };
   const listeners = new Set<(state: StoreState, reason: string) => void>();
   const first = Promise.withResolvers<void>();
   let refusal: string | undefined;
   let told: StoreState = 'down';
-  // Nothing is told until the first attempt has gone one way or the other.
+  // No state is reported until the first attempt to connect has ended.
   let isTold = false;
   const tell = (reason: string): void => {
     const state = !(up.commands && up.messages) ? 'down' : refusal === undefined ? 'up' : 'refusing';

@@ -1,19 +1,19 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../process/index.ts';
 
-/** Commands that a store which is there answers with an error: no room, no right, a disk that is full. */
+/** Tracks commands that the store answers with an error: no memory, no permission, a full disk. */
 export interface Refusals {
   readonly refused: (operation: string, reason: string) => void;
   readonly done: (operation: string) => void;
-  /** A new connection has refused nothing yet. */
+  /** Forgets all refusals, for a new connection. */
   readonly clear: () => void;
 }
 
-/** A store that refuses some and takes others is told of twice in so long, not twice for each. */
-const SETTLED_MS = 10_000;
+/** A store that refuses some commands and accepts others is reported at most twice in this time. */
+const REPORT_INTERVAL_MS = 10_000;
 
 /**
- * `onChange` hears the reason when a command is refused for the first time, and undefined when one of those refused is carried out
- * again. Others that are carried out say nothing: a Redis without room still reads.
+ * `onChange` gets the reason when a command is refused for the first time, and undefined when a command that was
+ * refused succeeds again. Success of other commands proves nothing: a Redis without memory still reads.
  */
 export const refusalsOf = (clock: Clock, onChange: (reason: string | undefined) => void): Refusals => {
   const operations = new Set<string>();
@@ -26,7 +26,7 @@ export const refusalsOf = (clock: Clock, onChange: (reason: string | undefined) 
       if (isFirst) onChange(reason);
     },
     done: (operation) => {
-      if (!operations.has(operation) || clock.now() - lastAt < SETTLED_MS) return;
+      if (!operations.has(operation) || clock.now() - lastAt < REPORT_INTERVAL_MS) return;
       operations.clear();
       onChange(undefined);
     },

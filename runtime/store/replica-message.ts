@@ -1,10 +1,13 @@
 import * as z from 'zod';
-import { checkEncoding, skipSpace, skipValue } from '../json-bytes.ts';
+import { checkEncoding, skipSpace, skipValue } from '../json/index.ts';
 import { seal, sealedPart, sessionName, type SessionRef, unseal } from './session-name.ts';
 
-/** What one replica tells another of a session, whose name is the one that `sessionName` gives. */
+/** A message between replicas about a session, whose name is that of `sessionName`. */
 export type ReplicaMessage =
-  /** The client answered elsewhere what this replica asked. `payload`: JSON text of the result, or of the error. */
+  /**
+   * Another replica has received the client's response to a request of this one. `payload`: JSON text of the result, or
+   * of the error.
+   */
   | {
       readonly kind: 'answer';
       readonly session: string;
@@ -13,9 +16,9 @@ export type ReplicaMessage =
       readonly payload: Buffer;
     }
   | { readonly kind: 'ended'; readonly session: string }
-  /** Its record has changed in what replicas remember of it. */
+  /** The session's record has changed in a part that replicas cache. */
   | { readonly kind: 'changed'; readonly session: string; readonly from?: string | undefined }
-  /** `payload`: JSON text of the id of the request that the client gave up. */
+  /** `payload`: JSON text of the id of the request that the client has cancelled. */
   | { readonly kind: 'cancelled'; readonly session: string; readonly payload: Buffer }
   /** A whole JSON-RPC message for the client's open stream. */
   | { readonly kind: 'stream'; readonly session: string; readonly payload: Buffer };
@@ -26,7 +29,7 @@ const NEWLINE = 0x0a;
 
 const name = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 
-/** Newer versions may add members and kinds: the ones are dropped, the others ignored. */
+/** Newer versions may add members and kinds: unknown members are dropped, messages of unknown kinds ignored. */
 const headSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('answer'), session: name, ask: name, outcome: z.enum(['result', 'error']) }),
   z.object({ kind: z.literal('ended'), session: name }),
@@ -35,12 +38,12 @@ const headSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('stream'), session: name }),
 ]);
 
-/** Of a message that names its session by itself. */
-export type Told = DistributiveOmit<ReplicaMessage, 'session'>;
+/** A message without the session's name, which `encodeMessage` adds. */
+export type MessageBody = DistributiveOmit<ReplicaMessage, 'session'>;
 type DistributiveOmit<T, K extends keyof ReplicaMessage> = T extends ReplicaMessage ? Omit<T, K> : never;
 
 /** Sealed: one line of JSON, then the payload byte by byte as it came. */
-export const encodeMessage = (session: SessionRef, told: Told): Buffer => {
+export const encodeMessage = (session: SessionRef, told: MessageBody): Buffer => {
   const { payload = EMPTY, ...head } = { payload: undefined, ...told, session: sessionName(session) };
   return seal(session, MESSAGE, Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), payload]));
 };
@@ -50,8 +53,8 @@ const MESSAGE = 'message';
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Undefined: nothing that this version knows, or about a session that this replica does not. Whoever can write to the store may have
- * sent it, so all of it is checked.
+ * Undefined: this version does not know the message, or this replica does not know the session. Any client of the store
+ * may have sent the message, so all of it is checked.
  */
 export const decodeMessage = (
   sealed: Buffer,

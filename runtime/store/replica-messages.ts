@@ -1,40 +1,58 @@
 import { VmcpError } from '../errors.ts';
-import { decodeMessage, encodeMessage, MAX_PAYLOAD_BYTES, type ReplicaMessage, type Told } from './replica-message.ts';
+import {
+  decodeMessage,
+  encodeMessage,
+  MAX_PAYLOAD_BYTES,
+  type ReplicaMessage,
+  type MessageBody,
+} from './replica-message.ts';
 import { keyOf, sessionName, type SessionRef } from './session-name.ts';
 import { Outbox } from './outbox.ts';
 import type { Store, Subscription } from './store.ts';
 
-type Heard<K extends ReplicaMessage['kind']> = Extract<ReplicaMessage, { readonly kind: K }>;
+type MessageOf<K extends ReplicaMessage['kind']> = Extract<ReplicaMessage, { readonly kind: K }>;
 
-/** What the edge does on hearing of each. Those without a word on it are called for messages of this replica too. None may throw. */
+/**
+ * Handlers of the messages. Unless they say otherwise they are called for messages of this replica, too. They must not
+ * throw.
+ */
 export interface ReplicaListeners {
-  /** The session of this name, when this replica knows it; messages about others are not heard. */
+  /** The session of this name, when this replica knows it; messages about other sessions are ignored. */
   readonly sessionOf: (name: string) => SessionRef | undefined;
   /** The receiver checks that it asked this in this session. */
-  readonly answered: (answer: Heard<'answer'>) => void;
+  readonly answered: (answer: MessageOf<'answer'>) => void;
   readonly sessionEnded: (session: string) => void;
-  /** Only what other replicas have changed. */
+  /** Called only for changes by other replicas. */
   readonly sessionChanged: (session: string) => void;
   /** `requestId` is JSON text. */
   readonly requestCancelled: (session: string, requestId: Buffer) => void;
 }
 
-/** Between replicas. What is sent may throw VmcpError `store_unavailable`; what is lost in an outage stays lost. */
+/**
+ * Messages between replicas. Sending may throw VmcpError `store_unavailable`; messages that are lost in an outage stay
+ * lost.
+ */
 export interface ReplicaMessages {
-  /** Resolves when this replica hears what others tell it. */
+  /** Resolves when messages of other replicas arrive here. */
   readonly isLive: Promise<void>;
-  /** An id for a request to the client, that tells any replica who waits for its answer. */
-  readonly newAskId: () => string;
-  /** Whether this replica gave out the id; then there is nothing to send. */
-  readonly isOwnAskId: (askId: string) => boolean;
-  /** Takes the client's answer to the replica that asked. False: the id is none that a replica gave out. Throws `overloaded` when too much waits to be sent. */
-  readonly sendAnswer: (session: SessionRef, answer: Omit<Heard<'answer'>, 'kind' | 'session'>) => Promise<boolean>;
+  /** A new id for a request to the client, which shows any replica which one waits for the response. */
+  readonly newRequestId: () => string;
+  /** Whether this replica made the id; then there is nothing to send. */
+  readonly isOwnRequestId: (askId: string) => boolean;
+  /**
+   * Sends the client's response to the replica that made the request. False: no replica made the id. Throws
+   * `overloaded` when too many bytes wait to be sent.
+   */
+  readonly sendAnswer: (session: SessionRef, answer: Omit<MessageOf<'answer'>, 'kind' | 'session'>) => Promise<boolean>;
   readonly announceEnd: (session: SessionRef) => Promise<void>;
   readonly announceChange: (session: SessionRef) => Promise<void>;
   readonly announceCancel: (session: SessionRef, requestId: Buffer) => Promise<void>;
-  /** To the replica that holds the client's open stream, if any does. False: too much waits to be sent; the message is lost. Never throws. */
+  /**
+   * Sends a message to the replica that holds the client's open stream, if one does. False: too many bytes wait to be
+   * sent; the message is lost. Never throws.
+   */
   readonly sendToStream: (session: SessionRef, message: Buffer) => boolean;
-  /** This replica holds the client's open stream. */
+  /** Receives the messages for the client's stream, which this replica holds. */
   readonly listenForStream: (session: SessionRef, listener: (message: Buffer) => void) => Subscription;
   readonly close: () => void;
 }
@@ -43,9 +61,10 @@ const ALL = 'replicas';
 const replicaChannel = (replica: string): string => `replica:${replica}`;
 const streamChannel = (session: SessionRef): string => keyOf('stream', sessionName(session));
 
-/** `<replica>-<number>`: what a client sends back becomes a channel name, so nothing else is taken. */
+/** `<replica>-<number>`: part of the id that a client returns becomes a channel name, so no other form is accepted. */
 const ASK_ID = /^(?<replica>[a-z0-9]{16,32})-[0-9]{1,15}$/;
 
+/** Subscribes this replica to messages of the others, until `close`. */
 export const replicaMessages = (
   store: Store,
   listeners: ReplicaListeners,
@@ -53,27 +72,28 @@ export const replicaMessages = (
   replica: string,
 ): ReplicaMessages => {
   let asked = 0;
-  // Of clients and of backends, so that neither takes the room of the other.
+  // One for messages of clients and one for those of backends, so that neither takes the room of the other.
   const [answers, streamed] = [new Outbox(), new Outbox()];
   const hear = (bytes: Buffer): void => {
     const message = decodeMessage(bytes, listeners.sessionOf);
     if (message && !(message.kind === 'changed' && message.from === replica)) dispatch(message, listeners);
   };
   const subscriptions = [ALL, replicaChannel(replica)].map((channel) => store.subscribe(channel, hear));
-  const announce = (session: SessionRef, told: Told): Promise<void> => store.publish(ALL, encodeMessage(session, told));
+  const announce = (session: SessionRef, told: MessageBody): Promise<void> =>
+    store.publish(ALL, encodeMessage(session, told));
   return {
     isLive: Promise.all(subscriptions.map(({ isLive }) => isLive)).then(() => undefined),
-    newAskId: () => `${replica}-${(asked += 1)}`,
-    isOwnAskId: (askId) => replicaOf(askId) === replica,
+    newRequestId: () => `${replica}-${(asked += 1)}`,
+    isOwnRequestId: (askId) => replicaOf(askId) === replica,
     sendAnswer: async (session, answer) => {
       const waiting = replicaOf(answer.ask);
       if (waiting === undefined) return false;
       checkPayload(answer.payload);
-      // Nobody here knows whether it was asked; a client may send as many as it likes.
+      // This replica cannot know whether the request exists; a client may send any number of responses.
       const taken = answers.enter(sessionName(session), answer.payload.length);
       if (!taken) throw new VmcpError('overloaded', 'too much waits to be sent to another replica; try again');
       const message = encodeMessage(session, { kind: 'answer', ...answer });
-      await store.publish(replicaChannel(waiting), message, 'patiently').finally(taken);
+      await store.publish(replicaChannel(waiting), message, 'withIdleTimeout').finally(taken);
       return true;
     },
     announceEnd: (session) => announce(session, { kind: 'ended' }),
@@ -84,8 +104,8 @@ export const replicaMessages = (
         payload.length <= MAX_PAYLOAD_BYTES ? streamed.enter(sessionName(session), payload.length) : undefined;
       if (!taken) return false;
       const message = encodeMessage(session, { kind: 'stream', payload });
-      // Nobody keeps messages: what is lost in an outage stays lost.
-      void store.publish(streamChannel(session), message, 'patiently').then(taken, taken);
+      // Messages are not kept: those lost in an outage stay lost.
+      void store.publish(streamChannel(session), message, 'withIdleTimeout').then(taken, taken);
       return true;
     },
     listenForStream: (session, listener) =>

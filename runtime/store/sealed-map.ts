@@ -1,10 +1,13 @@
 import { keyOf, PARTS, partOf, seal, sessionName, type SessionRef, unseal } from './session-name.ts';
-import type { Fields, Room, Store } from './store.ts';
+import type { Fields, QuotaGroup, Store } from './store.ts';
 
-/** The map of one session; what is not sealed for this session and this field counts for nothing. Results are those of `Store`. */
+/**
+ * The map of one session; a value that is not sealed for this session and field is ignored. Results are those of
+ * `Store`.
+ */
 export interface SealedMap {
   readonly create: (fields: Fields, ttlMs: number) => Promise<boolean>;
-  /** Empty when one of the fields does not count. */
+  /** Empty when one of the fields is not sealed properly. */
   readonly read: (ttlMs?: number) => Promise<Fields | undefined>;
   readonly touch: (ttlMs: number) => Promise<boolean>;
   readonly remove: () => Promise<boolean>;
@@ -13,22 +16,22 @@ export interface SealedMap {
   readonly drop: (field: string, only?: Buffer) => Promise<boolean>;
 }
 
-/** `count`: of the maps of all sessions together, roughly. */
+/** `count`: approximate limit of the maps of all sessions. */
 export const sealedMap = (store: Store, session: SessionRef, count: number): SealedMap => {
   const name = sessionName(session);
   const key = keyOf('session', name);
-  const room: Room = { name: `sessions:{${partOf(name)}}`, limit: Math.ceil(count / PARTS) };
+  const group: QuotaGroup = { name: `sessions:{${partOf(name)}}`, limit: Math.ceil(count / PARTS) };
   return {
     create: (fields, ttlMs) => {
       const sealed = [...fields].map(([field, value]) => [field, seal(session, field, value)] as const);
-      return store.createMap(key, new Map(sealed), ttlMs, room);
+      return store.createMap(key, new Map(sealed), ttlMs, group);
     },
     read: async (ttlMs) => {
-      const fields = await store.readMap(key, ttlMs, room);
+      const fields = await store.readMap(key, ttlMs, group);
       return fields && opened(session, fields);
     },
-    touch: (ttlMs) => store.touch(key, ttlMs, room),
-    remove: () => store.delete(key, room),
+    touch: (ttlMs) => store.touch(key, ttlMs, group),
+    remove: () => store.delete(key, group),
     set: (field, value, maxFields) => store.setField(key, field, seal(session, field, value), maxFields),
     setIfAbsent: async (field, value) => {
       const kept = await store.setFieldIfAbsent(key, field, seal(session, field, value));

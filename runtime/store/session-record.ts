@@ -1,19 +1,21 @@
 import { LIMITS } from '../limits.ts';
-import { isLogLevel } from '../log-levels.ts';
-import { LEGACY_REVISIONS } from '../revisions.ts';
+import { isLogLevel, LEGACY_REVISIONS } from '../mcp/index.ts';
 import type { Fields } from './store.ts';
 
-/** What replicas know of a session. No secret of the caller is in it; backend session ids are. In the store each part is sealed. */
+/**
+ * What all replicas know of a session. It holds no secret of the caller, but backend session ids. In the store each
+ * part is sealed.
+ */
 export interface SessionRecord extends SessionStart {
-  /** Least severe log message that the client wants; undefined: it has not said. */
+  /** Least severe log message that the client wants; undefined: the client has not set one. */
   readonly logLevel: string | undefined;
-  /** Those that no backend session holds (backends of 2026-07-28). */
+  /** Subscriptions that no backend session holds (backends of 2026-07-28). */
   readonly subscriptions: readonly ResourceSubscription[];
   /** By the backend's name. */
   readonly backendSessions: ReadonlyMap<string, SavedBackendSession>;
 }
 
-/** What is known once the client has initialized. */
+/** The part of a record that is known from `initialize`. */
 export interface SessionStart {
   /** The protocol revision agreed on. */
   readonly revision: string;
@@ -23,28 +25,29 @@ export interface SessionStart {
   readonly createdAt: number;
 }
 
-/** A resource that the client wants to hear of. */
+/** A resource that the client has subscribed to. */
 export interface ResourceSubscription {
   readonly backend: string;
   /** As the client wrote it. */
   readonly uri: string;
 }
 
-/** How any replica goes on with a backend's session. */
+/** What any replica needs to use a backend's session. */
 export interface BackendSession {
   /** Undefined: the backend named none. */
   readonly sessionId: string | undefined;
   readonly revision: string;
-  /** Path and query that the backend was reached at; undefined: those of its URL. */
+  /** Path and query of the backend's endpoint; undefined: those of its URL. */
   readonly path: string | undefined;
 }
 
+/** A backend session as it is stored. */
 export interface SavedBackendSession extends BackendSession {
-  /** As it was written: tells it from one that was saved later. */
+  /** The stored text, by which the session is told from one saved later. */
   readonly stored: Buffer;
 }
 
-/** Bytes of each part; beyond that it is not kept. */
+/** Largest sizes of the parts; a larger part is not stored. */
 export const RECORD_LIMITS = Object.freeze({
   capabilitiesBytes: LIMITS.clientCapabilitiesBytes,
   backendSessionBytes: 8 * 1024,
@@ -53,16 +56,18 @@ export const RECORD_LIMITS = Object.freeze({
   fields: 1_024,
 });
 
-/** A change that older replicas cannot read gets a new number. Fields they do not know they leave alone. */
-const FORM = '2';
+/** Version of the format: a change that older replicas cannot read gets a new number. They ignore unknown fields. */
+const FORMAT_VERSION = '2';
 
 export const LOG_LEVEL = 'logLevel';
+/** Field of a record for the session with this backend. */
 export const backendField = (name: string): string => `backend:${name}`;
+/** Field of a record for the subscription with this digest. */
 export const subscriptionField = (digest: string): string => `subscription:${digest}`;
 
 export const encodeStart = ({ revision, capabilities, createdAt }: SessionStart): Fields =>
   new Map([
-    ['form', Buffer.from(FORM)],
+    ['form', Buffer.from(FORMAT_VERSION)],
     ['revision', Buffer.from(revision)],
     ['createdAt', Buffer.from(`${createdAt}`)],
     ['capabilities', capabilities],
@@ -71,12 +76,12 @@ export const encodeStart = ({ revision, capabilities, createdAt }: SessionStart)
 export const encodeBackendSession = ({ sessionId, revision, path }: BackendSession): Buffer =>
   Buffer.from(JSON.stringify({ sessionId, revision, path }));
 
-/** Undefined: nothing that we wrote, or what a newer version wrote in another form. */
+/** Undefined: the record is not valid, or a newer version wrote it in another format. */
 export const decodeRecord = (fields: Fields): SessionRecord | undefined => {
   const revision = fields.get('revision')?.toString();
   const capabilities = fields.get('capabilities');
   const createdAt = Number(fields.get('createdAt')?.toString());
-  if (fields.get('form')?.toString() !== FORM) return undefined;
+  if (fields.get('form')?.toString() !== FORMAT_VERSION) return undefined;
   if (!isRevision(revision) || !isObjectText(capabilities) || !Number.isFinite(createdAt)) return undefined;
   const backendSessions = backendSessionsIn(fields);
   if (!backendSessions) return undefined;
@@ -100,6 +105,7 @@ const backendSessionsIn = (fields: Fields): ReadonlyMap<string, SavedBackendSess
   return sessions;
 };
 
+/** Undefined: the stored text is not valid. */
 export const decodeBackendSession = (stored: Buffer): SavedBackendSession | undefined => {
   const value = parsed(stored);
   if (!value) return undefined;
@@ -112,7 +118,7 @@ const isRevision = (value: unknown): value is string => LEGACY_REVISIONS.some((r
 
 const logLevelOf = (level: string | undefined): string | undefined => (isLogLevel(level) ? level : undefined);
 
-/** One that leads to the backend and nowhere else (RFC 3986 §4.2: `//` begins another authority). */
+/** A path on the backend's own origin (RFC 3986 §4.2: `//` begins another authority). */
 const isOptionalPath = (value: unknown): value is string | undefined => {
   if (value === undefined) return true;
   const url = typeof value === 'string' ? URL.parse(value, SOME_ORIGIN) : null;

@@ -19,27 +19,29 @@ import {
 } from './session-record.ts';
 import type { Store } from './store.ts';
 
-/** Sessions as all replicas know them. Everything may throw VmcpError `store_unavailable`. */
+/** The session records that all replicas share. Every function may throw VmcpError `store_unavailable`. */
 export interface SessionRecords {
-  /** Throws when there is one of that name already. */
+  /** Throws `internal` when the session exists already. */
   readonly create: (session: SessionRef, start: SessionStart) => Promise<void>;
-  /** Begins its idle time anew. Undefined: unknown, ended, or another caller's, whose idle time goes on. */
+  /** Reads the record and restarts its idle time. Undefined: the session is unknown, ended, or another caller's. */
   readonly find: (session: SessionRef) => Promise<SessionRecord | undefined>;
-  /** Whether it is known still; its idle time goes on. */
+  /** Whether the session still exists; does not restart its idle time. */
   readonly isThere: (session: SessionRef) => Promise<boolean>;
-  /** Begins its idle time anew without reading it. False: it is unknown by now. */
+  /** Restarts the idle time without reading the record. False: the session no longer exists. */
   readonly keepAlive: (session: SessionRef) => Promise<boolean>;
-  /** Every replica is told to drop it. False: it was unknown already. */
+  /** Deletes the record and announces the end to every replica. False: the session did not exist any more. */
   readonly end: (session: SessionRef) => Promise<boolean>;
-  /** The changes: false, or undefined, when the session is unknown by now; none makes it anew. */
+  /**
+   * This and the following changes resolve with false or undefined when the session no longer exists; none creates it.
+   */
   readonly setLogLevel: (session: SessionRef, level: string) => Promise<boolean>;
-  /** Of replicas that save at once the first wins; answers with the session that all go on with. */
+  /** When several replicas save at once, the first wins; resolves with the session that all replicas use. */
   readonly saveBackendSession: (
     session: SessionRef,
     backend: string,
     opened: BackendSession,
   ) => Promise<SavedBackendSession | undefined>;
-  /** Only if it is still that one: another replica may have opened a new one meanwhile. */
+  /** Deletes the backend session only if it is still `gone`: another replica may have saved a new one. */
   readonly forgetBackendSession: (session: SessionRef, backend: string, gone: SavedBackendSession) => Promise<boolean>;
   readonly addSubscription: (session: SessionRef, subscription: ResourceSubscription) => Promise<boolean>;
   readonly removeSubscription: (session: SessionRef, subscription: ResourceSubscription) => Promise<boolean>;
@@ -48,15 +50,16 @@ export interface SessionRecords {
 export interface SessionTimes {
   /** Idle time after which a session ends. */
   readonly ttlMs: number;
-  /** The same for one that nothing was sent on yet. */
+  /** The same for a session that has had no request since `initialize`. */
   readonly unusedTtlMs: number;
 }
 
 export interface SessionBounds extends SessionTimes {
-  /** Of all replicas together, roughly. One more ends one that nothing was sent on, or is refused. */
+  /** Approximate limit for all replicas together. One more session ends one that has had no request, or is refused. */
   readonly count: number;
 }
 
+/** The session records in this store. `onCorrupt` is called for a record that cannot be decoded. */
 export const sessionRecords = (
   store: Store,
   bounds: SessionBounds,

@@ -1,28 +1,31 @@
-import type { SecretSource } from '../secrets.ts';
+import type { SecretSource } from '../process/index.ts';
 
-/** Which store it is, and how it is reached. */
+/** The kind of the store, and how it is reached. */
 export type StoreSettings = MemorySettings | RedisSettings;
 
-/** Within the process. */
+/** A store in the process. */
 export interface MemorySettings {
   readonly kind: 'memory';
 }
 
-/** In a Redis, or what speaks its protocol. Secrets and certificates are read at every connect, so that they can rotate. */
+/**
+ * A store in Redis, or a server that speaks its protocol. Secrets and certificates are read at every connect, so that
+ * they can rotate.
+ */
 export interface RedisSettings {
   readonly kind: 'redis';
   /**
-   * The server itself; with `sentinel` the sentinels, with `isCluster` the nodes to ask first. `host` or `host:port`, IPv6 in brackets
-   * when there is a port. Default port: 6379, and 26379 of a sentinel.
+   * The server itself; with `sentinel` the sentinels, with `isCluster` the nodes to ask first. `host` or `host:port`,
+   * IPv6 in brackets when there is a port. Default port: 6379, and 26379 of a sentinel.
    */
   readonly addresses: readonly string[];
   /** Not in a cluster. */
   readonly db: number;
-  /** Before all keys and channels. */
+  /** Prefix of all keys and channels. */
   readonly keyPrefix: string;
-  /** Its name, or where that is kept like a secret. Default: the user that Redis calls `default`. */
+  /** The user name, or where it is kept like a secret. Default: the Redis user `default`. */
   readonly username?: string | SecretSource | undefined;
-  /** Default: none is asked for. */
+  /** Default: no password. */
   readonly password?: SecretSource | undefined;
   /** Presence turns TLS on. */
   readonly tls?: TlsSettings | undefined;
@@ -35,9 +38,9 @@ export interface RedisSettings {
 
 export interface SentinelSettings {
   readonly masterName: string;
-  /** Default: the user that the sentinels call `default`. */
+  /** Default: the sentinels' user `default`. */
   readonly username?: string | SecretSource | undefined;
-  /** Default: none is asked for. */
+  /** Default: no password. */
   readonly password?: SecretSource | undefined;
   /** Presence turns TLS on. */
   readonly tls?: TlsSettings | undefined;
@@ -49,12 +52,13 @@ export interface TlsSettings {
   readonly insecureSkipVerify: boolean;
 }
 
+/** Times in ms. */
 export interface RedisTimes {
-  /** To connect and to be ready. */
+  /** Time to connect and to be ready. */
   readonly connectMs: number;
-  /** For each command. */
+  /** Deadline of each command. */
   readonly commandMs: number;
-  /** Between looks whether an idle connection still answers. */
+  /** Interval between pings of an idle connection. */
   readonly pingMs: number;
 }
 

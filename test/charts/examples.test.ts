@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { MCP_PORT } from '../../operator/plan/server/names.ts';
+import { MCP_PORT } from '../../operator/plan/server/objects/names.ts';
 import { objectsIn } from './rendered.ts';
 
 interface Gateway {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { MANAGEMENT_PORT, MCP_PORT, podLabelsOf } from '../../operator/plan/server/names.ts';
+import { MANAGEMENT_PORT, MCP_PORT, podLabelsOf } from '../../operator/plan/server/objects/names.ts';
 import { childOf, labelsOfChild } from '../../operator/plan/workload/child.ts';
 import { one, render, renderJson, type Rendered } from './rendered.ts';
 

@@ -63,7 +63,7 @@ describe('the chart on a real API server', () => {
     assert.ok(await may('vmcp-system', 'get', 'secrets/vmcp-operator-management'));
     assert.ok(!(await may('vmcp-system', 'get', 'secrets/another')));
     assert.ok(!(await may('default', 'get', 'secrets')));
-    // Their metadata is watched (decisions "Config in the cluster"); RBAC has no word for metadata.
+    // Their metadata is watched (docs/decisions.md "Secrets in files"); RBAC has no word for metadata.
     assert.ok(await may('default', 'list', 'secrets'));
     assert.ok(!(await may('default', 'create', 'secrets')));
   });

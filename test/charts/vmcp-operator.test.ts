@@ -2,8 +2,6 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
-import { manifestFiles, writtenFiles } from '../../crds/generate.ts';
 import { API_GROUP, kinds } from '../../crds/index.ts';
 import {
   ownNamespaceRights,
@@ -45,16 +43,6 @@ const read = (): readonly string[] => reconciledKinds().flatMap(({ kind, reads }
 describe('the chart', () => {
   test('passes Helm’s own check', async () => {
     await helm(['lint', '--strict', CHART]);
-  });
-
-  test('brings the CRDs as they are generated (run: npm run generate)', () => {
-    const written = writtenFiles(pathToFileURL(join(CHART, 'files', 'crds/')));
-    const generated = manifestFiles();
-    const names = new Set([...written.keys(), ...generated.keys()]);
-    assert.deepEqual(
-      [...names].filter((name) => written.get(name) !== generated.get(name)),
-      [],
-    );
   });
 
   test('keeps the CRDs when it is uninstalled, and leaves them out when told to', async () => {

@@ -19,7 +19,10 @@ export interface ApiAccess {
   /** Runs kubectl with all rights; throws with what it wrote to standard error. */
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
   readonly get: Get;
-  /** The write requests so far by the API server's audit log, of one user (`system:serviceaccount:<ns>:<name>`) or of all. */
+  /**
+   * The write requests so far by the API server's audit log, of one user (`system:serviceaccount:<ns>:<name>`) or of
+   * all.
+   */
   readonly writes: (user?: string) => Promise<AuditedWrite[]>;
   /** All requests so far of an account of `vmcp-system`; a watch counts once it has ended. */
   readonly requests: (user: string) => Promise<AuditedRequest[]>;

@@ -51,13 +51,19 @@ const WRITES = new Set(['create', 'update', 'patch', 'delete', 'deletecollection
 
 /** What the API server has written down so far, oldest first. */
 export interface AuditLog {
-  /** The API server writes the line before it ends its answer, so a write that was answered is in here. Of one user, or of all. */
+  /**
+   * The API server writes the line before it ends its answer, so a write that was answered is in here. Of one user, or
+   * of all.
+   */
   readonly writes: (user?: string) => Promise<AuditedWrite[]>;
   /** What an account of `vmcp-system` asked for; a watch is in here once it has ended. */
   readonly requests: (user: string) => Promise<AuditedRequest[]>;
 }
 
-/** The log grows to many megabytes, and tests ask all the time: no line is read twice, and only those that name the user are parsed. */
+/**
+ * The log grows to many megabytes, and tests ask all the time: no line is read twice, and only those that name the user
+ * are parsed.
+ */
 export const auditLog = (path: string): AuditLog => {
   let lines: readonly string[] = [];
   let position = 0;

@@ -2,7 +2,9 @@ import type { filesIn } from './api-access.ts';
 
 type Files = ReturnType<typeof filesIn>;
 
-/** Over a Unix socket: one port less to collide. What it advertises is read by other members only, and there are none. */
+/**
+ * Over a Unix socket: one port less to collide. What it advertises is read by other members only, and there are none.
+ */
 export const etcdArguments = (files: Files): string[] => [
   `--data-dir=${files.etcdData}`,
   `--listen-client-urls=unix://${files.etcdSocket}`,

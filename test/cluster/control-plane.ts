@@ -7,7 +7,9 @@ import { CONTROL_PLANE_PROGRAMS, ensurePrograms } from './programs.ts';
 import { scratchFolder } from './scratch.ts';
 import { until } from './until.ts';
 
-/** A Kubernetes API with its storage and its controllers, and no nodes: everything that the API server decides, is real. */
+/**
+ * A Kubernetes API with its storage and its controllers, and no nodes: everything that the API server decides, is real.
+ */
 export interface ControlPlane extends ApiAccess {
   /** Kills kube-apiserver without a word and starts it again over the same storage; resolves when it answers. */
   readonly restartApiServer: () => Promise<void>;
@@ -29,8 +31,8 @@ const CONTROLLERS = [
 type Programs = Record<(typeof CONTROL_PLANE_PROGRAMS)[number], string>;
 
 /**
- * Starts etcd, kube-apiserver and kube-controller-manager on loopback; several may run side by side. Needs no root. `more`
- * are arguments of kube-apiserver.
+ * Starts etcd, kube-apiserver and kube-controller-manager on loopback; several may run side by side. Needs no root.
+ * `more` are arguments of kube-apiserver.
  */
 export async function startControlPlane(more: readonly string[] = []): Promise<ControlPlane> {
   const programs = await ensurePrograms(CONTROL_PLANE_PROGRAMS);

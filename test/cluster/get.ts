@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 
 /**
- * What `kubectl get <kind> <name> --namespace <namespace> -o json` answers; throws in its words. Tests ask all the time, and starting kubectl
- * costs a hundred times what the question does.
+ * What `kubectl get <kind> <name> --namespace <namespace> -o json` answers; throws in its words. Tests ask all the
+ * time, and starting kubectl costs a hundred times what the question does.
  */
 export type Get = (kind: string, name: string, namespace?: string) => Promise<unknown>;
 

@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import { run } from './command.ts';
 import { cacheFolder, ensurePrograms } from './programs.ts';
 
-/** Runs Helm, in a cluster when a kubeconfig is given; throws with what it wrote to standard error. Knows no repositories. */
+/**
+ * Runs Helm, in a cluster when a kubeconfig is given; throws with what it wrote to standard error. Knows no
+ * repositories.
+ */
 export async function helm(args: readonly string[], kubeconfig = '/dev/null'): Promise<string> {
   const programs = await ensurePrograms(['helm']);
   const home = join(cacheFolder(), 'helm-home');

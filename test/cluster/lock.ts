@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * Runs `work` while no other process of this machine does the same under that name. The lock is an abstract Unix socket:
- * the kernel lets go of it when the holder dies, however it dies, so that nobody ever has to guess whether a lock is stale.
+ * Runs `work` while no other process of this machine does the same under that name. The lock is an abstract Unix
+ * socket: the kernel lets go of it when the holder dies, however it dies, so that nobody ever has to guess whether a
+ * lock is stale.
  */
 export async function withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
   const release = await acquire(name);

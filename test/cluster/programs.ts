@@ -6,7 +6,10 @@ import { run } from './command.ts';
 import { withLock } from './lock.ts';
 import { goToolchain } from './toolchain.ts';
 
-/** How the programs of one Go module are built. `ldflags` carry the version: kubectl and the API server misbehave without theirs. */
+/**
+ * How the programs of one Go module are built. `ldflags` carry the version: kubectl and the API server misbehave
+ * without theirs.
+ */
 interface GoModule {
   readonly ldflags: string;
   readonly tags: string;
@@ -77,8 +80,8 @@ export const ALL_PROGRAMS = Object.keys(programs) as Program[];
 export const cacheFolder = (): string => join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'vmcp-test');
 
 /**
- * Paths of the programs, in the order asked for; builds those that the cache lacks and says so on `progress`. A program of
- * `KUBEBUILDER_ASSETS` (the convention of controller-runtime's setup-envtest) is taken instead of ours.
+ * Paths of the programs, in the order asked for; builds those that the cache lacks and says so on `progress`. A program
+ * of `KUBEBUILDER_ASSETS` (the convention of controller-runtime's setup-envtest) is taken instead of ours.
  */
 export async function ensurePrograms<const Names extends readonly Program[]>(
   names: Names,
@@ -127,7 +130,10 @@ async function build(name: Program, path: string, progress: (line: string) => vo
   progress(`built ${name} in ${((performance.now() - started) / 1000).toFixed(0)} s`);
 }
 
-/** Changes with the pinned versions, our own sources and the flags; one key per module, so that a new helm rebuilds no kubelet. */
+/**
+ * Changes with the pinned versions, our own sources and the flags; one key per module, so that a new helm rebuilds no
+ * kubelet.
+ */
 async function versionKey(module: keyof typeof modules): Promise<string> {
   const folder = folderOf(module);
   const hash = createHash('sha256').update(JSON.stringify(modules[module]));

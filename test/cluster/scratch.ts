@@ -4,7 +4,10 @@ import { join } from 'node:path';
 
 const PREFIX = 'vmcp-test-';
 
-/** A folder for one run of something. Folders that a killed test run left behind are removed first: they name their process. */
+/**
+ * A folder for one run of something. Folders that a killed test run left behind are removed first: they name their
+ * process.
+ */
 export async function scratchFolder(
   purpose: string,
 ): Promise<{ readonly path: string; readonly remove: () => Promise<void> }> {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Asks until the answer is something, at most for the given time; then throws with the last reason. What takes long to ask is asked less
- * often: what is waited for needs the processor, too.
+ * Asks until the answer is something, at most for the given time; then throws with the last reason. What takes long to
+ * ask is asked less often: what is waited for needs the processor, too.
  */
 export async function until<T>(
   what: string,

@@ -83,7 +83,10 @@ const answerOf = (status: number, body: unknown): Answer => {
   return { status, message, causes: [...causes, ...unknown], object: body as Answer['object'] };
 };
 
-/** The API server writes keys of maps both as `.key` and as `[key]`, and where a number does not fit its format only in the words. */
+/**
+ * The API server writes keys of maps both as `.key` and as `[key]`, and where a number does not fit its format only in
+ * the words.
+ */
 const fieldOf = (field: string, words: string): string => {
   const [, inWords] = /with format int\d+ in (\S+)$/.exec(words) ?? [];
   return (inWords ?? field).replaceAll(/\[([^\]]*[^\]\d][^\]]*)\]/g, '.$1');

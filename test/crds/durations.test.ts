@@ -44,7 +44,7 @@ const durationsIn = (schema: Schema, path: string): readonly string[] => {
   ];
 };
 
-/** Every field that the spec calls a duration, and ours, by where it is in a VirtualMCPServer. */
+/** Every field that is a duration, by where it is in a VirtualMCPServer. */
 const fields = [
   'spec.authServerConfig.tokenLifespans.accessTokenLifespan',
   'spec.authServerConfig.tokenLifespans.refreshTokenLifespan',

@@ -1,6 +1,9 @@
 /** Programs that images of tests run in place of real servers, each one expression for `node -e`. */
 
-/** Speaks the protocol of text-embeddings-inference; like it, it answers only after the model has been written to `HF_HOME`. */
+/**
+ * Speaks the protocol of text-embeddings-inference; like it, it answers only after the model has been written to
+ * `HF_HOME`.
+ */
 export const EMBEDDING_SERVER = `
 const { parseArgs } = require('node:util');
 const { createServer } = require('node:http');

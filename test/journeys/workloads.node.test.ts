@@ -9,7 +9,10 @@ import { versionOf } from '../cluster/images/packages.ts';
 import { scratchFolder } from '../cluster/scratch.ts';
 import { EMBEDDING_SERVER, GREEDY } from './stand-ins.ts';
 
-/** Servers that the operator runs, on a real node, told in the order somebody gets to know them; each test needs the ones before it. */
+/**
+ * Servers that the operator runs, on a real node, told in the order somebody gets to know them; each test needs the
+ * ones before it.
+ */
 const root = join(import.meta.dirname, '..', '..');
 const skip = await skipWithoutNode();
 const PATIENT = { timeoutMs: 120_000, intervalMs: 200 } as const;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { reconciledKinds } from '../../operator/kinds/index.ts';
-import { mountedConfigMap } from '../../operator/plan/server/pod-template.ts';
+import { mountedConfigMap } from '../../operator/plan/server/objects/pod-template.ts';
 import { until } from '../cluster/index.ts';
 import { clusterUnderTest, quickstart } from './engine/cluster-under-test.ts';
 import { conditionIn, made, madeServer, refuseNodePorts } from './engine/cluster-user.ts';

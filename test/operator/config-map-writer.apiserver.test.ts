@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { KubeObject } from '../../operator/object.ts';
-import { mountedConfigMap } from '../../operator/plan/server/pod-template.ts';
+import { mountedConfigMap } from '../../operator/plan/server/objects/pod-template.ts';
 import { until } from '../cluster/index.ts';
 import { clusterUnderTest } from './engine/cluster-under-test.ts';
 import { conditionIn, made, madeServer } from './engine/cluster-user.ts';

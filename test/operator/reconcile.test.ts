@@ -4,8 +4,9 @@ import { ApiError } from '../../operator/api/errors.ts';
 import type { ReconciledKind } from '../../operator/kinds/kind.ts';
 import type { KubeObject } from '../../operator/object.ts';
 import { objectsSource } from '../../operator/read/objects-source.ts';
-import { reconcile, type World } from '../../operator/reconcile.ts';
-import { worldOf } from './world-of.ts';
+import { reconcile } from '../../operator/reconcile.ts';
+import { reconcileContextOf } from './reconcile-context-of.ts';
+import type { ReconcileContext } from '../../operator/reconcile-context.ts';
 
 const owner: KubeObject = {
   apiVersion: 'v1',
@@ -39,7 +40,7 @@ const removed = async (present: readonly string[], planned: readonly string[], r
     affectedBy: () => [],
   };
   const held = present.map(child);
-  const world = worldOf({
+  const context = reconcileContextOf({
     source: objectsSource([]),
     podsOf: () => [],
     forget: () => {},
@@ -55,7 +56,9 @@ const removed = async (present: readonly string[], planned: readonly string[], r
       remove: (key) => Promise.resolve(void gone.push(key.kind)),
     },
   });
-  await reconcile(kind, { kind: 'Owner', namespace: 'n', name: 'o' }, world, { signal: new AbortController().signal });
+  await reconcile(kind, { kind: 'Owner', namespace: 'n', name: 'o' }, context, {
+    signal: new AbortController().signal,
+  });
   return gone;
 };
 
@@ -86,7 +89,7 @@ test('a child that cannot be removed keeps neither the removal of others nor the
   const gone: string[] = [];
   const told: unknown[] = [];
   const held = [child('Role'), child('Service')];
-  const world = worldOf({
+  const context = reconcileContextOf({
     source: objectsSource([]),
     podsOf: () => [],
     forget: () => {},
@@ -109,7 +112,7 @@ test('a child that cannot be removed keeps neither the removal of others nor the
     plan: () => ({ objects: [], status: { phase: 'Ready', conditions: [] }, events: [] }),
     affectedBy: () => [],
   };
-  const work = reconcile(kind, { kind: 'Owner', namespace: 'n', name: 'o' }, world, {
+  const work = reconcile(kind, { kind: 'Owner', namespace: 'n', name: 'o' }, context, {
     signal: new AbortController().signal,
   });
   await assert.rejects(work, fault);
@@ -130,11 +133,14 @@ test('a reconcile ends with its signal, whatever it waits for', async () => {
   const source = objectsSource([]);
   const over = new AbortController();
   const withdrawn: (AbortSignal | undefined)[] = [];
-  const plan: World['plan'] = (_kind, _owner, _bundle, signal) => {
+  const plan: ReconcileContext['plan'] = (_kind, _owner, _bundle, signal) => {
     withdrawn.push(signal);
     return never();
   };
-  const worlds = [worldOf({ source: { ...source, settled: never }, cache }), worldOf({ source, cache, plan })];
+  const worlds = [
+    reconcileContextOf({ source: { ...source, settled: never }, cache }),
+    reconcileContextOf({ source, cache, plan }),
+  ];
   const key = { kind: 'Owner', namespace: 'n', name: 'o' };
   const ended = worlds.map((world) => assert.rejects(reconcile(kind, key, world, over), /leadership ended/));
   await new Promise((resolve) => setImmediate(resolve));

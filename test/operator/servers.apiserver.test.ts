@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JWK } from 'jose';
 import { parse } from 'yaml';
-import type { BackendStatus, StatusReport } from '../../runtime/status-report.ts';
+import type { BackendStatus, StatusReport } from '../../runtime/status/report.ts';
 import { until } from '../cluster/index.ts';
 import { covers } from '../requirements.ts';
 import { clusterUnderTest, quickstart } from './engine/cluster-under-test.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { systemClock } from '../../runtime/system-clock.ts';
+import { systemClock } from '../../runtime/process/system-clock.ts';
 import { apiClient } from '../../operator/api/client.ts';
 import { isTooLarge, isTooLong } from '../../operator/api/errors.ts';
 import { type Connection, connect } from '../../operator/api/kubeconfig.ts';

@@ -4,11 +4,16 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ensureMade, type Toolchain } from './toolchains.ts';
 
-/** How a server of another language is served. Each SDK says in its own words whether it answers in JSON, keeps sessions, or speaks HTTP+SSE. */
+/**
+ * How a server of another language is served. Each SDK says in its own words whether it answers in JSON, keeps
+ * sessions, or speaks HTTP+SSE.
+ */
 export const WAYS = ['sse answers', 'json answers', 'stateless', 'HTTP+SSE'] as const;
 export type Way = (typeof WAYS)[number];
 export type ClientTransport = 'Streamable HTTP' | 'HTTP+SSE';
-/** `legacy`: the client offers 2025-11-25 at most. `auto`: what the SDK negotiates by itself, 2026-07-28 where it can. */
+/**
+ * `legacy`: the client offers 2025-11-25 at most. `auto`: what the SDK negotiates by itself, 2026-07-28 where it can.
+ */
 export type ClientEra = 'legacy' | 'auto';
 
 export interface Stack {
@@ -52,7 +57,10 @@ export const stacks = {
 export type StackName = keyof typeof stacks;
 export const STACKS = Object.keys(stacks) as StackName[];
 
-/** What one capability came to: `ok` with what was seen, `error` with the JSON-RPC error, or `failed` with what the SDK said. */
+/**
+ * What one capability came to: `ok` with what was seen, `error` with the JSON-RPC error, or `failed` with what the SDK
+ * said.
+ */
 export interface Outcome {
   readonly ok?: unknown;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };

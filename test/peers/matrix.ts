@@ -76,7 +76,10 @@ const isStateless = ({ server, way }: Cell): boolean =>
 const isModern = (cell: Cell): boolean => cell.era === 'auto' && speaksModern(cell);
 const ASKING = ['sampling', 'elicitation', 'roots'] as const;
 
-/** Whether the pair speaks 2026-07-28 without the gateway: the Python servers of both eras answer these clients in it over HTTP+SSE as well. */
+/**
+ * Whether the pair speaks 2026-07-28 without the gateway: the Python servers of both eras answer these clients in it
+ * over HTTP+SSE as well.
+ */
 const isModernByItself = (cell: Cell): boolean =>
   isModern(cell) ||
   (cell.era === 'auto' &&
@@ -179,7 +182,9 @@ export const DIFFERENCES: readonly Rule[] = [
   },
 ];
 
-/** What works without the gateway only: there, such a client is one of the earlier revisions, with a session. Not tried. */
+/**
+ * What works without the gateway only: there, such a client is one of the earlier revisions, with a session. Not tried.
+ */
 export const LOST: readonly Rule[] = [
   {
     why: 'of two anonymous requests of 2026-07-28 nobody knows that they come from one client; a user has one session from call to call, and `extensions.clientEra: legacy` gives sessions to all',
@@ -229,8 +234,8 @@ const every = CLIENTS.flatMap((client) =>
 );
 
 /**
- * Each client with each server once, over another way each time, so that each way comes with each client and each server; over HTTP+SSE, where the
- * way of the client to the gateway is all that differs, with two servers.
+ * Each client with each server once, over another way each time, so that each way comes with each client and each
+ * server; over HTTP+SSE, where the way of the client to the gateway is all that differs, with two servers.
  */
 const some = CLIENTS.flatMap((client, row) =>
   STACKS.flatMap((server, column) => {

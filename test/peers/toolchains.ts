@@ -6,8 +6,9 @@ import { withLock } from '../cluster/lock.ts';
 import { cacheFolder } from '../cluster/programs.ts';
 
 /**
- * What other languages' SDKs need: an environment of Python packages, or a program built from the sources beside this file. Made once for each
- * content of the locked versions and the sources, and kept with the other programs of the tests.
+ * What other languages' SDKs need: an environment of Python packages, or a program built from the sources beside this
+ * file. Made once for each content of the locked versions and the sources, and kept with the other programs of the
+ * tests.
  */
 interface Recipe {
   /** The files that decide what is made, inside the folder of the language. */
@@ -73,7 +74,10 @@ export const TOOLCHAINS = Object.keys(recipes) as Toolchain[];
 
 export type Made = { readonly ok: true; readonly folder: string } | { readonly ok: false; readonly why: string };
 
-/** The folder of what the toolchain makes, made now if the cache lacks it; says so on `progress`. Throws when a toolchain that is there fails. */
+/**
+ * The folder of what the toolchain makes, made now if the cache lacks it; says so on `progress`. Throws when a
+ * toolchain that is there fails.
+ */
 export async function ensureMade(name: Toolchain, progress: (line: string) => void): Promise<Made> {
   const recipe: Recipe = recipes[name];
   const folder = join(import.meta.dirname, recipe.folder);

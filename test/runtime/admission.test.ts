@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { admission, type AdmissionSteps, unlessRefused } from '../../runtime/admission.ts';
-import type { Access, BackendTarget } from '../../runtime/call.ts';
+import { admission, unlessRefused } from '../../runtime/admission.ts';
+import { type AdmissionSteps } from '../../runtime/call/admission.ts';
+import type { Access } from '../../runtime/call/call.ts';
+import type { BackendTarget } from '../../runtime/call/target.ts';
 import { VmcpError } from '../../runtime/errors.ts';
 import { hasCode } from './store/has-code.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { Caller } from '../../runtime/call.ts';
+import type { Caller } from '../../runtime/call/caller.ts';
 import { VmcpError } from '../../runtime/errors.ts';
 import type { Gate } from '../../runtime/gate/index.ts';
 import type { Running } from '../../runtime/start.ts';

@@ -20,9 +20,9 @@ test('a backend has its own timeout and strategy, else the default, whatever it 
   assert.deepEqual(wantedBackendsOf(config), [
     {
       settings: { name: 'a', url, transport, strategy, caBundlePath: '/ca.crt' },
-      tuning: { silenceMs: 5_000, health },
+      tuning: { idleTimeoutMs: 5_000, health },
     },
-    { settings: { name: 'constructor', url, transport, strategy }, tuning: { silenceMs: 30_000, health } },
+    { settings: { name: 'constructor', url, transport, strategy }, tuning: { idleTimeoutMs: 30_000, health } },
   ]);
 });
 

@@ -175,7 +175,8 @@ describe('credentials and tokens that end every second', () => {
     const listening = await Promise.all(['alice', 'bob'].map(listenAs));
     for (let step = 0; step < STEPS; step += 1) {
       clock.advance(LIFE_MS);
-      // Streams break, and now and then the backend forgets every session: what was sent in them is sent again in new ones.
+      // Streams break, and now and then the backend forgets every session: what was sent in them is sent again in new
+      // ones.
       for (const stream of backend.streams.keys()) stream.end();
       if (step % 3 === 2) backend.sessions.clear();
       const answers = await Promise.all(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openGate } from '../../runtime/gate/index.ts';
 import type { Running } from '../../runtime/start.ts';
-import { taskIdOf } from '../../runtime/task-id.ts';
+import { taskIdOf } from '../../runtime/call/task-id.ts';
 import { until } from '../cluster/until.ts';
 import { errorOf } from '../fixtures/answers.ts';
 import { answerError, answerJson, type Exchange, type FixtureBackend, startBackend } from '../fixtures/backend.ts';

@@ -61,7 +61,10 @@ interface Received {
   readonly identities: readonly string[];
 }
 
-/** The members of the result as the client has got them, and those of its `_meta`, without what the gateway has to say there. */
+/**
+ * The members of the result as the client has got them, and those of its `_meta`, without what the gateway has to say
+ * there.
+ */
 const received = ({ text }: RawAnswer): Received => {
   const message = membersIn(text);
   const result = message.find((member) => member.startsWith('"result":'))?.slice('"result":'.length) ?? text;

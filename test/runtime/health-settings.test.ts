@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
-import type { BackendReport } from '../../runtime/status-report.ts';
+import type { BackendReport } from '../../runtime/status/report.ts';
 import { until } from '../cluster/until.ts';
 import { answerStatus, count, type FixtureBackend, hang, startBackend } from '../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../fixtures/frozen-clock.ts';

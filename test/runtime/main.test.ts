@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { readCommand } from '../../runtime/flags.ts';
+import { readCommand } from '../../runtime/process/flags.ts';
 import { VERSION } from '../../runtime/version.ts';
 import { type FixtureBackend, startBackend } from '../fixtures/backend.ts';
 import { openSession } from '../fixtures/raw-client.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { methodOf } from '../../runtime/call.ts';
+import { methodOf } from '../../runtime/call/message.ts';
 import { VmcpError } from '../../runtime/errors.ts';
 import { openGate } from '../../runtime/gate/index.ts';
 import type { Observers } from '../../runtime/observe/index.ts';

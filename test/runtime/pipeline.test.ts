@@ -2,9 +2,13 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { SessionLinks } from '../../runtime/backends/index.ts';
-import type { Call, Inbound, Reply, Target, User } from '../../runtime/call.ts';
-import { failureOnWire, legacyEra, parseByEra, Sessions, SseConnections } from '../../runtime/edge/index.ts';
+import { ClientBackendSessions } from '../../runtime/backends/index.ts';
+import type { Call } from '../../runtime/call/call.ts';
+import type { Inbound } from '../../runtime/call/inbound.ts';
+import type { Reply } from '../../runtime/call/reply.ts';
+import type { Target } from '../../runtime/call/target.ts';
+import type { User } from '../../runtime/call/caller.ts';
+import { errorResponse, legacyEra, parseByEra, Sessions, SseConnections } from '../../runtime/edge/index.ts';
 import { asVmcpError, VmcpError } from '../../runtime/errors.ts';
 import { dispatcher, pipeline, type Stages } from '../../runtime/pipeline.ts';
 import { frozenClock } from '../fixtures/frozen-clock.ts';
@@ -14,13 +18,13 @@ import { silentClient } from '../fixtures/silent-client.ts';
 const [alice, bob] = ['alice', 'bob'].map((subject) => userOf(subject)) as [User, User];
 
 /** The way of a request with sessions of which one waits to be told, as if they were kept elsewhere. */
-const newLinks = (): SessionLinks => new SessionLinks({ speaksFor: () => alice });
+const newBackendSessions = (): ClientBackendSessions => new ClientBackendSessions({ owner: () => alice });
 
 const make = () => {
   const limits = { ttlMs: 60_000, count: 10, calls: 32 };
   let last = 0;
   const newId = () => `s${(last += 1)}`;
-  const sessions = new Sessions(limits, { clock: frozenClock(), newId, newLinks });
+  const sessions = new Sessions(limits, { clock: frozenClock(), newId, newBackendSessions });
   const steps: string[] = [];
   const legacy = legacyEra({
     connections: new SseConnections({ newId, endSession: () => {}, limit: 1 }),
@@ -56,7 +60,7 @@ const make = () => {
     serve: async ({ method, request }) =>
       whole(`${method} ${request.bytes.toString('utf8', request.target.start, request.target.end)}`),
     refuse: (error, { id }, request) =>
-      failureOnWire(asVmcpError(error), { id, correlationId: request.correlationId() }),
+      errorResponse(asVmcpError(error), { id, correlationId: request.correlationId() }),
   };
   const handle = pipeline(stages);
   const ask = async (http: Inbound['http'], body: string, headers: Inbound['headers'] = {}) => {
@@ -133,7 +137,7 @@ const callOf = (signal: AbortSignal): Call => ({
   origin: 'client',
   depth: 0,
   request: { bytes: Buffer.alloc(0), id: Buffer.from('1'), target: SPAN, params: undefined, meta: undefined },
-  links: newLinks(),
+  backendSessions: newBackendSessions(),
   signal,
   client: silentClient(),
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import { InvalidConfigError, type PrepareReload } from '../../runtime/live-config.ts';
+import { InvalidConfigError, type PrepareReload } from '../../runtime/config/live-config.ts';
 import type { ConnectStrategy } from '../../runtime/outgoing/index.ts';
 import type { Running, StartDeps } from '../../runtime/start.ts';
 import { until } from '../cluster/until.ts';

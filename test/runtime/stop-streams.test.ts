@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { STOP_TIMES } from '../../runtime/graceful-stop.ts';
+import { STOP_TIMES } from '../../runtime/process/graceful-stop.ts';
 import type { Running } from '../../runtime/start.ts';
 import { answerJson, type FixtureBackend, textResult } from '../fixtures/backend.ts';
 import { type FrozenClock } from '../fixtures/frozen-clock.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { until } from '../cluster/until.ts';
-import { STOP_TIMES } from '../../runtime/graceful-stop.ts';
+import { STOP_TIMES } from '../../runtime/process/graceful-stop.ts';
 import type { Running } from '../../runtime/start.ts';
 import { answerJson, type FixtureBackend, hang, textResult } from '../fixtures/backend.ts';
 import { connectByHand, postBytes } from '../fixtures/by-hand.ts';

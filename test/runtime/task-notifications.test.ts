@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
-import { taskIdOf } from '../../runtime/task-id.ts';
+import { taskIdOf } from '../../runtime/call/task-id.ts';
 import { answerError, answerJson, type Behaviour, type Exchange, startBackend } from '../fixtures/backend.ts';
 import { acknowledge, listen, LISTEN_HEADERS, listenRequest, openEventStream } from '../fixtures/listening.ts';
 import { openSession, post } from '../fixtures/raw-client.ts';

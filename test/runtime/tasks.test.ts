@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
-import { readTaskId, taskIdOf } from '../../runtime/task-id.ts';
+import { readTaskId, taskIdOf } from '../../runtime/call/task-id.ts';
 import { errorOf, resultOf } from '../fixtures/answers.ts';
 import {
   answerError,

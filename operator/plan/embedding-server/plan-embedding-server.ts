@@ -7,10 +7,10 @@ import type { Settings } from '../settings.ts';
 import { stalled } from '../stalled.ts';
 import { validCondition, verdictOn } from '../verdict.ts';
 import { childOf } from '../workload/child.ts';
-import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { isContainerRunning } from '../workload/pod-trouble.ts';
-import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
-import { workloadStatus } from '../workload/workload-status.ts';
+import type { RunningWorkload } from '../workload/running-workload.ts';
+import { type Standing, eventsOf, readyCondition, standingOf, workloadStatus } from '../workload/standing.ts';
+import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { cacheText, existingCache, isSameCache, wantedCache } from './model-cache.ts';
 import { CONTAINER, embeddingObjects } from './objects.ts';
 import { type ModelCache, embeddingServerSpec, embeddingServerUrl } from './spec.ts';
@@ -79,7 +79,7 @@ const cacheFixed = (name: string, { wanted, had }: Caches): PlannedCondition =>
     `volumes cannot change: StatefulSet ${name} has ${cacheText(had)}, spec.modelCache asks for ${cacheText(wanted)}; delete that StatefulSet, and it is made anew with such volumes, or take the change back`,
   );
 
-/** spec: EmbeddingServer status.phase */
+/** docs/workloads.md "EmbeddingServer" */
 const phaseOf = (
   { state, message }: Standing,
   { pods }: RunningWorkload,

@@ -1,12 +1,12 @@
 import { mcpServerSpec } from '../mcp-server/spec.ts';
 import { pathServed, urlAt } from '../mcp-server/transport.ts';
-import { upstreamsOf } from '../server/auth-server.ts';
-import type { PlannedBackend } from '../server/backends.ts';
+import type { BackendConfigEntry } from '../server-spec.ts';
 import type { ServerBundle } from '../server/bundle.ts';
-import { serviceTaken, whyNotContacted } from '../server/judge-backend.ts';
-import type { SpecInput, Value } from '../server/part.ts';
-import type { PlanDeps } from '../server/render.ts';
-import type { BackendConfigEntry } from '../server/spec.ts';
+import { upstreamsOf } from '../server/config/auth-server.ts';
+import type { PlannedBackend } from '../server/config/backends.ts';
+import { serviceTaken, whyNotContacted } from '../server/config/judge-backend.ts';
+import type { SpecInput, Value } from '../server/config/part.ts';
+import type { PlanDeps } from '../server/config/render.ts';
 import { childOf } from '../workload/child.ts';
 
 /** The container of an MCPServer, as the backend that bears its name. */
@@ -27,7 +27,10 @@ export const containerBackend = (
   return { name, url, ...(withheld === undefined ? { entry, ...(strategy && { strategy }) } : { withheld }) };
 };
 
-/** spec: Outgoing, "For a single-upstream `MCPServer`, the token swap is automatic". */
+/**
+ * With one upstream provider its token is sent on without being asked for: docs/decisions.md "Runtime in front of a
+ * server"
+ */
 const swap = ({ spec }: SpecInput): Value | undefined => {
   const [providerName] = upstreamsOf(spec);
   return providerName === undefined ? undefined : { type: 'upstream_inject', upstreamInject: { providerName } };

@@ -1,14 +1,14 @@
-import type { BackendReport, BackendStatus } from '../../../runtime/status-report.ts';
+import type { BackendReport, BackendStatus } from '../../../runtime/status/index.ts';
 import { type KubeObject, keyOf } from '../../object.ts';
 import { conditionsIn, fact, problem, undecided } from '../conditions.ts';
 import type { Plan, PlannedCondition } from '../plan.ts';
-import { service } from '../server/children.ts';
-import type { Phase } from '../server/phase.ts';
-import { policiesOf } from '../server/policies.ts';
-import { isRoutable } from '../server/reports.ts';
-import { type Fact, type Problem, servedConditions } from '../server/served-conditions.ts';
-import { type Situation, leadsPast, reachedInTheOpen } from '../server/situation.ts';
 import type { Reason } from '../reasons.ts';
+import { policiesOf } from '../server/config/policies.ts';
+import { service } from '../server/objects/children.ts';
+import type { Phase } from '../server/status/phase.ts';
+import { isRoutable } from '../server/status/reports.ts';
+import { type Fact, type Problem, servedConditions } from '../server/status/served-conditions.ts';
+import { type Situation, leadsPast, reachedInTheOpen } from '../server/status/situation.ts';
 
 export const frontConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] =>
   servedConditions(situation, phase, {
@@ -56,7 +56,7 @@ export const lastReported = (server: KubeObject): ReadonlyMap<string, BackendRep
   return new Map([[name, { name, status, consecutiveFailures: 0, toolCount: 0, ...message }]]);
 };
 
-/** spec: Errors, "primaryUpstreamProvider set on MCPServer or MCPRemoteProxy". */
+/** docs/decisions.md "Upstream provider for policies" */
 const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newest: { spec } }) => {
   const { authzConfig } = spec.incomingAuth;
   const named = authzConfig && policiesOf(authzConfig, references).policies?.primaryUpstreamProvider;
@@ -70,8 +70,9 @@ const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newes
 };
 
 /**
- * Decisions "Last good spec": what runs stays while the newest spec cannot be served, also where nobody asks who calls. Whether its pods are
- * ready does not count: they may be the next moment, and credentials would have been sent to them.
+ * docs/decisions.md "Last good spec": what runs stays while the newest spec cannot be served, also where nobody asks
+ * who calls. Whether its pods are ready does not count: they may be the next moment, and credentials would have been
+ * sent to them.
  */
 const servesWithoutAuth: Problem = (situation) => {
   const { bundle, served } = situation;

@@ -1,9 +1,9 @@
-import { type Phase, phaseOf } from '../server/phase.ts';
-import type { Situation } from '../server/situation.ts';
+import { type Phase, phaseOf } from '../server/status/phase.ts';
+import type { Situation } from '../server/status/situation.ts';
 
 /**
- * Decisions "Phase", for kinds that know no `Degraded`: whether it answers. What is wrong beside that is in the message and in the
- * conditions. A single backend that may not be contacted leaves nothing to serve.
+ * docs/decisions.md "Phase", for kinds that know no `Degraded`: whether it answers. What is wrong beside that is in the
+ * message and in the conditions. A single backend that may not be contacted leaves nothing to serve.
  */
 export const frontPhase = (situation: Situation): Phase => {
   const phase = phaseOf(situation);

@@ -1,24 +1,24 @@
+import { fieldsOf, specOf } from '../../../crds/index.ts';
 import { lookUpIn } from '../references.ts';
-import { type Value, type WrittenInput, before } from '../server/part.ts';
-import type { AuthzConfig, EmbeddedAuthServer, OidcConfigRef, ServerSpec } from '../server/spec.ts';
+import type { EmbeddedAuthServer, ServerSpec } from '../server-spec.ts';
+import { type WrittenInput, before } from '../server/config/part.ts';
 
-/** Fields of an MCPRemoteProxy or MCPServer that concern its clients: what the runtime in front of its one backend acts on. */
-interface ClientsSpec {
-  readonly groupRef?: { readonly name: string };
-  readonly oidcConfigRef?: OidcConfigRef;
-  readonly authzConfig?: AuthzConfig;
-  readonly authServerRef?: { readonly name: string };
-  readonly rateLimiting?: Value;
-}
+/** Kinds with clients of their own, whom the runtime in front of their one backend serves. */
+const KINDS = ['MCPRemoteProxy', 'MCPServer'] as const;
 
 /** Fields that a VirtualMCPServer spells alike. */
 type AlikeKey = 'podTemplateSpec' | 'replicas' | 'resources' | 'serviceAccount' | 'sessionAffinity' | 'sessionStorage';
 
-/** What it asks for, as a VirtualMCPServer with one backend would say it; `alike` are the fields of it that are the runtime's, too. */
+/**
+ * What it asks for, as a VirtualMCPServer with one backend would say it; `alike` are the fields of it that are the
+ * runtime's, too.
+ */
 export const frontSpec =
   (alike: readonly AlikeKey[]) =>
   (input: WrittenInput): ServerSpec => {
-    const { groupRef, oidcConfigRef, authzConfig, authServerRef, rateLimiting } = input.written as ClientsSpec;
+    const { groupRef, oidcConfigRef, authzConfig, authServerRef, rateLimiting } = fieldsOf(KINDS, {
+      spec: input.written,
+    });
     const authServerConfig = authServerRef && authServerOf(authServerRef.name, input);
     return {
       ...Object.fromEntries(alike.flatMap((key) => (key in input.written ? [[key, input.written[key]]] : []))),
@@ -38,9 +38,13 @@ export const frontSpec =
 /** The tools of a single backend cannot collide: clients see them under the names that it gives them. */
 const OWN_NAMES = { conflictResolutionConfig: { prefixFormat: '' } };
 
-/** Decisions "Last good spec": what came from a lost object stays as it was; the file's spelling of it is taken like a resource's. */
+/**
+ * docs/decisions.md "Last good spec": what came from a lost object stays as it was; the file's spelling of it is taken
+ * like a resource's.
+ */
 const authServerOf = (name: string, input: WrittenInput): EmbeddedAuthServer | undefined => {
   const target = lookUpIn(input.references)('MCPExternalAuthConfig', name);
-  const { embeddedAuthServer } = (target?.['spec'] ?? {}) as { readonly embeddedAuthServer?: EmbeddedAuthServer };
-  return target === undefined ? (before(input, 'authServer') as EmbeddedAuthServer | undefined) : embeddedAuthServer;
+  return target === undefined
+    ? (before(input, 'authServer') as EmbeddedAuthServer | undefined)
+    : specOf('MCPExternalAuthConfig', target).embeddedAuthServer;
 };

@@ -1,9 +1,8 @@
 import type { Plan } from '../plan.ts';
-import type { ServerBundle } from '../server/bundle.ts';
-import { planServed } from '../server/plan-served.ts';
-import type { PlanDeps } from '../server/render.ts';
-import type { ServedShape } from '../server/shape.ts';
 import { referenceConditions } from '../references.ts';
+import type { ServerBundle } from '../server/bundle.ts';
+import type { PlanDeps } from '../server/config/render.ts';
+import { type ServedShape, planServed } from '../server/plan-served.ts';
 import { mappedUrl } from '../settings.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { frontConditions, lastReported } from './front-conditions.ts';

@@ -1,19 +1,13 @@
+import { specOf } from '../../../crds/index.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
-import { authNamed } from '../server/backend-auth.ts';
-import type { PlannedBackend } from '../server/backends.ts';
+import type { BackendConfigEntry } from '../server-spec.ts';
 import type { ServerBundle } from '../server/bundle.ts';
-import { type WrittenHeaderForward, headerForward } from '../server/header-forward.ts';
-import { whyNotContacted } from '../server/judge-backend.ts';
-import type { SpecInput } from '../server/part.ts';
-import type { PlanDeps } from '../server/render.ts';
-import type { BackendConfigEntry } from '../server/spec.ts';
-
-interface RemoteSpec {
-  readonly remoteUrl: string;
-  readonly transport?: BackendConfigEntry['transport'];
-  readonly headerForward?: WrittenHeaderForward;
-  readonly externalAuthConfigRef?: { readonly name: string };
-}
+import { authNamed } from '../server/config/backend-auth.ts';
+import type { PlannedBackend } from '../server/config/backends.ts';
+import { headerForward } from '../server/config/header-forward.ts';
+import { whyNotContacted } from '../server/config/judge-backend.ts';
+import type { SpecInput } from '../server/config/part.ts';
+import type { PlanDeps } from '../server/config/render.ts';
 
 /** The remote server of an MCPRemoteProxy, as the backend that bears its name. */
 export const remoteBackend = (
@@ -26,7 +20,7 @@ export const remoteBackend = (
     transport,
     headerForward: headers,
     externalAuthConfigRef,
-  } = input.written as unknown as RemoteSpec;
+  } = specOf('MCPRemoteProxy', { spec: input.written });
   const { name } = server.metadata;
   // It may hold credentials: it is not repeated, and a violation tells of it.
   if (urlProblem(url) !== undefined) return { name };

@@ -26,8 +26,9 @@ const replicasOf = (spec: McpServerSpec, controller: KubeObject | undefined): nu
 };
 
 /**
- * Children of an MCPServer that speaks over its standard input and output, in the order they are applied. Each pod has a bridge that attaches to
- * the server beside it, so its name must be known before there is one: of a StatefulSet it is.
+ * Children of an MCPServer that speaks over its standard input and output, in the order they are applied. Each pod has
+ * a bridge that attaches to the server beside it, so its name must be known before there is one: of a StatefulSet it
+ * is.
  */
 export const bridgedObjects = (spec: McpServerSpec, child: Child, deps: BridgedDeps): readonly KubeObject[] => [
   ...containerAccount(spec, child),
@@ -38,8 +39,8 @@ export const bridgedObjects = (spec: McpServerSpec, child: Child, deps: BridgedD
 ];
 
 /**
- * What the bridge does: attach (API servers from 1.35 on ask for `create` as well as for the `get` of a WebSocket), and look which run of the
- * container it is. Nothing else, and with no other pod.
+ * What the bridge does: attach (API servers from 1.35 on ask for `create` as well as for the `get` of a WebSocket), and
+ * look which run of the container it is. Nothing else, and with no other pod.
  */
 const role = (child: Child, replicas: number): KubeObject => {
   const names = (): readonly string[] => Array.from({ length: replicas }, (_, ordinal) => `${child.name}-${ordinal}`);
@@ -67,7 +68,10 @@ const roleBinding = (child: Child, account: string): KubeObject => {
   };
 };
 
-/** The bridge is stopped at the same time, and lets calls end (`operator/bridge/serve.ts`): so long the server must live. */
+/**
+ * The bridge is stopped at the same time, and lets calls end (`operator/bridge/serve.ts`): so long the server must
+ * live.
+ */
 const STOPS_AFTER_SECONDS = 12;
 
 const template = (spec: McpServerSpec, child: Child, settings: Settings): PodTemplate =>

@@ -11,8 +11,8 @@ type Value = Readonly<Record<string, unknown>>;
 const DEFAULT_PORT = 8080;
 
 /**
- * The container of an MCPServer that speaks HTTP, with the Service and the account that go with it, as `child` names them. Children in the
- * order they are applied.
+ * The container of an MCPServer that speaks HTTP, with the Service and the account that go with it, as `child` names
+ * them. Children in the order they are applied.
  */
 export const containerObjects = (spec: McpServerSpec, child: Child): readonly KubeObject[] => [
   ...containerAccount(spec, child),

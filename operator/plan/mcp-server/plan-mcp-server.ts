@@ -6,11 +6,11 @@ import { type Settings, mappedUrl } from '../settings.ts';
 import { stalled } from '../stalled.ts';
 import { type Verdict, validCondition, verdictOn } from '../verdict.ts';
 import { childOf } from '../workload/child.ts';
-import { leadsTo } from '../workload/leads-to.ts';
 import { service as serviceOf } from '../workload/objects.ts';
-import { type RunningWorkload, type Standing, eventsOf, readyCondition, standingOf } from '../workload/standing.ts';
+import { leadsTo } from '../workload/pods-of.ts';
+import type { RunningWorkload } from '../workload/running-workload.ts';
+import { type Standing, eventsOf, readyCondition, standingOf, workloadStatus } from '../workload/standing.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
-import { workloadStatus } from '../workload/workload-status.ts';
 import { ownFields, writtenSpec } from '../written-spec.ts';
 import { ignoredFields } from './ignored-fields.ts';
 import { mcpServerObjects } from './objects.ts';
@@ -33,8 +33,8 @@ export interface McpServerDeps {
 }
 
 /**
- * An MCPServer without clients of its own. No reference holds it up: a group only lists it, and a missing Secret is missed by the container
- * alone.
+ * An MCPServer without clients of its own. No reference holds it up: a group only lists it, and a missing Secret is
+ * missed by the container alone.
  */
 export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: McpServerDeps): Plan => {
   const { server, references, workload } = bundle;
@@ -87,7 +87,7 @@ const repairsOf = ({ server, workload: { controller }, service }: McpServerBundl
 export const verdictOnServer = ({ server, references }: McpServerBundle, contract: Contract): Verdict =>
   verdictOn({ config: server, references }, contract, ownFields(server, writtenSpec(server)));
 
-/** spec: MCPServer status.phase */
+/** docs/workloads.md "Status" */
 const PHASES: Readonly<Record<Standing['state'], string>> = {
   refused: 'Failed',
   stopped: 'Stopped',

@@ -25,8 +25,8 @@ export const CONTAINER = 'mcp';
 export const TRANSPORT = 'MCP_TRANSPORT';
 
 /**
- * Where pods of this Deployment or StatefulSet answer, also while a newer spec says otherwise: as their container is told. Where there is none
- * yet, or the user has another word for it, as `spec` says.
+ * Where pods of this Deployment or StatefulSet answer, also while a newer spec says otherwise: as their container is
+ * told. Where there is none yet, or the user has another word for it, as `spec` says.
  */
 export const pathServed = (controller: KubeObject | undefined, spec: McpServerSpec): Path => {
   if (controller === undefined) return pathOf(spec);

@@ -1,9 +1,10 @@
+import type { StatusReport } from '../../../runtime/status/index.ts';
 import type { KubeObject } from '../../object.ts';
-import type { PodReports } from '../../read/source.ts';
+import type { ProblemType } from '../conditions.ts';
+import type { ConfigFiles } from '../plan.ts';
 import type { ResolvedReference } from '../references.ts';
-import type { RunningWorkload } from '../workload/standing.ts';
-import type { Accepted } from './accepted.ts';
-import type { Shared } from './uniqueness.ts';
+import type { RunningWorkload } from '../workload/running-workload.ts';
+import type { WrittenSpec } from '../written-spec.ts';
 
 /** Everything that decides what the world of one server should be: a VirtualMCPServer, or a kind with one backend. */
 export interface ServerBundle {
@@ -12,7 +13,10 @@ export interface ServerBundle {
   readonly references: readonly ResolvedReference[];
   /** The groups that the newest and the accepted spec name, by name. */
   readonly groups: ReadonlyMap<string, GroupView>;
-  /** Why it is not planned: it would have more backends than everybody's operator can bear. Without it, groups are missing here. */
+  /**
+   * Why it is not planned: it would have more backends than everybody's operator can bear. Without it, groups are
+   * missing here.
+   */
   readonly tooManyBackends?: string;
   /** The MCPExternalAuthConfigs that members of these groups name. */
   readonly memberAuth: readonly ResolvedReference[];
@@ -45,4 +49,46 @@ export interface ServerChildren {
   readonly configMaps: readonly KubeObject[];
   readonly replicaSets: readonly KubeObject[];
   readonly pods: readonly KubeObject[];
+}
+
+/** Pods that have not been asked yet are missing from the map. */
+export type PodReports = ReadonlyMap<string, StatusReport | 'unreachable'>;
+
+/** The last spec that was valid, had every reference and was applied, with the files it is served from. */
+export interface Accepted {
+  readonly generation?: number;
+  readonly written: WrittenSpec;
+  /** Absent when somebody else changed them. */
+  readonly files?: ConfigFiles;
+  /** Where its certificates lie: the files only say where they are mounted, and what named them may be lost. */
+  readonly caBundles?: readonly CaBundle[];
+  /** Files of its backends: while one is withheld, nothing else names them. */
+  readonly backendFiles?: BackendFiles;
+}
+
+/** Certificates that something in the config is verified against. */
+export interface CaBundle {
+  /** What it is for: a backend, or one of `CA_OWNERS`. */
+  readonly owner: string;
+  readonly configMap: KeyRef;
+}
+
+/** One key of a Secret or a ConfigMap. */
+export interface KeyRef {
+  readonly name: string;
+  readonly key: string;
+}
+
+/** Files that the config names for a backend, by its name. */
+export type BackendFiles = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * A value that a server has in common with others, and the first of those: more than are ever named only tell that
+ * there are more.
+ */
+export interface Shared {
+  readonly type: ProblemType;
+  readonly value: string;
+  /** Kind and name of each. */
+  readonly others: readonly string[];
 }

@@ -1,16 +1,37 @@
+import type { KubeObject } from '../../object.ts';
 import { warningsOf } from '../conditions.ts';
 import type { Plan, PlannedCondition, PlannedEvent } from '../plan.ts';
-import { settingsIn } from '../settings.ts';
+import type { ServerSpec } from '../server-spec.ts';
+import { settingsIn, type Settings } from '../settings.ts';
+import { configHash } from '../shared-config.ts';
 import { writtenSpec } from '../written-spec.ts';
+import type { Value } from './config/part.ts';
+import {
+  type PlanDeps,
+  type RenderDeps,
+  type RenderedShape,
+  type Rendering,
+  isAcceptable,
+  render,
+} from './config/render.ts';
+import { urlOf } from './objects/names.ts';
+import { objectsOf, repairsOf } from './objects/objects.ts';
+import type { Phase } from './status/phase.ts';
+import { type ReportedShape, type Situation, situationOf } from './status/situation.ts';
 import type { ServerBundle } from './bundle.ts';
-import { configHashes } from './config-hashes.ts';
-import { urlOf } from './names.ts';
-import { objectsOf, repairsOf } from './objects.ts';
-import type { Value } from './part.ts';
-import type { Phase } from './phase.ts';
-import { type PlanDeps, type RenderDeps, type Rendering, isAcceptable, render } from './render.ts';
-import type { ServedShape } from './shape.ts';
-import { type Situation, situationOf } from './situation.ts';
+import { statusIn } from '../../../crds/index.ts';
+
+/** What the kinds that the runtime serves differ in; everything else of their plans is the same. */
+export interface ServedShape extends RenderedShape, ReportedShape {
+  /** Children beside those of the runtime, of the spec that is served; applied before them. */
+  objectsOf?(bundle: ServerBundle, served: Rendering, settings: Settings): readonly KubeObject[];
+  phaseOf(situation: Situation): Phase;
+  conditionsOf(situation: Situation, phase: Phase): readonly PlannedCondition[];
+  /** What `conditionsOf` tells beside while a child is not as planned. */
+  whileNotApplied?(situation: Situation): Plan['whileNotApplied'];
+  /** `common` with the fields that this kind has beside. */
+  statusOf(situation: Situation, common: Value): Value;
+}
 
 /** The newest spec is always rendered; what is applied is that, or the last good one while it cannot be served. */
 export const planServed = (bundle: ServerBundle, shape: ServedShape, planDeps: PlanDeps): Plan => {
@@ -33,7 +54,9 @@ export const planServed = (bundle: ServerBundle, shape: ServedShape, planDeps: P
   };
 };
 
-/** A container without a runtime in front is a stranger: it gets no token of ours, and nothing that it says is status. */
+/**
+ * A container without a runtime in front is a stranger: it gets no token of ours, and nothing that it says is status.
+ */
 const isAsked = ({ bundle: { inTheOpen }, settings, served }: Situation): boolean =>
   settings.local === undefined && (served !== undefined || inTheOpen === undefined);
 
@@ -77,5 +100,24 @@ const commonStatus = ({ bundle, settings, newest }: Situation, { phase, message 
     url: urlOf(bundle.server, settings),
     ...(generation !== undefined && { observedGeneration: generation }),
     ...configHashes(bundle, newest.spec),
+  };
+};
+
+/** docs/decisions.md "Hashes of shared configuration" */
+const configHashes = (
+  { server, references }: ServerBundle,
+  { incomingAuth, telemetryConfigRef }: ServerSpec,
+): Readonly<Record<string, string>> => {
+  const said = statusIn('VirtualMCPServer', server);
+  const hash = (kind: string, ref: { readonly name: string } | undefined, field: keyof typeof said): object => {
+    if (ref === undefined) return {};
+    const target = references.find((each) => each.kind === kind && each.name === ref.name)?.target;
+    // What is lost or broken stays in effect as it was (docs/decisions.md "Last good spec").
+    const known = target === undefined ? said[field] : configHash(target);
+    return typeof known === 'string' ? { [field]: known } : {};
+  };
+  return {
+    ...hash('MCPOIDCConfig', incomingAuth.oidcConfigRef, 'oidcConfigHash'),
+    ...hash('MCPTelemetryConfig', telemetryConfigRef, 'telemetryConfigHash'),
   };
 };

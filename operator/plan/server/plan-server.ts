@@ -1,21 +1,19 @@
-import type { BackendReport } from '../../../runtime/status-report.ts';
+import { specOf, statusIn, type StatusOf } from '../../../crds/index.ts';
+import type { BackendReport } from '../../../runtime/status/index.ts';
 import type { KubeObject } from '../../object.ts';
-import type { Plan } from '../plan.ts';
-import { DEGRADING } from '../lowered-phases.ts';
+import { DEGRADING, type Plan } from '../plan.ts';
 import { planOfUnplanned } from '../unplanned.ts';
-import { readyIn } from '../workload/standing.ts';
+import { readyIn } from '../workload/running-workload.ts';
+import { groupBackends } from './config/group-backends.ts';
+import type { Value } from './config/part.ts';
+import type { PlanDeps } from './config/render.ts';
+import { podLabelsOf } from './objects/names.ts';
+import { serverConditions } from './status/conditions.ts';
+import { phaseOf } from './status/phase.ts';
+import { isRoutable } from './status/reports.ts';
+import type { BackendView, Situation } from './status/situation.ts';
 import type { ServerBundle } from './bundle.ts';
-import { serverConditions } from './conditions.ts';
-import { groupBackends } from './group-backends.ts';
-import { podLabelsOf } from './names.ts';
-import type { Value } from './part.ts';
-import { phaseOf } from './phase.ts';
-import { planServed } from './plan-served.ts';
-import type { PlanDeps } from './render.ts';
-import { isRoutable } from './reports.ts';
-import type { ServedShape } from './shape.ts';
-import type { BackendView, Situation } from './situation.ts';
-import type { ServerSpec } from './spec.ts';
+import { type ServedShape, planServed } from './plan-served.ts';
 
 /** A VirtualMCPServer: one endpoint over the members of a group. */
 export const planServer = (bundle: ServerBundle, deps: PlanDeps): Plan =>
@@ -32,7 +30,7 @@ export const planServer = (bundle: ServerBundle, deps: PlanDeps): Plan =>
 /** No event tells a server that the others have fewer backends now. */
 const RECOUNT_MS = 60_000;
 
-/** spec: VirtualMCPServer status */
+/** docs/status.md "VirtualMCPServer" */
 const statusOf = (situation: Situation, { phase, message, url, ...common }: Value): Value => {
   const { backends } = situation;
   return {
@@ -46,7 +44,9 @@ const statusOf = (situation: Situation, { phase, message, url, ...common }: Valu
   };
 };
 
-/** For the scale subresource. Pods that are made and not yet ready are not counted: each would be a write of its own. */
+/**
+ * For the scale subresource. Pods that are made and not yet ready are not counted: each would be a write of its own.
+ */
 const scale = ({ bundle: { server, children } }: Situation): Value => {
   const labels = Object.entries(podLabelsOf(server));
   return {
@@ -57,11 +57,14 @@ const scale = ({ bundle: { server, children } }: Situation): Value => {
 
 /** What an operator that has just started knows is what status said last. */
 const toolCount = ({ reports, pods, bundle }: Situation): number => {
-  const said = bundle.server['status'] as { readonly extensions?: { readonly toolCount?: number } } | undefined;
-  return reports.reachable === 0 && pods.isServing ? (said?.extensions?.toolCount ?? 0) : reports.toolCount;
+  const said = statusIn('VirtualMCPServer', bundle.server);
+  return reports.reachable === 0 && pods.isServing ? (said.extensions?.toolCount ?? 0) : reports.toolCount;
 };
 
-/** spec: discoveredBackends[].authType and authConfigRef; the type as the MCPExternalAuthConfig, or `config.outgoingAuth`, spells it. */
+/**
+ * `authType` and `authConfigRef` (docs/shared-configuration.md "Which configuration a backend is authenticated with");
+ * the type as the MCPExternalAuthConfig, or `config.outgoingAuth`, spells it.
+ */
 const authShown = ({ auth, typeInConfig = 'unauthenticated' }: BackendView): Readonly<Record<string, string>> =>
   auth === undefined
     ? { authType: typeInConfig }
@@ -79,17 +82,26 @@ const discoveredBackend = (view: BackendView): Value => ({
 
 /** What status says of a backend that was withheld is no report: no pod contacted that. */
 const lastReported = (server: KubeObject): ReadonlyMap<string, BackendReport> | undefined => {
-  const status = server['status'] as { readonly discoveredBackends?: readonly BackendReport[] } | undefined;
-  const known = status?.discoveredBackends?.filter((each) => !wasWithheld(each));
-  return known === undefined ? undefined : new Map(known.map((each) => [each.name, { ...each, toolCount: 0 }]));
+  const { discoveredBackends } = statusIn('VirtualMCPServer', server);
+  const known = discoveredBackends?.filter((each) => !wasWithheld(each)).map(reportOf);
+  return known && new Map(known.map((each) => [each.name, each]));
 };
 
-const wasWithheld = ({ status, lastHealthCheck }: BackendReport): boolean =>
+type Discovered = NonNullable<StatusOf<'VirtualMCPServer'>['discoveredBackends']>[number];
+
+const reportOf = ({ status = 'unknown', consecutiveFailures = 0, ...rest }: Discovered): BackendReport => ({
+  ...rest,
+  status,
+  consecutiveFailures,
+  toolCount: 0,
+});
+
+const wasWithheld = ({ status, lastHealthCheck }: Discovered): boolean =>
   status === 'unavailable' && lastHealthCheck === undefined;
 
 const AGGREGATOR: ServedShape = {
   // It is written in these very words.
-  specOf: ({ written }) => written as unknown as ServerSpec,
+  specOf: ({ written: spec }) => specOf('VirtualMCPServer', { spec }),
   backendsOf: groupBackends,
   phaseOf,
   conditionsOf: serverConditions,

@@ -9,14 +9,17 @@ export interface Child {
   readonly component: string;
 }
 
-/** Decisions "Names": `mcpserver-<n>` and its like; `mcpserver-<n>-backend` for the container behind a vmcp runtime. */
+/**
+ * docs/decisions.md "Names of children": `mcpserver-<n>` and its like; `mcpserver-<n>-backend` for the container behind
+ * a vmcp runtime.
+ */
 export const childOf = (owner: KubeObject, part?: 'backend'): Child => {
   const component = [owner.kind.toLowerCase(), ...(part === undefined ? [] : [part])];
   const [kind, ...rest] = component;
   return { owner, name: [kind, owner.metadata.name, ...rest].join('-'), component: component.join('-') };
 };
 
-/** Decisions "labels on children": of every child, and all four together the selector of its pods. */
+/** docs/decisions.md "Labels of children": of every child, and all four together the selector of its pods. */
 export const labelsOfChild = ({ owner, component }: Omit<Child, 'name'>): Readonly<Record<string, string>> => ({
   'app.kubernetes.io/name': 'vmcp',
   'app.kubernetes.io/instance': owner.metadata.name,
@@ -50,7 +53,7 @@ export const metadataOfChild = (child: Child): KubeObject['metadata'] => {
   };
 };
 
-/** Port of the Service in front of a workload (decisions "Names"). */
+/** Port of the Service in front of a workload (docs/decisions.md "Ports"). */
 export const SERVICE_PORT = 8080;
 
 /** Every name its Service answers to inside the cluster, shortest first. */

@@ -56,7 +56,7 @@ export const service = (
   },
 });
 
-/** Without `replicas` the count belongs to an autoscaler (spec: replicas). */
+/** Without `replicas` the count belongs to an autoscaler (docs/decisions.md "Replicas may belong to others"). */
 export const deployment = (child: Child, template: PodTemplate, replicas: number | undefined): KubeObject => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../object.ts';
 import { conditionsIn } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
-import type { RunningWorkload } from './standing.ts';
+import type { RunningWorkload } from './running-workload.ts';
 
 interface ContainerStatus {
   readonly name?: string;
@@ -37,9 +37,9 @@ const whyPodsDoNotRun = (pods: readonly KubeObject[]): string | undefined => {
 };
 
 /**
- * What pods that are not ready wait for, in words that stay the same: the scheduler counts nodes, and each count would be a write of the
- * status. It may pass by itself (a node comes), so nothing has failed. A StatefulSet has no pod for a moment whenever one is replaced: that it
- * has none is not told.
+ * What pods that are not ready wait for, in words that stay the same: the scheduler counts nodes, and each count would
+ * be a write of the status. It may pass by itself (a node comes), so nothing has failed. A StatefulSet has no pod for a
+ * moment whenever one is replaced: that it has none is not told.
  */
 export const whatPodsWaitFor = (pods: readonly KubeObject[], statefulSet?: string): string => {
   const stuck = pods.find((pod) => conditionsIn(pod['status']).some(isUnschedulable));
@@ -101,8 +101,8 @@ const crash = ({ lastState }: ContainerStatus): string => {
 };
 
 /**
- * Quota, a missing service account, an admission webhook: no pod is even made. Only the ReplicaSet of the template as it is
- * now counts: the condition of the Deployment repeats that of older ones, whose cause may be mended.
+ * Quota, a missing service account, an admission webhook: no pod is even made. Only the ReplicaSet of the template as
+ * it is now counts: the condition of the Deployment repeats that of older ones, whose cause may be mended.
  */
 const whyNoPodIsMade = (workload: RunningWorkload): string | undefined => {
   const message =

@@ -10,7 +10,7 @@ export interface Variable {
   readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string; optional: true } };
 }
 
-/** A missing Secret fails what uses it, and not the pod (architecture rule 8). */
+/** A missing Secret fails what uses it, and not the pod (docs/architecture.md "Secrets stay in Secrets"). */
 export const secretVariable = (name: string, secret: { readonly name: string; readonly key: string }): Variable => ({
   name,
   valueFrom: { secretKeyRef: { name: secret.name, key: secret.key, optional: true } },

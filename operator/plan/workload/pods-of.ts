@@ -21,7 +21,9 @@ interface Source {
   readonly items?: readonly { readonly path: string }[];
 }
 
-/** The pods that a Deployment, a StatefulSet or a ReplicaSet makes, as the cluster has its template; of a pod, that pod. */
+/**
+ * The pods that a Deployment, a StatefulSet or a ReplicaSet makes, as the cluster has its template; of a pod, that pod.
+ */
 export const podsOf = ({ metadata, spec }: KubeObject): PodsOf => {
   const { template } = (spec ?? {}) as { readonly template?: Template };
   const { metadata: { labels = {}, annotations = {} } = {}, spec: podSpec = {} } =
@@ -33,3 +35,12 @@ interface Template {
   readonly metadata?: Partial<Pick<PodsOf, 'labels' | 'annotations'>>;
   readonly spec?: PodsOf['spec'];
 }
+
+/**
+ * Does this Service, as the cluster has it, lead to this pod, or to those that this Deployment or StatefulSet makes?
+ */
+export const leadsTo = (service: KubeObject | undefined, workload: KubeObject): boolean => {
+  const { selector } = (service?.['spec'] ?? {}) as { readonly selector?: PodsOf['labels'] };
+  const { labels } = podsOf(workload);
+  return selector !== undefined && Object.entries(selector).every(([key, value]) => labels[key] === value);
+};

@@ -3,18 +3,7 @@ import { fact, warningsOf } from '../conditions.ts';
 import type { PlannedCondition, PlannedEvent } from '../plan.ts';
 import type { Reason } from '../reasons.ts';
 import { whatPodsWaitFor, whyPodsCannotStart } from './pod-trouble.ts';
-
-/** The pods of a workload as the cluster has them, and what makes them. */
-export interface RunningWorkload {
-  /** A Deployment or a StatefulSet; undefined while there is none of ours. */
-  readonly controller: KubeObject | undefined;
-  /** None of a StatefulSet. */
-  readonly replicaSets: readonly KubeObject[];
-  /** Without those that are going. */
-  readonly pods: readonly KubeObject[];
-  /** Why a StatefulSet makes no pod, or not all of them. */
-  readonly notMade?: string;
-}
+import { type RunningWorkload, readyIn, wantsNoPods } from './running-workload.ts';
 
 /** How a workload stands; each kind has its own word for it in `status.phase`. */
 export interface Standing {
@@ -35,22 +24,13 @@ export interface StandingInput {
   readonly statefulSet?: string | undefined;
 }
 
-/** Pods of a Deployment or a StatefulSet that are ready. */
-export const readyIn = (controller: KubeObject | undefined): number => {
-  const { readyReplicas = 0 } = (controller?.['status'] ?? {}) as { readonly readyReplicas?: number };
-  return readyReplicas;
-};
-
-/** Is it to have no pods: as the spec says, or where that leaves it to others, as the cluster has it? */
-export const wantsNoPods = (replicas: number | undefined, controller: KubeObject | undefined): boolean => {
-  const { replicas: present } = (controller?.['spec'] ?? {}) as { readonly replicas?: number };
-  return (replicas ?? present) === 0;
-};
-
-/** Of every kind that has pods. It is `Ready`, as a Deployment without replicas is available: nobody waits for what nobody wants. */
+/**
+ * Of every kind that has pods. It is `Ready`, as a Deployment without replicas is available: nobody waits for what
+ * nobody wants.
+ */
 export const SCALED_TO_ZERO = { reason: 'ScaledToZero', message: 'no pods: replicas is 0' } as const;
 
-/** Decisions "Phase": what serves goes on serving, and says what is wrong beside it. */
+/** docs/decisions.md "Phase": what serves goes on serving, and says what is wrong beside it. */
 export const standingOf = ({ workload, complaints, replicas, statefulSet }: StandingInput): Standing => {
   const { controller, pods } = workload;
   const readyReplicas = readyIn(controller);
@@ -88,3 +68,25 @@ export const eventsOf = (
   ...(state === 'serving' && reason === 'Serving' ? [{ type: 'Normal' as const, reason, message }] : []),
   ...(reason === 'PodsCannotStart' ? [{ type: 'Warning' as const, reason, message }] : []),
 ];
+
+/** What the kind has its own words for. */
+export interface WorkloadStatus {
+  readonly phase: string;
+  readonly message: string;
+  readonly url: string | undefined;
+  readonly conditions: readonly PlannedCondition[];
+}
+
+/** `status` of a kind whose pods run a container of others. */
+export const workloadStatus = (
+  { metadata: { generation } }: KubeObject,
+  { readyReplicas }: Standing,
+  { phase, message, url, conditions }: WorkloadStatus,
+): Readonly<Record<string, unknown>> => ({
+  phase,
+  message,
+  ...(url !== undefined && { url }),
+  readyReplicas,
+  ...(generation !== undefined && { observedGeneration: generation }),
+  conditions,
+});

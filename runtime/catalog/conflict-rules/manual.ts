@@ -1,11 +1,11 @@
 import { defaultPrefix } from './prefix.ts';
-import { bare, contestsOf, nobody, type Contest, type MakeConflictRule, type Resolve } from './rule.ts';
+import { bare, contestsOf, noOwner, type Contest, type MakeConflictRule, type Resolve } from './rule.ts';
 
 const isContested = ({ backends }: Contest): boolean => backends.length > 1;
 
 /**
- * spec: config.aggregation.conflictResolution `manual`: names stay as backends and overrides give them; of what is contested all the
- * same nobody gets the name (decisions).
+ * docs/aggregation.md "Names: conflictResolution", `manual`: names stay as backends and overrides give them; no backend
+ * gets a name that is still contested (docs/decisions.md "Manual conflicts").
  */
 const tools: Resolve = (candidates) => {
   const contests = contestsOf(candidates);
@@ -15,7 +15,7 @@ const tools: Resolve = (candidates) => {
   };
 };
 
-/** No override names a prompt, so nobody could mend a conflict by hand. */
+/** Overrides do not apply to prompts, so a conflict could not be resolved by hand. */
 const prompts: Resolve = (candidates) => ({
   named: contestsOf(candidates).flatMap((contest) =>
     isContested(contest) ? contest.candidates.map(defaultPrefix) : contest.candidates.map(bare),
@@ -27,5 +27,5 @@ export const manualRule: MakeConflictRule = () => ({
   tools,
   namesOf: (candidate) => [bare(candidate).advertised],
   prompts,
-  ownerOf: nobody,
+  ownerOf: noOwner,
 });

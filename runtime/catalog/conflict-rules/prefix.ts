@@ -3,7 +3,7 @@ import type { Candidate, Named } from '../candidate.ts';
 import { prefixedName } from '../names.ts';
 import type { MakeConflictRule, Resolve } from './rule.ts';
 
-/** spec: config.aggregation.conflictResolution `prefix`: every name begins with its backend's. */
+/** docs/aggregation.md "Names: conflictResolution", `prefix`: every name begins with its backend's. */
 export const prefixRule: MakeConflictRule = ({ prefixFormat }) => {
   const prefixed = prefixedBy(prefixFormat);
   const prefixAll: Resolve = (candidates) => ({ named: candidates.map(prefixed), unresolved: [] });
@@ -11,7 +11,7 @@ export const prefixRule: MakeConflictRule = ({ prefixFormat }) => {
     tools: prefixAll,
     namesOf: (candidate) => [prefixed(candidate).advertised],
     prompts: prefixAll,
-    // The longest name wins where one backend's is the beginning of another's (decisions: Names).
+    // The longest name wins where one backend's is the beginning of another's (docs/decisions.md "Names of tools").
     ownerOf: (name, backends) =>
       [...backends]
         .filter(

@@ -1,9 +1,10 @@
 import { defaultPrefix } from './prefix.ts';
-import { bare, type ConflictRule, contestsOf, nobody, type MakeConflictRule, type Resolve } from './rule.ts';
+import { bare, type ConflictRule, contestsOf, noOwner, type MakeConflictRule, type Resolve } from './rule.ts';
 
 /**
- * spec: config.aggregation.conflictResolution `priority`: a contested name belongs to the first backend of the order that has it, the
- * others' are dropped. Where none of them is in the order, each takes the default prefix (decisions).
+ * docs/aggregation.md "Names: conflictResolution", `priority`: a contested name belongs to the first backend of the
+ * order that has it, the others' are dropped. Where none of them is in the order, each takes the default prefix
+ * (docs/decisions.md "Priority without an order").
  */
 export const priorityRule: MakeConflictRule = ({ priorityOrder }) => {
   const resolve: Resolve = (candidates) => ({
@@ -16,5 +17,5 @@ export const priorityRule: MakeConflictRule = ({ priorityOrder }) => {
     unresolved: [],
   });
   const namesOf: ConflictRule['namesOf'] = (each) => [bare(each).advertised, defaultPrefix(each).advertised];
-  return { tools: resolve, namesOf, prompts: resolve, ownerOf: nobody };
+  return { tools: resolve, namesOf, prompts: resolve, ownerOf: noOwner };
 };

@@ -2,23 +2,28 @@ import type { Candidate, Named } from '../candidate.ts';
 import { cutName } from '../names.ts';
 import type { NamingSettings } from '../settings.ts';
 
-/** How equal names of different backends are told apart. */
+/** Resolves equal names of different backends. */
 export interface ConflictRule {
   readonly tools: Resolve;
-  /** Every name that a tool may be advertised under, whatever others are called. */
+  /** Every name that a tool may be advertised under, whatever the names of the others. */
   readonly namesOf: (candidate: Candidate) => readonly string[];
   readonly prompts: Resolve;
-  /** Which of `backends` a name points to, whether or not it has such a tool; undefined where a name does not tell. */
+  /**
+   * Which of `backends` a name belongs to by its form, whether or not the backend has such a tool; undefined where
+   * names do not show it.
+   */
   readonly ownerOf: (name: string, backends: readonly string[]) => string | undefined;
 }
 
-/** Gives names; who gets none is out, and is told of in `unresolved` where that is nobody's wish. */
+/**
+ * Assigns names. A candidate without a name is dropped, and reported in `unresolved` where no setting asks for that.
+ */
 export type Resolve = (candidates: readonly Candidate[]) => {
   readonly named: readonly Named[];
   readonly unresolved: readonly UnresolvedName[];
 };
 
-/** A name that several backends claim and nothing decides about: none of them has it. */
+/** A name that several backends claim without a setting that decides: no backend gets it. */
 export interface UnresolvedName {
   readonly name: string;
   readonly backends: readonly string[];
@@ -26,7 +31,7 @@ export interface UnresolvedName {
 
 export type MakeConflictRule = (settings: NamingSettings) => ConflictRule;
 
-/** Everything that wants one name. */
+/** All candidates for one name. */
 export interface Contest {
   readonly name: string;
   readonly candidates: readonly Candidate[];
@@ -34,6 +39,7 @@ export interface Contest {
   readonly backends: readonly string[];
 }
 
+/** Groups candidates by the name that they want. */
 export const contestsOf = (candidates: readonly Candidate[]): readonly Contest[] => {
   const byName = new Map<string, Candidate[]>();
   for (const candidate of candidates) {
@@ -48,8 +54,8 @@ export const contestsOf = (candidates: readonly Candidate[]): readonly Contest[]
   }));
 };
 
-/** Under its name as it is. */
+/** The candidate under its own name, cut to the longest name allowed. */
 export const bare = (candidate: Candidate): Named => ({ ...candidate, advertised: cutName(candidate.name) });
 
-/** Only a prefix tells. */
-export const nobody = (): undefined => undefined;
+/** `ownerOf` of rules whose names do not show their backend. */
+export const noOwner = (): undefined => undefined;

@@ -19,7 +19,10 @@ export interface Images {
 export const VMCP_IMAGE = 'localhost/vmcp/vmcp:test';
 export const OPERATOR_IMAGE = 'localhost/vmcp/vmcp-operator:test';
 
-/** Builds what is not in the cache: our two images from their Dockerfiles, the others from what `npm ci` brought. Needs root. */
+/**
+ * Builds what is not in the cache: our two images from their Dockerfiles, the others from what `npm ci` brought. Needs
+ * root.
+ */
 export async function buildImages(): Promise<Images> {
   const bases = { NODE_IMAGE: await builderBase(), BASE_IMAGE: await runnerBase() };
   return {

@@ -22,7 +22,10 @@ export interface ImageArchive {
 
 const REPRODUCIBLE = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=@0'];
 
-/** Writes an image of one layer in the form that `docker load`, containerd and buildah read; the same input gives the same bytes. */
+/**
+ * Writes an image of one layer in the form that `docker load`, containerd and buildah read; the same input gives the
+ * same bytes.
+ */
 export async function writeImageArchive({ file, name, root, config }: ImageArchive): Promise<void> {
   const parts = `${file}.parts`;
   await mkdir(parts, { recursive: true });

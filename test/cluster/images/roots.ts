@@ -14,7 +14,10 @@ const USERS = [
 /** What the file systems below hold; with the lock file it decides whether they are built again. */
 export const nodeVersion = (): Promise<string> => versionOf(NODE_PACKAGE);
 
-/** Stands for `gcr.io/distroless/nodejs24-debian12`: Node at the same place, its libraries, certificates, users, no shell. */
+/**
+ * Stands for `gcr.io/distroless/nodejs24-debian12`: Node at the same place, its libraries, certificates, users, no
+ * shell.
+ */
 export async function fillRunnerRoot(root: string): Promise<void> {
   await addNode(root, '/nodejs/bin/node');
 }

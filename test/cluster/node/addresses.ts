@@ -1,4 +1,7 @@
-/** Private ranges that neither Docker, Podman, kind nor a cloud gives out by default. One node at a time, so they are fixed. */
+/**
+ * Private ranges that neither Docker, Podman, kind nor a cloud gives out by default. One node at a time, so they are
+ * fixed.
+ */
 export const POD_RANGE = '10.218.0.0/16';
 export const SERVICE_RANGE = '10.219.0.0/16';
 export const DNS_ADDRESS = '10.219.0.10';

@@ -8,8 +8,9 @@ import { HOST_ADDRESS, NODE_ADDRESS, POD_RANGE, SERVICE_RANGE } from './addresse
 const HOST_END = 'vmcp-test0';
 
 /**
- * The node's own mounts, network, process ids, host name and IPC. The first process of it is a pause program; when that one
- * ends, the kernel ends everything else inside and drops mounts, links and firewall rules: there is nothing to clean up.
+ * The node's own mounts, network, process ids, host name and IPC. The first process of it is a pause program; when that
+ * one ends, the kernel ends everything else inside and drops mounts, links and firewall rules: there is nothing to
+ * clean up.
  */
 export interface Namespaces {
   /** The command line that runs a program inside. */

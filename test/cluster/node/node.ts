@@ -23,7 +23,10 @@ import {
 } from './settings.ts';
 import { cniFolder, nodeSupport } from './support.ts';
 
-/** A whole cluster of one node. The host reaches its pods and Services by their addresses; pods reach the host at `hostAddress`. */
+/**
+ * A whole cluster of one node. The host reaches its pods and Services by their addresses; pods reach the host at
+ * `hostAddress`.
+ */
 export interface Node extends ApiAccess {
   readonly hostAddress: string;
   /** Loads the images of an archive that `docker save` or `buildah push … docker-archive:` wrote. */
@@ -41,7 +44,10 @@ interface Site {
   readonly crew: Crew;
 }
 
-/** Starts the node; waits while another test run of this machine has one. Needs root; `nodeSupport` says whether it can be had. */
+/**
+ * Starts the node; waits while another test run of this machine has one. Needs root; `nodeSupport` says whether it can
+ * be had.
+ */
 export async function startNode(): Promise<Node> {
   const support = await nodeSupport();
   if (!support.ok) throw new Error(`no one-node cluster here: ${support.why}`);

@@ -17,8 +17,8 @@ const HOST_PROGRAMS = [
 const CNI_FOLDERS = ['/usr/lib/cni', '/opt/cni/bin', '/usr/libexec/cni'];
 
 /**
- * Whether this machine can run the one-node cluster, and by name what is missing. On a developer's machine a test may skip
- * itself with that reason; in CI (`CI=true`) it must not, because a tier that never runs proves nothing.
+ * Whether this machine can run the one-node cluster, and by name what is missing. On a developer's machine a test may
+ * skip itself with that reason; in CI (`CI=true`) it must not, because a tier that never runs proves nothing.
  */
 export async function nodeSupport(): Promise<NodeSupport> {
   const why = await obstacle();

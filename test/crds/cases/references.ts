@@ -18,13 +18,16 @@ const referencePaths = (node: SchemaNode, path: Path = []): readonly Path[] => {
 
 const ELSEWHERE = { name: 'it', namespace: 'elsewhere' };
 
-/** Of the whole manifest, only whether the reference has a namespace matters: unknown fields are told before anything else. */
+/**
+ * Of the whole manifest, only whether the reference has a namespace matters: unknown fields are told before anything
+ * else.
+ */
 const around = (path: Path): unknown =>
   path.reduceRight<unknown>((value, step) => (step === '0' ? [value] : { [step]: value }), ELSEWHERE);
 
 const textOf = (path: Path): string => path.map((step) => (step === '0' ? '[0]' : `.${step}`)).join('');
 
-/** spec: Conventions, "cross-namespace references are unsupported", for every field of every kind that names an object. */
+/** docs/decisions.md "References stay in the namespace": for every field of every kind that names an object. */
 export const referenceCases: readonly Case[] = Object.values(kinds).flatMap(({ kind, spec }) =>
   referencePaths(structuralOf(spec)).map((path) =>
     casesOf(kind).refuses(

@@ -1,4 +1,4 @@
-import { type Judge, judgeHere } from '../../../operator/threads/judge.ts';
+import { judgeHere, type Judge } from '../../../operator/offload/judge.ts';
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';

@@ -22,7 +22,10 @@ interface Webhook {
   readonly clientConfig: { readonly service?: { readonly path: string }; readonly [field: string]: unknown };
 }
 
-/** The chart's webhook for an operator on this machine: there is no network of pods, so it has an address in place of a Service. */
+/**
+ * The chart's webhook for an operator on this machine: there is no network of pods, so it has an address in place of a
+ * Service.
+ */
 export const installWebhook = async (
   cluster: ApiAccess,
   port: number,

@@ -7,9 +7,9 @@ import { connect } from 'node:tls';
 import { accepted, forbidden } from '../../../operator/admission/review.ts';
 import { type AdmissionServer, serveAdmission } from '../../../operator/admission/server.ts';
 import { newAuthority, newServerCertificate } from '../../../operator/admission/x509.ts';
-import { readHere } from '../../../operator/threads/read-json.ts';
-import { steadyClock } from '../../../runtime/system-clock.ts';
+import { steadyClock } from '../../../runtime/process/system-clock.ts';
 import { creating, object } from './world.ts';
+import { readHere } from '../../../operator/threads/read-json.ts';
 
 const hour = 3_600_000;
 const validity = { fromMs: Date.now() - hour, toMs: Date.now() + hour };

@@ -1,4 +1,4 @@
-import { judgeHere } from '../../../operator/threads/judge.ts';
+import { judgeHere } from '../../../operator/offload/judge.ts';
 import { referrers } from '../../../operator/kinds/referrers.ts';
 import type { Cluster } from '../../../operator/admission/cluster.ts';
 import type { Review } from '../../../operator/admission/review.ts';

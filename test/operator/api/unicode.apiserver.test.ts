@@ -4,7 +4,7 @@ import { type ApiClient, apiClient } from '../../../operator/api/client.ts';
 import { type Connection, connect } from '../../../operator/api/kubeconfig.ts';
 import { resourceTable } from '../../../operator/api/resources.ts';
 import { transport } from '../../../operator/api/transport.ts';
-import { systemClock } from '../../../runtime/system-clock.ts';
+import { systemClock } from '../../../runtime/process/system-clock.ts';
 import { installedCluster } from '../engine/cluster-under-test.ts';
 import { made } from '../engine/cluster-user.ts';
 import { servers } from '../engine/operator-under-test.ts';

@@ -10,7 +10,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { connect } from '../../../operator/api/kubeconfig.ts';
 import { startBridge, type Serving } from '../../../operator/bridge/index.ts';
-import { systemClock } from '../../../runtime/system-clock.ts';
+import { systemClock } from '../../../runtime/process/system-clock.ts';
 import { buildImages, type Node, skipWithoutNode, startNode, until } from '../../cluster/index.ts';
 import { REPOSITORY, versionOf } from '../../cluster/images/packages.ts';
 

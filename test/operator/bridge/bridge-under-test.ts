@@ -5,8 +5,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { ClientCapabilities } from '@modelcontextprotocol/sdk/types.js';
 import { Multiplexer, serveBridge } from '../../../operator/bridge/index.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import { systemClock } from '../../../runtime/system-clock.ts';
+import type { Clock } from '../../../runtime/process/clock.ts';
+import { systemClock } from '../../../runtime/process/system-clock.ts';
 
 export interface Logged {
   readonly level: string;

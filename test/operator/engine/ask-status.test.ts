@@ -5,11 +5,11 @@ import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
 import { Agent } from 'undici';
 import { NoReport, statusAsker } from '../../../operator/engine/ask-status.ts';
-import { checkHere, checkIn, type CheckReport } from '../../../operator/threads/check-report.ts';
-import { TooCostlyError, WorkThread } from '../../../operator/threads/work-thread.ts';
-import { steadyClock } from '../../../runtime/system-clock.ts';
-import type { StatusReport } from '../../../runtime/status-report.ts';
+import type { StatusReport } from '../../../runtime/status/report.ts';
 import { manualClock } from './manual-clock.ts';
+import { checkHere, checkIn, type CheckReport } from '../../../operator/offload/check-report.ts';
+import { WorkThread, TooCostlyError } from '../../../operator/threads/work-thread.ts';
+import { steadyClock } from '../../../runtime/process/system-clock.ts';
 
 /** A loopback address of its own, so that the fixed management port is free. */
 const podIP = '127.44.84.2';

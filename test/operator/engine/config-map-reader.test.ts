@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { ApiClient } from '../../../operator/api/client.ts';
 import { configMapReader } from '../../../operator/engine/config-map-reader.ts';
 import type { KubeObject } from '../../../operator/object.ts';
-import { MAX_POLICIES } from '../../../operator/plan/server/policies.ts';
+import { MAX_POLICIES } from '../../../operator/plan/server/config/policies.ts';
 
 const metadata = (resourceVersion: string): KubeObject => ({
   apiVersion: 'v1',

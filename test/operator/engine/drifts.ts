@@ -21,7 +21,7 @@ export const driftText = ({ kind, field, does }: Drift): string =>
 
 /**
  * Every change of every field that we own in this object. Without its owner reference it would not be ours any more
- * (decisions "ownership").
+ * (docs/decisions.md "Ownership").
  */
 export const driftsOf = (object: KubeObject): readonly Drift[] =>
   ownedFields(object).flatMap((field) =>

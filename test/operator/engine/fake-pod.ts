@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { JWK } from 'jose';
-import type { StatusReport } from '../../../runtime/status-report.ts';
+import type { StatusReport } from '../../../runtime/status/report.ts';
 import type { ApiAccess } from '../../cluster/index.ts';
 
 /** Stands in for a runtime's management port: answers `/status` to a token that the operator's key signed, else 401. */

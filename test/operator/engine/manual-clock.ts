@@ -1,4 +1,4 @@
-import type { Clock } from '../../../runtime/clock.ts';
+import type { Clock } from '../../../runtime/process/clock.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
 /** A clock that stands still until it is moved. */

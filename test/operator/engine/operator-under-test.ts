@@ -12,7 +12,10 @@ import { widgetCrd, widgetKind, widgetResource } from './widget.ts';
 
 export const operatorUser = 'system:serviceaccount:vmcp-system:vmcp-operator';
 
-/** What an operator under test reconciles: kinds, where the API server keeps them, and their CRDs (a manifest or a path). */
+/**
+ * What an operator under test reconciles: kinds, where the API server keeps them, and their CRDs (a manifest or a
+ * path).
+ */
 export interface KindsUnderTest {
   readonly kinds: readonly ReconciledKind[];
   readonly resources: readonly Resource[];
@@ -127,7 +130,7 @@ export const startOperatorUnderTest = async (
   return { ...running, log };
 };
 
-/** What the operator wrote that counts: Leases and Events do not (decisions: "No write without a reason"). */
+/** What the operator wrote that counts: Leases and Events do not (docs/decisions.md "No write without a reason"). */
 export const countedWrites = async (cluster: ApiAccess): Promise<readonly AuditedWrite[]> =>
   (await cluster.writes(operatorUser)).filter(({ resource }) => resource !== 'leases' && resource !== 'events');
 

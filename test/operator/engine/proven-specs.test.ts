@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProvenSpecs } from '../../../operator/engine/proven-specs.ts';
 import type { KubeObject } from '../../../operator/object.ts';
-import type { Accepted } from '../../../operator/plan/server/accepted.ts';
+import type { Accepted } from '../../../operator/plan/server/bundle.ts';
 
 const server = (generation: number, acceptedGeneration?: number): KubeObject => ({
   apiVersion: 'vmcp.dev/v1beta1',

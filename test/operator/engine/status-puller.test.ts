@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { weightOf } from '../../../operator/engine/weight.ts';
+import { weightOf } from '../../../operator/cache/weight.ts';
 import { StatusPuller } from '../../../operator/engine/status-puller.ts';
 import type { KubeObject, ObjectKey } from '../../../operator/object.ts';
-import type { StatusReport } from '../../../runtime/status-report.ts';
+import type { StatusReport } from '../../../runtime/status/report.ts';
 import { manualClock } from './manual-clock.ts';
 import type { ManualClock } from './manual-clock.ts';
 

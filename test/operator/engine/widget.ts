@@ -124,7 +124,9 @@ const childrenOf = ({ widget, spec }: WidgetBundle): readonly KubeObject[] => {
   ];
 };
 
-/** With lists keyed by one and by two fields, atomic lists, quantities in a form the server rewrites, and empty objects. */
+/**
+ * With lists keyed by one and by two fields, atomic lists, quantities in a form the server rewrites, and empty objects.
+ */
 const podSpec = (serviceAccountName: string, config: string): object => ({
   serviceAccountName,
   automountServiceAccountToken: false,

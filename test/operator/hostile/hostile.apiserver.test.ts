@@ -7,8 +7,8 @@ import { ordinary } from './ordinary.ts';
 import { type Answered, type Harm, type Trial, startTrial } from './trial.ts';
 
 /**
- * What nobody else may notice: no probe of the chart fails, the Lease is held, and the container is not killed. `npm run bench:hostile` tells the
- * figures; these are what must hold on any machine.
+ * What nobody else may notice: no probe of the chart fails, the Lease is held, and the container is not killed. `npm
+ * run bench:hostile` tells the figures; these are what must hold on any machine.
  */
 const assertHarmless = (harm: Harm): void => {
   const { canaryMs, probeMs, leaseMs, peakMiB, delay } = harm;

@@ -13,8 +13,8 @@ export interface Inflated {
 }
 
 /**
- * The object once for each list, map and, with `texts`, text of its kind's schema, with that one as large as possible: entries of a list or map
- * are made anew, different from each other where they can be.
+ * The object once for each list, map and, with `texts`, text of its kind's schema, with that one as large as possible:
+ * entries of a list or map are made anew, different from each other where they can be.
  */
 export const inflated = (object: KubeObject, { texts = true } = {}): readonly Inflated[] => {
   const definition = Object.values(kinds).find(({ kind }) => kind === object.kind);

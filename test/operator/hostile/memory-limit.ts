@@ -5,7 +5,10 @@ import { cgroupKind } from '../../cluster/node/cgroups.ts';
 
 const ROOT = '/sys/fs/cgroup';
 
-/** As the kubelet limits a container: the kernel kills the process that takes more. Where this machine gives no such right, nothing limits it. */
+/**
+ * As the kubelet limits a container: the kernel kills the process that takes more. Where this machine gives no such
+ * right, nothing limits it.
+ */
 export const limitMemory = async (pid: number, mib: number): Promise<() => Promise<void>> => {
   const isV2 = (await cgroupKind()) === 'v2';
   const group = join(ROOT, isV2 ? '' : 'memory', `vmcp-trial-${pid}`);

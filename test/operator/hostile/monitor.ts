@@ -8,7 +8,10 @@ export interface LoopDelay {
   readonly max: number;
 }
 
-/** Imported into a process (`--import …/monitor.ts?port=8080`): `GET /` of that port answers the delays since it was last asked. */
+/**
+ * Imported into a process (`--import …/monitor.ts?port=8080`): `GET /` of that port answers the delays since it was
+ * last asked.
+ */
 const port = new URL(import.meta.url).searchParams.get('port');
 
 // Threads of the process import it as well.

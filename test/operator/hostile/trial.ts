@@ -30,7 +30,10 @@ export interface Harm {
   /** Longest age of the Lease. */
   readonly leaseMs: number;
   readonly cpuSeconds: number;
-  /** Peak of the resident memory since the operator started, without pages of files: those the kernel takes back before it kills a container. */
+  /**
+   * Peak of the resident memory since the operator started, without pages of files: those the kernel takes back before
+   * it kills a container.
+   */
   readonly peakMiB: number;
   /** Counted writes of the operator. */
   readonly writes: number;
@@ -43,7 +46,10 @@ export interface Answered {
   readonly message: string;
 }
 
-/** A control plane with the operator as image and chart have it, webhook, leader election and limit of memory included, beside a namespace that somebody else uses. */
+/**
+ * A control plane with the operator as image and chart have it, webhook, leader election and limit of memory included,
+ * beside a namespace that somebody else uses.
+ */
 export interface Trial {
   readonly plane: ControlPlane;
   /** As a tenant who may write in the namespace `hostile` alone. */
@@ -113,8 +119,8 @@ export const startTrial = async (failurePolicy: 'Fail' | 'Ignore' = 'Fail'): Pro
 };
 
 /**
- * The token of an account that may do anything in a namespace that is made for it, and nothing elsewhere: API Priority and Fairness counts it alone.
- * The account lives elsewhere, so that everything in the namespace can be deleted.
+ * The token of an account that may do anything in a namespace that is made for it, and nothing elsewhere: API Priority
+ * and Fairness counts it alone. The account lives elsewhere, so that everything in the namespace can be deleted.
  */
 const tenantIn = async (plane: ControlPlane, namespace: string): Promise<string> => {
   const account = { name: `tenant-of-${namespace}`, namespace: 'default' };

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../operator/api/errors.ts';
-import { trim } from '../../../operator/engine/trim.ts';
+import { trim } from '../../../operator/cache/trim.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
@@ -11,7 +11,7 @@ import { UID } from '../plan/fronted-world.ts';
 import { everythingBuilt } from '../plan/golden.ts';
 import { made } from '../plan/made.ts';
 import { report } from '../plan/world.ts';
-import { worldOf } from '../world-of.ts';
+import { reconcileContextOf } from '../reconcile-context-of.ts';
 
 /** What the API server answers. */
 interface Refusal {
@@ -106,7 +106,7 @@ export const oddCluster = (of = 'MCPServer') => {
     );
   const look = async (): Promise<void> => {
     looks += 1;
-    const world = worldOf({
+    const world = reconcileContextOf({
       source: source(),
       ...remembered,
       podsOf: () => [],
@@ -127,7 +127,9 @@ export const oddCluster = (of = 'MCPServer') => {
     });
     await reconcile(kind, KEY, world, { signal: new AbortController().signal });
   };
-  /** Controllers replace pods by those of the template as it is now, which are ready at once where nothing else is told. */
+  /**
+   * Controllers replace pods by those of the template as it is now, which are ready at once where nothing else is told.
+   */
   const roll = (): void => {
     for (const each of [...all('Pod'), ...all('ReplicaSet')]) objects.delete(keyText(keyOf(each)));
     for (const controller of [...objects.values()].filter(runsPods)) start(controller);

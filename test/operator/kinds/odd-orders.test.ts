@@ -79,8 +79,8 @@ const assertTrue = (cluster: Cluster): void => {
 };
 
 /**
- * Every shape of an MCPServer turned into every other one: accepted, refused by a rule of ours, or its pods refused by the API server; then
- * scaled to zero, and made again.
+ * Every shape of an MCPServer turned into every other one: accepted, refused by a rule of ours, or its pods refused by
+ * the API server; then scaled to zero, and made again.
  */
 for (const [from, before] of Object.entries(SHAPES)) {
   for (const [to, after] of Object.entries(SHAPES)) {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { referrers } from '../../../operator/kinds/referrers.ts';
 import { mcpServerEntry } from '../../../operator/kinds/mcp-server-entry.ts';
-import { kindsNaming } from '../../../operator/kinds/users.ts';
+import { kindsNaming, referrers } from '../../../operator/kinds/referrers.ts';
 import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { server } from '../plan/world.ts';

@@ -5,7 +5,7 @@ import type { Plan } from '../../../operator/plan/plan.ts';
 import { planServer } from '../../../operator/plan/server/plan-server.ts';
 import type { Settings } from '../../../operator/plan/settings.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { resolveServer } from '../../../operator/resolve.ts';
+import { resolveServer } from '../../../operator/read/resolve.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
 import { made } from './made.ts';
 import { SERVER_KEY, availableDeployment, planned } from './world.ts';

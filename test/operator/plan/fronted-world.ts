@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { trim } from '../../../operator/engine/trim.ts';
+import { trim } from '../../../operator/cache/trim.ts';
 import { mcpServer } from '../../../operator/kinds/mcp-server.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { childOf, labelsOfChild } from '../../../operator/plan/workload/child.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import type { PodReports } from '../../../operator/read/source.ts';
+import type { PodReports } from '../../../operator/plan/server/bundle.ts';
 import { authServer } from '../validate/cases.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
 import { made } from './made.ts';

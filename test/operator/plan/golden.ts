@@ -2,14 +2,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { API_GROUP, parseResource } from '../../../crds/index.ts';
 import type { KubeObject } from '../../../operator/object.ts';
-import { type Planned, namespacesOf, planEverything } from '../../../operator/everything.ts';
+import { type Planned, namespacesOf, planEverything } from '../../../operator/kinds/plan-everything.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { type Contract, type Refusal, newContract } from '../../../operator/plan/contract.ts';
 import type { Settings } from '../../../operator/plan/settings.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import type { PodReports, Source } from '../../../operator/read/source.ts';
+import type { PodReports } from '../../../operator/plan/server/bundle.ts';
+import type { Source } from '../../../operator/read/source.ts';
 import { joinDocuments, planDocuments } from '../../../operator/write/stdout.ts';
-import type { StatusReport } from '../../../runtime/status-report.ts';
+import type { StatusReport } from '../../../runtime/status/report.ts';
 
 const MARKER = '# Output\n';
 
@@ -53,8 +54,8 @@ export const everythingBuilt = (): Contract => {
 };
 
 /**
- * Manifests, and kinds that only goldens know: `Settings`, `StatusReport` (name: the pod, label: the server), and `EverythingBuilt`, with
- * which also that is planned which no runtime could serve yet.
+ * Manifests, and kinds that only goldens know: `Settings`, `StatusReport` (name: the pod, label: the server), and
+ * `EverythingBuilt`, with which also that is planned which no runtime could serve yet.
  */
 export const planGolden = (input: string): readonly Planned[] => {
   const documents = parseAllDocuments(input).flatMap((document) => {

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { kinds } from '../../../crds/index.ts';
-import type { Planned } from '../../../operator/everything.ts';
+import type { Planned } from '../../../operator/kinds/plan-everything.ts';
 import { goldenText, planGolden, readGolden, writeGolden } from './golden.ts';
 
 const root = join(import.meta.dirname, '../../manifests');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kinds } from '../../../crds/index.ts';
 import { structuralOf } from '../../../crds/structural.ts';
-import { planEverything } from '../../../operator/everything.ts';
+import { planEverything } from '../../../operator/kinds/plan-everything.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { embedded, issuer } from './fronted-world.ts';

@@ -6,7 +6,7 @@ import { planEntry } from '../../../operator/plan/entry.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { configHash } from '../../../operator/plan/shared-config.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { resolveReferences } from '../../../operator/resolve.ts';
+import { resolveReferences } from '../../../operator/read/resolve.ts';
 import { covers } from '../../requirements.ts';
 import { planOf } from './built-world.ts';
 import { everythingBuilt } from './golden.ts';

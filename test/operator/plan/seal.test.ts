@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sealKeyOf, sealWith } from '../../../operator/engine/seal.ts';
+import { sealKeyOf, sealWith } from '../../../operator/plan/seal.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import type { Seal } from '../../../operator/plan/seal.ts';
 import { planServer } from '../../../operator/plan/server/plan-server.ts';
 import type { WrittenSpec } from '../../../operator/plan/written-spec.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { resolveServer } from '../../../operator/resolve.ts';
+import { resolveServer } from '../../../operator/read/resolve.ts';
 import { configOf, idp, oidc, planWith, servedBefore } from './built-world.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
 import { SERVER_KEY, entry, group, planned, server, statusOf } from './world.ts';

@@ -4,9 +4,9 @@ import type { Plan } from '../../../operator/plan/plan.ts';
 import { planServer } from '../../../operator/plan/server/plan-server.ts';
 import type { Settings } from '../../../operator/plan/settings.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
-import type { PodReports } from '../../../operator/read/source.ts';
-import { resolveServer } from '../../../operator/resolve.ts';
-import type { BackendStatus, StatusReport } from '../../../runtime/status-report.ts';
+import type { PodReports } from '../../../operator/plan/server/bundle.ts';
+import { resolveServer } from '../../../operator/read/resolve.ts';
+import type { BackendStatus, StatusReport } from '../../../runtime/status/report.ts';
 import { DEFAULT_SETTINGS } from './golden.ts';
 
 const API_VERSION = 'vmcp.dev/v1beta1';

@@ -1,7 +1,9 @@
 /** Kind, name and spec of an object of ours; `{}` for one whose content is its own (a Secret, a ConfigMap). */
 export type Made = readonly [kind: string, name: string, spec: object];
 
-/** An object that refers to others: what it names, and what status says while these are missing and when they are there. */
+/**
+ * An object that refers to others: what it names, and what status says while these are missing and when they are there.
+ */
 export interface Row {
   readonly referrer: Made;
   /** Everything of one kind that it names, as first made and as changed. */

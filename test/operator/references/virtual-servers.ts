@@ -92,7 +92,10 @@ const ofBackends: readonly Row[] = [
   },
 ];
 
-/** Values of Secrets reach the pods through the kubelet, and nobody waits for them (decisions "Config in the cluster"). */
+/**
+ * Values of Secrets reach the pods through the kubelet, and nobody waits for them (docs/decisions.md "Secrets in
+ * files").
+ */
 const told = { subject: 'Secret', phases: {} };
 
 const ofSecrets: readonly Row[] = [

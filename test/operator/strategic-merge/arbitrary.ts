@@ -3,7 +3,9 @@ import type { MergeKeys } from '../../../operator/strategic-merge/index.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Patches that touch what a template has: any part left, nulled, set anew, replaced, reordered, deleted or added to. */
+/**
+ * Patches that touch what a template has: any part left, nulled, set anew, replaced, reordered, deleted or added to.
+ */
 export const patchesOf = (template: Json, keys: MergeKeys): fc.Arbitrary<Json> => recordPatch(template, keys, '');
 
 const recordPatch = (original: Json, keys: MergeKeys, path: string): fc.Arbitrary<Json> =>

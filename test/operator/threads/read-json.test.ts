@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { valueOf } from '../../../operator/threads/lean-json.ts';
+import { valueOf } from '../../../operator/offload/lean-json.ts';
 import { readIn } from '../../../operator/threads/read-json.ts';
 import { WorkThread } from '../../../operator/threads/work-thread.ts';
-import { steadyClock } from '../../../runtime/system-clock.ts';
+import { steadyClock } from '../../../runtime/process/system-clock.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { unreadable } from '../../../operator/validate/index.ts';
 

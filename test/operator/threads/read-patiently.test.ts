@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { inform } from '../../../operator/engine/informer.ts';
-import { Store } from '../../../operator/engine/store.ts';
+import { inform } from '../../../operator/cache/informer.ts';
+import { Store } from '../../../operator/cache/store.ts';
 import { readIn, type ReadJson } from '../../../operator/threads/read-json.ts';
 import { readPatiently } from '../../../operator/threads/read-patiently.ts';
 import { TooCostlyError, WorkThread } from '../../../operator/threads/work-thread.ts';
 import { apiClient } from '../../../operator/api/client.ts';
-import { steadyClock } from '../../../runtime/system-clock.ts';
+import { steadyClock } from '../../../runtime/process/system-clock.ts';
 import { startScriptedServer, table } from '../api/scripted-server.ts';
 
 const scripted = await startScriptedServer();

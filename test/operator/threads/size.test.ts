@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judgeIn } from '../../../operator/threads/judge.ts';
+import { judgeIn } from '../../../operator/offload/judge.ts';
 import { pauses } from '../../../operator/threads/pause.ts';
 import { isMoreThan, isTooLarge, sizeOf } from '../../../operator/threads/size.ts';
 import { TooCostlyError } from '../../../operator/threads/work-thread.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { TooCostlyError, WorkThread } from '../../../operator/threads/work-thread.ts';
-import { steadyClock } from '../../../runtime/system-clock.ts';
+import { steadyClock } from '../../../runtime/process/system-clock.ts';
 
 const entry = new URL('odd-tasks.ts', import.meta.url);
 /** Whose the work is, where that does not matter. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
-import { type LookUp } from '../../../operator/validate/index.ts';
+import type { LookUp } from '../../../operator/validate/index.ts';
 import { server } from '../plan/world.ts';
 import { authServer, fine, oidc, refused } from './cases.ts';
 import { made } from '../plan/made.ts';

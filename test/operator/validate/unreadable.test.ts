@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KubeObject } from '../../../operator/object.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
+import type { KubeObject } from '../../../operator/object.ts';
 import { hashOf } from '../../../operator/plan/canonical.ts';
-import { planOfUnreadable } from '../../../operator/plan/unreadable.ts';
+import { planOfUnreadable } from '../../../operator/plan/unplanned.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { DEFAULT_SETTINGS } from '../plan/golden.ts';
 import { toldOf } from './told-of.ts';

@@ -5,7 +5,7 @@ import { ApiError } from '../../../operator/api/errors.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { Rehearsal } from '../../../operator/write/rehearsal.ts';
 import type { Rehearsed } from '../../../operator/write/rehearsal.ts';
-import { onlyGiven } from '../world-of.ts';
+import { onlyGiven } from '../reconcile-context-of.ts';
 
 const signal = new AbortController().signal;
 

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../../operator/api/errors.ts';
-import { WITHOUT_DEGRADED } from '../../../operator/plan/lowered-phases.ts';
 import type { KubeObject } from '../../../operator/object.ts';
+import { WITHOUT_DEGRADED } from '../../../operator/plan/plan.ts';
+import { volatileStatus } from '../../../operator/plan/server/status/volatile-status.ts';
 import { retryAfterMs } from '../../../operator/write/retry.ts';
 import { StatusWrites } from '../../../operator/write/status-writes.ts';
-import { reportStatus, stamped, withProblems } from '../../../operator/write/status.ts';
-import type { ReportDeps, Reported } from '../../../operator/write/status.ts';
-import { volatileStatus } from '../../../operator/plan/server/volatile-status.ts';
+import { type ReportDeps, type Reported, reportStatus, stamped, withProblems } from '../../../operator/write/status.ts';
 import { covers } from '../../requirements.ts';
 import { server } from '../plan/world.ts';
 

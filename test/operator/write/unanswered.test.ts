@@ -5,7 +5,7 @@ import { fieldManager, type KubeObject, keyOf } from '../../../operator/object.t
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { type Reconciled, reconcile } from '../../../operator/reconcile.ts';
 import { UnsentChildren } from '../../../operator/write/unsent.ts';
-import { worldOf } from '../world-of.ts';
+import { reconcileContextOf } from '../reconcile-context-of.ts';
 
 const owner: KubeObject = { apiVersion: 'v1', kind: 'Owner', metadata: { name: 'o', namespace: 'n', uid: 'u' } };
 const child: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', namespace: 'n' } };
@@ -39,7 +39,7 @@ describe('a child that was not answered', () => {
   /** Its one child was sent and not answered; since then ten minutes have passed. */
   const afterTenMinutes = async (): Promise<Cluster> => {
     const unsent = new UnsentChildren(() => cluster.nowMs);
-    const world = worldOf({
+    const world = reconcileContextOf({
       unsent,
       source: objectsSource([]),
       podsOf: () => [],

@@ -9,7 +9,7 @@ import { applyChildren } from '../../../operator/write/apply.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
 import { UnsentChildren } from '../../../operator/write/unsent.ts';
 import { problemConditions, withProblems, withStalled } from '../../../operator/write/status.ts';
-import { worldOf } from '../world-of.ts';
+import { reconcileContextOf } from '../reconcile-context-of.ts';
 
 const owner: KubeObject = { apiVersion: 'v1', kind: 'Owner', metadata: { name: 'o', namespace: 'n', uid: 'u' } };
 const child = (kind: string): KubeObject => ({ apiVersion: 'v1', kind, metadata: { name: 'x', namespace: 'n' } });
@@ -31,7 +31,7 @@ interface Outcome {
 const reconciled = async (refusal: ApiError | undefined, ofStatus?: (sent: object) => unknown): Promise<Outcome> => {
   const sent: Readonly<Record<string, unknown>>[] = [];
   const refused: Error[] = [];
-  const world = worldOf({
+  const context = reconcileContextOf({
     source: objectsSource([]),
     podsOf: () => [],
     forget: () => {},
@@ -57,7 +57,7 @@ const reconciled = async (refusal: ApiError | undefined, ofStatus?: (sent: objec
     affectedBy: () => [],
   };
   const key = { kind: 'Owner', namespace: 'n', name: 'o' };
-  const [outcome] = await Promise.allSettled([reconcile(kind, key, world, { signal: new AbortController().signal })]);
+  const [outcome] = await Promise.allSettled([reconcile(kind, key, context, { signal: new AbortController().signal })]);
   return outcome.status === 'fulfilled'
     ? { reconciled: outcome.value, thrown: undefined, sent, refused }
     : { reconciled: undefined, thrown: outcome.reason, sent, refused };

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { ForbiddenAddressError } from '../../../runtime/addresses.ts';
+import { ForbiddenAddressError } from '../../../runtime/http/addresses.ts';
 import { BackendClient } from '../../../runtime/backends/backend-client.ts';
-import { ByteBudget } from '../../../runtime/byte-budget.ts';
-import type { Caller } from '../../../runtime/call.ts';
+import { ByteBudget } from '../../../runtime/process/byte-budget.ts';
+import type { Caller } from '../../../runtime/call/caller.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import { LIMITS } from '../../../runtime/limits.ts';
 import type { AddressedRequest, BackendRequest, Prove, Strategy } from '../../../runtime/outgoing/index.ts';
@@ -18,7 +18,7 @@ const REQUEST: BackendRequest = {
   headers: ['content-type', 'application/json'],
   body: Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}'),
   onMessage: () => 'other',
-  attention: { heard: () => {}, pause: () => () => {}, onAbandoned: () => {} },
+  idleTimeout: { refresh: () => {}, pause: () => () => {}, onAbandoned: () => {} },
 };
 
 /** Tells the backend the caller's token, and notes what it was asked to prove. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { ByteBudget } from '../../../runtime/byte-budget.ts';
+import { ByteBudget } from '../../../runtime/process/byte-budget.ts';
 import { answerError, answerJson, answerStatus, count } from '../../fixtures/backend.ts';
 import { type OneBackend, startOneBackend } from './one-backend.ts';
 

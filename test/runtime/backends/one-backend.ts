@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Backend } from '../../../runtime/backends/backend.ts';
-import { ByteBudget } from '../../../runtime/byte-budget.ts';
+import { ByteBudget } from '../../../runtime/process/byte-budget.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 import { openly } from '../../fixtures/strategies.ts';
@@ -15,7 +15,7 @@ const LIMITS = {
   connectTimeoutMs: 1_000,
 };
 export const DEFAULTS = { intervalMs: 30_000, timeoutMs: 10_000, unhealthyThreshold: 3 };
-export const TUNING = { silenceMs: 30_000, health: DEFAULTS };
+export const TUNING = { idleTimeoutMs: 30_000, health: DEFAULTS };
 
 /** A server, and what the gateway knows of it by itself, as its time is turned. */
 export interface OneBackend {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Caller } from '../../../runtime/call.ts';
-import { makeOffer, type Overlay, overlays } from '../../../runtime/catalog/index.ts';
-import { wholeOf } from '../../../runtime/text-pieces.ts';
+import type { Caller } from '../../../runtime/call/caller.ts';
+import { buildLiveCatalog, type Overlay, overlays } from '../../../runtime/catalog/index.ts';
+import { wholeOf } from '../../../runtime/json/text-pieces.ts';
 import type { Fetch } from '../../../runtime/outgoing/index.ts';
 import { answerJson, answerStatus, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { atBackend, lists, settings } from './sources.ts';
@@ -47,7 +47,7 @@ const listAs = async (caller: Caller): Promise<Overlay> => {
     headers: [],
     body: Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/list"}'),
     onMessage: () => 'answer',
-    attention: { heard: () => {}, pause: () => () => {}, onAbandoned: () => {} },
+    idleTimeout: { refresh: () => {}, pause: () => () => {}, onAbandoned: () => {} },
   });
   if (status !== 200) return [{ name: 'own', status: 'unauthenticated' }];
   const { result } = JSON.parse(body.toString()) as { readonly result: { readonly tools: readonly object[] } };
@@ -55,14 +55,14 @@ const listAs = async (caller: Caller): Promise<Overlay> => {
 };
 
 test('a backend whose strategy depends on the caller is listed with each caller’s own credential, once for each', async () => {
-  const offer = makeOffer({
+  const offer = buildLiveCatalog({
     settings: () => ({ ...settings(), partialFailureMode: 'fail', waitForUnknownMs: 10 }),
     backends: () => [
       { name: 'all', status: 'ready', lists: lists({ tools: ['t'] }) },
       { name: 'own', status: 'unauthenticated' },
     ],
-    settled: async () => {},
-    known: async () => {},
+    firstListed: async () => {},
+    statusKnown: async () => {},
     overlay: overlays({
       list: (caller) => (caller.kind === 'user' ? listAs(caller) : undefined),
       now: () => 1_000_000,

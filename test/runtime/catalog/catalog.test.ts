@@ -13,7 +13,7 @@ import {
 } from 'fast-check';
 import { buildCatalog, conflictRule } from '../../../runtime/catalog/index.ts';
 import { pageCaches } from '../../../runtime/catalog/pages.ts';
-import { LIST_KINDS } from '../../../runtime/listed.ts';
+import { LIST_KINDS } from '../../../runtime/mcp/lists.ts';
 import { covers } from '../../requirements.ts';
 import { atBackend, backend, names, page, settings, source } from './sources.ts';
 

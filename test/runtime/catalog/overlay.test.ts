@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Overlay, overlays } from '../../../runtime/catalog/index.ts';
 import { type ErrorCode, VmcpError } from '../../../runtime/errors.ts';
-import type { BackendStatus } from '../../../runtime/status-report.ts';
-import { ANYBODY, offerOf, up, user } from './offer-under-test.ts';
+import type { BackendStatus } from '../../../runtime/status/report.ts';
+import { ANYBODY, offerOf, up, user } from './live-catalog-under-test.ts';
 import { userOf } from '../../fixtures/callers.ts';
 
 describe('what a caller’s own credential adds', () => {

@@ -1,7 +1,7 @@
-import type { BackendTarget, Target } from '../../../runtime/call.ts';
+import type { BackendTarget, Target } from '../../../runtime/call/target.ts';
 import type { AggregationSettings, Catalog, SourceBackend, WorkloadTools } from '../../../runtime/catalog/index.ts';
-import { readObject, skipValue } from '../../../runtime/json-bytes.ts';
-import type { ListedItem, ListKind, Lists } from '../../../runtime/listed.ts';
+import { readObject, skipValue } from '../../../runtime/json/bytes.ts';
+import type { ListedItem, ListKind, Lists } from '../../../runtime/mcp/lists.ts';
 
 const KEYS = { tools: 'name', prompts: 'name', resources: 'uri', resourceTemplates: 'uriTemplate' } as const;
 

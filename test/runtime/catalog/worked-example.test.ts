@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { buildCatalog } from '../../../runtime/catalog/index.ts';
-import { offerSettingsOf } from '../../../runtime/config-slices.ts';
+import { catalogSettingsOf } from '../../../runtime/config-slices.ts';
 import { accepted } from '../config/files.ts';
 import { atBackend, backend, names } from './sources.ts';
 
@@ -17,7 +17,7 @@ test('the worked example of docs/aggregation.md does what it says', () => {
     backend('crm', ['search_everything_v2', 'export', 'delete_all']),
     backend('wiki', ['search', 'export']),
   ];
-  const catalog = buildCatalog(backends, offerSettingsOf(accepted(config)));
+  const catalog = buildCatalog(backends, catalogSettingsOf(accepted(config)));
   assert.deepEqual(names(catalog), ['export', 'find', 'search']);
   const owner = (table: 'offered' | 'routable', name: string) => atBackend(catalog[table].find('tool', name))?.backend;
   assert.deepEqual([owner('offered', 'export'), owner('offered', 'find')], ['wiki', 'crm']);
@@ -31,12 +31,12 @@ test('the worked example of docs/aggregation.md does what it says', () => {
       tools: [{ workload: 'crm', filter: ['search_everything_v2'] }],
     },
   });
-  const without = buildCatalog(backends, offerSettingsOf(hidden));
+  const without = buildCatalog(backends, catalogSettingsOf(hidden));
   assert.equal(atBackend(without.offered.find('tool', 'export'))?.backend, 'wiki');
   assert.equal(without.routableName('crm', 'export'), 'crm_export');
 
   const prefixed = accepted({ aggregation: { ...config.aggregation, conflictResolution: 'prefix' } });
-  assert.deepEqual(names(buildCatalog(backends, offerSettingsOf(prefixed))), [
+  assert.deepEqual(names(buildCatalog(backends, catalogSettingsOf(prefixed))), [
     'crm_export',
     'crm_find',
     'wiki_export',

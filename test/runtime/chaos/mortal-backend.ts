@@ -1,6 +1,9 @@
 import { hang, startBackend } from '../../fixtures/backend.ts';
 
-/** The program of mortal.ts. Arguments: port, and what becomes of calls. Tells its parent when it listens, and of each call it executes. */
+/**
+ * The program of mortal.ts. Arguments: port, and what becomes of calls. Tells its parent when it listens, and of each
+ * call it executes.
+ */
 const [port, calls] = process.argv.slice(2);
 
 const backend = await startBackend({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import { describe, test } from 'node:test';
-import { ByteBudget, Share } from '../../../runtime/byte-budget.ts';
+import { ByteBudget, Share } from '../../../runtime/process/byte-budget.ts';
 import { readBody } from '../../../runtime/edge/body.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';

@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { ByteBudget } from '../../../runtime/byte-budget.ts';
-import type { Inbound, OpenStream, Reply } from '../../../runtime/call.ts';
+import { ByteBudget } from '../../../runtime/process/byte-budget.ts';
+import type { Inbound } from '../../../runtime/call/inbound.ts';
+import type { OpenStream, Reply } from '../../../runtime/call/reply.ts';
 import { hostCheck } from '../../../runtime/edge/index.ts';
 import { type Endpoint, mcpEndpoint } from '../../../runtime/edge/endpoint.ts';
-import { systemClock } from '../../../runtime/system-clock.ts';
+import { systemClock } from '../../../runtime/process/system-clock.ts';
 import { until } from '../../cluster/until.ts';
 
 const KIB = 1_024;

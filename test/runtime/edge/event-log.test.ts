@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { ByteBudget } from '../../../runtime/byte-budget.ts';
+import { ByteBudget } from '../../../runtime/process/byte-budget.ts';
 import { EventLogs } from '../../../runtime/edge/index.ts';
 
 let budget: ByteBudget;

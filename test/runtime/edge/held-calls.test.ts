@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { SessionLinks } from '../../../runtime/backends/index.ts';
-import type { Call, Caller, Reply } from '../../../runtime/call.ts';
-import { Cancellation } from '../../../runtime/cancellation.ts';
+import { ClientBackendSessions } from '../../../runtime/backends/index.ts';
+import type { Call } from '../../../runtime/call/call.ts';
+import type { Caller } from '../../../runtime/call/caller.ts';
+import type { Reply } from '../../../runtime/call/reply.ts';
+import { Cancellation } from '../../../runtime/process/cancellation.ts';
 import { HeldCalls } from '../../../runtime/edge/held-calls.ts';
 import { ModernClient } from '../../../runtime/edge/modern-client.ts';
 import { readEnvelope } from '../../../runtime/edge/envelope.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import { LIMITS } from '../../../runtime/limits.ts';
-import type { ClientAnswer } from '../../../runtime/questions.ts';
+import type { ClientAnswer } from '../../../runtime/call/questions.ts';
 import { userOf } from '../../fixtures/callers.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 
@@ -79,7 +81,7 @@ const serve = ({ caller = ADA, address = '192.0.2.1', state, answers, size = 1, 
     origin: 'client',
     depth: 0,
     request: { bytes, id, target: name, params: span, meta },
-    links: new SessionLinks({ speaksFor: () => caller }),
+    backendSessions: new ClientBackendSessions({ owner: () => caller }),
     signal: cancellation,
     client,
     answered: state === undefined ? undefined : { state, answers: answers && Buffer.from(JSON.stringify(answers)) },

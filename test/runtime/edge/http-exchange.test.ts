@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { ByteBudget } from '../../../runtime/byte-budget.ts';
+import { ByteBudget } from '../../../runtime/process/byte-budget.ts';
 import { KEEP_ALIVE } from '../../../runtime/edge/event-stream.ts';
 import { hostCheck } from '../../../runtime/edge/hosts.ts';
 import { HttpExchange } from '../../../runtime/edge/http-exchange.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type { Reply } from '../../../runtime/call.ts';
+import type { Reply } from '../../../runtime/call/reply.ts';
 import { connectByHand, postBytes } from '../../fixtures/by-hand.ts';
 import { DONE, serveEndpoint } from '../../fixtures/endpoint.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { ByteBudget } from '../../../runtime/byte-budget.ts';
-import type { Inbound, Reply } from '../../../runtime/call.ts';
+import { ByteBudget } from '../../../runtime/process/byte-budget.ts';
+import type { Inbound } from '../../../runtime/call/inbound.ts';
+import type { Reply } from '../../../runtime/call/reply.ts';
 import { connectByHand, postBytes } from '../../fixtures/by-hand.ts';
 import { DONE, type ServedEndpoint, serveEndpoint } from '../../fixtures/endpoint.ts';
 

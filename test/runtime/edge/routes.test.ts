@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ByteBudget } from '../../../runtime/byte-budget.ts';
+import { ByteBudget } from '../../../runtime/process/byte-budget.ts';
 import type { PublicRoutes } from '../../../runtime/edge/index.ts';
 import { LIMITS } from '../../../runtime/limits.ts';
 import { connectByHand, postBytes } from '../../fixtures/by-hand.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { SessionLinks } from '../../../runtime/backends/index.ts';
-import { ByteBudget } from '../../../runtime/byte-budget.ts';
+import { ClientBackendSessions } from '../../../runtime/backends/index.ts';
+import { ByteBudget } from '../../../runtime/process/byte-budget.ts';
 import { EventLogs, Sessions } from '../../../runtime/edge/index.ts';
 import type { Session } from '../../../runtime/edge/session.ts';
 import { fakeStream } from '../../fixtures/fake-stream.ts';
@@ -18,7 +18,7 @@ beforeEach(() => {
     {
       clock: frozenClock(),
       newId: () => 'id',
-      newLinks: () => new SessionLinks({ speaksFor: () => ({ kind: 'anonymous' }) }),
+      newBackendSessions: () => new ClientBackendSessions({ owner: () => ({ kind: 'anonymous' }) }),
       newLogs: () => new EventLogs({ prefix: 'p', isPrimed: true, maxBytes: MAX_BYTES, budget }),
     },
   );
@@ -46,14 +46,14 @@ describe('a session with resumption, whose client has closed its own stream,', (
   });
 
   test('keeps what it says between calls for the client to come back to', () => {
-    assert.equal(session.tellHere(Buffer.from('{}')), true);
+    assert.equal(session.sendOnStreamHere(Buffer.from('{}')), true);
     const { stream, messages } = fakeStream();
     assert.equal(session.resume(stream, 'p-1-1'), true);
     assert.deepEqual(messages, ['{}']);
   });
 
   test('does not take for kept what has no room', async () => {
-    assert.equal(session.tellHere(Buffer.alloc(MAX_BYTES + 1)), false);
+    assert.equal(session.sendOnStreamHere(Buffer.alloc(MAX_BYTES + 1)), false);
     const { stream, close } = fakeStream();
     session.resume(stream, 'p-1-1');
     close();
@@ -107,10 +107,10 @@ describe('streams that a session with resumption has opened with GET', () => {
     session.listen(before.stream);
     session.resume(after.stream, 'p-1-1');
     before.close();
-    session.tellHere(Buffer.from('{}'));
+    session.sendOnStreamHere(Buffer.from('{}'));
     assert.deepEqual([before.messages, after.messages], [[''], ['{}']]);
     after.close();
     assert.equal(session.hasStreams, false);
-    assert.equal(session.tellHere(Buffer.from('{}')), true);
+    assert.equal(session.sendOnStreamHere(Buffer.from('{}')), true);
   });
 });

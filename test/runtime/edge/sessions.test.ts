@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { SessionLinks } from '../../../runtime/backends/index.ts';
-import type { Caller } from '../../../runtime/call.ts';
+import { ClientBackendSessions } from '../../../runtime/backends/index.ts';
+import type { Caller } from '../../../runtime/call/caller.ts';
 import { Sessions } from '../../../runtime/edge/index.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import { fakeStream } from '../../fixtures/fake-stream.ts';
@@ -12,13 +12,14 @@ const alice: Caller = userOf('alice', { issuer: 'https://idp' });
 const MINUTE = 60_000;
 const CLIENT = { revision: '2025-11-25', capabilities: Buffer.from('{}') };
 const request = { send: () => false };
-const newLinks = (): SessionLinks => new SessionLinks({ speaksFor: () => ({ kind: 'anonymous' }) });
+const newBackendSessions = (): ClientBackendSessions =>
+  new ClientBackendSessions({ owner: () => ({ kind: 'anonymous' }) });
 
 const make = (count = 3) => {
   const clock = frozenClock();
   let last = 0;
   const newId = () => `s${(last += 1)}`;
-  const sessions = new Sessions({ ttlMs: 30 * MINUTE, count, calls: 32 }, { clock, newId, newLinks });
+  const sessions = new Sessions({ ttlMs: 30 * MINUTE, count, calls: 32 }, { clock, newId, newBackendSessions });
   return { clock, sessions };
 };
 

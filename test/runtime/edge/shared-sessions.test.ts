@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import type { Caller } from '../../../runtime/call.ts';
+import type { Caller } from '../../../runtime/call/caller.ts';
 import type { SharedSessions } from '../../../runtime/edge/index.ts';
 import type { Store } from '../../../runtime/store/index.ts';
 import { fakeStream } from '../../fixtures/fake-stream.ts';
@@ -68,7 +68,7 @@ describe('shared sessions, at one replica,', () => {
     await prepared;
     const { stream, messages } = fakeStream();
     session.listen(stream);
-    (await there.use(session.id, who)).tell(Buffer.from('"from the other replica"'));
+    (await there.use(session.id, who)).sendOnStream(Buffer.from('"from the other replica"'));
     await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(messages, ['"from the other replica"']);
   });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Caller, RequestHead, User } from '../../../runtime/call.ts';
-import { CurrentCallers, noting } from '../../../runtime/gate/index.ts';
+import type { Caller, User } from '../../../runtime/call/caller.ts';
+import type { RequestHead } from '../../../runtime/call/inbound.ts';
+import { CurrentCallers, rememberCallers } from '../../../runtime/gate/index.ts';
 import { userOf } from '../../fixtures/callers.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { hasCode } from '../store/has-code.ts';
@@ -91,7 +92,7 @@ describe('who is let in', () => {
     test(`is remembered where that is known ${how}, and no timer is left`, async () => {
       const { callers } = make();
       const clock = frozenClock();
-      assert.equal(await noting(callers, answer, clock)(HEAD), newer);
+      assert.equal(await rememberCallers(callers, answer, clock)(HEAD), newer);
       assert.equal(callers.current(ended), newer);
       await Promise.resolve();
       assert.deepEqual(clock.pending(), []);
@@ -101,7 +102,7 @@ describe('who is let in', () => {
     const { callers } = make();
     const clock = frozenClock();
     const known = Promise.withResolvers<Caller>();
-    const caller = noting(callers, () => known.promise, clock)(HEAD);
+    const caller = rememberCallers(callers, () => known.promise, clock)(HEAD);
     clock.advance(10_000);
     await assert.rejects(async () => caller, hasCode('overloaded'));
     known.resolve(newer);

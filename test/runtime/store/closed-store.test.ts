@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { memoryStore } from '../../../runtime/store/memory-store.ts';
 import type { Store } from '../../../runtime/store/store.ts';
-import { systemClock } from '../../../runtime/system-clock.ts';
+import { systemClock } from '../../../runtime/process/system-clock.ts';
 import { until } from '../../cluster/until.ts';
 import { noRedis, startRedis } from '../../fixtures/redis.ts';
 import { CALLS, soon } from './given-store.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Room, Store } from '../../../runtime/store/store.ts';
+import type { QuotaGroup, Store } from '../../../runtime/store/store.ts';
 import { until } from '../../cluster/until.ts';
 import { bytes, type Given, LONG, SHORT, soon } from './given-store.ts';
 import { hasCode } from './has-code.ts';
@@ -37,9 +37,9 @@ export const roomsContract = ({ given, newKey }: Given): void => {
   /** A room of its own, and how to make a map in it. */
   const roomOf = (limit: number) => {
     const [store, tag] = [given(), newKey()];
-    const room: Room = { name: `room:{${tag}}`, limit };
+    const room: QuotaGroup = { name: `room:{${tag}}`, limit };
     const [a, b, c] = ['a', 'b', 'c'].map((each) => `{${tag}}:${each}`) as [string, string, string];
-    const make = (key: string, ttlMs = LONG, where: Room | undefined = room): Promise<boolean> =>
+    const make = (key: string, ttlMs = LONG, where: QuotaGroup | undefined = room): Promise<boolean> =>
       store.createMap(key, new Map([['a', bytes('1')]]), ttlMs, where);
     return { store, room, make, a, b, c };
   };

@@ -5,7 +5,7 @@ import { decodeMessage, encodeMessage, MAX_PAYLOAD_BYTES } from '../../../runtim
 import { type ReplicaMessages, replicaMessages } from '../../../runtime/store/replica-messages.ts';
 import { keyOf, seal, sessionName, type SessionRef } from '../../../runtime/store/session-name.ts';
 import type { Store } from '../../../runtime/store/store.ts';
-import { systemClock } from '../../../runtime/system-clock.ts';
+import { systemClock } from '../../../runtime/process/system-clock.ts';
 import { until } from '../../cluster/until.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
@@ -65,9 +65,9 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
 
   test('an answer reaches the replica that asked, and no other', async () => {
     const [one, two] = await replicas();
-    const ask = one.newAskId();
-    assert.equal(one.isOwnAskId(ask), true);
-    assert.equal(two.isOwnAskId(ask), false);
+    const ask = one.newRequestId();
+    assert.equal(one.isOwnRequestId(ask), true);
+    assert.equal(two.isOwnRequestId(ask), false);
     const payload = Buffer.from('{"action":"accept", "n": 1.50}');
     assert.equal(await two.sendAnswer(SESSION, { ask, outcome: 'result', payload }), true);
     await hears(one, `${NAME} ${ask} result ${payload.toString()}`);
@@ -139,7 +139,7 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
     await subscription.isLive;
     for (const stranger of strangers) {
       for (const kind of ['ended', 'changed', 'cancelled']) await store.publish('replicas', forged(stranger, { kind }));
-      const answer = { kind: 'answer', ask: one.newAskId(), outcome: 'result' };
+      const answer = { kind: 'answer', ask: one.newRequestId(), outcome: 'result' };
       await store.publish('replicas', forged(stranger, answer));
       await store.publish(keyOf('stream', NAME), forged(stranger, { kind: 'stream' }));
     }
@@ -155,7 +155,7 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
     const [one] = await replicas();
     const huge = Buffer.alloc(MAX_PAYLOAD_BYTES + 1, ' ');
     assert.equal(one.sendToStream(SESSION, huge), false);
-    const answer = { ask: one.newAskId(), outcome: 'result', payload: huge } as const;
+    const answer = { ask: one.newRequestId(), outcome: 'result', payload: huge } as const;
     await assert.rejects(one.sendAnswer(SESSION, answer), hasCode('body_too_large'));
   });
 };

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Caller } from '../../../runtime/call.ts';
+import type { Caller } from '../../../runtime/call/caller.ts';
 import { memoryStore } from '../../../runtime/store/memory-store.ts';
 import type { SessionRef } from '../../../runtime/store/session-name.ts';
 import { type SessionBounds, sessionRecords } from '../../../runtime/store/session-records.ts';
 import type { Store } from '../../../runtime/store/store.ts';
-import { systemClock } from '../../../runtime/system-clock.ts';
+import { systemClock } from '../../../runtime/process/system-clock.ts';
 import { until } from '../../cluster/until.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';

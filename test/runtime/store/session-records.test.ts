@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Caller } from '../../../runtime/call.ts';
+import type { Caller } from '../../../runtime/call/caller.ts';
 import { memoryStore } from '../../../runtime/store/memory-store.ts';
 import { RECORD_LIMITS } from '../../../runtime/store/session-record.ts';
 import { keyOf, seal, sessionName, type SessionRef } from '../../../runtime/store/session-name.ts';

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { after, before, describe } from 'node:test';
-import type { Clock } from '../../../runtime/clock.ts';
-import { secretReader } from '../../../runtime/secrets.ts';
+import type { Clock } from '../../../runtime/process/clock.ts';
+import { secretReader } from '../../../runtime/process/read-secret.ts';
 import { memoryStore } from '../../../runtime/store/memory-store.ts';
 import { redisStore } from '../../../runtime/store/redis-store.ts';
 import type { Store, StoreState } from '../../../runtime/store/store.ts';
 import type { RedisSettings } from '../../../runtime/store/store-settings.ts';
-import { systemClock } from '../../../runtime/system-clock.ts';
+import { systemClock } from '../../../runtime/process/system-clock.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 
 export interface Transition {

@@ -1,0 +1,24 @@
+import { hasOwnClients, statusIn } from '../../../../crds/index.ts';
+import type { KubeObject } from '../../../object.ts';
+import { mcpServerSpec } from '../../mcp-server/spec.ts';
+import { type Path, pathOf, urlAt } from '../../mcp-server/transport.ts';
+import type { Settings } from '../../settings.ts';
+import { childOf } from '../../workload/child.ts';
+import { urlOf } from '../objects/names.ts';
+
+/** Where the Service of a member with pods of its own is; undefined where nothing answers. */
+export const workloadUrl = (member: KubeObject, settings: Settings): string | undefined => {
+  if (settings.local !== undefined) return undefined;
+  return member.kind === 'MCPServer' ? urlAt(childOf(member), servedPath(member), settings) : urlOf(member, settings);
+};
+
+/**
+ * Where an MCPServer of this cluster answers. Its status follows what runs, also while its newest spec is refused;
+ * nobody has looked at one without. The runtime in front speaks streamable HTTP, whatever is behind it.
+ */
+export const servedPath = (server: KubeObject): Path => {
+  const { url } = statusIn('MCPServer', server);
+  if (url !== undefined) return url.endsWith('/sse') ? '/sse' : '/mcp';
+  const spec = mcpServerSpec(server);
+  return hasOwnClients(spec) ? '/mcp' : pathOf(spec);
+};

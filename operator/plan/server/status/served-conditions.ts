@@ -1,0 +1,128 @@
+import type { SessionStoreReport } from '../../../../runtime/status/index.ts';
+import { violationText } from '../../../validate/index.ts';
+import { fact, problem, undecided } from '../../conditions.ts';
+import type { PlannedCondition } from '../../plan.ts';
+import { referenceConditions } from '../../references.ts';
+import type { ServerSpec } from '../../server-spec.ts';
+import { stalled } from '../../stalled.ts';
+import { SCALED_TO_ZERO } from '../../workload/standing.ts';
+import { embeddingServerReady } from '../config/optimizer.ts';
+import { type Phase, refusalText } from './phase.ts';
+import { type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
+import { sharedConditions } from './uniqueness.ts';
+
+export type Fact = (situation: Situation, phase: Phase) => PlannedCondition;
+export type Problem = (situation: Situation) => PlannedCondition | undefined;
+
+/** What a kind tells beside what all of them do. */
+export interface OwnConditions {
+  readonly facts: readonly Fact[];
+  readonly problems: readonly Problem[];
+  /** Types of those problems that pods tell of. */
+  readonly reported?: readonly string[];
+}
+
+/**
+ * Conditions of every kind that the runtime serves; `docs/status.md` lists types and reasons. Facts are always there,
+ * problems only while they exist (docs/decisions.md "Conditions").
+ */
+export const servedConditions = (
+  situation: Situation,
+  phase: Phase,
+  { facts, problems, reported = [] }: OwnConditions,
+): readonly PlannedCondition[] => [
+  valid(situation),
+  ...referenceConditions(situation.bundle.references),
+  ...embeddingServerReady(situation.bundle.references),
+  ...authServerConfigValidated(situation),
+  ...[...facts, statusReachable, ready].map((condition) => condition(situation, phase)),
+  ...[...problems, ...PROBLEMS].flatMap((condition) => condition(situation) ?? []),
+  ...sharedConditions(situation.bundle.shared),
+  ...keptConditions(situation, ['ConfigRefused', 'SessionStoreAway', ...reported]),
+  ...stalled(situation.newest.stalledBy),
+];
+
+const valid = ({ newest: { refusals } }: Situation): PlannedCondition => {
+  const [first] = refusals;
+  return first === undefined
+    ? fact('Valid', true, 'Valid', 'the spec can be served')
+    : fact('Valid', false, first.reason, refusalText(refusals));
+};
+
+/** docs/status.md "References"; there as soon as anything is said of an embedded authorization server. */
+const authServerConfigValidated = ({ newest: { spec, violations } }: Situation): readonly PlannedCondition[] => {
+  const wrong = violations.filter(({ path }) => ABOUT_AUTH_SERVER.some((start) => path.startsWith(start)));
+  if (wrong.length > 0)
+    return [fact('AuthServerConfigValidated', false, 'Invalid', wrong.map(violationText).join('; '))];
+  if (spec.authServerConfig === undefined) return [];
+  return [fact('AuthServerConfigValidated', true, 'Valid', 'the authorization server can be started')];
+};
+
+const ABOUT_AUTH_SERVER = [
+  'spec.authServerConfig',
+  'spec.authServerRef',
+  'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider',
+];
+
+const ready: Fact = (_situation, { phase, reason, message }) =>
+  fact('Ready', phase === 'Ready' || phase === 'Degraded' || reason === SCALED_TO_ZERO.reason, reason, message);
+
+const statusReachable: Fact = (situation) => {
+  const { reachable, unreachable } = situation.reports;
+  if (unreachable.length > 0) {
+    const message = `no answer on the management port of ${unreachable.join(', ')}; see the pod's log, and network policies between operator and pods`;
+    return fact('StatusReachable', false, 'PodsUnreachable', message);
+  }
+  if (reachable > 0) return fact('StatusReachable', true, 'PodsAnswer', 'every pod answers');
+  const before = conditionsBefore(situation).find(({ type }) => type === 'StatusReachable');
+  return isAwaitingReports(situation) && before !== undefined
+    ? before
+    : undecided('StatusReachable', 'NoPodsAsked', 'no pod has been asked yet');
+};
+
+const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings }) => {
+  if (settings.local !== undefined) return undefined;
+  const live = bundle.children.deployment?.['spec'] as { readonly replicas?: number } | undefined;
+  const replicas = spec.replicas ?? live?.replicas ?? 1;
+  if (replicas <= 1 || isStoreShared(spec)) return undefined;
+  const message = `${replicas} replicas keep sessions each for itself; use sessionStorage.provider kvstore, or one replica`;
+  return problem('SessionsNotDurable', 'MemoryStorage', message);
+};
+
+/** docs/decisions.md "Limits per replica". How many replicas an autoscaler will make, nobody can tell. */
+const limitsPerReplica: Problem = ({ newest: { spec }, settings }) => {
+  if (settings.local !== undefined || spec.config?.['rateLimiting'] === undefined) return undefined;
+  if (isStoreShared(spec) || (spec.replicas ?? Infinity) <= 1) return undefined;
+  const message =
+    'each replica counts calls for itself, so that the limits hold once for every one of them; use sessionStorage.provider kvstore, or replicas: 1';
+  return problem('LimitsPerReplica', 'MemoryStorage', message);
+};
+
+const isStoreShared = ({ sessionStorage, config }: ServerSpec): boolean =>
+  (sessionStorage ?? config?.sessionStorage)?.provider === 'kvstore';
+
+/** The operator checks what it renders with the runtime's own code, so this tells of pods of another version. */
+const configRefused: Problem = ({ reports: { refused } }) => {
+  if (refused.size === 0) return undefined;
+  const each = [...refused].map(([pod, problems]) => `pod ${pod}: ${problems.join('; ')}`);
+  return problem('ConfigRefused', 'PodServesOlderConfig', each.join('\n'));
+};
+
+const sessionStoreAway: Problem = ({ reports: { storeTroubles } }) => {
+  if (storeTroubles.size === 0) return undefined;
+  const each = [...storeTroubles].map(([pod, { state, reason }]) => `pod ${pod}: ${reason ?? state}`);
+  const message = `requests that need the session store are refused: ${each.join('; ')}; see docs/sessions.md`;
+  return problem(
+    'SessionStoreAway',
+    [...storeTroubles.values()].some(isDown) ? 'NoAnswer' : 'CommandsRefused',
+    message,
+  );
+};
+
+const isDown = ({ state }: SessionStoreReport): boolean => state === 'down';
+
+const PROBLEMS: readonly Problem[] = [sessionsNotDurable, limitsPerReplica, sessionStoreAway, configRefused];
+
+/** What pods told of `types` stays until one is asked again. */
+const keptConditions = (situation: Situation, types: readonly string[]): readonly PlannedCondition[] =>
+  isAwaitingReports(situation) ? conditionsBefore(situation).filter(({ type }) => types.includes(type)) : [];

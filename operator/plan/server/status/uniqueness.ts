@@ -1,0 +1,93 @@
+import { fieldsOf } from '../../../../crds/index.ts';
+import { compareText } from '../../../../runtime/text.ts';
+import type { KubeObject } from '../../../object.ts';
+import { leftOutBecause } from '../../../validate/unreadable.ts';
+import { type ProblemType, problem } from '../../conditions.ts';
+import type { PlannedCondition } from '../../plan.ts';
+import type { Reason } from '../../reasons.ts';
+import { serverSpec } from '../../server-spec.ts';
+import type { Shared } from '../bundle.ts';
+import { serviceNameOf } from '../config/telemetry.ts';
+
+/** The audience of the tokens that a server takes; undefined where it takes none. */
+const audienceOf = (server: KubeObject): string | undefined => {
+  if (server.kind !== AGGREGATOR) return fieldsOf(['MCPServer', 'MCPRemoteProxy'], server).oidcConfigRef?.audience;
+  const { incomingAuth } = serverSpec(server);
+  return incomingAuth.type === 'oidc' ? incomingAuth.oidcConfigRef?.audience : undefined;
+};
+
+const AGGREGATOR = 'VirtualMCPServer';
+
+const serviceName = (server: KubeObject): string | undefined => {
+  if (server.kind !== AGGREGATOR) return undefined;
+  const spec = serverSpec(server);
+  return spec.telemetryConfigRef && serviceNameOf(server, spec);
+};
+
+/** What each server should have of its own (docs/decisions.md "Audience and client id", "Telemetry service name"). */
+const OWN: readonly Own[] = [
+  {
+    of: audienceOf,
+    type: 'AudienceShared',
+    reason: 'SameAudience',
+    tell: (value, others) =>
+      `${others} of this namespace takes tokens for the audience ${value}, too, so that a token for one is good for the other; give each its own oidcConfigRef.audience`,
+  },
+  {
+    of: serviceName,
+    type: 'ServiceNameShared',
+    reason: 'SameServiceName',
+    tell: (value, others) =>
+      `${others} of this namespace reports telemetry as ${value}, too; give each its own telemetryConfigRef.serviceName`,
+  },
+];
+
+interface Own {
+  readonly of: (server: KubeObject) => string | undefined;
+  readonly type: ProblemType;
+  readonly reason: Reason;
+  readonly tell: (value: string, others: string) => string;
+}
+
+/** Nothing is known of a server whose spec is not held. */
+const valueIn = (server: KubeObject, { of }: Own): string | undefined =>
+  leftOutBecause(server) === undefined ? of(server) : undefined;
+
+/** Of `servers`, all of one namespace, the others that have something in common with it that each should have alone. */
+export const lookalikes = (server: KubeObject, servers: readonly KubeObject[]): readonly KubeObject[] => {
+  const own = OWN.map((each) => valueIn(server, each));
+  if (own.every((value) => value === undefined)) return [];
+  return servers.filter(
+    (other) =>
+      (other.kind !== server.kind || other.metadata.name !== server.metadata.name) &&
+      other.metadata.deletionTimestamp === undefined &&
+      OWN.some((each, index) => own[index] !== undefined && valueIn(other, each) === own[index]),
+  );
+};
+
+export const sharedWith = (server: KubeObject, servers: readonly KubeObject[]): readonly Shared[] => {
+  const alike = lookalikes(server, servers);
+  return OWN.flatMap((each) => {
+    const { type } = each;
+    const value = valueIn(server, each);
+    if (value === undefined) return [];
+    const others = alike
+      .filter((other) => valueIn(other, each) === value)
+      .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    return others.length === 0 ? [] : [{ type, value, others: others.sort(compareText).slice(0, NAMED + 1) }];
+  });
+};
+
+/** A warning condition names the other server: docs/decisions.md "Audience and client id" */
+export const sharedConditions = (shared: readonly Shared[]): readonly PlannedCondition[] =>
+  OWN.flatMap(({ type, reason, tell }) =>
+    shared
+      .filter((each) => each.type === type)
+      .map(({ value, others }) => problem(type, reason, tell(value, firstOf(others)))),
+  );
+
+/** No count, so that one more among many changes no status. */
+const firstOf = (names: readonly string[]): string =>
+  names.length > NAMED ? `${names.slice(0, NAMED).join(', ')} and others` : names.join(', ');
+
+const NAMED = 5;

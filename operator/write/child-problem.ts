@@ -1,0 +1,21 @@
+import type { ObjectKey } from '../object.ts';
+
+/**
+ * Why a child is not as planned although trying again at once would not help; a value, because it belongs into the
+ * status.
+ */
+export interface ChildProblem {
+  readonly type: 'ChildConflict' | 'ChildRefused';
+  /** CamelCase. */
+  readonly reason: string;
+  readonly message: string;
+  readonly child: ObjectKey;
+  /** Nothing but a change by somebody makes it possible; else it may come by itself. */
+  readonly isStuck: boolean;
+}
+
+/** Reason of a child that the API server or etcd does not take for its size. */
+export const TOO_LARGE = 'TooLarge';
+
+/** Reason of a child about which the API server says nothing. */
+export const UNANSWERED = 'Unanswered';

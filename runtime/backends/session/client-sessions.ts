@@ -1,0 +1,211 @@
+import type { BackendSessions, Call, SessionClient, Caller, ResourceListener, Watching } from '../../call/index.ts';
+import { VmcpError } from '../../errors.ts';
+import { LIST_CHANGED } from '../../mcp/index.ts';
+import type { SavedBackendSession, ResourceSubscription } from '../../store/index.ts';
+import type { BackendSession } from './session.ts';
+import type { CloseMode, SessionOptions } from './settings.ts';
+import type { BackendSessionMemory } from './settings.ts';
+import { resourceUpdated } from '../messages/small-messages.ts';
+
+/** Subscriptions of one client session that the gateway keeps itself. */
+const MAX_WATCHES = 64;
+
+export interface ClientBackendSessionsParts {
+  /** The owner of the sessions, by the token presented last. */
+  readonly owner: () => Caller;
+  /** The client session. Absent: the client has none, so backends can reach it only during calls. */
+  readonly client?: SessionClient;
+  /** JSON text of the capabilities of a client without a session. */
+  readonly capabilities?: Buffer;
+  /** Where other replicas find the sessions; absent: only this replica uses them. */
+  readonly memory?: BackendSessionMemory;
+}
+
+/** The part of a backend that its sessions use. */
+export interface SessionBackend {
+  readonly name: string;
+  /** The session that all callers without one share, where the backend keeps no sessions. */
+  readonly shared: BackendSession | undefined;
+  readonly openSession: (options: SessionOptions) => BackendSession;
+  /** Offers a session that its caller no longer needs for sharing. False when it cannot be shared. */
+  readonly share: (session: BackendSession) => boolean;
+  readonly watch: (uri: string, caller: Caller, listener: ResourceListener) => Watching;
+}
+
+export interface WantedWatch {
+  readonly backend: SessionBackend;
+  readonly uri: string;
+}
+
+/** The warm backend sessions of one client session: at most one per backend, opened when first needed. */
+export class ClientBackendSessions implements BackendSessions {
+  /** Created when first needed, as the maps below: most calls of 2026-07-28 need no session. */
+  #sessions: Map<SessionBackend, BackendSession> | undefined;
+  readonly #client: SessionClient | undefined;
+  readonly #capabilities: Buffer | undefined;
+  readonly #memory: BackendSessionMemory | undefined;
+  readonly #owner: () => Caller;
+  /** The subscriptions that the gateway keeps itself. */
+  #watches: Map<string, Watching> | undefined;
+  /** Value of `changes` when the client's last change of each subscription was recorded; Infinity until then. */
+  #changedAt: Map<string, number> | undefined;
+  #changes = 0;
+  #closeMode: CloseMode | undefined;
+
+  constructor({ owner, client, capabilities, memory }: ClientBackendSessionsParts) {
+    this.#owner = owner;
+    this.#client = client;
+    this.#capabilities = capabilities;
+    this.#memory = memory;
+  }
+
+  to(backend: SessionBackend): BackendSession {
+    const known = this.#sessions?.get(backend) ?? (this.#client ? undefined : backend.shared);
+    if (known) return known;
+    const onClosed = (): void => void this.#sessions?.delete(backend);
+    const common = { owner: this.#owner, client: this.#client, memory: this.#memory };
+    const parts = { ...common, capabilities: this.#capabilities, onClosed };
+    const session = backend.openSession(parts);
+    this.#sessions ??= new Map();
+    this.#sessions.set(backend, session);
+    // A call may still need a session just after the client session has ended: that backend session lives for the call
+    // only.
+    const parting = this.#closeMode;
+    if (parting) queueMicrotask(() => void session.close(parting));
+    return session;
+  }
+
+  /** Uses the session that another replica has opened for the caller. */
+  adopt(backend: SessionBackend, saved: SavedBackendSession, how?: 'quietly'): void {
+    this.to(backend).adopt(saved, how);
+  }
+
+  /**
+   * Subscribes to a resource of a backend of 2026-07-28, or unsubscribes (`resources/subscribe`,
+   * `resources/unsubscribe`).
+   */
+  async watch(
+    backend: SessionBackend,
+    { method, name: uri, caller }: Pick<Call, 'method' | 'name' | 'caller'>,
+  ): Promise<void> {
+    const subscription = { backend: backend.name, uri };
+    const key = keyOf(subscription);
+    const isWanted = method === 'resources/subscribe';
+    this.#noteChange(key, Infinity);
+    try {
+      if (!isWanted) this.#unwatch(key);
+      // The client has unsubscribed meanwhile.
+      else if (!(await this.#watch(backend, uri, caller))) return;
+      // Without the store, the subscription holds at this replica.
+      await (isWanted ? this.#memory?.subscribe(subscription) : this.#memory?.unsubscribe(subscription))?.catch(
+        () => {},
+      );
+    } finally {
+      this.#changes += 1;
+      this.#noteChange(key, this.#changes);
+    }
+  }
+
+  #noteChange(key: string, at: number): void {
+    const changedAt = (this.#changedAt ??= new Map<string, number>());
+    changedAt.delete(key);
+    changedAt.set(key, at);
+    if (changedAt.size <= 2 * MAX_WATCHES) return;
+    const [oldest] = changedAt.keys();
+    if (oldest !== undefined) changedAt.delete(oldest);
+  }
+
+  /** Counts the changes that the client has made here. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /**
+   * Watches exactly the wanted resources for the caller: another replica watches the rest. `asOf` is the value of
+   * `changes` before `wanted` was read: what the client has changed here since stays as it is.
+   */
+  watchOnly(wanted: readonly WantedWatch[], caller: Caller, asOf: number): void {
+    const keys = new Set(wanted.map(({ backend, uri }) => keyOf({ backend: backend.name, uri })));
+    const isSettled = (key: string): boolean => (this.#changedAt?.get(key) ?? 0) <= asOf;
+    for (const key of this.#watches?.keys() ?? []) if (!keys.has(key) && isSettled(key)) this.#unwatch(key);
+    for (const { backend, uri } of wanted)
+      if (isSettled(keyOf({ backend: backend.name, uri }))) this.#watch(backend, uri, caller).catch(() => {});
+  }
+
+  /**
+   * Rejects as `Watching` does, and with `busy` when there are too many subscriptions. False: the subscription was
+   * ended meanwhile.
+   */
+  async #watch(backend: SessionBackend, uri: string, caller: Caller): Promise<boolean> {
+    const key = keyOf({ backend: backend.name, uri });
+    const watches = (this.#watches ??= new Map<string, Watching>());
+    const watching = watches.get(key) ?? this.#begin(backend, uri, caller);
+    try {
+      await watching?.confirmed;
+    } catch (error) {
+      if (watches.get(key) === watching) this.#unwatch(key);
+      throw error;
+    }
+    return watches.get(key) === watching;
+  }
+
+  /** Undefined when the session is over. */
+  #begin(backend: SessionBackend, uri: string, caller: Caller): Watching | undefined {
+    const key = keyOf({ backend: backend.name, uri });
+    const watches = (this.#watches ??= new Map<string, Watching>());
+    if (this.#closeMode) return undefined;
+    if (watches.size >= MAX_WATCHES) throw new VmcpError('busy', 'too many subscriptions; end one');
+    const watching = backend.watch(uri, caller, {
+      onUpdated: () => this.#client?.notify(resourceUpdated(uri)),
+      onEnd: () => {
+        watches.delete(key);
+        // The client may list the resources again, and subscribe to the one at the backend's replacement.
+        this.#client?.notify(RESOURCES_CHANGED);
+      },
+    });
+    watches.set(key, watching);
+    return watching;
+  }
+
+  #unwatch(key: string): void {
+    this.#watches?.get(key)?.stop();
+    this.#watches?.delete(key);
+  }
+
+  /** The client has opened a stream of its own. */
+  listen(): void {
+    for (const session of this.#sessions?.values() ?? []) session.listen();
+  }
+
+  setLogLevel(level: string): void {
+    for (const session of this.#sessions?.values() ?? []) session.setLogLevel(level);
+  }
+
+  /** Sends a notification to every backend that has a session open. */
+  notify(notification: Buffer): void {
+    for (const session of this.#sessions?.values() ?? []) session.post(notification);
+  }
+
+  /**
+   * Closes the backend sessions after their calls; they end at the backend, or are left to other replicas. Never
+   * throws.
+   */
+  async close(parting: CloseMode = 'end'): Promise<void> {
+    this.#closeMode ??= parting;
+    for (const { stop } of this.#watches?.values() ?? []) stop();
+    this.#watches?.clear();
+    if (!this.#sessions) return;
+    const own = [...this.#sessions].filter(([backend, session]) => this.#client || !backend.share(session));
+    await Promise.all(own.map(([, session]) => session.close(parting)));
+  }
+}
+
+/** The backend sessions of a call. Throws TypeError for an object that was not made in this room. */
+export const sessionsOf = ({ backendSessions }: Pick<Call, 'backendSessions'>): ClientBackendSessions => {
+  if (backendSessions instanceof ClientBackendSessions) return backendSessions;
+  throw new TypeError('the backend sessions of a call come from runtime/backends');
+};
+
+const RESOURCES_CHANGED = Buffer.from(`{"jsonrpc":"2.0","method":"${LIST_CHANGED.resources}"}`);
+
+const keyOf = ({ backend, uri }: ResourceSubscription): string => `${backend} ${uri}`;

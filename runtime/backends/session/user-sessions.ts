@@ -1,0 +1,179 @@
+import { callerKey, type Caller } from '../../call/index.ts';
+import type { Clock, Timer } from '../../process/index.ts';
+import type { VmcpError } from '../../errors.ts';
+import { askableCapabilities } from './handshake.ts';
+import { ClientBackendSessions } from './client-sessions.ts';
+
+export interface UserBackendSessionsDeps {
+  readonly clock: Clock;
+  /** How long a user's sessions are kept after the last call. */
+  readonly idleMs: () => number;
+  /** Users whose sessions are kept at once. */
+  readonly users: number;
+}
+
+/** The call that needs backend sessions. */
+export interface Acquirer {
+  readonly caller: Caller;
+  /** JSON text of the client's declared capabilities, which backends may use. */
+  readonly capabilities: Buffer;
+  /** Cancels the call, when the runtime stops. */
+  readonly cancel: (reason: VmcpError) => void;
+}
+
+/** Backend sessions for the time of one call. */
+export interface AcquiredSessions {
+  readonly backendSessions: ClientBackendSessions;
+  /** To be called once. */
+  readonly release: () => void;
+}
+
+/** The sessions lent to one call that is under way. */
+interface Loan {
+  readonly cancel: Acquirer['cancel'];
+  /** Index in the array of loans. */
+  place: number;
+}
+
+/** Sets of capabilities of one user's clients; each set has sessions of its own. */
+const CLIENTS_OF_USER = 4;
+
+interface KeptSessions {
+  readonly user: string;
+  readonly backendSessions: ClientBackendSessions;
+  /** By the token presented last. */
+  caller: Caller;
+  users: number;
+  idle: Timer | undefined;
+}
+
+/**
+ * The backend sessions of callers that have no session here (2026-07-28). A user's sessions are kept from call to call
+ * and used for no other user. Two anonymous requests cannot be known to come from the same client, so nothing is kept
+ * between them (docs/decisions.md "Sessions").
+ */
+export class UserBackendSessions {
+  readonly #deps: UserBackendSessionsDeps;
+  /** Least recently used first. */
+  readonly #users = new Map<string, KeptSessions>();
+  readonly #clientsOf = new Map<string, number>();
+  /**
+   * An array, since calls come and go all the time. A Set that grows old in memory would keep many of them there until
+   * the next full collection: a table that it has given up still holds its entries and leads to the table after it.
+   */
+  readonly #underWay: Loan[] = [];
+
+  constructor(deps: UserBackendSessionsDeps) {
+    this.#deps = deps;
+  }
+
+  acquire(acquirer: Acquirer): AcquiredSessions {
+    const { caller, cancel } = acquirer;
+    const loan: Loan = { cancel, place: this.#underWay.length };
+    this.#underWay.push(loan);
+    const { backendSessions, release } = caller.kind === 'user' ? this.#ofUser(acquirer) : sessionsForOneCall(acquirer);
+    return {
+      backendSessions,
+      release: () => {
+        this.#removeLoan(loan);
+        release();
+      },
+    };
+  }
+
+  /** Removes a loan; the last loan takes its place in the array. */
+  #removeLoan(loan: Loan): void {
+    if (this.#underWay[loan.place] !== loan) return;
+    const last = this.#underWay.pop();
+    if (!last || last === loan) return;
+    this.#underWay[loan.place] = last;
+    last.place = loan.place;
+  }
+
+  cancelAllCalls(reason: VmcpError): void {
+    const loans = [...this.#underWay];
+    for (const { cancel } of loans) cancel(reason);
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#users.values()];
+    this.#users.clear();
+    this.#clientsOf.clear();
+    for (const { idle } of all) idle?.cancel();
+    await Promise.all(all.map(({ backendSessions }) => backendSessions.close()));
+  }
+
+  #ofUser(acquirer: Acquirer): AcquiredSessions {
+    const { caller } = acquirer;
+    const user = callerKey(caller);
+    const key = `${user} ${askableCapabilities(acquirer.capabilities)}`;
+    const kept = this.#users.get(key) ?? this.#keep(key, newKeptSessions(user, acquirer));
+    if (!kept) return sessionsForOneCall(acquirer);
+    this.#users.delete(key);
+    this.#users.set(key, kept);
+    kept.caller = caller;
+    kept.idle?.cancel();
+    kept.users += 1;
+    return { backendSessions: kept.backendSessions, release: () => this.#giveBack(key, kept) };
+  }
+
+  /** Undefined when there is no room for the sessions. */
+  #keep(key: string, kept: KeptSessions): KeptSessions | undefined {
+    if (this.#clients(kept.user) >= CLIENTS_OF_USER || !this.#makeRoom()) return undefined;
+    // Counted again: the sessions that were ended to make room may be the same user's.
+    this.#clientsOf.set(kept.user, this.#clients(kept.user) + 1);
+    this.#users.set(key, kept);
+    return kept;
+  }
+
+  #clients(user: string): number {
+    return this.#clientsOf.get(user) ?? 0;
+  }
+
+  #giveBack(key: string, kept: KeptSessions): void {
+    kept.users -= 1;
+    if (kept.users > 0 || this.#users.get(key) !== kept) return;
+    kept.idle = this.#deps.clock.after(this.#deps.idleMs(), () => this.#end(key, kept));
+  }
+
+  /** Ends the least recently used sessions that are not in use. False when all are in use. */
+  #makeRoom(): boolean {
+    if (this.#users.size < this.#deps.users) return true;
+    for (const [key, kept] of this.#users) {
+      if (kept.users > 0) continue;
+      this.#end(key, kept);
+      return true;
+    }
+    return false;
+  }
+
+  #end(key: string, kept: KeptSessions): void {
+    kept.idle?.cancel();
+    this.#users.delete(key);
+    const others = (this.#clientsOf.get(kept.user) ?? 1) - 1;
+    if (others === 0) this.#clientsOf.delete(kept.user);
+    else this.#clientsOf.set(kept.user, others);
+    void kept.backendSessions.close();
+  }
+}
+
+const newKeptSessions = (user: string, { caller, capabilities }: Acquirer): KeptSessions => {
+  const kept: KeptSessions = {
+    user,
+    // A copy, since a part of the request would keep the whole request in memory.
+    backendSessions: new ClientBackendSessions({
+      owner: () => kept.caller,
+      capabilities: Buffer.from(askableCapabilities(capabilities)),
+    }),
+    caller,
+    users: 0,
+    idle: undefined,
+  };
+  return kept;
+};
+
+/** Sessions for one call, closed with it. */
+const sessionsForOneCall = ({ caller, capabilities }: Acquirer): AcquiredSessions => {
+  const backendSessions = new ClientBackendSessions({ owner: () => caller, capabilities });
+  return { backendSessions, release: () => void backendSessions.close() };
+};

@@ -1,0 +1,28 @@
+import type { Access } from './call.ts';
+import type { Target } from './target.ts';
+
+/** The steps of an admission; each refuses by throwing a VmcpError. */
+export interface AdmissionSteps {
+  /** The target of a name; unknown and hidden names are refused alike. */
+  readonly lookUp: (access: Access) => Target | Promise<Target>;
+  readonly authorize: (access: Access, target: Target) => void | Promise<void>;
+  readonly limit: (access: Access, target: Target) => void | Promise<void>;
+}
+
+/** Throws VmcpError, at once or as a rejection, when the caller may not use the name. */
+export type Admit = (access: Access) => Target | Promise<Target>;
+
+export interface Admission {
+  /**
+   * Look up → authorize → limit: the only way to a target, for calls, inner calls and watches. Returns a promise only
+   * where a step does.
+   */
+  readonly admit: Admit;
+  /**
+   * Look up → authorize: for a subscription that another replica has admitted, which is not counted by limits again.
+   */
+  readonly readmit: Admit;
+}
+
+/** As `Admit`, where a refusal gives undefined instead of an error. */
+export type MayHave = (access: Access) => Promise<Target | undefined>;

@@ -1,0 +1,42 @@
+/** The caller of a request. Passed as a parameter, never through an implicit context. */
+export type Caller =
+  | { readonly kind: 'anonymous' }
+  | User
+  /** The gateway itself, for lists and health checks. */
+  | { readonly kind: 'probe' };
+
+/** A user, authenticated by a token. The same user with a newer token is another value. */
+export interface User {
+  readonly kind: 'user';
+  readonly issuer: string;
+  /** Unique at the issuer. */
+  readonly subject: string;
+  /** All verified claims of the token, or of its introspection. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** The token as it was presented. A secret: only for strategies that exchange it, never for logs or storage. */
+  readonly token: string;
+  /** When the token ends, in milliseconds since the epoch; undefined where that is not known. */
+  readonly expiresAt: number | undefined;
+  /**
+   * The user's access token at an upstream provider of the authorization server, fit for use. Undefined: the user has
+   * to sign in there first, or again.
+   */
+  readonly upstreamToken: (provider: string) => Promise<string | undefined>;
+}
+
+/** A key that is equal for the same callers, as `isSameCaller` compares them. */
+export const callerKey = (caller: Caller): string =>
+  caller.kind === 'user' ? JSON.stringify([caller.issuer, caller.subject]) : caller.kind;
+
+/**
+ * As `callerKey`, but different for each client of a user: another client of the same user may have fewer rights. RFC
+ * 9068 §2.2 has `client_id`, OpenID Connect Core §2 `azp`.
+ */
+export const clientKey = (caller: Caller): string =>
+  caller.kind === 'user'
+    ? JSON.stringify([caller.issuer, caller.subject, caller.claims['client_id'] ?? caller.claims['azp']])
+    : caller.kind;
+
+/** Whether both are the same user, by issuer and subject, or of the same kind. */
+export const isSameCaller = (a: Caller, b: Caller): boolean =>
+  a.kind === 'user' && b.kind === 'user' ? a.issuer === b.issuer && a.subject === b.subject : a.kind === b.kind;

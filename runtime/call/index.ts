@@ -1,0 +1,29 @@
+/**
+ * What travels through the runtime as values: the caller, the request and its answer, the call and its target, and the
+ * shapes of the steps that handle them. Types and pure functions only: this room performs no input or output and knows
+ * no other room but json/, mcp/ and process/. Start at `call.ts` (a call), then `inbound.ts` (its HTTP request) and
+ * `reply.ts`.
+ */
+
+export type { Admission, AdmissionSteps, Admit, MayHave } from './admission.ts';
+export { argumentsOf } from './arguments.ts';
+export type { AroundCall, AroundRequest, CallRecord, Dispatch, RequestRecord } from './around.ts';
+export type {
+  Access,
+  BackendSessions,
+  Call,
+  CallClient,
+  Origin,
+  RelayedRequest,
+  RoutedMethod,
+  SessionClient,
+} from './call.ts';
+export { type Caller, type User, callerKey, clientKey, isSameCaller } from './caller.ts';
+export type { EventSink, Inbound, RequestHead, StreamRecord } from './inbound.ts';
+export { type InnerCall, type NewInnerCall, innerCalls } from './inner-call.ts';
+export { type Message, methodOf } from './message.ts';
+export { type Answered, type ClientAnswer, type Question, unknownState } from './questions.ts';
+export type { OpenStream, Reply, StreamReply, WholeReply } from './reply.ts';
+export type { BackendTarget, BuiltinTarget, Target, WorkflowTarget } from './target.ts';
+export { type TaskName, readTaskId, taskIdOf } from './task-id.ts';
+export type { ResourceListener, TaskEvents, TaskListener, WatchResource, WatchTasks, Watching } from './watches.ts';

@@ -1,0 +1,111 @@
+import type { Call, Origin } from './call.ts';
+import { VmcpError } from '../errors.ts';
+import { isObject, JsonSyntaxError, skipValue, type Span } from '../json/index.ts';
+
+/** A tool call that a workflow or the optimizer makes for the caller of `parent`. */
+export interface InnerCall {
+  /** Name of the tool in the name table of `origin`. */
+  readonly name: string;
+  /** JSON text of an object. */
+  readonly args: Buffer;
+  readonly origin: Exclude<Origin, 'client'>;
+}
+
+/** Depth of nested inner calls, which stops a tool that calls itself. */
+const MAX_DEPTH = 8;
+
+/**
+ * Makes inner calls. Throws `invalid_params` where they are nested too deeply, and for arguments that are not one JSON
+ * object.
+ */
+export type NewInnerCall = (parent: Call, inner: InnerCall) => Call;
+
+/**
+ * A call of the same caller, over the same backend sessions and to the same client, cancelled with `parent`; to be
+ * dispatched like any other call. `call_tool` is the client's own call in another form and so keeps `_meta`; a step of
+ * a workflow has none. `newId` makes ids that no client can guess, as a client may have calls of its own under way in
+ * the same backend session.
+ */
+export const innerCalls =
+  (newId: () => string): NewInnerCall =>
+  (parent, { name, args, origin }) => {
+    const { caller, backendSessions, signal, client } = parent;
+    const depth = parent.depth + 1;
+    if (depth > MAX_DEPTH) throw new VmcpError('invalid_params', `tools call each other more than ${MAX_DEPTH} deep`);
+    checkArguments(args);
+    const id = Buffer.from(JSON.stringify(`vmcp-${newId()}`));
+    const request = requestOf({ id, name, args, meta: origin === 'optimizer' ? metaOf(parent) : undefined });
+    return {
+      caller,
+      method: 'tools/call',
+      name,
+      names: 'tool',
+      origin,
+      depth,
+      request,
+      backendSessions,
+      signal,
+      client,
+    };
+  };
+
+/** The arguments are written into a request, so they must be exactly one JSON object. */
+const checkArguments = (args: Buffer): void => {
+  if (!isOneObject(args)) throw new VmcpError('invalid_params', 'the arguments of a tool must be one JSON object');
+};
+
+const isOneObject = (text: Buffer): boolean => {
+  try {
+    return isObject(text, 0) && skipValue(text, 0) === text.length;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return false;
+    throw error;
+  }
+};
+
+const metaOf = ({ request: { bytes, meta } }: Call): Buffer | undefined => meta && bytes.subarray(meta.start, meta.end);
+
+interface Parts {
+  /** JSON text. */
+  readonly id: Buffer;
+  readonly name: string;
+  readonly args: Buffer;
+  readonly meta: Buffer | undefined;
+}
+
+/** The request as a client would have written it, with the spans that are read from a client's envelope. */
+const requestOf = ({ id, name, args, meta }: Parts): Call['request'] => {
+  const text = new Text();
+  text.add('{"jsonrpc":"2.0","id":');
+  text.add(id);
+  text.add(',"method":"tools/call","params":');
+  const start = text.length;
+  text.add('{"name":');
+  const target = text.add(JSON.stringify(name));
+  text.add(',"arguments":');
+  text.add(args);
+  if (meta) text.add(',"_meta":');
+  const metaAt = meta && text.add(meta);
+  text.add('}');
+  const params = { start, end: text.length };
+  text.add('}');
+  return { bytes: text.bytes(), id, target, params, meta: metaAt };
+};
+
+/** Builds JSON text and returns the span of each piece. */
+class Text {
+  readonly #pieces: Buffer[] = [];
+  length = 0;
+
+  add(piece: string | Buffer): Span {
+    const bytes = Buffer.from(piece);
+    const start = this.length;
+    this.#pieces.push(bytes);
+    this.length += bytes.length;
+    return { start, end: this.length };
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#pieces);
+  }
+}

@@ -1,0 +1,46 @@
+import type { Caller } from './caller.ts';
+
+/** Receives the updates of a resource. */
+export interface ResourceListener {
+  readonly onUpdated: () => void;
+  /** Called when updates end, since the backend is no longer served. */
+  readonly onEnd: () => void;
+}
+
+/** A watched resource. */
+export interface Watching {
+  /**
+   * Resolves when the backend has accepted the subscription, or has not answered and is asked again. Rejects when there
+   * will be no updates: `backend_unavailable`, the backend refuses or cannot be reached; `busy`, too much is watched
+   * there.
+   */
+  readonly confirmed: Promise<void>;
+  readonly stop: () => void;
+}
+
+/** Watches a resource. Undefined where no backend owns it, or the caller may not read it. */
+export type WatchResource = (uri: string, caller: Caller, listener: ResourceListener) => Promise<Watching | undefined>;
+
+/** The client that listens for tasks. */
+export interface TaskListener {
+  readonly caller: Caller;
+  /** JSON text of the client's declared capabilities. */
+  readonly capabilities: Buffer;
+}
+
+/** Receives the notifications about tasks. */
+export interface TaskEvents {
+  /** Aborted when the client stops listening. */
+  readonly signal: AbortSignal;
+  /** Gets JSON text of the params of `notifications/tasks`, under the id that our clients know. */
+  readonly onTold: (params: Buffer) => void;
+  /** Called when notifications may be lost from now on. */
+  readonly onEnd: () => void;
+}
+
+/** Resolves with the ids of those tasks whose notifications will be sent, in the same order. */
+export type WatchTasks = (
+  ids: readonly string[],
+  listener: TaskListener,
+  events: TaskEvents,
+) => Promise<readonly string[]>;

@@ -1,0 +1,195 @@
+import type { Caller, Target } from '../call/index.ts';
+import { VmcpError } from '../errors.ts';
+import { LIST_KINDS, type ListKind, type Lists } from '../mcp/index.ts';
+import { buildCatalog, type BuildOptions, type Catalog, type SourceBackend } from './catalog.ts';
+import { lruCache, type LruBounds } from '../process/index.ts';
+import { cachedEntryBytes } from './entry-bytes.ts';
+import { lookUpIn } from './look-up.ts';
+import { withOverlay } from './overlay.ts';
+import type { Overlay } from './live-catalog.ts';
+import { type ListPages, pageCaches } from './pages.ts';
+import type { Listed } from './name-table.ts';
+import { LIST_OF, visibleUnder, type Visibility } from './visible.ts';
+import type {
+  LiveCatalogDeps,
+  LiveCatalog,
+  ListsListener,
+  CallerView,
+  CallerCatalog,
+  OfferedBackend,
+} from './live-catalog.ts';
+
+/** The live catalog of these backends and settings. `rebuild` must be called whenever either has changed. */
+export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
+  let settings = deps.settings();
+  const entryBytes = cachedEntryBytes();
+  const build: Build = (backends, how) =>
+    buildCatalog(backends.map(asSource), settings, { ...how, entryBytes, ownTools: deps.ownTools?.() ?? [] });
+  let shared = build(deps.backends());
+  let policies = deps.policies?.();
+  const listeners = new Set<ListsListener>();
+  const rebuild = (): void => {
+    settings = deps.settings();
+    const next = build(deps.backends());
+    const changed = LIST_KINDS.filter((kind) => !next.lists[kind].isSameAs(shared.lists[kind]));
+    // Unchanged pages are kept and not made again.
+    const lists = changed.length === 0 ? shared.lists : merged(shared, next, changed);
+    shared = Object.freeze({ ...next, lists, all: next.all === next.lists ? lists : next.all });
+    const before = policies;
+    policies = deps.policies?.();
+    const told = policies === before ? changed : LIST_KINDS;
+    if (told.length > 0) for (const listener of listeners) listener(told);
+  };
+  const views = callerViews(deps, { shared: () => shared, build });
+  let isStarted = false;
+  const settled = async (): Promise<void> => {
+    await deps.firstListed(settings.waitForUnknownMs);
+    isStarted = true;
+  };
+  const list: LiveCatalog['list'] = async (kind, cursor, caller) => {
+    const isStrict = settings.partialFailureMode === 'fail';
+    // A backend that is added later does not delay lists; under `fail` the list would be refused without it.
+    if (!isStarted || isStrict) await settled();
+    const { listed, overlay } = await views(caller);
+    if (isStrict) refuseWhenDown(withOverlay(deps.backends(), overlay));
+    return listed[kind].page(cursor);
+  };
+  return {
+    catalog: () => shared,
+    rebuild,
+    list,
+    offeredTo: views,
+    lookUp: lookUpIn({ ...deps, settings: () => settings, views }),
+    onListsChanged: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+};
+
+const merged = (before: Catalog, next: Catalog, changed: readonly ListKind[]): Catalog['lists'] =>
+  Object.freeze({
+    ...before.lists,
+    ...(Object.fromEntries(changed.map((kind) => [kind, next.lists[kind]])) as Partial<Record<ListKind, ListPages>>),
+  });
+
+const NOTHING: Overlay = [];
+
+/**
+ * The catalog of each caller: the shared one, with what the caller's own credential adds, as far as the caller may see
+ * it.
+ */
+const callerViews = (
+  deps: LiveCatalogDeps,
+  { shared, build }: { readonly shared: () => Catalog; readonly build: Build },
+): ((caller: Caller) => CallerView | Promise<CallerView>) => {
+  const wholes = new WeakMap<Catalog, CallerView>();
+  const wholeOf = (catalog: Catalog, overlay: Overlay): CallerView => {
+    const before = wholes.get(catalog);
+    if (before) return before;
+    const { all, lists: listed, routableName } = catalog;
+    const view = { all, listed, find: findIn(catalog), routableName, overlay };
+    wholes.set(catalog, view);
+    return view;
+  };
+  const joined = joinedCatalogs(deps, shared, build);
+  const visibleNow = visibleUnder(() => deps.policies?.());
+  const seenBy = (caller: Caller, whole: CallerView): CallerView | Promise<CallerView> => {
+    const visible = visibleNow();
+    const asSeen = (by: Visibility | undefined): CallerView =>
+      by
+        ? { ...whole, all: visible(whole.all, by), listed: visible(whole.listed, by), find: onlyVisible(whole, by) }
+        : whole;
+    const visibility = deps.visible?.(caller);
+    return visibility instanceof Promise ? visibility.then(asSeen) : asSeen(visibility);
+  };
+  return (caller) => {
+    const overlay = deps.overlay?.(caller);
+    if (overlay === undefined) return seenBy(caller, wholeOf(shared(), NOTHING));
+    const join = (own: Overlay): CallerView | Promise<CallerView> => seenBy(caller, wholeOf(joined(own), own));
+    return overlay instanceof Promise ? overlay.then(join) : join(overlay);
+  };
+};
+
+const findIn =
+  (catalog: Catalog): CallerCatalog['find'] =>
+  (table, names, name) =>
+    catalog[table].find(names, name);
+
+/** The visibility that makes the lists also decides which names are found. */
+const onlyVisible =
+  ({ find }: CallerCatalog, { isVisible }: Visibility): CallerCatalog['find'] =>
+  (table, names, name) => {
+    const target = find(table, names, name);
+    return !target || table === 'routable' || isVisible(...entryOf(names, name, target)) ? target : undefined;
+  };
+
+/** The list entry by which a name was found: for a URI made from a template, the template. */
+const entryOf = (names: Listed, name: string, target: Target): Parameters<Visibility['isVisible']> =>
+  target.kind === 'backend' && target.template !== undefined
+    ? [{ name: target.template, target }, 'resourceTemplates']
+    : [{ name, target }, LIST_OF[names]];
+
+type Build = (backends: readonly OfferedBackend[], how?: Pick<BuildOptions, 'newPageCache'>) => Catalog;
+
+interface JoinedCatalog {
+  readonly of: Catalog;
+  readonly overlay: Overlay;
+  readonly catalog: Catalog;
+}
+
+/**
+ * The shared catalog and an overlay as one; built again only when either has changed, and cached within JOINED_BOUNDS.
+ */
+const joinedCatalogs = (
+  { backends }: LiveCatalogDeps,
+  shared: () => Catalog,
+  build: Build,
+): ((overlay: Overlay) => Catalog) => {
+  const known = lruCache<JoinedCatalog>(JOINED_BOUNDS);
+  const newPageCache = pageCaches(JOINED_PAGES_BOUNDS);
+  const keys = new WeakMap<Overlay, string>();
+  let last = 0;
+  const keyOf = (overlay: Overlay): string => {
+    const key = keys.get(overlay) ?? String((last += 1));
+    keys.set(overlay, key);
+    return key;
+  };
+  return (overlay) => {
+    const of = shared();
+    const key = keyOf(overlay);
+    const before = known.get(key);
+    if (before?.of === of) return before.catalog;
+    const catalog = build(withOverlay(backends(), overlay), { newPageCache });
+    known.set(key, { of, overlay, catalog }, weightOf(catalog));
+    return catalog;
+  };
+};
+
+const JOINED_BOUNDS: LruBounds = { count: 1_000, bytes: 64 * 1024 * 1024 };
+
+/** A page of one caller holds the shared entries, too. */
+const JOINED_PAGES_BOUNDS: LruBounds = { count: 4_000, bytes: 32 * 1024 * 1024 };
+
+/** Approximate bytes of an entry in a list and a table; its JSON text is shared, or counted with the overlay. */
+const ENTRY_WEIGHT = 400;
+
+const weightOf = ({ lists }: Catalog): number =>
+  LIST_KINDS.reduce((sum, kind) => sum + lists[kind].size * ENTRY_WEIGHT, 0);
+
+/** Tools of a `degraded` backend stay listed: docs/decisions.md "Unavailable backends in lists" */
+const asSource = ({ name, status, lists }: OfferedBackend): SourceBackend => ({
+  name,
+  isListed: status === 'ready' || status === 'degraded',
+  lists: lists ?? NO_LISTS,
+});
+
+const NO_LISTS: Lists = { tools: [], prompts: [], resources: [], resourceTemplates: [] };
+
+/** docs/decisions.md "Unavailable backends in lists": a backend that only wants a login is not down. */
+const refuseWhenDown = (backends: readonly OfferedBackend[]): void => {
+  const down = backends.filter(({ status, lists }) => status === 'unavailable' || (status === 'unknown' && !lists));
+  if (down.length === 0) return;
+  const names = down.map(({ name }) => `"${name}"`).join(', ');
+  throw new VmcpError('lists_unavailable', `the list is incomplete: no answer from ${names}`);
+};

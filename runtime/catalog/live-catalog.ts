@@ -1,0 +1,101 @@
+import type { Access } from '../call/call.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Target } from '../call/target.ts';
+import type { VmcpError } from '../errors.ts';
+import { type ListKind, type Lists } from '../mcp/index.ts';
+import type { BackendStatus } from '../status/report.ts';
+import { type Catalog, type OwnTool } from './catalog.ts';
+import type { Listed } from './name-table.ts';
+import type { AggregationSettings } from './settings.ts';
+import { type AllPages, type Visibility } from './visible.ts';
+
+export interface LiveCatalogSettings extends AggregationSettings {
+  readonly partialFailureMode: 'fail' | 'best_effort';
+  /** How long lists wait for backends whose status is still `unknown`. */
+  readonly waitForUnknownMs: number;
+}
+
+export interface LiveCatalogDeps {
+  readonly settings: () => LiveCatalogSettings;
+  readonly backends: () => readonly OfferedBackend[];
+  /** Resolves once every backend's lists were read or could not be, or after `timeoutMs`. */
+  readonly firstListed: (timeoutMs: number) => Promise<void>;
+  /** Resolves once no backend's status is `unknown`, or after `timeoutMs`. */
+  readonly statusKnown: (timeoutMs: number) => Promise<void>;
+  /** Resolves once every backend's lists were read again, which is rate limited; at the latest after `timeoutMs`. */
+  readonly refreshLists?: (timeoutMs: number) => Promise<void>;
+  /**
+   * The backends as listed with the caller's own credential (`overlays`); they replace the shared ones of the same
+   * names.
+   */
+  readonly overlay?: (caller: Caller) => Overlay | Promise<Overlay> | undefined;
+  /** What this caller may see; undefined: all. */
+  readonly visible?: ((caller: Caller) => Visibility | undefined | Promise<Visibility | undefined>) | undefined;
+  /** As in `Gate`. */
+  readonly policies?: (() => unknown) | undefined;
+  /** Tools that no backend lists. */
+  readonly ownTools?: () => readonly OwnTool[];
+}
+
+/** The current state of a backend. */
+export interface OfferedBackend {
+  readonly name: string;
+  readonly status: BackendStatus;
+  /** Why the backend is not ready. */
+  readonly message?: string;
+  /** The backend is not contacted at all, so its names are not known. */
+  readonly isWithheld?: boolean;
+  /** Its last good lists. */
+  readonly lists?: Lists;
+  /** Why the backend could not be listed for this caller; the error for a request that names one of its tools. */
+  readonly error?: VmcpError;
+}
+
+/** The catalog as one caller may see it, for lists and for look-ups by name alike. */
+export interface CallerCatalog {
+  /** All that is offered, in lists or not. */
+  readonly all: AllPages;
+  /** `routable` is for steps of workflows: it includes hidden tools, and only policies restrict it. */
+  readonly find: (table: 'offered' | 'routable', names: Listed, name: string) => Target | undefined;
+  /** As in `Catalog`. */
+  readonly routableName: Catalog['routableName'];
+}
+
+/** The current catalog: frozen, and replaced as a whole whenever backends or settings have changed. */
+export interface LiveCatalog {
+  /** The catalog that all callers share. */
+  readonly catalog: () => Catalog;
+  readonly rebuild: () => void;
+  /**
+   * JSON text of the result of a list request of this caller, as revisions before 2026-07-28 have it. Throws
+   * `lists_unavailable` under
+   * `partialFailureMode: fail`.
+   */
+  readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
+  /** The catalog as this caller may see it, at this moment. */
+  readonly offeredTo: (caller: Caller) => CallerCatalog | Promise<CallerCatalog>;
+  /**
+   * Throws `unknown_name`, or `forbidden` where there are policies, or `backend_unavailable` where the name shows that
+   * it belongs to a backend that is withheld.
+   */
+  readonly lookUp: (access: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>) => Target | Promise<Target>;
+  /**
+   * Calls `listener` with the kinds of shared lists that have changed; with all kinds where policies have changed.
+   * Returns the function that unsubscribes.
+   */
+  readonly onListsChanged: (listener: ListsListener) => () => void;
+}
+
+export type ListsListener = (kinds: readonly ListKind[]) => void;
+
+/** A caller's catalog with its lists and its overlay. */
+export interface CallerView extends CallerCatalog {
+  readonly listed: AllPages;
+  readonly overlay: Overlay;
+}
+
+/**
+ * The backends that are listed with a caller's own credential, for that caller; the same array until they are listed
+ * again.
+ */
+export type Overlay = readonly OfferedBackend[];

@@ -1,0 +1,14 @@
+/**
+ * The shape of `/status`, which the operator reads from every pod and writes into the status of the server.
+ */
+
+export type {
+  BackendReport,
+  BackendStatus,
+  CollisionReport,
+  SessionStoreReport,
+  StatusReport,
+  UnmatchedReport,
+  UnresolvedReport,
+  UnusualReport,
+} from './report.ts';

@@ -1,0 +1,38 @@
+import type { ApiClient } from '../../operator/api/client.ts';
+import type { Cache } from '../../operator/cache/cache.ts';
+import type { ReconcileContext } from '../../operator/reconcile-context.ts';
+import { Rewrites } from '../../operator/write/rewrites.ts';
+import { UnsentChildren } from '../../operator/write/unsent.ts';
+import { StatusWrites } from '../../operator/write/status-writes.ts';
+import { DEFAULT_SETTINGS } from './plan/golden.ts';
+
+type Given = Partial<Omit<ReconcileContext, 'api' | 'cache'>> & {
+  readonly api?: Partial<ApiClient>;
+  readonly cache?: Partial<Cache>;
+};
+
+/**
+ * The reconcile context of one test, which gives what it is about; what it does not give throws when it is used, and
+ * names itself.
+ */
+export const reconcileContextOf = ({ api = {}, cache = {}, ...more }: Given): ReconcileContext =>
+  onlyGiven<ReconcileContext>('context', {
+    settings: DEFAULT_SETTINGS,
+    rewrites: new Rewrites(),
+    statusWrites: new StatusWrites(() => 0),
+    unsent: new UnsentChildren(() => 0),
+    plan: (kind, _owner, bundle) => Promise.resolve(kind.plan(bundle, DEFAULT_SETTINGS)),
+    now: () => 0,
+    ...more,
+    api: onlyGiven<ApiClient>('context.api', api),
+    cache: onlyGiven<Cache>('context.cache', cache),
+  });
+
+/** Some parts of a whole; the others throw when they are looked at, which is what makes the cast true. */
+export const onlyGiven = <Whole extends object>(name: string, given: Partial<Whole>): Whole =>
+  new Proxy(given, {
+    get: (parts, part, receiver): unknown => {
+      if (part in parts) return Reflect.get(parts, part, receiver);
+      throw new Error(`the test gives no ${name}.${String(part)}`);
+    },
+  }) as Whole;
