@@ -19,6 +19,7 @@ import { isRuntime } from './plan/server/objects/pod-template.ts';
 import { clusterSource } from './read/cluster.ts';
 import { podsOfDeployment } from './read/controlled.ts';
 import type { Source } from './read/source.ts';
+import { pauses } from './threads/pause.ts';
 import { Rewrites } from './write/rewrites.ts';
 import { StatusWrites } from './write/status-writes.ts';
 import { UnsentChildren } from './write/unsent.ts';
@@ -150,7 +151,7 @@ const judgementsFor = ({ kinds, judge, log }: WatchDeps, onLate: JudgementDeps['
   new Judgements({
     judge,
     kinds: new Set(kinds.flatMap(({ kind }) => lookedUpKinds(kind))),
-    pause: () => new Promise((resolve) => setImmediate(resolve)),
+    pause: pauses(),
     onLate,
     onFailure: (error) => log.warn({ error: errorText(error) }, 'an object could not be judged'),
   });

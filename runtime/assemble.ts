@@ -38,8 +38,7 @@ import { stagesOf } from './stages.ts';
 import type { StatusReport } from './status/index.ts';
 import { openStore } from './store/index.ts';
 import { VERSION } from './version.ts';
-import { resourceWatcher } from './watches.ts';
-import { taskWatcher } from './watches.ts';
+import { resourceWatcher, taskWatcher } from './watches.ts';
 
 export interface AssembleOptions {
   readonly files: readonly ConfigFile[];

@@ -1,8 +1,6 @@
-import type { BackendSet } from './backends/index.ts';
-import type { Backend } from './backends/index.ts';
+import type { BackendSet, Backend } from './backends/index.ts';
 import type { Catalog } from './catalog/index.ts';
-import { clipped } from './text.ts';
-import { compareText } from './text.ts';
+import { clipped, compareText } from './text.ts';
 import type { Config, LiveConfig } from './config/index.ts';
 import type { BackendReport, SessionStoreReport, StatusReport } from './status/index.ts';
 import { LIMITS } from './limits.ts';

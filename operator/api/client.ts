@@ -7,7 +7,7 @@
 
 import type { ClusterIssuer } from '../plan/settings.ts';
 import { clusterIssuer } from './cluster-issuer.ts';
-import { isInternal, isMalformed, isNotFound, isTooLarge } from './errors.ts';
+import { isConflict, isInternal, isMalformed, isNotFound, isTooLarge } from './errors.ts';
 import { lister, type ObjectList } from './list.ts';
 import { ownAccount } from './own-account.ts';
 import { collectionPath, objectPath, resourceOf } from './resources.ts';
@@ -39,6 +39,8 @@ export interface ApiClient {
    * it.
    */
   apply(object: KubeObject, signal: AbortSignal, manager?: string): Promise<KubeObject>;
+  /** The same of an object that is not there yet; undefined where there is one of its name, which stays as it is. */
+  applyNew(object: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined>;
   applyStatus(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   create(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   /** The same; it goes when the service account that we act as goes, if that is of its namespace. */
@@ -88,13 +90,11 @@ export const apiClient = (
     list: lister(transport, table),
     watch: (selection, resourceVersion, signal) =>
       watchEvents(transport, { resource: resourceOf(table, selection.kind), selection, resourceVersion }, signal),
-    apply: async (object, signal, manager) => {
-      try {
-        return await applyAt(pathOf(keyOf(object)), object, signal, manager);
-      } catch (error) {
-        if (isInternal(error) && !isTooLarge(error)) await askWhatIsMalformed(transport, asNew(object), signal);
-        throw error;
-      }
+    apply: (object, signal, manager) =>
+      orMalformed(transport, asNew(object), signal, applyAt(pathOf(keyOf(object)), object, signal, manager)),
+    applyNew: (object, signal) => {
+      const applied = applyAt(pathOf(keyOf(object)), ofNoVersion(object), signal);
+      return unlessThere(orMalformed(transport, asNew(object), signal, applied));
     },
     applyStatus: (object, signal) => applyAt(`${pathOf(keyOf(object))}/status`, object, signal),
     create,
@@ -113,6 +113,21 @@ export const apiClient = (
     },
     remove: (key, uid, signal) => removeExactly(transport, { kind: key.kind, path: pathOf(key), uid }, signal),
   };
+};
+
+/** No object has this version: an apply that names it makes one, or is refused (409) where there is one. */
+const ofNoVersion = (object: KubeObject): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion: '1' },
+});
+
+const unlessThere = async (applied: Promise<KubeObject>): Promise<KubeObject | undefined> => {
+  try {
+    return await applied;
+  } catch (error) {
+    if (isConflict(error)) return undefined;
+    throw error;
+  }
 };
 
 /** An object, and where those of its kind are. */
@@ -135,6 +150,20 @@ const createObject = async (
 
 const withOwner = (object: KubeObject, owner: OwnerReference | undefined): KubeObject =>
   owner === undefined ? object : { ...object, metadata: { ...object.metadata, ownerReferences: [owner] } };
+
+const orMalformed = async (
+  transport: Transport,
+  created: NewObject,
+  signal: AbortSignal,
+  applied: Promise<KubeObject>,
+): Promise<KubeObject> => {
+  try {
+    return await applied;
+  } catch (error) {
+    if (isInternal(error) && !isTooLarge(error)) await askWhatIsMalformed(transport, created, signal);
+    throw error;
+  }
+};
 
 /** A server-side apply cannot tell a wrong type from a fault of the server, but a create that is never stored can. */
 const askWhatIsMalformed = async (transport: Transport, created: NewObject, signal: AbortSignal): Promise<void> => {

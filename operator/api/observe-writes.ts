@@ -18,10 +18,12 @@ export interface Write {
 
 /** The same client, which tells of its writes. */
 export const observeWrites = (api: ApiClient, onWrite: (write: Write) => void): ApiClient => {
-  const told = async <T extends KubeObject | void>(write: Write, answered: Promise<T>): Promise<T> => {
+  const told = async <T extends KubeObject | undefined | void>(write: Write, answered: Promise<T>): Promise<T> => {
     try {
       const answer = await answered;
-      onWrite(answer === undefined ? write : { ...write, answer });
+      if (answer !== undefined) onWrite({ ...write, answer });
+      // What else has no answer was not written: there is one of its name.
+      else if (write.verb === 'delete') onWrite(write);
       return answer;
     } catch (error) {
       if (error instanceof ApiError) onWrite({ ...write, error });
@@ -32,6 +34,7 @@ export const observeWrites = (api: ApiClient, onWrite: (write: Write) => void): 
   return {
     ...api,
     apply: (object, signal, manager) => told(about('apply', object), api.apply(object, signal, manager)),
+    applyNew: (object, signal) => told(about('apply', object), api.applyNew(object, signal)),
     applyStatus: (object, signal) =>
       told({ ...about('apply', object), subresource: 'status' }, api.applyStatus(object, signal)),
     create: (object, signal) => told(about('create', object), api.create(object, signal)),

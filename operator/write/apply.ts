@@ -30,7 +30,7 @@ export interface Applied {
 }
 
 export interface ApplyDeps {
-  readonly api: Pick<ApiClient, 'get' | 'apply' | 'mergePatch' | 'remove'>;
+  readonly api: Pick<ApiClient, 'get' | 'apply' | 'applyNew' | 'mergePatch' | 'remove'>;
   readonly cache: Pick<Cache, 'get' | 'put' | 'fill' | 'controlledBy'>;
   /** Remembers what the server stores in another form than we send it. */
   readonly rewrites: Rewrites;
@@ -124,25 +124,14 @@ const applyChild = async (
   deps: ApplyDeps,
   signal: AbortSignal,
 ): Promise<ChildProblem | undefined> => {
-  const isNew = owner['status'] === undefined && deps.cache.get(keyOf(child)) === undefined;
-  if (!isNew) return applyOver(owner, child, deps, signal);
-  try {
-    return await take({ owner, child, existing: undefined, isNew }, deps, signal);
-  } catch (error) {
-    if (!isConflict(error)) throw error;
-    return applyOver(owner, child, deps, signal);
-  }
-};
-
-/** Looks first what there is. */
-const applyOver = async (
-  owner: KubeObject,
-  child: KubeObject,
-  deps: ApplyDeps,
-  signal: AbortSignal,
-): Promise<ChildProblem | undefined> => {
   const key = keyOf(child);
   const held = deps.cache.get(key);
+  // A new resource has no children yet: one request makes each, and takes over none that somebody makes meanwhile.
+  if (held === undefined && owner['status'] === undefined) {
+    const made = { owner, child, existing: undefined };
+    const { applied, problem } = await sendOnce(made, deps, () => deps.api.applyNew(child, signal));
+    if (applied !== undefined || problem !== undefined) return problem;
+  }
   const cached = held && (await readWhole(held, deps, signal));
   // docs/decisions.md "Ownership". What the cache lacks may exist all the same: watched are only objects with our
   // label.
@@ -158,49 +147,47 @@ const applyOver = async (
     deps.unsent.taken(owner, child);
     return undefined;
   }
-  return take({ owner, child, existing }, deps, signal);
-};
-
-const take = async (
-  meeting: Meeting & { readonly isNew?: boolean },
-  deps: ApplyDeps,
-  signal: AbortSignal,
-): Promise<ChildProblem | undefined> => {
-  const { owner, child, existing } = meeting;
-  const key = keyOf(child);
-  const unsent = deps.unsent.find(meeting);
-  if (unsent !== undefined) {
-    return unsent;
-  }
-  const { applied, problem } = await sendOnce(meeting, deps, signal);
-  if (applied === undefined) {
-    return problem;
-  }
-  deps.unsent.taken(owner, child);
-  deps.cache.put(applied);
-  // Deleted meanwhile, it is not held; nothing would ever forget what is noted of it.
-  if (deps.cache.get(key)?.metadata.uid === applied.metadata.uid) {
-    deps.rewrites.note(child, applied);
-  }
-  if (existing !== undefined && !isOwnedBy(existing, owner)) {
+  const meeting = { owner, child, existing };
+  const { applied, problem } = await sendOnce(meeting, deps, () => send(meeting, deps, signal));
+  if (applied !== undefined && existing !== undefined && !isOwnedBy(existing, owner)) {
     await deps.onRetaken?.(key);
   }
-  return undefined;
+  return problem;
 };
 
+interface Sent {
+  /** Undefined also where the request did not write. */
+  readonly applied?: KubeObject | undefined;
+  readonly problem?: ChildProblem;
+}
+
 const sendOnce = async (
-  meeting: Meeting & { readonly isNew?: boolean },
+  meeting: Meeting,
   deps: ApplyDeps,
-  signal: AbortSignal,
-): Promise<{ readonly applied?: KubeObject; readonly problem?: ChildProblem }> => {
+  request: () => Promise<KubeObject | undefined>,
+): Promise<Sent> => {
+  const unsent = deps.unsent.find(meeting);
+  if (unsent !== undefined) {
+    return { problem: unsent };
+  }
   try {
-    const { isNew = false, child } = meeting;
-    return { applied: await (isNew ? deps.api.apply(onlyMade(child), signal) : send(meeting, deps, signal)) };
+    const applied = await request();
+    if (applied !== undefined) note(meeting, applied, deps);
+    return { applied };
   } catch (error) {
     const problem = hopeless(meeting.child, error);
     if (problem === undefined) throw error;
     deps.unsent.note(meeting, problem);
     return { problem };
+  }
+};
+
+const note = ({ owner, child }: Meeting, applied: KubeObject, { unsent, cache, rewrites }: ApplyDeps): void => {
+  unsent.taken(owner, child);
+  cache.put(applied);
+  // Deleted meanwhile, it is not held; nothing would ever forget what is noted of it.
+  if (cache.get(keyOf(child))?.metadata.uid === applied.metadata.uid) {
+    rewrites.note(child, applied);
   }
 };
 
@@ -234,16 +221,6 @@ const prepare = async (child: KubeObject, live: KubeObject, { api }: ApplyDeps, 
     await api.mergePatch(keyOf(child), repair, signal);
   }
 };
-
-/**
- * Applied so, the object is made, or refused as a conflict where there is one of its name: no object has this version.
- * Of what is made for the first time that spares a look at each child, and nothing that somebody else makes in between
- * is taken over.
- */
-const onlyMade = (child: KubeObject): KubeObject => ({
-  ...child,
-  metadata: { ...child.metadata, resourceVersion: '1' },
-});
 
 /** With its uid an object is not applied to a namesake that took its place meanwhile. */
 const pinned = (child: KubeObject, existing: KubeObject | undefined): KubeObject =>

@@ -6,11 +6,8 @@ import { lruCache, type LruBounds } from '../process/index.ts';
 import { cachedEntryBytes } from './entry-bytes.ts';
 import { lookUpIn } from './look-up.ts';
 import { withOverlay } from './overlay.ts';
-import type { Overlay } from './live-catalog.ts';
-import { type ListPages, pageCaches } from './pages.ts';
-import type { Listed } from './name-table.ts';
-import { LIST_OF, visibleUnder, type Visibility } from './visible.ts';
 import type {
+  Overlay,
   LiveCatalogDeps,
   LiveCatalog,
   ListsListener,
@@ -18,6 +15,9 @@ import type {
   CallerCatalog,
   OfferedBackend,
 } from './live-catalog.ts';
+import { type ListPages, pageCaches } from './pages.ts';
+import type { Listed } from './name-table.ts';
+import { LIST_OF, visibleUnder, type Visibility } from './visible.ts';
 
 /** The live catalog of these backends and settings. `rebuild` must be called whenever either has changed. */
 export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {

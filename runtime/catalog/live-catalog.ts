@@ -2,12 +2,12 @@ import type { Access } from '../call/call.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Target } from '../call/target.ts';
 import type { VmcpError } from '../errors.ts';
-import { type ListKind, type Lists } from '../mcp/index.ts';
+import type { ListKind, Lists } from '../mcp/index.ts';
 import type { BackendStatus } from '../status/report.ts';
-import { type Catalog, type OwnTool } from './catalog.ts';
+import type { Catalog, OwnTool } from './catalog.ts';
 import type { Listed } from './name-table.ts';
 import type { AggregationSettings } from './settings.ts';
-import { type AllPages, type Visibility } from './visible.ts';
+import type { AllPages, Visibility } from './visible.ts';
 
 export interface LiveCatalogSettings extends AggregationSettings {
   readonly partialFailureMode: 'fail' | 'best_effort';

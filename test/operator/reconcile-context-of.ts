@@ -5,6 +5,7 @@ import { Rewrites } from '../../operator/write/rewrites.ts';
 import { UnsentChildren } from '../../operator/write/unsent.ts';
 import { StatusWrites } from '../../operator/write/status-writes.ts';
 import { DEFAULT_SETTINGS } from './plan/golden.ts';
+import { withApplyNew } from './write/apply-new.ts';
 
 type Given = Partial<Omit<ReconcileContext, 'api' | 'cache'>> & {
   readonly api?: Partial<ApiClient>;
@@ -24,9 +25,12 @@ export const reconcileContextOf = ({ api = {}, cache = {}, ...more }: Given): Re
     plan: (kind, _owner, bundle) => Promise.resolve(kind.plan(bundle, DEFAULT_SETTINGS)),
     now: () => 0,
     ...more,
-    api: onlyGiven<ApiClient>('context.api', api),
+    api: onlyGiven<ApiClient>('context.api', isWritable(api) ? withApplyNew(api) : api),
     cache: onlyGiven<Cache>('context.cache', cache),
   });
+
+const isWritable = (api: Partial<ApiClient>): api is Partial<ApiClient> & Pick<ApiClient, 'get' | 'apply'> =>
+  api.get !== undefined && api.apply !== undefined;
 
 /** Some parts of a whole; the others throw when they are looked at, which is what makes the cast true. */
 export const onlyGiven = <Whole extends object>(name: string, given: Partial<Whole>): Whole =>

@@ -59,6 +59,7 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
     get: unused,
     getMetadata: unused,
     apply: unused,
+    applyNew: unused,
     applyStatus: unused,
     create: unused,
     createOwned: unused,

@@ -1,9 +1,8 @@
 import type { Clock } from '../../process/index.ts';
 import { asVmcpError, VmcpError } from '../../errors.ts';
 import type { Fetch } from '../../outgoing/index.ts';
-import type { ListSource } from '../messages/backend-call.ts';
+import type { ListSource, BackendCapabilities } from '../messages/backend-call.ts';
 import { checkModern, probeEra, type ProbeBounds, type ProbedEra } from './era-probe.ts';
-import type { BackendCapabilities } from '../messages/backend-call.ts';
 import type { HealthSettings } from './health.ts';
 import { statelessListSource, StatelessClient } from '../stateless/stateless-client.ts';
 import type { BackendSession } from '../session/session.ts';

@@ -5,7 +5,7 @@ import { isModernError, MODERN_REVISION } from '../../mcp/index.ts';
 import { deadline, withIdleTimeout } from '../messages/idle-timeout.ts';
 import type { Clock } from '../../process/index.ts';
 import { capabilitiesOf, isUndecided } from '../session/handshake.ts';
-import { type BackendCapabilities } from '../messages/backend-call.ts';
+import type { BackendCapabilities } from '../messages/backend-call.ts';
 import { MODERN_HEADERS } from '../stateless/stateless-client.ts';
 import { ownMeta } from '../messages/request-edits.ts';
 import { invalidAnswer } from '../session/answer.ts';

@@ -1,8 +1,7 @@
 import { VmcpError } from '../../errors.ts';
 import { LIST_KINDS, type ListedItem, type ListKind, type Lists } from '../../mcp/index.ts';
 import type { Fetch } from '../../outgoing/index.ts';
-import type { ListSource } from '../messages/backend-call.ts';
-import type { BackendCapabilities } from '../messages/backend-call.ts';
+import type { ListSource, BackendCapabilities } from '../messages/backend-call.ts';
 import { ListRefusedError, readList, type Ask } from './read-list.ts';
 
 export interface ListDiscoverySource {

@@ -4,7 +4,7 @@ import type { Lists } from '../../mcp/index.ts';
 import type { Fetch } from '../../outgoing/index.ts';
 import type { BackendStatus } from '../../status/index.ts';
 import { ListDiscovery } from './list-discovery.ts';
-import { type ListSource } from '../messages/backend-call.ts';
+import type { ListSource } from '../messages/backend-call.ts';
 import type { ProbeBounds } from './era-probe.ts';
 import type { BackendSession } from '../session/session.ts';
 

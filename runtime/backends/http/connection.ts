@@ -10,8 +10,7 @@ import { Share, type ByteBudget, type Clock, runInBatch } from '../../process/in
 import { VmcpError } from '../../errors.ts';
 import type { BackendRequest, BackendResponse, Fetch } from '../../outgoing/index.ts';
 import { backendConnector, type CaBundle } from './ca-bundle.ts';
-import { EventReader } from './event-reader.ts';
-import { ResponseTooLargeError } from './event-reader.ts';
+import { EventReader, ResponseTooLargeError } from './event-reader.ts';
 
 /** The HTTP connections to one backend. */
 export interface Connection {

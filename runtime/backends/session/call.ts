@@ -1,10 +1,9 @@
 import type { Call } from '../../call/index.ts';
 import { wholeOf } from '../../json/index.ts';
-import type { BackendCall } from '../messages/backend-call.ts';
+import type { BackendCall, SubscriptionChange } from '../messages/backend-call.ts';
 import { legacyRequest, withRequestId } from '../messages/request-edits.ts';
 import { SessionOverError } from './answer.ts';
 import type { BackendSession } from './session.ts';
-import type { SubscriptionChange } from '../messages/backend-call.ts';
 
 /** A client's call as a request to a backend of a revision before 2026-07-28. */
 export const legacyCall = (

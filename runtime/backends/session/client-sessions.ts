@@ -3,8 +3,7 @@ import { VmcpError } from '../../errors.ts';
 import { LIST_CHANGED } from '../../mcp/index.ts';
 import type { SavedBackendSession, ResourceSubscription } from '../../store/index.ts';
 import type { BackendSession } from './session.ts';
-import type { CloseMode, SessionOptions } from './settings.ts';
-import type { BackendSessionMemory } from './settings.ts';
+import type { CloseMode, SessionOptions, BackendSessionMemory } from './settings.ts';
 import { resourceUpdated } from '../messages/small-messages.ts';
 
 /** Subscriptions of one client session that the gateway keeps itself. */

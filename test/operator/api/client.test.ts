@@ -46,6 +46,23 @@ test('an apply that ends in an internal error is explained by a create that is n
   }
 });
 
+test('an apply of a new object names a version that no object has, and finds nothing to explain in that', async () => {
+  server.asked.length = 0;
+  server.answer = json(201, widget);
+  assert.deepEqual(await server.client.applyNew(widget, signal), widget);
+  const [apply] = server.asked;
+  assert.deepEqual(apply?.query, { fieldManager: 'vmcp-operator', force: 'true' });
+  const sent = JSON.parse(apply?.body ?? '') as typeof widget;
+  assert.deepEqual(sent, { ...widget, metadata: { ...widget.metadata, resourceVersion: '1' } });
+  // Where there is one of its name.
+  server.answer = json(409, { message: 'the object has been modified', reason: 'Conflict' });
+  assert.equal(await server.client.applyNew(widget, signal), undefined);
+  server.asked.length = 0;
+  server.answer = (one, response) => json(one.method === 'PATCH' ? 500 : 422, { message: one.method })(one, response);
+  await assert.rejects(server.client.applyNew(widget, signal), (error) => isRefusal(error));
+  assert.deepEqual(JSON.parse(server.asked[1]?.body ?? ''), widget);
+});
+
 test('apply is server-side, with our name and by force; a status goes to the subresource', async () => {
   server.answer = json(200, widget);
   await server.client.apply(widget, signal);

@@ -6,8 +6,7 @@ import type { WatchEvent } from '../../../operator/api/watch.ts';
 import { inform } from '../../../operator/cache/informer.ts';
 import { Store } from '../../../operator/cache/store.ts';
 import type { KubeObject } from '../../../operator/object.ts';
-import { manualClock, settled } from '../engine/manual-clock.ts';
-import type { ManualClock } from '../engine/manual-clock.ts';
+import { manualClock, settled, type ManualClock } from '../engine/manual-clock.ts';
 
 const object = (name: string, version: number): KubeObject => ({
   apiVersion: 'v1',

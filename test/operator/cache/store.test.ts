@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Store } from '../../../operator/cache/store.ts';
-import type { Change } from '../../../operator/cache/store.ts';
+import { Store, type Change } from '../../../operator/cache/store.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 
 const object = (name: string, resourceVersion: number, owner?: string): KubeObject => ({

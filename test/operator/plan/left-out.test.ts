@@ -6,12 +6,11 @@ import { API_VERSION } from '../../../crds/index.ts';
 import { affectedKeys } from '../../../operator/engine/fan-out.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { type KubeObject, keyOf } from '../../../operator/object.ts';
-import { DEFAULT_SETTINGS } from './golden.ts';
+import { DEFAULT_SETTINGS, readGolden } from './golden.ts';
 import { parseManifests } from '../../../operator/read/manifests.ts';
 import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { withoutSpec } from '../../../operator/validate/index.ts';
 import { violation } from '../../../operator/validate/validator.ts';
-import { readGolden } from './golden.ts';
 import { made } from './made.ts';
 import { group, planOf, server } from './world.ts';
 

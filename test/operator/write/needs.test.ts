@@ -5,6 +5,7 @@ import type { KubeObject } from '../../../operator/object.ts';
 import { type ApplyDeps, applyChildren } from '../../../operator/write/apply.ts';
 import { Rewrites } from '../../../operator/write/rewrites.ts';
 import { UnsentChildren } from '../../../operator/write/unsent.ts';
+import { withApplyNew } from './apply-new.ts';
 
 const { signal } = new AbortController();
 const owner: KubeObject = { apiVersion: 'v1', kind: 'Owner', metadata: { name: 'o', namespace: 'n', uid: 'u' } };
@@ -27,22 +28,21 @@ const appliedOf = async (
   { foreign, refused }: { readonly foreign?: string; readonly refused?: string },
 ): Promise<readonly [applied: readonly string[], told: string]> => {
   const applied: string[] = [];
-  const deps: ApplyDeps = {
-    api: {
-      get: ({ kind }) =>
-        Promise.resolve(
-          kind === foreign ? { apiVersion: 'v1', kind, metadata: { name: 'x', namespace: 'n' } } : undefined,
-        ),
-      apply: (object) => {
-        if (object.kind === refused) return Promise.reject(new ApiError(403, { message: 'no' }));
-        const isThere = object.kind === foreign && object.metadata.resourceVersion !== undefined;
-        if (isThere) return Promise.reject(new ApiError(409, { message: 'modified' }));
-        applied.push(object.kind);
-        return Promise.resolve(object);
-      },
-      mergePatch: () => assert.fail('nothing is patched'),
-      remove: () => assert.fail('nothing is removed'),
+  const api: Omit<ApplyDeps['api'], 'applyNew'> = {
+    get: ({ kind }) =>
+      Promise.resolve(
+        kind === foreign ? { apiVersion: 'v1', kind, metadata: { name: 'x', namespace: 'n' } } : undefined,
+      ),
+    apply: (object) => {
+      if (object.kind === refused) return Promise.reject(new ApiError(403, { message: 'no' }));
+      applied.push(object.kind);
+      return Promise.resolve(object);
     },
+    mergePatch: () => assert.fail('nothing is patched'),
+    remove: () => assert.fail('nothing is removed'),
+  };
+  const deps: ApplyDeps = {
+    api: withApplyNew(api),
     cache: { get: () => undefined, put: () => {}, fill: () => {}, controlledBy: () => [] },
     rewrites: new Rewrites(),
     unsent: new UnsentChildren(() => 0),

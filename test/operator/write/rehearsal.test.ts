@@ -30,6 +30,7 @@ const rehearsal = (found: KubeObject | undefined = live) => {
     // As the server does: with what it adds by itself.
     apply: (object) =>
       Promise.resolve({ ...object, metadata: { ...object.metadata, resourceVersion: '2', generation: 7 } }),
+    applyNew: unused,
     applyStatus: (object) => Promise.resolve(object),
     create: (object) => Promise.resolve(object),
     createOwned: (object) => Promise.resolve(object),
@@ -126,5 +127,22 @@ test('the times in a status and the names of events make no new ones of them', a
       ['ConfigMap', 'c', 'status'],
       ['Event', 'x', 'Ready'],
     ],
+  );
+});
+
+test('a new object that finds one of its name is not told: nothing would be written', async () => {
+  const told: Rehearsed[] = [];
+  const answers = [undefined, planned];
+  const bench = new Rehearsal({
+    api: onlyGiven<ApiClient>('api', { applyNew: () => Promise.resolve(answers.shift()) }),
+    live: () => undefined,
+    tell: (write) => told.push(write),
+  });
+  await bench.run('a', (api) => api.applyNew(planned, signal));
+  assert.deepEqual(told, []);
+  await bench.run('a', (api) => api.applyNew(planned, signal));
+  assert.deepEqual(
+    told.map(({ verb, change }) => [verb, change]),
+    [['apply', 'create']],
   );
 });

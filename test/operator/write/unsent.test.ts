@@ -10,6 +10,7 @@ import { Rewrites } from '../../../operator/write/rewrites.ts';
 import { UnsentChildren } from '../../../operator/write/unsent.ts';
 import { problemConditions, withProblems, withStalled } from '../../../operator/write/status.ts';
 import { reconcileContextOf } from '../reconcile-context-of.ts';
+import { withApplyNew } from './apply-new.ts';
 
 const owner: KubeObject = { apiVersion: 'v1', kind: 'Owner', metadata: { name: 'o', namespace: 'n', uid: 'u' } };
 const child = (kind: string): KubeObject => ({ apiVersion: 'v1', kind, metadata: { name: 'x', namespace: 'n' } });
@@ -100,7 +101,7 @@ test('a child that is too large is sent again when its owner, what is rendered o
   const attempt = async (): Promise<readonly [number, string | undefined]> => {
     sent = 0;
     const deps = {
-      api: {
+      api: withApplyNew({
         get: () => Promise.resolve(live),
         apply: () => {
           sent += 1;
@@ -108,7 +109,7 @@ test('a child that is too large is sent again when its owner, what is rendered o
         },
         mergePatch: () => assert.fail(),
         remove: () => assert.fail(),
-      },
+      }),
       cache: { get: () => live, put: () => {}, fill: () => {}, controlledBy: () => [] },
       rewrites: new Rewrites(),
       unsent,

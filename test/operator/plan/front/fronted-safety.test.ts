@@ -28,6 +28,7 @@ import {
 import { made } from '../made.ts';
 import { planOf, planWith } from '../built-world.ts';
 import { condition, group, statusOf, server as virtualServer } from '../world.ts';
+import { withApplyNew } from '../../write/apply-new.ts';
 
 const behind = (owner: string, uid: string, controller = true): KubeObject => ({
   apiVersion: 'v1',
@@ -123,7 +124,7 @@ const appliedBeside = async (there: KubeObject, children: readonly KubeObject[])
   await applyChildren(
     withLogin,
     children,
-    { api, cache, rewrites: new Rewrites(), unsent: new UnsentChildren(() => 0) },
+    { api: withApplyNew(api), cache, rewrites: new Rewrites(), unsent: new UnsentChildren(() => 0) },
     new AbortController().signal,
   );
   return applied;

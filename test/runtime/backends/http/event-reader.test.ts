@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { EventReader } from '../../../../runtime/backends/http/event-reader.ts';
-import { ResponseTooLargeError } from '../../../../runtime/backends/http/event-reader.ts';
+import { EventReader, ResponseTooLargeError } from '../../../../runtime/backends/http/event-reader.ts';
 
 /** The messages of a stream that arrives in these pieces. */
 const read = (pieces: readonly string[], maxBytes = 10_000): string[] => {
