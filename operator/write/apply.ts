@@ -118,6 +118,10 @@ const refused = (object: KubeObject, error: ApiError): ChildProblem => {
 /** Most of what is rendered are backends, with what each one is called by. */
 const SMALLER = 'name fewer backends, or shorten URLs, headers, overrides and policies';
 
+/** The status of a resource that nobody has looked at yet is not empty: the CRD gives it a first phase. Conditions are ours. */
+const wasReported = (owner: KubeObject): boolean =>
+  (owner['status'] as { readonly conditions?: readonly unknown[] } | undefined)?.conditions !== undefined;
+
 const applyChild = async (
   owner: KubeObject,
   child: KubeObject,
@@ -127,7 +131,7 @@ const applyChild = async (
   const key = keyOf(child);
   const held = deps.cache.get(key);
   // A new resource has no children yet: one request makes each, and takes over none that somebody makes meanwhile.
-  if (held === undefined && owner['status'] === undefined) {
+  if (held === undefined && !wasReported(owner)) {
     const made = { owner, child, existing: undefined };
     const { applied, problem } = await sendOnce(made, deps, () => deps.api.applyNew(child, signal));
     if (applied !== undefined || problem !== undefined) return problem;

@@ -13,6 +13,8 @@ import { until } from './until.ts';
 export interface ControlPlane extends ApiAccess {
   /** Kills kube-apiserver without a word and starts it again over the same storage; resolves when it answers. */
   readonly restartApiServer: () => Promise<void>;
+  /** Acts while kube-controller-manager stands still; it goes on afterwards. */
+  readonly withoutControllers: (act: () => Promise<unknown>) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -77,7 +79,7 @@ async function bringUp(
     return daemon;
   };
   let apiServer = await startApiServer();
-  await start('kube-controller-manager', [
+  const controllers = await start('kube-controller-manager', [
     ...controllerManagerArguments(files),
     `--controllers=${CONTROLLERS.join(',')}`,
   ]);
@@ -87,5 +89,13 @@ async function bringUp(
     await apiServer.stop();
     apiServer = await startApiServer();
   };
-  return { ...access, restartApiServer };
+  const withoutControllers = async (act: () => Promise<unknown>): Promise<void> => {
+    process.kill(controllers.pid, 'SIGSTOP');
+    try {
+      await act();
+    } finally {
+      process.kill(controllers.pid, 'SIGCONT');
+    }
+  };
+  return { ...access, restartApiServer, withoutControllers };
 }

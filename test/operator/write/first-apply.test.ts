@@ -47,6 +47,11 @@ const applied = async (status: object | undefined, stored: KubeObject | undefine
 
 test('what is made for a new resource is made by one request, which takes over nothing', async () => {
   assert.deepEqual(await applied(undefined, undefined), { requests: ['applyNew'], problems: [] });
+  // As the API server stores a new one.
+  assert.deepEqual(await applied({ observedGeneration: -1, phase: 'Pending' }, undefined), {
+    requests: ['applyNew'],
+    problems: [],
+  });
   const foreign = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', namespace: 'n' } };
   assert.deepEqual(await applied(undefined, foreign), { requests: ['applyNew', 'get'], problems: ['ChildConflict'] });
   const own = { ...child, metadata: { ...child.metadata, uid: 'of-child' } };
@@ -54,5 +59,5 @@ test('what is made for a new resource is made by one request, which takes over n
 });
 
 test('for a resource that has its status, what there is is looked at first', async () => {
-  assert.deepEqual(await applied({}, undefined), { requests: ['get', 'apply'], problems: [] });
+  assert.deepEqual(await applied({ conditions: [] }, undefined), { requests: ['get', 'apply'], problems: [] });
 });
