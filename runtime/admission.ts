@@ -4,9 +4,13 @@ import type { Log } from './observe/index.ts';
 
 /** Joins the steps of an admission in their order. */
 export const admission = ({ lookUp, authorize, limit }: AdmissionSteps): Admission => {
-  const readmit: Admit = (access) => after(lookUp(access), (target) => after(authorize(access, target), () => target));
+  const readmit: Admit = (access, record) =>
+    after(lookUp(access), (target) => {
+      if (record) record.target = target;
+      return after(authorize(access, target, record), () => target);
+    });
   return {
-    admit: (access) => after(readmit(access), (target) => after(limit(access, target), () => target)),
+    admit: (access, record) => after(readmit(access, record), (target) => after(limit(access, target), () => target)),
     readmit,
   };
 };

@@ -70,13 +70,10 @@ const handle = async (stages: Stages, record: RequestRecord, dispatch: Dispatch)
  */
 export const dispatcher = ({ aroundCall, admit, serve }: Pick<Stages, 'aroundCall' | 'admit' | 'serve'>): Dispatch => {
   const dispatch: Dispatch = (call) => {
-    const record: CallRecord = { target: undefined };
-    const goOn = (target: Target): Promise<Reply> => {
-      record.target = target;
-      return serve(call, target, dispatch);
-    };
+    const record: CallRecord = { target: undefined, decision: undefined };
+    const goOn = (target: Target): Promise<Reply> => serve(call, target, dispatch);
     return aroundCall(call, record, () => {
-      const target = admit(call);
+      const target = admit(call, record);
       return target instanceof Promise ? wanted(call, target).then(goOn) : goOn(target);
     });
   };

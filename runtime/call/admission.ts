@@ -1,3 +1,4 @@
+import type { CallRecord } from './around.ts';
 import type { Access } from './call.ts';
 import type { Target } from './target.ts';
 
@@ -5,12 +6,16 @@ import type { Target } from './target.ts';
 export interface AdmissionSteps {
   /** The target of a name; unknown and hidden names are refused alike. */
   readonly lookUp: (access: Access) => Target | Promise<Target>;
-  readonly authorize: (access: Access, target: Target) => void | Promise<void>;
+  /** Notes the decision in the record, of a refusal as well. */
+  readonly authorize: (access: Access, target: Target, record?: CallRecord) => void | Promise<void>;
   readonly limit: (access: Access, target: Target) => void | Promise<void>;
 }
 
-/** Throws VmcpError, at once or as a rejection, when the caller may not use the name. */
-export type Admit = (access: Access) => Target | Promise<Target>;
+/**
+ * Throws VmcpError, at once or as a rejection, when the caller may not use the name. What is found out on the way is
+ * noted in `record`.
+ */
+export type Admit = (access: Access, record?: CallRecord) => Target | Promise<Target>;
 
 export interface Admission {
   /**

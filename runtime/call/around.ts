@@ -15,10 +15,23 @@ export interface RequestRecord {
 /** `next` rejects where the request is refused before it could be read. */
 export type AroundRequest = (record: RequestRecord, next: () => Promise<Reply>) => Promise<Reply>;
 
-/** What is known of a call so far. */
+/** What is known of a call so far; filled in step by step, for observers. */
 export interface CallRecord {
-  /** The target of the name; undefined until the call is admitted. */
+  /** The target of the name; undefined until it was found. */
   target: Target | undefined;
+  /** Undefined until policies have decided, and where there are none. */
+  decision: PolicyDecision | undefined;
+}
+
+/** What the policies say about an access. */
+export interface PolicyDecision {
+  readonly isAllowed: boolean;
+  /** Ids of the policies that decide: those that forbid, else those that permit; empty where none applies. */
+  readonly policies: readonly string[];
+  /** Ids of the policies whose evaluation failed; a failure denies the access. */
+  readonly failed: readonly string[];
+  /** Ids of the policies annotated `@dryRun` that would have decided otherwise. */
+  readonly dryRun: readonly string[];
 }
 
 /**

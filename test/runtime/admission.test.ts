@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { admission, unlessRefused } from '../../runtime/admission.ts';
 import { type AdmissionSteps } from '../../runtime/call/admission.ts';
+import type { CallRecord } from '../../runtime/call/around.ts';
 import type { Access } from '../../runtime/call/call.ts';
 import type { BackendTarget } from '../../runtime/call/target.ts';
 import { VmcpError } from '../../runtime/errors.ts';
@@ -62,6 +63,21 @@ for (const how of ['at once', 'later'] as const)
       await assert.rejects(async () => make(how, 'authorize').readmit(ACCESS), hasCode('forbidden'));
     });
   });
+
+test('what is found out on the way is noted, of a refusal as well', async () => {
+  const decision = { isAllowed: false, policies: ['policy0'], failed: [], dryRun: [] };
+  const record: CallRecord = { target: undefined, decision: undefined };
+  const { admit } = admission({
+    lookUp: () => TARGET,
+    authorize: (_access, _target, noted) => {
+      if (noted) noted.decision = decision;
+      throw new VmcpError('forbidden', 'no');
+    },
+    limit: () => {},
+  });
+  await assert.rejects(async () => admit(ACCESS, record), hasCode('forbidden'));
+  assert.deepEqual(record, { target: TARGET, decision });
+});
 
 test('what is left out where it is refused is so without a word, and a fault of ours is logged', async () => {
   const logged: unknown[] = [];

@@ -99,7 +99,7 @@ describe('a tool that no backend has', () => {
     assert.equal(errorOf(await session.call('a_hidden')).data.reason, 'unknown_name');
     assert.equal(count(backends.b, 'tools/call'), 1, 'that of the test before');
     assert.deepEqual(seenCalls, [
-      'anonymous workflow tools/call b_u → undefined: forbidden',
+      'anonymous workflow tools/call b_u → b: forbidden',
       'anonymous client tools/call both → workflow: forbidden',
       'anonymous client tools/call a_hidden → undefined: unknown_name',
     ]);
