@@ -133,7 +133,7 @@ const tenantIn = async (plane: ControlPlane, namespace: string): Promise<string>
       apiVersion: `${rbac}/v1`,
       kind: 'Role',
       metadata,
-      rules: [{ apiGroups: ['', 'vmcp.dev'], resources: ['*'], verbs: ['*'] }],
+      rules: [{ apiGroups: ['', 'apps', 'vmcp.dev'], resources: ['*'], verbs: ['*'] }],
     },
     {
       apiVersion: `${rbac}/v1`,
@@ -180,7 +180,8 @@ const clientOf = ({ url }: ControlPlane, dispatcher: Agent, token: string): Api 
 
 const placeOf = (kind: string, namespace: string, name?: string): string => {
   const plural = Object.values(kinds).find((each) => each.kind === kind)?.plural;
-  const group = plural === undefined ? '/api/v1' : '/apis/vmcp.dev/v1beta1';
+  const others = kind === 'Deployment' ? '/apis/apps/v1' : '/api/v1';
+  const group = plural === undefined ? others : '/apis/vmcp.dev/v1beta1';
   const path = `${group}/namespaces/${namespace}/${plural ?? `${kind.toLowerCase()}s`}`;
   return name === undefined ? path : `${path}/${name}`;
 };
