@@ -1,10 +1,10 @@
 import type { BackendSet } from './backends/index.ts';
-import { buildLiveCatalog, type LiveCatalog, type OfferedBackend, overlays } from './catalog/index.ts';
+import { buildLiveCatalog, type Catalog, type LiveCatalog, type OfferedBackend, overlays } from './catalog/index.ts';
 import type { Clock } from './process/index.ts';
 import { catalogSettingsOf, withheldOf } from './config-slices.ts';
 import type { OwnToolsByKind } from './own-tools.ts';
 import type { Gate } from './gate/index.ts';
-import type { LiveConfig } from './config/index.ts';
+import type { Config, LiveConfig } from './config/index.ts';
 import { changeLog, type Log } from './observe/index.ts';
 
 export interface CatalogParts {
@@ -59,9 +59,17 @@ export const publishChanges = ({
   const tell = changeLog(log, clock.now);
   const onChange = (): void => {
     liveCatalog.rebuild();
-    tell(backendStates({ config, backends }), liveCatalog.catalog());
+    const states = backendStates({ config, backends });
+    const catalog = liveCatalog.catalog();
+    const isEverythingKnown = backends.dependents.length === 0 && states.every(({ lists }) => lists !== undefined);
+    const unmatchedLimits = isEverythingKnown ? limitsWithoutTool(config.current(), catalog) : [];
+    tell(states, { ...catalog, unmatchedLimits });
   };
   backends.onChange(onChange);
   ownTools.builtin?.onChange(onChange);
   ownTools.workflow?.onChange(onChange);
 };
+
+/** Names with a rate limit that no tool has, hidden ones included: a composite tool may call those. */
+const limitsWithoutTool = ({ rateLimiting }: Config, { routable }: Catalog): readonly string[] =>
+  (rateLimiting?.tools ?? []).map(({ name }) => name).filter((name) => routable.find('tool', name) === undefined);

@@ -1,6 +1,7 @@
 import type { WantedBackend } from './backends/index.ts';
 import type { OfferedBackend, LiveCatalogSettings, WorkloadTools } from './catalog/index.ts';
 import type { Config } from './config/index.ts';
+import type { BucketSize, BucketSizes, RateLimits } from './gate/index.ts';
 import type { HostRules, OperatorTokenSettings } from './edge/index.ts';
 import type { LogFields, LogLevel } from './observe/index.ts';
 import type { StoreSettings } from './store/index.ts';
@@ -71,6 +72,27 @@ export const hostRulesOf = ({ extensions, incomingAuth }: Config): HostRules => 
   allowedOrigins: extensions.allowedOrigins ?? [],
   trustedProxies: extensions.trustedProxies,
   ...(incomingAuth.oidc?.resource !== undefined && { resourceUrl: incomingAuth.oidc.resource }),
+});
+
+export const rateLimitsOf = ({ name, rateLimiting = {} }: Config): RateLimits => ({
+  server: name,
+  ...bucketSizesOf(rateLimiting),
+  tools: new Map((rateLimiting.tools ?? []).map((each) => [each.name, bucketSizesOf(each)])),
+});
+
+type ConfiguredLimits = Pick<NonNullable<Config['rateLimiting']>, 'shared' | 'perUser'>;
+
+const bucketSizesOf = ({ shared, perUser }: ConfiguredLimits): BucketSizes => ({
+  shared: shared && bucketSizeOf(shared),
+  perUser: perUser && bucketSizeOf(perUser),
+});
+
+/** The shortest period that a store counts in; any shorter one is no limit either. */
+const SHORTEST_PERIOD_MS = 1;
+
+const bucketSizeOf = ({ maxTokens, refillPeriod }: NonNullable<ConfiguredLimits['shared']>): BucketSize => ({
+  capacity: maxTokens,
+  refillPeriodMs: Math.max(SHORTEST_PERIOD_MS, refillPeriod),
 });
 
 export const accessOf = ({ management }: Config): OperatorTokenSettings => ({

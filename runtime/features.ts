@@ -4,6 +4,7 @@ import type { Clock, ReadSecret } from './process/index.ts';
 import type { PublicRoutes } from './edge/index.ts';
 import type { FetchPolicy, GuardedClient } from './http/index.ts';
 import { type Gate, openGate } from './gate/index.ts';
+import { rateLimit } from './rate-limit.ts';
 import type { LiveConfig } from './config/index.ts';
 import type { Log, Observers } from './observe/index.ts';
 import { type ConnectStrategy, connectStrategy } from './outgoing/index.ts';
@@ -69,8 +70,8 @@ export interface RouteDeps {
 }
 
 /** The features that this version has. */
-export const makeFeatures: MakeFeatures = () => ({
-  gate: openGate,
+export const makeFeatures: MakeFeatures = (deps) => ({
+  gate: { ...openGate, limit: rateLimit(deps) },
   observers: [],
   connectStrategy,
   ownTools: {},

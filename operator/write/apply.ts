@@ -118,7 +118,9 @@ const refused = (object: KubeObject, error: ApiError): ChildProblem => {
 /** Most of what is rendered are backends, with what each one is called by. */
 const SMALLER = 'name fewer backends, or shorten URLs, headers, overrides and policies';
 
-/** The status of a resource that nobody has looked at yet is not empty: the CRD gives it a first phase. Conditions are ours. */
+/**
+ * The status of a new resource is not empty: the CRD gives it a first phase. Only the operator writes conditions.
+ */
 const wasReported = (owner: KubeObject): boolean =>
   (owner['status'] as { readonly conditions?: readonly unknown[] } | undefined)?.conditions !== undefined;
 

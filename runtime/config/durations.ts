@@ -111,7 +111,8 @@ function rulesOfDuration({ min, max, positive = false }: DurationOptions): reado
     rules.push(
       rule({
         cel: `duration(self) <= duration('${max}')`,
-        holds: (value) => lengthOf(value) <= parseDuration(max),
+        // A text of another form is refused for its form.
+        holds: (value) => !DURATION_PATTERN.test(value) || lengthOf(value) <= parseDuration(max),
         reason: `must be at most ${max}`,
         remedy: `write ${max} or less`,
       }),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../limits.ts';
 import { durationOr } from './durations.ts';
+import { rateLimitingExtensionSchema } from './rate-limiting.ts';
 import { networkSchema, workloadNameSchema } from './scalars.ts';
 import { serviceMetadataSchema } from './service-metadata.ts';
 import { sessionStoreSchema } from './session-store.ts';
@@ -44,6 +45,7 @@ export const extensionsSchema = z
       .describe(
         'Addresses or CIDR blocks of proxies whose Forwarded and X-Forwarded-* headers count: they tell the client and the host that it asked for.',
       ),
+    rateLimiting: rateLimitingExtensionSchema.prefault({}),
     sessionStore: sessionStoreSchema.optional(),
     streamResumption: z
       .strictObject({

@@ -23,7 +23,6 @@ const GUARDS: ReadonlySet<string> = new Set([
   'forwarding headers',
   'headers added to requests',
   'outgoing authentication',
-  'rate limiting',
   'the embedded authorization server',
   'validating tokens',
 ]);

@@ -5,3 +5,6 @@
 
 export { CurrentCallers, rememberCallers } from './current-callers.ts';
 export { type Gate, openGate } from './gate.ts';
+export { limitRate } from './limit.ts';
+export { bucketsFor, type BucketSize, type BucketSizes, type RateLimits } from './rate-limits.ts';
+export { takeDespiteOutage } from './store-outage.ts';

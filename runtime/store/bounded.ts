@@ -30,7 +30,8 @@ export const bounded = (store: Store): Store => {
       within({ key, field, value }, () => store.setFieldIfAbsent(key, field, value)),
     deleteField: (key, field, only) => within({ key, field, value: only }, () => store.deleteField(key, field, only)),
     takeTokens: async (buckets) => {
-      for (const bucket of buckets) check({ key: bucket.key, ttlMs: bucketLifeMs(bucket) });
+      for (const bucket of buckets)
+        for (const key of [bucket.key, bucket.overflowKey ?? '']) check({ key, ttlMs: bucketLifeMs(bucket) });
       return within({ key: '' }, () => store.takeTokens(buckets));
     },
     publish: (key, message, how) => within({ key, message }, () => store.publish(key, message, how)),

@@ -14,6 +14,7 @@ export {
   type HeldCallRequest,
   type HeldCallReply,
 } from './held-call-message.ts';
+export { localBuckets } from './memory-buckets.ts';
 export { openStore, type OpenStoreDeps } from './open-store.ts';
 export { Outbox } from './outbox.ts';
 export { prefixed } from './prefixed.ts';

@@ -1,10 +1,10 @@
 import type { Clock } from '../process/index.ts';
 import { bounded } from './bounded.ts';
 import { localMessages } from './local-messages.ts';
+import { MemoryBuckets } from './memory-buckets.ts';
 import { QuotaGroups } from './quota-groups.ts';
 import { TtlMap, type TtlMapLimits } from './ttl-map.ts';
 import type { Fields, Store } from './store.ts';
-import { bucketLifeMs, takeFrom } from './token-buckets.ts';
 
 const LIMITS: TtlMapLimits = { entries: 100_000, bytes: 256 * 1024 * 1024 };
 const SWEEP_MS = 60_000;
@@ -15,6 +15,7 @@ const SWEEP_MS = 60_000;
 export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: TtlMapLimits = LIMITS): Store => {
   const entries = new TtlMap(clock, limits);
   const groups = new QuotaGroups(clock);
+  const tokens = new MemoryBuckets(clock);
   const messages = localMessages();
   const sweep = (): void => {
     entries.endExpired();
@@ -25,16 +26,7 @@ export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: TtlMap
   return bounded({
     ...valuesOn(entries, groups),
     ...mapsOn(entries, groups),
-    takeTokens: async (buckets) => {
-      const kept = buckets.map(({ key }) => entries.value(key));
-      const taken = takeFrom(buckets, kept, clock.now());
-      if (!taken.isTaken) return taken.waitMs;
-      for (const [index, level] of taken.levels.entries()) {
-        const bucket = buckets[index];
-        if (bucket) entries.put(bucket.key, level, bucketLifeMs(bucket));
-      }
-      return 0;
-    },
+    takeTokens: async (buckets) => tokens.take(buckets),
     ...messages,
     state: () => 'up',
     onState: () => () => {},
@@ -44,6 +36,7 @@ export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: TtlMap
       messages.endAll();
       entries.clear();
       groups.clear();
+      tokens.clear();
     },
   });
 };

@@ -22,7 +22,14 @@ export const prefixed = (store: Store, prefix: string): Store => {
     setField: (key, field, value, maxFields) => store.setField(at(key), field, value, maxFields),
     setFieldIfAbsent: (key, field, value) => store.setFieldIfAbsent(at(key), field, value),
     deleteField: (key, field, only) => store.deleteField(at(key), field, only),
-    takeTokens: (buckets) => store.takeTokens(buckets.map((bucket) => ({ ...bucket, key: at(bucket.key) }))),
+    takeTokens: (buckets) =>
+      store.takeTokens(
+        buckets.map((bucket) => ({
+          ...bucket,
+          key: at(bucket.key),
+          ...(bucket.overflowKey !== undefined && { overflowKey: at(bucket.overflowKey) }),
+        })),
+      ),
     publish: (channel, message, how) => store.publish(at(channel), message, how),
     subscribe: (channel, listener) => {
       const { isLive, end } = store.subscribe(at(channel), listener);

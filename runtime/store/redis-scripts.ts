@@ -4,7 +4,7 @@ import type { RedisClient } from './redis-client.ts';
 /**
  * Several steps that must be one. KEYS[1] is the value or the map; where it is counted, KEYS[2] and KEYS[3] are the
  * sorted sets of its room: those that were used and those that never were, by the time that they end (milliseconds
- * since the epoch by the replicas' clocks: the server's own needs a right that a user for one prefix does not have).
+ * since the epoch by the replicas' clocks, to within seconds; `TAKE_TOKENS` alone needs the server's own clock).
  */
 export interface Script {
   readonly text: string;
@@ -97,22 +97,41 @@ if #ARGV > 1 and redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 e
 return redis.call('HDEL', KEYS[1], ARGV[1])`);
 
 /**
- * The same as `takeFrom`, in one step; each of KEYS is a bucket. ARGV: now, and of each bucket its capacity, its refill
- * period and how long it is kept, in milliseconds. Lua would write numbers with 14 digits.
+ * The same as `takeFrom`, in one step and by the clock of the server; each of KEYS is a bucket. Returns milliseconds.
+ * ARGV: of each bucket its capacity, its refill period in microseconds and how long it is kept, in milliseconds.
  */
 export const TAKE_TOKENS = script(`
-local now, wait, levels = tonumber(ARGV[1]), 0, {}
-for i, key in ipairs(KEYS) do
-  local capacity, period = tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i])
-  local kept = redis.call('TYPE', key).ok == 'string' and redis.call('GET', key) or ''
-  local tokens, at = string.match(kept, '^(%S+) (%S+)$')
-  tokens, at = tonumber(tokens) or capacity, tonumber(at) or now
-  tokens = math.min(capacity, tokens + math.max(0, now - at) * capacity / period)
-  wait = math.max(wait, (1 - tokens) * period / capacity)
-  levels[i] = string.format('%.17g %.17g', tokens - 1, math.max(at, now))
+local function returnedAfter(tokens, capacity, period)
+  local rest = period % capacity
+  local high = math.floor(tokens / 65536) * rest
+  local left = high % capacity
+  local low = left * 65536 + (tokens % 65536) * rest
+  return tokens * ((period - rest) / capacity) + ((high - left) / capacity) * 65536 + math.ceil(low / capacity)
 end
-if wait > 0 then return math.ceil(wait) end
-for i, key in ipairs(KEYS) do redis.call('SET', key, levels[i], 'PX', ARGV[3 * i + 1]) end
+local time = redis.call('TIME')
+local now, wait, states = tonumber(time[1]) * 1000000 + tonumber(time[2]), 0, {}
+for i, key in ipairs(KEYS) do
+  local capacity, period = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+  local kept = redis.call('TYPE', key).ok == 'string' and redis.call('GET', key) or ''
+  local spent, at, keptCapacity, keptPeriod = string.match(kept, '^(%d+) (%d+) (%d+) (%d+)$')
+  if spent then
+    spent, at = tonumber(spent), math.min(tonumber(at), now)
+    keptCapacity, keptPeriod = tonumber(keptCapacity), tonumber(keptPeriod)
+    if keptCapacity ~= capacity or keptPeriod ~= period then
+      local exact = math.max(0, math.min(capacity, spent - (now - at) * keptCapacity / keptPeriod))
+      spent = math.ceil(exact)
+      at = now - math.floor((spent - exact) * period / capacity)
+    end
+    local periods = math.floor((now - at) / period)
+    spent, at = spent - periods * capacity, at + periods * period
+  end
+  if not spent or spent <= 0 or returnedAfter(spent, capacity, period) <= now - at then spent, at = 0, now end
+  local missing = spent + 1 - capacity
+  if missing > 0 then wait = math.max(wait, returnedAfter(missing, capacity, period) - (now - at)) end
+  states[i] = string.format('%.0f %.0f %.0f %.0f', spent + 1, at, capacity, period)
+end
+if wait > 0 then return math.ceil(wait / 1000) end
+for i, key in ipairs(KEYS) do redis.call('SET', key, states[i], 'PX', ARGV[3 * i]) end
 return 0`);
 
 /**

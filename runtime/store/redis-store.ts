@@ -15,7 +15,7 @@ import {
   tooManyFields,
 } from './store.ts';
 import { REDIS_TIMES, type RedisSettings } from './store-settings.ts';
-import { bucketLifeMs } from './token-buckets.ts';
+import { bucketLifeMs, periodUsOf } from './token-buckets.ts';
 
 export interface RedisStoreDeps extends ConnectDeps {
   readonly clock: Clock;
@@ -52,13 +52,9 @@ export const redisStore = (settings: RedisSettings, deps: RedisStoreDeps): Store
     takeTokens: async (buckets) => {
       if (buckets.length === 0) return 0;
       const keys = buckets.map(({ key }) => keyOf(key));
-      const sizes = buckets.flatMap((bucket) => [
-        bucket.capacity,
-        bucket.refillPeriodMs,
-        Math.ceil(bucketLifeMs(bucket)),
-      ]);
+      const sizes = buckets.flatMap((bucket) => [bucket.capacity, periodUsOf(bucket), Math.ceil(bucketLifeMs(bucket))]);
       const within = { link: commands, keyOf, clock: deps.clock };
-      return Number(await runOn(within, scripts.TAKE_TOKENS, keys, [deps.clock.now(), ...sizes]));
+      return Number(await runOn(within, scripts.TAKE_TOKENS, keys, sizes));
     },
     publish: async (name, message, how) => {
       const channel = keyOf(name);

@@ -65,8 +65,8 @@ export interface Store extends StoreMessages {
   readonly deleteField: (key: string, field: string, only?: Buffer) => Promise<boolean>;
   /**
    * Takes one token from every bucket and resolves with 0, or takes none and resolves with the milliseconds until all
-   * buckets have one. In a cluster their keys have one hash tag. A key that holds anything else counts as a full bucket
-   * and is overwritten.
+   * buckets have one, rounded up; by the clock of the store. In a cluster their keys have one hash tag. Keys of buckets
+   * hold nothing else: what they hold otherwise may be overwritten.
    */
   readonly takeTokens: (buckets: readonly Bucket[]) => Promise<number>;
 }
@@ -76,14 +76,19 @@ export type Fields = ReadonlyMap<string, Buffer>;
 
 /**
  * A token bucket that refills evenly. An unknown bucket is full; a bucket is forgotten 2 × `refillPeriodMs` after its
- * last token was taken.
+ * last token was taken. One whose size has changed keeps count of the tokens that are spent.
  */
 export interface Bucket {
   readonly key: string;
-  /** Whole, at least 1. */
+  /** Whole, 1 to 2³¹ - 1. */
   readonly capacity: number;
-  /** Time from empty to full, at least 1. */
+  /** Time from empty to full, at least 1; counted in whole microseconds. */
   readonly refillPeriodMs: number;
+  /**
+   * Key of a bucket of the same size that others share: used in place of `key` by a store in memory that has no room
+   * for another bucket. Default: the bucket always has room.
+   */
+  readonly overflowKey?: string;
 }
 
 /**

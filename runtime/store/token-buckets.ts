@@ -1,45 +1,84 @@
 import type { Bucket } from './store.ts';
 
-/** A bucket that is not used for this time is full again (docs/decisions.md "Limits per replica"). */
+/** A bucket that is not used for this time is full again (docs/rate-limits.md "Buckets"). */
 export const bucketLifeMs = ({ refillPeriodMs }: Bucket): number => 2 * refillPeriodMs;
 
 /**
- * The stored state of a bucket: its tokens at the time `at`, in milliseconds since the epoch. `TAKE_TOKENS` reads and
- * writes the same.
+ * The state of a bucket: it was full at `at` and has given `spent` tokens since. Whole numbers, so that nothing is lost
+ * by rounding however often it is used. Times are in microseconds since the epoch. Capacity and period are those that
+ * the state was written with. `TAKE_TOKENS` computes the same in Redis.
  */
-interface Level {
-  readonly tokens: number;
+export interface BucketState {
+  readonly spent: number;
   readonly at: number;
+  readonly capacity: number;
+  readonly periodUs: number;
 }
 
 export type TakeResult =
-  | { readonly isTaken: true; readonly levels: readonly Buffer[] }
+  | { readonly isTaken: true; readonly states: readonly BucketState[] }
   | { readonly isTaken: false; readonly waitMs: number };
 
 /**
- * Takes one token from each bucket, or returns the time in ms until all of them have one. `kept`: the stored states, in
- * the order of the buckets.
+ * Takes one token from each bucket, or returns the time in ms, rounded up, until all of them have one. `kept`: the
+ * states, in the order of the buckets; an unknown bucket is full.
  */
 export const takeFrom = (
   buckets: readonly Bucket[],
-  kept: readonly (Buffer | undefined)[],
-  now: number,
+  kept: readonly (BucketState | undefined)[],
+  nowUs: number,
 ): TakeResult => {
-  const levels = buckets.map((bucket, index) => levelOf(bucket, kept[index], now));
-  const waits = buckets.map(
-    ({ capacity, refillPeriodMs }, index) => ((1 - (levels[index]?.tokens ?? 0)) * refillPeriodMs) / capacity,
-  );
-  const waitMs = Math.ceil(Math.max(0, ...waits));
-  if (waitMs > 0) return { isTaken: false, waitMs };
-  return { isTaken: true, levels: levels.map(({ tokens, at }) => Buffer.from(`${tokens - 1} ${at}`)) };
+  const states = buckets.map((bucket, index) => stateAt(bucket, kept[index], nowUs));
+  const waitUs = Math.max(0, ...states.map((state) => untilNextUs(state, nowUs)));
+  if (waitUs > 0) return { isTaken: false, waitMs: Math.ceil(waitUs / 1_000) };
+  return { isTaken: true, states: states.map((state) => ({ ...state, spent: state.spent + 1 })) };
 };
 
+export const periodUsOf = ({ refillPeriodMs }: Bucket): number => Math.max(1, Math.round(refillPeriodMs * 1_000));
+
 /**
- * A new bucket is full. Where the clocks of replicas differ, the latest time counts, so that no bucket is refilled
- * twice.
+ * The state as of now: whole periods are settled, so that `spent` stays below twice the capacity. A clock that was set
+ * back costs a bucket what it would have regained, and no more.
  */
-const levelOf = ({ capacity, refillPeriodMs }: Bucket, kept: Buffer | undefined, now: number): Level => {
-  const [, tokens = capacity, at = now] = /^([\d.e-]+) ([\d.e+]+)$/.exec(kept?.toString() ?? '')?.map(Number) ?? [];
-  const refilled = tokens + (Math.max(0, now - at) * capacity) / refillPeriodMs;
-  return { tokens: Math.min(capacity, refilled), at: Math.max(at, now) };
+const stateAt = (bucket: Bucket, kept: BucketState | undefined, nowUs: number): BucketState => {
+  const size = { capacity: bucket.capacity, periodUs: periodUsOf(bucket) };
+  const full = { ...size, spent: 0, at: nowUs };
+  if (!kept) return full;
+  const { spent, at } = resized({ ...kept, at: Math.min(kept.at, nowUs) }, size, nowUs);
+  const periods = Math.floor((nowUs - at) / size.periodUs);
+  const state = { ...size, spent: spent - periods * size.capacity, at: at + periods * size.periodUs };
+  const isFull = state.spent <= 0 || returnedAfterUs(state.spent, state) <= nowUs - state.at;
+  return isFull ? full : state;
+};
+
+/** A changed limit counts the tokens that are still spent, all of its own at most. */
+const resized = (
+  kept: BucketState,
+  { capacity, periodUs }: Pick<BucketState, 'capacity' | 'periodUs'>,
+  nowUs: number,
+): Pick<BucketState, 'spent' | 'at'> => {
+  if (kept.capacity === capacity && kept.periodUs === periodUs) return kept;
+  const exact = kept.spent - ((nowUs - kept.at) * kept.capacity) / kept.periodUs;
+  const spent = Math.max(0, Math.min(capacity, exact));
+  const whole = Math.ceil(spent);
+  return { spent: whole, at: nowUs - Math.floor(((whole - spent) * periodUs) / capacity) };
+};
+
+const untilNextUs = (state: BucketState, nowUs: number): number => {
+  const missing = state.spent + 1 - state.capacity;
+  return missing <= 0 ? 0 : returnedAfterUs(missing, state) - (nowUs - state.at);
+};
+
+const HALF = 65_536;
+
+/**
+ * Time in which `tokens` return: tokens × period / capacity, rounded up. Computed in parts of at most 48 bits, since
+ * the product may have more bits than a number holds exactly.
+ */
+const returnedAfterUs = (tokens: number, { capacity, periodUs }: BucketState): number => {
+  const rest = periodUs % capacity;
+  const high = Math.floor(tokens / HALF) * rest;
+  const left = high % capacity;
+  const low = left * HALF + (tokens % HALF) * rest;
+  return tokens * ((periodUs - rest) / capacity) + ((high - left) / capacity) * HALF + Math.ceil(low / capacity);
 };

@@ -107,6 +107,16 @@ export const generalConfigCases = [
     'spec.config.extensions.sessionTtl',
     'must be at most 24h; write 24h or less',
   ),
+  accepts({ set: set('extensions', { rateLimiting: { whenStoreUnavailable: 'deny' } }) }),
+  accepts(
+    { set: set('extensions', { rateLimiting: {} }) },
+    { 'config.extensions.rateLimiting.whenStoreUnavailable': 'local' },
+  ),
+  refuses(
+    { set: set('extensions', { rateLimiting: { whenStoreUnavailable: 'open' } }) },
+    'spec.config.extensions.rateLimiting.whenStoreUnavailable',
+    ENUM,
+  ),
   accepts({ set: set('extensions', { heldCallTtl: '10m', clientEra: 'legacy' }) }),
   refuses(
     { set: set('extensions', { heldCallTtl: '9s' }) },

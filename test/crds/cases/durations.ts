@@ -136,3 +136,18 @@ export const positiveDurationCases = everywhere.flatMap(([kind, set, paths]) => 
   casesOf(kind).accepts({ set: set('1ms') }),
   ...paths.map((path) => casesOf(kind).refuses({ set: set('0s') }, `spec.${path}`, 'must be more than zero')),
 ]);
+
+/** Limits whose buckets a store keeps for as long as it keeps anything. */
+export const longestPeriodCases = everywhere.flatMap(([kind, , paths]) => {
+  const { accepts: passes, refuses: fails } = casesOf(kind);
+  const limited = paths.filter((path) => path.endsWith('.refillPeriod'));
+  const set = (text: string) =>
+    kind === 'MCPServer'
+      ? { oidcConfigRef: oidc.oidcConfigRef, rateLimiting: limits(text) }
+      : { incomingAuth: oidc, 'config.rateLimiting': limits(text) };
+  if (limited.length === 0) return [];
+  return [
+    passes({ set: set('4320h') }),
+    ...limited.map((path) => fails({ set: set('4320h1ms') }, `spec.${path}`, 'must be at most 4320h')),
+  ];
+});

@@ -4,7 +4,7 @@ import { aggregationCases, backendCases, generalConfigCases, serviceMetadataCase
 import { configIncomingCases, strategyCases } from './config-auth.ts';
 import { operationalCases } from './config-operation.ts';
 import { workflowCases } from './config-workflows.ts';
-import { durationCases, positiveDurationCases } from './durations.ts';
+import { durationCases, longestPeriodCases, positiveDurationCases } from './durations.ts';
 import { cloudStsCases, externalAuthBlockCases, externalAuthTypeCases } from './external-auth.ts';
 import { entryCases, sharedConfigCases, workloadCases } from './other-kinds.ts';
 import { referenceCases } from './references.ts';
@@ -31,6 +31,7 @@ export const allCases: readonly Case[] = [
   ...operationalCases,
   ...durationCases,
   ...positiveDurationCases,
+  ...longestPeriodCases,
   ...authServerCases,
   ...storageCases,
   ...upstreamCases,

@@ -30,6 +30,7 @@ suite('loading', () => {
         clientEra: 'auto',
         heldCallTtl: 300_000,
         perWorkload: {},
+        rateLimiting: { whenStoreUnavailable: 'local' },
         sessionTtl: 1_800_000,
       },
       aggregation: { conflictResolution: 'prefix', conflictResolutionConfig: { prefixFormat: '{workload}_' } },
@@ -59,6 +60,10 @@ suite('loading', () => {
         failureHandling: { partialFailureMode: 'best_effort', statusReportingInterval: '1m' },
       },
       sessionStorage: { provider: 'memory' },
+      rateLimiting: {
+        shared: { maxTokens: 10, refillPeriod: '1m' },
+        tools: [{ name: 'alpha.x-echo', shared: { maxTokens: 1, refillPeriod: '1s' } }],
+      },
       extensions: {
         allowedHosts: ['mcp.example.com'],
         allowedOrigins: ['https://app.example.com:8443'],

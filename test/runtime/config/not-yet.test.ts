@@ -37,7 +37,6 @@ const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, u
       },
     },
   ],
-  ['rateLimiting', { rateLimiting: { shared: { maxTokens: 1, refillPeriod: '1s' } } }],
   ['telemetry', { telemetry: { tracingEnabled: true } }],
 ];
 
@@ -68,7 +67,6 @@ suite('what is not supported yet', () => {
           circuitBreaker: { enabled: false, failureThreshold: 5, timeout: '1m' },
         },
       },
-      rateLimiting: {},
       telemetry: { tracingEnabled: false, samplingRate: '0.05', useLegacyAttributes: true },
     });
   });

@@ -91,13 +91,31 @@ sections({
   rateLimiting: [
     {
       fact: 'a bucket has a size and a period',
-      accepts: [bucket({ maxTokens: 1 }), bucket({ maxTokens: 2_147_483_647 })],
+      accepts: [
+        bucket({ maxTokens: 1 }),
+        bucket({ maxTokens: 2_147_483_647 }),
+        bucket({ refillPeriod: '1ns' }),
+        bucket({ refillPeriod: '4320h' }),
+      ],
       refuses: [
         [bucket({ maxTokens: 0 }), 'rateLimiting.shared.maxTokens: must be at least 1'],
         [bucket({ maxTokens: 1.5 }), /must be a whole number, not a number with decimals$/],
         [bucket({ maxTokens: 2_147_483_648 }), 'rateLimiting.shared.maxTokens: must be at most 2147483647'],
         [bucket({ maxTokens: undefined }), 'rateLimiting.shared.maxTokens: is missing'],
         [bucket({ refillPeriod: undefined }), 'rateLimiting.shared.refillPeriod: is missing'],
+        [bucket({ refillPeriod: '4320h1ns' }), 'rateLimiting.shared.refillPeriod: must be at most 4320h'],
+      ],
+    },
+    {
+      fact: 'what limits do without their store is one of three',
+      accepts: ['local', 'deny', 'allow'].map((whenStoreUnavailable) => ({
+        extensions: { rateLimiting: { whenStoreUnavailable } },
+      })),
+      refuses: [
+        [
+          { extensions: { rateLimiting: { whenStoreUnavailable: 'open' } } },
+          /^extensions\.rateLimiting\.whenStoreUnavailable: /,
+        ],
       ],
     },
     {

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { type Access, callerKey } from '../call/index.ts';
+import type { Bucket } from '../store/index.ts';
+
+/** A limit without the key of its bucket. */
+export type BucketSize = Pick<Bucket, 'capacity' | 'refillPeriodMs'>;
+
+export interface BucketSizes {
+  /** One bucket of all callers together. */
+  readonly shared?: BucketSize | undefined;
+  /** A bucket of each user. */
+  readonly perUser?: BucketSize | undefined;
+}
+
+export interface RateLimits extends BucketSizes {
+  /** Name of the server, so that servers which share a store under one key prefix do not share buckets. */
+  readonly server: string;
+  /** Further limits, by the advertised name of the tool. */
+  readonly tools: ReadonlyMap<string, BucketSizes>;
+}
+
+/** The buckets that an access takes a token from; none: it is not limited. */
+export type BucketsFor = (access: Access) => readonly Bucket[];
+
+/**
+ * Whether a client's request of this method counts against the limits of the server: what asks for new work does, and
+ * what goes on with, or ends, work that was counted does not (docs/rate-limits.md "What counts").
+ */
+const COUNTS_FOR_SERVER: Readonly<Record<Access['method'], boolean>> = {
+  'tools/call': true,
+  'prompts/get': true,
+  'resources/read': true,
+  'resources/subscribe': true,
+  'completion/complete': true,
+  'subscriptions/listen': true,
+  'resources/unsubscribe': false,
+  'tasks/get': false,
+  'tasks/update': false,
+  'tasks/cancel': false,
+};
+
+/** Buckets that users without room of their own share, of all limits per user together (`Bucket.overflowKey`). */
+const OVERFLOW_BUCKETS = 16_384;
+const LEAST_OVERFLOW_BUCKETS = 64;
+
+/** Keys are hashes: names and subjects may be long, and who lists the keys of a store learns no subject from them. */
+export const bucketsFor = ({ server, tools, ...ofServer }: RateLimits): BucketsFor => {
+  // One hash tag, so that a Redis Cluster keeps all buckets of a call in one slot.
+  const prefix = `{${digest(server).toString('base64url').slice(0, 16)}}`;
+  const perUserLimits = [ofServer, ...tools.values()].filter(({ perUser }) => perUser !== undefined).length;
+  const overflowBuckets = Math.max(LEAST_OVERFLOW_BUCKETS, Math.floor(OVERFLOW_BUCKETS / Math.max(1, perUserLimits)));
+  const pair = (name: string, sizes: BucketSizes): BucketPair => ({
+    ...sizes,
+    prefix: `${prefix}${name}`,
+    overflowBuckets,
+  });
+  const serverPair = pair('', ofServer);
+  const toolPairs = new Map([...tools].map(([name, sizes]) => [name, pair(`:tool:${hash(name)}`, sizes)]));
+  return (access) => {
+    const { method, names, origin } = access;
+    const pairs: BucketPair[] = [];
+    if (origin === 'client' && names !== 'task' && COUNTS_FOR_SERVER[method]) pairs.push(serverPair);
+    const ofTool = method === 'tools/call' ? toolPairs.get(access.name) : undefined;
+    if (ofTool) pairs.push(ofTool);
+    return pairs.flatMap((each) => bucketsOf(each, access));
+  };
+};
+
+interface BucketPair extends BucketSizes {
+  readonly prefix: string;
+  readonly overflowBuckets: number;
+}
+
+const bucketsOf = ({ shared, perUser, prefix, overflowBuckets }: BucketPair, { caller }: Access): Bucket[] => {
+  const buckets: Bucket[] = [];
+  if (shared) buckets.push({ ...shared, key: `${prefix}:shared` });
+  if (perUser) {
+    const user = digest(callerKey(caller));
+    const overflow = user.readUInt32BE(0) % overflowBuckets;
+    buckets.push({
+      ...perUser,
+      key: `${prefix}:user:${user.toString('base64url')}`,
+      overflowKey: `${prefix}:users:${overflow}`,
+    });
+  }
+  return buckets;
+};
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+const hash = (text: string): string => digest(text).toString('base64url');

@@ -1,0 +1,48 @@
+import { asVmcpError } from '../errors.ts';
+import type { Log } from '../observe/index.ts';
+import type { Clock } from '../process/index.ts';
+import type { Store } from '../store/index.ts';
+
+/**
+ * What limits do while the store that replicas share cannot be asked: `local`, this replica counts alone; `deny`, what
+ * is limited is refused; `allow`, nothing is limited.
+ */
+export type WhenStoreUnavailable = 'local' | 'deny' | 'allow';
+
+type TakeTokens = Store['takeTokens'];
+
+export interface OutageDeps {
+  readonly shared: TakeTokens;
+  readonly local: TakeTokens;
+  readonly whenStoreUnavailable: () => WhenStoreUnavailable;
+  readonly log: Pick<Log, 'warn'>;
+  readonly now: Clock['now'];
+}
+
+/** One line in this time, however many calls there are. */
+const LOG_INTERVAL_MS = 60_000;
+
+/** Takes tokens from the shared store; where that throws `store_unavailable`, does as the setting says. */
+export const takeDespiteOutage = ({ shared, local, whenStoreUnavailable, log, now }: OutageDeps): TakeTokens => {
+  let toldAt = -Infinity;
+  let count = 0;
+  const tell = (policy: WhenStoreUnavailable, detail: string | undefined): void => {
+    count += 1;
+    if (Math.abs(now() - toldAt) < LOG_INTERVAL_MS) return;
+    toldAt = now();
+    log.warn({ count, whenStoreUnavailable: policy, detail }, 'rate limits without their store');
+    count = 0;
+  };
+  return async (buckets) => {
+    try {
+      return await shared(buckets);
+    } catch (thrown) {
+      const { code, detail } = asVmcpError(thrown);
+      if (code !== 'store_unavailable') throw thrown;
+      const policy = whenStoreUnavailable();
+      tell(policy, detail);
+      if (policy === 'deny') throw thrown;
+      return policy === 'allow' ? 0 : local(buckets);
+    }
+  };
+};

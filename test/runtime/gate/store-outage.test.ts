@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { VmcpError } from '../../../runtime/errors.ts';
+import { takeDespiteOutage } from '../../../runtime/gate/store-outage.ts';
+import { frozenClock } from '../../fixtures/frozen-clock.ts';
+import { hasCode } from '../store/has-code.ts';
+
+const BUCKETS = [{ key: 'a', capacity: 1, refillPeriodMs: 1_000 }];
+
+const given = (whenStoreUnavailable: 'local' | 'deny' | 'allow', code?: 'store_unavailable' | 'internal') => {
+  const clock = frozenClock();
+  const lines: unknown[] = [];
+  const store = { code };
+  const take = takeDespiteOutage({
+    shared: async () => {
+      if (store.code) throw new VmcpError(store.code, 'away', { detail: 'ECONNREFUSED' });
+      return 7;
+    },
+    local: async () => 11,
+    whenStoreUnavailable: () => whenStoreUnavailable,
+    log: { warn: (fields, message) => void lines.push([fields, message]) },
+    now: clock.now,
+  });
+  return { take, lines, clock, store };
+};
+
+test('a store that answers is asked, and nothing is logged', async () => {
+  for (const setting of ['local', 'deny', 'allow'] as const) {
+    const { take, lines } = given(setting);
+    assert.equal(await take(BUCKETS), 7);
+    assert.deepEqual(lines, []);
+  }
+});
+
+test('without the store, limits do as the setting says', async () => {
+  assert.equal(await given('local', 'store_unavailable').take(BUCKETS), 11);
+  assert.equal(await given('allow', 'store_unavailable').take(BUCKETS), 0);
+  await assert.rejects(given('deny', 'store_unavailable').take(BUCKETS), hasCode('store_unavailable'));
+});
+
+test('any other error refuses the call, whatever the setting', async () => {
+  for (const setting of ['local', 'deny', 'allow'] as const)
+    await assert.rejects(given(setting, 'internal').take(BUCKETS), hasCode('internal'));
+});
+
+test('an outage is logged once a minute, with the number of calls', async () => {
+  const { take, lines, clock } = given('allow', 'store_unavailable');
+  for (let at = 0; at < 5; at += 1) await take(BUCKETS);
+  clock.advance(60_000);
+  await take(BUCKETS);
+  const fields = { whenStoreUnavailable: 'allow', detail: 'ECONNREFUSED' };
+  assert.deepEqual(lines, [
+    [{ count: 1, ...fields }, 'rate limits without their store'],
+    [{ count: 5, ...fields }, 'rate limits without their store'],
+  ]);
+});
+
+test('the store counts again as soon as it answers', async () => {
+  const { take, store } = given('local', 'store_unavailable');
+  assert.equal(await take(BUCKETS), 11);
+  store.code = undefined;
+  assert.equal(await take(BUCKETS), 7);
+});
