@@ -1,38 +1,71 @@
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import { sharedProcessOf } from './one-process.ts';
 
 /**
- * What `npm test` runs: every test file. Those of the one-node cluster have a line of their own beside the others: a
- * machine has one such cluster, and most of their time is waiting for pods; in one line with the others, those whose
- * turn it is not would hold the places.
+ * What `npm test` runs: every test file, or, with `--fast`, those that need neither a control plane nor other people's
+ * programs. Files that may share a process come first. Those of the one-node cluster have a line of their own beside
+ * all others: a machine has one such cluster, and most of their time is waiting for pods; in one line with the others,
+ * those whose turn it is not would hold the places.
  */
 const ALL = 'test/**/*.test.ts';
 const ON_A_NODE = 'test/**/*.node.test.ts';
+const ON_A_CONTROL_PLANE = 'test/**/*.apiserver.test.ts';
+const NOT_FAST = [ON_A_NODE, ON_A_CONTROL_PLANE, 'test/{conformance,peers}/**'];
+
+/** Of a test in a file with a process of its own, and in a shared one: what takes longer hangs, and is told by name. */
+const TEST_TIMEOUT_MS = 600_000;
+const SHARED_TEST_TIMEOUT_MS = 60_000;
+
+const ONE_PROCESS = [
+  '--test-isolation=none',
+  '--test-force-exit',
+  `--test-timeout=${SHARED_TEST_TIMEOUT_MS}`,
+  `--import=${new URL('left-open.ts', import.meta.url).href}`,
+];
+const placesFor = (count: number): readonly string[] => [
+  `--test-concurrency=${count}`,
+  `--test-timeout=${TEST_TIMEOUT_MS}`,
+];
+
+/** Most files wait more than they compute: more of them run at once than there are processors. */
+const PLACES = 3;
 
 interface Line {
-  readonly ended: Promise<boolean>;
+  readonly isGreen: Promise<boolean>;
   readonly output: Promise<string>;
 }
 
 const running = new AbortController();
 
-const startLine = (files: readonly string[], concurrency: number, isShown: boolean): Line => {
-  const args = ['--test', `--test-concurrency=${concurrency}`, '--test-reporter=spec', ...files];
+const startLine = (files: readonly string[], options: readonly string[], isShown = true): Line => {
+  // Without a file the test runner would look for all.
+  if (files.length === 0) return { isGreen: Promise.resolve(true), output: Promise.resolve('') };
+  const args = ['--test', '--test-reporter=spec', ...options, ...files];
   const stdio = ['ignore', isShown ? 'inherit' : 'pipe', 'inherit'] as const;
   const child = spawn(process.execPath, args, { stdio: [...stdio], signal: running.signal });
-  const ended = new Promise<boolean>((resolve) => {
+  const isGreen = new Promise<boolean>((resolve) => {
     child.once('error', () => resolve(false)).once('exit', (code) => resolve(code === 0));
   });
-  return { ended, output: child.stdout === null ? Promise.resolve('') : text(child.stdout) };
+  return { isGreen, output: child.stdout === null ? Promise.resolve('') : text(child.stdout) };
 };
 
 if (import.meta.main) {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => running.abort());
-  const onANode = globSync(ON_A_NODE);
-  const others = globSync(ALL, { exclude: [ON_A_NODE] });
-  const lines = [startLine(onANode, 1, false), startLine(others, 2, true)];
-  const areGreen = await Promise.all(lines.map(({ ended }) => ended));
-  for (const { output } of lines) process.stdout.write(await output);
+  const isFast = process.argv.includes('--fast');
+  const onANode = isFast ? [] : globSync(ON_A_NODE);
+  const others = globSync(ALL, { exclude: isFast ? NOT_FAST : [ON_A_NODE] });
+  const {
+    computing = [],
+    'on sockets': onSockets = [],
+    alone = [],
+  } = Object.groupBy(others, (file) => sharedProcessOf(file) ?? 'alone');
+  const node = startLine(onANode, placesFor(1), false);
+  const waiting = startLine(onSockets, ONE_PROCESS, false);
+  const areGreen = [await startLine(computing, ONE_PROCESS).isGreen, await waiting.isGreen];
+  process.stdout.write(await waiting.output);
+  areGreen.push(await startLine(alone, placesFor(PLACES)).isGreen, await node.isGreen);
+  process.stdout.write(await node.output);
   process.exitCode = areGreen.every(Boolean) ? 0 : 1;
 }

@@ -12,6 +12,7 @@ import type { OperatorUnderTest } from '../operator/engine/operator-under-test.t
 import { everythingBuilt } from '../operator/plan/golden.ts';
 import { authServer, oidc } from '../operator/validate/cases.ts';
 import { CHART, render } from './rendered.ts';
+import { strayObjects } from './stray-objects.ts';
 
 const built = { ...servers, kinds: reconciledKinds(everythingBuilt()) };
 
@@ -176,33 +177,7 @@ describe('the rights that the chart grants', () => {
       Role: bridged,
       RoleBinding: bridged,
     };
-    const labels = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
-    const pod = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'a', image: 'a' }] } };
-    const strays = [
-      { apiVersion: 'v1', kind: 'ConfigMap' },
-      { apiVersion: 'v1', kind: 'ServiceAccount' },
-      { apiVersion: 'v1', kind: 'Service', spec: { ports: [{ port: 80 }] } },
-      { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', spec: { podSelector: {} } },
-      {
-        apiVersion: 'apps/v1',
-        kind: 'Deployment',
-        spec: { replicas: 0, selector: { matchLabels: { a: 'b' } }, template: pod },
-      },
-      {
-        apiVersion: 'apps/v1',
-        kind: 'StatefulSet',
-        spec: { replicas: 0, serviceName: 'a', selector: { matchLabels: { a: 'b' } }, template: pod },
-      },
-      { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', rules: [] },
-      {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'RoleBinding',
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'stray' },
-      },
-    ].map((stray) => {
-      const ownerReferences = owners[stray.kind] ?? server;
-      return { ...stray, metadata: { name: 'stray', labels, ownerReferences } };
-    });
+    const strays = strayObjects((kind) => owners[kind] ?? server);
     await cluster.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: strays }));
     await cluster.kubectl([
       'annotate',
@@ -216,6 +191,18 @@ describe('the rights that the chart grants', () => {
       const left = await cluster.kubectl(['get', 'cm,sa,svc,netpol,deploy,sts,role,rolebinding', '-o', 'name']);
       return left.includes('/stray') ? undefined : true;
     });
+  });
+
+  test('let children be made again that somebody has deleted', async () => {
+    const ours = ['cm,sa,svc,netpol,deploy,sts,role,rolebinding', '-l', 'app.kubernetes.io/managed-by=vmcp-operator'];
+    const kindsLeft = async (): Promise<ReadonlySet<string>> => {
+      const names = (await cluster.kubectl(['get', ...ours, '-o', 'name'])).trim().split('\n');
+      return new Set(names.map((name) => name.split('/')[0] ?? ''));
+    };
+    const before = await kindsLeft();
+    assert.equal(before.size, 8, [...before].join(' '));
+    await cluster.kubectl(['delete', ...ours, '--wait=false']);
+    await until('one of each kind', async () => ((await kindsLeft()).size === before.size ? true : undefined));
   });
 
   test('let the webhook look at everything that it judges by', async () => {

@@ -6,7 +6,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { AUDIT_POLICY, auditLog, type AuditedRequest, type AuditedWrite } from './audit.ts';
 import { run } from './command.ts';
-import { type Get, getFrom } from './get.ts';
+import { type Get, type List, readersOf } from './get.ts';
 
 /** What a test does with an API server, whichever tier it belongs to. */
 export interface ApiAccess {
@@ -19,6 +19,7 @@ export interface ApiAccess {
   /** Runs kubectl with all rights; throws with what it wrote to standard error. */
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
   readonly get: Get;
+  readonly list: List;
   /**
    * The write requests so far by the API server's audit log, of one user (`system:serviceaccount:<ns>:<name>`) or of
    * all.
@@ -55,7 +56,9 @@ export async function prepareAccess(folder: string, url: string, kubectlProgram:
   await secretFile(files.kubeconfig, kubeconfigText({ url, caFile, token: adminToken }));
   await writeFile(files.auditPolicy, AUDIT_POLICY);
 
-  const env = { ...process.env, KUBECONFIG: files.kubeconfig, KUBECACHEDIR: join(folder, 'kubectl-cache') };
+  const own = { KUBECONFIG: files.kubeconfig, KUBECACHEDIR: join(folder, 'kubectl-cache') };
+  // kubectl ends before collecting garbage would pay.
+  const env = { ...process.env, ...own, GOGC: '400' };
   const kubectl: ApiAccess['kubectl'] = (args, input) =>
     run(kubectlProgram, args, { env, ...(input === undefined ? {} : { input }) });
   return {
@@ -64,7 +67,7 @@ export async function prepareAccess(folder: string, url: string, kubectlProgram:
     caFile,
     adminToken,
     kubectl,
-    get: getFrom({ url, caFile, adminToken }),
+    ...readersOf({ url, caFile, adminToken }),
     ...auditLog(files.auditLog),
     tokenFor: async (serviceAccount, namespace) =>
       (await kubectl(['create', 'token', serviceAccount, '--namespace', namespace])).trim(),

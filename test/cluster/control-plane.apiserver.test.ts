@@ -41,6 +41,17 @@ test('what is got without kubectl is what kubectl gets', async () => {
     ['ClusterRole', 'admin'],
   ] as const)
     assert.deepEqual(await first.get(kind, name), JSON.parse(await first.kubectl(['get', kind, name, '-o', 'json'])));
+  const selector = 'component=apiserver';
+  for (const [options, args] of [
+    [{}, []],
+    [{ selector }, ['--selector', selector]],
+    [{ namespace: 'kube-system' }, ['--namespace', 'kube-system']],
+    [{ hasManagedFields: true }, ['--show-managed-fields']],
+  ] as const) {
+    const text = await first.kubectl(['get', 'svc,cm,serviceaccounts', ...args, '-o', 'json']);
+    const { items } = JSON.parse(text) as { readonly items: readonly unknown[] };
+    assert.deepEqual(await first.list('svc,cm,serviceaccounts', options), items);
+  }
   await assert.rejects(first.get('deployment', 'nobody'), /deployments\.apps "nobody" not found/);
   await assert.rejects(first.get('nothing', 'nobody'), /doesn't have a resource type "nothing"/);
 });

@@ -58,7 +58,9 @@ async function bringUp(
   crew: Crew,
 ): Promise<Omit<ControlPlane, 'stop'>> {
   const start = (name: keyof Programs, args: readonly string[]): Promise<Daemon> =>
-    crew.start({ name, program: programs[name], args, logFile: join(folder, `${name}.log`) });
+    crew.start({ name, program: programs[name], args, logFile: join(folder, `${name}.log`), env });
+  // Half as many collections of garbage, for a third more memory (Go, "A Guide to the Go Garbage Collector").
+  const env = { ...process.env, GOGC: '200' };
   const files = filesIn(folder);
   const port = await freePortPair();
   const access = await prepareAccess(folder, `https://127.0.0.1:${port}`, programs.kubectl);

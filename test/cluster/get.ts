@@ -7,6 +7,18 @@ import { Agent, request } from 'undici';
  */
 export type Get = (kind: string, name: string, namespace?: string) => Promise<unknown>;
 
+/**
+ * The items of what `kubectl get <kind>,<kind> -o json` answers, of the namespace `default` where none is given; with
+ * `--selector`, and with `--show-managed-fields`.
+ */
+export type List = (kinds: string, options?: ListOptions) => Promise<readonly unknown[]>;
+
+export interface ListOptions {
+  readonly namespace?: string;
+  readonly selector?: string;
+  readonly hasManagedFields?: boolean;
+}
+
 interface Place {
   readonly url: string;
   readonly caFile: string;
@@ -16,7 +28,7 @@ interface Place {
 /** `GET`, with all rights; the body, whatever the status. */
 type Ask = (path: string, accept?: string) => Promise<{ readonly status: number; readonly text: string }>;
 
-export const getFrom = (place: Place): Get => {
+export const readersOf = (place: Place): { readonly get: Get; readonly list: List } => {
   const ask = asker(place);
   let known: ReadonlyMap<string, Resource> = new Map();
   const resourceOf = async (kind: string): Promise<Resource> => {
@@ -27,17 +39,40 @@ export const getFrom = (place: Place): Get => {
     if (found === undefined) throw new Error(`the server doesn't have a resource type "${kind}"`);
     return found;
   };
-  return async (kind, name, namespace = 'default') => {
-    const { root, plural, isNamespaced } = await resourceOf(kind);
-    const { status, text } = await ask(
-      [root, ...(isNamespaced ? ['namespaces', namespace] : []), plural, name].join('/'),
-    );
+  const read = async (path: string): Promise<unknown> => {
+    const { status, text } = await ask(path);
     if (status !== 200) throw new Error(messageIn(text));
-    const object = JSON.parse(text) as { readonly metadata: { readonly managedFields?: unknown } };
-    const { managedFields: _, ...metadata } = object.metadata;
-    return { ...object, metadata };
+    return JSON.parse(text);
+  };
+  return {
+    get: async (kind, name, namespace = 'default') =>
+      withoutManagedFields((await read(`${pathOf(await resourceOf(kind), namespace)}/${name}`)) as Stored),
+    list: async (kinds, { namespace = 'default', selector = '', hasManagedFields = false } = {}) => {
+      const found: Stored[] = [];
+      for (const word of kinds.split(',')) {
+        const resource = await resourceOf(word);
+        const path = `${pathOf(resource, namespace)}?${new URLSearchParams({ labelSelector: selector }).toString()}`;
+        const { items } = (await read(path)) as { readonly items: readonly Stored[] };
+        // In a list the API server leaves them out.
+        const { apiVersion, kind } = resource;
+        found.push(...items.map((item) => ({ apiVersion, kind, ...item })));
+      }
+      return hasManagedFields ? found : found.map(withoutManagedFields);
+    },
   };
 };
+
+interface Stored {
+  readonly metadata: { readonly managedFields?: unknown };
+}
+
+const withoutManagedFields = (object: Stored): object => {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+};
+
+const pathOf = ({ root, plural, isNamespaced }: Resource, namespace: string): string =>
+  [root, ...(isNamespaced ? ['namespaces', namespace] : []), plural].join('/');
 
 const asker = ({ url, caFile, adminToken }: Place): Ask => {
   let dispatcher: Promise<Agent> | undefined;
@@ -54,6 +89,8 @@ const asker = ({ url, caFile, adminToken }: Place): Ask => {
 };
 
 interface Resource {
+  readonly apiVersion: string;
+  readonly kind: string;
   /** `/apis/apps/v1` */
   readonly root: string;
   readonly plural: string;
@@ -67,6 +104,7 @@ interface Discovery {
       readonly version: string;
       readonly resources?: readonly {
         readonly resource: string;
+        readonly responseKind: { readonly kind: string };
         readonly scope: string;
         readonly singularResource: string;
         readonly shortNames?: readonly string[];
@@ -82,9 +120,11 @@ const discovered = async (ask: Ask): Promise<ReadonlyMap<string, Resource>> => {
     const { text } = await ask(path, 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList');
     for (const { metadata, versions } of (JSON.parse(text) as Discovery).items)
       for (const { version, resources = [] } of versions)
-        for (const { resource: plural, scope, singularResource, shortNames = [] } of resources) {
-          const root = [path, metadata.name, version].filter(Boolean).join('/');
-          const resource = { root, plural, isNamespaced: scope === 'Namespaced' };
+        for (const { resource: plural, responseKind, scope, singularResource, shortNames = [] } of resources) {
+          const apiVersion = [metadata.name, version].filter(Boolean).join('/');
+          const isNamespaced = scope === 'Namespaced';
+          const { kind } = responseKind;
+          const resource = { apiVersion, kind, root: `${path}/${apiVersion}`, plural, isNamespaced };
           for (const word of [plural, singularResource, ...shortNames]) if (!found.has(word)) found.set(word, resource);
         }
   }

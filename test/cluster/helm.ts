@@ -14,5 +14,6 @@ export async function helm(args: readonly string[], kubeconfig = '/dev/null'): P
     HELM_CONFIG_HOME: join(home, 'config'),
     HELM_DATA_HOME: join(home, 'data'),
   };
-  return run(programs.helm, args, { env: { ...process.env, ...folders, KUBECONFIG: kubeconfig } });
+  // It ends before collecting garbage would pay: without, it takes a third less of the processor.
+  return run(programs.helm, args, { env: { ...process.env, ...folders, KUBECONFIG: kubeconfig, GOGC: 'off' } });
 }

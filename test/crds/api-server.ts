@@ -55,10 +55,10 @@ export async function startApiServer(): Promise<ApiServer> {
   };
 }
 
-const serveOurKinds = async ({ kubectl }: ControlPlane): Promise<void> => {
+const serveOurKinds = async ({ kubectl, list }: ControlPlane): Promise<void> => {
   await kubectl(['create', '--filename', '-'], [...manifestFiles().values()].join('---\n'));
   for (const { plural } of Object.values(kinds)) {
-    await until(`${plural} to be served`, () => kubectl(['get', `${plural}.vmcp.dev`, '--output', 'name']));
+    await until(`${plural} to be served`, () => list(plural));
   }
 };
 

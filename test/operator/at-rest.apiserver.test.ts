@@ -24,12 +24,12 @@ import { everythingBuilt } from './plan/golden.ts';
 const cluster = clusterUnderTest({ ...servers, kinds: reconciledKinds(everythingBuilt()) });
 const { kubectl, get, apply, patch, untilQuiet, writes: writesOf, writesDuring } = cluster;
 
-const COUNT = 50;
+const COUNT = 24;
 const numbers = Array.from({ length: COUNT }, (_, index) => index);
 /** The one that is changed on the way. */
 const LAST = `gateway-${COUNT - 1}`;
 /** Of the kinds with fewer. */
-const few = numbers.slice(0, 20);
+const few = numbers.slice(0, 12);
 
 const secret = (key: string) => ({ name: 'api', key });
 const env = [

@@ -10,7 +10,7 @@ import { kill, wrongClock } from './engine/operator-process.ts';
 import { type Rival, type Rivals, rivalsIn } from './engine/rivals.ts';
 
 const cluster = installedCluster(servers);
-const { kubectl, apply } = cluster;
+const { apply } = cluster;
 const HOUR = 3_600_000;
 /** The issue's bound. */
 const FAILOVER_MS = 20_000;
@@ -63,8 +63,7 @@ const untilComplete = (namespace: string, names: readonly string[]): Promise<tru
   until(
     `${names.length} servers to be complete`,
     async () => {
-      const text = await kubectl(['get', 'vmcp,sa,svc,cm,deploy', '-n', namespace, '-o', 'json']);
-      const { items } = JSON.parse(text) as { readonly items: readonly KubeObject[] };
+      const items = (await cluster.plane.list('vmcp,sa,svc,cm,deploy', { namespace })) as readonly KubeObject[];
       const isComplete = (name: string): boolean => {
         const of = items.filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] === name);
         const itself = items.find(({ kind, metadata }) => kind === 'VirtualMCPServer' && metadata.name === name);

@@ -135,8 +135,7 @@ describe('killed', () => {
 
   /** Those of the servers that have all their children and a status of their newest generation. */
   const complete = async (names: readonly string[]): Promise<readonly string[]> => {
-    const text = await kubectl(['get', 'vmcp,sa,svc,cm,deploy', '-o', 'json']);
-    const { items } = JSON.parse(text) as { readonly items: readonly KubeObject[] };
+    const items = (await cluster.plane.list('vmcp,sa,svc,cm,deploy')) as readonly KubeObject[];
     return names.filter((name) => {
       const children = items.filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] === name);
       const itself = items.find(({ kind, metadata }) => kind === 'VirtualMCPServer' && metadata.name === name);

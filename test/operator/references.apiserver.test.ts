@@ -38,8 +38,7 @@ type Seen = ReadonlyMap<string, KubeObject>;
 
 const look = async (): Promise<Seen> => {
   const kindsOfOurs = [...new Set([...REFERRERS, ...WORLD].map(([kind]) => kind))];
-  const text = await cluster.kubectl(['get', [...kindsOfOurs, 'deployment', 'configmap', 'pod'].join(), '-o', 'json']);
-  const { items } = JSON.parse(text) as { readonly items: readonly KubeObject[] };
+  const items = (await cluster.plane.list([...kindsOfOurs, 'deployment', 'configmap', 'pod'].join())) as KubeObject[];
   return new Map(items.map((item) => [`${item.kind} ${item.metadata.name}`, item]));
 };
 

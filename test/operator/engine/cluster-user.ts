@@ -85,10 +85,10 @@ export const clusterUser = (cluster: () => ApiAccess): ClusterUser => {
       ),
     remove: (...named) => kubectl(['delete', ...named]),
     patch: (named, type, change) => kubectl(['patch', ...named, `--type=${type}`, '-p', JSON.stringify(change)]),
-    childrenOf: async (instance, kinds = 'sa,svc,cm,deploy') => {
-      const list = await kubectl(['get', kinds, '-l', `app.kubernetes.io/instance=${instance}`, '-o', 'json']);
-      return (JSON.parse(list) as { readonly items: readonly KubeObject[] }).items;
-    },
+    childrenOf: async (instance, kinds = 'sa,svc,cm,deploy') =>
+      (await cluster().list(kinds, {
+        selector: `app.kubernetes.io/instance=${instance}`,
+      })) as readonly KubeObject[],
     statusOf: async (...placed) => (await get(...placed))['status'] ?? {},
     untilStatus: (what, placed, holds = () => true) =>
       until(what, async () => {

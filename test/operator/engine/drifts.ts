@@ -104,12 +104,8 @@ export const unrepaired = (before: KubeObject, after: KubeObject): string | unde
 };
 
 /** Of all that are there in the namespace `default`. */
-export const objectsIn = async ({ kubectl }: ApiAccess, kinds: string): Promise<readonly KubeObject[]> => {
-  const { items } = JSON.parse(await kubectl(['get', kinds, '-o', 'json', '--show-managed-fields'])) as {
-    readonly items: readonly KubeObject[];
-  };
-  return items;
-};
+export const objectsIn = async ({ list }: ApiAccess, kinds: string): Promise<readonly KubeObject[]> =>
+  (await list(kinds, { hasManagedFields: true })) as readonly KubeObject[];
 
 const table = resourceTable([]);
 

@@ -43,8 +43,11 @@ export const installOperator = async (cluster: ApiAccess, subject: KindsUnderTes
   const items = [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'vmcp-system' } }, ...accountOf(subject)];
   await cluster.kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
   for (const { plural } of subject.resources) {
-    await until(`${plural} to be served`, () => cluster.kubectl(['get', `${plural}.${subject.group}`]));
+    await until(`${plural} to be served`, () => cluster.list(plural));
   }
+  // It remembers which kinds there are.
+  const plurals = subject.resources.map(({ plural }) => `${plural}.${subject.group}`);
+  await until('kubectl to know them', () => cluster.kubectl(['get', plurals.join()]));
   return cluster.kubeconfigFor(await cluster.tokenFor('vmcp-operator', 'vmcp-system'));
 };
 
