@@ -98,7 +98,7 @@ export const assemble = async ({ files, makeFeatures }: AssembleOptions, deps: A
   const log = deps.logFor(config.current());
   const readSecret = secretReader(deps);
   const store = openStore(sessionStoreSettingsOf(config.current()), { ...deps, log, readSecret });
-  const featureDeps = featureDepsOf({ ...deps, config, log, readSecret, store });
+  const featureDeps = featureDepsOf({ ...deps, replicaId: deps.newReplicaId(), config, log, readSecret, store });
   const closeShared = async (): Promise<void> => {
     await featureDeps.close();
     await store.close();
@@ -117,6 +117,7 @@ const joined = (featureDeps: FeatureDeps, features: Features, deps: AssembleDeps
   const onFailure = failureLog(log, clock.now);
   const { gate, ownTools } = features;
   const observers = observersTogether(features.observers);
+  const { onOutsideAnswer } = observers;
   const users = new CurrentCallers({ now: clock.now, limit: LIMITS.sessions });
   const authenticate = rememberCallers(users, gate.authenticate, clock);
   const answers = new ByteBudget(LIMITS.responseBytesTogether);
@@ -141,7 +142,7 @@ const joined = (featureDeps: FeatureDeps, features: Features, deps: AssembleDeps
     stagesOf({ ...parts, innerCall, authenticate, admitted, clients, listeners, onFailure, phase }),
   );
   const endpoint = endpointOf(
-    { config, handle, answers, clients, onFailure, onCut: cutLog(log, clock.now), phase },
+    { config, handle, answers, clients, onFailure, onOutsideAnswer, onCut: cutLog(log, clock.now), phase },
     deps,
   );
   const status = (): StatusReport => statusReport(config, backends, liveCatalog.catalog(), clients.storeReport());
@@ -155,6 +156,8 @@ const joined = (featureDeps: FeatureDeps, features: Features, deps: AssembleDeps
     publicApp: publicServer({ endpoint, routes }, LIMITS, {
       newCorrelationId: deps.newCorrelationId,
       onFailure,
+      onOutsideAnswer,
+      now: clock.now,
     }),
     managementApp: managementOf({ config, phase, status }, clock),
     status,
@@ -183,7 +186,7 @@ const warnOf = (log: Log, config: Config): void => {
   for (const problem of warningsOf(config)) log.warn({ problem }, 'questionable configuration');
 };
 
-interface EndpointParts extends Pick<EndpointDeps, 'handle' | 'answers' | 'onFailure' | 'onCut'> {
+interface EndpointParts extends Pick<EndpointDeps, 'handle' | 'answers' | 'onFailure' | 'onOutsideAnswer' | 'onCut'> {
   readonly config: LiveConfig;
   readonly clients: ReturnType<typeof clientsOf>;
   readonly phase: Phase;

@@ -44,6 +44,7 @@ export type ErrorCode =
   | 'invalid_request'
   | 'no_such_method'
   | 'store_unavailable'
+  | 'audit_unavailable'
   | 'internal';
 
 export interface VmcpErrorMore {

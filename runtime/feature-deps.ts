@@ -20,10 +20,11 @@ export const featureDepsOf = ({
   clock,
   random,
   log,
+  replicaId,
   readSecret,
   store,
 }: GivenDeps): OpenedFeatureDeps => {
-  const given = { config, clock, random, log, readSecret, store };
+  const given = { config, clock, random, log, replicaId, readSecret, store };
   // Sets keep the order of insertion.
   const closers = new Set<() => Promise<void>>();
   return {

@@ -1,3 +1,4 @@
+import { audit } from './audit.ts';
 import type { Caller, RequestHead } from './call/index.ts';
 import type { LiveCatalog } from './catalog/index.ts';
 import type { Clock, ReadSecret } from './process/index.ts';
@@ -39,6 +40,8 @@ export interface FeatureDeps {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: Log;
+  /** Names this process among its replicas, from start to stop. */
+  readonly replicaId: string;
   readonly readSecret: ReadSecret;
   /** Shared with other rooms: each uses a prefix of its own (`prefixed`). */
   readonly store: Store;
@@ -72,7 +75,7 @@ export interface RouteDeps {
 /** The features that this version has. */
 export const makeFeatures: MakeFeatures = (deps) => ({
   gate: { ...openGate, limit: rateLimit(deps) },
-  observers: [],
+  observers: [audit(deps).observers],
   connectStrategy,
   ownTools: {},
   routes: () => [],

@@ -37,14 +37,13 @@ export interface Stages {
  * serve )).
  */
 export const pipeline = (stages: Stages): ((request: Inbound) => Promise<Reply>) => {
-  const dispatch = dispatcher(stages);
   return (request) => {
-    const record: RequestRecord = { request, caller: undefined, message: undefined };
-    return stages.audit(record, () => stages.trace(record, () => handle(stages, record, dispatch)));
+    const record: RequestRecord = { request, caller: undefined, message: undefined, call: undefined };
+    return stages.audit(record, () => stages.trace(record, () => handle(stages, record)));
   };
 };
 
-const handle = async (stages: Stages, record: RequestRecord, dispatch: Dispatch): Promise<Reply> => {
+const handle = async (stages: Stages, record: RequestRecord): Promise<Reply> => {
   const { request } = record;
   const known = stages.authenticate(request);
   const caller = known instanceof Promise ? await known : known;
@@ -56,7 +55,7 @@ const handle = async (stages: Stages, record: RequestRecord, dispatch: Dispatch)
   record.message = message;
   try {
     if (message.kind === 'local') return await message.answer();
-    const reply = await dispatch(message.call);
+    const reply = await dispatcher(stages, record)(message.call);
     return message.finish ? message.finish(reply) : reply;
   } catch (error) {
     return stages.refuse(error, message, request);
@@ -68,9 +67,13 @@ const handle = async (stages: Stages, record: RequestRecord, dispatch: Dispatch)
 /**
  * The steps of every call, of a client as well as of a workflow, so that policies, limits and audit treat both alike.
  */
-export const dispatcher = ({ aroundCall, admit, serve }: Pick<Stages, 'aroundCall' | 'admit' | 'serve'>): Dispatch => {
+export const dispatcher = (
+  { aroundCall, admit, serve }: Pick<Stages, 'aroundCall' | 'admit' | 'serve'>,
+  request?: RequestRecord,
+): Dispatch => {
   const dispatch: Dispatch = (call) => {
-    const record: CallRecord = { target: undefined, decision: undefined };
+    const record: CallRecord = { request, target: undefined, decision: undefined };
+    if (request && call.depth === 0) request.call = record;
     const goOn = (target: Target): Promise<Reply> => serve(call, target, dispatch);
     return aroundCall(call, record, () => {
       const target = admit(call, record);

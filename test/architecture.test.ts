@@ -142,6 +142,7 @@ const effectful: readonly RegExp[] = [
   /^operator\/(main|run|local|render|bridge)\.ts$/,
   /^runtime\/process\/system-clock\.ts$/,
   /^runtime\/config\/(read|watch)-files\.ts$/,
+  /^runtime\/observe\/audit\/destination\.ts$/,
   /^operator\/read\/directory\.ts$/,
   /^operator\/api\/kubeconfig\.ts$/,
   /^operator\/local\//,

@@ -47,7 +47,11 @@ export const serveBridge = async (
 ): Promise<Serving> => {
   let isStopping = false;
   const endpoint = endpointOf(multiplexer, { allowedHosts, isStopping: () => isStopping }, deps);
-  const app = publicServer({ endpoint, routes: [] }, BOUNDS, deps);
+  const app = publicServer({ endpoint, routes: [] }, BOUNDS, {
+    ...deps,
+    onOutsideAnswer: unobserved,
+    now: deps.clock.now,
+  });
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', (_request, reply) => {
     const isReady = multiplexer.isReady && !isStopping;
@@ -84,6 +88,7 @@ const endpointOf = (multiplexer: Multiplexer, { allowedHosts, isStopping }: Endp
   const hosts = hostCheck({ allowedHosts, allowedOrigins: [], trustedProxies: [] });
   return mcpEndpoint({
     ...deps,
+    onOutsideAnswer: unobserved,
     isLeaving: isStopping,
     isStopping,
     hosts: () => hosts,
@@ -98,6 +103,9 @@ const endpointOf = (multiplexer: Multiplexer, { allowedHosts, isStopping }: Endp
     answers: new ByteBudget(BOUNDS.responseBytesTogether),
   });
 };
+
+/** The runtime in front of the bridge audits. */
+const unobserved = (): void => {};
 
 /** Who reaches the bridge is for the network to decide. */
 const ANYBODY: Caller = { kind: 'anonymous' };

@@ -1,6 +1,7 @@
+import type { VmcpError } from '../errors.ts';
 import type { Call } from './call.ts';
 import type { Caller } from './caller.ts';
-import type { Inbound } from './inbound.ts';
+import type { Inbound, RequestHead } from './inbound.ts';
 import type { Message } from './message.ts';
 import type { Reply } from './reply.ts';
 import type { Target } from './target.ts';
@@ -10,6 +11,8 @@ export interface RequestRecord {
   readonly request: Inbound;
   caller: Caller | undefined;
   message: Message | undefined;
+  /** The client's own call, once it is dispatched. */
+  call: CallRecord | undefined;
 }
 
 /** `next` rejects where the request is refused before it could be read. */
@@ -17,6 +20,8 @@ export type AroundRequest = (record: RequestRecord, next: () => Promise<Reply>) 
 
 /** What is known of a call so far; filled in step by step, for observers. */
 export interface CallRecord {
+  /** The request that leads to the call, of an inner call as well. Absent for a call outside of any request. */
+  readonly request?: RequestRecord | undefined;
   /** The target of the name; undefined until it was found. */
   target: Target | undefined;
   /** Undefined until policies have decided, and where there are none. */
@@ -39,6 +44,24 @@ export interface PolicyDecision {
  * fails.
  */
 export type AroundCall = (call: Call, record: CallRecord, next: () => Promise<Reply>) => Promise<Reply>;
+
+/**
+ * An answer that the pipeline did not make: that of a route beside MCP, or the refusal of a request that did not reach
+ * the pipeline or whose answer could not be sent. A route that writes to its response itself (`hijack`) is not seen.
+ */
+export interface OutsideAnswer {
+  readonly request: RequestHead;
+  /** Path of the URL, without the query. */
+  readonly path: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  readonly status: number;
+  /** Why the request was refused or failed. */
+  readonly error: VmcpError | undefined;
+}
+
+/** Observes such an answer before it is sent; where it returns a promise, the answer waits for that. Never throws. */
+export type OnOutsideAnswer = (answer: OutsideAnswer) => void | Promise<void>;
 
 /** May throw synchronously where a step refuses without waiting, so callers must catch that, too. */
 export type Dispatch = (call: Call) => Promise<Reply>;

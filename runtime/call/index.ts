@@ -7,7 +7,16 @@
 
 export type { Admission, AdmissionSteps, Admit, MayHave } from './admission.ts';
 export { argumentsOf } from './arguments.ts';
-export type { AroundCall, AroundRequest, CallRecord, Dispatch, PolicyDecision, RequestRecord } from './around.ts';
+export type {
+  AroundCall,
+  AroundRequest,
+  CallRecord,
+  Dispatch,
+  OnOutsideAnswer,
+  OutsideAnswer,
+  PolicyDecision,
+  RequestRecord,
+} from './around.ts';
 export type {
   Access,
   BackendSessions,

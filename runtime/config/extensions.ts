@@ -20,6 +20,41 @@ const originSchema = z
 
 const MEANING = 'Settings beyond the common specification.';
 
+const auditDeliverySchema = z
+  .strictObject({
+    mode: z
+      .enum(['batch', 'blocking', 'blocking-strict'])
+      .default('batch')
+      .describe(
+        'Delivery of audit events: batch, in the background; blocking, an answer waits until its event is written; blocking-strict, so does the work for a request, which is refused when its first event cannot be written.',
+      ),
+    bufferSize: z
+      .int32()
+      .min(1)
+      .max(1_000_000)
+      .default(10_000)
+      .describe('Most events that wait to be written; further ones are dropped, and counted.'),
+    bufferBytes: z
+      .int32()
+      .min(65_536)
+      .max(268_435_456)
+      .default(16_777_216)
+      .describe('Most bytes of the events that wait to be written.'),
+    batchMaxSize: z.int32().min(1).max(10_000).default(400).describe('Most events of one write in mode batch.'),
+    batchMaxWait: durationOr('200ms', { min: '1ms', max: '30s' }).describe(
+      'Longest time that an event waits for others of its batch.',
+    ),
+    redact: z
+      .array(z.string().min(1).max(128))
+      .max(256)
+      .default([])
+      .describe(
+        'Names of further members whose values are left out of request and response data; case, hyphens and underscores do not count.',
+      ),
+  })
+  .prefault({})
+  .describe('Delivery and redaction of audit events.');
+
 /** Keys of our own: docs/decisions.md "Keys that only the file has" */
 export const extensionsSchema = z
   .strictObject({
@@ -46,6 +81,7 @@ export const extensionsSchema = z
         'Addresses or CIDR blocks of proxies whose Forwarded and X-Forwarded-* headers count: they tell the client and the host that it asked for.',
       ),
     rateLimiting: rateLimitingExtensionSchema.prefault({}),
+    audit: auditDeliverySchema,
     sessionStore: sessionStoreSchema.optional(),
     streamResumption: z
       .strictObject({

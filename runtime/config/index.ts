@@ -12,7 +12,7 @@ export {
   MOST_TOOLS,
   toolOverrideSchema,
 } from './aggregation.ts';
-export { auditSchema } from './audit.ts';
+export { AUDIT_EVENT_TYPES, type AuditEventType, auditSchema } from './audit.ts';
 export { embeddedAuthServerSchema } from './auth-server.ts';
 export { backendSchema, backendsSchema } from './backends.ts';
 export { findingsIn } from './check-value.ts';

@@ -16,7 +16,6 @@ const registry = z.registry<NotYet>();
 
 /** Features that restrict access: no message suggests to do without them. */
 const GUARDS: ReadonlySet<string> = new Set([
-  'audit logging',
   'authenticating callers',
   'authenticating to backends',
   'authorization policies',

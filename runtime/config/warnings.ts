@@ -1,3 +1,4 @@
+import { AUDIT_EVENT_TYPES } from './audit.ts';
 import type { Config } from './load.ts';
 import { nearest } from './nearest.ts';
 
@@ -6,6 +7,8 @@ export const warningsOf = (config: Config): readonly string[] => [
   ...storeless(config),
   ...slowChecks(config),
   ...unknownBackends(config),
+  ...unknownEventTypes(config),
+  ...strictWithoutFirstEvent(config),
 ];
 
 /** As the operator's condition `SessionStorageIgnored` says it. */
@@ -38,6 +41,25 @@ function* unknownBackends(config: Config): Generator<string> {
     const remedy = meant === undefined ? 'correct the name, or add the backend' : `did you mean ${meant}?`;
     yield `${path}: no backend is called ${JSON.stringify(name)}, so this has no effect; ${remedy}`;
   }
+}
+
+/** Not an error: configurations of comparable gateways name types that only those have. */
+function* unknownEventTypes({ audit }: Config): Generator<string> {
+  for (const key of ['eventTypes', 'excludeEventTypes'] as const)
+    for (const [index, type] of (audit?.[key] ?? []).entries()) {
+      if (AUDIT_EVENT_TYPES.some((known) => known === type)) continue;
+      const meant = nearest(type, AUDIT_EVENT_TYPES);
+      const remedy = meant === undefined ? 'docs/audit.md lists them' : `did you mean ${meant}?`;
+      yield `audit.${key}[${index}]: no event has the type ${JSON.stringify(type)}, so this has no effect; ${remedy}`;
+    }
+}
+
+function* strictWithoutFirstEvent({ audit, extensions }: Config): Generator<string> {
+  if (audit?.enabled !== true || extensions.audit.mode !== 'blocking-strict') return;
+  const { eventTypes = [], excludeEventTypes = [] } = audit;
+  const isWritten = eventTypes.length === 0 || eventTypes.includes('request_received');
+  if (isWritten && !excludeEventTypes.includes('request_received')) return;
+  yield 'extensions.audit.mode: blocking-strict refuses nothing while events of type request_received are left out; let audit.eventTypes have them';
 }
 
 function* backendsNamed({

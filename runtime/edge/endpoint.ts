@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Share } from '../process/index.ts';
-import type { Caller, Inbound, Reply, StreamReply } from '../call/index.ts';
+import type { Caller, Inbound, OnOutsideAnswer, Reply, StreamReply } from '../call/index.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
 import { readBody, tooLarge, type BodyBounds } from './body.ts';
 import { preflightHeaders } from './cors.ts';
@@ -18,6 +18,8 @@ export interface EndpointDeps extends IngressDeps {
   readonly newCorrelationId: () => string;
   /** A request was refused before it could be read, or its answer could not be made. */
   readonly onFailure: (error: VmcpError, request: Inbound) => void;
+  /** Observes refusals that the pipeline does not see. */
+  readonly onOutsideAnswer: OnOutsideAnswer;
   /** Whether the process is stopping: new streams are refused. */
   readonly isStopping: () => boolean;
   readonly bounds: EndpointBounds;
@@ -62,15 +64,19 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   };
   const answer = async (exchange: HttpExchange): Promise<void> => {
     const { request, held } = exchange;
+    let isInPipeline = false;
     try {
       ingress.admit(held, request.headers.origin, exchange.extra);
       checkHead(request);
-      const reply = await replyTo(deps, request, exchange);
+      const replying = replyTo(deps, request, exchange);
+      isInPipeline = true;
+      const reply = await replying;
+      isInPipeline = false;
       if (reply.kind === 'stream') return openStream(exchange, reply, held);
       if (reply.body) ingress.holdAnswer(held, reply.body.length);
       exchange.answer(reply);
     } catch (thrown) {
-      refuse(deps, exchange, asVmcpError(thrown));
+      await refuse(deps, exchange, { error: asVmcpError(thrown), isInPipeline });
       ingress.refused(held);
     } finally {
       ingress.stepDone(held);
@@ -94,12 +100,26 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   };
 };
 
+interface Refusal {
+  readonly error: VmcpError;
+  /** The pipeline refuses, whose observers see that. */
+  readonly isInPipeline: boolean;
+}
+
 /** Answers a request that could not be read. Never throws: where no answer can be written, the connection is closed. */
-const refuse = ({ onFailure }: EndpointDeps, exchange: HttpExchange, error: VmcpError): void => {
+const refuse = async (
+  { onFailure, onOutsideAnswer, clock }: EndpointDeps,
+  exchange: HttpExchange,
+  { error, isInPipeline }: Refusal,
+): Promise<void> => {
   onFailure(error, exchange);
   try {
-    const correlationId = exchange.correlationId();
-    exchange.answer(errorResponse(error, { id: undefined, isUnread: true, correlationId }));
+    const reply = errorResponse(error, { id: undefined, isUnread: true, correlationId: exchange.correlationId() });
+    const { path } = exchange;
+    const outside = { request: exchange, path, receivedAt: clock.now(), status: reply.status, error };
+    const told = isInPipeline ? undefined : onOutsideAnswer(outside);
+    if (told) await told;
+    exchange.answer(reply);
   } catch (cause) {
     onFailure(asVmcpError(cause), exchange);
     exchange.cut();

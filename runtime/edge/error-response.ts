@@ -84,6 +84,8 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   client_cannot_answer: { http: 200, rpc: -32_603, reason: 'client_cannot_answer' },
   // The session may well exist, so it is no 404: its client tries again instead of beginning anew.
   store_unavailable: { http: 503, rpc: 503, reason: 'store_unavailable', headers: ['retry-after', '1'] },
+  // Audit is blocking-strict, and the event of the request cannot be written: docs/audit.md "Delivery".
+  audit_unavailable: { http: 503, rpc: 503, reason: 'audit_unavailable', headers: ['retry-after', '1'] },
   // The next five are those of 2026-07-28, with the codes and statuses it gives them.
   header_mismatch: { http: 400, rpc: -32_020 },
   missing_client_capability: { http: 400, rpc: -32_021 },

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { RequestHead } from '../call/index.ts';
+import type { OnOutsideAnswer, RequestHead } from '../call/index.ts';
 import { asVmcpError, type ErrorCode, VmcpError } from '../errors.ts';
 import { discardBody, readBody, tooLarge, writeEarly } from './body.ts';
 import { preflightHeaders } from './cors.ts';
@@ -19,6 +19,8 @@ export interface GuardDeps extends RouteRequestDeps {
   /** The largest `bodyLimit` that a route may have. */
   readonly maxBodyBytes: number;
   readonly onFailure: (error: VmcpError, request: RequestHead) => void;
+  /** Observes every answer of these routes, preflights aside. */
+  readonly onOutsideAnswer: OnOutsideAnswer;
 }
 
 /** A fastify context whose hooks guard the routes of all these plugins, and no others. */
@@ -75,10 +77,11 @@ const receive =
   };
 
 const send =
-  ({ ingress }: GuardDeps) =>
+  ({ ingress, onOutsideAnswer }: GuardDeps) =>
   async (request: FastifyRequest, reply: FastifyReply, answer: unknown): Promise<void> => {
     const route = routeRequestOf(request);
     ingress.holdAnswer(route.held, bytesOf(answer));
+    await told(onOutsideAnswer, route, reply.statusCode);
     await sentWhole(request);
     route.answered();
     const { bounds, clock, onCut } = ingress;
@@ -90,6 +93,11 @@ const send =
       onCut: (reason) => onCut(reason, route),
     });
   };
+
+const told = (onOutsideAnswer: OnOutsideAnswer, route: RouteRequest, status: number): void | Promise<void> => {
+  const { path, receivedAt, error, http } = route;
+  if (http !== 'OPTIONS' || error) return onOutsideAnswer({ request: route, path, receivedAt, status, error });
+};
 
 /** Streams count as 0: their buffers are not ours. */
 const bytesOf = (answer: unknown): number => {
@@ -103,10 +111,11 @@ const sentWhole = async ({ raw }: FastifyRequest): Promise<void> => {
 };
 
 const refuse =
-  ({ onFailure, ingress }: GuardDeps) =>
+  ({ onFailure, onOutsideAnswer, ingress }: GuardDeps) =>
   (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const route = routeRequestOf(request);
     const error = refusalIn(thrown);
+    route.error = error;
     onFailure(error, route);
     const failed = { id: undefined, isPlain: true, correlationId: route.correlationId() } as const;
     const { status, headers = [], body } = errorResponse(error, failed);
@@ -115,8 +124,13 @@ const refuse =
     // The rest of the request is discarded and counts no longer.
     ingress.refused(route.held);
     const { raw } = reply.hijack();
-    raw.writeHead(status, { 'content-type': 'application/json', 'content-length': body?.length ?? 0 });
-    writeEarly(request.raw, raw, body);
+    const write = (): void => {
+      raw.writeHead(status, { 'content-type': 'application/json', 'content-length': body?.length ?? 0 });
+      writeEarly(request.raw, raw, body);
+    };
+    const telling = told(onOutsideAnswer, route, status);
+    if (telling) void telling.then(write);
+    else write();
     return reply;
   };
 

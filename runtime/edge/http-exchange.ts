@@ -35,6 +35,8 @@ export interface ExchangeBounds extends SlowClientBounds {
 export class HttpExchange implements Inbound {
   readonly http: Inbound['http'];
   readonly endpoint: Inbound['endpoint'];
+  /** Path of the URL, without the query. */
+  readonly path: string;
   readonly query: string;
   readonly headers: Inbound['headers'];
   readonly clientAddress: string | undefined;
@@ -54,9 +56,9 @@ export class HttpExchange implements Inbound {
   constructor(request: IncomingMessage, response: ServerResponse, held: RequestShares, deps: HttpExchangeDeps) {
     const url = request.url ?? '/';
     const question = url.indexOf('?');
-    const path = question < 0 ? url : url.slice(0, question);
+    this.path = question < 0 ? url : url.slice(0, question);
     this.http = request.method as Inbound['http'];
-    this.endpoint = ENDPOINTS.get(path) ?? 'mcp';
+    this.endpoint = ENDPOINTS.get(this.path) ?? 'mcp';
     this.query = question < 0 ? '' : url.slice(question + 1);
     this.headers = request.headers;
     this.clientAddress = held.sender.address;

@@ -1,10 +1,11 @@
-import { fastify, type FastifyInstance } from 'fastify';
-import type { Inbound } from '../call/index.ts';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { OnOutsideAnswer, RequestHead } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { Endpoint } from './endpoint.ts';
 import { guardedRoutes, type PublicRoutes } from './guarded-routes.ts';
 import { oneAtATimeServer } from './one-at-a-time.ts';
 import { errorResponse } from './error-response.ts';
+import { routeRequestIn } from './route-request.ts';
 
 export interface PublicParts {
   readonly endpoint: Endpoint;
@@ -24,6 +25,8 @@ export const publicServer = (
   const app = fastify({
     forceCloseConnections: true,
     bodyLimit: NO_BODY_BYTES,
+    // A path that is not valid percent-encoding.
+    frameworkErrors: (_error, request, reply) => answerUnknownPath(request, reply, deps),
     serverFactory: (handler) => {
       const server = oneAtATimeServer(
         {
@@ -42,13 +45,7 @@ export const publicServer = (
       return server;
     },
   });
-  app.setNotFoundHandler((request, reply) => {
-    const correlationId = deps.newCorrelationId();
-    const error = new VmcpError('not_found', 'nothing is served here; the MCP endpoint is /mcp');
-    deps.onFailure(error, { clientAddress: request.socket.remoteAddress, correlationId: () => correlationId });
-    const { status, body } = errorResponse(error, { id: undefined, correlationId });
-    return reply.code(status).type('application/json').send(body);
-  });
+  app.setNotFoundHandler((request, reply) => answerUnknownPath(request, reply, deps));
   app.get('/health', () => ({ status: 'ok' }));
   app.register(guardedRoutes(routes, { ...deps, ingress: endpoint.ingress, maxBodyBytes: limits.routeBodyBytes }));
   return app;
@@ -56,8 +53,32 @@ export const publicServer = (
 
 export interface PublicServerDeps {
   readonly newCorrelationId: () => string;
-  readonly onFailure: (error: VmcpError, request: Pick<Inbound, 'clientAddress' | 'correlationId'>) => void;
+  readonly onFailure: (error: VmcpError, request: RequestHead) => void;
+  readonly onOutsideAnswer: OnOutsideAnswer;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
+
+const answerUnknownPath = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { newCorrelationId, onFailure, onOutsideAnswer, now }: PublicServerDeps,
+): void => {
+  const correlationId = newCorrelationId();
+  const { method: http, headers, socket, url } = request;
+  const head = { http, headers, clientAddress: socket.remoteAddress, correlationId: () => correlationId };
+  const error = new VmcpError('not_found', 'nothing is served here; the MCP endpoint is /mcp');
+  onFailure(error, head);
+  const { status, body } = errorResponse(error, { id: undefined, correlationId });
+  const path = url.split('?', 1)[0] ?? '';
+  const send = (): void => void reply.code(status).type('application/json').send(body);
+  // A route that answers with `callNotFound` has observers of its own.
+  const route = routeRequestIn(request);
+  if (route) route.error = error;
+  const told = route ? undefined : onOutsideAnswer({ request: head, path, receivedAt: now(), status, error });
+  if (told) void told.then(send);
+  else send();
+};
 
 export interface PublicLimits {
   readonly publicConnections: number;

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestHead } from '../call/index.ts';
+import type { VmcpError } from '../errors.ts';
 import type { RequestShares, Ingress } from './ingress.ts';
 
 export interface RouteRequestDeps {
@@ -14,6 +15,12 @@ export class RouteRequest implements RequestHead {
   readonly headers: IncomingHttpHeaders;
   readonly clientAddress: string | undefined;
   readonly held: RequestShares;
+  /** Path of the URL, without the query. */
+  readonly path: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  /** Why the request is refused, once it is. */
+  error: VmcpError | undefined;
   readonly #deps: RouteRequestDeps;
   #correlationId: string | undefined;
   #isAnswered = false;
@@ -24,6 +31,8 @@ export class RouteRequest implements RequestHead {
     this.held = deps.ingress.enter(raw, response);
     this.http = raw.method ?? '';
     this.headers = headers;
+    this.path = (raw.url ?? '').split('?', 1)[0] ?? '';
+    this.receivedAt = deps.ingress.clock.now();
     this.clientAddress = this.held.sender.address;
     // `callNotFound` answers past the hooks of the route's context, which would tell.
     response.on('close', () => {
@@ -49,6 +58,12 @@ export class RouteRequest implements RequestHead {
 
 /** The fastify decorator that holds the `RouteRequest`. */
 export const ROUTE_REQUEST = Symbol('RouteRequest');
+
+/** Undefined for a request that reached no such route. */
+export const routeRequestIn = (request: FastifyRequest): RouteRequest | undefined => {
+  const route: unknown = Reflect.get(request, ROUTE_REQUEST);
+  return route instanceof RouteRequest ? route : undefined;
+};
 
 export const routeRequestOf = (request: FastifyRequest): RouteRequest =>
   request.getDecorator<RouteRequest>(ROUTE_REQUEST);

@@ -14,6 +14,7 @@ const DEGRADED: ReadonlySet<ErrorCode> = new Set([
   'credential_unavailable',
   'lists_unavailable',
   'overloaded',
+  'audit_unavailable',
 ]);
 
 /** Logs why requests were not served, each with the correlation id in its answer. */

@@ -1,9 +1,13 @@
 /**
  * Logs, audit and traces: observers wrap each request and each call and never change them. No secret is written.
- * Start at `observers.ts`.
+ * Start at `observers.ts`; for audit at `audit/audit-observer.ts`.
  */
 
 export { changeLog } from './change-log.ts';
 export { cutLog, failureLog } from './failure-log.ts';
 export { createLog, type Log, type LogFields, type LogLevel } from './log.ts';
 export { type Observers, observersTogether } from './observers.ts';
+export { auditObserver } from './audit/audit-observer.ts';
+export { type AuditCounts, Journal } from './audit/journal.ts';
+export { logins } from './audit/logins.ts';
+export type { AuditSettings } from './audit/settings.ts';

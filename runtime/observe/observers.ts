@@ -1,10 +1,12 @@
-import type { AroundCall, AroundRequest } from '../call/index.ts';
+import type { AroundCall, AroundRequest, OnOutsideAnswer } from '../call/index.ts';
 
 /** Wraps requests, and the calls that they make. */
 export interface Observers {
   readonly audit: AroundRequest;
   readonly trace: AroundRequest;
   readonly aroundCall: AroundCall;
+  /** Observes the answers to all other requests: of routes, and refusals by the head of a request. */
+  readonly onOutsideAnswer: OnOutsideAnswer;
 }
 
 /** Audit and tracing are off: nothing is recorded. */
@@ -12,6 +14,7 @@ const noObservers: Observers = {
   audit: (_record, next) => next(),
   trace: (_record, next) => next(),
   aroundCall: (_call, _record, next) => next(),
+  onOutsideAnswer: () => {},
 };
 
 /**
@@ -20,12 +23,22 @@ const noObservers: Observers = {
  */
 export const observersTogether = (all: readonly Partial<Observers>[]): Observers =>
   all.reduceRight<Observers>(
-    (inner, { audit, trace, aroundCall }) => ({
+    (inner, { audit, trace, aroundCall, onOutsideAnswer }) => ({
       audit: audit ? (record, next) => audit(record, () => inner.audit(record, next)) : inner.audit,
       trace: trace ? (record, next) => trace(record, () => inner.trace(record, next)) : inner.trace,
       aroundCall: aroundCall
         ? (call, record, next) => aroundCall(call, record, () => inner.aroundCall(call, record, next))
         : inner.aroundCall,
+      onOutsideAnswer: onOutsideAnswer
+        ? oneAfterTheOther(inner.onOutsideAnswer, onOutsideAnswer)
+        : inner.onOutsideAnswer,
     }),
     noObservers,
   );
+
+const oneAfterTheOther =
+  (first: OnOutsideAnswer, second: OnOutsideAnswer): OnOutsideAnswer =>
+  (answer) => {
+    const told = first(answer);
+    return told ? told.then(() => second(answer)) : second(answer);
+  };

@@ -57,6 +57,7 @@ const fields = [
   'spec.config.compositeTools[].steps[].step.timeout',
   'spec.config.compositeTools[].steps[].step.onError.retryDelay',
   'spec.config.compositeTools[].timeout',
+  'spec.config.extensions.audit.batchMaxWait',
   'spec.config.extensions.heldCallTtl',
   'spec.config.extensions.sessionTtl',
   'spec.config.operational.timeouts.default',

@@ -34,7 +34,7 @@ export const crd = {
   'crd.vmcp.outgoing-auth.optional': proven('`spec.outgoingAuth` is optional.'),
   'crd.vmcp.auth-server-config.optional': proven('`spec.authServerConfig` is optional and has the EmbeddedAuthServerConfig shape.'),
   'crd.vmcp.config.optional': proven('`spec.config` is optional.'),
-  'crd.vmcp.config.audit-supported': later('audit', '`spec.config.audit` is supported on a VirtualMCPServer.'),
+  'crd.vmcp.config.audit-supported': proven('`spec.config.audit` is supported on a VirtualMCPServer.'),
   'crd.vmcp.config.audit-not-required': proven('`spec.config.audit` is not required.'),
   'crd.vmcp.embedding-server-ref.optional': proven('`spec.embeddingServerRef` is optional while the optimizer is off.'),
   'crd.vmcp.embedding-server-ref.name-required': proven('`spec.embeddingServerRef.name` is required inside the reference.'),

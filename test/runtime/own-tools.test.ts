@@ -15,7 +15,7 @@ import { bothOf, builtins } from '../fixtures/workflows.ts';
 const seenCalls: string[] = [];
 const seenRequests: string[] = [];
 
-const observers: Observers = {
+const observers: Partial<Observers> = {
   audit: async (record, next) => {
     try {
       return await next();

@@ -117,6 +117,25 @@ export const generalConfigCases = [
     'spec.config.extensions.rateLimiting.whenStoreUnavailable',
     ENUM,
   ),
+  accepts(
+    { set: set('extensions', { audit: { mode: 'blocking-strict', redact: ['iban'] } }) },
+    { 'config.extensions.audit.bufferSize': 10_000 },
+  ),
+  refuses(
+    { set: set('extensions', { audit: { mode: 'sometimes' } }) },
+    'spec.config.extensions.audit.mode',
+    'Unsupported value',
+  ),
+  refuses(
+    { set: set('extensions', { audit: { batchMaxWait: '100us' } }) },
+    'spec.config.extensions.audit.batchMaxWait',
+    'must be at least 1ms; write 1ms or more',
+  ),
+  refuses(
+    { set: set('extensions', { audit: { batchMaxWait: '31s' } }) },
+    'spec.config.extensions.audit.batchMaxWait',
+    'must be at most 30s; write 30s or less',
+  ),
   accepts({ set: set('extensions', { heldCallTtl: '10m', clientEra: 'legacy' }) }),
   refuses(
     { set: set('extensions', { heldCallTtl: '9s' }) },

@@ -24,6 +24,14 @@ suite('loading', () => {
       extensions: {
         allowedHosts: [],
         allowedOrigins: [],
+        audit: {
+          mode: 'batch',
+          bufferSize: 10_000,
+          bufferBytes: 16_777_216,
+          batchMaxSize: 400,
+          batchMaxWait: 200,
+          redact: [],
+        },
         tolerateHeaders: false,
         trustedProxies: [],
         callsPerSession: 32,

@@ -9,8 +9,6 @@ const failureHandling = (more: object) => ({ operational: { failureHandling: mor
 
 /** What today's runtime refuses, with the place it is refused at. The work that builds a feature deletes its lines. */
 const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, unknown>>])[] = [
-  ['audit', { audit: { enabled: true } }],
-  ['audit', { audit: { detectApplicationErrors: false } }],
   ['authServer', { authServer: { issuer: 'https://as.example' } }],
   ['backends[0].headerForward', { backends: [{ ...backend, headerForward: { plaintext: { 'X-A': 'b' } } }] }],
   ['compositeTools', { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] }],
@@ -57,7 +55,6 @@ suite('what is not supported yet', () => {
   test('the same fields are accepted at their defaults, however these are spelled', () => {
     accepted({
       aggregation: { conflictResolution: 'prefix', excludeAllTools: false, tools: [] },
-      audit: { enabled: false, maxDataSize: 1024, detectApplicationErrors: true },
       compositeTools: undefined,
       operational: {
         failureHandling: {

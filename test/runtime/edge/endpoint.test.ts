@@ -40,6 +40,7 @@ beforeEach(async () => {
     clock: systemClock,
     newCorrelationId: () => 'correlation',
     onFailure: () => {},
+    onOutsideAnswer: () => {},
     onCut: (reason, request) => cuts.push(`${request.correlationId()}: ${reason}`),
     isLeaving: () => false,
     isStopping: () => isStopping,

@@ -1,0 +1,258 @@
+import {
+  type Call,
+  type Caller,
+  type CallRecord,
+  methodOf,
+  type OutsideAnswer,
+  type Reply,
+  type RequestHead,
+  type RequestRecord,
+  type Target,
+} from '../../call/index.ts';
+import { asVmcpError, VmcpError } from '../../errors.ts';
+import type { Observers } from '../observers.ts';
+import type { AuditEvent, EventSource, EventTarget } from './event.ts';
+import { eventTypeOf } from './event-type.ts';
+import type { InForce, Journal } from './journal.ts';
+import { keptData } from './kept-data.ts';
+import { judge, type Judged, outcomeOfError, outcomeOfStatus } from './outcome.ts';
+import type { Logins } from './logins.ts';
+
+export interface AuditObserverDeps {
+  readonly journal: Journal;
+  readonly logins: Logins;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** A name of a session, from which its id cannot be found out. */
+  readonly sessionName: (id: string, caller: Caller) => string;
+  /** The HTTP status of a request that is refused with this error before it could be read. */
+  readonly statusOf: (error: VmcpError) => number;
+}
+
+/** Records an event for every request, for every inner call, and for what is answered outside of the pipeline. */
+export const auditObserver = (
+  deps: AuditObserverDeps,
+): Required<Pick<Observers, 'audit' | 'aroundCall' | 'onOutsideAnswer'>> => {
+  const { journal, now } = deps;
+  return {
+    audit: async (record, next) => {
+      const before = journal.inForce;
+      if (!before) return next();
+      const receivedAt = now();
+      if (before.settings.mode === 'blocking-strict') await firstEvent(deps, record, receivedAt);
+      let reply: Reply;
+      try {
+        reply = await next();
+      } catch (error) {
+        const recorded = journal.record(refusedEvent(deps, record, { receivedAt, error: asVmcpError(error) }));
+        if (recorded) await recorded;
+        throw error;
+      }
+      const recorded = requestEvents(deps, record, { receivedAt, reply });
+      if (recorded) await recorded;
+      return reply;
+    },
+    aroundCall: (call, record, next) =>
+      call.depth === 0 || !journal.inForce?.isWanted('mcp_tool_call')
+        ? next()
+        : aroundInner(deps, { call, record }, next),
+    onOutsideAnswer: (answer) => journal.record(outsideEvent(answer))?.then(() => {}),
+  };
+};
+
+/** The first event of a request, before any work for it. Throws `audit_unavailable` where it cannot be written. */
+const firstEvent = async ({ journal }: AuditObserverDeps, { request }: RequestRecord, receivedAt: number) => {
+  const recorded = journal.record({
+    type: 'request_received',
+    outcome: 'success',
+    receivedAt,
+    source: sourceOf(request),
+    target: { endpoint: `/${request.endpoint}`, httpMethod: request.http },
+  });
+  if (recorded && !(await recorded))
+    throw new VmcpError('audit_unavailable', 'the request cannot be put on record; try again');
+};
+
+interface Ended {
+  readonly receivedAt: number;
+  readonly reply: Reply;
+}
+
+/** The event of a request that was read and answered; before it, where there is one, that of its caller's login. */
+const requestEvents = (
+  deps: AuditObserverDeps,
+  record: RequestRecord,
+  { receivedAt, reply }: Ended,
+): Promise<unknown> | undefined => {
+  const { journal, logins } = deps;
+  const { inForce } = journal;
+  if (!inForce) return undefined;
+  const { caller, message, call, request } = record;
+  const login = caller && logins.isNew(caller) ? journal.record(loginEvent(record, receivedAt)) : undefined;
+  const type = eventTypeOf(message && methodOf(message));
+  if (!inForce.isWanted(type)) return login;
+  const recorded = journal.record({
+    type,
+    receivedAt,
+    source: sourceOf(request),
+    caller,
+    target: targetOf(record),
+    session: sessionOf(deps, record, reply),
+    decision: call?.decision,
+    ...answered(reply, inForce),
+    ...dataOf(inForce, request.body, reply),
+  });
+  return login ? Promise.all([login, recorded]) : recorded;
+};
+
+const answered = (
+  reply: Reply,
+  { settings }: InForce,
+): Judged & Pick<AuditEvent, 'errorCode' | 'status' | 'responseBytes'> => {
+  const judged = judge(reply, settings.detectApplicationErrors);
+  if (reply.kind === 'stream') return { ...judged, status: 200 };
+  const { refusal, status, body } = reply;
+  return { ...judged, errorCode: refusal?.code, status, responseBytes: body?.length };
+};
+
+const dataOf = (
+  { settings, secrecyOf }: InForce,
+  request: Buffer,
+  reply: Reply,
+): Pick<AuditEvent, 'request' | 'response'> => {
+  const { includeRequestData, includeResponseData, maxDataBytes: maxBytes } = settings;
+  const response = reply.kind === 'whole' ? reply.body : undefined;
+  return {
+    request: includeRequestData && request.length > 0 ? keptData(request, { maxBytes, secrecyOf }) : undefined,
+    response: includeResponseData && response ? keptData(response, { maxBytes, secrecyOf }) : undefined,
+  };
+};
+
+const loginEvent = ({ request, caller }: RequestRecord, receivedAt: number): AuditEvent => ({
+  type: 'login',
+  outcome: 'success',
+  receivedAt,
+  source: sourceOf(request),
+  caller,
+  target: { endpoint: `/${request.endpoint}`, httpMethod: request.http },
+});
+
+/** A request that was refused before it could be read: by authentication where its caller is not known. */
+const refusedEvent = (
+  deps: AuditObserverDeps,
+  record: RequestRecord,
+  { receivedAt, error }: { readonly receivedAt: number; readonly error: VmcpError },
+): AuditEvent => {
+  const { request, caller } = record;
+  return {
+    type: caller ? 'mcp_request' : 'login',
+    outcome: outcomeOfError(error.code),
+    receivedAt,
+    source: sourceOf(request),
+    caller,
+    target: targetOf(record),
+    session: sessionOf(deps, record, undefined),
+    errorCode: error.code,
+    status: deps.statusOf(error),
+  };
+};
+
+const outsideEvent = ({ request, path, receivedAt, status, error }: OutsideAnswer): AuditEvent => ({
+  type: MCP_PATHS.has(path) ? 'mcp_request' : 'http_request',
+  outcome: error ? outcomeOfError(error.code) : outcomeOfStatus(status),
+  receivedAt,
+  source: sourceOf(request),
+  target: { endpoint: path, httpMethod: request.http },
+  errorCode: error?.code,
+  status,
+});
+
+const MCP_PATHS: ReadonlySet<string> = new Set(['/', '/mcp', '/mcp/', '/sse', '/messages']);
+
+interface InnerCall {
+  readonly call: Call;
+  readonly record: CallRecord;
+}
+
+const aroundInner = async (deps: AuditObserverDeps, inner: InnerCall, next: () => Promise<Reply>): Promise<Reply> => {
+  const receivedAt = deps.now();
+  let reply: Reply;
+  try {
+    reply = await next();
+  } catch (thrown) {
+    const { code } = asVmcpError(thrown);
+    await deps.journal.record({
+      ...innerEvent(deps, inner, receivedAt),
+      outcome: outcomeOfError(code),
+      errorCode: code,
+    });
+    throw thrown;
+  }
+  const { inForce } = deps.journal;
+  if (inForce)
+    await deps.journal.record({
+      ...innerEvent(deps, inner, receivedAt),
+      ...answered(reply, inForce),
+      ...dataOf(inForce, inner.call.request.bytes, reply),
+    });
+  return reply;
+};
+
+const innerEvent = (
+  deps: AuditObserverDeps,
+  { call, record }: InnerCall,
+  receivedAt: number,
+): Omit<AuditEvent, 'outcome'> => {
+  const { request: outer } = record;
+  return {
+    type: eventTypeOf(call.method),
+    receivedAt,
+    ...(outer && { source: sourceOf(outer.request), session: sessionOf(deps, outer, undefined) }),
+    caller: call.caller,
+    target: {
+      endpoint: `/${outer?.request.endpoint ?? 'mcp'}`,
+      httpMethod: outer?.request.http ?? 'POST',
+      ...namedBy(call),
+      ...ledTo(record.target),
+    },
+    decision: record.decision,
+    inner: { depth: call.depth, origin: call.origin },
+  };
+};
+
+const sourceOf = (request: RequestHead): EventSource => ({
+  address: request.clientAddress,
+  userAgent: request.headers['user-agent'],
+  correlationId: request.correlationId(),
+});
+
+const targetOf = ({ request, message, call }: RequestRecord): EventTarget => ({
+  endpoint: `/${request.endpoint}`,
+  httpMethod: request.http,
+  ...(message?.kind === 'call' ? namedBy(message.call) : { method: message?.method }),
+  ...ledTo(call?.target),
+});
+
+const namedBy = ({ method, name, names: type }: Call) => ({ method, name, type });
+
+const ledTo = (target: Target | undefined): Pick<EventTarget, 'backend' | 'ownName' | 'workflow'> => {
+  switch (target?.kind) {
+    case 'backend':
+      return target;
+    case 'workflow':
+      return { workflow: target.workflow };
+    default:
+      return {};
+  }
+};
+
+/** The session that a request names; of `initialize`, the one that it has begun. */
+const sessionOf = (
+  { sessionName }: AuditObserverDeps,
+  { request, caller }: RequestRecord,
+  reply: Reply | undefined,
+) => {
+  const at = request.sessionId === undefined ? (reply?.headers?.indexOf('mcp-session-id') ?? -1) : -1;
+  const id = request.sessionId ?? (at < 0 ? undefined : reply?.headers?.[at + 1]);
+  return id === undefined || id === '' || !caller ? undefined : sessionName(id, caller);
+};

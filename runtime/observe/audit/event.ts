@@ -1,0 +1,194 @@
+import type { Caller, PolicyDecision } from '../../call/index.ts';
+import type { AuditEventType } from '../../config/index.ts';
+import type { ErrorCode } from '../../errors.ts';
+import { clipped } from '../../text.ts';
+import { jsonText } from './json-text.ts';
+import type { KeptData } from './kept-data.ts';
+import type { Outcome } from './outcome.ts';
+import { redactedText } from './redaction.ts';
+
+/** One event before it is written: docs/audit.md "Layout". */
+export interface AuditEvent {
+  readonly type: AuditEventType;
+  readonly outcome: Outcome;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  readonly source?: EventSource;
+  readonly caller?: Caller | undefined;
+  readonly target?: EventTarget;
+  /** A name that gives no access to the session. */
+  readonly session?: string | undefined;
+  readonly decision?: PolicyDecision | undefined;
+  readonly errorCode?: ErrorCode | undefined;
+  readonly rpcCode?: number | undefined;
+  readonly status?: number | undefined;
+  readonly responseBytes?: number | undefined;
+  /** Of inner calls. */
+  readonly inner?: { readonly depth: number; readonly origin: string };
+  readonly request?: KeptData | undefined;
+  readonly response?: KeptData | undefined;
+  /** Of events about auditing itself. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
+export interface EventSource {
+  readonly address: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly correlationId: string;
+}
+
+export interface EventTarget {
+  /** Path of the URL. */
+  readonly endpoint: string;
+  readonly httpMethod: string;
+  /** MCP method. */
+  readonly method?: string | undefined;
+  readonly name?: string | undefined;
+  /** tool, prompt, resource or task. */
+  readonly type?: string | undefined;
+  readonly backend?: string | undefined;
+  /** The backend's own name, as JSON text. */
+  readonly ownName?: Buffer | undefined;
+  readonly workflow?: string | undefined;
+}
+
+/** What all events of a process share, and the place of this one among them. */
+export interface EventPlace {
+  readonly component: string;
+  readonly replica: string;
+  readonly sequence: number;
+  /** Milliseconds since the epoch. */
+  readonly loggedAt: number;
+}
+
+/** Longest texts from outside. */
+const MAX_NAME = 1_024;
+const MAX_METHOD = 128;
+const MAX_AGENT = 256;
+const MAX_ID = 512;
+const MAX_POLICIES = 32;
+
+/** The event as a line of JSON in ASCII, without its end. Written by hand, since every call has one. */
+export const lineOf = (event: AuditEvent, { component, replica, sequence, loggedAt }: EventPlace): string =>
+  `{"time":"${isoTime(event.receivedAt)}","level":"AUDIT","msg":"audit_event","audit_id":"${replica}-${sequence}"` +
+  `,"replica":"${replica}","sequence":${sequence},"type":"${event.type}","logged_at":"${isoTime(loggedAt)}"` +
+  `,"outcome":"${event.outcome}","component":${jsonText(component)}` +
+  sourceOf(event.source) +
+  subjectsOf(event.caller) +
+  targetOf(event.target) +
+  (event.session === undefined ? '' : `,"session":"${event.session}"`) +
+  policyOf(event.decision) +
+  metadataOf(event, loggedAt) +
+  dataOf(event) +
+  '}';
+
+let lastMs = NaN;
+let lastText = '';
+
+const isoTime = (ms: number): string => {
+  if (ms === lastMs) return lastText;
+  lastMs = ms;
+  lastText = new Date(ms).toISOString();
+  return lastText;
+};
+
+/** A member with a text from outside: without secrets, cut, in ASCII. */
+const text = (key: string, value: string | undefined, most: number): string => {
+  if (value === undefined) return '';
+  if (value.length > SHORT) return `,"${key}":${written(value, most)}`;
+  // Most texts are those of an earlier event: names of tools and backends, users, their agents.
+  const known = shortTexts.get(value);
+  if (known !== undefined) return `,"${key}":${known}`;
+  const now = written(value, SHORT);
+  if (shortTexts.size >= MOST_SHORT_TEXTS) shortTexts.clear();
+  shortTexts.set(value, now);
+  return `,"${key}":${now}`;
+};
+
+const SHORT = 128;
+const MOST_SHORT_TEXTS = 1_000;
+const shortTexts = new Map<string, string>();
+
+const written = (value: string, most: number): string =>
+  jsonText(clipped(redactedText(value.slice(0, 2 * most)), most));
+
+const number = (key: string, value: number | undefined): string => (value === undefined ? '' : `,"${key}":${value}`);
+
+const sourceOf = (source: EventSource | undefined): string => {
+  if (!source) return '';
+  const agent = text('user_agent', source.userAgent, MAX_AGENT).slice(1);
+  const address = source.address === undefined ? '' : `"value":${jsonText(source.address)},`;
+  return `,"source":{"type":"network",${address}"extra":{${agent}}},"correlation_id":${jsonText(source.correlationId)}`;
+};
+
+const subjectsOf = (caller: Caller | undefined): string => {
+  if (!caller) return '';
+  if (caller.kind !== 'user') return `,"subjects":{"user":"${caller.kind}"}`;
+  const { issuer, subject, claims } = caller;
+  const client = claims['client_id'] ?? claims['azp'];
+  const members =
+    text('user', subject, MAX_ID) +
+    text('user_id', subject, MAX_ID) +
+    text('issuer', issuer, MAX_ID) +
+    text('client_id', typeof client === 'string' ? client : undefined, MAX_ID);
+  return `,"subjects":{${members.slice(1)}}`;
+};
+
+const targetOf = (target: EventTarget | undefined): string => {
+  if (!target) return '';
+  const { endpoint, httpMethod, method, name, type, backend, ownName, workflow } = target;
+  const members =
+    text('endpoint', endpoint, MAX_NAME) +
+    text('http_method', httpMethod, MAX_METHOD) +
+    text('method', method, MAX_METHOD) +
+    text('name', name, MAX_NAME) +
+    text('type', type, MAX_METHOD) +
+    text('backend', backend, MAX_ID) +
+    text('own_name', ownName && ownNameIn(ownName), MAX_NAME) +
+    text('workflow_name', workflow, MAX_NAME);
+  return `,"target":{${members.slice(1)}}`;
+};
+
+const ownNameIn = (json: Buffer): string => {
+  const inner = json.toString('utf8', 1, json.length - 1);
+  return inner.includes('\\') ? (JSON.parse(json.toString()) as string) : inner;
+};
+
+const policyOf = (decision: PolicyDecision | undefined): string => {
+  if (!decision) return '';
+  const { isAllowed, policies, failed, dryRun } = decision;
+  return `,"policy":{"allowed":${isAllowed},"ids":${ids(policies)},"failed":${ids(failed)},"dry_run":${ids(dryRun)}}`;
+};
+
+const ids = (policies: readonly string[]): string =>
+  `[${policies
+    .slice(0, MAX_POLICIES)
+    .map((id) => jsonText(clipped(id, MAX_ID)))
+    .join(',')}]`;
+
+const metadataOf = (event: AuditEvent, loggedAt: number): string => {
+  const { errorCode, inner, settings } = event;
+  const members =
+    number('duration_ms', Math.max(0, loggedAt - event.receivedAt)) +
+    number('http_status', event.status) +
+    (errorCode === undefined ? '' : `,"error_code":"${errorCode}"`) +
+    number('jsonrpc_error_code', event.rpcCode) +
+    number('response_size_bytes', event.responseBytes) +
+    (inner ? `,"depth":${inner.depth},"origin":"${inner.origin}"` : '') +
+    (settings ? `,"settings":${jsonTextOf(settings)}` : '');
+  return `,"metadata":{"extra":{${members.slice(1)}}}`;
+};
+
+const jsonTextOf = (settings: Readonly<Record<string, unknown>>): string =>
+  `{${Object.entries(settings)
+    .map(([key, value]) => `"${key}":${typeof value === 'string' ? jsonText(value) : JSON.stringify(value)}`)
+    .join(',')}}`;
+
+const dataOf = ({ request, response }: AuditEvent): string => {
+  if (!request && !response) return '';
+  const members = kept('request', request) + kept('response', response);
+  return `,"data":{${members.slice(1)}}`;
+};
+
+const kept = (key: string, data: KeptData | undefined): string =>
+  data ? `,"${key}":${data.json}${data.isCut ? `,"${key}_truncated":true` : ''}` : '';
