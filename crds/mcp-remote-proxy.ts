@@ -34,12 +34,9 @@ const spec = z.strictObject({
     headerForward().optional().describe('Headers added to every request to the remote server.'),
     'headers added to requests',
   ),
-  oidcConfigRef: notYet(
-    oidcConfigRef()
-      .optional()
-      .describe('Whose tokens the proxy accepts from its clients. Absent: everybody may connect.'),
-    'authenticating callers',
-  ),
+  oidcConfigRef: oidcConfigRef()
+    .optional()
+    .describe('Whose tokens the proxy accepts from its clients. Absent: everybody may connect.'),
   authzConfig: authzConfig().optional().describe('Policies for calls of its clients.'),
   authServerRef: notYet(
     authServerRef()

@@ -54,10 +54,7 @@ const spec = z.strictObject({
       .describe('How a VirtualMCPServer that discovers its backends authenticates to this server.'),
     'outgoing authentication',
   ),
-  oidcConfigRef: notYet(
-    oidcConfigRef().optional().describe('Whose tokens this server accepts from its own clients.'),
-    'authenticating callers',
-  ),
+  oidcConfigRef: oidcConfigRef().optional().describe('Whose tokens this server accepts from its own clients.'),
   authzConfig: authzConfig().optional().describe('Policies for calls of its own clients.'),
   authServerRef: notYet(
     authServerRef()

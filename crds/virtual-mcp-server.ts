@@ -13,13 +13,9 @@ import { groupRef, podTemplateSpec, replicas, serviceAccount, sessionAffinity } 
 
 const incomingAuth = withRules(
   z.strictObject({
-    type: notYet(
-      z
-        .enum(['anonymous', 'oidc'])
-        .describe('Who may connect. anonymous: everybody, without access control. oidc: holders of a valid token.'),
-      'authenticating callers',
-      { except: ['anonymous'] },
-    ),
+    type: z
+      .enum(['anonymous', 'oidc'])
+      .describe('Who may connect. anonymous: everybody, without access control. oidc: holders of a valid token.'),
     oidcConfigRef: oidcConfigRef().optional().describe('The MCPOIDCConfig that says whose tokens are valid.'),
     authzConfig: authzConfig().optional().describe('Policies: who may call what.'),
   }),

@@ -56,6 +56,7 @@ export interface AssembleDeps {
   readonly readFile: (path: string) => Promise<string>;
   /** The value of a variable of the environment. */
   readonly environment: (name: string) => string | undefined;
+  readonly machine: FeatureDeps['machine'];
   /** Made once the configuration is known, unless the caller has one. */
   readonly logFor: (config: Config) => Log;
 }

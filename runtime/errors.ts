@@ -5,6 +5,8 @@
 export type ErrorCode =
   | 'invalid_token'
   | 'insufficient_scope'
+  // The identity provider cannot be asked whether the token is valid.
+  | 'issuer_unavailable'
   | 'host_not_allowed'
   | 'origin_not_allowed'
   | 'not_found'

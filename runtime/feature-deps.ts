@@ -23,8 +23,9 @@ export const featureDepsOf = ({
   replicaId,
   readSecret,
   store,
+  machine,
 }: GivenDeps): OpenedFeatureDeps => {
-  const given = { config, clock, random, log, replicaId, readSecret, store };
+  const given = { config, clock, random, log, replicaId, readSecret, store, machine };
   // Sets keep the order of insertion.
   const closers = new Set<() => Promise<void>>();
   return {

@@ -2,9 +2,9 @@ import { audit } from './audit.ts';
 import type { Caller, RequestHead } from './call/index.ts';
 import type { LiveCatalog } from './catalog/index.ts';
 import type { Clock, ReadSecret } from './process/index.ts';
-import type { PublicRoutes } from './edge/index.ts';
+import { protectedResourceRoutes, type PublicRoutes } from './edge/index.ts';
 import type { FetchPolicy, GuardedClient } from './http/index.ts';
-import { type Gate, openGate } from './gate/index.ts';
+import { type Gate, incomingAuth, type Machine, openGate } from './gate/index.ts';
 import { rateLimit } from './rate-limit.ts';
 import type { LiveConfig } from './config/index.ts';
 import type { Log, Observers } from './observe/index.ts';
@@ -43,6 +43,7 @@ export interface FeatureDeps {
   /** Names this process among its replicas, from start to stop. */
   readonly replicaId: string;
   readonly readSecret: ReadSecret;
+  readonly machine: Machine;
   /** Shared with other rooms: each uses a prefix of its own (`prefixed`). */
   readonly store: Store;
   /**
@@ -73,10 +74,13 @@ export interface RouteDeps {
 }
 
 /** The features that this version has. */
-export const makeFeatures: MakeFeatures = (deps) => ({
-  gate: { ...openGate, limit: rateLimit(deps) },
-  observers: [audit(deps).observers],
-  connectStrategy,
-  ownTools: {},
-  routes: () => [],
-});
+export const makeFeatures: MakeFeatures = (deps) => {
+  const { authenticate, metadataAt } = incomingAuth(deps);
+  return {
+    gate: { ...openGate, authenticate, limit: rateLimit(deps) },
+    observers: [audit(deps).observers],
+    connectStrategy,
+    ownTools: {},
+    routes: () => [protectedResourceRoutes(metadataAt)],
+  };
+};

@@ -56,6 +56,10 @@ export const LIMITS = Object.freeze({
   answerYieldsMs: 5_000,
   /** A client that reads no byte of its answer for this long (at most twice as long) is cut off. */
   stallMs: 20_000,
+  /** Outcomes of checks of tokens that are kept: of valid ones, and as many of refused ones. */
+  tokens: { count: 20_000, bytes: 64 * MIB },
+  /** Refused tokens of one client address, beyond which those that are not known have to wait. */
+  refusedTokens: { burst: 1_000, refillMs: 60_000, addresses: 8_192 },
   /** Credentials cached for the users of one backend. */
   credentialsPerBackend: 10_000,
   /** Limits of each backend. */

@@ -1,13 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { userInfo } from 'node:os';
 import { assemble, type Parts } from './assemble.ts';
 import { type Clock, gracefulStop, STOP_TIMES, type StopTimes, systemClock } from './process/index.ts';
 import type { ConfigFile, ReloadResult } from './config/index.ts';
 import { levelOf, logFieldsOf } from './config-slices.ts';
 import { type FeatureDeps, type Features, makeFeatures } from './features.ts';
 import type { StatusReport } from './status/index.ts';
-import { listen, listeningOrigin } from './http/index.ts';
+import { isLoopbackAddress, listen, listeningOrigin } from './http/index.ts';
 import { createLog, type Log } from './observe/index.ts';
 
 export interface StartOptions {
@@ -45,6 +46,10 @@ export interface Running {
   readonly stop: () => Promise<void>;
 }
 
+const LOCALHOST = '127.0.0.1';
+
+const isLoopbackHost = (host: string): boolean => host === 'localhost' || isLoopbackAddress(host);
+
 const SESSION_ID_BYTES = 32;
 const REPLICA_ID_BYTES = 12;
 
@@ -61,6 +66,7 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
       newCorrelationId: randomUUID,
       readFile: (path) => readFile(path, 'utf8'),
       environment,
+      machine: { userName: () => userInfo().username, isLoopbackOnly: isLoopbackHost(options.host ?? LOCALHOST) },
       logFor: (config) =>
         given.log ? asGiven(given.log) : createLog({ level: levelOf(config), fields: logFieldsOf(config) }),
     },
@@ -123,7 +129,7 @@ const stopperOf = (
 
 const listenOnBoth = async (parts: Parts, options: StartOptions) => {
   const { publicApp, managementApp, sessions, backends, closeShared } = parts;
-  const host = options.host ?? '127.0.0.1';
+  const host = options.host ?? LOCALHOST;
   try {
     await listen(publicApp, { host, port: options.port });
     await listen(managementApp, { host, port: options.managementPort });

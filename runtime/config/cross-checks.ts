@@ -1,4 +1,5 @@
 import type { Finding } from './explain.ts';
+import { networksOf } from './networks.ts';
 import { isRecord } from './schema-walk.ts';
 import { everyStrategy } from './strategies/index.ts';
 
@@ -11,8 +12,25 @@ import { everyStrategy } from './strategies/index.ts';
  */
 export function crossChecks(file: unknown, main: unknown): readonly Finding[] {
   if (!isRecord(file)) return [];
-  return [...perUserNeedsUsers(file), ...providersExist(file, main), ...storeFitsStorage(file)];
+  return [
+    ...perUserNeedsUsers(file),
+    ...providersExist(file, main),
+    ...storeFitsStorage(file),
+    ...issuersDiffer(file),
+    ...resourceIsPublic(file),
+  ];
 }
+
+/** RFC 1918, RFC 6598, RFC 4193; link-local addresses (RFC 3927, RFC 4291 §2.5.6). */
+const isPrivateAddress = networksOf([
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '100.64.0.0/10',
+  '169.254.0.0/16',
+  'fc00::/7',
+  'fe80::/10',
+]);
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -31,6 +49,36 @@ function* perUserNeedsUsers(file: Fields): Generator<Finding> {
   for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
     if (field(tool, 'perUser') !== undefined) yield { path: ['rateLimiting', 'tools', index, 'perUser'], ...words };
   }
+}
+
+/** `iss` of a token picks the issuer, so each is named once. */
+function* issuersDiffer(file: Fields): Generator<Finding> {
+  const first = field(field(file['incomingAuth'], 'oidc'), 'issuer');
+  const further = field(file['extensions'], 'issuers');
+  for (const [index, each] of (Array.isArray(further) ? further : []).entries()) {
+    if (first === undefined || field(each, 'issuer') !== first) continue;
+    yield {
+      path: ['extensions', 'issuers', index, 'issuer'],
+      reason: 'this issuer is that of incomingAuth.oidc',
+      remedy: 'name each issuer once',
+    };
+  }
+}
+
+/**
+ * `protectedResourceAllowPrivateIp` of docs/configuration.md "incomingAuth"; loopback is for clients on one machine.
+ */
+function* resourceIsPublic(file: Fields): Generator<Finding> {
+  const oidc = field(file['incomingAuth'], 'oidc');
+  const resource = field(oidc, 'resource');
+  if (typeof resource !== 'string' || field(oidc, 'protectedResourceAllowPrivateIp') === true) return;
+  const host = URL.parse(resource)?.hostname.replaceAll(/^\[|\]$/g, '') ?? '';
+  if (!isPrivateAddress(host)) return;
+  yield {
+    path: ['incomingAuth', 'oidc', 'resource'],
+    reason: 'a resource at a private address is not allowed',
+    remedy: 'write the URL under which clients reach this server',
+  };
 }
 
 /** Settings that say how the store is reached need a store, and a Redis Cluster has one database. */

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { LIMITS } from '../limits.ts';
 import { durationOr } from './durations.ts';
 import { rateLimitingExtensionSchema } from './rate-limiting.ts';
+import { furtherIssuersSchema } from './issuers.ts';
 import { networkSchema, workloadNameSchema } from './scalars.ts';
 import { serviceMetadataSchema } from './service-metadata.ts';
 import { sessionStoreSchema } from './session-store.ts';
@@ -82,6 +83,7 @@ export const extensionsSchema = z
       ),
     rateLimiting: rateLimitingExtensionSchema.prefault({}),
     audit: auditDeliverySchema,
+    issuers: furtherIssuersSchema,
     sessionStore: sessionStoreSchema.optional(),
     streamResumption: z
       .strictObject({

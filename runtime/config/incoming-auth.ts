@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { notYet } from './not-yet.ts';
-import { requiredWhen, rule, withRules } from './rules.ts';
+import { httpNeedsFlag, issuerCaBundleSchema, issuerKeysSchema, issuerShape } from './issuers.ts';
+import { requiredWhen, withRules } from './rules.ts';
 import { filePathSchema } from './file-paths.ts';
 import { httpUrlSchema, providerNameSchema } from './scalars.ts';
 
@@ -11,17 +12,14 @@ const oidcShape = {
   clientSecretEnv: z.string().min(1).optional().describe('Environment variable that holds the client secret.'),
   introspectionUrl: httpUrlSchema
     .optional()
-    .describe('Introspection endpoint (RFC 7662); opaque tokens are accepted only when it is set.'),
-  jwksUrl: httpUrlSchema.optional().describe('Address of the keys; found by discovery when left out.'),
-  jwksAllowPrivateIp: z
-    .boolean()
-    .optional()
-    .describe('Allows discovery and keys at private addresses, for an embedded server on loopback.'),
+    .describe(
+      'Introspection endpoint (RFC 7662), for opaque tokens; found by discovery when left out and there is a client secret. With neither, opaque tokens are refused.',
+    ),
+  ...issuerShape,
   protectedResourceAllowPrivateIp: z
     .boolean()
     .optional()
     .describe('Allows a private address as the resource of the protected-resource metadata.'),
-  insecureAllowHttp: z.boolean().optional().describe('Allows issuers without TLS; for development only.'),
   resource: z
     .string()
     .optional()
@@ -41,23 +39,12 @@ const authzShape = {
     ),
 };
 
-const httpNeedsFlag = rule<{ readonly issuer?: unknown; readonly insecureAllowHttp?: unknown }>({
-  cel: "!self.issuer.startsWith('http://') || (has(self.insecureAllowHttp) && self.insecureAllowHttp)",
-  holds: ({ issuer, insecureAllowHttp }) => !String(issuer).startsWith('http://') || insecureAllowHttp === true,
-  reason: 'an issuer without TLS is not allowed',
-  remedy: 'use https://',
-  field: 'issuer',
-});
-
 /** What only the file says of the issuer. */
 const fileOidcShape = {
   clientSecretFile: filePathSchema.optional().describe('File that holds the client secret.'),
   advertisedScopes: z.array(z.string()).optional().describe('Scopes shown in the protected-resource metadata.'),
-  issuerKeys: z
-    .strictObject({ keys: z.array(z.record(z.string(), z.unknown())).describe('The keys (JWK).') })
-    .optional()
-    .describe('Public keys of the issuer (JWK set), used instead of fetching them.'),
-  caBundlePath: filePathSchema.optional().describe('File with the certificate authorities of the issuer.'),
+  issuerKeys: issuerKeysSchema,
+  caBundlePath: issuerCaBundleSchema,
 };
 
 /** Policy entities, wherever policies are written but in `config.incomingAuth`. */
@@ -66,16 +53,12 @@ export const entitiesJsonSchema = z.string().default('[]').describe('Policy enti
 const incomingAuthOf = <Oidc extends z.ZodType, Authz extends z.core.$ZodLooseShape>(oidc: Oidc, moreAuthz: Authz) =>
   withRules(
     z.strictObject({
-      type: notYet(
-        z
-          .enum(['oidc', 'local', 'anonymous'])
-          .describe(
-            'Who may connect. oidc: holders of a valid token. local: the user of the operating system. anonymous: everybody, without access control.',
-          ),
-        'authenticating callers',
-        { except: ['anonymous'] },
-      ),
-      oidc: notYet(oidc.optional().describe('How tokens are validated; for type oidc.'), 'validating tokens'),
+      type: z
+        .enum(['oidc', 'local', 'anonymous'])
+        .describe(
+          'Who may connect. oidc: holders of a valid token. local: the user of the operating system. anonymous: everybody, without access control.',
+        ),
+      oidc: oidc.optional().describe('How tokens are validated; for type oidc.'),
       authz: notYet(
         withRules(
           z.strictObject({ ...authzShape, ...moreAuthz }),

@@ -16,14 +16,12 @@ const registry = z.registry<NotYet>();
 
 /** Features that restrict access: no message suggests to do without them. */
 const GUARDS: ReadonlySet<string> = new Set([
-  'authenticating callers',
   'authenticating to backends',
   'authorization policies',
   'forwarding headers',
   'headers added to requests',
   'outgoing authentication',
   'the embedded authorization server',
-  'validating tokens',
 ]);
 
 /**

@@ -9,7 +9,14 @@ export const warningsOf = (config: Config): readonly string[] => [
   ...unknownBackends(config),
   ...unknownEventTypes(config),
   ...strictWithoutFirstEvent(config),
+  ...issuersUnused(config),
 ];
+
+/** Issuers suggest a protection that is not there (docs/decisions.md "Anonymous access"). */
+function* issuersUnused({ incomingAuth: { type }, extensions }: Config): Generator<string> {
+  if (type === 'oidc' || extensions.issuers.length === 0) return;
+  yield `extensions.issuers: has no effect while incomingAuth.type is ${type}; set incomingAuth.type to oidc`;
+}
 
 /** As the operator's condition `SessionStorageIgnored` says it. */
 function* storeless({ sessionStorage }: Config): Generator<string> {

@@ -1,4 +1,4 @@
-import { writtenGroupsOf } from '../http/index.ts';
+import { networkOf } from '../http/index.ts';
 import type { ByteBudget } from '../process/index.ts';
 
 /** The requests under way of the clients at one address, and its part of the byte budgets. */
@@ -49,14 +49,3 @@ export class ClientShares {
  * trusted to name them.
  */
 export const limitPerAddress = (together: number): number => Math.ceil(together / 2);
-
-/**
- * The first 64 bits of an IPv6 address, since a host with one such address has all that begin like it (RFC 4291
- * §2.5.1); others as they are.
- */
-export const networkOf = (address = ''): string =>
-  address.includes(':') && !address.includes('.')
-    ? writtenGroupsOf(address).slice(0, NETWORK_GROUPS).join(':')
-    : address;
-
-const NETWORK_GROUPS = 4;

@@ -44,6 +44,7 @@ const UNANSWERED: Row = { http: 200, headers: ['content-type', 'text/event-strea
 const rows: Readonly<Record<ErrorCode, Row>> = {
   invalid_token: { http: 401, headers: challenge },
   insufficient_scope: { http: 403, headers: challengeForScope },
+  issuer_unavailable: { http: 503, headers: ['retry-after', '5'] },
   host_not_allowed: { http: 403 },
   origin_not_allowed: { http: 403 },
   not_found: { http: 404 },

@@ -13,7 +13,7 @@ import { asVmcpError, VmcpError } from '../errors.ts';
 import { isObject, readString, skipValue, walkObject, memberAt } from '../json/index.ts';
 import { LIMITS } from '../limits.ts';
 import { MAX_PROGRESS_TOKEN_BYTES } from '../store/index.ts';
-import { networkOf } from './client-shares.ts';
+import { networkOf } from '../http/index.ts';
 import { type Answers, HeldCall, type Round } from './held-call.ts';
 import type { RemoteHeldCalls, HeldCallHandler } from './remote-held-calls.ts';
 import { ModernClient } from './modern-client.ts';

@@ -21,6 +21,7 @@ export { listChangedNotifications } from './list-changed.ts';
 export { managementServer } from './management-server.ts';
 export { modernEra, type ModernDeps } from './modern.ts';
 export type { OperatorTokenSettings } from './operator-token.ts';
+export { protectedResourceRoutes } from './protected-resource-routes.ts';
 export { publicServer } from './public-server.ts';
 export { requestKey } from './request-id.ts';
 export { headOf } from './route-request.ts';

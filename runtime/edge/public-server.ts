@@ -32,6 +32,8 @@ export const publicServer = (
         {
           keepAliveTimeout: KEEP_ALIVE_MS,
           noDelay: true,
+          // A second Authorization or Host is not dropped in silence: joined by a comma, both are refused.
+          joinDuplicateHeaders: true,
           requestTimeout: limits.requestMs,
           headersTimeout: Math.min(HEADERS_MS, limits.requestMs),
           connectionsCheckingInterval: CHECK_MS,

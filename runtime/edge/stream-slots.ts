@@ -1,4 +1,5 @@
-import { networkOf, limitPerAddress } from './client-shares.ts';
+import { networkOf } from '../http/index.ts';
+import { limitPerAddress } from './client-shares.ts';
 
 /** Limits the number of open streams. Clients at one address may take half of the places. */
 export class StreamSlots {

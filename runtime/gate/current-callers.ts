@@ -81,5 +81,5 @@ const inTime = (clock: Clock, known: Promise<Caller>): Promise<Caller> =>
     const timer = clock.after(AUTHENTICATE_MS, () =>
       reject(new VmcpError('overloaded', 'it could not be found out in time who sends this; try again')),
     );
-    known.then(resolve, reject).then(timer.cancel, timer.cancel);
+    void known.then(resolve, reject).finally(() => timer.cancel());
   });

@@ -1,6 +1,6 @@
 import type { AdmissionSteps, Caller, RequestHead } from '../call/index.ts';
 import type { Visibility } from '../catalog/index.ts';
-import { authenticateAnonymous } from './authenticate.ts';
+import { authenticateAnonymous } from './authenticate/anonymous.ts';
 import { permitAll } from './authorize.ts';
 import { unlimited } from './limit.ts';
 

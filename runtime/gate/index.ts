@@ -4,6 +4,7 @@
  */
 
 export { CurrentCallers, rememberCallers } from './current-callers.ts';
+export { type IncomingAuth, type Machine, incomingAuth } from './authenticate/incoming-auth.ts';
 export { type Gate, openGate } from './gate.ts';
 export { limitRate } from './limit.ts';
 export { bucketsFor, type BucketSize, type BucketSizes, type RateLimits } from './rate-limits.ts';

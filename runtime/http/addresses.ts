@@ -185,3 +185,14 @@ export const guardedLookup: Lookup = checkedLookup((address, hostname) =>
     ? new ForbiddenAddressError(`${hostname} leads to a link-local or metadata address`)
     : undefined,
 );
+
+/**
+ * The first 64 bits of an IPv6 address, since a host with one such address has all that begin like it (RFC 4291
+ * §2.5.1); others as they are.
+ */
+export const networkOf = (address = ''): string =>
+  address.includes(':') && !address.includes('.')
+    ? writtenGroupsOf(address).slice(0, NETWORK_GROUPS).join(':')
+    : address;
+
+const NETWORK_GROUPS = 4;

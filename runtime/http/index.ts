@@ -13,6 +13,7 @@ export {
   isForbiddenAddress,
   isLoopbackAddress,
   isPublicAddress,
+  networkOf,
   writtenGroupsOf,
 } from './addresses.ts';
 export { type BundleFile, type UnusableBundle, bundleConnector } from './ca-bundle-connector.ts';

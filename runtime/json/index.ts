@@ -33,3 +33,4 @@ export {
 } from './members.ts';
 export { type Pieces, type SentText, joined, lengthOf, spliced, wholeOf } from './text-pieces.ts';
 export { beginsWith, isText } from './text.ts';
+export { RepeatedNameError, checkUniqueNames } from './unique-names.ts';

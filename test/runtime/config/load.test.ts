@@ -37,6 +37,7 @@ suite('loading', () => {
         callsPerSession: 32,
         clientEra: 'auto',
         heldCallTtl: 300_000,
+        issuers: [],
         perWorkload: {},
         rateLimiting: { whenStoreUnavailable: 'local' },
         sessionTtl: 1_800_000,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { networkOf } from '../../../runtime/edge/client-shares.ts';
+import { networkOf } from '../../../runtime/http/addresses.ts';
 
 describe('clients are told apart', () => {
   const rows: readonly (readonly [string | undefined, string])[] = [

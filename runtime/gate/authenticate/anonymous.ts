@@ -1,4 +1,4 @@
-import type { Caller, RequestHead } from '../call/index.ts';
+import type { Caller, RequestHead } from '../../call/index.ts';
 
 const anonymous: Caller = { kind: 'anonymous' };
 

@@ -1,0 +1,75 @@
+import { InvalidConfigError, type LiveConfig } from '../../config/index.ts';
+import { LIMITS } from '../../limits.ts';
+import type { Gate } from '../gate.ts';
+import { authenticateAnonymous } from './anonymous.ts';
+import { authenticateLocal } from './local.ts';
+import { protectedResource } from './protected-resource.ts';
+import { type AuthenticationSettings, authenticationSettingsOf } from './settings.ts';
+import { TokenAuthenticator } from './token-authenticator.ts';
+import { tokenVerifier, type VerifierDeps } from './verify-token.ts';
+
+export interface IncomingAuthDeps extends Omit<VerifierDeps, 'onKeysChanged' | 'now'> {
+  readonly config: Pick<LiveConfig, 'live'>;
+  readonly clock: { readonly now: () => number };
+  readonly machine: Machine;
+}
+
+/** What incoming auth `local` depends on. */
+export interface Machine {
+  /** Name of the user who runs this process. */
+  readonly userName: () => string;
+  /** Whether only programs on this machine can connect. */
+  readonly isLoopbackOnly: boolean;
+}
+
+/** Who is calling, by the configuration of the moment. */
+export interface IncomingAuth {
+  readonly authenticate: Gate['authenticate'];
+  /** The protected-resource metadata (RFC 9728) as JSON text; undefined: nothing is served at this path. */
+  readonly metadataAt: (path: string) => string | undefined;
+}
+
+interface Made extends IncomingAuth {
+  readonly close: () => Promise<void>;
+}
+
+/** Other settings come with caches of their own, so that nothing outlives what it was verified with. */
+export const incomingAuth = (deps: IncomingAuthDeps): IncomingAuth => {
+  const current = deps.config.live(
+    authenticationSettingsOf,
+    (settings) => made(settings, deps),
+    ({ close }) => void close(),
+  );
+  return {
+    authenticate: (head) => current().authenticate(head),
+    metadataAt: (path) => current().metadataAt(path),
+  };
+};
+
+const made = (settings: AuthenticationSettings, deps: IncomingAuthDeps): Made => {
+  if (settings.kind === 'anonymous') return { ...NO_TOKENS, authenticate: authenticateAnonymous };
+  if (settings.kind === 'local') return { ...NO_TOKENS, authenticate: authenticateLocal(localUser(deps.machine)) };
+  const { now } = deps.clock;
+  const resource = protectedResource(settings);
+  const authenticator = new TokenAuthenticator({
+    resource,
+    makeVerifier: (onKeysChanged) => tokenVerifier(settings.issuers, { ...deps, now, onKeysChanged }),
+    now,
+    bounds: { tokens: LIMITS.tokens, failures: LIMITS.refusedTokens },
+  });
+  return {
+    authenticate: authenticator.authenticate,
+    metadataAt: resource.metadataAt,
+    close: () => authenticator.close(),
+  };
+};
+
+const NO_TOKENS = { metadataAt: () => undefined, close: async () => {} };
+
+/** docs/authentication.md "The user of the operating system" */
+const localUser = ({ userName, isLoopbackOnly }: Machine): string => {
+  if (isLoopbackOnly) return userName();
+  throw new InvalidConfigError([
+    'incomingAuth.type: local is for clients on this machine, and the server listens on other addresses, too; start it with --host 127.0.0.1',
+  ]);
+};

@@ -1,0 +1,92 @@
+import type { GuardedClient } from '../../http/index.ts';
+import type { Log } from '../../observe/index.ts';
+import type { ReadSecret } from '../../process/index.ts';
+import { judgeClaims } from './claims.ts';
+import { askIssuer, IssuerUnreachableError } from './issuer-client.ts';
+import { issuerUnavailable } from './refusals.ts';
+import type { IntrospectionSettings, IssuerSettings } from './settings.ts';
+import { type Claims, CLOCK_TOLERANCE_SECONDS, invalid, type Verdict } from './verdict.ts';
+
+export interface IntrospectionDeps {
+  readonly client: Pick<GuardedClient, 'fetch'>;
+  readonly readSecret: ReadSecret;
+  readonly now: () => number;
+  readonly log: Pick<Log, 'warn'>;
+  /** The endpoint from the metadata of the issuer; undefined where it has none. Throws IssuerUnreachableError. */
+  readonly discoverEndpoint: () => Promise<string | undefined>;
+}
+
+/** Asks the issuer about an opaque token (RFC 7662). */
+export type Introspect = (token: string) => Promise<Verdict>;
+
+/**
+ * Throws `issuer_unavailable` where there is no answer to rely on, which says nothing about the token. The secret is
+ * read for every question, so that it can rotate.
+ */
+export const introspection =
+  (issuer: IssuerSettings, settings: IntrospectionSettings, deps: IntrospectionDeps): Introspect =>
+  async (token) => {
+    try {
+      return judgeAnswer(await answerAbout(token, settings, deps), issuer, deps.now());
+    } catch (error) {
+      if (!(error instanceof IssuerUnreachableError)) throw error;
+      if (!error.isClosed)
+        deps.log.warn({ issuer: issuer.issuer, reason: error.message }, 'opaque tokens cannot be checked');
+      throw issuerUnavailable(error.message);
+    }
+  };
+
+const WHAT = 'introspection';
+
+const answerAbout = async (
+  token: string,
+  { url, clientId, clientSecret }: IntrospectionSettings,
+  { client, readSecret, discoverEndpoint }: IntrospectionDeps,
+): Promise<Claims> => {
+  const endpoint = url ?? (await discoverEndpoint());
+  if (endpoint === undefined) throw new IssuerUnreachableError(WHAT, 'the issuer names no introspection endpoint');
+  const secret = clientSecret && (await readSecret(clientSecret).catch(() => undefined));
+  if (clientSecret && secret === undefined) throw new IssuerUnreachableError(WHAT, 'the client secret cannot be read');
+  const form = new URLSearchParams({ token, token_type_hint: 'access_token' });
+  if (secret === undefined) form.set('client_id', clientId);
+  const { status, object } = await askIssuer(client, WHAT, {
+    url: endpoint,
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      ...(secret !== undefined && { authorization: basic(clientId, secret) }),
+    },
+    body: form.toString(),
+  });
+  if (object !== undefined) return object;
+  const isOurs = status === 401 || status === 403;
+  throw new IssuerUnreachableError(WHAT, `HTTP ${status}${isOurs ? ', the client is not accepted' : ''}`);
+};
+
+/** RFC 6749 §2.3.1: id and secret are form-encoded before they are joined. */
+const basic = (clientId: string, secret: string): string =>
+  `Basic ${Buffer.from(`${formEncoded(clientId)}:${formEncoded(secret)}`).toString('base64')}`;
+
+const formEncoded = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);
+
+const judgeAnswer = ({ active, ...claims }: Claims, issuer: IssuerSettings, now: number): Verdict => {
+  if (active !== true) return invalid('the token is not active');
+  const { iss, aud, exp, nbf } = claims;
+  if (iss !== undefined && iss !== issuer.issuer) return invalid('the token is of another issuer');
+  if (![aud].flat().includes(issuer.audience)) return invalid('the token is for another audience');
+  const expiresAt = exp === undefined ? undefined : millisecondsOf(exp, CLOCK_TOLERANCE_SECONDS);
+  if (expiresAt !== undefined && !(expiresAt > now)) return invalid('the token has expired');
+  if (nbf !== undefined && !(millisecondsOf(nbf, -CLOCK_TOLERANCE_SECONDS) <= now))
+    return { ...invalid('the token is not valid yet'), mayBecomeValid: true };
+  return judgeClaims(withSubject(claims), expiresAt, issuer);
+};
+
+/**
+ * Where no user is involved, issuers leave `sub` out (RFC 7662 §2.2 lets them): the client is the subject then, as in
+ * the JWTs of the same issuers (RFC 9068 §2.2).
+ */
+const withSubject = (claims: Claims): Claims => ({ ...claims, sub: claims['sub'] ?? claims['client_id'] });
+
+/** NaN for what is no time. */
+const millisecondsOf = (seconds: unknown, tolerance: number): number =>
+  typeof seconds === 'number' ? (seconds + tolerance) * 1_000 : Number.NaN;

@@ -1,0 +1,122 @@
+import type { Caller, RequestHead, User } from '../../call/index.ts';
+import { type Challenge, VmcpError } from '../../errors.ts';
+import { isToken, presentedCredential } from './bearer-token.ts';
+import { FailureBudget, type FailureBounds } from './failure-budget.ts';
+import type { ProtectedResource } from './protected-resource.ts';
+import { tooManyFailures } from './refusals.ts';
+import { type Known, TokenCache, type TokenCacheBounds, tokenKey } from './token-cache.ts';
+import type { TokenVerifier } from './verify-token.ts';
+import { invalid, type RefusedToken, type ValidToken } from './verdict.ts';
+
+export interface TokenAuthenticatorDeps {
+  readonly resource: ProtectedResource;
+  readonly makeVerifier: (onKeysChanged: () => void) => TokenVerifier;
+  readonly now: () => number;
+  readonly bounds: { readonly tokens: TokenCacheBounds; readonly failures: FailureBounds };
+}
+
+/** Finds the user of a request by its Bearer token. */
+export class TokenAuthenticator {
+  readonly #deps: TokenAuthenticatorDeps;
+  readonly #verifier: TokenVerifier;
+  readonly #cache: TokenCache;
+  readonly #failures: FailureBudget;
+  /** Checks under way, by token; as many as there are requests under way at most. */
+  readonly #checks = new Map<string, Promise<Known>>();
+  /** Grows when what was verified is to be verified again. */
+  #generation = 0;
+
+  constructor(deps: TokenAuthenticatorDeps) {
+    this.#deps = deps;
+    this.#cache = new TokenCache(deps.bounds.tokens);
+    this.#failures = new FailureBudget(deps.bounds.failures);
+    this.#verifier = deps.makeVerifier(() => this.#forget());
+  }
+
+  /** Returns a promise only for a token that is not known. Throws VmcpError. */
+  readonly authenticate = (head: RequestHead): Caller | Promise<Caller> => {
+    const credential = presentedCredential(head.headers);
+    if (credential === undefined) throw this.#unpresented(head);
+    const key = tokenKey(credential);
+    const known = this.#cache.get(key, this.#deps.now());
+    if (known) return this.#admitted(known, head);
+    if (!isToken(credential)) throw this.#refusal(invalid('the Authorization header holds no token'), head);
+    return this.#check(key, credential, head);
+  };
+
+  /** Lets the checks under way end: their requests came while this was in force. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#checks.values());
+    await this.#verifier.close();
+  }
+
+  async #check(key: string, token: string, head: RequestHead): Promise<Caller> {
+    const { now } = this.#deps;
+    // A token that was valid before is checked in any case, however many others of its address are not valid.
+    if (!this.#cache.wasValid(key) && !this.#failures.has(head.clientAddress, now())) throw tooManyFailures();
+    const known = await this.#checked(key, token);
+    if (known.kind === 'refused') this.#failures.spend(head.clientAddress, now());
+    return this.#admitted(known, head);
+  }
+
+  #checked(key: string, token: string): Promise<Known> {
+    const underWay = this.#checks.get(key);
+    if (underWay) return underWay;
+    const check = this.#run(key, token).finally(() => this.#checks.delete(key));
+    this.#checks.set(key, check);
+    return check;
+  }
+
+  async #run(key: string, token: string): Promise<Known> {
+    const generation = this.#generation;
+    const verdict = await this.#verifier.verify(token);
+    // Keys were replaced meanwhile: the verdict is given once, and not kept.
+    const isCurrent = generation === this.#generation;
+    const now = this.#deps.now();
+    if (verdict.kind === 'refused') {
+      if (isCurrent) this.#cache.setRefused(key, verdict, now);
+      return verdict;
+    }
+    const user = userOf(verdict, token);
+    if (isCurrent) this.#cache.setValid(key, user, now);
+    return { kind: 'user', user };
+  }
+
+  #forget(): void {
+    this.#generation += 1;
+    this.#cache.clear();
+  }
+
+  #admitted(known: Known, head: RequestHead): Caller {
+    if (known.kind === 'user') return known.user;
+    throw this.#refusal(known, head);
+  }
+
+  #unpresented(head: RequestHead): VmcpError {
+    // Without a credential there is nothing wrong with one: no `error` (RFC 6750 §3.1).
+    return new VmcpError('invalid_token', 'a token is needed: Authorization: Bearer <token>', {
+      challenge: this.#challenge({}, head),
+    });
+  }
+
+  #refusal({ code, description, scopes }: RefusedToken, head: RequestHead): VmcpError {
+    const challenge = this.#challenge({ error: code, error_description: description }, head, scopes);
+    return new VmcpError(code, description, { challenge });
+  }
+
+  #challenge(error: Challenge, head: RequestHead, scopes?: readonly string[]): Challenge {
+    const { resource } = this.#deps;
+    const scope = scopes?.join(' ') ?? resource.scope;
+    return { ...error, ...(scope !== '' && { scope }), resource_metadata: resource.metadataUrl(head) };
+  }
+}
+
+const userOf = ({ issuer, subject, claims, expiresAt }: ValidToken, token: string): User => ({
+  kind: 'user',
+  issuer,
+  subject,
+  claims,
+  token,
+  expiresAt,
+  upstreamToken: async () => undefined,
+});
