@@ -1,11 +1,26 @@
-import type { Admission, AdmissionSteps, Admit, MayHave } from './call/index.ts';
+import type { Access, Admission, AdmissionSteps, Admit, CallRecord, MayHave, Target } from './call/index.ts';
 import { asVmcpError } from './errors.ts';
 import type { Log } from './observe/index.ts';
 
 /** Joins the steps of an admission in their order. */
 export const admission = ({ lookUp, authorize, limit }: AdmissionSteps): Admission => {
+  /** A name that policies hide is refused by look-up; the record gets what they say of it all the same. */
+  const noted = async (access: Access, record: CallRecord, error: unknown): Promise<never> => {
+    try {
+      if (record.target) await authorize(access, record.target, record);
+    } catch {
+      // It is refused already.
+    }
+    throw error;
+  };
+  const found = (access: Access, record: CallRecord | undefined): Target | Promise<Target> => {
+    const target = lookUp(access, record);
+    return target instanceof Promise && record
+      ? target.catch((error: unknown) => noted(access, record, error))
+      : target;
+  };
   const readmit: Admit = (access, record) =>
-    after(lookUp(access), (target) => {
+    after(found(access, record), (target) => {
       if (record) record.target = target;
       return after(authorize(access, target, record), () => target);
     });

@@ -27,6 +27,7 @@ import {
 } from './edge/index.ts';
 import { featureDepsOf } from './feature-deps.ts';
 import type { FeatureDeps, Features, MakeFeatures } from './features.ts';
+import { FURTHER_CHECKS } from './further-checks.ts';
 import { CurrentCallers, rememberCallers } from './gate/index.ts';
 import { LIMITS } from './limits.ts';
 import { cutLog, failureLog, type Log, observersTogether } from './observe/index.ts';
@@ -95,7 +96,7 @@ const CLIENT = { name: 'vmcp', version: VERSION };
  * Joins the rooms, each with those before it. Throws InvalidConfigError, and what a feature that cannot be made throws.
  */
 export const assemble = async ({ files, makeFeatures }: AssembleOptions, deps: AssembleDeps): Promise<Parts> => {
-  const config = liveConfig(files);
+  const config = liveConfig(files, FURTHER_CHECKS.problems);
   const log = deps.logFor(config.current());
   const readSecret = secretReader(deps);
   const store = openStore(sessionStoreSettingsOf(config.current()), { ...deps, log, readSecret });
@@ -184,7 +185,8 @@ const serveByConfig = ({ config, backends, log }: Pick<Parts, 'config' | 'backen
 };
 
 const warnOf = (log: Log, config: Config): void => {
-  for (const problem of warningsOf(config)) log.warn({ problem }, 'questionable configuration');
+  for (const problem of [...warningsOf(config), ...FURTHER_CHECKS.warnings(config)])
+    log.warn({ problem }, 'questionable configuration');
 };
 
 interface EndpointParts extends Pick<EndpointDeps, 'handle' | 'answers' | 'onFailure' | 'onOutsideAnswer' | 'onCut'> {

@@ -4,7 +4,7 @@ import type { LiveCatalog } from './catalog/index.ts';
 import type { Clock, ReadSecret } from './process/index.ts';
 import { protectedResourceRoutes, type PublicRoutes } from './edge/index.ts';
 import type { FetchPolicy, GuardedClient } from './http/index.ts';
-import { type Gate, incomingAuth, type Machine, openGate } from './gate/index.ts';
+import { type Gate, incomingAuth, type Machine, policyGate } from './gate/index.ts';
 import { rateLimit } from './rate-limit.ts';
 import type { LiveConfig } from './config/index.ts';
 import type { Log, Observers } from './observe/index.ts';
@@ -77,7 +77,7 @@ export interface RouteDeps {
 export const makeFeatures: MakeFeatures = (deps) => {
   const { authenticate, metadataAt } = incomingAuth(deps);
   return {
-    gate: { ...openGate, authenticate, limit: rateLimit(deps) },
+    gate: { ...policyGate(deps), authenticate, limit: rateLimit(deps) },
     observers: [audit(deps).observers],
     connectStrategy,
     ownTools: {},

@@ -2,6 +2,7 @@
 import { checkConfigFiles, formatProblem, readConfigFiles, InvalidConfigError, watchConfig } from './config/index.ts';
 import { type Command, readCommand, USAGE, systemClock } from './process/index.ts';
 import { createLog } from './observe/index.ts';
+import { FURTHER_CHECKS } from './further-checks.ts';
 import { start } from './start.ts';
 import { VERSION } from './version.ts';
 
@@ -46,7 +47,7 @@ const complain = (problems: readonly string[]): number => {
 };
 
 const validate = async (config: string): Promise<number> => {
-  const { exitCode, output } = await checkConfigFiles(config);
+  const { exitCode, output } = await checkConfigFiles(config, FURTHER_CHECKS);
   process.stdout.write(output);
   return exitCode;
 };

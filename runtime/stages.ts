@@ -95,9 +95,9 @@ const erasOf = ({ config, gate, backends, liveCatalog, clients, listeners, phase
   };
   // A shared cache gives a public answer to every client, so answers are public only where all callers are anonymous
   // and get the same lists.
-  const areListsShared = ({ kind }: Caller): boolean =>
-    kind === 'anonymous' &&
-    gate.visible === undefined &&
+  const areListsShared = (caller: Caller): boolean =>
+    caller.kind === 'anonymous' &&
+    gate.visible?.(caller) === undefined &&
     gate.policies?.() === undefined &&
     backends.dependents.length === 0;
   return {

@@ -14,6 +14,8 @@ import {
   deprecatedTelemetry,
   ignoredGuards,
   literalHeaderValues,
+  policyCharacters,
+  questionablePolicies,
   unreadable,
   violationText,
   withoutSuperseded,
@@ -85,6 +87,7 @@ const warningsAbout = (
   const told = [
     ...unsupported(kind, { spec: withoutSuperseded(spec ?? {}) }),
     ...deprecatedTelemetry(object),
+    ...(policyCharacters(object) <= MOST_DOUBTED ? questionablePolicies(object) : []),
     ...(kind === 'VirtualMCPServer' ? [...literalHeaderValues(spec ?? {}), ...ignoredGuards(spec ?? {})] : []),
   ];
   return [...told.map(violationText), ...new Set(open.map(wordsFor))].slice(0, MOST_WARNINGS);
@@ -97,6 +100,9 @@ const wordsFor = (open: ResolvedReference): string =>
     : `${open.kind} ${open.name} cannot be used; its condition Valid says why`;
 
 const textOf = ({ kind, name }: Reference): string => `${kind}/${name}`;
+
+/** Characters of policies that are looked at for doubts in this thread; `vmcp validate` looks at any. */
+const MOST_DOUBTED = 4_000;
 
 /** The API server passes on 4,096 characters in all. */
 const MOST_WARNINGS = 10;

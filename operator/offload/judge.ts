@@ -3,7 +3,7 @@ import { type ResolvedReference, lookUpIn } from '../plan/references.ts';
 import { isMoreThan, isTooLarge, sizeOf, TOO_LARGE_TEXT } from '../threads/size.ts';
 import { pauses } from '../threads/pause.ts';
 import { TooCostlyError, type WorkThread } from '../threads/work-thread.ts';
-import { type Violation, violationsOf } from '../validate/index.ts';
+import { policyCharacters, type Violation, violationsOf } from '../validate/index.ts';
 
 /**
  * What is wrong with an object, seen with what it refers to; rejects with `TooCostlyError` where nobody can afford to
@@ -28,6 +28,7 @@ export interface JudgeInput {
 
 /** Values and characters that are judged in a time that nobody notices. */
 const LARGE = 20_000;
+const LARGE_POLICIES = 4_000;
 
 export const judgedNow = (object: KubeObject, references: readonly ResolvedReference[]): Judged => {
   const askedFor = new Set<string>();
@@ -49,7 +50,7 @@ export const judgeIn = (thread: Pick<WorkThread, 'run'>): Judge => {
     const input: JudgeInput = { object, references };
     const size = await sizeOf(input, pause);
     signal?.throwIfAborted();
-    if (!isMoreThan(size, LARGE)) return judgedNow(object, references);
+    if (!isMoreThan(size, LARGE) && policyCharacters(object) <= LARGE_POLICIES) return judgedNow(object, references);
     if (isTooLarge(size)) throw new TooCostlyError(TOO_LARGE_TEXT);
     return (await thread.run('judge', input, object.metadata.namespace ?? '', signal)) as Judged;
   };

@@ -13,6 +13,7 @@ import { externalAuth } from './external-auth.ts';
 import { forwardedHeaders } from './headers.ts';
 import { oidcConfig } from './oidc-config.ts';
 import { podTemplate } from './pod-template.ts';
+import { policies } from './policies.ts';
 import { reservedKeys } from './reserved-keys.ts';
 import { stdioServer } from './stdio-server.ts';
 import { telemetryConfig } from './telemetry-config.ts';
@@ -27,6 +28,7 @@ export { ignoredGuards } from './ignored-guards.ts';
 export { literalHeaderValues } from './literals.ts';
 export { ALLOW_DELETE, leftOutBecause, unreadable, withoutSpec } from './unreadable.ts';
 export { BRIDGE_TOKEN_VOLUME } from './bridged-pod.ts';
+export { policyCharacters, questionablePolicies } from './policies.ts';
 export { MOST_BRIDGED } from './stdio-server.ts';
 export { type LookUp, type Validator, type Violation, violationText } from './validator.ts';
 
@@ -49,6 +51,7 @@ export const validators: readonly Validator[] = [
   podTemplate,
   workload,
   stdioServer,
+  policies,
   // Last: what has words of its own above is told in those.
   contract,
 ];

@@ -4,8 +4,10 @@ import type { Target } from './target.ts';
 
 /** The steps of an admission; each refuses by throwing a VmcpError. */
 export interface AdmissionSteps {
-  /** The target of a name; unknown and hidden names are refused alike. */
-  readonly lookUp: (access: Access) => Target | Promise<Target>;
+  /**
+   * The target of a name; unknown and hidden names are refused alike. Notes the target that policies hide.
+   */
+  readonly lookUp: (access: Access, record?: CallRecord) => Target | Promise<Target>;
   /** Notes the decision in the record, of a refusal as well. */
   readonly authorize: (access: Access, target: Target, record?: CallRecord) => void | Promise<void>;
   readonly limit: (access: Access, target: Target) => void | Promise<void>;

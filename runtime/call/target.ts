@@ -11,6 +11,8 @@ export interface BackendTarget {
   readonly ownName: Buffer;
   /** The entry in the backend's list; absent for an unlisted one. */
   readonly listed?: ListedItem;
+  /** Annotations of a tool that the configuration overrides. */
+  readonly annotations?: Readonly<Record<string, string | boolean | undefined>>;
   /** The listed template that the URI matched. */
   readonly template?: string;
 }

@@ -88,7 +88,8 @@ const callerViews = (
     const before = wholes.get(catalog);
     if (before) return before;
     const { all, lists: listed, routableName } = catalog;
-    const view = { all, listed, find: findIn(catalog), routableName, overlay };
+    const find = findIn(catalog);
+    const view = { all, listed, find, findHidden: find, routableName, overlay };
     wholes.set(catalog, view);
     return view;
   };

@@ -1,3 +1,4 @@
+import type { CallRecord } from '../call/around.ts';
 import type { Access } from '../call/call.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Target } from '../call/target.ts';
@@ -76,9 +77,12 @@ export interface LiveCatalog {
   readonly offeredTo: (caller: Caller) => CallerCatalog | Promise<CallerCatalog>;
   /**
    * Throws `unknown_name`, or `forbidden` where there are policies, or `backend_unavailable` where the name shows that
-   * it belongs to a backend that is withheld.
+   * it belongs to a backend that is withheld. The target of a name that policies hide is noted in `record`.
    */
-  readonly lookUp: (access: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>) => Target | Promise<Target>;
+  readonly lookUp: (
+    access: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>,
+    record?: Pick<CallRecord, 'target'>,
+  ) => Target | Promise<Target>;
   /**
    * Calls `listener` with the kinds of shared lists that have changed; with all kinds where policies have changed.
    * Returns the function that unsubscribes.
@@ -91,6 +95,8 @@ export type ListsListener = (kinds: readonly ListKind[]) => void;
 /** A caller's catalog with its lists and its overlay. */
 export interface CallerView extends CallerCatalog {
   readonly listed: AllPages;
+  /** As `find`, for names that this caller may not see, too. */
+  readonly findHidden: CallerCatalog['find'];
   readonly overlay: Overlay;
 }
 

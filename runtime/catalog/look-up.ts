@@ -1,4 +1,4 @@
-import type { Access, Caller, Target } from '../call/index.ts';
+import type { Access, Caller, CallRecord, Target } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import { conflictRule } from './conflict-rules.ts';
 import type { Listed } from './name-table.ts';
@@ -21,8 +21,19 @@ export interface LookUpDeps extends Pick<LiveCatalogDeps, 'backends' | 'statusKn
 /** Finds the target of a name for a caller (`LiveCatalog.lookUp`). */
 export const lookUpIn = (deps: LookUpDeps) => {
   const known = (): Promise<void> => deps.statusKnown(deps.settings().waitForUnknownMs);
-  return ({ names, name, caller, origin }: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>) => {
-    if (names === 'task') return taskTarget(name, { backends: deps.backends, known });
+  const hasPolicies = (): boolean => deps.policies?.() !== undefined;
+  const task = (id: string): Target | Promise<Target> => {
+    try {
+      return taskTarget(id, { backends: deps.backends, known });
+    } catch (error) {
+      throw hasPolicies() ? forbidden() : error;
+    }
+  };
+  return (
+    { names, name, caller, origin }: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>,
+    record?: Pick<CallRecord, 'target'>,
+  ): Target | Promise<Target> => {
+    if (names === 'task') return task(name);
     const table = origin === 'workflow' ? 'routable' : 'offered';
     const find = (catalog: CallerCatalog): Target | undefined => catalog.find(table, names, name);
     const offered = deps.views(caller);
@@ -36,13 +47,19 @@ export const lookUpIn = (deps: LookUpDeps) => {
         const target = find(await deps.views(caller));
         if (target) return target;
       }
-      if (deps.policies?.() !== undefined) throw new VmcpError('forbidden', 'forbidden');
-      const { overlay } = await deps.views(caller);
+      const { overlay, findHidden } = await deps.views(caller);
+      if (hasPolicies()) {
+        if (record) record.target = findHidden(table, names, name);
+        throw forbidden();
+      }
       return unknown(withOverlay(deps.backends(), overlay), deps.settings(), { names, name });
     };
     return found instanceof Promise ? found.then((target) => target ?? again()) : (found ?? again());
   };
 };
+
+/** docs/decisions.md "Hidden names" */
+const forbidden = (): VmcpError => new VmcpError('forbidden', 'forbidden');
 
 const unknown = (
   backends: readonly OfferedBackend[],

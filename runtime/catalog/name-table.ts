@@ -26,11 +26,12 @@ export const nameTable = (tools: Names, prompts: Names, resource: FindResource):
 export const targetsOf = (named: readonly Named[]): Names =>
   new Map(named.map((each) => [each.advertised, targetOf(each)]));
 
-export const targetOf = ({ backend, item }: Named): BackendTarget => ({
+export const targetOf = ({ backend, item, override }: Named): BackendTarget => ({
   kind: 'backend',
   backend,
   ownName: ownKey(item),
   listed: item,
+  ...(override?.annotations && { annotations: override.annotations }),
 });
 
 /** The resources and templates that backends list. */

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { notYet } from './not-yet.ts';
 import { httpNeedsFlag, issuerCaBundleSchema, issuerKeysSchema, issuerShape } from './issuers.ts';
 import { requiredWhen, withRules } from './rules.ts';
 import { filePathSchema } from './file-paths.ts';
@@ -59,15 +58,12 @@ const incomingAuthOf = <Oidc extends z.ZodType, Authz extends z.core.$ZodLooseSh
           'Who may connect. oidc: holders of a valid token. local: the user of the operating system. anonymous: everybody, without access control.',
         ),
       oidc: oidc.optional().describe('How tokens are validated; for type oidc.'),
-      authz: notYet(
-        withRules(
-          z.strictObject({ ...authzShape, ...moreAuthz }),
-          requiredWhen({ key: 'type', is: 'cedar' }, 'policies'),
-        )
-          .optional()
-          .describe('Who may call what.'),
-        'authorization policies',
-      ),
+      authz: withRules(
+        z.strictObject({ ...authzShape, ...moreAuthz }),
+        requiredWhen({ key: 'type', is: 'cedar' }, 'policies'),
+      )
+        .optional()
+        .describe('Who may call what.'),
     }),
     requiredWhen({ key: 'type', is: 'oidc' }, 'oidc'),
   );

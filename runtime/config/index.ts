@@ -15,6 +15,7 @@ export {
 export { AUDIT_EVENT_TYPES, type AuditEventType, auditSchema } from './audit.ts';
 export { embeddedAuthServerSchema } from './auth-server.ts';
 export { backendSchema, backendsSchema } from './backends.ts';
+export type { Finding } from './explain.ts';
 export { findingsIn } from './check-value.ts';
 export { compositeToolRefSchema, compositeToolSchema, compositeToolsSchema } from './composite-tools.ts';
 export { backendsFileSchema, configSchema, fileSchema, FORMAT_VERSION } from './config.ts';
@@ -68,6 +69,7 @@ export type { ConfigFile } from './yaml-text.ts';
 export {
   type BackendConfig,
   type Config,
+  type ConfigCheck,
   isLoadable,
   loadConfig,
   type LoadedConfig,
@@ -75,7 +77,7 @@ export {
 } from './load.ts';
 export type { AsWritten } from './freeze.ts';
 export { formatPath, formatProblem, type Problem } from './problem.ts';
-export { checkConfigFiles, readConfigFiles, type ReadFiles } from './read-files.ts';
+export { checkConfigFiles, type FurtherChecks, readConfigFiles, type ReadFiles } from './read-files.ts';
 export { CHECKS_OVERLAP, warningsOf } from './warnings.ts';
 export {
   type BackendsInput,

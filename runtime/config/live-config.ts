@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { type Config, loadConfig } from './load.ts';
+import { type Config, type ConfigCheck, loadConfig } from './load.ts';
 import { formatProblem } from './problem.ts';
 import { startupChanges } from './render.ts';
 import type { ConfigFile } from './yaml-text.ts';
@@ -55,9 +55,9 @@ export class InvalidConfigError extends Error {
   }
 }
 
-/** Loads the files and keeps the configuration. Throws InvalidConfigError. */
-export const liveConfig = (files: readonly ConfigFile[]): LiveConfig => {
-  const first = loadConfig(files);
+/** Loads the files and keeps the configuration; `further` checks each one. Throws InvalidConfigError. */
+export const liveConfig = (files: readonly ConfigFile[], further?: ConfigCheck): LiveConfig => {
+  const first = loadConfig(files, further);
   if (!first.ok) throw new InvalidConfigError(first.problems.map(formatProblem));
   let current = first.config;
   let hash = hashOf(files);
@@ -91,7 +91,7 @@ export const liveConfig = (files: readonly ConfigFile[]): LiveConfig => {
       return () => made;
     },
     reload: (newer) => {
-      const loaded = loadConfig(newer);
+      const loaded = loadConfig(newer, further);
       if (!loaded.ok) return refuse(loaded.problems.map(formatProblem));
       const fixed = startupChanges(loaded.config, current);
       if (fixed.length > 0) return refuse(fixed.map((key) => `${key} cannot change while the server runs: restart it`));

@@ -14,6 +14,9 @@ export type Config = DeepReadonly<z.output<typeof fileSchema> & Pick<FoundBacken
 export type BackendConfig = Config['backends'][number];
 export type StrategyConfig = NonNullable<Config['outgoingAuth']['default']>;
 
+/** A check that needs another room; takes the value as written, so that other problems do not hide what it finds. */
+export type ConfigCheck = (file: unknown) => readonly Finding[];
+
 /** A configuration, or all problems of its files. */
 export type LoadedConfig =
   | { readonly ok: true; readonly config: Config }
@@ -26,11 +29,11 @@ export const BACKENDS_FILE = 'backends.yaml';
  * Turns the text of `config.yaml`, and of `backends.yaml` when there is one, into one configuration, or lists every
  * problem. Backends come in name order.
  */
-export function loadConfig(files: readonly ConfigFile[]): LoadedConfig {
+export function loadConfig(files: readonly ConfigFile[], further: ConfigCheck = () => []): LoadedConfig {
   const isBackends = ({ name }: ConfigFile) => name.split('/').at(-1) === BACKENDS_FILE;
   const main = files.find((file) => !isBackends(file));
   if (main === undefined) return { ok: false, problems: [NO_FILE] };
-  const config = check(fileSchema, main, (value) => crossChecks(value, value));
+  const config = check(fileSchema, main, (value) => [...crossChecks(value, value), ...further(value)]);
   const backendsFile = files.find(isBackends);
   const found =
     backendsFile === undefined

@@ -17,7 +17,6 @@ const registry = z.registry<NotYet>();
 /** Features that restrict access: no message suggests to do without them. */
 const GUARDS: ReadonlySet<string> = new Set([
   'authenticating to backends',
-  'authorization policies',
   'forwarding headers',
   'headers added to requests',
   'outgoing authentication',

@@ -1,6 +1,6 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { BACKENDS_FILE, loadConfig } from './load.ts';
+import { BACKENDS_FILE, type Config, type ConfigCheck, loadConfig } from './load.ts';
 import { formatProblem, type Problem } from './problem.ts';
 import { warningsOf } from './warnings.ts';
 import { type ConfigFile, MAX_FILE_BYTES } from './yaml-text.ts';
@@ -25,12 +25,22 @@ export async function readConfigFiles(path: string): Promise<ReadFiles> {
   }
 }
 
+/** Checks of other rooms: what refuses a file, and what is only questionable. */
+export interface FurtherChecks {
+  readonly problems: ConfigCheck;
+  readonly warnings: (config: Config) => readonly string[];
+}
+
 /** The output of `vmcp validate`, and its exit code: 0 for a file that would be served, 1 otherwise. */
-export async function checkConfigFiles(path: string): Promise<{ readonly exitCode: 0 | 1; readonly output: string }> {
+export async function checkConfigFiles(
+  path: string,
+  further?: FurtherChecks,
+): Promise<{ readonly exitCode: 0 | 1; readonly output: string }> {
   const read = await readConfigFiles(path);
-  const loaded = read.ok ? loadConfig(read.files) : read;
+  const loaded = read.ok ? loadConfig(read.files, further?.problems) : read;
   if (loaded.ok) {
-    const warnings = warningsOf(loaded.config).map((warning) => `warning: ${warning}\n`);
+    const all = [...warningsOf(loaded.config), ...(further?.warnings(loaded.config) ?? [])];
+    const warnings = all.map((warning) => `warning: ${warning}\n`);
     return { exitCode: 0, output: `${warnings.join('')}${path}: valid\n` };
   }
   const lines = loaded.problems.map(formatProblem);

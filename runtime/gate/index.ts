@@ -9,3 +9,15 @@ export { type Gate, openGate } from './gate.ts';
 export { limitRate } from './limit.ts';
 export { bucketsFor, type BucketSize, type BucketSizes, type RateLimits } from './rate-limits.ts';
 export { takeDespiteOutage } from './store-outage.ts';
+export {
+  policyFindings,
+  policyGate,
+  type PolicyGateDeps,
+  type PolicyProblem,
+  policyProblems,
+  policySettingsOf,
+  policyWarnings,
+  questionable,
+  type UpstreamClaims,
+  type WrittenPolicies,
+} from './policy/index.ts';

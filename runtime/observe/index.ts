@@ -5,6 +5,7 @@
 
 export { changeLog } from './change-log.ts';
 export { cutLog, failureLog } from './failure-log.ts';
+export { type LeftOut, lineWindows } from './line-windows.ts';
 export { createLog, type Log, type LogFields, type LogLevel } from './log.ts';
 export { type Observers, observersTogether } from './observers.ts';
 export { auditObserver } from './audit/audit-observer.ts';

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { until } from '../cluster/index.ts';
 import { REPOSITORY, bundleOf } from './bundle.ts';
 
@@ -77,6 +79,32 @@ describe('the program of an image', () => {
     await once(operator, 'exit');
     assert.equal(operator.exitCode, 0);
     await rm(folder, { recursive: true });
+  });
+
+  test('the runtime’s finds the engine of policies beside it, and loads it where there are policies', async (t) => {
+    const dockerfile = await readFile(join(REPOSITORY, 'Dockerfile.vmcp'), 'utf8');
+    const [, copied] = /^RUN (package=(?:.*\\\n)*.*)$/m.exec(dockerfile) ?? [];
+    const folder = await mkdtemp(join(tmpdir(), 'vmcp-bundle-'));
+    t.after(() => rm(folder, { recursive: true }));
+    await symlink(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'));
+    await promisify(execFile)('sh', ['-c', copied ?? 'false'], { cwd: folder });
+    await rm(join(folder, 'node_modules'));
+    const { outputFiles } = await bundleOf('runtime/main.ts');
+    const program = join(folder, 'dist', 'vmcp.mjs');
+    await writeFile(program, outputFiles[0]?.text ?? '');
+    const validated = async (policy: string): Promise<string> => {
+      const file = join(folder, 'config.yaml');
+      const authz = { type: 'cedar', policies: [policy] };
+      await writeFile(file, JSON.stringify({ incomingAuth: { type: 'anonymous', authz } }));
+      const child = spawn(process.execPath, [program, 'validate', '-c', file]);
+      const output = await textOf(child.stdout);
+      return output;
+    };
+    assert.match(await validated('permit(principal, action, resource);'), /: valid\n$/);
+    assert.match(
+      await validated('permit(principal action, resource);'),
+      /authz\.policies\[0\]: line 1, column 18 of the/,
+    );
   });
 
   for (const [dockerfile, entry, folders] of [

@@ -65,6 +65,26 @@ describe('what is created', () => {
     assert.match(warnings.join('\n'), /^spec\.config\.telemetry: is deprecated .* spec\.telemetryConfigRef$/m);
   });
 
+  test('a broken policy is refused with its place, and one that is probably not meant so gets a warning', async () => {
+    const serverWith = (policy: string) =>
+      stored('VirtualMCPServer', {
+        groupRef: { name: 'tools' },
+        incomingAuth: { type: 'anonymous', authzConfig: { type: 'inline', inline: { policies: [policy] } } },
+      });
+    const broken = await checkSpec(creating(serverWith('permit(principal action, resource);')), clusterOf([]));
+    assert.match(
+      JSON.stringify(broken.refusal),
+      /spec\.incomingAuth\.authzConfig\.inline\.policies\[0\].*line 1, column 18 of the policy/,
+    );
+    const odd = 'permit(principal, action == Action::"call", resource);';
+    const { refusal, warnings } = await checkSpec(creating(serverWith(odd)), clusterOf([]));
+    assert.equal(refusal, undefined);
+    assert.match(
+      warnings.join('\n'),
+      /authzConfig\.inline\.policies\[0\]: there is no Action::"call"; use one of call_tool/,
+    );
+  });
+
   test('a header value is let through with a warning that does not repeat it', async () => {
     const headerInjection = { headerName: 'X-Key', headerValue: 'sesame' };
     const server = stored('VirtualMCPServer', {

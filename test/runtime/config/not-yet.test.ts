@@ -12,7 +12,6 @@ const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, u
   ['authServer', { authServer: { issuer: 'https://as.example' } }],
   ['backends[0].headerForward', { backends: [{ ...backend, headerForward: { plaintext: { 'X-A': 'b' } } }] }],
   ['compositeTools', { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] }],
-  ['incomingAuth.authz', { incomingAuth: { type: 'anonymous', authz: { type: 'none' } } }],
   ['operational.failureHandling.circuitBreaker', failureHandling({ circuitBreaker: { enabled: true } })],
   ['optimizer', { optimizer: {} }],
   [

@@ -1,6 +1,7 @@
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { providerNameSchema } from '../../../../runtime/config/index.ts';
+import { type PolicyProblem, policyProblems } from '../../../../runtime/gate/index.ts';
 import type { KubeObject } from '../../../object.ts';
 import type { Refusal } from '../../contract.ts';
 import type { ResolvedReference } from '../../references.ts';
@@ -77,11 +78,20 @@ const readPolicies = (place: Place, key: string): Policies | Refusal => {
     );
   }
   const { policies, entities_json: entitiesJson, primary_upstream_provider: primaryUpstreamProvider } = data.cedar;
+  const wrong = policyProblems({ policies, entitiesJson });
+  if (wrong.length > 0) return refusal(place, wrong.map((each) => problemIn(key, each)).join('; '));
   return {
     policies,
     ...(entitiesJson !== undefined && { entitiesJson }),
     ...(primaryUpstreamProvider !== undefined && { primaryUpstreamProvider }),
   };
+};
+
+/** In the words of the document, whose keys are others than those of the file. */
+const problemIn = (key: string, { path, reason, remedy }: PolicyProblem): string => {
+  const [first, ...rest] = path;
+  const within = rest.map((each) => `[${each}]`).join('');
+  return `${key}.cedar.${first === 'entitiesJson' ? 'entities_json' : first}${within}: ${reason}; ${remedy}`;
 };
 
 /** JSON, or YAML where it is none: reading that takes so long that it has to be short. */

@@ -5,12 +5,14 @@ import { covers } from '../../../../requirements.ts';
 import { authServerConfig, configMap, configOf, idp, oidc, planOf, servedBefore } from '../../built-world.ts';
 import { condition, group, server, statusOf } from '../../world.ts';
 
+const entitiesJson = '[{"uid": {"type": "Group", "id": "admins"}, "attrs": {}, "parents": []}]';
+
 const policies = (configMapRef: object = {}) =>
   oidc({ authzConfig: { type: 'configMap', configMap: { name: 'policies', ...configMapRef } } });
 
 covers('crd.vmcp.authz-config.config-map-key-default');
 test('policies come from the key authz.json of a ConfigMap, or the one that is named, as JSON or YAML', () => {
-  const cedar = { policies: ['permit(principal, action, resource);'], entities_json: '[{}]' };
+  const cedar = { policies: ['permit(principal, action, resource);'], entities_json: entitiesJson };
   const json = JSON.stringify({ version: '1.0', type: 'cedarv1', cedar });
   const yaml = 'version: "1.0"\ntype: cedarv1\ncedar:\n  policies: ["permit(principal, action, resource);"]\n';
   const parsed = parseResource(server(policies()));
@@ -19,7 +21,7 @@ test('policies come from the key authz.json of a ConfigMap, or the one that is n
   assert.deepEqual(configOf(fromJson).incomingAuth.authz, {
     type: 'cedar',
     policies: cedar.policies,
-    entitiesJson: '[{}]',
+    entitiesJson,
   });
   const fromYaml = planOf(
     server(policies({ key: 'p.yaml' })),
@@ -43,6 +45,20 @@ for (const [what, data, message] of [
   ['nothing that can be read', { 'authz.json': '{' }, /authz\.json: .*; write \{"version": "1\.0"/],
   ['another type', { 'authz.json': document({ type: 'opa' }) }, /authz\.json\.type: /],
   ['an unknown key', { 'authz.json': document({ polices: [] }) }, /polices/],
+  [
+    'a broken policy',
+    {
+      'authz.json': document({
+        cedar: { policies: ['permit(principal, action, resource);', 'permit(principal action'] },
+      }),
+    },
+    /authz\.json\.cedar\.policies\[1\]: line 1, column 18 of the policy: unexpected token `action`; expected/,
+  ],
+  [
+    'an entity that is none',
+    { 'authz.json': document({ cedar: { policies: ['permit(principal, action, resource);'], entities_json: '{}' } }) },
+    /authz\.json\.cedar\.entities_json: not a list of entities/,
+  ],
   ['no policies', { 'authz.json': document({ cedar: { policies: [] } }) }, /authz\.json\.cedar\.policies: /],
 ] as const) {
   test(`policies: ${what} is told, and nothing is served without them`, () => {
@@ -112,4 +128,18 @@ test('policies that take long to read are not read', () => {
     const plan = planOf(server(policies()), group(), idp(), configMap('policies', { 'authz.json': text }));
     assert.match(condition(plan, 'Valid')?.message ?? '', /ConfigMap policies cannot be used/);
   }
+});
+
+test('an inline policy that is broken is told with its place, and nothing is served without it', () => {
+  const inline = {
+    policies: ['permit(principal, action, resource);', 'permit(principal, action, resource) when { x };'],
+  };
+  const plan = planOf(server(oidc({ authzConfig: { type: 'inline', inline } })), group(), idp());
+  assert.equal(plan.objects, undefined);
+  const { status, reason, message } = condition(plan, 'Valid') ?? {};
+  assert.deepEqual([status, reason], ['False', 'Invalid']);
+  assert.match(
+    message ?? '',
+    /^spec\.incomingAuth\.authzConfig\.inline\.policies\[1\]: line 1, column 44 of the policy: invalid/,
+  );
 });

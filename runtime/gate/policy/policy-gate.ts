@@ -1,0 +1,104 @@
+import type { Access, Caller, CallRecord, PolicyDecision, Target, User } from '../../call/index.ts';
+import type { Visibility } from '../../catalog/index.ts';
+import type { Config, LiveConfig } from '../../config/index.ts';
+import { VmcpError } from '../../errors.ts';
+import type { Log } from '../../observe/index.ts';
+import type { Clock } from '../../process/index.ts';
+import type { Gate } from '../gate.ts';
+import { Decisions } from './callers.ts';
+import { type Claims, claimsOf, type ClaimsOf, type UpstreamClaims } from './claims.ts';
+import { policyLog } from './policy-log.ts';
+import { openPolicySet, type PolicySettings } from './policy-set.ts';
+
+export interface PolicyGateDeps {
+  readonly config: LiveConfig;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error' | 'debug'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Absent: there is no authorization server whose users have tokens of upstream providers. */
+  readonly upstreamClaims?: UpstreamClaims | undefined;
+}
+
+/** The policies in force. */
+interface InForce {
+  readonly decisions: Decisions;
+  readonly claimsOf: ClaimsOf;
+  readonly close: () => void;
+}
+
+/** The part of the configuration that says what policies there are; undefined: none are evaluated. */
+export const policySettingsOf = ({
+  name,
+  incomingAuth,
+}: Pick<Config, 'name' | 'incomingAuth'>): (PolicySettings & { readonly provider: string | undefined }) | undefined => {
+  const { type, authz } = incomingAuth;
+  // docs/decisions.md "Anonymous access"
+  if (type === 'anonymous' || authz === undefined || authz.type === 'none') return undefined;
+  const { policies = [], entitiesJson, primaryUpstreamProvider: provider } = authz;
+  return { policies, entitiesJson, server: name, provider };
+};
+
+/**
+ * Authorization by policies (docs/policies.md). A configuration with policies that cannot be used is refused, so that
+ * the earlier ones stay in force.
+ */
+export const policyGate = (deps: PolicyGateDeps): Required<Pick<Gate, 'authorize' | 'policies' | 'visible'>> => {
+  const tell = policyLog(deps.log, deps.clock.now);
+  const inForce = deps.config.live(
+    policySettingsOf,
+    (settings): InForce | undefined => {
+      if (!settings) return undefined;
+      const set = openPolicySet(settings, { onFailure: tell.failure });
+      const ofUser = claimsOf(settings.provider, deps.upstreamClaims);
+      return { decisions: new Decisions(set), claimsOf: ofUser, close: set.close };
+    },
+    (policies) => policies?.close(),
+  );
+  const decided = (access: Access, target: Target, known: KnownOrNot): PolicyDecision => {
+    const policies = inForce();
+    if (!policies) return NOT_ASKED;
+    const { user, claims } = known;
+    if (claims) return policies.decisions.decide(access, target, { user, claims });
+    tell.noClaims();
+    return NOTHING_APPLIES;
+  };
+  const authorize = (access: Access, target: Target, record?: CallRecord): void | Promise<void> => {
+    const policies = inForce();
+    if (!policies) return;
+    const { caller: user } = access;
+    if (user.kind !== 'user') return refuse(NOTHING_APPLIES, record);
+    const decide = (claims: Claims | undefined): void => {
+      const decision = decided(access, target, { user, claims });
+      tell.decision(decision);
+      if (!decision.isAllowed) return refuse(decision, record);
+      if (record) record.decision = decision;
+    };
+    const claims = policies.claimsOf(user);
+    return claims instanceof Promise ? claims.then(decide) : decide(claims);
+  };
+  const visible = (caller: Caller): Visibility | undefined | Promise<Visibility | undefined> => {
+    const policies = inForce();
+    if (!policies) return undefined;
+    if (caller.kind !== 'user') return NOTHING_VISIBLE;
+    const see = (claims: Claims | undefined): Visibility =>
+      claims ? policies.decisions.visibility(caller, claims) : NOTHING_VISIBLE;
+    const claims = policies.claimsOf(caller);
+    return claims instanceof Promise ? claims.then(see) : see(claims);
+  };
+  return { authorize, policies: inForce, visible };
+};
+
+interface KnownOrNot {
+  readonly user: User;
+  readonly claims: Claims | undefined;
+}
+
+/** The policies are gone while the claims were fetched. */
+const NOT_ASKED: PolicyDecision = { isAllowed: true, policies: [], failed: [], dryRun: [] };
+const NOTHING_APPLIES: PolicyDecision = { isAllowed: false, policies: [], failed: [], dryRun: [] };
+const NOTHING_VISIBLE: Visibility = { key: 'nobody', isVisible: () => false };
+
+/** docs/decisions.md "Hidden names": the words are those for a name that does not exist. */
+const refuse = (decision: PolicyDecision, record: CallRecord | undefined): never => {
+  if (record) record.decision = decision;
+  throw new VmcpError('forbidden', 'forbidden');
+};
