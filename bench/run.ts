@@ -50,7 +50,7 @@ try {
   const report = reportOf({
     scenarios,
     samples,
-    // A backend of its own: nobody else's gateway looks after that one.
+    // A backend of its own, which no other gateway uses.
     lives: await sessionLives(processes, await processes.backend(), size.lives),
     idleKb: await idleSessionKb(processes, backend, { sessions: idleSessions, areWarm: false }),
     warmKb: await idleSessionKb(processes, backend, { sessions: idleSessions, areWarm: true }),

@@ -1,16 +1,14 @@
 import * as z from 'zod';
-
 import { compositeToolSchema } from '../runtime/config/index.ts';
-import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
-import { defineKind } from './kind.ts';
+import { AGE_COLUMN, READY_COLUMN, defineKind } from './kind.ts';
 import { commonStatus, mark, setOf } from './kit.ts';
 
-/** Of steps, and of what each waits for: nobody can follow a workflow of more. */
-const MOST_STEPS = 256;
+/** Maximum number of steps, and of dependencies of one step. */
+const MAX_STEPS = 256;
 
 /** Marked wherever a workflow is written: in `config.compositeTools` as well. */
 const spec = mark(compositeToolSchema, {
-  below: { steps: { maxItems: MOST_STEPS }, 'steps[].dependsOn': { maxItems: MOST_STEPS } },
+  below: { steps: { maxItems: MAX_STEPS }, 'steps[].dependsOn': { maxItems: MAX_STEPS } },
 });
 
 export const virtualMcpCompositeToolDefinition = defineKind({

@@ -21,7 +21,7 @@ export function objectSchema(definition: KindDefinition): SchemaNode {
         preserveUnknownFields: true,
       },
       spec: { ...bounded(structuralOf(definition.spec)), description: 'What is wanted.' },
-      // The default makes an object that nobody has looked at yet show its first phase.
+      // The default gives an object its first phase before the operator has reconciled it.
       status: { ...structuralOf(definition.status), description: 'What is; written by the operator.', default: {} },
     },
     required: definition.specIsOptional ? ['metadata'] : ['metadata', 'spec'],

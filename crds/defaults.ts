@@ -16,7 +16,7 @@ function objectWithDefaults(node: SchemaNode, value: Fields): Fields {
   const { properties = {}, additionalProperties } = node;
   const filled: Record<string, unknown> = {};
   for (const [key, field] of Object.entries(value)) {
-    const child = ownOf(properties, key) ?? additionalProperties;
+    const child = ownProperty(properties, key) ?? additionalProperties;
     if (field === undefined || (field === null && child !== undefined)) continue;
     filled[key] = child === undefined ? structuredClone(field) : withDefaults(child, field);
   }
@@ -32,5 +32,5 @@ export const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A field of the schema by name; `constructor` and the like are no fields. */
-export const ownOf = <T>(record: Readonly<Record<string, T>>, key: string): T | undefined =>
+export const ownProperty = <T>(record: Readonly<Record<string, T>>, key: string): T | undefined =>
   Object.hasOwn(record, key) ? record[key] : undefined;

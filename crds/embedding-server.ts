@@ -1,7 +1,5 @@
 import * as z from 'zod';
-
-import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
-import { defineKind } from './kind.ts';
+import { AGE_COLUMN, READY_COLUMN, defineKind } from './kind.ts';
 import { commonStatus, nonEmpty, secretRef } from './kit.ts';
 import { environment, podTemplateSpec, quantity, resources } from './workload.ts';
 

@@ -52,8 +52,8 @@ export const authzConfig = () =>
     ...presentExactlyWhen({ key: 'type', is: 'inline' }, 'inline'),
   );
 
-/** A field that does nothing where no caller is asked for a token. */
-const needsCallers = (field: string, why: string) =>
+/** A rule that refuses `field` without oidcConfigRef, since it has no effect where callers are not authenticated. */
+const requiresOidcConfigRef = (field: string, why: string) =>
   rule<Readonly<Record<string, unknown>>>({
     cel: `!has(self.${field}) || has(self.oidcConfigRef)`,
     holds: (spec) => spec[field] === undefined || spec['oidcConfigRef'] !== undefined,
@@ -63,10 +63,10 @@ const needsCallers = (field: string, why: string) =>
   });
 
 /**
- * Of an MCPServer and an MCPRemoteProxy, which without oidcConfigRef serve everybody: whoever asks for access control
- * must not get that instead.
+ * Rules for MCPServer and MCPRemoteProxy, which admit every caller without oidcConfigRef: a spec that asks for access
+ * control must not get open access instead.
  */
 export const callerRules = [
-  needsCallers('authzConfig', 'judges who calls, which nobody knows without oidcConfigRef'),
-  needsCallers('authServerRef', 'issues tokens, which nobody checks without oidcConfigRef'),
+  requiresOidcConfigRef('authzConfig', 'judges who calls, which nobody knows without oidcConfigRef'),
+  requiresOidcConfigRef('authServerRef', 'issues tokens, which nobody checks without oidcConfigRef'),
 ];

@@ -1,9 +1,7 @@
 import * as z from 'zod';
-
 import { presentExactlyWhen, resourceBlocks, withRules } from '../runtime/config/index.ts';
-import { AGE_COLUMN, REFERENCES_COLUMN, VALID_COLUMN } from './columns.ts';
 import { embeddedAuthServer } from './embedded-auth-server.ts';
-import { defineKind } from './kind.ts';
+import { AGE_COLUMN, REFERENCES_COLUMN, VALID_COLUMN, defineKind } from './kind.ts';
 import { secretRef } from './kit.ts';
 import { sharedConfigStatus } from './shared-config.ts';
 

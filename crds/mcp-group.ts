@@ -1,7 +1,5 @@
 import * as z from 'zod';
-
-import { AGE_COLUMN } from './columns.ts';
-import { defineKind } from './kind.ts';
+import { AGE_COLUMN, defineKind } from './kind.ts';
 import { commonStatus, setOf } from './kit.ts';
 
 const names = (what: string) => setOf(z.string()).optional().describe(`Names of the ${what} in the group.`);

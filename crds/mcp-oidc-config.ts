@@ -1,8 +1,6 @@
 import * as z from 'zod';
-
 import { httpUrlSchema, presentExactlyWhen, withRules } from '../runtime/config/index.ts';
-import { AGE_COLUMN, REFERENCES_COLUMN, VALID_COLUMN } from './columns.ts';
-import { defineKind } from './kind.ts';
+import { AGE_COLUMN, REFERENCES_COLUMN, VALID_COLUMN, defineKind } from './kind.ts';
 import { configMapKeyRef, nonEmpty, secretRef } from './kit.ts';
 import { sharedConfigStatus } from './shared-config.ts';
 

@@ -1,11 +1,8 @@
 import * as z from 'zod';
-
 import { notYet, withRules } from '../runtime/config/index.ts';
-import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
 import { authzConfig, callerRules, oidcConfigRef } from './incoming-auth.ts';
-import { defineKind } from './kind.ts';
+import { AGE_COLUMN, READY_COLUMN, defineKind } from './kind.ts';
 import { commonStatus, statusExtensions } from './kit.ts';
-import { sessionStorage } from './session-storage.ts';
 import {
   authServerRef,
   externalAuthConfigRef,
@@ -17,6 +14,7 @@ import {
   resources,
   serviceAccount,
   sessionAffinity,
+  sessionStorage,
 } from './workload.ts';
 
 const spec = z.strictObject({

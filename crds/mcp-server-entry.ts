@@ -1,8 +1,6 @@
 import * as z from 'zod';
-
 import { notYet } from '../runtime/config/index.ts';
-import { AGE_COLUMN } from './columns.ts';
-import { defineKind } from './kind.ts';
+import { AGE_COLUMN, defineKind } from './kind.ts';
 import { commonStatus, configMapKeyRef } from './kit.ts';
 import { externalAuthConfigRef, groupRef, headerForward, remoteUrl } from './workload.ts';
 

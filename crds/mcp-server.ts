@@ -1,11 +1,8 @@
 import * as z from 'zod';
-
 import { notYet, rateLimitingSchema, rule, withRules } from '../runtime/config/index.ts';
-import { AGE_COLUMN, READY_COLUMN } from './columns.ts';
 import { authzConfig, callerRules, oidcConfigRef } from './incoming-auth.ts';
-import { defineKind } from './kind.ts';
+import { AGE_COLUMN, READY_COLUMN, defineKind } from './kind.ts';
 import { commonStatus, dataKey, nonEmpty, refWith, statusExtensions, subdomain } from './kit.ts';
-import { sessionStorage } from './session-storage.ts';
 import {
   authServerRef,
   environment,
@@ -16,6 +13,7 @@ import {
   resources,
   serviceAccount,
   sessionAffinity,
+  sessionStorage,
   variableName,
 } from './workload.ts';
 

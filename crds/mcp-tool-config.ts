@@ -1,8 +1,6 @@
 import * as z from 'zod';
-
 import { MOST_TOOLS, toolOverrideSchema } from '../runtime/config/index.ts';
-import { AGE_COLUMN, REFERENCES_COLUMN, VALID_COLUMN } from './columns.ts';
-import { defineKind } from './kind.ts';
+import { AGE_COLUMN, REFERENCES_COLUMN, VALID_COLUMN, defineKind } from './kind.ts';
 import { mark, setOf } from './kit.ts';
 import { sharedConfigStatus } from './shared-config.ts';
 

@@ -1,4 +1,4 @@
-import { isObject, ownOf } from './defaults.ts';
+import { isObject, ownProperty } from './defaults.ts';
 import { pathText } from './problem.ts';
 import type { SchemaNode } from './structural.ts';
 
@@ -29,7 +29,7 @@ export function referencesIn(
       ? []
       : [{ path: pathText(path), kind: refersTo, name }];
   const inside = Object.entries(value).flatMap(([key, field]) => {
-    const child = ownOf(properties, key) ?? additionalProperties;
+    const child = ownProperty(properties, key) ?? additionalProperties;
     return child === undefined ? [] : referencesIn(child, field, [...path, key]);
   });
   return [...own, ...inside];

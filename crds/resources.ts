@@ -1,7 +1,7 @@
 import { findingsIn, unsupportedIn } from '../runtime/config/index.ts';
 import { API_VERSION, crdOf, objectSchema } from './crd.ts';
 import type { Fields } from './defaults.ts';
-import { isObject, ownOf, withDefaults } from './defaults.ts';
+import { isObject, ownProperty, withDefaults } from './defaults.ts';
 import type { KindDefinition } from './kind.ts';
 import { kinds } from './kinds.ts';
 import type { ResourceProblem } from './problem.ts';
@@ -38,7 +38,7 @@ export function parseResource(object: unknown): ParsedResource {
 function schemaFor(object: unknown): { node: SchemaNode; object: Fields } | ResourceProblem {
   if (!isObject(object)) return problem('', 'is not an object', 'write a manifest with apiVersion, kind and metadata');
   const { apiVersion, kind } = object;
-  const definition = typeof kind === 'string' ? ownOf<KindDefinition>(kinds, kind) : undefined;
+  const definition = typeof kind === 'string' ? ownProperty<KindDefinition>(kinds, kind) : undefined;
   if (definition === undefined) {
     return problem('kind', `unknown kind ${JSON.stringify(kind)}`, `use one of ${Object.keys(kinds).join(', ')}`);
   }
@@ -63,19 +63,19 @@ function nodeOf(definition: KindDefinition): SchemaNode {
 
 /** Every object of the same namespace that this one names. */
 export function references(kind: string, object: unknown): readonly Reference[] {
-  const definition = ownOf<KindDefinition>(kinds, kind);
+  const definition = ownProperty<KindDefinition>(kinds, kind);
   return definition === undefined ? [] : referencesIn(nodeOf(definition), object);
 }
 
 /** Every kind that objects of this kind may name. */
 export function referredKinds(kind: string): readonly string[] {
-  const definition = ownOf<KindDefinition>(kinds, kind);
+  const definition = ownProperty<KindDefinition>(kinds, kind);
   return definition === undefined ? [] : kindsReferredTo(nodeOf(definition));
 }
 
 /** What the object asks for that this program does not do yet. */
 export function unsupported(kind: string, object: Fields): readonly ResourceProblem[] {
-  const definition = ownOf<KindDefinition>(kinds, kind);
+  const definition = ownProperty<KindDefinition>(kinds, kind);
   if (definition === undefined) return [];
   return unsupportedIn(definition.spec, object['spec']).map(({ path, reason, remedy }) => ({
     path: pathText(['spec', ...path]),
@@ -89,7 +89,7 @@ export function unsupported(kind: string, object: Fields): readonly ResourceProb
  * is left: workflow graphs, addresses that no parser takes.
  */
 export function contractProblems(kind: string, object: Fields): readonly ResourceProblem[] {
-  const definition = ownOf<KindDefinition>(kinds, kind);
+  const definition = ownProperty<KindDefinition>(kinds, kind);
   if (definition === undefined || (definition.specIsOptional && object['spec'] === undefined)) return [];
   return findingsIn(definition.spec, object['spec']).map(({ path, isUnknownKey, reason, remedy }) => ({
     path: pathText(['spec', ...path.map((step) => (typeof step === 'symbol' ? String(step) : step))]),

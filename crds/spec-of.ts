@@ -26,7 +26,7 @@ export const specOf = <K extends Kind>(_kind: K, { spec }: Fields): SpecOf<K> =>
 /** The same of an object whose defaults have been filled in. */
 export const storedSpecOf = <K extends Kind>(_kind: K, { spec }: Fields): StoredSpecOf<K> => spec as StoredSpecOf<K>;
 
-/** `status` of such an object; empty while nobody has written any. */
+/** `status` of such an object; empty before the first status is written. */
 export const statusIn = <K extends Kind>(_kind: K, { status }: Fields): Partial<StatusOf<K>> => status ?? {};
 
 /** Fields that any of several kinds has; which kind an object is of decides which are there. */

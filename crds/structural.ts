@@ -40,11 +40,11 @@ export interface SchemaNode extends Marks {
 export const structuralOf = (schema: z.core.$ZodType): SchemaNode => translate(schema, []);
 
 /** Entries of a list or a map that has no bound of its own. */
-const MOST_ENTRIES = 1_000;
+const MAX_ENTRIES = 1_000;
 
 /**
- * Whoever may write an object decides how much of everything there is: without a bound, the operator would work on one
- * for minutes.
+ * Adds a bound to every list and map that has none: the author of an object decides how many entries it has, and the
+ * operator would otherwise work on one object for minutes.
  */
 export const bounded = (node: SchemaNode): SchemaNode => {
   const { properties, additionalProperties, items } = node;
@@ -53,10 +53,10 @@ export const bounded = (node: SchemaNode): SchemaNode => {
     ...node,
     ...(properties && { properties: Object.fromEntries(inner) }),
     ...(additionalProperties && {
-      maxProperties: node.maxProperties ?? MOST_ENTRIES,
+      maxProperties: node.maxProperties ?? MAX_ENTRIES,
       additionalProperties: bounded(additionalProperties),
     }),
-    ...(items && { maxItems: node.maxItems ?? MOST_ENTRIES, items: bounded(items) }),
+    ...(items && { maxItems: node.maxItems ?? MAX_ENTRIES, items: bounded(items) }),
   };
 };
 

@@ -1,6 +1,6 @@
 import { firstIndexes } from '../runtime/config/index.ts';
 import type { Fields } from './defaults.ts';
-import { isObject, ownOf } from './defaults.ts';
+import { isObject, ownProperty } from './defaults.ts';
 import type { ResourceProblem } from './problem.ts';
 import { pathText } from './problem.ts';
 import type { SchemaNode } from './structural.ts';
@@ -35,7 +35,7 @@ function childrenOf(node: SchemaNode, value: unknown): readonly (readonly [strin
   if (Array.isArray(value)) return items === undefined ? [] : value.map((item, index) => [index, items, item] as const);
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([key, field]) => {
-    const child = ownOf(properties, key) ?? additionalProperties;
+    const child = ownProperty(properties, key) ?? additionalProperties;
     return child === undefined ? [] : [[key, child, field] as const];
   });
 }
@@ -131,7 +131,7 @@ function fieldProblems(node: SchemaNode, value: Fields, path: Path): readonly Re
 }
 
 function named(name: string, properties: Readonly<Record<string, SchemaNode>>): string {
-  const description = ownOf(properties, name)?.description;
+  const description = ownProperty(properties, name)?.description;
   return description === undefined ? name : `${name} (${description.replace(/\.$/, '')})`;
 }
 

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-
-import { keyedList } from '../runtime/config/index.ts';
+import { keyedList, sessionStorageRules, sessionStorageShape, withRules } from '../runtime/config/index.ts';
 import { freeForm, nonEmpty, refTo, refWith, secretRef, subdomain } from './kit.ts';
 
 /** Fields that the kinds with pods of their own share. */
@@ -95,3 +94,16 @@ export const headerForward = () =>
       .optional()
       .describe('Headers whose values are in Secrets.'),
   });
+
+/**
+ * `spec.sessionStorage` of docs/resources.md "VirtualMCPServer": the fields of the configuration plus the reference to
+ * the password.
+ */
+export const sessionStorage = () =>
+  withRules(
+    z.strictObject({
+      ...sessionStorageShape,
+      passwordRef: secretRef().optional().describe('Secret key that holds the password.'),
+    }),
+    ...sessionStorageRules,
+  );

@@ -6,10 +6,10 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
   });
 
 /**
- * Waits for the work until the signal is aborted; then it throws the signal's reason, and what becomes of the work is
- * not waited for.
+ * Resolves or rejects as `work` does, or rejects with the signal's reason as soon as it is aborted; `work` itself goes
+ * on, and its outcome is ignored then.
  */
-export const orAborted = async <T>(work: Promise<T> | T, signal: AbortSignal): Promise<T> => {
+export const abortable = async <T>(work: Promise<T> | T, signal: AbortSignal): Promise<T> => {
   const { promise: cutOff, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });

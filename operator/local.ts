@@ -86,8 +86,7 @@ const identityOf = (directory: string): string | undefined => {
 const serve = async (session: LocalSession, directory: string, deps: CommandDeps): Promise<number> => {
   const identity = identityOf(directory);
   const passes = passesOver(session, deps);
-  // From before the first pass: starting the servers takes a while, and what was changed meanwhile is nobody's to tell
-  // again.
+  // Watching starts before the first pass: starting the servers takes a while, and a change meanwhile must not be lost.
   const watcher = watchDirectory(directory, systemClock, passes.follow);
   try {
     const exitCode = await passes.begin();
@@ -133,7 +132,7 @@ const passesOver = (session: LocalSession, { stderr }: Pick<CommandDeps, 'stderr
   };
 };
 
-/** Nobody balances load in front of a laptop: an end need not wait until it is noticed. */
+/** No load balancer stands in front of local mode, so a stop need not wait until one notices. */
 const STOP_TIMES = { servingMs: 0, callsMs: 2_000, farewellMs: 500 };
 
 const startOnLoopback =

@@ -102,7 +102,7 @@ const main = async (): Promise<number> => {
       await command()
     )(args, deps);
   } catch (error) {
-    // What reaches this point is the world's fault (a file, a port, a cluster), and the message names it.
+    // An error that reaches this point is about a file, a port or a cluster, which its message names.
     deps.stderr(`vmcp-operator ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   }

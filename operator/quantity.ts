@@ -4,7 +4,7 @@
 const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,2})?$/;
 
 /** In characters. */
-const LONGEST = 32;
+const MAX_CHARACTERS = 32;
 
 const UNITS: Readonly<Record<string, number>> = {
   n: 1e-9,
@@ -28,6 +28,6 @@ const UNITS: Readonly<Record<string, number>> = {
 export const amountOf = (value: unknown): number | undefined => {
   if (typeof value === 'number') return Math.abs(value) < 1e100 ? value : undefined;
   const [, digits, unit = ''] =
-    typeof value === 'string' && value.length <= LONGEST ? (QUANTITY.exec(value) ?? []) : [];
+    typeof value === 'string' && value.length <= MAX_CHARACTERS ? (QUANTITY.exec(value) ?? []) : [];
   return digits === undefined ? undefined : Number(digits) * (unit === '' ? 1 : (UNITS[unit] ?? Number(`1${unit}`)));
 };

@@ -11,25 +11,25 @@ import { errorText, type Log } from './observe/log.ts';
 import type { ReconcileResult, WorkObserver } from './observe/observers.ts';
 import type { MakePlan } from './offload/planner.ts';
 import type { Settings } from './plan/settings.ts';
-import { Rehearsal } from './write/rehearsal.ts';
+import { DryRunReporter } from './write/dry-run-reporter.ts';
 import { keyFromText, keyText } from './object.ts';
 import type { ReconcileContext } from './reconcile-context.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';
-import type { Watching } from './watch-cluster.ts';
-import { pauses } from './threads/pause.ts';
+import type { ClusterWatch } from './watch-cluster.ts';
+import { yieldsToEventLoop } from './threads/pause.ts';
 
 export interface ReconcileOptions {
-  readonly settings: Omit<Settings, 'operatorKeys' | 'seal' | 'clusterIssuer'>;
+  readonly settings: Omit<Settings, 'operatorKeys' | 'mac' | 'clusterIssuer'>;
   /** Unique to this process; also the name under which it reports events. */
   readonly identity: string;
-  /** `api` makes no write: the log tells of each that would be made. */
+  /** `api` makes no writes; each write that would be made is logged. */
   readonly isDryRun: boolean;
 }
 
 export interface ReconcileDeps {
   readonly kinds: readonly ReconciledKind[];
   readonly api: ApiClient;
-  /** For durations; nobody sets it while we run. */
+  /** For durations: monotonic. */
   readonly clock: Clock;
   /** Time of day. */
   readonly now: () => number;
@@ -41,22 +41,27 @@ export interface ReconcileDeps {
   readonly observe: WorkObserver;
 }
 
-/** What changes while the operator runs, and is rendered for every server. */
-export interface Told {
+/** Values that change while the operator runs and are rendered for every server. */
+export interface LiveSettings {
   /** For the management ports, and for what is kept of accepted specs. */
-  readonly keys: Pick<ManagementKeys, 'publicKeys' | 'seal' | 'sealKeys'>;
+  readonly keys: Pick<ManagementKeys, 'publicKeys' | 'mac' | 'macKeys'>;
   readonly issuers: Pick<KnownIssuer, 'issuer'>;
 }
 
-/** Reconciling a key in this cluster. */
-export const reconcileIn = (watching: Watching, options: ReconcileOptions, deps: ReconcileDeps, told: Told): Work => {
+/** The work of the queue: reconciles one key of this cluster. */
+export const reconciler = (
+  watching: ClusterWatch,
+  options: ReconcileOptions,
+  deps: ReconcileDeps,
+  told: LiveSettings,
+): Work => {
   const kinds = new Map(deps.kinds.map((kind) => [kind.kind, kind]));
-  const attempt = options.isDryRun ? rehearsing(watching, deps) : acting(deps);
+  const attempt = options.isDryRun ? dryRun(watching, deps) : liveRun(deps);
   // What it remembers outlives a reconcile.
   const readContent = configMapReader(deps.api);
-  // Who has nothing to wait for must not keep the others, and what they have arrived at, from their turn.
-  const pause = pauses();
-  return async (text, signal, isHasty) => {
+  // A reconcile without I/O must yield, so that others and their results get their turn.
+  const pause = yieldsToEventLoop();
+  return async (text, signal, isEarly) => {
     await pause();
     const subject = keyFromText(text);
     const kind = kinds.get(subject.kind);
@@ -68,18 +73,18 @@ export const reconcileIn = (watching: Watching, options: ReconcileOptions, deps:
         kind,
         subject,
         { ...contextOf(watching, options, { ...deps, api: counting }, told), readContent },
-        { signal, isHasty },
+        { signal, isEarly },
       );
     };
-    return counted(subject.kind, deps, signal, async () => {
+    return measured(subject.kind, deps, signal, async () => {
       const done = await attempt(text, work);
       return { ...done, result: done.isRefused === true ? 'refused' : writes > 0 ? 'written' : 'unchanged' };
     });
   };
 };
 
-/** Tells what came of it, and how long it took. That it was cut off is nothing that came of it. */
-const counted = async <T extends { readonly result: ReconcileResult }>(
+/** Reports the result and the duration of a reconcile. An aborted one is not reported. */
+const measured = async <T extends { readonly result: ReconcileResult }>(
   kind: string,
   { clock, observe }: Pick<ReconcileDeps, 'clock' | 'observe'>,
   signal: AbortSignal,
@@ -99,24 +104,24 @@ const counted = async <T extends { readonly result: ReconcileResult }>(
 /** Runs the reconcile of this key with a client. */
 type Attempt = (key: string, work: (api: ApiClient) => Promise<Reconciled>) => Promise<Reconciled>;
 
-const acting =
+const liveRun =
   ({ api }: ReconcileDeps): Attempt =>
   (_, work) =>
     work(api);
 
-const rehearsing = ({ cache }: Watching, { api, log }: ReconcileDeps): Attempt => {
-  const tell = (write: object): void => log.info({ dryRun: true, ...write }, 'would write');
-  const rehearsal = new Rehearsal({ api, live: cache.get, tell });
-  return (key, work) => rehearsal.run(key, work);
+const dryRun = ({ cache }: ClusterWatch, { api, log }: ReconcileDeps): Attempt => {
+  const onWrite = (write: object): void => log.info({ dryRun: true, ...write }, 'would write');
+  const reporter = new DryRunReporter({ api, live: cache.get, onWrite });
+  return (key, work) => reporter.run(key, work);
 };
 
 const contextOf = (
-  watching: Watching,
+  watching: ClusterWatch,
   options: ReconcileOptions,
   deps: ReconcileDeps,
-  told: Told,
+  told: LiveSettings,
 ): Omit<ReconcileContext, 'readContent'> => {
-  const { cache, source, podsOf, puller, rewrites, statusWrites, unsent } = watching;
+  const { cache, source, podsOf, statusPoller, serverMutations, statusWrites, applyBackoff } = watching;
   const { api, now, unique, log } = deps;
   const events = {
     api,
@@ -130,26 +135,26 @@ const contextOf = (
     source,
     settings,
     plan: (kind, owner, bundle, signal) =>
-      deps.plan({ kind, owner, bundle, settings, sealKeys: told.keys.sealKeys() }, signal),
+      deps.plan({ kind, owner, bundle, settings, macKeys: told.keys.macKeys() }, signal),
     api,
     // The answer to a dry run is no state of the cluster.
     cache: options.isDryRun ? { ...cache, put: () => {} } : cache,
-    rewrites,
+    serverMutations,
     statusWrites,
-    unsent,
+    applyBackoff,
     now,
     podsOf,
     record: (regarding, planned, signal) => recordEvents(regarding, planned, events, signal),
     onStatusRefused: (key, error) =>
       log.error({ key: keyText(key), error: errorText(error) }, 'the API server does not take this status'),
-    followPods: (owner, uid, everyMs) => puller.follow(owner, uid, everyMs),
-    forget: (owner) => puller.forget(owner),
+    pollPods: (owner, uid, everyMs) => statusPoller.poll(owner, uid, everyMs),
+    forget: (owner) => statusPoller.forget(owner),
   };
 };
 
-const settingsOf = ({ settings }: ReconcileOptions, { keys, issuers }: Told): Settings => ({
+const settingsOf = ({ settings }: ReconcileOptions, { keys, issuers }: LiveSettings): Settings => ({
   ...settings,
   operatorKeys: keys.publicKeys(),
-  seal: keys.seal,
+  mac: keys.mac,
   ...(issuers.issuer && { clusterIssuer: issuers.issuer }),
 });

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
+import { type CommandDeps, asksForHelp } from './command.ts';
 import { reconciledKinds } from './kinds/index.ts';
 import { namespacesOf, planEverything } from './kinds/plan-everything.ts';
 import type { Settings } from './plan/settings.ts';
 import { readManifests } from './read/directory.ts';
 import { problemText } from './read/manifests.ts';
-import { objectsSource } from './read/objects-source.ts';
+import { objectsSource } from './read/source.ts';
 import { joinDocuments, planDocuments } from './write/stdout.ts';
-import { type CommandDeps, asksForHelp } from './command.ts';
 
 const USAGE = `usage: vmcp-operator render <dir> [--cluster-domain cluster.local] [--image vmcp] [--bridge-image vmcp-operator]
 

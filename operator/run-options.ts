@@ -55,14 +55,14 @@ const optionsOf = (values: Values): RunOptions => {
   };
 };
 
-/** Off unless it is told which configuration is its own. */
+/** Off unless a configuration is named. */
 const webhookOf = (values: Values): Pick<RunOptions, 'webhook'> => {
   const configuration = values['webhook-configuration'] ?? '';
   const port = wholeNumber('--webhook-port', values['webhook-port'], 0);
   const clientCaFile = values['webhook-client-ca'] ?? '';
   if (configuration === '') return {};
-  return { webhook: { configuration, port, lingerMs: LINGER_MS, ...(clientCaFile !== '' && { clientCaFile }) } };
+  return { webhook: { configuration, port, drainMs: DRAIN_MS, ...(clientCaFile !== '' && { clientCaFile }) } };
 };
 
 /** As long as the runtime goes on serving (docs/decisions.md "Graceful stop"). */
-const LINGER_MS = 5_000;
+const DRAIN_MS = 5_000;

@@ -11,20 +11,19 @@ import { type Connection, connect } from './api/kubeconfig.ts';
 import { rateLimit } from './api/rate-limit.ts';
 import { type Resource, resourceTable } from './api/resources.ts';
 import { transport } from './api/transport.ts';
-import { statusAsker } from './engine/ask-status.ts';
+import { statusFetcher } from './engine/fetch-status.ts';
 import type { ReconciledKind } from './kinds/kind.ts';
+import type { KubeObject } from './object.ts';
 import { serveHealth } from './observe/health.ts';
 import { type Log, createLog } from './observe/log.ts';
 import { type Measured, type Metrics, createMetrics } from './observe/metrics.ts';
-import { type Judge, judgeHere, judgeIn } from './offload/judge.ts';
-import { type MakePlan, planHere, Planner } from './offload/planner.ts';
-import type { Source } from './read/source.ts';
-import { readHere, readIn, type ReadJson } from './threads/read-json.ts';
-import { readPatiently } from './threads/read-patiently.ts';
-import { WorkThread } from './threads/work-thread.ts';
-import type { KubeObject } from './object.ts';
-import { type Operator, type OperatorDeps, startOperator } from './start-operator.ts';
 import { type CheckReport, checkHere, checkIn } from './offload/check-report.ts';
+import { type MakePlan, Planner, planHere } from './offload/planner.ts';
+import { type ValidateObject, validateHere, validateIn } from './offload/validate.ts';
+import type { Source } from './read/source.ts';
+import { type Operator, type OperatorDeps, startOperator } from './start-operator.ts';
+import { type ReadJson, readHere, readIn, readWithFallback } from './threads/read-json.ts';
+import { WorkThread } from './threads/work-thread.ts';
 
 export interface RunOptions {
   /** Absent: as the pod it runs in, or by the usual kubeconfig. */
@@ -37,7 +36,7 @@ export interface RunOptions {
   readonly bridgeImage: string;
   readonly clusterDomain: string;
   readonly healthPort: number;
-  /** Absent: no webhook; what it would refuse is told by conditions. */
+  /** Absent: no webhook; conditions report what it would refuse. */
   readonly webhook?: WebhookOptions;
   readonly workers: number;
   readonly leaderElection: boolean;
@@ -94,16 +93,16 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
   const close = (): Promise<unknown> => Promise.all([health.stop(), pods.destroy(), connection.close()]);
   const operatorNamespace = options.operatorNamespace ?? connection.namespace;
   const own = { ...options, operatorNamespace };
-  state.admission = await admissionOf(own, { api, log, state, metrics, judge: threads.judge, read }).catch(
+  state.admission = await admissionOf(own, { api, log, state, metrics, validate: threads.validate, read }).catch(
     async (error: unknown) => {
       await close();
       throw error;
     },
   );
-  const ask = statusAsker({ dispatcher: pods, clock: steadyClock, check: threads.check });
+  const fetchStatus = statusFetcher({ dispatcher: pods, clock: steadyClock, check: threads.check });
   const operator = operatorOf(
     own,
-    { ...deps, api, log, metrics, ask, plan: threads.plan, judge: threads.judge },
+    { ...deps, api, log, metrics, fetchStatus, plan: threads.plan, validate: threads.validate },
     stopping.signal,
   );
   state.operator = operator;
@@ -123,7 +122,7 @@ export const runOperator = async (options: RunOptions, deps: RunDeps): Promise<R
   };
 };
 
-/** What comes while it starts. */
+/** Parts that exist only once the operator has started. */
 interface State {
   isSynced: boolean;
   admission?: Admission | undefined;
@@ -142,7 +141,7 @@ const measuredIn = (state: State, kinds: readonly ReconciledKind[]): Measured =>
 
 type OwnOptions = RunOptions & { readonly operatorNamespace: string };
 
-type AdmissionParts = Pick<AdmissionDeps, 'api' | 'judge' | 'log'> & {
+type AdmissionParts = Pick<AdmissionDeps, 'api' | 'validate' | 'log'> & {
   readonly read: ReadJson;
   readonly state: State;
   readonly metrics: Metrics;
@@ -151,7 +150,7 @@ type AdmissionParts = Pick<AdmissionDeps, 'api' | 'judge' | 'log'> & {
 /** Not in a dry run: the certificates would have to be stored, and the cluster be told to trust them. */
 const admissionOf = async (
   { webhook, operatorNamespace, namespaces, isDryRun }: OwnOptions,
-  { api, judge, read, log, state, metrics }: AdmissionParts,
+  { api, validate, read, log, state, metrics }: AdmissionParts,
 ): Promise<Admission | undefined> => {
   if (webhook === undefined || isDryRun) return undefined;
   const source = (): Source => {
@@ -161,7 +160,7 @@ const admissionOf = async (
   const clientCa = webhook.clientCaFile === undefined ? undefined : await certificatesIn(webhook.clientCaFile);
   return startAdmission(
     { ...webhook, ...(clientCa !== undefined && { clientCa }), namespace: operatorNamespace, namespaces },
-    { api, source, judge, read, clock: systemClock, isSynced: () => state.isSynced, log, observe: metrics.reviews },
+    { api, source, validate, read, clock: systemClock, isSynced: () => state.isSynced, log, observe: metrics.reviews },
   );
 };
 
@@ -171,50 +170,44 @@ const certificatesIn = async (file: string): Promise<string> => {
   throw new Error(`--webhook-client-ca: ${file} holds no certificate; name a file of PEM`);
 };
 
-/** Many times what the largest plan takes that is of use to anybody. Large objects are rare. */
+/** Many times what the largest useful plan takes. Large objects are rare. */
 const PLANNING = { limitMs: 2_500, heapMiB: 192, idleMs: 60_000 };
 /** An answer has to come while the API server waits. */
-const JUDGING = { limitMs: 3_000, heapMiB: 128, idleMs: 60_000 };
-/**
- * What the API server tells has to be read, however slow this machine is and whatever else it is at: that ends by
- * itself.
- */
+const VALIDATING = { limitMs: 3_000, heapMiB: 128, idleMs: 60_000 };
+/** A change from the API server has to be parsed, however slow this machine is; it ends by itself. */
 const READING = { limitMs: 600_000, heapMiB: 192, idleMs: 60_000 };
 
 interface Threads {
   readonly plan: MakePlan;
-  readonly judge: Judge;
+  readonly validate: ValidateObject;
   readonly read: ReadJson;
   readonly check: CheckReport;
   readonly stop: () => Promise<unknown>;
 }
 
-/**
- * What others decide the cost of is worked on beside the thread that renews the Lease, answers probes and takes changes
- * in.
- */
+/** Work whose cost users decide runs beside the thread that renews the Lease, answers probes and handles changes. */
 const threadsOf = (entry: URL | undefined): Threads => {
   if (entry === undefined)
-    return { plan: planHere, judge: judgeHere, read: readHere, check: checkHere, stop: () => Promise.resolve() };
+    return { plan: planHere, validate: validateHere, read: readHere, check: checkHere, stop: () => Promise.resolve() };
   const planning = new WorkThread({ entry, ...PLANNING }, steadyClock);
-  const judging = new WorkThread({ entry, ...JUDGING }, steadyClock);
+  const validating = new WorkThread({ entry, ...VALIDATING }, steadyClock);
   const reading = new WorkThread({ entry, ...READING }, steadyClock);
   return {
     plan: new Planner(planning, steadyClock).plan,
-    judge: judgeIn(judging),
-    read: readPatiently(readIn(judging), readIn(reading)),
+    validate: validateIn(validating),
+    read: readWithFallback(readIn(validating), readIn(reading)),
     check: checkIn(planning),
-    stop: () => Promise.all([planning, judging, reading].map((thread) => thread.stop())),
+    stop: () => Promise.all([planning, validating, reading].map((thread) => thread.stop())),
   };
 };
 
-type OperatorParts = Pick<OperatorDeps, 'kinds' | 'api' | 'ask' | 'plan' | 'judge' | 'log'> & {
+type OperatorParts = Pick<OperatorDeps, 'kinds' | 'api' | 'fetchStatus' | 'plan' | 'validate' | 'log'> & {
   readonly metrics: Metrics;
 };
 
 const operatorOf = (options: OwnOptions, parts: OperatorParts, signal: AbortSignal): Operator => {
   const { namespaces, clusterDomain, runtimeImage, bridgeImage, operatorNamespace, workers, isDryRun } = options;
-  const { kinds, api, ask, plan, judge, log, metrics } = parts;
+  const { kinds, api, fetchStatus, plan, validate, log, metrics } = parts;
   if (isDryRun) log.info('dry run: nothing is written, and the webhook does not answer');
   return startOperator(
     {
@@ -232,9 +225,9 @@ const operatorOf = (options: OwnOptions, parts: OperatorParts, signal: AbortSign
       now: systemClock.now,
       random: () => Math.random(),
       unique: () => randomBytes(8).toString('hex'),
-      ask,
+      fetchStatus,
       plan,
-      judge,
+      validate,
       log,
       observe: metrics.work,
     },

@@ -1,15 +1,15 @@
 import { sleep, type Clock } from '../runtime/process/index.ts';
-import { whileHeld } from './api/while-held.ts';
-import { type Followed, ask, follow } from './engine/follow.ts';
+import { leaseGuarded } from './api/lease-guard.ts';
+import { type Polled, pollOnce, poll } from './engine/poll.ts';
 import { KnownIssuer } from './engine/known-issuer.ts';
-import { type Lead, STOP_WITHIN_MS, elect, endWithin } from './engine/leader.ts';
+import { type Lead, STOP_WITHIN_MS, elect, awaitOrCancel } from './engine/leader.ts';
 import { type ManagementKeys, managementKeys } from './engine/management-keys.ts';
 import { errorText } from './observe/log.ts';
 import type { Source } from './read/source.ts';
-import { aborted, orAborted } from './aborted.ts';
+import { aborted, abortable } from './aborted.ts';
 import { keyOf, keyText } from './object.ts';
-import { reconcileIn, type ReconcileOptions, type ReconcileDeps } from './reconcile-key.ts';
-import { type WatchDeps, type WatchOptions, type Watching, watchCluster } from './watch-cluster.ts';
+import { reconciler, type ReconcileOptions, type ReconcileDeps } from './reconcile-key.ts';
+import { type WatchDeps, type WatchOptions, type ClusterWatch, watchCluster } from './watch-cluster.ts';
 
 export interface OperatorOptions extends WatchOptions, ReconcileOptions {
   /** False: act at once, for a process that is known to be alone. */
@@ -26,19 +26,19 @@ export interface Operator {
   /** Keys that are due and wait for a worker. */
   readonly backlog: () => number;
   /** Every object of a watched kind. */
-  readonly all: Watching['cache']['all'];
+  readonly all: ClusterWatch['cache']['all'];
   /** Resolves after the signal was aborted and the last reconcile ended. */
   readonly ended: Promise<void>;
 }
 
-/** Watches everywhere, acts while it leads, until `signal` is aborted. No fault of the cluster ends it. */
+/** Watches everywhere, acts while it leads, until `signal` is aborted. No error of the cluster ends it. */
 export const startOperator = (options: OperatorOptions, deps: OperatorDeps, signal: AbortSignal): Operator => {
   const watching = watchCluster(options, deps, signal);
   const { identity } = options;
-  const lead: Lead = async (ending, over, isHeld) => {
+  const lead: Lead = async (stopping, cancelled, isHeld) => {
     deps.log.info({ identity }, 'leading');
     deps.observe.leads(!options.isDryRun);
-    await act(watching, options, { ...deps, api: whileHeld(deps.api, isHeld) }, { ending, over });
+    await act(watching, options, { ...deps, api: leaseGuarded(deps.api, isHeld) }, { stopping, cancelled });
     deps.observe.leads(false);
     deps.log.info({ identity }, 'no longer leading');
   };
@@ -56,47 +56,51 @@ const leadAlone = async (lead: Lead, clock: Clock, signal: AbortSignal): Promise
   const term = new AbortController();
   const leading = lead(signal, term.signal, () => true);
   await aborted(signal);
-  await endWithin({ clock, ms: STOP_WITHIN_MS }, term, leading);
+  await awaitOrCancel({ clock, ms: STOP_WITHIN_MS }, term, leading);
 };
 
 interface Term {
-  readonly ending: AbortSignal;
-  readonly over: AbortSignal;
+  readonly stopping: AbortSignal;
+  readonly cancelled: AbortSignal;
 }
 
 /** A term of leadership: from the first reconcile to the last. */
 const act = async (
-  watching: Watching,
+  watching: ClusterWatch,
   options: OperatorOptions,
   deps: OperatorDeps,
-  { ending, over }: Term,
+  { stopping, cancelled }: Term,
 ): Promise<void> => {
-  await untilAborted(ending, async () => {
-    await orAborted(watching.synced, ending);
-    const keys = await keysWithPatience(options.settings.operatorNamespace, deps, ending);
-    watching.puller.start(keys.token, ending);
+  await untilAborted(stopping, async () => {
+    await abortable(watching.synced, stopping);
+    const keys = await keysWithRetry(options.settings.operatorNamespace, deps, stopping);
+    watching.statusPoller.start(keys.token, stopping);
     const issuers = new KnownIssuer(deps.api);
-    const followed = { keys: followedKeys(keys, watching, deps), issuers: followedIssuer(issuers, watching, deps) };
-    await ask(followed.issuers, ending);
+    const polled = { keys: polledKeys(keys, watching, deps), issuers: polledIssuer(issuers, watching, deps) };
+    await pollOnce(polled.issuers, stopping);
     await Promise.all([
-      follow(followed.keys, deps.clock, ending),
-      follow(followed.issuers, deps.clock, ending),
-      watching.queue.run(reconcileIn(watching, options, deps, { keys, issuers }), ending, over),
+      poll(polled.keys, deps.clock, stopping),
+      poll(polled.issuers, deps.clock, stopping),
+      watching.queue.run(reconciler(watching, options, deps, { keys, issuers }), stopping, cancelled),
     ]);
   });
 };
 
 /** Kept equal to their Secret, so that deleting it is all it takes to have a new one. */
-const followedKeys = ({ refresh }: ManagementKeys, { puller, queue }: Watching, { log }: OperatorDeps): Followed => ({
+const polledKeys = (
+  { refresh }: ManagementKeys,
+  { statusPoller, queue }: ClusterWatch,
+  { log }: OperatorDeps,
+): Polled => ({
   refresh,
   everyMs: 30_000,
   // Their public halves are part of what is rendered.
-  onChange: () => puller.followed().forEach((server) => queue.touch(keyText(server))),
+  onChange: () => statusPoller.polledServers().forEach((server) => queue.add(keyText(server))),
   onFailure: (error) =>
     log.error({ error: errorText(error) }, 'the keys for the management ports cannot be read; the known ones stay'),
 });
 
-const followedIssuer = (issuers: KnownIssuer, { cache, queue }: Watching, { kinds, log }: OperatorDeps): Followed => ({
+const polledIssuer = (issuers: KnownIssuer, { cache, queue }: ClusterWatch, { kinds, log }: OperatorDeps): Polled => ({
   refresh: (signal) => issuers.refresh(signal),
   // Kubernetes keeps an old key valid for as long as tokens that it signed live, an hour at least.
   everyMs: 5 * 60_000,
@@ -105,7 +109,7 @@ const followedIssuer = (issuers: KnownIssuer, { cache, queue }: Watching, { kind
     kinds
       .filter(({ owns }) => owns.includes('ConfigMap'))
       .flatMap(({ kind }) => cache.all(kind))
-      .forEach((server) => queue.touch(keyText(keyOf(server)))),
+      .forEach((server) => queue.add(keyText(keyOf(server)))),
   onFailure: (error) =>
     log.warn({ error: errorText(error) }, 'who issues service-account tokens cannot be read; trying again'),
 });
@@ -121,7 +125,7 @@ const untilAborted = async (signal: AbortSignal, work: () => Promise<void>): Pro
   }
 };
 
-const keysWithPatience = async (
+const keysWithRetry = async (
   namespace: string,
   { api, clock, now, log }: OperatorDeps,
   signal: AbortSignal,

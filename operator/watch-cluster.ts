@@ -4,26 +4,25 @@ import { isExpired } from './api/errors.ts';
 import type { Selection } from './api/selection.ts';
 import { type Cache, clusterCache } from './cache/cache.ts';
 import type { Change } from './cache/store.ts';
-import { NoReport, type AskStatus } from './engine/ask-status.ts';
-import { affectedKeys, ownersOf, ownKeys } from './engine/fan-out.ts';
-import { Judgements, type JudgementDeps } from './engine/judgements.ts';
-import { ProvenSpecs } from './engine/proven-specs.ts';
+import { affectedKeys, ownKeys, ownersOf } from './engine/fan-out.ts';
+import { type FetchStatus, InvalidReportError } from './engine/fetch-status.ts';
 import { KeyedQueue } from './engine/queue.ts';
-import { StatusPuller } from './engine/status-puller.ts';
+import { StatusPoller } from './engine/status-poller.ts';
+import { ValidationCache, type ValidationCacheDeps } from './engine/validation-cache.ts';
+import { VerifiedSpecs } from './engine/verified-specs.ts';
 import type { ReconciledKind } from './kinds/kind.ts';
-import { errorText, type Log } from './observe/log.ts';
+import { type KubeObject, type ObjectKey, keyFromText, keyOf, keyText } from './object.ts';
+import { type Log, errorText } from './observe/log.ts';
 import type { WorkObserver } from './observe/observers.ts';
-import type { Judge } from './offload/judge.ts';
+import type { ValidateObject } from './offload/validate.ts';
 import { lookedUpKinds } from './plan/references.ts';
 import { isRuntime } from './plan/server/objects/pod-template.ts';
-import { clusterSource } from './read/cluster.ts';
 import { podsOfDeployment } from './read/controlled.ts';
-import type { Source } from './read/source.ts';
-import { pauses } from './threads/pause.ts';
-import { Rewrites } from './write/rewrites.ts';
-import { StatusWrites } from './write/status-writes.ts';
-import { UnsentChildren } from './write/unsent.ts';
-import { type KubeObject, type ObjectKey, keyFromText, keyOf, keyText } from './object.ts';
+import { type Source, clusterSource } from './read/source.ts';
+import { yieldsToEventLoop } from './threads/pause.ts';
+import { ApplyBackoff } from './write/apply-backoff.ts';
+import { ServerMutations } from './write/server-mutations.ts';
+import { StatusWriteHistory } from './write/status-write-history.ts';
 
 export interface WatchOptions {
   /** Empty: all namespaces. */
@@ -35,26 +34,26 @@ export interface WatchOptions {
 export interface WatchDeps {
   readonly kinds: readonly ReconciledKind[];
   readonly api: ApiClient;
-  /** For durations; nobody sets it while we run. */
+  /** For durations: monotonic. */
   readonly clock: Clock;
   readonly random: () => number;
-  readonly ask: AskStatus;
-  readonly judge: Judge;
+  readonly fetchStatus: FetchStatus;
+  readonly validate: ValidateObject;
   readonly log: Log;
   readonly observe: WorkObserver;
 }
 
-/** What every replica does, leading or not: it knows the cluster, and which keys need a look. */
-export interface Watching {
+/** What every replica does, leading or not: it caches the cluster and queues the keys to reconcile. */
+export interface ClusterWatch {
   readonly cache: Cache;
   readonly source: Source;
   readonly queue: KeyedQueue;
-  readonly puller: StatusPuller;
+  readonly statusPoller: StatusPoller;
   /** The runtimes, by controller, up to the resource: no other pod is asked, marked or reported. */
   readonly podsOf: (owner: ObjectKey) => readonly KubeObject[];
-  readonly rewrites: Rewrites;
-  readonly statusWrites: StatusWrites;
-  readonly unsent: UnsentChildren;
+  readonly serverMutations: ServerMutations;
+  readonly statusWrites: StatusWriteHistory;
+  readonly applyBackoff: ApplyBackoff;
   readonly synced: Promise<void>;
   readonly ended: Promise<void>;
 }
@@ -62,50 +61,50 @@ export interface Watching {
 const retry = { baseMs: 1000, maxMs: 300_000 };
 
 /** docs/decisions.md "No write without a reason" */
-const quiet = { quietMs: 500, quietAtMostMs: 3000 };
+const debounce = { debounceMs: 500, maxDebounceMs: 3000 };
 
-export const watchCluster = (options: WatchOptions, deps: WatchDeps, signal: AbortSignal): Watching => {
-  const { kinds, clock, random, log, observe } = deps;
+export const watchCluster = (options: WatchOptions, deps: WatchDeps, signal: AbortSignal): ClusterWatch => {
+  const { kinds, clock, random, log } = deps;
   const state = { isSynced: false };
   const queue = queueOf(options, deps);
-  const rewrites = new Rewrites();
-  const statusWrites = new StatusWrites(clock.now);
-  const accepted = new ProvenSpecs();
-  const unsent = new UnsentChildren(clock.now);
-  const touch = (key: ObjectKey): void => queue.touch(keyText(key));
-  const judgements = judgementsFor(deps, (after) => affectedKeys(kinds, source, { after }).forEach(touch));
+  const serverMutations = new ServerMutations();
+  const statusWrites = new StatusWriteHistory(clock.now);
+  const accepted = new VerifiedSpecs();
+  const applyBackoff = new ApplyBackoff(clock.now);
+  const add = (key: ObjectKey): void => queue.add(keyText(key));
+  const validationCache = validationCacheFor(deps, (after) => affectedKeys(kinds, source, { after }).forEach(add));
   const follow = (change: Change): void => {
     if (change.before !== undefined && change.before.metadata.uid !== change.after?.metadata.uid) {
       const { uid = '' } = change.before.metadata;
-      [rewrites, statusWrites, accepted, unsent].forEach((memory) => memory.forget(uid));
+      [serverMutations, statusWrites, accepted, applyBackoff].forEach((memory) => memory.forget(uid));
     }
-    if (change.after !== undefined) statusWrites.saw(change.after);
-    judgements.saw(change);
-    podOwners(kinds, change).forEach((owner) => puller.poke(owner));
+    if (change.after !== undefined) statusWrites.observe(change.after);
+    validationCache.observe(change);
+    podOwners(kinds, change).forEach((owner) => statusPoller.pollSoon(owner));
     const { before, after } = change;
-    if (before === undefined && after !== undefined && runsPods(kinds, after)) queue.touchNew(keyText(keyOf(after)));
-    (state.isSynced ? affectedKeys(kinds, source, change) : ownKeys(kinds, change)).forEach(touch);
+    if (before === undefined && after !== undefined && runsPods(kinds, after)) queue.addNew(keyText(keyOf(after)));
+    (state.isSynced ? affectedKeys(kinds, source, change) : ownKeys(kinds, change)).forEach(add);
   };
-  const onChange = unharmed(follow, { log, onFault: (change) => ownKeys(kinds, change).forEach(touch) });
-  const onFailure = (selection: Selection, error: unknown): void => {
-    observe.watchInterrupted(selection.kind);
-    // The API server forgets old versions as a matter of course; a new list is all that follows.
-    const level = isExpired(error) ? 'info' : 'warn';
-    log[level]({ ...selection, error: errorText(error) }, 'watch interrupted');
-  };
+  const onChange = isolatingErrors(follow, { log, onError: (change) => ownKeys(kinds, change).forEach(add) });
   const cache = clusterCache(
     { kinds: watchedKinds(kinds), namespaces: options.namespaces },
-    { api: deps.api, clock, random, onFailure, onChange },
+    { api: deps.api, clock, random, onFailure: logInterruption(deps), onChange },
   );
   const podsOf = runtimesIn(cache);
-  const puller = new StatusPuller({ podsOf, ask: deps.ask, clock, onSilence: tellingOfSilence(deps), onChange: touch });
+  const statusPoller = new StatusPoller({
+    podsOf,
+    fetchStatus: deps.fetchStatus,
+    clock,
+    onUnreachable: logUnreachable(deps),
+    onChange: add,
+  });
   const source = clusterSource({
     get: cache.get,
     list: cache.list,
-    reports: (owner) => puller.reports(owner),
-    lastProven: (server, proven) => accepted.last(server, proven),
-    brokenRuleOf: judgements.brokenRuleOf,
-    settled: (namespace) => judgements.settled(namespace),
+    reports: (owner) => statusPoller.reports(owner),
+    lastVerified: (server, proven) => accepted.last(server, proven),
+    firstViolationOf: validationCache.firstViolationOf,
+    settled: (namespace) => validationCache.settled(namespace),
   });
   const { synced, ended } = cache.start(signal);
   const markSynced = (): void => {
@@ -115,19 +114,19 @@ export const watchCluster = (options: WatchOptions, deps: WatchDeps, signal: Abo
     cache,
     source,
     queue,
-    puller,
+    statusPoller,
     podsOf,
-    rewrites,
+    serverMutations,
     statusWrites,
-    unsent,
+    applyBackoff,
     synced: synced.then(markSynced),
     ended,
   };
 };
 
-/** What cannot be followed is of one object: the watch goes on for all others. */
-export const unharmed =
-  (follow: (change: Change) => void, deps: Pick<WatchDeps, 'log'> & { readonly onFault: typeof follow }) =>
+/** A handler that fails on one object must not end the watch for all others. */
+export const isolatingErrors =
+  (follow: (change: Change) => void, deps: Pick<WatchDeps, 'log'> & { readonly onError: typeof follow }) =>
   (change: Change): void => {
     try {
       follow(change);
@@ -135,28 +134,40 @@ export const unharmed =
       const { kind, metadata } = change.after ?? change.before ?? { metadata: undefined };
       const { namespace, name } = metadata ?? {};
       deps.log.error({ kind, namespace, name, error: errorText(error) }, 'a change cannot be followed');
-      deps.onFault(change);
+      deps.onError(change);
     }
   };
 
-const tellingOfSilence =
+const logInterruption =
+  ({ log, observe }: WatchDeps) =>
+  (selection: Selection, error: unknown): void => {
+    observe.watchInterrupted(selection.kind);
+    // The API server forgets old versions as a matter of course; the informer lists again.
+    const level = isExpired(error) ? 'info' : 'warn';
+    log[level]({ ...selection, error: errorText(error) }, 'watch interrupted');
+  };
+
+const logUnreachable =
   ({ log }: WatchDeps) =>
   ({ metadata: { namespace, name } }: KubeObject, error: unknown): void => {
-    // A pod that starts or ends does not answer for a while; one that answers nonsense is worth a look.
-    const level = error instanceof NoReport ? 'warn' : 'debug';
+    // A pod that starts or stops does not answer for a while; an invalid answer deserves a warning.
+    const level = error instanceof InvalidReportError ? 'warn' : 'debug';
     log[level]({ namespace, pod: name, error: errorText(error) }, 'a pod does not tell its status');
   };
 
-const judgementsFor = ({ kinds, judge, log }: WatchDeps, onLate: JudgementDeps['onLate']): Judgements =>
-  new Judgements({
-    judge,
+const validationCacheFor = (
+  { kinds, validate, log }: WatchDeps,
+  onLate: ValidationCacheDeps['onLate'],
+): ValidationCache =>
+  new ValidationCache({
+    validate,
     kinds: new Set(kinds.flatMap(({ kind }) => lookedUpKinds(kind))),
-    pause: pauses(),
+    pause: yieldsToEventLoop(),
     onLate,
     onFailure: (error) => log.warn({ error: errorText(error) }, 'an object could not be judged'),
   });
 
-/** Of one that pods are made for: somebody is waiting for those. */
+/** Whether pods are made for the object: its user waits for those. */
 const runsPods = (kinds: readonly ReconciledKind[], { kind }: KubeObject): boolean =>
   kinds.some((each) => each.kind === kind && each.owns.includes('Deployment'));
 
@@ -164,11 +175,11 @@ const queueOf = ({ workers }: WatchOptions, { clock, random, log, observe }: Wat
   new KeyedQueue(
     {
       workers,
-      // A worker that waits for an answer which does not come is one less.
-      workersOfOne: Math.max(1, Math.floor((workers * 3) / 4)),
+      // A worker that waits for an answer is not available to others.
+      maxWorkersPerTenant: Math.max(1, Math.floor((workers * 3) / 4)),
       tenantOf: (key) => keyFromText(key).namespace,
       retry,
-      ...quiet,
+      ...debounce,
     },
     {
       clock,
@@ -182,7 +193,7 @@ const queueOf = ({ workers }: WatchOptions, { clock, random, log, observe }: Wat
   );
 
 const runtimesIn =
-  (cache: Cache): Watching['podsOf'] =>
+  (cache: Cache): ClusterWatch['podsOf'] =>
   (owner) =>
     [cache.get(owner)]
       .filter((object) => object !== undefined)
@@ -210,8 +221,8 @@ const podOwners = (kinds: readonly ReconciledKind[], { before, after }: Change):
 };
 
 /**
- * The container behind it is a stranger: it is asked nothing, for a token of ours comes along. So are pods of the
- * Deployment that are from before a runtime stood in front.
+ * Whether the Deployment is the runtime's. The container behind it is a third party and is not polled, since the
+ * request carries a token of ours. Neither are pods from before a runtime stood in front.
  */
 const isInFront = (owner: KubeObject, { metadata }: KubeObject): boolean =>
   metadata.labels?.['app.kubernetes.io/component'] !== `${owner.kind.toLowerCase()}-backend`;

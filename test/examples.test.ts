@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { API_GROUP, parseResource } from '../crds/index.ts';
-import { planEverything } from '../operator/kinds/plan-everything.ts';
 import { reconciledKinds } from '../operator/kinds/index.ts';
-import { keyOf, type KubeObject } from '../operator/object.ts';
+import { planEverything } from '../operator/kinds/plan-everything.ts';
+import { type KubeObject, keyOf } from '../operator/object.ts';
 import type { Contract } from '../operator/plan/contract.ts';
-import { objectsSource } from '../operator/read/objects-source.ts';
+import { objectsSource } from '../operator/read/source.ts';
 import { type Example, examples, isManifest } from './fixtures/examples.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './operator/plan/golden.ts';
 import { made } from './operator/plan/made.ts';
-import { condition } from './operator/plan/world.ts';
+import { condition } from './operator/plan/plan-of-demo.ts';
 import { accepted } from './runtime/config/files.ts';
 
 /** As the API server stores it: it has passed the schema and its CEL rules (`test/crds/verdicts.apiserver.test.ts`). */

@@ -133,7 +133,7 @@ test('of a guard that does not exist yet no message says to do without it', () =
 /** Everything that the sources recommend to remove, and what that is: nothing that guards. */
 const REMOVED: Readonly<Record<string, string>> = {
   'crds/mcp-telemetry-config.ts: remove endpoint': 'an endpoint that nothing is sent to',
-  'crds/virtual-mcp-server-rules.ts: remove config.optimizer': 'the optimizer',
+  'crds/virtual-mcp-server.ts: remove config.optimizer': 'the optimizer',
   'operator/admission/check-deletion.ts: delete what its status.referencingWorkloads names first': 'workloads',
   'operator/admission/credentials-secret.ts: delete it and new ones are made': 'a broken object that is made anew',
   'operator/read/backend-budget.ts: remove servers or members of their groups': 'workloads',
@@ -147,7 +147,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   'operator/plan/mcp-server/ignored-fields.ts: remove sessionStorage': 'a store that is ignored',
   'operator/plan/server/status/conditions.ts: remove the list': 'backends',
   'operator/plan/server/status/ineffective.ts: remove primary_upstream_provider': 'a name that is ignored',
-  'operator/plan/workload/pod-trouble.ts: leave spec.serviceAccount out': 'the name of an account that is not there',
+  'operator/plan/workload/pod-failures.ts: leave spec.serviceAccount out': 'the name of an account that is not there',
   'operator/read/directory.ts: remove it': 'a file',
   'operator/read/manifests.ts: remove it': 'metadata.namespace',
   'operator/read/manifests.ts: remove one of them': 'a manifest that is there twice',
@@ -157,7 +157,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   'operator/validate/address.ts: remove them': 'user and key in an address',
   'operator/validate/backend-url.ts: remove them': 'user and key in an address',
   'operator/validate/bridged-pod.ts: remove it': 'what a pod template changes of the bridge',
-  'operator/validate/deprecated.ts: remove it': 'config.telemetry, which telemetryConfigRef takes the place of',
+  'operator/validate/warnings.ts: remove it': 'config.telemetry, which telemetryConfigRef takes the place of',
   'operator/validate/headers.ts: remove line breaks and the like': 'characters',
   'operator/validate/pod-template-parts.ts: delete': 'containers and volumes of the user',
   'operator/validate/pod-template.ts: delete': 'mounts of the user',

@@ -1,3 +1,4 @@
+import { hostileObject } from '../../test/operator/hostile/hostile-object.ts';
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -5,7 +6,7 @@ import type { KubeObject } from '../../operator/object.ts';
 import { handmade } from '../../test/operator/hostile/handmade.ts';
 import { inflated } from '../../test/operator/hostile/inflated.ts';
 import { ordinary } from '../../test/operator/hostile/ordinary.ts';
-import { type Harm, type Trial, startTrial } from '../../test/operator/hostile/trial.ts';
+import { type AttackImpact, type Trial, startTrial } from '../../test/operator/hostile/trial.ts';
 import { publish } from '../publish.ts';
 import { atMost, targetTable } from '../targets.ts';
 
@@ -15,22 +16,15 @@ const { values } = parseArgs({
 });
 const count = Number(values.servers);
 
-const made = (kind: string, name: string, spec: object): KubeObject => ({
-  apiVersion: 'vmcp.dev/v1beta1',
-  kind,
-  metadata: { name, namespace: 'hostile' },
-  spec,
-});
-
 const member = (name: string, group: string): KubeObject =>
-  made('MCPServerEntry', name, {
+  hostileObject('MCPServerEntry', name, {
     groupRef: { name: group },
     remoteUrl: `https://${name}.example.com/mcp`,
     transport: 'streamable-http',
   });
 
 const server = (name: string, group: string): KubeObject =>
-  made('VirtualMCPServer', name, { groupRef: { name: group }, incomingAuth: { type: 'anonymous' } });
+  hostileObject('VirtualMCPServer', name, { groupRef: { name: group }, incomingAuth: { type: 'anonymous' } });
 
 const named = (total: number, make: (index: number) => KubeObject): readonly KubeObject[] =>
   Array.from({ length: total }, (_, index) => make(index));
@@ -132,7 +126,7 @@ const untilStored = async (
   return took;
 };
 
-const row = (what: string, harm: Harm): string => {
+const row = (what: string, harm: AttackImpact): string => {
   const { canaryMs, probeMs, delay, cpuSeconds, peakMiB, leaseMs, writes, settledMs } = harm;
   const cells = [canaryMs, probeMs, delay.p999, delay.max, leaseMs].map((ms) => ms.toFixed(0));
   return `| ${[what, ...cells, (settledMs / 1_000).toFixed(1), cpuSeconds.toFixed(1), peakMiB.toFixed(0), writes].join(' | ')} |`;
@@ -147,7 +141,7 @@ const OF_SERVERS = 'vmcp,deployments,services,configmaps,serviceaccounts';
 
 const trial = await startTrial();
 try {
-  const one = [made('MCPGroup', 'one', {}), member('only', 'one')];
+  const one = [hostileObject('MCPGroup', 'one', {}), member('only', 'one')];
   await sendAll(trial, one);
   await pause(5_000);
   // First: what goes with a server is collected for a while after it, and the machine is shared.
@@ -186,8 +180,8 @@ try {
   await remove(trial, OF_SERVERS);
 
   const rows: string[] = [];
-  const worst: Harm[] = [];
-  const attack = async (what: string, act: () => Promise<unknown>): Promise<Harm> => {
+  const worst: AttackImpact[] = [];
+  const attack = async (what: string, act: () => Promise<unknown>): Promise<AttackImpact> => {
     const harm = await trial.during(act);
     worst.push(harm);
     rows.push(row(what, harm));
@@ -206,7 +200,7 @@ try {
     );
     await remove(trial, kind);
   }
-  const many = [made('MCPGroup', 'many', {}), ...named(2_000, (index) => member(`m${index}`, 'many'))];
+  const many = [hostileObject('MCPGroup', 'many', {}), ...named(2_000, (index) => member(`m${index}`, 'many'))];
   await attack('2,000 entries of one group', () => sendAll(trial, many));
   await attack('10 servers in front of them', () =>
     sendAll(
@@ -228,7 +222,7 @@ try {
     ),
   );
 
-  const most = (of: (harm: Harm) => number): number => Math.max(...worst.map(of));
+  const most = (of: (harm: AttackImpact) => number): number => Math.max(...worst.map(of));
   const report = targetTable([
     atMost(`milliseconds until a server has its Deployment, ${count} one by one, p50`, 150, quantile(single, 0.5), 0),
     atMost('the same, p99', 600, quantile(single, 0.99), 0),

@@ -1,7 +1,7 @@
 import { reconciledKinds } from '../../operator/kinds/index.ts';
 import type { KubeObject } from '../../operator/object.ts';
 import type { Settings } from '../../operator/plan/settings.ts';
-import { objectsSource } from '../../operator/read/objects-source.ts';
+import { objectsSource } from '../../operator/read/source.ts';
 import { made, madeServer } from '../../test/operator/engine/cluster-user.ts';
 
 const ROUNDS = 41;

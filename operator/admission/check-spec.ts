@@ -3,11 +3,11 @@ import { type Reference, unsupported } from '../../crds/index.ts';
 import { type KubeObject, keyOf } from '../object.ts';
 import {
   type ResolvedReference,
-  howToMend,
   lookedUpReferences,
   resolved,
   sourceKind,
   unresolved,
+  unresolvedText,
 } from '../plan/references.ts';
 import { resolveReferences } from '../read/resolve.ts';
 import {
@@ -20,16 +20,16 @@ import {
   violationText,
   withoutSuperseded,
 } from '../validate/index.ts';
-import { type Cluster, isOurs, isOnItsWayOut } from './cluster.ts';
+import { type AdmissionContext, getLive, isOurs, isTerminating } from './context.ts';
 import { type Review, type Verdict, accepted, invalid } from './review.ts';
-import { storedNow } from './stored-now.ts';
 
 /**
- * May an object of ours be created, or get this spec? What has broken a rule all along is let through when something
- * else of it changes: labels and finalizers must not get stuck on it, and a condition tells of it already.
+ * Refuses an object of our kinds, or a new spec of one, that breaks a rule. An object that broke the rule before is
+ * admitted while its spec stays the same: labels and finalizers must remain editable, and a condition reports the
+ * problem already.
  */
-export const checkSpec = async ({ object, oldObject }: Review, cluster: Cluster): Promise<Verdict> => {
-  if (object === undefined || !isOurs(object) || isOnItsWayOut(object)) return accepted;
+export const checkSpec = async ({ object, oldObject }: Review, cluster: AdmissionContext): Promise<Verdict> => {
+  if (object === undefined || !isOurs(object) || isTerminating(object)) return accepted;
   const why = unreadable(object);
   if (why !== undefined) {
     const wasAlready = oldObject !== undefined && unreadable(oldObject) !== undefined;
@@ -43,22 +43,23 @@ export const checkSpec = async ({ object, oldObject }: Review, cluster: Cluster)
     return accepted;
   await cluster.source.settled?.(object.metadata.namespace ?? '');
   const references = resolveReferences(cluster.source, object);
-  const { violations, askedFor } = await cluster.judge(object, references);
+  const { violations, askedFor } = await cluster.validate(object, references);
   if (violations.length === 0) return { warnings: warningsAbout(object, oldObject, references) };
-  const isCertain = askedFor.length === 0 || (await cluster.judge(object, [])).violations.length === violations.length;
+  const isCertain =
+    askedFor.length === 0 || (await cluster.validate(object, [])).violations.length === violations.length;
   if (isCertain) return { refusal: invalid(object, violations), warnings: [] };
-  const now = await cluster.judge(object, await referencesNow(object, askedFor, cluster));
+  const now = await cluster.validate(object, await liveReferences(object, askedFor, cluster));
   return now.violations.length === 0 ? accepted : { refusal: invalid(object, now.violations), warnings: [] };
 };
 
 /**
- * Of what the object names that which a rule asked for, as it is stored at this moment: a watch is a moment late, and
- * both may be mended by one `kubectl apply`.
+ * The references that a rule looked up, as the API server has their targets now: the watch lags behind, and one
+ * `kubectl apply` may correct both objects.
  */
-const referencesNow = async (
+const liveReferences = async (
   object: KubeObject,
   askedFor: readonly string[],
-  cluster: Cluster,
+  cluster: AdmissionContext,
 ): Promise<readonly ResolvedReference[]> => {
   const { namespace } = keyOf(object);
   const named = new Map(lookedUpReferences(object).map((each) => [textOf(each), each]));
@@ -66,21 +67,23 @@ const referencesNow = async (
   for (const each of askedFor.flatMap((asked) => named.get(asked) ?? [])) {
     const { kind, name } = each;
     const known = cluster.source.get(sourceKind(kind), namespace, name);
-    const target = await storedNow({ kind, namespace, name }, known, cluster);
-    const [broken] = target === undefined ? [] : (await cluster.judge(target, [])).violations;
+    const target = await getLive({ kind, namespace, name }, known, cluster);
+    const [broken] = target === undefined ? [] : (await cluster.validate(target, [])).violations;
     now.push(resolved(each, target, broken));
   }
   return now;
 };
 
-/** What is accepted and has no effect, or not the one that was meant; conditions tell the same. */
+/**
+ * Warnings for settings that are accepted and have no effect, or another one than intended; conditions report the same.
+ */
 const warningsAbout = (
   object: KubeObject,
   oldObject: KubeObject | undefined,
   references: readonly ResolvedReference[],
 ): readonly string[] => {
   const before = oldObject && new Set(lookedUpReferences(oldObject).map(textOf));
-  // Of a new object nothing needs to be there yet: what is applied together comes in any order.
+  // A new object may be created before its references: objects that are applied together come in any order.
   const isNewlyNamed = (reference: Reference): boolean => before?.has(textOf(reference)) === false;
   const open = unresolved(references).filter((each) => each.invalid !== undefined || isNewlyNamed(each));
   const { kind, spec } = object;
@@ -90,13 +93,13 @@ const warningsAbout = (
     ...(policyCharacters(object) <= MOST_DOUBTED ? questionablePolicies(object) : []),
     ...(kind === 'VirtualMCPServer' ? [...literalHeaderValues(spec ?? {}), ...ignoredGuards(spec ?? {})] : []),
   ];
-  return [...told.map(violationText), ...new Set(open.map(wordsFor))].slice(0, MOST_WARNINGS);
+  return [...told.map(violationText), ...new Set(open.map(wordsFor))].slice(0, MAX_WARNINGS);
 };
 
-/** What is wrong with another object tells its condition to those who may read it. */
+/** Details of another object are in its own condition, for callers who may read it. */
 const wordsFor = (open: ResolvedReference): string =>
   open.invalid === undefined
-    ? howToMend(open)
+    ? unresolvedText(open)
     : `${open.kind} ${open.name} cannot be used; its condition Valid says why`;
 
 const textOf = ({ kind, name }: Reference): string => `${kind}/${name}`;
@@ -105,4 +108,4 @@ const textOf = ({ kind, name }: Reference): string => `${kind}/${name}`;
 const MOST_DOUBTED = 4_000;
 
 /** The API server passes on 4,096 characters in all. */
-const MOST_WARNINGS = 10;
+const MAX_WARNINGS = 10;

@@ -20,7 +20,7 @@ export const configurationKey = (name: string): ObjectKey => ({
 const webhooksOf = (configuration: KubeObject): readonly Webhook[] =>
   (configuration['webhooks'] ?? []) as readonly Webhook[];
 
-/** Under which names or addresses the API server connects. */
+/** Host names and addresses under which the API server connects to the webhook. */
 export const hostsOf = (configuration: KubeObject): readonly string[] => [
   ...new Set(
     webhooksOf(configuration).map(({ clientConfig: { service, url = '' } }) =>
@@ -41,9 +41,9 @@ export const trustedBy = (configuration: KubeObject): string => {
 const decoded = (bundle: string): string => Buffer.from(bundle, 'base64').toString('utf8');
 
 /**
- * What is to be applied for the API server to trust this bundle; undefined when it does. Nothing but the bundle is
- * named: the rest belongs to the chart. Of another version than the one read nothing is applied, since another replica
- * may know more.
+ * The object to apply so that the API server trusts this bundle; undefined when it trusts it already. It names nothing
+ * but the bundle, since the rest belongs to the chart, and the version that was read, so that a bundle of another
+ * replica is not overwritten.
  */
 export const trusting = (configuration: KubeObject, bundle: string): KubeObject | undefined => {
   const webhooks = webhooksOf(configuration);

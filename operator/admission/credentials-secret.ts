@@ -1,7 +1,7 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { type KubeObject, fieldManager } from '../object.ts';
 import { type Credentials, bundleOf } from './credentials.ts';
-import type { Certified } from './x509.ts';
+import type { CertificateAndKey } from './x509.ts';
 
 export const secretName = 'vmcp-operator-webhook';
 
@@ -44,7 +44,7 @@ export const credentialsIn = (secret: KubeObject): Credentials => {
 const blocksIn = (pem: string): readonly string[] =>
   pem.match(/-----BEGIN [^-]+-----\n[^-]+-----END [^-]+-----\n/g) ?? [];
 
-const isUsable = ({ certificate, key }: Certified): boolean => {
+const isUsable = ({ certificate, key }: CertificateAndKey): boolean => {
   try {
     return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
   } catch {

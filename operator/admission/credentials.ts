@@ -1,26 +1,26 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { type Certified, newAuthority, newServerCertificate } from './x509.ts';
+import { type CertificateAndKey, newAuthority, newServerCertificate } from './x509.ts';
 
-/** What the replicas of an operator share: authorities, newest first, and the certificate that all of them serve. */
+/** Certificates that all replicas of the operator share: authorities, newest first, and the server certificate. */
 export interface Credentials {
-  readonly authorities: readonly Certified[];
-  readonly server: Certified;
+  readonly authorities: readonly CertificateAndKey[];
+  readonly server: CertificateAndKey;
 }
 
 export interface Lifetimes {
   readonly authorityMs: number;
   readonly serverMs: number;
-  /** By then every API server trusts a new authority, and every replica serves a new certificate. */
-  readonly settledMs: number;
+  /** After this time every API server trusts a new authority, and every replica serves a new certificate. */
+  readonly propagationMs: number;
 }
 
 const day = 86_400_000;
 
-export const LIFETIMES: Lifetimes = { authorityMs: 365 * day, serverMs: 90 * day, settledMs: 300_000 };
+export const LIFETIMES: Lifetimes = { authorityMs: 365 * day, serverMs: 90 * day, propagationMs: 300_000 };
 
-/** Under which circumstances the credentials have to do. */
-export interface Circumstances {
+/** What decides whether certificates have to be renewed. */
+export interface RenewalInput {
   /** What the API server connects to. */
   readonly hosts: readonly string[];
   /** PEM of the authorities that the API server trusts at this moment. */
@@ -30,23 +30,23 @@ export interface Circumstances {
 }
 
 /**
- * The credentials that should be used; the same value when they are good as they are. An authority is replaced in three
- * steps, so that at every moment what is served is trusted: the new one is trusted beside the old, then it signs what
- * is served, then the old one is forgotten.
+ * The credentials to use; the same value when they need no renewal. An authority is replaced in three steps, so that
+ * the served certificate is always trusted: the new authority is trusted beside the old one, then it signs the served
+ * certificate, then the old one is removed.
  */
-export const renewed = (held: Credentials | undefined, circumstances: Circumstances): Credentials => {
+export const renewed = (held: Credentials | undefined, circumstances: RenewalInput): Credentials => {
   const authorities = authoritiesFor(held, circumstances);
-  const issuer = issuerAmong(authorities, circumstances);
+  const issuer = selectIssuer(authorities, circumstances);
   const server = held && isGood(held.server, issuer, circumstances) ? held.server : serverOf(issuer, circumstances);
-  const needed = withoutForgotten(authorities, { issuer, server }, circumstances);
+  const needed = withoutRetired(authorities, { issuer, server }, circumstances);
   const isSame = held !== undefined && server === held.server && needed.length === held.authorities.length;
   return isSame && needed.every((each, index) => each === held.authorities[index])
     ? held
     : { authorities: needed, server };
 };
 
-/** With a new authority beside the others, which are forgotten in time: their keys may be known to somebody. */
-export const withNewAuthority = (held: Credentials, circumstances: Circumstances): Credentials => ({
+/** Adds a new authority. The others are removed in time, since their keys may have been disclosed. */
+export const withNewAuthority = (held: Credentials, circumstances: RenewalInput): Credentials => ({
   ...held,
   authorities: [authorityOf(circumstances), ...held.authorities],
 });
@@ -55,7 +55,7 @@ export const withNewAuthority = (held: Credentials, circumstances: Circumstances
 export const bundleOf = ({ authorities }: Credentials): string =>
   authorities.map(({ certificate }) => certificate).join('');
 
-const authoritiesFor = (held: Credentials | undefined, circumstances: Circumstances): readonly Certified[] => {
+const authoritiesFor = (held: Credentials | undefined, circumstances: RenewalInput): readonly CertificateAndKey[] => {
   const { nowMs, lifetimes } = circumstances;
   const valid = (held?.authorities ?? []).filter((each) => endOf(each) > nowMs);
   const [newest] = valid;
@@ -63,21 +63,25 @@ const authoritiesFor = (held: Credentials | undefined, circumstances: Circumstan
   return isGoodEnough ? valid : [authorityOf(circumstances), ...valid];
 };
 
-const authorityOf = ({ nowMs, lifetimes: { authorityMs } }: Circumstances): Certified =>
+const authorityOf = ({ nowMs, lifetimes: { authorityMs } }: RenewalInput): CertificateAndKey =>
   newAuthority(`vmcp-operator-${nowMs}`, validity(nowMs, nowMs + authorityMs));
 
-/** The newest that every API server trusts by now; while none is, the one that they know longest. */
-const issuerAmong = (authorities: readonly Certified[], circumstances: Circumstances): Certified => {
+/** The newest authority that every API server trusts by now; while there is none, the oldest one. */
+const selectIssuer = (authorities: readonly CertificateAndKey[], circumstances: RenewalInput): CertificateAndKey => {
   const { trusted, nowMs, lifetimes } = circumstances;
   const settled = authorities.find(
-    (each) => trusted.includes(each.certificate.trim()) && ageOf(each, nowMs) >= lifetimes.settledMs,
+    (each) => trusted.includes(each.certificate.trim()) && ageOf(each, nowMs) >= lifetimes.propagationMs,
   );
   const issuer = settled ?? authorities.at(-1);
   if (issuer === undefined) throw new Error('there is no authority');
   return issuer;
 };
 
-const isGood = (server: Certified, issuer: Certified, { hosts, nowMs, lifetimes }: Circumstances): boolean => {
+const isGood = (
+  server: CertificateAndKey,
+  issuer: CertificateAndKey,
+  { hosts, nowMs, lifetimes }: RenewalInput,
+): boolean => {
   const certificate = new X509Certificate(server.certificate);
   return (
     certificate.checkIssued(new X509Certificate(issuer.certificate)) &&
@@ -90,29 +94,29 @@ const isGood = (server: Certified, issuer: Certified, { hosts, nowMs, lifetimes 
 const isFor = (certificate: X509Certificate, host: string): boolean =>
   (isIP(host) === 0 ? certificate.checkHost(host, { subject: 'never' }) : certificate.checkIP(host)) !== undefined;
 
-const serverOf = (issuer: Certified, { hosts, nowMs, lifetimes }: Circumstances): Certified => {
+const serverOf = (issuer: CertificateAndKey, { hosts, nowMs, lifetimes }: RenewalInput): CertificateAndKey => {
   const end = Math.min(nowMs + lifetimes.serverMs, endOf(issuer));
   return newServerCertificate(hosts, validity(nowMs, end), issuer);
 };
 
 /** Authorities from before the one whose certificate every replica has served for a while. */
-const withoutForgotten = (
-  authorities: readonly Certified[],
-  { issuer, server }: { readonly issuer: Certified; readonly server: Certified },
-  { nowMs, lifetimes }: Circumstances,
-): readonly Certified[] =>
-  ageOf(server, nowMs) < lifetimes.settledMs ? authorities : authorities.slice(0, authorities.indexOf(issuer) + 1);
+const withoutRetired = (
+  authorities: readonly CertificateAndKey[],
+  { issuer, server }: { readonly issuer: CertificateAndKey; readonly server: CertificateAndKey },
+  { nowMs, lifetimes }: RenewalInput,
+): readonly CertificateAndKey[] =>
+  ageOf(server, nowMs) < lifetimes.propagationMs ? authorities : authorities.slice(0, authorities.indexOf(issuer) + 1);
 
 /** Clocks differ: what is made now is valid a while ago already. */
 const BACKDATED_MS = 3_600_000;
 
 const validity = (fromMs: number, toMs: number) => ({ fromMs: fromMs - BACKDATED_MS, toMs });
 
-const ageOf = ({ certificate }: Certified, nowMs: number): number =>
+const ageOf = ({ certificate }: CertificateAndKey, nowMs: number): number =>
   nowMs - new X509Certificate(certificate).validFromDate.getTime() - BACKDATED_MS;
 
-const endOf = ({ certificate }: Certified): number => new X509Certificate(certificate).validToDate.getTime();
+const endOf = ({ certificate }: CertificateAndKey): number => new X509Certificate(certificate).validToDate.getTime();
 
 /** In the last third of its life. */
-const isDue = (certified: Certified, lifetimeMs: number, nowMs: number): boolean =>
+const isDue = (certified: CertificateAndKey, lifetimeMs: number, nowMs: number): boolean =>
   endOf(certified) - nowMs < lifetimeMs / 3;

@@ -7,20 +7,20 @@
 
 import { type Clock, sleep } from '../../runtime/process/index.ts';
 import type { ApiClient } from '../api/client.ts';
-import { within } from '../engine/timing.ts';
+import { withTimeout } from '../engine/timing.ts';
 import { referrers } from '../kinds/referrers.ts';
 import { errorText } from '../observe/log.ts';
 import type { Log } from '../observe/log.ts';
 import type { ReviewObserver } from '../observe/observers.ts';
 import type { Source } from '../read/source.ts';
-import type { Judge } from '../offload/judge.ts';
+import type { ValidateObject } from '../offload/validate.ts';
 import type { ReadJson } from '../threads/read-json.ts';
 import { checkDeletion } from './check-deletion.ts';
 import { checkSpec } from './check-spec.ts';
-import type { Cluster } from './cluster.ts';
+import type { AdmissionContext } from './context.ts';
 import { LIFETIMES, type Lifetimes } from './credentials.ts';
 import { keepCredentials } from './keep-credentials.ts';
-import { OneAtATime } from './one-at-a-time.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
 import { type Review, type Verdict, accepted } from './review.ts';
 import { serveAdmission } from './server.ts';
 
@@ -36,11 +36,13 @@ export interface AdmissionOptions {
   readonly configuration: string;
   /** Holds the Secret of the certificates. */
   readonly namespace: string;
-  /** Empty: all. What happens elsewhere is none of our business. */
+  /** Empty: all. Requests about other namespaces are allowed without a check. */
   readonly namespaces: readonly string[];
-  /** How long it answers after it was told to stop: so long may the API server still come. */
-  readonly lingerMs: number;
-  /** PEM: authorities of the certificate that the API server shows. Absent: whoever reaches the port is answered. */
+  /** How long the webhook answers after `stop`, since the API server may still connect. */
+  readonly drainMs: number;
+  /**
+   * PEM of the authorities for client certificates of the API server. Absent: client certificates are not asked for.
+   */
   readonly clientCa?: string;
   readonly lifetimes?: Lifetimes;
   /** How often the certificates are looked after. Default 10 s. */
@@ -51,7 +53,7 @@ export interface AdmissionDeps {
   readonly api: Pick<ApiClient, 'get' | 'getMetadata' | 'createOwned' | 'replace' | 'apply'>;
   /** Asked for once everything is known. */
   readonly source: () => Source;
-  readonly judge: Judge;
+  readonly validate: ValidateObject;
   /** Default: in this thread. */
   readonly read?: ReadJson;
   readonly clock: Clock;
@@ -105,20 +107,20 @@ export const startAdmission = async (options: AdmissionOptions, deps: AdmissionD
     port: server.port,
     isReady: () => state.isTrusted,
     stop: async () => {
-      await sleep(clock, options.lingerMs);
+      await sleep(clock, options.drainMs);
       stopping.abort(new Error('the webhook is stopping'));
       await Promise.all([kept, server.stop()]);
     },
   };
 };
 
-type Ask = (review: Review, cluster: Cluster) => Promise<Verdict>;
+type Ask = (review: Review, cluster: AdmissionContext) => Promise<Verdict>;
 
-/** A check asks what it has to ask within the time that the API server gives it, and as long as the caller is there. */
-const checksIn = ({ namespaces }: AdmissionOptions, { api, source, judge, clock, observe }: AdmissionDeps) => {
+/** Binds a check to its context: look-ups end with the request, or after `ANSWER_MS`. */
+const checksIn = ({ namespaces }: AdmissionOptions, { api, source, validate, clock, observe }: AdmissionDeps) => {
   const referrersOf = referrers();
-  // Dry runs in a loop must not have us fetch many objects of their author's size at once.
-  const lookUps = new OneAtATime();
+  // Dry runs in a loop must not make the operator read many large objects at once.
+  const lookUps = new KeyedMutex();
   return (ask: Ask) => async (review: Review, gone: AbortSignal) => {
     const { kind = '', metadata } = review.object ?? review.oldObject ?? {};
     const namespace = metadata?.namespace ?? '';
@@ -127,11 +129,11 @@ const checksIn = ({ namespaces }: AdmissionOptions, { api, source, judge, clock,
       ask(review, {
         source: source(),
         referrersOf,
-        judge: (object, references) => judge(object, references, signal),
+        validate: (object, references) => validate(object, references, signal),
         get: (key) => lookUps.run(namespace, signal, () => api.get(key, signal)),
         getMetadata: (key) => lookUps.run(namespace, signal, () => api.getMetadata(key, signal)),
       });
-    const verdict = await within({ clock, ms: ANSWER_MS }, work, gone);
+    const verdict = await withTimeout({ clock, ms: ANSWER_MS }, work, gone);
     observe({ kind, operation: review.operation }, verdict.refusal === undefined);
     return verdict;
   };

@@ -5,7 +5,7 @@ import type { KubeObject } from '../object.ts';
 import { type Credentials, type Lifetimes, bundleOf, renewed, withNewAuthority } from './credentials.ts';
 import { credentialsIn, secretName, secretOf } from './credentials-secret.ts';
 import { configurationKey, hostsOf, trustedBy, trusting } from './configuration.ts';
-import type { Certified } from './x509.ts';
+import type { CertificateAndKey } from './x509.ts';
 
 export interface KeepOptions {
   /** Of the Secret. */
@@ -21,16 +21,16 @@ export interface KeepDeps {
   readonly api: Pick<ApiClient, 'get' | 'createOwned' | 'replace' | 'apply'>;
   readonly clock: Clock;
   /** To be served from now on; told again only when it is another one. */
-  readonly onCertificate: (server: Certified) => void;
+  readonly onCertificate: (server: CertificateAndKey) => void;
   /** The API server trusts what is served. */
   readonly onTrusted: () => void;
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * Keeps the Secret good, what is served equal to it, and the API server trusting it, until `signal` is aborted. Every
- * replica does: what one has made the others take, and what is lost is made anew without a moment in which nothing
- * fits.
+ * Renews the certificates in the Secret, serves what it holds and keeps the API server trusting it, until `signal` is
+ * aborted. Every replica does so and takes what another one has written; a lost Secret is made anew without an interval
+ * in which the served certificate is not trusted.
  */
 export const keepCredentials = async (options: KeepOptions, deps: KeepDeps, signal: AbortSignal): Promise<void> => {
   let held: Credentials | undefined;
@@ -38,8 +38,8 @@ export const keepCredentials = async (options: KeepOptions, deps: KeepDeps, sign
     let pauseMs = options.everyMs;
     try {
       const before = held;
-      // First: whoever writes both writes the Secret first, so that of an older Secret no bundle is applied to a newer
-      // one.
+      // The configuration is read first: replicas write the Secret before the bundle, so an older Secret's bundle is
+      // never applied to a newer configuration.
       const configuration = await configurationOf(options, deps, signal);
       held = await current(before, { configuration, options }, deps, signal);
       if (held.server.certificate !== before?.server.certificate) deps.onCertificate(held.server);
@@ -54,7 +54,7 @@ export const keepCredentials = async (options: KeepOptions, deps: KeepDeps, sign
   }
 };
 
-/** Another replica was faster: what it made is to be had at once. */
+/** Another replica wrote first; its result can be read at once. */
 const CONFLICT_MS = 500;
 
 const configurationOf = async (

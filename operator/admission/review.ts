@@ -3,7 +3,7 @@ import type { ResourceProblem } from '../../crds/index.ts';
 import type { KubeObject } from '../object.ts';
 import { violationText } from '../validate/index.ts';
 
-/** What the API server wants to know of one change, before it is stored. */
+/** The request of an AdmissionReview: one change before it is stored. */
 export interface Review {
   readonly uid: string;
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';

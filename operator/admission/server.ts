@@ -4,14 +4,14 @@ import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Clock } from '../../runtime/process/index.ts';
 import { listen } from '../../runtime/http/index.ts';
 import { readHere, type ReadJson } from '../threads/read-json.ts';
-import { BodyRoom } from '../api/body-room.ts';
+import { ByteSemaphore } from '../api/byte-semaphore.ts';
 import { type Review, type Verdict, responseTo, reviewIn } from './review.ts';
-import type { Certified } from './x509.ts';
+import type { CertificateAndKey } from './x509.ts';
 
 export interface AdmissionServer {
   readonly port: number;
   /** From the next handshake on; connections that are there stay. Until the first call no handshake succeeds. */
-  readonly useCertificate: (certified: Certified) => void;
+  readonly useCertificate: (certified: CertificateAndKey) => void;
   readonly stop: () => Promise<void>;
 }
 
@@ -21,13 +21,13 @@ export type Check = (review: Review, gone: AbortSignal) => Promise<Verdict>;
 export interface AdmissionServerDeps {
   /** Path → what is asked there. */
   readonly checks: Readonly<Record<string, Check>>;
-  /** Nothing is decided before everything is known. */
+  /** False until the watches are synced; requests are answered with 503 until then. */
   readonly isReady: () => boolean;
   readonly onFailure: (error: unknown) => void;
   readonly clock: Clock;
   /** Default: in this thread. */
   readonly read?: ReadJson;
-  /** PEM: only callers with a certificate of these authorities are answered. Absent: whoever reaches the port. */
+  /** PEM of the authorities for client certificates. Absent: client certificates are not asked for. */
   readonly clientCa?: string | undefined;
 }
 
@@ -45,16 +45,16 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    // What comes in while it closes is answered all the same.
+    // Requests that arrive while the server closes are answered, too.
     return503OnClosing: false,
   });
   const server: Server = app.server;
   server.maxConnections = CONNECTIONS;
-  const goneOf = callersThatGo(app);
-  readInTurn(app, deps.clock);
+  const goneOf = closeSignals(app);
+  limitBodyBytes(app, deps.clock);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer) =>
-    read(body, { signal: goneOf(request) }).catch((error: unknown) => Promise.reject(whyUnread(error))),
+    read(body, { signal: goneOf(request) }).catch((error: unknown) => Promise.reject(parseError(error))),
   );
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
   app.setErrorHandler((error: { readonly statusCode?: number }, _request, reply) => {
@@ -79,8 +79,8 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
   };
 };
 
-/** Of each request what is aborted when its connection closes: an API server that waits no longer closes it. */
-const callersThatGo = (app: FastifyInstance): ((request: FastifyRequest) => AbortSignal) => {
+/** For each request a signal that is aborted when its connection closes, as the API server does when it gives up. */
+const closeSignals = (app: FastifyInstance): ((request: FastifyRequest) => AbortSignal) => {
   const signals = new WeakMap<FastifyRequest, AbortSignal>();
   app.addHook('onRequest', (request, reply, done) => {
     const gone = new AbortController();
@@ -91,14 +91,14 @@ const callersThatGo = (app: FastifyInstance): ((request: FastifyRequest) => Abor
   return (request) => signals.get(request) ?? AbortSignal.abort(new Error('the caller is not known'));
 };
 
-/** Anybody who may create objects can have the API server send many large ones at once. */
-const readInTurn = (app: FastifyInstance, clock: Clock): void => {
-  const room = new BodyRoom(BODIES_BYTES, MOST_WAITING);
+/** Limits the bytes of large bodies that are read at once: a tenant can make the API server send many of them. */
+const limitBodyBytes = (app: FastifyInstance, clock: Clock): void => {
+  const room = new ByteSemaphore(BODIES_BYTES, MAX_WAITING);
   app.addHook('preParsing', async (request, reply) => {
     const bytes = Number(request.headers['content-length'] ?? BODY_BYTES);
     // A larger one is refused before it is read.
     if (bytes <= SMALL_BYTES || bytes > BODY_BYTES) return;
-    const guest = room.enter(bytes);
+    const guest = room.acquire(bytes);
     // The rest of the body is not waited for.
     if (guest === undefined) {
       await reply.code(503).header('connection', 'close').send({ error: 'overloaded' });
@@ -111,8 +111,8 @@ const readInTurn = (app: FastifyInstance, clock: Clock): void => {
   });
 };
 
-/** That a body could not be read for another reason than that it is no JSON is not the caller's fault. */
-const whyUnread = (error: unknown): unknown =>
+/** Invalid JSON is the client's error (400); any other failure is the operator's. */
+const parseError = (error: unknown): unknown =>
   error instanceof Error && error.name === 'SyntaxError'
     ? Object.assign(new Error('not JSON', { cause: error }), { statusCode: 400 })
     : error;
@@ -123,13 +123,16 @@ const BODY_BYTES = 8 * 1024 * 1024;
 const BODIES_BYTES = BODY_BYTES;
 /** … this. */
 const SMALL_BYTES = 64 * 1024;
-/** Further ones would be read when nobody waits for the answer any more, and each connection takes half a megabyte. */
-const MOST_WAITING = 32;
+/**
+ * Requests that wait for their turn. A later one would be read after the API server has given up, and each connection
+ * takes half a megabyte.
+ */
+const MAX_WAITING = 32;
 /** How long the body of a request may take once it is read: API servers send it all at once. */
 const BODY_MS = 2_000;
 const REQUEST_MS = 10_000;
 const CHECK_MS = 2_000;
 /** Longer than the API server keeps an idle connection (90 s), so that it never sends into one that is being closed. */
 const KEEP_ALIVE_MS = 120_000;
-/** API servers keep a few; anybody in the cluster can reach the port. */
+/** API servers keep a few connections; any pod in the cluster can reach the port. */
 const CONNECTIONS = 256;

@@ -34,7 +34,7 @@ import {
 } from '@peculiar/asn1-x509';
 
 /** PEM, both; the key is PKCS #8. */
-export interface Certified {
+export interface CertificateAndKey {
   readonly certificate: string;
   readonly key: string;
 }
@@ -45,21 +45,25 @@ interface Validity {
 }
 
 /** A new authority for ECDSA P-256, signed by itself. */
-export const newAuthority = (name: string, validity: Validity): Certified => {
+export const newAuthority = (name: string, validity: Validity): CertificateAndKey => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const extensions = [
     extension(id_ce_basicConstraints, new BasicConstraints({ cA: true }), true),
     extension(id_ce_keyUsage, new KeyUsage(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign), true),
     extension(id_ce_subjectKeyIdentifier, new SubjectKeyIdentifier(keyIdentifier(publicKey))),
   ];
-  return certified({ name, publicKey, validity, extensions }, privateKey, { name, key: privateKey });
+  return signedCertificate({ name, publicKey, validity, extensions }, privateKey, { name, key: privateKey });
 };
 
 /**
  * A new certificate of that authority for TLS servers of these DNS names, IPv4 and IPv6 addresses, the last in the form
  * that a URL has them in: no part of it as an IPv4 address.
  */
-export const newServerCertificate = (hosts: readonly string[], validity: Validity, authority: Certified): Certified => {
+export const newServerCertificate = (
+  hosts: readonly string[],
+  validity: Validity,
+  authority: CertificateAndKey,
+): CertificateAndKey => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const issuer = createPrivateKey(authority.key);
   const name = new X509Certificate(authority.certificate).subject.replace('CN=', '');
@@ -71,7 +75,10 @@ export const newServerCertificate = (hosts: readonly string[], validity: Validit
     extension(id_ce_subjectAltName, new SubjectAlternativeName(hosts.map(alternativeName))),
     extension(id_ce_authorityKeyIdentifier, new AuthorityKeyIdentifier({ keyIdentifier: issuerIdentifier })),
   ];
-  return certified({ name: `${name}-server`, publicKey, validity, extensions }, privateKey, { name, key: issuer });
+  return signedCertificate({ name: `${name}-server`, publicKey, validity, extensions }, privateKey, {
+    name,
+    key: issuer,
+  });
 };
 
 interface Subject {
@@ -82,11 +89,11 @@ interface Subject {
 }
 
 /** RFC 5280 §4.1 */
-const certified = (
+const signedCertificate = (
   { name, publicKey, validity: { fromMs, toMs }, extensions }: Subject,
   privateKey: KeyObject,
   issuer: { readonly name: string; readonly key: KeyObject },
-): Certified => {
+): CertificateAndKey => {
   const tbsCertificate = new TBSCertificate({
     version: Version.v3,
     serialNumber: serialNumber(publicKey),

@@ -9,7 +9,7 @@ import type { ClusterIssuer } from '../plan/settings.ts';
 import { clusterIssuer } from './cluster-issuer.ts';
 import { isConflict, isInternal, isMalformed, isNotFound, isTooLarge } from './errors.ts';
 import { lister, type ObjectList } from './list.ts';
-import { ownAccount } from './own-account.ts';
+import { ownServiceAccount } from './own-service-account.ts';
 import { collectionPath, objectPath, resourceOf } from './resources.ts';
 import type { Resource, ResourceTable } from './resources.ts';
 import { acceptOf, type Selection } from './selection.ts';
@@ -39,11 +39,11 @@ export interface ApiClient {
    * it.
    */
   apply(object: KubeObject, signal: AbortSignal, manager?: string): Promise<KubeObject>;
-  /** The same of an object that is not there yet; undefined where there is one of its name, which stays as it is. */
+  /** Applies an object that does not exist yet; undefined where one of its name exists, which stays as it is. */
   applyNew(object: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined>;
   applyStatus(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   create(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
-  /** The same; it goes when the service account that we act as goes, if that is of its namespace. */
+  /** Creates an object that is owned by the operator's own service account, if that is in the same namespace. */
   createOwned(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   /** Optimistic: answers 409 unless `metadata.resourceVersion` is the newest. */
   replace(object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
@@ -91,15 +91,15 @@ export const apiClient = (
     watch: (selection, resourceVersion, signal) =>
       watchEvents(transport, { resource: resourceOf(table, selection.kind), selection, resourceVersion }, signal),
     apply: (object, signal, manager) =>
-      orMalformed(transport, asNew(object), signal, applyAt(pathOf(keyOf(object)), object, signal, manager)),
+      withMalformedReason(transport, asNew(object), signal, applyAt(pathOf(keyOf(object)), object, signal, manager)),
     applyNew: (object, signal) => {
-      const applied = applyAt(pathOf(keyOf(object)), ofNoVersion(object), signal);
-      return unlessThere(orMalformed(transport, asNew(object), signal, applied));
+      const applied = applyAt(pathOf(keyOf(object)), withUnusedVersion(object), signal);
+      return unlessExists(withMalformedReason(transport, asNew(object), signal, applied));
     },
     applyStatus: (object, signal) => applyAt(`${pathOf(keyOf(object))}/status`, object, signal),
     create,
     createOwned: async (object, signal) =>
-      create(withOwner(object, await ownAccount(transport, object.metadata.namespace ?? '', signal)), signal),
+      create(withOwner(object, await ownServiceAccount(transport, object.metadata.namespace ?? '', signal)), signal),
     replace: async (object, signal) => {
       const does = { verb: 'update', kind: object.kind, method: 'PUT' } as const;
       const call = { ...does, path: pathOf(keyOf(object)), query: { fieldManager }, body: object };
@@ -115,13 +115,13 @@ export const apiClient = (
   };
 };
 
-/** No object has this version: an apply that names it makes one, or is refused (409) where there is one. */
-const ofNoVersion = (object: KubeObject): KubeObject => ({
+/** No stored object has this version: an apply that names it creates the object, or gets 409 where one exists. */
+const withUnusedVersion = (object: KubeObject): KubeObject => ({
   ...object,
   metadata: { ...object.metadata, resourceVersion: '1' },
 });
 
-const unlessThere = async (applied: Promise<KubeObject>): Promise<KubeObject | undefined> => {
+const unlessExists = async (applied: Promise<KubeObject>): Promise<KubeObject | undefined> => {
   try {
     return await applied;
   } catch (error) {
@@ -151,7 +151,7 @@ const createObject = async (
 const withOwner = (object: KubeObject, owner: OwnerReference | undefined): KubeObject =>
   owner === undefined ? object : { ...object, metadata: { ...object.metadata, ownerReferences: [owner] } };
 
-const orMalformed = async (
+const withMalformedReason = async (
   transport: Transport,
   created: NewObject,
   signal: AbortSignal,

@@ -29,7 +29,7 @@ export const lister = (transport: Transport, table: ResourceTable): List => {
       try {
         return await streamed(transport, { resource, selection, keep }, signal);
       } catch (error) {
-        // It may also be that nobody may watch: then the list tells.
+        // A 403 may mean that the operator may not watch; the plain list decides.
         if (!isRefusal(error)) throw error;
         if (error.status !== 403) isStreamed = false;
       }
@@ -62,7 +62,7 @@ const streamed = async (
 /** Objects of the first page, all of which are in memory at once: their author may have made each a megabyte. */
 const FIRST_PAGE = 10;
 /** Of the largest. */
-const LARGEST_PAGE = 500;
+const MAX_PAGE_OBJECTS = 500;
 /** Characters of a page, about, as far as those before tell. */
 const PAGE_CHARACTERS = 1024 * 1024;
 
@@ -86,7 +86,7 @@ const paged = async (transport: Transport, wanted: Wanted, signal: AbortSignal):
       }
       limit = nextLimit(limit, page);
     } catch (error) {
-      // What somebody has made large is read in smaller pieces.
+      // A page of large objects is read again in smaller pages.
       if (!(error instanceof TooCostlyError) || limit === 1) throw error;
       limit = Math.ceil(limit / SMALLER);
     }
@@ -99,7 +99,7 @@ const SMALLER = 10;
 const nextLimit = (limit: number, { items, characters }: Page): number =>
   Math.max(
     1,
-    Math.min(2 * limit, LARGEST_PAGE, Math.floor((PAGE_CHARACTERS * Math.max(1, items.length)) / characters)),
+    Math.min(2 * limit, MAX_PAGE_OBJECTS, Math.floor((PAGE_CHARACTERS * Math.max(1, items.length)) / characters)),
   );
 
 interface Page extends RawList {

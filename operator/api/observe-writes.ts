@@ -16,7 +16,7 @@ export interface Write {
   readonly error?: ApiError;
 }
 
-/** The same client, which tells of its writes. */
+/** The same client, which calls `onWrite` for each write that the API server answered. */
 export const observeWrites = (api: ApiClient, onWrite: (write: Write) => void): ApiClient => {
   const told = async <T extends KubeObject | undefined | void>(write: Write, answered: Promise<T>): Promise<T> => {
     try {

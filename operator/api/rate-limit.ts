@@ -27,7 +27,7 @@ export const rateLimit = (options: RateLimitOptions, clock: Clock): RateLimit =>
     if (waitMs > 0) {
       await sleep(clock, waitMs, signal);
       if (!signal.aborted) return;
-      // Who has given up leaves its turn to others.
+      // A request that is aborted while it waits gives its token back.
       tokens += 1;
       throw signal.reason;
     }

@@ -17,7 +17,7 @@ export interface Selection {
  * Kinds whose objects are watched by their metadata alone: the values of Secrets are never read, and of the ConfigMaps
  * of others it counts that they are there.
  */
-export const CONTENT_UNSEEN: ReadonlySet<string> = new Set(['AnyConfigMap', 'Secret']);
+export const METADATA_ONLY: ReadonlySet<string> = new Set(['AnyConfigMap', 'Secret']);
 
 /**
  * Kinds whose objects are watched by their metadata, too, and whose content is read where it is needed (`outlineOf`).

@@ -32,7 +32,7 @@ export interface Transport {
   sized(call: Call, signal: AbortSignal): Promise<{ readonly value: unknown; readonly characters: number }>;
   /** The body as it arrives; not counted against the rate limit. */
   stream(call: Call, signal: AbortSignal): Promise<AsyncIterable<Buffer>>;
-  /** Reads what comes in a stream. */
+  /** Parses the lines of a stream. */
   readonly read: ReadJson;
 }
 
@@ -50,7 +50,7 @@ export interface TransportDeps {
  */
 const credentialsMs = 60_000;
 
-/** One may have been on its way. */
+/** Answers to other requests that show that the server is alive; one may have been under way before. */
 const SURELY_ALIVE = 2;
 
 export const transport = (connection: Connection, deps: TransportDeps): Transport => {
@@ -83,7 +83,7 @@ export const transport = (connection: Connection, deps: TransportDeps): Transpor
       if (response.statusCode < 300 && call.verb !== 'watch') answers += 1;
       return response;
     } catch (error) {
-      // Who asked wants no answer any more: no fault of the server.
+      // The caller has aborted the request: no fault of the server.
       if (!signal.aborted) tell();
       if (error instanceof errors.HeadersTimeoutError && answers - answersBefore >= SURELY_ALIVE)
         throw new UnansweredError('the API server gave no answer while it answered others', { cause: error });
@@ -102,7 +102,7 @@ export const transport = (connection: Connection, deps: TransportDeps): Transpor
     throw apiErrorOf(response.statusCode, await response.body.text(), [retryAfter].flat()[0]);
   };
   const sized: Transport['sized'] = async (call, signal) => {
-    // Whoever leads goes on leading, whatever else is asked for.
+    // Renewals of the Lease are never delayed.
     if (call.kind !== 'Lease') await deps.rateLimit(signal);
     const text = await (await send(call, signal)).body.text();
     return { characters: text.length, value: await read(text, { tenant: namespaceAt(call.path), signal }) };

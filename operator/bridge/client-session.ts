@@ -10,11 +10,11 @@ import { VmcpError } from '../../runtime/errors.ts';
 import { BOUNDS } from './bounds.ts';
 import { Subscriptions } from './subscriptions.ts';
 
-/** Sends a whole JSON-RPC message; false when nobody takes it. */
+/** Sends a whole JSON-RPC message; false when no stream takes it. */
 export type Send = (message: Buffer) => boolean;
 
-/** What the server asks of a client. */
-export interface Ask {
+/** A request of the server to a client. */
+export interface ServerRequest {
   readonly method: string;
   /** JSON text. */
   readonly params: Buffer | undefined;
@@ -59,7 +59,7 @@ export class ClientSession {
   }
 
   /** A place for one more stream of the client's own, until the returned function is called. */
-  takePlace(): () => void {
+  reserveStream(): () => void {
     if (this.#places >= BOUNDS.streamsPerSession)
       throw new VmcpError('too_many_streams', 'this session has too many streams open');
     this.#places += 1;
@@ -76,22 +76,22 @@ export class ClientSession {
   }
 
   /**
-   * What is about no call: on a stream of its own, or where there is none beside a call. MCP: each message goes to one
-   * stream only.
+   * Sends a message that belongs to no call: on the client's own stream, or where there is none on that of a call. MCP:
+   * each message goes to one stream only.
    */
-  readonly tell: Send = (message) => this.#sendOnStream(message) || this.#calls.send(message);
+  readonly notify: Send = (message) => this.#sendOnStream(message) || this.#calls.send(message);
 
-  /** What a call brings with it: beside its answer, or where that is closed on a stream of the session. */
-  readonly tellInCall: Send = (message) => this.#calls.send(message) || this.#sendOnStream(message);
+  /** Sends a message that belongs to a call: on the call's stream, or where that is closed on the client's own. */
+  readonly notifyInCall: Send = (message) => this.#calls.send(message) || this.#sendOnStream(message);
 
   /** Asks the client. Throws `client_cannot_answer` when it has not declared that it can, or nothing reaches it. */
-  ask({ method, params, signal }: Ask): Promise<ClientAnswer> {
+  ask({ method, params, signal }: ServerRequest): Promise<ClientAnswer> {
     if (!canAnswer(this.capabilities, method, params))
       throw new VmcpError('client_cannot_answer', 'the client has not declared that it answers such requests');
-    return this.#asks.ask({ method, params, signal, send: this.tellInCall });
+    return this.#asks.ask({ method, params, signal, send: this.notifyInCall });
   }
 
-  /** The client's response to something it was asked; nothing happens when nobody waits for it. */
+  /** Settles the pending request with this id; ignored when there is none. */
   settle(id: Buffer, answer: ClientAnswer): void {
     this.#asks.settle(requestKey(id), answer);
   }

@@ -45,12 +45,12 @@ export class ClientSessions {
     const session = this.#sessions.get(id);
     if (!session) throw noSuchSession();
     session.isUnused = false;
-    this.touch(session);
+    this.markUsed(session);
     return session;
   }
 
   /** Idle time begins with the last use, and with the end of what was under way. */
-  touch(session: ClientSession): void {
+  markUsed(session: ClientSession): void {
     session.usedAt = this.#deps.clock.now();
     if (this.#sessions.delete(session.id)) this.#sessions.set(session.id, session);
   }
@@ -61,7 +61,7 @@ export class ClientSessions {
     this.#deps.onEnd(session);
   }
 
-  /** Their clients are told with their next request (404), which is how they know that they must begin anew. */
+  /** Clients learn it from the 404 to their next request, after which they initialize anew. */
   endAll(): void {
     for (const session of this.#sessions.values()) this.end(session);
   }
@@ -83,7 +83,7 @@ export class ClientSessions {
     return session.isIdle && this.#deps.clock.now() - session.usedAt >= ttlMs;
   }
 
-  /** Nobody loses a session in use because others open many. */
+  /** Only an unused session makes room: a session in use never ends because other clients open many. */
   #makeRoom(): void {
     for (const session of this.#sessions.values()) if (session.isUnused && session.isIdle) return this.end(session);
     throw new VmcpError('overloaded', 'too many sessions are open; try again later');

@@ -6,7 +6,7 @@ import { isObject } from '../../runtime/json/index.ts';
 import { LEGACY_REVISIONS, MODERN_REVISION } from '../../runtime/mcp/index.ts';
 import { BOUNDS } from './bounds.ts';
 import type { ClientSession } from './client-session.ts';
-import { type Greeting, greetingFor } from './handshake.ts';
+import { type InitializeResult, initializeResultFor } from './handshake.ts';
 import { copyOf, paramOf, resultOf } from './messages.ts';
 import { requestIn } from './requests.ts';
 import type { Run } from './run.ts';
@@ -16,7 +16,7 @@ export interface FromClientsDeps {
   /** The run of the server that there is now. */
   readonly run: () => Run;
   /** Throws `backend_unreachable`. */
-  readonly greeting: () => Promise<Greeting>;
+  readonly initializeResult: () => Promise<InitializeResult>;
   readonly isStopping: () => boolean;
   readonly onFailure: (error: VmcpError, request: Pick<Inbound, 'clientAddress' | 'correlationId'>) => void;
 }
@@ -42,7 +42,7 @@ export const fromClients =
 export const notServed = (): VmcpError =>
   new VmcpError('not_found', 'nothing is served here; the MCP endpoint is /mcp');
 
-/** A client that asks in the newest revision first is told nothing of it here, and goes on with an older one. */
+/** A client that tries the newest revision first gets an error without it here, and goes on with an older one. */
 const checkRevision = ({ headers }: Inbound): void => {
   const asked = headers['mcp-protocol-version'];
   if (asked === undefined || LEGACY_REVISIONS.some((known) => known === asked)) return;
@@ -63,11 +63,11 @@ const listen = (deps: FromClientsDeps, request: Inbound): Reply => {
   refuseWhileStopping(deps);
   const session = sessionOf(deps, request);
   const { sessions } = deps.run();
-  const giveBack = session.takePlace();
+  const giveBack = session.reserveStream();
   const open = (stream: OpenStream): void => {
     stream.onClosed(() => {
       giveBack();
-      sessions.touch(session);
+      sessions.markUsed(session);
     });
     session.listen(stream);
   };
@@ -99,9 +99,9 @@ const initialize = async (deps: FromClientsDeps, envelope: Envelope, id: Buffer)
   const asked = paramOf(envelope, 'protocolVersion');
   if (typeof asked !== 'string') throw new VmcpError('invalid_params', 'params.protocolVersion is missing');
   const capabilities = declaredBy(envelope);
-  const greeting = await deps.greeting();
+  const greeting = await deps.initializeResult();
   const session = deps.run().sessions.create(capabilities);
-  const body = resultOf(id, Buffer.from(JSON.stringify(greetingFor(greeting, asked))));
+  const body = resultOf(id, Buffer.from(JSON.stringify(initializeResultFor(greeting, asked))));
   return { kind: 'whole', status: 200, body, headers: ['mcp-session-id', session.id] };
 };
 
@@ -129,8 +129,8 @@ const cancel = (session: ClientSession, envelope: Envelope): void => {
 };
 
 /**
- * Whoever has no session yet is told by HTTP, so that whoever watches backends sees one that is away; others keep
- * theirs.
+ * Without a session an unreachable server is answered with 503, so that health checks see it; clients with a session
+ * keep it.
  */
 const refused = (error: VmcpError, { id, method }: Envelope, request: Inbound): WholeReply => {
   const reply = errorResponse(error, { id, correlationId: request.correlationId() });

@@ -5,45 +5,45 @@ import { isSevereEnough } from '../../runtime/mcp/index.ts';
 import type { ClientSession } from './client-session.ts';
 import { errorOf, paramOf, paramsText, resultOf } from './messages.ts';
 
-/** What the server's own messages are sorted by. */
-export interface Audience {
+/** Which clients a message of the server is for. */
+export interface Recipients {
   readonly all: () => Iterable<ClientSession>;
   /**
-   * Whose calls alone are under way, of those that may make a server ask; undefined when there are none, or those of
+   * The only client with calls under way that may cause a request of the server; undefined when there is none, or
    * several.
    */
   readonly soleAsker: () => ClientSession | undefined;
-  /** The same of requests of any method. */
+  /** The only client with requests of any method under way. */
   readonly soleCaller: () => ClientSession | undefined;
-  /** Nobody's request can be the reason of what the server says. */
-  readonly isQuiet: () => boolean;
+  /** No request can be the cause of what the server sends. */
+  readonly isIdle: () => boolean;
   readonly tellServer: (message: Buffer) => void;
 }
 
-type Route = (notification: Envelope, audience: Audience) => void;
+type Route = (notification: Envelope, audience: Recipients) => void;
 
 const toAll: Route = ({ body }, { all }) => {
-  for (const session of all()) session.tell(body);
+  for (const session of all()) session.notify(body);
 };
 
 const toSubscribers: Route = (notification, { all }) => {
   const uri = paramOf(notification, 'uri');
   if (typeof uri !== 'string') return;
-  for (const session of all()) if (session.subscriptions.isAbout(uri)) session.tell(notification.body);
+  for (const session of all()) if (session.subscriptions.isAbout(uri)) session.notify(notification.body);
 };
 
 /**
- * What is said during the requests of several clients may be about any of them, and is told to none; so is what may be
- * about one that its client has given up.
+ * A log message during requests of several clients, or shortly after an abandoned one, may belong to any of them and is
+ * sent to none.
  */
-const toWhoeverItIsAbout: Route = (notification, { all, soleCaller, isQuiet }) => {
+const toConcernedClients: Route = (notification, { all, soleCaller, isIdle }) => {
   const severity = String(paramOf(notification, 'level'));
-  const tell = (session: ClientSession, send: ClientSession['tell']): void => {
+  const tell = (session: ClientSession, send: ClientSession['notify']): void => {
     if (isSevereEnough(severity, session.logLevel)) send(notification.body);
   };
   const sole = soleCaller();
-  if (sole) return tell(sole, sole.tellInCall);
-  if (isQuiet()) for (const session of all()) tell(session, session.tell);
+  if (sole) return tell(sole, sole.notifyInCall);
+  if (isIdle()) for (const session of all()) tell(session, session.notify);
 };
 
 const ROUTES: ReadonlyMap<string, Route> = new Map([
@@ -51,18 +51,18 @@ const ROUTES: ReadonlyMap<string, Route> = new Map([
   ['notifications/prompts/list_changed', toAll],
   ['notifications/resources/list_changed', toAll],
   ['notifications/resources/updated', toSubscribers],
-  // It holds nothing but an id that only the client who was asked knows.
+  // Only the client that was asked knows the id in it.
   ['notifications/elicitation/complete', toAll],
-  ['notifications/message', toWhoeverItIsAbout],
+  ['notifications/message', toConcernedClients],
 ]);
 
-/** What the server asks and says by itself, taken to those of its clients whom it concerns. */
+/** Routes requests and notifications of the server to the clients that they concern. */
 export class FromServer {
-  readonly #audience: Audience;
+  readonly #audience: Recipients;
   /** The server's requests that a client has been asked, by their request key. */
   readonly #asked = new Map<string, AbortController>();
 
-  constructor(audience: Audience) {
+  constructor(audience: Recipients) {
     this.#audience = audience;
   }
 
@@ -80,7 +80,7 @@ export class FromServer {
     );
   };
 
-  /** Nobody will hear the answers. */
+  /** Aborts pending requests: the server is gone. */
   forget(): void {
     for (const controller of this.#asked.values()) controller.abort(new VmcpError('cancelled', 'the server has gone'));
   }

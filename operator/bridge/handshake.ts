@@ -2,11 +2,11 @@ import type { Envelope } from '../../runtime/edge/index.ts';
 import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS } from '../../runtime/mcp/index.ts';
 import { requestOf } from './messages.ts';
 
-/** What the server says of itself, as its clients are told. */
-export type Greeting = Readonly<Record<string, unknown>>;
+/** The server's result of `initialize`, as its clients get it. */
+export type InitializeResult = Readonly<Record<string, unknown>>;
 
 /** What `initialize` of a client is answered with: what the server said, in the client's revision. */
-export const greetingFor = (greeting: Greeting, asked: string): Greeting => {
+export const initializeResultFor = (greeting: InitializeResult, asked: string): InitializeResult => {
   const revision = LEGACY_REVISIONS.find((known) => known === asked) ?? LATEST_LEGACY_REVISION;
   return { ...greeting, protocolVersion: revision };
 };
@@ -24,7 +24,7 @@ export const initializeRequest = (version: string): Envelope =>
   });
 
 /** Throws with what is wrong with the answer. */
-export const greetingIn = ({ body, result, error }: Envelope): Greeting => {
+export const parseInitializeResult = ({ body, result, error }: Envelope): InitializeResult => {
   if (error) throw new Error(`the server refuses initialize: ${body.toString('utf8', error.start, error.end)}`);
   const greeting: unknown = result && JSON.parse(body.toString('utf8', result.start, result.end));
   if (typeof greeting !== 'object' || greeting === null)

@@ -22,7 +22,7 @@ const SETTLED_MS = 5_000;
 const EXIT_SHOWS_MS = 15_000;
 
 /** How the last attachment ended. */
-interface Before {
+interface LastAttachment {
   readonly run: string;
   readonly hasExited: boolean;
   readonly at: number;
@@ -31,7 +31,7 @@ interface Before {
 /** Attaches to the server's container whenever it runs, until `signal` aborts. */
 export const keepAttached = async (deps: KeepAttachedDeps, signal: AbortSignal): Promise<void> => {
   const { clock, random, log } = deps;
-  let before: Before | undefined;
+  let before: LastAttachment | undefined;
   let failed = 0;
   let told: string | undefined;
   while (!signal.aborted) {
@@ -56,22 +56,25 @@ export const keepAttached = async (deps: KeepAttachedDeps, signal: AbortSignal):
 };
 
 /** It ended while we were not attached. */
-const endedBefore = (before: Before | undefined, { multiplexer, clock }: KeepAttachedDeps): Before | undefined => {
+const endedBefore = (
+  before: LastAttachment | undefined,
+  { multiplexer, clock }: KeepAttachedDeps,
+): LastAttachment | undefined => {
   if (before === undefined || before.hasExited) return before;
   multiplexer.ended();
   return { ...before, hasExited: true, at: clock.now() };
 };
 
 /** The pod's status still shows the run that has ended. */
-const isStale = (run: string, before: Before | undefined, clock: Clock): boolean =>
+const isStale = (run: string, before: LastAttachment | undefined, clock: Clock): boolean =>
   before?.hasExited === true && before.run === run && clock.now() - before.at < EXIT_SHOWS_MS;
 
 const attachedTo = async (
   run: string,
-  before: Before | undefined,
+  before: LastAttachment | undefined,
   deps: KeepAttachedDeps,
   signal: AbortSignal,
-): Promise<Before> => {
+): Promise<LastAttachment> => {
   const { multiplexer, clock, log } = deps;
   const attachment = await deps.attach(signal);
   const isSameRun = before?.run === run && !before.hasExited;

@@ -1,10 +1,10 @@
 import type { Inbound, Reply } from '../../runtime/call/index.ts';
 import { clipped } from '../../runtime/text.ts';
 import { VmcpError } from '../../runtime/errors.ts';
-import { Arrival } from './arrival.ts';
+import { WaitableValue } from './waitable-value.ts';
 import { BOUNDS } from './bounds.ts';
 import { fromClients } from './from-clients.ts';
-import type { Greeting } from './handshake.ts';
+import type { InitializeResult } from './handshake.ts';
 import { LineReader } from './lines.ts';
 import { Run, type RunDeps } from './run.ts';
 import type { Link } from './server-process.ts';
@@ -14,26 +14,26 @@ export interface MultiplexerDeps extends RunDeps {
   readonly onFailure: (error: VmcpError, request: Pick<Inbound, 'clientAddress' | 'correlationId'>) => void;
 }
 
-/** What is no message is told so often, with the number of those between. */
-const STRAY_EVERY_MS = 60_000;
+/** Output that is no message is logged at this interval, with the number of further lines since. */
+const INVALID_OUTPUT_LOG_INTERVAL_MS = 60_000;
 
 /**
- * One stdio server, many HTTP clients. Does no I/O of its own: it is told what the server's container says, and given
- * what clients ask.
+ * One stdio server for many HTTP clients. Does no I/O of its own: it is given the container's output and the clients'
+ * requests.
  */
 export class Multiplexer {
   readonly handle: (request: Inbound) => Promise<Reply>;
   readonly #deps: MultiplexerDeps;
   readonly #lines: LineReader;
-  readonly #greeting: Arrival<Greeting>;
+  readonly #initializeResult: WaitableValue<InitializeResult>;
   #run: Run;
   #isStopping = false;
-  #strayToldAt = Number.NEGATIVE_INFINITY;
-  #strayUntold = 0;
+  #invalidOutputLoggedAt = Number.NEGATIVE_INFINITY;
+  #invalidOutputUnlogged = 0;
 
   constructor(deps: MultiplexerDeps) {
     this.#deps = deps;
-    this.#greeting = new Arrival(deps.clock);
+    this.#initializeResult = new WaitableValue(deps.clock);
     this.#run = this.#newRun();
     this.#lines = new LineReader(BOUNDS.lineBytes, {
       onLine: (line) => this.#received(line),
@@ -42,7 +42,7 @@ export class Multiplexer {
     this.handle = fromClients({
       clock: deps.clock,
       run: () => this.#run,
-      greeting: () => this.#greeted(),
+      initializeResult: () => this.#awaitInitialized(),
       isStopping: () => this.#isStopping,
       onFailure: deps.onFailure,
     });
@@ -86,7 +86,7 @@ export class Multiplexer {
   /** The server has ended, and with it what its clients have agreed on with it. */
   ended(): void {
     this.#lines.reset();
-    this.#greeting.go();
+    this.#initializeResult.clear();
     this.#run.end(
       new VmcpError('backend_unreachable', 'the server’s container has ended; the call may have run in part'),
     );
@@ -104,11 +104,11 @@ export class Multiplexer {
   }
 
   #newRun(): Run {
-    return new Run(this.#deps, (greeting) => this.#greeting.come(greeting));
+    return new Run(this.#deps, (greeting) => this.#initializeResult.set(greeting));
   }
 
-  async #greeted(): Promise<Greeting> {
-    const greeting = await this.#greeting.within(BOUNDS.attachmentMs);
+  async #awaitInitialized(): Promise<InitializeResult> {
+    const greeting = await this.#initializeResult.waitAtMost(BOUNDS.attachmentMs);
     if (greeting) return greeting;
     throw new VmcpError('backend_unreachable', 'the server’s container is not ready; try again');
   }
@@ -118,11 +118,15 @@ export class Multiplexer {
       this.#run.process.received(line);
     } catch (error) {
       if (!(error instanceof VmcpError)) throw error;
-      this.#stray({ problem: error.message, bytes: line.length, text: clipped(line.toString('utf8', 0, SHOWN_BYTES)) });
+      this.#logInvalidOutput({
+        problem: error.message,
+        bytes: line.length,
+        text: clipped(line.toString('utf8', 0, SHOWN_BYTES)),
+      });
     }
   }
 
-  /** Whose answer it was is told by its beginning or its end; the one who waits for it must not wait for ever. */
+  /** The id at the beginning or the end of the line names the request, which fails instead of waiting for ever. */
   #receivedTooMuch({
     head,
     tail,
@@ -138,18 +142,18 @@ export class Multiplexer {
       const message = `the server’s answer has ${bytes} bytes, more than the ${BOUNDS.lineBytes} that are relayed`;
       this.#run.process.fail(Number(id[1]), new VmcpError('backend_unavailable', message));
     }
-    this.#stray({ problem: 'the line is too long', bytes, text: clipped(head.toString('utf8')) });
+    this.#logInvalidOutput({ problem: 'the line is too long', bytes, text: clipped(head.toString('utf8')) });
   }
 
-  #stray(fields: { readonly problem: string; readonly bytes: number; readonly text: string }): void {
+  #logInvalidOutput(fields: { readonly problem: string; readonly bytes: number; readonly text: string }): void {
     const now = this.#deps.clock.now();
-    if (now - this.#strayToldAt < STRAY_EVERY_MS) {
-      this.#strayUntold += 1;
+    if (now - this.#invalidOutputLoggedAt < INVALID_OUTPUT_LOG_INTERVAL_MS) {
+      this.#invalidOutputUnlogged += 1;
       return;
     }
-    const untold = this.#strayUntold;
-    this.#strayToldAt = now;
-    this.#strayUntold = 0;
+    const untold = this.#invalidOutputUnlogged;
+    this.#invalidOutputLoggedAt = now;
+    this.#invalidOutputUnlogged = 0;
     this.#deps.log.warn(
       { ...fields, ...(untold > 0 && { untold }) },
       'the server has written to its standard output what is no message',

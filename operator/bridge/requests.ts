@@ -14,12 +14,12 @@ export interface RequestDeps {
 }
 
 /** A request of a client that has a session. */
-interface Arrival {
+interface ClientRequest {
   readonly envelope: Envelope;
   readonly request: Inbound;
 }
 
-type Handler = (deps: RequestDeps, session: ClientSession, arrival: Arrival) => Reply | Promise<Reply>;
+type Handler = (deps: RequestDeps, session: ClientSession, arrival: ClientRequest) => Reply | Promise<Reply>;
 
 /** What the clients of one server cannot each have for themselves, and so is seen to here. */
 const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
@@ -31,14 +31,14 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
 
 export const requestIn: Handler = (deps, session, arrival) => {
   const { method } = arrival.envelope;
-  // They belong to a connection, and that is everybody's.
+  // Tasks of 2025-11-25 belong to a connection, which all clients share here.
   if (method.startsWith('tasks/')) throw new VmcpError('method_not_found', 'method not found');
   return (HANDLERS.get(method) ?? relay)(deps, session, arrival);
 };
 
 const relay: Handler = async (deps, session, arrival) => replyTo(arrival, await answerOf(deps, session, arrival));
 
-const replyTo = ({ envelope: { id = NULL } }: Arrival, { body }: Envelope): Reply => ({
+const replyTo = ({ envelope: { id = NULL } }: ClientRequest, { body }: Envelope): Reply => ({
   kind: 'whole',
   status: 200,
   body: withId(body, id),
@@ -48,7 +48,7 @@ const replyTo = ({ envelope: { id = NULL } }: Arrival, { body }: Envelope): Repl
 const answerOf = async (
   deps: RequestDeps,
   session: ClientSession,
-  { envelope, request }: Arrival,
+  { envelope, request }: ClientRequest,
 ): Promise<Envelope> => {
   const { process, sessions } = deps.run();
   const id = envelope.id ?? NULL;
@@ -57,14 +57,14 @@ const answerOf = async (
   signal.addEventListener('abort', () => cancelled.abort(signal.reason));
   const timer = deps.clock.after(BOUNDS.callMs, () => session.cancel(id, tooLong()));
   const onProgress = (notification: Buffer): void =>
-    void (request.send(notification) || session.tellInCall(notification));
+    void (request.send(notification) || session.notifyInCall(notification));
   try {
     await turn;
     return await process.ask({ envelope, owner: session, onProgress }, cancelled.signal);
   } finally {
     timer.cancel();
     end();
-    if (session.isIdle) sessions.touch(session);
+    if (session.isIdle) sessions.markUsed(session);
   }
 };
 
@@ -80,7 +80,8 @@ const emptyAnswer = ({ id = NULL }: Envelope): Reply => ({
 });
 
 /**
- * The server has one level: that of whoever wants most. What is too little for another is left out on the way to it.
+ * The server has one log level: the most verbose one that a client asked for. Messages below a client's own level are
+ * filtered on the way to it.
  */
 const setLevel: Handler = (deps, session, { envelope, request }) => {
   const level = paramOf(envelope, 'level');
@@ -127,7 +128,7 @@ const unsubscribe: Handler = (deps, session, arrival) => {
   return isWanted ? emptyAnswer(arrival.envelope) : relay(deps, session, arrival);
 };
 
-const uriOf = ({ envelope }: Arrival): string => {
+const uriOf = ({ envelope }: ClientRequest): string => {
   const uri = paramOf(envelope, 'uri');
   if (typeof uri !== 'string') throw new VmcpError('invalid_params', 'params.uri is missing or not a string');
   return uri;

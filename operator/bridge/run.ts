@@ -6,7 +6,7 @@ import { BOUNDS } from './bounds.ts';
 import type { ClientSession } from './client-session.ts';
 import { ClientSessions } from './client-sessions.ts';
 import { FromServer } from './from-server.ts';
-import { type Greeting, greetingIn, initializeRequest } from './handshake.ts';
+import { type InitializeResult, parseInitializeResult, initializeRequest } from './handshake.ts';
 import { notificationOf, requestOf } from './messages.ts';
 import { type Link, ServerProcess } from './server-process.ts';
 
@@ -33,15 +33,15 @@ export class Run {
   readonly sessions: ClientSessions;
   readonly #deps: RunDeps;
   readonly #fromServer: FromServer;
-  readonly #onGreeting: (greeting: Greeting) => void;
-  #isGreeted = false;
-  #greeted: AbortController | undefined;
+  readonly #onInitialized: (greeting: InitializeResult) => void;
+  #isInitialized = false;
+  #initializing: AbortController | undefined;
   #again: Timer | undefined;
 
-  /** `onGreeting` is told what the server says of itself. */
-  constructor(deps: RunDeps, onGreeting: (greeting: Greeting) => void) {
+  /** `onGreeting` gets the server's result of `initialize`. */
+  constructor(deps: RunDeps, onGreeting: (greeting: InitializeResult) => void) {
     this.#deps = deps;
-    this.#onGreeting = onGreeting;
+    this.#onInitialized = onGreeting;
     this.sessions = new ClientSessions({
       clock: deps.clock,
       newId: deps.newSessionId,
@@ -51,7 +51,7 @@ export class Run {
       all: () => this.sessions.all(),
       soleAsker: () => this.process.soleAsker(),
       soleCaller: () => this.process.soleCaller(),
-      isQuiet: () => this.process.isQuiet,
+      isIdle: () => this.process.isIdle,
       tellServer: (message) => void this.process.tell(message),
     });
     const { onRequest, onNotification } = this.#fromServer;
@@ -59,13 +59,13 @@ export class Run {
   }
 
   get isReady(): boolean {
-    return this.process.isAttached && this.#isGreeted;
+    return this.process.isAttached && this.#isInitialized;
   }
 
   attach(link: Link): void {
     this.process.attach(link);
     // It is not known whether an `initialize` has arrived whose answer was lost: better twice than never.
-    if (!this.#isGreeted) void this.#greet();
+    if (!this.#isInitialized) void this.#initialize();
   }
 
   detach(reason: VmcpError): void {
@@ -75,12 +75,12 @@ export class Run {
 
   end(reason: VmcpError): void {
     this.detach(reason);
-    this.#greeted?.abort(reason);
+    this.#initializing?.abort(reason);
     this.#fromServer.forget();
     this.sessions.close();
   }
 
-  /** A resource that nobody else listens to is none of the server's business any more. */
+  /** Unsubscribes the server from resources that no other client subscribes to. */
   unsubscribe(uris: readonly string[]): void {
     for (const uri of uris) {
       if ([...this.sessions.all()].some(({ subscriptions }) => subscriptions.has(uri))) continue;
@@ -90,22 +90,22 @@ export class Run {
     }
   }
 
-  async #greet(): Promise<void> {
+  async #initialize(): Promise<void> {
     const { clock, log, version } = this.#deps;
     const greeted = new AbortController();
-    this.#greeted = greeted;
+    this.#initializing = greeted;
     const signal = AbortSignal.any([greeted.signal, abortAfter(clock, BOUNDS.handshakeMs)]);
     try {
-      const greeting = greetingIn(await this.process.ask({ envelope: initializeRequest(version) }, signal));
+      const greeting = parseInitializeResult(await this.process.ask({ envelope: initializeRequest(version) }, signal));
       this.process.tell(notificationOf('notifications/initialized'));
-      this.#isGreeted = true;
-      this.#onGreeting(greeting);
+      this.#isInitialized = true;
+      this.#onInitialized(greeting);
       log.info({ server: greeting['serverInfo'] }, 'the server is initialized');
     } catch (error) {
-      // Whoever attaches again begins anew.
+      // The next attachment initializes again.
       if (greeted.signal.aborted || !this.process.isAttached) return;
       log.warn({ reason: errorText(error) }, 'the server cannot be initialized; another try follows');
-      this.#again = clock.after(AGAIN_MS, () => void this.#greet());
+      this.#again = clock.after(AGAIN_MS, () => void this.#initialize());
     }
   }
 }

@@ -93,7 +93,7 @@ const endpointOf = (multiplexer: Multiplexer, { allowedHosts, isStopping }: Endp
     isStopping,
     hosts: () => hosts,
     handle: async (request) => {
-      await request.receive(ANYBODY);
+      await request.receive(ANONYMOUS);
       return multiplexer.handle(request);
     },
     bounds: BOUNDS,
@@ -108,7 +108,7 @@ const endpointOf = (multiplexer: Multiplexer, { allowedHosts, isStopping }: Endp
 const unobserved = (): void => {};
 
 /** Who reaches the bridge is for the network to decide. */
-const ANYBODY: Caller = { kind: 'anonymous' };
+const ANONYMOUS: Caller = { kind: 'anonymous' };
 
 /** Clients of 2024-11-05 have an address of their own elsewhere. */
 const refuse = (): never => {

@@ -2,7 +2,7 @@ import type { Clock } from '../../runtime/process/index.ts';
 import { type Envelope, readEnvelope } from '../../runtime/edge/index.ts';
 import { VmcpError } from '../../runtime/errors.ts';
 import { splice, memberAt } from '../../runtime/json/index.ts';
-import { Arrival } from './arrival.ts';
+import { WaitableValue } from './waitable-value.ts';
 import { BOUNDS } from './bounds.ts';
 import { notificationOf, paramOf, progressTokenOf, upstreamRequest } from './messages.ts';
 
@@ -12,7 +12,7 @@ export interface Link {
   readonly send: (message: Buffer) => boolean;
 }
 
-export interface Question<Owner> {
+export interface UpstreamRequest<Owner> {
   readonly envelope: Envelope;
   /** Whose it is; absent: our own. */
   readonly owner?: Owner;
@@ -20,18 +20,18 @@ export interface Question<Owner> {
   readonly onProgress?: (notification: Buffer) => void;
 }
 
-interface Pending<Owner> extends Question<Owner> {
+interface Pending<Owner> extends UpstreamRequest<Owner> {
   readonly progressToken: Buffer | undefined;
   readonly resolve: (response: Envelope) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** A question that nobody waits for any more, although the server may still be about it. */
+/** A request that was given up although the server may still work on it. */
 interface Abandoned<Owner> {
   readonly owner: Owner | undefined;
   readonly method: string;
   readonly until: number;
-  isTold: boolean;
+  isCancelSent: boolean;
 }
 
 export interface ServerProcessDeps {
@@ -51,28 +51,28 @@ export class ServerProcess<Owner> {
   readonly #deps: ServerProcessDeps;
   readonly #pending = new Map<number, Pending<Owner>>();
   readonly #abandoned = new Map<number, Abandoned<Owner>>();
-  readonly #link: Arrival<Link>;
+  readonly #link: WaitableValue<Link>;
   #lastId = 0;
-  /** Until then something given up counts that there was no place for: whose it was is not known any more. */
+  /** Until then an abandoned request counts whose owner is not known any more, since the list was full. */
   #unknownUntil = Number.NEGATIVE_INFINITY;
 
   constructor(deps: ServerProcessDeps) {
     this.#deps = deps;
-    this.#link = new Arrival(deps.clock);
+    this.#link = new WaitableValue(deps.clock);
   }
 
   get isAttached(): boolean {
-    return this.#link.here !== undefined;
+    return this.#link.value !== undefined;
   }
 
   attach(link: Link): void {
-    this.#link.come(link);
-    for (const [id, abandoned] of this.#abandoned) if (!abandoned.isTold) this.#tellAbandoned(id, abandoned);
+    this.#link.set(link);
+    for (const [id, abandoned] of this.#abandoned) if (!abandoned.isCancelSent) this.#tellAbandoned(id, abandoned);
   }
 
-  /** What was under way may have been done or not; nobody will ever know. */
+  /** Rejects every pending request: whether the server has carried it out is unknown. */
   detach(reason: VmcpError): void {
-    this.#link.go();
+    this.#link.clear();
     for (const [id, pending] of this.#pending) {
       this.#abandon(id, pending);
       pending.reject(reason);
@@ -83,8 +83,8 @@ export class ServerProcess<Owner> {
    * The server's response. Rejects with the reason of `signal`, and with a VmcpError when there is no way to the
    * server.
    */
-  async ask(question: Question<Owner>, signal: AbortSignal): Promise<Envelope> {
-    const link = await this.#link.within(BOUNDS.attachmentMs, signal);
+  async ask(question: UpstreamRequest<Owner>, signal: AbortSignal): Promise<Envelope> {
+    const link = await this.#link.waitAtMost(BOUNDS.attachmentMs, signal);
     signal.throwIfAborted();
     if (!link) throw new VmcpError('backend_unreachable', 'the server’s container cannot be reached now; try again');
     this.#lastId += 1;
@@ -101,7 +101,7 @@ export class ServerProcess<Owner> {
 
   /** False when there is no way to the server, or too much waits for it. */
   tell(message: Buffer): boolean {
-    return this.#link.here?.send(message) ?? false;
+    return this.#link.value?.send(message) ?? false;
   }
 
   /** Throws `not_json` and `not_json_rpc`. */
@@ -120,9 +120,9 @@ export class ServerProcess<Owner> {
   }
 
   /**
-   * Nothing is under way, and nothing was given up a short while ago: what the server says is about nobody's request.
+   * No request is under way, and none was given up a short while ago: a message of the server belongs to no request.
    */
-  get isQuiet(): boolean {
+  get isIdle(): boolean {
     return this.#pending.size === 0 && !this.#isAnyUnknown && this.#mayGoOn().length === 0;
   }
 
@@ -164,7 +164,7 @@ export class ServerProcess<Owner> {
   #settle(response: Envelope): void {
     const id = Number(response.id?.toString());
     this.#abandoned.delete(id);
-    // A response that nobody waits for came too late.
+    // A response to a request that was given up is dropped.
     this.#take(id)?.resolve(response);
   }
 
@@ -192,16 +192,16 @@ export class ServerProcess<Owner> {
     for (const [old, { until }] of this.#abandoned) {
       if (until > now && this.#abandoned.size < BOUNDS.abandoned) break;
       this.#abandoned.delete(old);
-      // Whoever gives up many must not hide thereby what others have given up.
+      // A client that gives up many requests must not displace those of other clients unnoticed.
       this.#unknownUntil = until;
     }
     const until = now + BOUNDS.abandonedMs;
-    const abandoned = { owner: pending.owner, method: pending.envelope.method, until, isTold: false };
+    const abandoned = { owner: pending.owner, method: pending.envelope.method, until, isCancelSent: false };
     this.#abandoned.set(id, abandoned);
     return abandoned;
   }
 
   #tellAbandoned(requestId: number, abandoned: Abandoned<Owner>): void {
-    abandoned.isTold = this.tell(notificationOf('notifications/cancelled', { requestId }));
+    abandoned.isCancelSent = this.tell(notificationOf('notifications/cancelled', { requestId }));
   }
 }

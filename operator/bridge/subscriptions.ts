@@ -32,7 +32,7 @@ export class Subscriptions implements Iterable<string> {
     if (this.#uris.delete(uri)) this.#bytes -= Buffer.byteLength(uri);
   }
 
-  /** MCP "Resource Updated": what is told of may be a sub-resource of the one that was subscribed to. */
+  /** MCP "Resource Updated": the updated resource may be a sub-resource of the one that was subscribed to. */
   isAbout(uri: string): boolean {
     return this.#uris.has(uri) || [...this.#uris].some((whole) => isWithin(whole, uri));
   }

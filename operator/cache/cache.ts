@@ -5,13 +5,13 @@
  * Start with `clusterCache` below, then informer.ts and store.ts.
  */
 
-import { CONTENT_UNSEEN, OUTLINED, type Selection } from '../api/selection.ts';
+import { METADATA_ONLY, OUTLINED, type Selection } from '../api/selection.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { type Controlled, isControlledBy } from '../read/controlled.ts';
-import { heldAlone } from './held-alone.ts';
 import { type InformerDeps, inform } from './informer.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { type Change, Store } from './store.ts';
+import { cacheable } from './trim.ts';
 
 /** Everything the operator watches, in memory. */
 export interface Cache {
@@ -22,7 +22,7 @@ export interface Cache {
   readonly all: (kind: string) => readonly KubeObject[];
   /** Objects of the kind that this owner controls. */
   readonly controlledBy: Controlled;
-  /** Takes the server's answer to a write of ours, so that the next look sees it before the watch tells of it. */
+  /** Takes the API server's answer to a write, so that the next reconcile sees it before the watch delivers it. */
   readonly put: (object: KubeObject) => void;
   /** Takes the whole of an object, as it was just read, of which only the outline is watched. */
   readonly fill: (object: KubeObject) => void;
@@ -55,7 +55,7 @@ export const clusterCache = (
   deps: InformerDeps & { readonly onChange: (change: Change) => void },
 ): Cache => {
   const budget = new MemoryBudget();
-  const held = (object: KubeObject): KubeObject => budget.held(object);
+  const admit = (object: KubeObject): KubeObject => budget.admit(object);
   const stores = new Map(options.kinds.map((kind) => [kind, new Store(deps.onChange, { kind, budget })]));
   const storeOf = (kind: string): Store => {
     const store = stores.get(kind);
@@ -72,11 +72,11 @@ export const clusterCache = (
       storeOf(kind)
         .ownedBy(owner.metadata.uid ?? '')
         .filter((object) => isControlledBy(object, owner)),
-    put: (object) => storeOf(object.kind).putAnswer(held(heldAlone(object))),
-    fill: (object) => storeOf(object.kind).putAnswer(held(heldAlone(object))),
+    put: (object) => storeOf(object.kind).putWriteResult(admit(cacheable(object))),
+    fill: (object) => storeOf(object.kind).putWriteResult(admit(cacheable(object))),
     start: (signal) => {
       const informers = [...stores].flatMap(([kind, store]) =>
-        selectionsOf(kind, options.namespaces).map((selection) => inform(selection, store, { ...deps, held }, signal)),
+        selectionsOf(kind, options.namespaces).map((selection) => inform(selection, store, { ...deps, admit }, signal)),
       );
       return {
         synced: Promise.all(informers.map(({ synced }) => synced)).then(() => {}),
@@ -94,5 +94,5 @@ const selectionsOf = (kind: string, namespaces: readonly string[]): readonly Sel
     namespace,
     ...(onlyOurs.has(kind) ? { labelSelector: `${ours}=vmcp-operator` } : {}),
     ...(kind === 'AnyConfigMap' ? { labelSelector: `${ours}!=vmcp-operator` } : {}),
-    ...(CONTENT_UNSEEN.has(kind) || OUTLINED.has(kind) ? { metadataOnly: true } : {}),
+    ...(METADATA_ONLY.has(kind) || OUTLINED.has(kind) ? { metadataOnly: true } : {}),
   }));

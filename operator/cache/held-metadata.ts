@@ -1,5 +1,5 @@
-import { type ManagedFields, type ObjectMeta, type OwnerReference, fieldManager } from '../object.ts';
-import { isLarge } from '../threads/is-large.ts';
+import { type KubeObject, type ManagedFields, type ObjectMeta, type OwnerReference, fieldManager } from '../object.ts';
+import { isLarge } from '../threads/size.ts';
 
 /** Labels that the operator looks at, of whatever object. */
 const LABELS: ReadonlySet<string> = new Set(
@@ -15,16 +15,17 @@ const ANNOTATIONS: ReadonlySet<string> = new Set([
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Most characters and values of labels, annotations and owners that are kept whoever wrote them. */
-const MOST = 16 * 1024;
+/** Characters and values of labels, annotations and owners that are kept unfiltered. */
+const MAX_METADATA_CHARACTERS = 16 * 1024;
 /** The same of one annotation that is looked at, or one owner, where there are more. */
-const MOST_OF_ONE = 1_024;
+const MAX_ENTRY_CHARACTERS = 1_024;
 /** Owners, where there is more. */
-const MOST_OWNERS = 16;
+const MAX_OWNERS = 16;
 
 /**
- * The metadata as the cache holds it: nobody reads finalizers, and of labels, annotations and owners that are large
- * together only what the operator has written or looks at is kept, since their author may write a megabyte of them.
+ * The metadata as the cache holds it: without finalizers, which the operator never reads. Where labels, annotations and
+ * owners are large together, only those are kept that the operator wrote or looks at, since the author of an object may
+ * write a megabyte of them.
  */
 export const heldMetadata = (metadata: ObjectMeta, managedFields: readonly ManagedFields[]): ObjectMeta => {
   const { [LAST_APPLIED]: _, ...annotations } = metadata.annotations ?? {};
@@ -32,7 +33,7 @@ export const heldMetadata = (metadata: ObjectMeta, managedFields: readonly Manag
   const all = { labels, annotations, ownerReferences };
   return {
     ...identity(metadata),
-    ...filled(isLarge(all, MOST) ? needed(all, writtenIn(managedFields)) : all),
+    ...filled(isLarge(all, MAX_METADATA_CHARACTERS) ? needed(all, writtenIn(managedFields)) : all),
     ...(managedFields.length > 0 && { managedFields }),
   };
 };
@@ -95,14 +96,14 @@ const writtenIn = (entries: readonly ManagedFields[]): Written => {
 
 const needed = ({ labels, annotations, ownerReferences }: Described, written: Written): Described => {
   const isFirst = ({ controller, uid }: OwnerReference): boolean => controller === true || written.owners.has(uid);
-  const owners = ownerReferences.filter((each) => !isLarge(each, MOST_OF_ONE));
+  const owners = ownerReferences.filter((each) => !isLarge(each, MAX_ENTRY_CHARACTERS));
   return {
     labels: chosen(labels, (label) => LABELS.has(label) || written.labels.has(label)),
     annotations: chosen(
       annotations,
-      (name, value) => written.annotations.has(name) || (ANNOTATIONS.has(name) && value.length <= MOST_OF_ONE),
+      (name, value) => written.annotations.has(name) || (ANNOTATIONS.has(name) && value.length <= MAX_ENTRY_CHARACTERS),
     ),
-    ownerReferences: [...owners.filter(isFirst), ...owners.filter((each) => !isFirst(each))].slice(0, MOST_OWNERS),
+    ownerReferences: [...owners.filter(isFirst), ...owners.filter((each) => !isFirst(each))].slice(0, MAX_OWNERS),
   };
 };
 
@@ -111,3 +112,21 @@ const chosen = (
   isNeeded: (key: string, value: string) => boolean,
 ): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(all).filter(([key, value]) => isNeeded(key, value)));
+
+/**
+ * An object without its content. ConfigMaps are watched like this: any user may give one the operator's label, and the
+ * content of those that no pod of ours mounts is to take no memory. So are objects beyond the budget of their namespace
+ * (`MemoryBudget`).
+ */
+export const outlineOf = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: outlineMetadata(metadata),
+  [MARK]: true,
+});
+
+/** Must its content be read first? */
+export const isOutline = (object: KubeObject): boolean => object[MARK] === true;
+
+/** No field of any Kubernetes object. */
+const MARK = 'isOutline';

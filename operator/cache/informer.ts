@@ -1,19 +1,19 @@
-import { backoffMs, sleep, type Clock } from '../../runtime/process/index.ts';
+import { type Clock, backoffMs, sleep } from '../../runtime/process/index.ts';
 import type { ApiClient } from '../api/client.ts';
 import { ApiError, isExpired } from '../api/errors.ts';
 import { OUTLINED, type Selection } from '../api/selection.ts';
 import type { KubeObject } from '../object.ts';
-import { heldAlone } from './held-alone.ts';
-import { outlineOf } from './outline.ts';
+import { outlineOf } from './held-metadata.ts';
 import type { Store } from './store.ts';
+import { cacheable } from './trim.ts';
 
 export interface InformerDeps {
   readonly api: Pick<ApiClient, 'list' | 'watch'>;
   readonly clock: Clock;
   readonly random: () => number;
-  /** What is to be held of an object, beside all others. Default: all of it. */
-  readonly held?: (object: KubeObject) => KubeObject;
-  /** Told of every failure; the informer goes on by itself. */
+  /** Returns what the cache holds of an object, given what it holds already. Default: all of it. */
+  readonly admit?: (object: KubeObject) => KubeObject;
+  /** Called for every failure; the informer continues by itself. */
   readonly onFailure: (selection: Selection, error: unknown) => void;
 }
 
@@ -61,7 +61,7 @@ const follow = async (selection: Selection, target: Target, deps: InformerDeps, 
         } else if (event.type !== 'BOOKMARK') {
           target.store.put(keep(event.object));
         }
-        target.store.reached(selection.namespace, version);
+        target.store.observedUpTo(selection.namespace, version);
       }
       failures = 0;
       refusals = 0;
@@ -82,9 +82,9 @@ const follow = async (selection: Selection, target: Target, deps: InformerDeps, 
 
 /** What the store keeps of what the server tells. */
 const kept =
-  ({ held = (object) => object }: Pick<InformerDeps, 'held'>) =>
+  ({ admit = (object) => object }: Pick<InformerDeps, 'admit'>) =>
   (object: KubeObject): KubeObject =>
-    held(OUTLINED.has(object.kind) ? outlineOf(object) : heldAlone(object));
+    admit(OUTLINED.has(object.kind) ? outlineOf(object) : cacheable(object));
 
 const relist = async (
   selection: Selection,

@@ -1,79 +1,60 @@
+import { NamespaceQuota } from './namespace-quota.ts';
 import { type KubeObject, type ObjectKey, keyFromText, keyOf, keyText } from '../object.ts';
 import { unreadable, withoutSpec } from '../validate/unreadable.ts';
 import { type Violation, violation } from '../validate/validator.ts';
-import { outlineOf } from './outline.ts';
+import { outlineOf } from './held-metadata.ts';
+import { memoryBytesOf } from './memory-bytes.ts';
 import { isOfOurGroup } from './trim.ts';
-import { weightOf } from './weight.ts';
 
 const MIB = 1024 * 1024;
 
-/** Bytes that the objects of one namespace take together in memory, about (`weightOf`): memory is everybody's. */
-const MOST_TOGETHER = 96 * MIB;
-
-interface Held {
-  readonly weights: Map<string, number>;
-  sum: number;
-}
-
-const NOTHING: Held = { weights: new Map(), sum: 0 };
+/**
+ * Maximum of estimated bytes (`memoryBytesOf`) that the cached objects of one namespace take: tenants share the memory.
+ */
+const MAX_NAMESPACE_BYTES = 96 * MIB;
 
 /**
- * Which objects are held whole. Beyond what a namespace may take those of our kinds are held without their specs, and
- * others as outlines. What is held whole stays so as long as it does not grow.
+ * Decides which objects the cache holds whole. Beyond the maximum of a namespace, objects of our kinds are held without
+ * their specs, and others as outlines. An object that is held whole stays so as long as it does not grow.
  */
 export class MemoryBudget {
-  readonly #most: number;
-  /** By namespace, then by the text of the key. */
-  readonly #namespaces = new Map<string, Held>();
+  /** By the text of the object's key. */
+  readonly #quota: NamespaceQuota;
 
-  constructor(most = MOST_TOGETHER) {
-    this.#most = most;
+  /** `maxBytes`: of the objects of one namespace, as `memoryBytesOf` estimates them. */
+  constructor(maxBytes = MAX_NAMESPACE_BYTES) {
+    this.#quota = new NamespaceQuota(maxBytes);
   }
 
   /**
-   * The object (`heldAlone`) as it is to be held. Its room is taken at once, for lists are held before any store has
-   * them; `settle` follows.
+   * The object (`cacheable`) as the cache is to hold it. Its bytes are counted at once, since lists are admitted before
+   * a store has them; the store calls `account` afterwards.
    */
-  held(object: KubeObject): KubeObject {
-    const { sum, weights } = this.#in(object);
-    const before = weights.get(keyText(keyOf(object))) ?? 0;
-    const hasRoom = weigh(object) <= Math.max(before, this.#most - sum + before);
-    const held = hasRoom ? object : smallest(object);
+  admit(object: KubeObject): KubeObject {
+    const key = keyOf(object);
+    const before = this.#quota.bytesOf(key.namespace, keyText(key));
+    const available = this.#quota.available(key.namespace, keyText(key));
+    const admitted = cachedBytes(object) <= Math.max(before, available) ? object : smallest(object);
     // The store may go on holding what it has.
-    if (weigh(held) > before) this.settle(keyOf(object), held);
-    return held;
+    if (cachedBytes(admitted) > before) this.account(key, admitted);
+    return admitted;
   }
 
-  /** From now on this is held under the key; undefined: nothing. */
-  settle(key: ObjectKey, object: KubeObject | undefined): void {
-    const held = this.#namespaces.get(key.namespace) ?? { weights: new Map<string, number>(), sum: 0 };
-    const text = keyText(key);
-    held.sum -= held.weights.get(text) ?? 0;
-    held.weights.delete(text);
-    if (object !== undefined) {
-      held.weights.set(text, weigh(object));
-      held.sum += weigh(object);
-    }
-    if (held.weights.size === 0) this.#namespaces.delete(key.namespace);
-    else this.#namespaces.set(key.namespace, held);
+  /** Counts this object under the key from now on; undefined: nothing is held there. */
+  account(key: ObjectKey, object: KubeObject | undefined): void {
+    if (object === undefined) this.#quota.release(key.namespace, keyText(key));
+    else this.#quota.set(key.namespace, keyText(key), cachedBytes(object));
   }
 
-  /** The same for every object of a kind; an empty namespace means all. */
-  settleAll(kind: string, namespace: string, get: (key: ObjectKey) => KubeObject | undefined): void {
-    const namespaces = namespace === '' ? [...this.#namespaces.values()] : [this.#namespaces.get(namespace) ?? NOTHING];
-    const texts = namespaces
-      .flatMap(({ weights }) => [...weights.keys()])
-      .filter((text) => text.startsWith(`${kind}/`));
-    for (const key of texts.map(keyFromText)) this.settle(key, get(key));
+  /** `account` for every object of a kind that is counted; an empty namespace means all. */
+  accountAll(kind: string, namespace: string, get: (key: ObjectKey) => KubeObject | undefined): void {
+    const texts = this.#quota.keys(namespace === '' ? undefined : namespace);
+    for (const key of texts.filter((text) => text.startsWith(`${kind}/`)).map(keyFromText)) this.account(key, get(key));
   }
 
-  /** What the objects of the namespace take, in bytes. */
-  weightIn(namespace: string): number {
-    return (this.#namespaces.get(namespace) ?? NOTHING).sum;
-  }
-
-  #in(object: KubeObject): Held {
-    return this.#namespaces.get(keyOf(object).namespace) ?? NOTHING;
+  /** Bytes that are counted for the objects of the namespace. */
+  bytesIn(namespace: string): number {
+    return this.#quota.used(namespace);
   }
 }
 
@@ -83,17 +64,17 @@ const smallest = (object: KubeObject): KubeObject =>
 const tooMuch: Violation = {
   ...violation(
     'spec',
-    `is not read: all that is watched in this namespace takes more than ${MOST_TOGETHER / MIB} MiB of memory together`,
+    `is not read: all that is watched in this namespace takes more than ${MAX_NAMESPACE_BYTES / MIB} MiB of memory together`,
     'remove some objects or make them smaller, then change this one',
   ),
-  word: 'TooLarge',
+  conditionReason: 'TooLarge',
 };
 
 /** Objects are never changed. */
 const weights = new WeakMap<KubeObject, number>();
 
-const weigh = (object: KubeObject): number => {
-  const known = weights.get(object) ?? weightOf(object);
+const cachedBytes = (object: KubeObject): number => {
+  const known = weights.get(object) ?? memoryBytesOf(object);
   weights.set(object, known);
   return known;
 };

@@ -1,7 +1,7 @@
 import { compareText } from '../../runtime/text.ts';
 import type { KubeObject } from '../object.ts';
+import { isOutline } from './held-metadata.ts';
 import type { MemoryBudget } from './memory-budget.ts';
-import { isOutline } from './outline.ts';
 
 /** What became of one object; `before` is absent for a new one, `after` for a deleted one. */
 export interface Change {
@@ -19,11 +19,11 @@ export class Store {
   /** Uid of an owner → its objects, by uid. */
   readonly #owned = new Map<string, Map<string, KubeObject>>();
   /** How far the server has told us everything, by namespace followed; the empty one stands for all. */
-  readonly #toldUpTo = new Map<string, bigint>();
+  readonly #observedVersions = new Map<string, bigint>();
   readonly #onChange: (change: Change) => void;
   readonly #counted: Counted | undefined;
 
-  /** What is held is told to the budget, if there is one. */
+  /** The store reports what it holds to the budget, if there is one. */
   constructor(onChange: (change: Change) => void, counted?: Counted) {
     this.#onChange = onChange;
     this.#counted = counted;
@@ -53,15 +53,15 @@ export class Store {
   }
 
   /** The server has told of every change in this namespace (empty: in all) up to this version. */
-  reached(namespace: string, resourceVersion: string): void {
-    this.#toldUpTo.set(namespace, BigInt(resourceVersion));
+  observedUpTo(namespace: string, resourceVersion: string): void {
+    this.#observedVersions.set(namespace, BigInt(resourceVersion));
   }
 
   /** Takes the answer to a write of ours. An object that was told to be gone by then does not come back by it. */
-  putAnswer(object: KubeObject): void {
+  putWriteResult(object: KubeObject): void {
     const { namespace = '', name } = object.metadata;
-    const toldUpTo = this.#toldUpTo.get(namespace) ?? this.#toldUpTo.get('') ?? 0n;
-    if (this.get(namespace, name) !== undefined || versionOf(object) > toldUpTo) {
+    const observedVersion = this.#observedVersions.get(namespace) ?? this.#observedVersions.get('') ?? 0n;
+    if (this.get(namespace, name) !== undefined || versionOf(object) > observedVersion) {
       this.put(object);
     } else {
       this.#settle(object);
@@ -77,11 +77,11 @@ export class Store {
     if (isChange) this.#onChange(before === undefined ? { after: object } : { before, after: object });
   }
 
-  /** Whatever was asked to be held of it, the budget counts what is. */
+  /** Accounts for what the store holds now, whatever it was given. */
   #settle({ metadata: { namespace = '', name } }: KubeObject): void {
     if (this.#counted === undefined) return;
     const { kind, budget } = this.#counted;
-    budget.settle({ kind, namespace, name }, this.get(namespace, name));
+    budget.account({ kind, namespace, name }, this.get(namespace, name));
   }
 
   #hold(object: KubeObject, before: KubeObject | undefined): void {
@@ -121,7 +121,7 @@ export class Store {
    */
   replace(items: readonly KubeObject[], namespace: string, resourceVersion: string): void {
     const version = BigInt(resourceVersion);
-    const isRestored = version < (this.#toldUpTo.get(namespace) ?? 0n);
+    const isRestored = version < (this.#observedVersions.get(namespace) ?? 0n);
     const listed = new Set(items.map(placeOf));
     const all = namespace === '' ? [...this.#namespaces.keys()] : [namespace];
     const held = all.flatMap((name) => this.list(name));
@@ -135,8 +135,8 @@ export class Store {
       this.put(item);
     }
     // Of lists that were given up, and of what was deleted while one came, there may be more.
-    this.#counted?.budget.settleAll(this.#counted.kind, namespace, (key) => this.get(key.namespace, key.name));
-    this.reached(namespace, resourceVersion);
+    this.#counted?.budget.accountAll(this.#counted.kind, namespace, (key) => this.get(key.namespace, key.name));
+    this.observedUpTo(namespace, resourceVersion);
   }
 
   #disown(object: KubeObject | undefined): void {
@@ -153,7 +153,7 @@ export class Store {
 /** Where the objects of a kind are counted. */
 interface Counted {
   readonly kind: string;
-  readonly budget: Pick<MemoryBudget, 'settle' | 'settleAll'>;
+  readonly budget: Pick<MemoryBudget, 'account' | 'accountAll'>;
 }
 
 interface Namespace {

@@ -1,9 +1,10 @@
 import { API_GROUP } from '../../crds/index.ts';
-import { CONTENT_UNSEEN } from '../api/selection.ts';
+import { METADATA_ONLY } from '../api/selection.ts';
 import { type KubeObject, type ManagedFields, fieldManager } from '../object.ts';
-import type { PodsOf } from '../plan/workload/pods-of.ts';
-import { heldMetadata, outlineMetadata } from './held-metadata.ts';
-import { isOutline } from './outline.ts';
+import type { PodsOf } from '../plan/workload/running-workload.ts';
+import { unreadable, withoutSpec } from '../validate/unreadable.ts';
+import { heldMetadata, isOutline, outlineMetadata, outlineOf } from './held-metadata.ts';
+import { memoryBytesOf } from './memory-bytes.ts';
 
 /**
  * Keeps of an object what plans and comparisons need: a cache of thousands must stay small. What is trimmed already
@@ -13,7 +14,7 @@ export const trim = (object: KubeObject): KubeObject => {
   if (isOutline(object)) return object;
   const { kind, metadata } = object;
   const { managedFields = [] } = metadata;
-  if (CONTENT_UNSEEN.has(kind) || kind === METADATA) {
+  if (METADATA_ONLY.has(kind) || kind === METADATA) {
     const changes = lastContentChange(managedFields);
     return {
       ...object,
@@ -32,7 +33,7 @@ const NEVER_COMPARED: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet']);
 
 const isOurs = ({ manager, operation }: ManagedFields): boolean => manager === fieldManager && operation === 'Apply';
 
-/** Of our own kinds the operator writes nothing but the status, and anybody may call himself by its name. */
+/** Of our own kinds the operator writes nothing but the status; any user may name a field manager like it. */
 const isComparedIn =
   ({ apiVersion }: KubeObject) =>
   ({ subresource }: ManagedFields): boolean =>
@@ -99,3 +100,19 @@ const podSpec = (spec: unknown): PodsOf['spec'] => {
 };
 
 const podStatus = ['phase', 'podIP', 'conditions', 'containerStatuses', 'initContainerStatuses', 'message', 'reason'];
+
+/**
+ * Bytes in memory, about, of one object of a kind that is not ours: a Deployment with thousands of mounts takes less.
+ */
+const MAX_OBJECT_BYTES = 4 * 1024 * 1024;
+
+/**
+ * What the cache keeps of an object apart from any budget: trimmed, and without its spec or content where that alone is
+ * too large.
+ */
+export const cacheable = (object: KubeObject): KubeObject => {
+  const trimmed = trim(object);
+  if (!isOfOurGroup(trimmed)) return memoryBytesOf(trimmed) > MAX_OBJECT_BYTES ? outlineOf(trimmed) : trimmed;
+  const why = unreadable(trimmed);
+  return why === undefined ? trimmed : withoutSpec(trimmed, why);
+};

@@ -1,26 +1,25 @@
-import { NamespaceRoom } from './namespace-room.ts';
-import { weightOf } from '../cache/weight.ts';
 import type { ApiClient } from '../api/client.ts';
+import { outlineOf } from '../cache/held-metadata.ts';
+import { memoryBytesOf } from '../cache/memory-bytes.ts';
+import { NamespaceQuota } from '../cache/namespace-quota.ts';
 import { type KubeObject, type ObjectKey, keyOf, keyText } from '../object.ts';
-import { outlineOf } from '../cache/outline.ts';
 import { MAX_POLICIES } from '../plan/server/config/policies.ts';
 
 /** ConfigMaps whose content is remembered. */
 const REMEMBERED = 256;
 /** Bytes in memory, about, of those of one namespace. */
-const MOST_TOGETHER = 8 * 1024 * 1024;
+const MAX_NAMESPACE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Reads ConfigMaps whose metadata is watched and nothing else: once for each version, since a cluster is full of
- * ConfigMaps that nobody needs to look into, and few that hold policies. What is longer than policies may be comes cut,
- * one character longer than that.
+ * Reads the content of ConfigMaps that are watched by their metadata, once for each version: a cluster is full of
+ * ConfigMaps, and few hold policies. A text longer than policies may be is cut to one character more than that.
  */
-export const configMapReader = (api: Pick<ApiClient, 'get'>, mostTogether = MOST_TOGETHER) => {
+export const configMapReader = (api: Pick<ApiClient, 'get'>, maxNamespaceBytes = MAX_NAMESPACE_BYTES) => {
   const known = new Map<string, KubeObject>();
-  const room = new NamespaceRoom(mostTogether);
+  const quota = new NamespaceQuota(maxNamespaceBytes);
   const forget = (key: ObjectKey): void => {
     known.delete(keyText(key));
-    room.free(key.namespace, key.name);
+    quota.release(key.namespace, key.name);
   };
   const oldest = (namespace?: string): ObjectKey | undefined =>
     known
@@ -28,9 +27,9 @@ export const configMapReader = (api: Pick<ApiClient, 'get'>, mostTogether = MOST
       .map(keyOf)
       .find((key) => namespace === undefined || key.namespace === namespace);
   const remember = (key: ObjectKey, object: KubeObject): void => {
-    const bytes = weightOf(object);
-    if (bytes > mostTogether) return;
-    while (!room.take(key.namespace, key.name, bytes)) {
+    const bytes = memoryBytesOf(object);
+    if (bytes > maxNamespaceBytes) return;
+    while (!quota.tryReserve(key.namespace, key.name, bytes)) {
       const first = oldest(key.namespace);
       if (first === undefined) return;
       forget(first);

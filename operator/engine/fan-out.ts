@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Change } from '../cache/store.ts';
-import { CONTENT_UNSEEN } from '../api/selection.ts';
+import { METADATA_ONLY } from '../api/selection.ts';
 import type { ReconciledKind } from '../kinds/kind.ts';
 import { fieldManager, keyOf, keyText } from '../object.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import type { Source } from '../read/source.ts';
 
 /**
- * Every key to look at again because of `change`: the object itself, its owner, and whatever says it is affected by the
- * object as it was or as it is (a member that moves from one group to another touches both).
+ * Every key to reconcile because of `change`: the object itself, its owner, and those that a kind calls affected by the
+ * object as it was or as it is (a member that moves from one group to another affects both).
  */
 export const affectedKeys = (
   kinds: readonly ReconciledKind[],
@@ -35,14 +35,11 @@ export const ownKeys = (kinds: readonly ReconciledKind[], { before, after }: Cha
     .filter((object) => kinds.some(({ kind }) => kind === object.kind))
     .map(keyOf);
 
-/**
- * Nothing but bookkeeping of the server changed. Where the content is not seen, the version alone tells that it has
- * changed.
- */
+/** Only bookkeeping of the API server has changed. Where the content is not watched, a new version is a change. */
 const isInsignificant = ({ before, after }: Change): boolean =>
   before !== undefined &&
   after !== undefined &&
-  !CONTENT_UNSEEN.has(after.kind) &&
+  !METADATA_ONLY.has(after.kind) &&
   isDeepStrictEqual(withoutBookkeeping(before), withoutBookkeeping(after));
 
 const withoutBookkeeping = (object: KubeObject): unknown => {
@@ -54,8 +51,8 @@ const isOfInterest = ({ kind, owns, reads }: ReconciledKind, object: KubeObject)
   object.kind === kind || reads.includes(object.kind) || owns.includes(object.kind);
 
 /**
- * Who shall look again: by owner reference, or by our labels for what a controller makes of our children (ReplicaSets,
- * Pods). Good for a look and no more; `isControlledBy` tells whose an object is.
+ * Keys of owners by owner reference, or by our labels for objects that a controller makes of our children (ReplicaSets,
+ * Pods). Labels suffice to trigger a reconcile; `isControlledBy` decides about ownership.
  */
 export const ownersOf = (kinds: readonly ReconciledKind[], object: KubeObject): readonly ObjectKey[] => {
   const namespace = object.metadata.namespace ?? '';

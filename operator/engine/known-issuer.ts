@@ -3,8 +3,8 @@ import type { ApiClient } from '../api/client.ts';
 import type { ClusterIssuer } from '../plan/settings.ts';
 
 /**
- * Who issues the cluster's service-account tokens (docs/decisions.md "Tokens of service accounts"), as the API server
- * said last.
+ * The issuer of the cluster's service-account tokens (docs/decisions.md "Tokens of service accounts"), as the API
+ * server reported it last.
  */
 export class KnownIssuer {
   readonly #api: Pick<ApiClient, 'clusterIssuer'>;
@@ -18,7 +18,9 @@ export class KnownIssuer {
     return this.#known;
   }
 
-  /** Asks now. True: it is not what it was. Throws while nobody answers; what is known stays. */
+  /**
+   * Reads the issuer again. True: it has changed. Throws while the API server does not answer; the known issuer stays.
+   */
   async refresh(signal: AbortSignal): Promise<boolean> {
     const found = await this.#api.clusterIssuer(signal);
     if (isDeepStrictEqual(found, this.#known)) return false;

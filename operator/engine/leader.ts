@@ -1,4 +1,4 @@
-import { microTime, within } from './timing.ts';
+import { microTime, withTimeout } from './timing.ts';
 import { sleep, type Clock } from '../../runtime/process/index.ts';
 import type { ApiClient } from '../api/client.ts';
 import { isConflict } from '../api/errors.ts';
@@ -50,10 +50,10 @@ const leaseName = fieldManager;
 export const STOP_WITHIN_MS = 5000;
 
 /**
- * Leads: with `ending` nothing new is begun, with `over` what is under way is cut off. Nothing is written unless
- * `isHeld`: a process that stood still learns by its timers too late that its time is over.
+ * Does the leader's work: after `stopping` no new work starts, after `cancelled` work in flight is aborted. Nothing is
+ * written unless `isHeld`: a process that was suspended learns from its timers too late that its term is over.
  */
-export type Lead = (ending: AbortSignal, over: AbortSignal, isHeld: () => boolean) => Promise<void>;
+export type Lead = (stopping: AbortSignal, cancelled: AbortSignal, isHeld: () => boolean) => Promise<void>;
 
 /**
  * Runs `lead` whenever this process holds the Lease. A lost lease ends and cuts off at once; a stop (`signal`) lets
@@ -97,14 +97,14 @@ const leadWhileHeld = async (
       endsAt = askedAt + election.renewWithinMs;
     }
   }
-  // Nobody else leads before the lease ends, and it is not renewed any more.
+  // No other replica leads before the lease ends, and it is not renewed any more.
   const leftMs = signal.aborted && !election.isHeldByAnother ? endsAt - clock.now() : 0;
-  await endWithin({ clock, ms: Math.min(leftMs, election.stopWithinMs) }, term, leading);
+  await awaitOrCancel({ clock, ms: Math.min(leftMs, election.stopWithinMs) }, term, leading);
   await election.release();
 };
 
-/** Waits for the end of `leading`, and aborts `term` when it does not come within `ms`. */
-export const endWithin = async (
+/** Waits until `leading` ends, and aborts `term` when it does not end within `ms`. */
+export const awaitOrCancel = async (
   { clock, ms }: { readonly clock: Clock; readonly ms: number },
   term: AbortController,
   leading: Promise<void>,
@@ -143,7 +143,7 @@ class Election {
    */
   async tryHold(ms: number, signal: AbortSignal): Promise<boolean> {
     try {
-      return await within({ clock: this.#deps.clock, ms }, (limited) => this.#attempt(limited), signal);
+      return await withTimeout({ clock: this.#deps.clock, ms }, (limited) => this.#attempt(limited), signal);
     } catch (error) {
       if (!signal.aborted && !isConflict(error)) {
         this.#deps.onFailure(error);
@@ -175,7 +175,7 @@ class Election {
     const spec: LeaseSpec = { ...specOf(lease), holderIdentity: '', renewTime: this.#microTime() };
     try {
       const released = { ...lease, spec };
-      await within({ clock: this.#deps.clock, ms: 2000 }, (signal) => this.#deps.api.replace(released, signal));
+      await withTimeout({ clock: this.#deps.clock, ms: 2000 }, (signal) => this.#deps.api.replace(released, signal));
     } catch (error) {
       this.#deps.onFailure(error);
     }

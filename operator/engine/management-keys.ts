@@ -3,10 +3,10 @@ import { importJWK, SignJWT } from 'jose';
 import type { JWK } from 'jose';
 import { keysIn, newKey, secretName, secretOf } from './key-secret.ts';
 import type { Key } from './key-secret.ts';
-import { sealKeyOf, sealWith } from '../plan/seal.ts';
+import { macKeyOf, hmacWith } from '../plan/mac.ts';
 import type { ApiClient } from '../api/client.ts';
 import { isConflict } from '../api/errors.ts';
-import type { Seal } from '../plan/seal.ts';
+import type { Mac } from '../plan/mac.ts';
 
 /** The keys that prove to a runtime's management port that the operator asks (docs/decisions.md "Management port"). */
 export interface ManagementKeys {
@@ -15,12 +15,12 @@ export interface ManagementKeys {
   /** A token for the server whose resource has this uid, good for a minute. */
   readonly token: (uid: string) => Promise<string>;
   /**
-   * For what the operator keeps where others may write; what an older key sealed is believed for as long as its tokens
-   * are.
+   * Authenticates what the operator keeps where other users may write; a MAC of an older key is accepted as long as
+   * that key's tokens are.
    */
-  readonly seal: Seal;
-  /** What `seal` works with, newest first, for other threads of this process. */
-  readonly sealKeys: () => readonly Buffer[];
+  readonly mac: Mac;
+  /** The keys of `mac`, newest first, for other threads of this process. */
+  readonly macKeys: () => readonly Buffer[];
   /** Looks at the Secret again and makes it anew if it is gone. True: the public keys are not what they were. */
   readonly refresh: (signal: AbortSignal) => Promise<boolean>;
 }
@@ -42,22 +42,22 @@ export const managementKeys = async (
   deps: KeysDeps,
   signal: AbortSignal,
 ): Promise<ManagementKeys> => {
-  let held = sealing(await readOrMake(namespace, [], deps, signal));
-  const accepted = (): readonly SealingKey[] =>
+  let held = withMacKeys(await readOrMake(namespace, [], deps, signal));
+  const accepted = (): readonly KeyWithMacKeys[] =>
     held.filter((_, index) => {
       const successor = held[index - 1];
       return successor === undefined || deps.now() < successor.madeAtMs + acceptedAfterMs;
     });
   const publicKeys = (): readonly JWK[] => accepted().map(publicKeyOf);
-  const sealKeys = (): readonly Buffer[] => accepted().flatMap((key) => key.sealKeys);
+  const macKeys = (): readonly Buffer[] => accepted().flatMap((key) => key.macKeys);
   let told = publicKeys();
   return {
     publicKeys,
-    seal: sealWith(sealKeys),
-    sealKeys,
+    mac: hmacWith(macKeys),
+    macKeys,
     token: (uid) => signed(uid, signer(accepted(), deps.now()), deps.now()),
     refresh: async (refreshSignal) => {
-      held = sealing(await readOrMake(namespace, accepted(), deps, refreshSignal));
+      held = withMacKeys(await readOrMake(namespace, accepted(), deps, refreshSignal));
       const isChanged = !isDeepStrictEqual(told, publicKeys());
       told = publicKeys();
       return isChanged;
@@ -65,13 +65,13 @@ export const managementKeys = async (
   };
 };
 
-interface SealingKey extends Key {
-  /** Derived once: every plan seals and looks at seals. */
-  readonly sealKeys: readonly Buffer[];
+interface KeyWithMacKeys extends Key {
+  /** Derived once: every plan signs and verifies. */
+  readonly macKeys: readonly Buffer[];
 }
 
-const sealing = (keys: readonly Key[]): readonly SealingKey[] =>
-  keys.map((key) => ({ ...key, sealKeys: key.jwk.d === undefined ? [] : [sealKeyOf(key.jwk.d)] }));
+const withMacKeys = (keys: readonly Key[]): readonly KeyWithMacKeys[] =>
+  keys.map((key) => ({ ...key, macKeys: key.jwk.d === undefined ? [] : [macKeyOf(key.jwk.d)] }));
 
 const publicKeyOf = ({ jwk }: Key): JWK => {
   const { d: _, ...publicKey } = jwk;

@@ -6,37 +6,39 @@
  */
 
 import { aborted } from '../aborted.ts';
-import { Turns } from '../turns.ts';
+import { FairQueue } from '../fair-queue.ts';
 import { backoffMs, type Clock, type Timer } from '../../runtime/process/index.ts';
 
 export interface QueueOptions {
   /** Keys worked on at once. */
   readonly workers: number;
-  /** … of which one tenant has so many at most: the others are there for everybody else. */
-  readonly workersOfOne: number;
-  /** Whose turn a key takes. */
+  /** Maximum of them that work for one tenant, so that others always find a worker. */
+  readonly maxWorkersPerTenant: number;
+  /** Tenant of a key; tenants take turns. */
   readonly tenantOf: (key: string) => string;
-  /** A key is taken up once it has been quiet for this long … */
-  readonly quietMs: number;
-  /** … but at the latest this long after the first change. */
-  readonly quietAtMostMs: number;
+  /** A key is due when nothing was added for it during this time … */
+  readonly debounceMs: number;
+  /** … and at the latest this long after it was first added. */
+  readonly maxDebounceMs: number;
   readonly retry: { readonly baseMs: number; readonly maxMs: number };
 }
 
-/** What to do with a key after it was worked on. */
+/** The result of one attempt; with `requeueAfterMs` the key is due again after that time. */
 export interface WorkResult {
-  readonly againAfterMs?: number;
+  readonly requeueAfterMs?: number;
 }
 
-/** A throw means: try again later. `isHasty`: changes have not calmed down yet. */
-export type Work = (key: string, signal: AbortSignal, isHasty: boolean) => Promise<WorkResult>;
+/**
+ * Works on a key; a throw means: retry with back-off. `isEarly`: the key is new, and its debounce time has not passed.
+ */
+export type Work = (key: string, signal: AbortSignal, isEarly: boolean) => Promise<WorkResult>;
 
 export interface QueueDeps {
   readonly clock: Clock;
   readonly random: () => number;
-  /** Told of every throw with the delay until the next attempt. */
+  /** Called for every failed attempt, with the delay until the next one. */
   readonly onFailure: (key: string, error: unknown, delayMs: number) => void;
-  /** Told how long a key that was due waited for a worker. */
+  /** Called with the time that a due key waited for a worker. */
   readonly onTaken: (waitedMs: number) => void;
 }
 
@@ -47,23 +49,23 @@ interface DueKey {
   readonly since: number;
 }
 
-interface Shift {
+interface WorkerRun {
   readonly work: Work;
-  /** Nothing more is taken up. */
-  readonly ending: AbortSignal;
-  /** What is worked on is cut off. */
-  readonly over: AbortSignal;
+  /** After this no key is taken up. */
+  readonly stopping: AbortSignal;
+  /** Aborts the work in flight. */
+  readonly cancelled: AbortSignal;
   readonly beganAt: number;
 }
 
 interface Entry {
   /** When it is due, in clock time; undefined while nothing is to be done. */
   dueAt: number | undefined;
-  /** First change since it was last taken up. */
-  touchedAt: number | undefined;
+  /** When it was first added since it was last taken up, in clock time. */
+  firstAddedAt: number | undefined;
   timer: Timer | undefined;
   failures: number;
-  isHasty: boolean;
+  isEarly: boolean;
   state: 'waiting' | 'ready' | 'working';
 }
 
@@ -76,12 +78,12 @@ export class KeyedQueue {
   readonly #options: QueueOptions;
   readonly #deps: QueueDeps;
   readonly #entries = new Map<string, Entry>();
-  readonly #due = new Turns<DueKey>();
+  readonly #due = new FairQueue<DueKey>();
   /** Keys that are worked on, by tenant. */
   readonly #workingFor = new Map<string, number>();
   readonly #idle = new Set<() => void>();
   #working = 0;
-  #shift: Shift | undefined;
+  #shift: WorkerRun | undefined;
 
   constructor(options: QueueOptions, deps: QueueDeps) {
     this.#options = options;
@@ -93,38 +95,40 @@ export class KeyedQueue {
     return this.#entries.size;
   }
 
-  /** Keys that are due and wait for a worker; none while nobody works. */
+  /** Keys that are due and wait for a worker; 0 while the queue does not run. */
   get backlog(): number {
     return this.#shift === undefined ? 0 : this.#due.size;
   }
 
-  /** Something the key depends on changed: take it up when changes have calmed down. */
-  touch(key: string): void {
+  /** Adds a key whose dependencies have changed; it is due after the debounce time. */
+  add(key: string): void {
     const now = this.#deps.clock.now();
     const entry = this.#entry(key);
-    entry.touchedAt ??= now;
-    const { quietMs, quietAtMostMs } = this.#options;
-    this.#schedule(key, entry, Math.min(now + quietMs, entry.touchedAt + quietAtMostMs));
+    entry.firstAddedAt ??= now;
+    const { debounceMs, maxDebounceMs } = this.#options;
+    this.#schedule(key, entry, Math.min(now + debounceMs, entry.firstAddedAt + maxDebounceMs));
   }
 
-  /** As `touch`, for a key that is new: where nobody has to wait for it, it is taken up at once as well. */
-  touchNew(key: string): void {
-    const isFree = this.#shift !== undefined && this.#due.size === 0 && this.#working < this.#options.workersOfOne;
+  /** As `add`, for a new key: where no other key waits for a worker, it is also worked on at once. */
+  addNew(key: string): void {
+    const isFree =
+      this.#shift !== undefined && this.#due.size === 0 && this.#working < this.#options.maxWorkersPerTenant;
     if (isFree && !this.#entries.has(key)) {
       const entry = this.#entry(key);
-      entry.isHasty = true;
+      entry.isEarly = true;
       this.#makeReady(key, entry);
     }
-    this.touch(key);
+    this.add(key);
   }
 
   /**
-   * Takes up keys until `ending` is aborted and cuts work off with `over`; resolves when the last worker has come back.
+   * Works on keys until `stopping` is aborted, and aborts the work in flight with `cancelled`; resolves when the last
+   * worker has returned.
    */
-  async run(work: Work, ending: AbortSignal, over = ending): Promise<void> {
-    this.#shift = { work, ending, over, beganAt: this.#deps.clock.now() };
+  async run(work: Work, stopping: AbortSignal, cancelled = stopping): Promise<void> {
+    this.#shift = { work, stopping, cancelled, beganAt: this.#deps.clock.now() };
     this.#dispatch();
-    await aborted(ending);
+    await aborted(stopping);
     this.#shift = undefined;
     if (this.#working > 0) {
       await new Promise<void>((resolve) => this.#idle.add(resolve));
@@ -149,10 +153,10 @@ export class KeyedQueue {
     }
     const entry: Entry = {
       dueAt: undefined,
-      touchedAt: undefined,
+      firstAddedAt: undefined,
       timer: undefined,
       failures: 0,
-      isHasty: false,
+      isEarly: false,
       state: 'waiting',
     };
     this.#entries.set(key, entry);
@@ -178,10 +182,11 @@ export class KeyedQueue {
   }
 
   #dispatch(): void {
-    const mayHaveTurn = (tenant: string): boolean => (this.#workingFor.get(tenant) ?? 0) < this.#options.workersOfOne;
+    const mayHaveTurn = (tenant: string): boolean =>
+      (this.#workingFor.get(tenant) ?? 0) < this.#options.maxWorkersPerTenant;
     for (;;) {
       const shift = this.#shift;
-      if (shift === undefined || shift.ending.aborted || this.#working >= this.#options.workers) return;
+      if (shift === undefined || shift.stopping.aborted || this.#working >= this.#options.workers) return;
       const due = this.#due.take(mayHaveTurn);
       if (due === undefined) return;
       this.#deps.onTaken(this.#deps.clock.now() - Math.max(due.since, shift.beganAt));
@@ -189,14 +194,14 @@ export class KeyedQueue {
     }
   }
 
-  async #take({ key, tenant }: DueKey, shift: Shift): Promise<void> {
+  async #take({ key, tenant }: DueKey, shift: WorkerRun): Promise<void> {
     const entry = this.#entry(key);
-    const { isHasty } = entry;
-    Object.assign(entry, { state: 'working', dueAt: undefined, touchedAt: undefined, isHasty: false });
+    const { isEarly } = entry;
+    Object.assign(entry, { state: 'working', dueAt: undefined, firstAddedAt: undefined, isEarly: false });
     this.#count(tenant, 1);
-    const againAfterMs = await this.#attempt(key, { ...shift, entry, isHasty });
+    const requeueAfterMs = await this.#attempt(key, { ...shift, entry, isEarly });
     this.#count(tenant, -1);
-    this.#settle(key, entry, againAfterMs);
+    this.#settle(key, entry, requeueAfterMs);
     if (this.#working === 0) {
       this.#idle.forEach((resolve) => resolve());
       this.#idle.clear();
@@ -213,26 +218,26 @@ export class KeyedQueue {
 
   async #attempt(
     key: string,
-    { entry, work, over, isHasty }: Shift & Pick<Entry, 'isHasty'> & { readonly entry: Entry },
+    { entry, work, cancelled, isEarly }: WorkerRun & Pick<Entry, 'isEarly'> & { readonly entry: Entry },
   ): Promise<number | undefined> {
     try {
-      const result = await work(key, over, isHasty);
+      const result = await work(key, cancelled, isEarly);
       entry.failures = 0;
-      return result.againAfterMs;
+      return result.requeueAfterMs;
     } catch (error) {
       entry.failures += 1;
       const own = backoffMs(entry.failures, this.#options.retry, this.#deps.random);
       const delayMs = Math.max(own, askedDelayMs(error));
-      if (!over.aborted) {
+      if (!cancelled.aborted) {
         this.#deps.onFailure(key, error, delayMs);
       }
       return delayMs;
     }
   }
 
-  #settle(key: string, entry: Entry, againAfterMs: number | undefined): void {
+  #settle(key: string, entry: Entry, requeueAfterMs: number | undefined): void {
     entry.state = 'waiting';
-    const again = againAfterMs === undefined ? [] : [this.#deps.clock.now() + againAfterMs];
+    const again = requeueAfterMs === undefined ? [] : [this.#deps.clock.now() + requeueAfterMs];
     const dueAt = Math.min(...again, entry.dueAt ?? Number.POSITIVE_INFINITY);
     if (dueAt === Number.POSITIVE_INFINITY) {
       this.#entries.delete(key);

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/process/index.ts';
 /**
  * Runs `work` for `ms` at most; rejects when the time is up or `signal` is aborted, even if the work heeds no signal.
  */
-export const within = async <T>(
+export const withTimeout = async <T>(
   { clock, ms }: { readonly clock: Clock; readonly ms: number },
   work: (signal: AbortSignal) => Promise<T>,
   signal?: AbortSignal,

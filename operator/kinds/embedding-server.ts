@@ -2,17 +2,16 @@ import { type Contract, newContract } from '../plan/contract.ts';
 import { type EmbeddingServerBundle, planEmbeddingServer } from '../plan/embedding-server/plan-embedding-server.ts';
 import { WITHOUT_DEGRADED } from '../plan/plan.ts';
 import { childOf } from '../plan/workload/child.ts';
-import { resolveStatefulSet } from '../read/resolve-workload.ts';
+import { resolveStatefulSet, withPodCreationFailure } from '../read/resolve-workload.ts';
 import { resolveReferences } from '../read/resolve.ts';
 import type { ReconciledKind } from './kind.ts';
-import { withPodsNotMade } from './pods-not-made.ts';
-import { type Targets, namingOf, targetsOnce } from './referrers.ts';
+import { type Targets, memoizedTargets, namingOf } from './referrers.ts';
 
 const KIND = 'EmbeddingServer';
 
 export const embeddingServer = (
   contract: Contract = newContract(),
-  targetsOf: Targets = targetsOnce(),
+  targetsOf: Targets = memoizedTargets(),
 ): ReconciledKind<EmbeddingServerBundle> => {
   const { named, affectedBy } = namingOf(KIND, targetsOf);
   return {
@@ -29,7 +28,10 @@ export const embeddingServer = (
         workload: resolveStatefulSet(source, server, childOf(server).name),
       });
     },
-    complete: async (bundle, reads) => ({ ...bundle, workload: await withPodsNotMade(bundle.workload, reads) }),
+    complete: async (bundle, reads) => ({
+      ...bundle,
+      workload: await withPodCreationFailure(bundle.workload, reads.podCreationFailure),
+    }),
     plan: (bundle, settings) => planEmbeddingServer(bundle, { settings, contract }),
     affectedBy,
   };

@@ -14,7 +14,7 @@ import { mcpGroup } from './mcp-group.ts';
 import { mcpRemoteProxy } from './mcp-remote-proxy.ts';
 import { mcpServerEntry } from './mcp-server-entry.ts';
 import { mcpServer } from './mcp-server.ts';
-import { targetsOnce } from './referrers.ts';
+import { memoizedTargets } from './referrers.ts';
 import { type SharedConfigKind, sharedConfig } from './shared-config.ts';
 import { virtualMcpServer } from './virtual-mcp-server.ts';
 
@@ -27,11 +27,11 @@ const SHARED: readonly SharedConfigKind[] = [
 ];
 
 /**
- * Every kind that is reconciled, with a memory of its own for what was rendered and who refers to what. Their bundles
- * differ; whoever plans passes on what the same kind resolved.
+ * Every kind that is reconciled, with its own caches of rendered files and of references. The type of a bundle differs
+ * from kind to kind; a caller passes a bundle to the kind that resolved it.
  */
 export const reconciledKinds = (contract: Contract = newContract()): readonly ReconciledKind[] => {
-  const targetsOf = targetsOnce();
+  const targetsOf = memoizedTargets();
   const kinds: readonly unknown[] = [
     ...SHARED.map((kind) => sharedConfig(kind, contract, targetsOf)),
     mcpGroup,

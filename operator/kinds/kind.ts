@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectKey } from '../object.ts';
 import type { PhasesWithProblems, Plan, VolatileKeys } from '../plan/plan.ts';
-import type { Seal } from '../plan/seal.ts';
+import type { Mac } from '../plan/mac.ts';
 import type { Settings } from '../plan/settings.ts';
 import type { Source } from '../read/source.ts';
 
@@ -11,10 +11,10 @@ export type ReadContent = (metadata: KubeObject) => Promise<KubeObject | undefin
 export interface Reads {
   readonly content: ReadContent;
   /**
-   * Why pods of this StatefulSet are not made; undefined when nothing tells of it. Who asks is looked at again before
-   * long.
+   * Why pods of this StatefulSet are not created; undefined when its events do not say. The object that asks is
+   * reconciled again soon.
    */
-  readonly whyNoPod: (statefulSet: KubeObject) => Promise<string | undefined>;
+  readonly podCreationFailure: (statefulSet: KubeObject) => Promise<string | undefined>;
 }
 
 /** One reconciled kind: what it reads, and what it makes of it. `operator/kinds/index.ts` lists them all. */
@@ -37,15 +37,15 @@ export interface ReconciledKind<Bundle = unknown> {
   /** Phases that become others while a child is not as planned; absent: `DEGRADING`. */
   readonly phasesWithProblems?: PhasesWithProblems;
   /**
-   * Gathers everything `plan` needs into one frozen value; undefined when the object is gone. Of what the operator kept
-   * in the cluster, that is believed which `seal` proves.
+   * Gathers everything `plan` needs into one frozen value; undefined when the object is gone. Accepted specs in
+   * ConfigMaps count only if `mac` verifies them.
    */
-  resolve(source: Source, key: ObjectKey, seal?: Seal): Bundle | undefined;
+  resolve(source: Source, key: ObjectKey, mac?: Mac): Bundle | undefined;
   /** The bundle with what the source does not hold; only where `plan` needs it. */
   complete?(bundle: Bundle, reads: Reads): Promise<Bundle>;
   plan(bundle: Bundle, settings: Settings): Plan;
   /** `plan` takes less time than to copy the bundle to another thread. Default: false. */
-  readonly isPlannedAtOnce?: boolean;
+  readonly isPlannedInline?: boolean;
   /** Keys of this kind to look at again because `changed` (of another kind) changed. */
   affectedBy(source: Source, changed: KubeObject): readonly ObjectKey[];
 }

@@ -12,7 +12,7 @@ export const mcpGroup: ReconciledKind<GroupBundle> = {
   reads: MEMBER_KINDS,
   resolve,
   plan: planGroup,
-  isPlannedAtOnce: true,
+  isPlannedInline: true,
   affectedBy,
 };
 

@@ -4,16 +4,16 @@ import { WITHOUT_DEGRADED } from '../plan/plan.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { SERVED_KINDS, resolveServed } from '../read/resolve.ts';
 import type { ReconciledKind } from './kind.ts';
-import { type Targets, namingOf, targetsOnce } from './referrers.ts';
-import { alikeOf, unsettled, withPolicies } from './served.ts';
+import { type Targets, namingOf, memoizedTargets } from './referrers.ts';
+import { sharingServersOf, mayServeAcceptedSpec, withPolicies } from './served.ts';
 
 const KIND = 'MCPRemoteProxy';
 
 export const mcpRemoteProxy = (
   contract: Contract = newContract(),
-  targetsOf: Targets = targetsOnce(),
+  targetsOf: Targets = memoizedTargets(),
 ): ReconciledKind<ServerBundle> => {
-  const { named, affectedBy } = namingOf(KIND, targetsOf, unsettled(['GroupResolved', 'SecretResolved']));
+  const { named, affectedBy } = namingOf(KIND, targetsOf, mayServeAcceptedSpec(['GroupResolved', 'SecretResolved']));
   return {
     kind: KIND,
     owns: ['ServiceAccount', 'Service', 'ConfigMap', 'Deployment'],
@@ -22,6 +22,6 @@ export const mcpRemoteProxy = (
     resolve: resolveServed,
     complete: withPolicies,
     plan: (bundle, settings) => planRemoteProxy(bundle, { settings, contract }),
-    affectedBy: (source, changed) => [...alikeOf(KIND, source, changed), ...affectedBy(source, changed)],
+    affectedBy: (source, changed) => [...sharingServersOf(KIND, source, changed), ...affectedBy(source, changed)],
   };
 };

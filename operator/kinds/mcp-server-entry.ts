@@ -4,13 +4,13 @@ import { type EntryBundle, planEntry } from '../plan/entry.ts';
 import { resolveReferences } from '../read/resolve.ts';
 import type { Source } from '../read/source.ts';
 import type { ReconciledKind } from './kind.ts';
-import { type Targets, namingOf, targetsOnce } from './referrers.ts';
+import { type Targets, namingOf, memoizedTargets } from './referrers.ts';
 
 const KIND = 'MCPServerEntry';
 
 export const mcpServerEntry = (
   contract: Contract = newContract(),
-  targetsOf: Targets = targetsOnce(),
+  targetsOf: Targets = memoizedTargets(),
 ): ReconciledKind<EntryBundle> => {
   const { named, affectedBy } = namingOf(KIND, targetsOf);
   return {

@@ -2,22 +2,26 @@ import { hasOwnClients } from '../../crds/index.ts';
 import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import { planFrontedServer } from '../plan/front/plan-fronted-server.ts';
+import type { Mac } from '../plan/mac.ts';
 import { type McpServerBundle, planMcpServer, verdictOnServer } from '../plan/mcp-server/plan-mcp-server.ts';
-import { mcpServerSpec } from '../plan/mcp-server/spec.ts';
-import { isBridged } from '../plan/mcp-server/transport.ts';
+import { isBridged, mcpServerSpec } from '../plan/mcp-server/spec.ts';
 import { WITHOUT_DEGRADED } from '../plan/plan.ts';
-import type { Seal } from '../plan/seal.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { isRuntime } from '../plan/server/objects/pod-template.ts';
 import { type Child, childOf } from '../plan/workload/child.ts';
 import type { RunningWorkload } from '../plan/workload/running-workload.ts';
-import { ownedBy, resolveDeployment, resolveStatefulSet, strangerAt } from '../read/resolve-workload.ts';
+import {
+  foreignAt,
+  ownedBy,
+  resolveDeployment,
+  resolveStatefulSet,
+  withPodCreationFailure,
+} from '../read/resolve-workload.ts';
 import { SERVED_KINDS, resolveReferences, resolveServed } from '../read/resolve.ts';
 import type { Source } from '../read/source.ts';
-import type { ReconciledKind, Reads } from './kind.ts';
-import { withPodsNotMade } from './pods-not-made.ts';
-import { type Targets, namingOf, targetsOnce } from './referrers.ts';
-import { alikeOf, unsettled, withPolicies } from './served.ts';
+import type { Reads, ReconciledKind } from './kind.ts';
+import { type Targets, memoizedTargets, namingOf } from './referrers.ts';
+import { mayServeAcceptedSpec, sharingServersOf, withPolicies } from './served.ts';
 
 const KIND = 'MCPServer';
 
@@ -28,9 +32,9 @@ export interface McpServerView extends McpServerBundle {
 
 export const mcpServer = (
   contract: Contract = newContract(),
-  targetsOf: Targets = targetsOnce(),
+  targetsOf: Targets = memoizedTargets(),
 ): ReconciledKind<McpServerView> => {
-  const { named, affectedBy } = namingOf(KIND, targetsOf, unsettled(['GroupResolved', 'SecretResolved']));
+  const { named, affectedBy } = namingOf(KIND, targetsOf, mayServeAcceptedSpec(['GroupResolved', 'SecretResolved']));
   return {
     kind: KIND,
     owns: [
@@ -45,10 +49,10 @@ export const mcpServer = (
     ],
     reads: [...new Set([...named, ...SERVED_KINDS.filter((kind) => kind !== KIND), 'ReplicaSet', 'Pod'])],
     phasesWithProblems: WITHOUT_DEGRADED,
-    resolve: (source, { namespace, name }, seal) => {
+    resolve: (source, { namespace, name }, mac) => {
       const server = source.get(KIND, namespace, name);
       if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
-      const front = frontOf(source, server, seal);
+      const front = frontOf(source, server, mac);
       return Object.freeze({
         server,
         references: resolveReferences(source, server),
@@ -60,7 +64,7 @@ export const mcpServer = (
     complete: async (bundle, reads) => {
       const { workload, front } = bundle;
       return front === undefined
-        ? { ...bundle, workload: await withPodsNotMade(workload, reads) }
+        ? { ...bundle, workload: await withPodCreationFailure(workload, reads.podCreationFailure) }
         : { ...bundle, front: await completeFront(front, reads) };
     },
     plan: ({ front, ...direct }, settings) =>
@@ -69,9 +73,9 @@ export const mcpServer = (
         ? planMcpServer(direct, { settings, contract })
         : planFrontedServer(front, { settings, contract }),
     affectedBy: (source, changed) => [
-      ...alikeOf(KIND, source, changed),
+      ...sharingServersOf(KIND, source, changed),
       ...affectedBy(source, changed),
-      ...namedAlike(source, changed),
+      ...ownersOfBackendService(source, changed),
     ],
   };
 };
@@ -81,51 +85,54 @@ const isFronted = (direct: McpServerBundle, contract: Contract): boolean =>
   hasOwnClients(mcpServerSpec(direct.server)) || verdictOnServer(direct, contract).complaints.length > 0;
 
 const completeFront = async (front: ServerBundle, reads: Reads): Promise<ServerBundle> => {
-  const behind = front.behind && (await withPodsNotMade(front.behind, reads));
-  return withPolicies({ ...front, ...(behind && { behind }) }, reads);
+  const backendWorkload =
+    front.backendWorkload && (await withPodCreationFailure(front.backendWorkload, reads.podCreationFailure));
+  return withPolicies({ ...front, ...(backendWorkload && { backendWorkload }) }, reads);
 };
 
-const frontOf = (source: Source, server: KubeObject, seal?: Seal): ServerBundle | undefined => {
+const frontOf = (source: Source, server: KubeObject, mac?: Mac): ServerBundle | undefined => {
   const { namespace = '', name } = server.metadata;
   const deployment = ownedBy(source, server, { kind: 'Deployment', name: childOf(server).name });
   const hasRuntime = deployment !== undefined && isRuntime(server, deployment);
   if (!hasRuntime && !hasOwnClients(mcpServerSpec(server))) return undefined;
-  const front = resolveServed(source, { kind: KIND, namespace, name }, seal);
+  const front = resolveServed(source, { kind: KIND, namespace, name }, mac);
   if (front === undefined) return undefined;
   const behind = childOf(server, 'backend');
-  const inTheOpen = containerInTheOpen(source, front);
-  const stranger = strangerAt(source, server, { kind: 'Service', name: behind.name });
+  const exposedController = exposedControllerOf(source, front);
+  const foreign = foreignAt(source, server, { kind: 'Service', name: behind.name });
   return Object.freeze({
     ...front,
-    behind: workloadOf(source, server, behind),
-    unguarded: unguarded(source, front),
-    // What a runtime was told before that container ran is no spec to go back to.
-    ...(inTheOpen && { inTheOpen, accepted: undefined }),
-    strangers: stranger === undefined ? [] : [stranger],
+    backendWorkload: workloadOf(source, server, behind),
+    bypassWorkloads: bypassWorkloadsOf(source, front),
+    // A spec that a runtime had before this container ran is not a last good spec.
+    ...(exposedController && { exposedController, accepted: undefined }),
+    foreignServices: foreign === undefined ? [] : [foreign],
   });
 };
 
-const unguarded = (source: Source, { server, children }: ServerBundle): readonly KubeObject[] => {
+const bypassWorkloadsOf = (source: Source, { server, children }: ServerBundle): readonly KubeObject[] => {
   const { deployment, pods } = children;
   const before = ownedBy(source, server, { kind: 'StatefulSet', name: childOf(server).name });
   return [deployment, before, ...pods].flatMap((each) => (each === undefined || isRuntime(server, each) ? [] : [each]));
 };
 
 /** A Deployment that is not the runtime, or the StatefulSet that comes before a Deployment. */
-const containerInTheOpen = (source: Source, { server, children }: ServerBundle): KubeObject | undefined => {
+const exposedControllerOf = (source: Source, { server, children }: ServerBundle): KubeObject | undefined => {
   const { deployment } = children;
   if (deployment !== undefined) return isRuntime(server, deployment) ? undefined : deployment;
   return ownedBy(source, server, { kind: 'StatefulSet', name: childOf(server).name });
 };
 
-/** Whose container would be reached under the name of this Service, whoever has it. */
-const namedAlike = (source: Source, { kind, metadata }: KubeObject): readonly ObjectKey[] => {
+/** The MCPServer whose container a Service of this name would select, whether the Service is ours or foreign. */
+const ownersOfBackendService = (source: Source, { kind, metadata }: KubeObject): readonly ObjectKey[] => {
   const [, name] = (kind === 'Service' && /^mcpserver-(.+)-backend$/.exec(metadata.name)) || [];
   const server = name === undefined ? undefined : source.get(KIND, metadata.namespace ?? '', name);
   return server === undefined ? [] : [keyOf(server)];
 };
 
-/** What runs its container; while there are no pods of the kind that the newest spec asks for, those from before. */
+/**
+ * The workload that runs its container; while there is none of the kind that the newest spec asks for, the earlier one.
+ */
 const workloadOf = (source: Source, server: KubeObject, { name }: Child): RunningWorkload => {
   const wanted = isBridged(mcpServerSpec(server)) ? resolveStatefulSet : resolveDeployment;
   const found = wanted(source, server, name);

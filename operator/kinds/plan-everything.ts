@@ -11,7 +11,7 @@ export interface Planned {
 }
 
 /** A directory of manifests, or whatever else is looked at whole. */
-export interface Whole {
+export interface ManifestSet {
   readonly source: Source;
   readonly namespaces: readonly string[];
 }
@@ -19,7 +19,7 @@ export interface Whole {
 /** read → resolve → plan for all objects of these kinds: by kind, then namespace, then name. */
 export const planEverything = (
   kinds: readonly ReconciledKind[],
-  { source, namespaces }: Whole,
+  { source, namespaces }: ManifestSet,
   settings: Settings,
 ): readonly Planned[] =>
   kinds.flatMap((kind) =>
@@ -27,7 +27,7 @@ export const planEverything = (
       .toSorted()
       .flatMap((namespace) => source.list(kind.kind, namespace))
       .flatMap((object) => {
-        const bundle = kind.resolve(source, keyOf(object), settings.seal);
+        const bundle = kind.resolve(source, keyOf(object), settings.mac);
         return bundle === undefined ? [] : [{ object, plan: kind.plan(bundle, settings) }];
       }),
   );

@@ -14,8 +14,8 @@ export type Referrers = (objects: readonly KubeObject[], target: Target) => read
 /** What an object refers to. */
 export type Targets = (object: KubeObject) => readonly Target[];
 
-/** An object is walked once, whoever asks: it never changes in place. */
-export const targetsOnce = (): Targets => {
+/** Walks each object once: objects never change in place. */
+export const memoizedTargets = (): Targets => {
   const walked = new WeakMap<KubeObject, readonly Target[]>();
   return (object) => {
     const known = walked.get(object) ?? lookedUpReferences(object);
@@ -33,7 +33,7 @@ type Index = ReadonlyMap<string, readonly KubeObject[]>;
  * referrers of everything.
  */
 export const referrers = (
-  targetsOf: Targets = targetsOnce(),
+  targetsOf: Targets = memoizedTargets(),
   hearsOfAll: (object: KubeObject) => boolean = () => false,
 ): Referrers => {
   const indexes = new WeakMap<readonly KubeObject[], Index>();
@@ -74,7 +74,10 @@ export interface Naming {
   readonly affectedBy: (source: Source, changed: KubeObject) => readonly ObjectKey[];
 }
 
-/** What objects of this kind name, and who of them names something; one that `hearsOfAll` is told of everything. */
+/**
+ * The references of objects of this kind, and which of them refer to a changed object; an object that `hearsOfAll` is
+ * affected by every change.
+ */
 export const namingOf = (kind: string, targetsOf: Targets, hearsOfAll?: (object: KubeObject) => boolean): Naming => {
   const named = lookedUpKinds(kind);
   const referrersOf = referrers(targetsOf, hearsOfAll);

@@ -3,23 +3,23 @@ import { conditionsIn } from '../plan/conditions.ts';
 import type { ResolvedReference } from '../plan/references.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
 import { policyConfigMap } from '../plan/server/config/policies.ts';
-import { lookalikes } from '../plan/server/status/uniqueness.ts';
+import { sharingServers } from '../plan/server/status/uniqueness.ts';
 import { SERVED_KINDS } from '../read/resolve.ts';
 import type { Source } from '../read/source.ts';
 import type { ReadContent, Reads } from './kind.ts';
 
 /** Objects of `kind` that have something in common with the one that changed, which each should have alone. */
-export const alikeOf = (kind: string, source: Source, changed: KubeObject): readonly ObjectKey[] =>
+export const sharingServersOf = (kind: string, source: Source, changed: KubeObject): readonly ObjectKey[] =>
   (SERVED_KINDS as readonly string[]).includes(changed.kind)
-    ? lookalikes(changed, source.list(kind, keyOf(changed).namespace)).map(keyOf)
+    ? sharingServers(changed, source.list(kind, keyOf(changed).namespace)).map(keyOf)
     : [];
 
 /**
- * It may be served from an accepted spec that names other objects than the newest one does: nobody has looked at the
- * newest yet, or it is invalid, or something that it names is missing. Such a server is told of everything. What is
- * told by conditions of types `ofParts` has no effect on which spec is served.
+ * The server may run an accepted spec with other references than the newest one: the newest is not reconciled yet, or
+ * is invalid, or lacks a reference. Such a server is affected by every change. Conditions of types `ofParts` do not
+ * decide which spec is served.
  */
-export const unsettled =
+export const mayServeAcceptedSpec =
   (ofParts: readonly string[]) =>
   ({ metadata: { generation }, ...object }: KubeObject): boolean => {
     const { observedGeneration } = (object['status'] ?? {}) as { readonly observedGeneration?: number };

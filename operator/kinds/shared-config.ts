@@ -5,7 +5,15 @@ import type { SharedConfigBundle } from '../plan/shared-config.ts';
 import { resolveReferences } from '../read/resolve.ts';
 import type { Source } from '../read/source.ts';
 import type { ReconciledKind } from './kind.ts';
-import { type Referrers, type Targets, kindsNaming, namingOf, referrers, targetsOnce, usersOf } from './referrers.ts';
+import {
+  type Referrers,
+  type Targets,
+  kindsNaming,
+  namingOf,
+  referrers,
+  memoizedTargets,
+  usersOf,
+} from './referrers.ts';
 
 /** What one kind of shared configuration differs in. */
 export interface SharedConfigKind {
@@ -17,7 +25,7 @@ export interface SharedConfigKind {
 export const sharedConfig = (
   { kind, plan }: SharedConfigKind,
   contract: Contract,
-  targetsOf: Targets = targetsOnce(),
+  targetsOf: Targets = memoizedTargets(),
 ): ReconciledKind<SharedConfigBundle> => {
   const referrersOf = referrers(targetsOf);
   const users = kindsNaming(kind);

@@ -2,25 +2,24 @@ import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
 import { type Contract, newContract } from '../plan/contract.ts';
 import { lookedUpKinds, referenceKind } from '../plan/references.ts';
 import type { ServerBundle } from '../plan/server/bundle.ts';
-import { planServer } from '../plan/server/plan-server.ts';
-import { volatileStatus } from '../plan/server/status/volatile-status.ts';
+import { planServer, volatileStatus } from '../plan/server/plan-server.ts';
 import { isOwnedBy } from '../read/controlled.ts';
 import { MEMBER_KINDS, groupNameOf, resolveServer } from '../read/resolve.ts';
 import type { Source } from '../read/source.ts';
 import type { ReconciledKind } from './kind.ts';
-import { type Referrers, type Targets, referrers, targetsOnce } from './referrers.ts';
-import { alikeOf, unsettled, withPolicies } from './served.ts';
+import { type Referrers, type Targets, memoizedTargets, referrers } from './referrers.ts';
+import { mayServeAcceptedSpec, sharingServersOf, withPolicies } from './served.ts';
 
 const KIND = 'VirtualMCPServer';
 
 export const virtualMcpServer = (
   contract: Contract = newContract(),
-  targetsOf: Targets = targetsOnce(),
+  targetsOf: Targets = memoizedTargets(),
 ): ReconciledKind<ServerBundle> => {
   const named = lookedUpKinds(KIND);
   const withEffect = new Set([...named, ...MEMBER_KINDS, 'Service']);
   const naming = {
-    servers: referrers(targetsOf, unsettled(['ExternalAuthConfigResolved', 'SecretResolved'])),
+    servers: referrers(targetsOf, mayServeAcceptedSpec(['ExternalAuthConfigResolved', 'SecretResolved'])),
     members: referrers(targetsOf),
   };
   return {
@@ -32,8 +31,8 @@ export const virtualMcpServer = (
     complete: withPolicies,
     plan: (bundle, settings) => planServer(bundle, { settings, contract }),
     affectedBy: (source, changed) => {
-      const alike = alikeOf(KIND, source, changed);
-      return withEffect.has(changed.kind) ? [...alike, ...affectedBy(source, changed, naming)] : alike;
+      const sharing = sharingServersOf(KIND, source, changed);
+      return withEffect.has(changed.kind) ? [...sharing, ...affectedBy(source, changed, naming)] : sharing;
     },
   };
 };

@@ -5,19 +5,18 @@
  * Start with `LocalSession` below; local.ts above this room is the command.
  */
 
-import type { KubeObject, ObjectKey } from '../object.ts';
-import { type Planned, namespacesOf, planEverything } from '../kinds/plan-everything.ts';
 import { reconciledKinds } from '../kinds/index.ts';
+import { type Planned, namespacesOf, planEverything } from '../kinds/plan-everything.ts';
+import type { KubeObject, ObjectKey } from '../object.ts';
 import type { Accepted } from '../plan/server/bundle.ts';
-import { writtenSpec } from '../plan/written-spec.ts';
 import type { Settings } from '../plan/settings.ts';
-import type { Manifests } from '../read/manifests.ts';
-import { problemText } from '../read/manifests.ts';
-import { objectsSource } from '../read/objects-source.ts';
-import { joinDocuments, statusDocument } from '../write/stdout.ts';
+import { writtenSpec } from '../plan/written-spec.ts';
+import { type Manifests, problemText } from '../read/manifests.ts';
+import { objectsSource } from '../read/source.ts';
 import type { InProcessRuntimes, WantedRuntime } from '../write/in-process.ts';
+import { joinDocuments, statusDocument } from '../write/stdout.ts';
 import type { ReadLocalFile } from './local-file.ts';
-import { backendNames, strangers, unknownBackend } from './mappings.ts';
+import { backendNames, unknownBackend, unservedMappings } from './mappings.ts';
 import type { LocalOptions } from './options.ts';
 import { type Ports, assignPorts } from './ports.ts';
 import type { SecretFiles } from './secret-files.ts';
@@ -86,7 +85,7 @@ export class LocalSession {
     this.#settings = this.#settingsFor(local.file.backends, await this.#ports(local.file.ports));
     const planned = this.#plan();
     this.#complain([
-      ...strangers(this.#settings, objects, planned),
+      ...unservedMappings(this.#settings, objects, planned),
       ...unknownServers(local.file.ports, objects),
       ...(await this.#serve(planned)),
     ]);
@@ -157,7 +156,7 @@ export class LocalSession {
     if (this.#writeState(() => this.#deps.state.writeStatus(text))) this.#written = text;
   }
 
-  /** A full or read-only disk is told once and ends nothing: what is kept there is only a memory. */
+  /** A full or read-only disk is reported once and stops nothing: the state files are only a memory. */
   #writeState(write: () => void): boolean {
     try {
       write();

@@ -48,7 +48,7 @@ const isAlive = (holder: number): boolean => {
     kill(holder, 0);
     return true;
   } catch (error) {
-    // Somebody else's process may not be signalled.
+    // A process of another user may not be signalled.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 };

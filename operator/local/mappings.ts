@@ -15,7 +15,7 @@ export const backendNames = (objects: readonly KubeObject[]): readonly string[] 
 ];
 
 /** Mappings of backends that no server serves: misspelt, or something between the two is. */
-export const strangers = (
+export const unservedMappings = (
   { local }: Settings,
   objects: readonly KubeObject[],
   planned: readonly Planned[],

@@ -16,7 +16,7 @@ export interface PortRequest {
 }
 
 /**
- * A port for every server, those of absent ones included. `isFree` is asked only about pairs that nobody had before.
+ * Assigns a port to every server, absent ones included. `isFree` is asked only about pairs that no server had before.
  */
 export const assignPorts = async (
   { servers, kept, wanted }: PortRequest,
@@ -36,7 +36,7 @@ export const assignPorts = async (
 const overlaps = (ports: Ports, candidate: number): boolean =>
   Object.values(ports).some((port) => Math.abs(port - candidate) <= 1);
 
-/** Whether nobody listens there on loopback now. */
+/** Whether no process listens on this port of loopback now. */
 export const isFreeOnLoopback = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const probe = createServer();

@@ -40,7 +40,7 @@ const writeKeys = (directory: string, object: KubeObject): void => {
     writeFileSync(join(home, key), value, { mode: 0o600 });
 };
 
-/** Names and keys come from a file somebody wrote: they must not lead out of the directory. */
+/** Names and keys come from a file of the user: they must not lead out of the directory. */
 const isLegal = (name: string): boolean => /^[A-Za-z0-9._-]+$/.test(name) && !/^\.+$/.test(name);
 
 type Values = Readonly<Record<string, unknown>> | undefined;

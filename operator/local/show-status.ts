@@ -27,7 +27,7 @@ export const statusText = (planned: readonly Planned[]): string => {
   return [...none, ...texts, ...lostEntries(planned)].join('');
 };
 
-/** Entries that no server lists, and why: nothing else in a terminal tells of them. */
+/** Entries that no server lists, and why: the terminal shows them nowhere else. */
 const lostEntries = (planned: readonly Planned[]): readonly string[] => {
   const served = new Set(servedNames(planned));
   return planned.flatMap(({ object, plan }) => {

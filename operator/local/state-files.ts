@@ -39,7 +39,7 @@ const replaceFile = (home: string, name: string, text: string): void => {
   renameSync(fresh, join(home, name));
 };
 
-/** Not with its parents: a directory that somebody moved away is not to come back empty. */
+/** Parent directories are not created: a directory that the user has moved away must not come back empty. */
 const makeHome = (home: string): void => {
   try {
     mkdirSync(home);

@@ -1,9 +1,6 @@
 import type { Log } from '../../runtime/observe/index.ts';
 
-/**
- * A runtime's log for somebody at a terminal: warnings and errors, and everything once `operational.logLevel` is
- * `debug`.
- */
+/** A runtime's log for a terminal: warnings and errors, and everything once `operational.logLevel` is `debug`. */
 export const terminalLog = (server: string, write: (text: string) => void): Log => {
   let isVerbose = false;
   const line = (fields: Readonly<Record<string, unknown>>, message: string): void =>

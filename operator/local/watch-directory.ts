@@ -13,10 +13,10 @@ const POLL_MS = 2_000;
 
 /** Calls `onChange` after manifests or `local.yaml` changed and stayed quiet. Files of `.vmcp` are no change. */
 export const watchDirectory = (directory: string, clock: Clock, onChange: () => void): { close(): void } => {
-  let known = traitsOf(directory);
+  let known = fingerprintOf(directory);
   const settled = debounce(SETTLED, clock, () => {
     // Before the files are read, so that a change during the reading is one more.
-    known = traitsOf(directory);
+    known = fingerprintOf(directory);
     onChange();
   });
   const watcher = watching(directory, (name) => {
@@ -25,7 +25,7 @@ export const watchDirectory = (directory: string, clock: Clock, onChange: () => 
   });
   const pollLater = (): Timer =>
     clock.after(POLL_MS, () => {
-      const traits = traitsOf(directory);
+      const traits = fingerprintOf(directory);
       if (traits !== known) settled.note();
       known = traits;
       poll = pollLater();
@@ -43,18 +43,18 @@ export const watchDirectory = (directory: string, clock: Clock, onChange: () => 
 const isRead = (name: string): boolean => name === LOCAL_FILE || isManifest(name);
 
 /** Differs when a file that is read was changed, has come or has gone. */
-const traitsOf = (directory: string): string => {
+const fingerprintOf = (directory: string): string => {
   try {
     return readdirSync(directory)
       .filter(isRead)
-      .map((name) => `${name} ${traitsOfFile(join(directory, name))}`)
+      .map((name) => `${name} ${fileFingerprint(join(directory, name))}`)
       .join('\n');
   } catch {
     return '';
   }
 };
 
-const traitsOfFile = (path: string): string => {
+const fileFingerprint = (path: string): string => {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? 'gone' : `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
 };

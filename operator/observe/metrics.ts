@@ -4,11 +4,11 @@ import type { CallObserver, ReviewObserver, WorkObserver } from './observers.ts'
 
 export interface MetricsOptions {
   readonly version: string;
-  /** Every other one that a stranger may send to the webhook counts as `other`. */
+  /** Kinds that are used as labels; every other kind that a request to the webhook names counts as `other`. */
   readonly kinds: readonly string[];
 }
 
-/** What is asked for when somebody reads the metrics. */
+/** Values that are read when the metrics are scraped. */
 export interface Measured {
   readonly backlog: () => number;
   /** Phases of all servers, one for each. */

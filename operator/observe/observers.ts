@@ -10,7 +10,7 @@
  */
 export type ReconcileResult = 'unchanged' | 'written' | 'refused' | 'error';
 
-/** Told of the engine's work, for what counts it. */
+/** Callbacks for the work of the engine, which the metrics count. */
 export interface WorkObserver {
   readonly reconciled: (kind: string, result: ReconcileResult, ms: number) => void;
   /** It is tried again later. */
@@ -22,8 +22,8 @@ export interface WorkObserver {
 }
 
 /**
- * Told when an answer of the API server begins, with its status and the time since it was asked for; undefined: none
- * came.
+ * Called when an answer of the API server begins, with its status and the milliseconds since the request; undefined: no
+ * answer came.
  */
 export type CallObserver = (
   call: { readonly verb: string; readonly kind: string },
@@ -31,7 +31,7 @@ export type CallObserver = (
   ms: number,
 ) => void;
 
-/** Told of every change that the webhook judged. */
+/** Called for every change that the webhook has checked. */
 export type ReviewObserver = (
   review: { readonly kind: string; readonly operation: string },
   isAllowed: boolean,

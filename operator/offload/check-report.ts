@@ -30,8 +30,8 @@ const valueIn = (body: Uint8Array): unknown => {
 export const checkHere: CheckReport = (body) => Promise.resolve(checkedReport(body));
 
 /**
- * Bytes that are read in a time that nobody notices, however many pods answer: the reports of a few dozen backends. A
- * megabyte takes a quarter of a second.
+ * Bytes that are parsed without blocking the thread noticeably, however many pods answer: the reports of a few dozen
+ * backends. A megabyte takes a quarter of a second.
  */
 const LARGE = 8 * 1024;
 

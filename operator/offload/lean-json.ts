@@ -1,5 +1,4 @@
-import { heldAlone } from '../cache/held-alone.ts';
-import { isOfOurGroup } from '../cache/trim.ts';
+import { cacheable, isOfOurGroup } from '../cache/trim.ts';
 import type { KubeObject } from '../object.ts';
 import { textOf } from '../threads/read-json.ts';
 import { unreadable, withoutSpec } from '../validate/index.ts';
@@ -14,7 +13,7 @@ export const valueOf = (json: string | Uint8Array): unknown => {
   const { kind, object, request, items } = value;
   return {
     ...lean(value),
-    ...(isObject(object) && { object: heldAlone(object) }),
+    ...(isObject(object) && { object: cacheable(object) }),
     ...(Array.isArray(items) && { items: items.map((item) => heldOfList(item, kind)) }),
     ...(typeof request === 'object' && request !== null && { request: leanRequest(request) }),
   };
@@ -30,7 +29,7 @@ interface Enclosing extends KubeObject {
 /** Items of the API server's own kinds do not say what they are, but the list does. */
 const heldOfList = (item: unknown, listKind: unknown): unknown => {
   const kind = typeof listKind === 'string' ? listKind.replace(/List$/, '') : '';
-  return isObject(item) ? heldAlone({ ...item, kind: item.kind ?? kind }) : item;
+  return isObject(item) ? cacheable({ ...item, kind: item.kind ?? kind }) : item;
 };
 
 const leanRequest = (request: Readonly<Record<string, unknown>>): object => ({

@@ -5,7 +5,7 @@ import { DEGRADING, type Plan } from '../plan/plan.ts';
 import type { Settings } from '../plan/settings.ts';
 import { planOfUnplanned } from '../plan/unplanned.ts';
 import { isTooLarge, sizeOf, isMoreThan, TOO_LARGE_TEXT } from '../threads/size.ts';
-import { pauses } from '../threads/pause.ts';
+import { yieldsToEventLoop } from '../threads/pause.ts';
 import { TooCostlyError, type WorkThread } from '../threads/work-thread.ts';
 
 /** What a plan is made of. */
@@ -14,17 +14,17 @@ export interface Planning {
   readonly owner: KubeObject;
   readonly bundle: unknown;
   readonly settings: Settings;
-  /** What `settings.seal` works with, newest first. */
-  readonly sealKeys: readonly Uint8Array[];
+  /** The keys of `settings.mac`, newest first. */
+  readonly macKeys: readonly Uint8Array[];
 }
 
 /** What a plan is made of, without what cannot be copied to another thread. */
 export interface PlanInput {
   readonly kind: string;
   readonly bundle: unknown;
-  readonly settings: Omit<Settings, 'seal'>;
-  /** What `Settings.seal` works with, newest first; absent where there is none. */
-  readonly sealKeys: readonly Uint8Array[] | undefined;
+  readonly settings: Omit<Settings, 'mac'>;
+  /** The keys of `Settings.mac`, newest first; absent where there are none. */
+  readonly macKeys: readonly Uint8Array[] | undefined;
 }
 
 /** Rejects when the signal is aborted and the plan is not there yet. */
@@ -33,13 +33,13 @@ export type MakePlan = (planning: Planning, signal?: AbortSignal) => Promise<Pla
 /** In this thread, for those who are alone in it. */
 export const planHere: MakePlan = ({ kind, bundle, settings }) => Promise.resolve(kind.plan(bundle, settings));
 
-/** Values and characters that are planned in a time that nobody notices. */
+/** Values and characters that are planned without blocking the thread noticeably. */
 const LARGE = 50_000;
 /** Once it was too costly it is planned again when so long has passed, and its spec has changed … */
 const REST_MS = 30_000;
 /** … or when the cluster may be another one, which costs less. */
 const AGAIN_MS = 600_000;
-const MOST_REMEMBERED = 1_000;
+const MAX_REMEMBERED = 1_000;
 
 interface Known {
   readonly generation: unknown;
@@ -56,7 +56,7 @@ export class Planner {
   readonly #thread: Pick<WorkThread, 'run'>;
   readonly #clock: Clock;
   readonly #large: number;
-  readonly #pause = pauses();
+  readonly #pause = yieldsToEventLoop();
   /** By uid of the owner. */
   readonly #tooCostly = new Map<string, Known>();
 
@@ -68,8 +68,8 @@ export class Planner {
   }
 
   readonly plan: MakePlan = async (planning, signal) => {
-    const { kind, owner, bundle, settings, sealKeys } = planning;
-    if (kind.isPlannedAtOnce === true) return planHere(planning);
+    const { kind, owner, bundle, settings, macKeys } = planning;
+    if (kind.isPlannedInline === true) return planHere(planning);
     const size = await sizeOf(bundle, this.#pause);
     if (!isMoreThan(size, this.#large)) return planHere(planning);
     if (isTooLarge(size)) return planOfTooCostly(planning, TOO_LARGE_TEXT, AGAIN_MS);
@@ -78,8 +78,8 @@ export class Planner {
     const restMs = known === undefined ? 0 : this.#restMs(known, owner);
     if (known !== undefined && restMs > 0) return planOfTooCostly(planning, known.why, restMs);
     this.#tooCostly.delete(uid);
-    const { seal, ...copied } = settings;
-    const input: PlanInput = { kind: kind.kind, bundle, settings: copied, sealKeys: seal && sealKeys };
+    const { mac, ...copied } = settings;
+    const input: PlanInput = { kind: kind.kind, bundle, settings: copied, macKeys: mac && macKeys };
     try {
       return (await this.#thread.run('plan', input, namespace, signal)) as Plan;
     } catch (error) {
@@ -95,16 +95,16 @@ export class Planner {
 
   #remember({ metadata: { uid = '', generation } }: KubeObject, why: string): void {
     const [oldest] = this.#tooCostly.keys();
-    if (this.#tooCostly.size >= MOST_REMEMBERED && oldest !== undefined) this.#tooCostly.delete(oldest);
+    if (this.#tooCostly.size >= MAX_REMEMBERED && oldest !== undefined) this.#tooCostly.delete(oldest);
     this.#tooCostly.set(uid, { generation, at: this.#clock.now(), why });
   }
 }
 
-const planOfTooCostly = ({ kind, owner }: Planning, why: string, againAfterMs: number): Plan =>
+const planOfTooCostly = ({ kind, owner }: Planning, why: string, requeueAfterMs: number): Plan =>
   planOfUnplanned(owner, {
     type: 'Valid',
     reason: 'TooCostly',
     message: `planning it ${why}; make it, or what it names and the members of its group, smaller, or split it into several objects`,
     phases: kind.phasesWithProblems ?? DEGRADING,
-    againAfterMs,
+    requeueAfterMs,
   });

@@ -1,16 +1,16 @@
 /*
  * Work whose cost the author of an object decides, done in a worker thread when its input is large: making a plan
- * (planner.ts), judging an object (judge.ts), reading JSON (lean-json.ts). What is small is done at once in the main
- * thread. What takes too long or too much memory rejects with `TooCostlyError`, and its thread ends.
+ * (planner.ts), validating an object (validate.ts), parsing JSON (lean-json.ts). Small inputs are handled in the main
+ * thread. Work that takes too long or too much memory rejects with `TooCostlyError`, and its thread ends.
  * Start with `serveTasks` below, which is what the thread runs; threads/work-thread.ts is the main thread's end of it.
  */
 
 import { parentPort } from 'node:worker_threads';
 import { reconciledKinds } from '../kinds/index.ts';
 import type { Plan } from '../plan/plan.ts';
-import { sealWith } from '../plan/seal.ts';
+import { hmacWith } from '../plan/mac.ts';
 import type { Answer } from '../threads/work-thread.ts';
-import { type JudgeInput, type Judged, judgedNow } from './judge.ts';
+import { type ValidateInput, type ValidationResult, validatedNow } from './validate.ts';
 import { valueOf } from './lean-json.ts';
 import type { PlanInput } from './planner.ts';
 import { checkedReport } from './check-report.ts';
@@ -18,15 +18,15 @@ import { checkedReport } from './check-report.ts';
 /** Answers in a thread what the thread that started it asks (`WorkThread`). */
 export const serveTasks = (): void => {
   const kinds = new Map(reconciledKinds().map((kind) => [kind.kind, kind]));
-  const plan = ({ kind, bundle, settings, sealKeys }: PlanInput): Plan => {
+  const plan = ({ kind, bundle, settings, macKeys }: PlanInput): Plan => {
     const found = kinds.get(kind);
     if (found === undefined) throw new Error(`there is no kind ${kind} to plan`);
-    return found.plan(bundle, { ...settings, ...(sealKeys && { seal: sealWith(() => sealKeys) }) });
+    return found.plan(bundle, { ...settings, ...(macKeys && { mac: hmacWith(() => macKeys) }) });
   };
-  const judge = ({ object, references }: JudgeInput): Judged => judgedNow(object, references);
+  const validate = ({ object, references }: ValidateInput): ValidationResult => validatedNow(object, references);
   const tasks: Readonly<Record<string, (input: never) => unknown>> = {
     plan,
-    judge,
+    validate,
     json: valueOf,
     report: checkedReport,
   };

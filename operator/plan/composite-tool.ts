@@ -1,8 +1,7 @@
+import { fact, stalled, warningsOf } from './conditions.ts';
 import type { Contract } from './contract.ts';
-import { fact, warningsOf } from './conditions.ts';
 import type { Plan } from './plan.ts';
 import type { SharedConfigBundle } from './shared-config.ts';
-import { stalled } from './stalled.ts';
 import { validCondition, verdictOn } from './verdict.ts';
 
 /** A workflow that servers offer as a tool: it can run, or its status says why not. */

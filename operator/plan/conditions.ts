@@ -1,3 +1,4 @@
+import { type Violation, violationText } from '../validate/index.ts';
 import type { PlannedCondition, PlannedEvent } from './plan.ts';
 import type { Reason } from './reasons.ts';
 import type { Subject } from './subjects.ts';
@@ -10,7 +11,7 @@ export const fact = (type: ConditionType, holds: boolean, reason: Reason, messag
   message: clipped(message),
 });
 
-/** A fact nobody can tell yet. */
+/** A fact that is not known yet. */
 export const undecided = (type: FactType, reason: Reason, message: string): PlannedCondition => ({
   type,
   status: 'Unknown',
@@ -102,3 +103,26 @@ export const isBadNews = ({ type, status }: PlannedCondition): boolean =>
 /** A warning for each condition that tells bad news; the reporter records those whose condition changed. */
 export const warningsOf = (conditions: readonly PlannedCondition[]): readonly PlannedEvent[] =>
   conditions.filter(isBadNews).map(({ reason, message }) => ({ type: 'Warning', reason, message }));
+
+/** A cause that only a change by a user removes. */
+export interface StallingCause {
+  /** Of the condition that tells it. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * kstatus, and so Argo CD and Flux, takes an object with `Stalled` for failed and stops waiting. What another object
+ * may mend does not belong here: objects that are applied together arrive one after another.
+ */
+export const stalled = (causes: readonly StallingCause[]): readonly PlannedCondition[] => {
+  const [first] = causes;
+  return first === undefined
+    ? []
+    : [problem('Stalled', first.reason as Reason, causes.map(({ message }) => message).join('; '))];
+};
+
+export const stallingCause = (violation: Violation): StallingCause => ({
+  reason: violation.conditionReason,
+  message: violationText(violation),
+});

@@ -22,7 +22,7 @@ import {
 import { withoutSuperseded } from '../validate/index.ts';
 import { hashOf } from './canonical.ts';
 import type { ConfigFiles } from './plan.ts';
-import { remembered } from './remembered.ts';
+import { memoized } from './memoized.ts';
 import type { BackendConfigEntry, FoundBackends, ServerSpec } from './server-spec.ts';
 
 /** Why a value may not be served: it is wrong, or it asks for what does not exist yet. */
@@ -79,12 +79,12 @@ export interface Contract {
  * a value is remembered, per instance, for as many values as a large cluster has servers and backends.
  */
 export const newContract = (): Contract => {
-  const fields = remembered(unsupportedFields, 4096);
-  const interval = remembered(intervalMs, 1024);
+  const fields = memoized(unsupportedFields, 4096);
+  const interval = memoized(intervalMs, 1024);
   return {
     unsupportedFields: (kind, spec) => fields({ kind, spec }),
-    backendRefusals: remembered(backendRefusals, 4096),
-    filesOf: remembered(filesOf, 1024),
+    backendRefusals: memoized(backendRefusals, 4096),
+    filesOf: memoized(filesOf, 1024),
     statusIntervalMs: ({ config }) => interval(config?.['operational'] ?? {}),
   };
 };
@@ -155,7 +155,9 @@ export const valueIn = (files: ConfigFiles): Value => valueOf(files['config.yaml
 /** Version of the form that a rendered file is written in. */
 export const formatVersionOf = (files: ConfigFiles): unknown => valueIn(files)['formatVersion'];
 
-/** What a rendered `backends.yaml` says; nothing if somebody edited it into what no runtime would read. */
+/**
+ * Backends of a rendered `backends.yaml`; none if a user has edited the file into one that the runtime would refuse.
+ */
 export const foundIn = (files: ConfigFiles): FoundBackends => {
   const { formatVersion: _version, ...value } = valueOf(files['backends.yaml']);
   if (!backendsFileSchema.safeParse(value).success) return { backends: [], withheld: [] };
@@ -163,9 +165,7 @@ export const foundIn = (files: ConfigFiles): FoundBackends => {
   return { backends, withheld, ...(outgoingAuth && { outgoingAuth }) };
 };
 
-/**
- * What a rendered `config.yaml` says about the tools of a backend; undefined if it says nothing, or somebody edited it.
- */
+/** Tools of a backend in a rendered `config.yaml`; undefined if it names none, or a user has edited the file. */
 export const foundToolsIn = (files: ConfigFiles, workload: string): FoundTools | undefined => {
   const { aggregation } = valueOf(files['config.yaml']) as { readonly aggregation?: unknown };
   const { data } = aggregationSchema.safeParse(aggregation);
@@ -178,7 +178,7 @@ export interface FoundTools {
   readonly overrides?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Files we rendered; one that somebody else broke counts as empty. */
+/** Parses a file that the operator rendered; one that a user has broken counts as empty. */
 const valueOf = (text: string | undefined): Value => {
   if (text === undefined) return {};
   try {

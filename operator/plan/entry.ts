@@ -1,9 +1,8 @@
 import type { KubeObject } from '../object.ts';
-import { fact, warningsOf } from './conditions.ts';
+import { fact, stalled, warningsOf } from './conditions.ts';
 import type { Contract } from './contract.ts';
 import type { Plan, PlannedCondition } from './plan.ts';
-import { type ResolvedReference, howToMend, referenceConditions, unresolved } from './references.ts';
-import { stalled } from './stalled.ts';
+import { type ResolvedReference, referenceConditions, unresolved, unresolvedText } from './references.ts';
 import { type Verdict, validCondition, verdictOn } from './verdict.ts';
 
 /** An MCPServerEntry and what it refers to. */
@@ -12,7 +11,7 @@ export interface EntryBundle {
   readonly references: readonly ResolvedReference[];
 }
 
-/** An entry has no children: it is checked here and served by whoever serves its group. */
+/** An entry has no children: it is validated here, and served by the servers of its group. */
 export const planEntry = ({ entry, references }: EntryBundle, contract: Contract): Plan => {
   const verdict = verdictOn({ config: entry, references }, contract);
   const ready = readyCondition(verdict, unresolved(references));
@@ -36,9 +35,12 @@ const PHASES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Whether the server answers is another question, which those who serve it answer, each for itself. */
-const readyCondition = ({ word, complaints }: Verdict, open: readonly ResolvedReference[]): PlannedCondition => {
-  if (complaints.length > 0) return fact('Ready', false, word, complaints.join('; '));
+const readyCondition = (
+  { conditionReason, complaints }: Verdict,
+  open: readonly ResolvedReference[],
+): PlannedCondition => {
+  if (complaints.length > 0) return fact('Ready', false, conditionReason, complaints.join('; '));
   return open.length === 0
     ? fact('Ready', true, 'Valid', SERVABLE)
-    : fact('Ready', false, 'ReferenceMissing', open.map(howToMend).join('; '));
+    : fact('Ready', false, 'ReferenceMissing', open.map(unresolvedText).join('; '));
 };

@@ -9,8 +9,8 @@
 import type { KubeObject, ObjectKey } from '../object.ts';
 
 /**
- * What one reconcile wants the world to be. Pure data: made by `plan(bundle, settings)` without clock, randomness or
- * I/O.
+ * The desired state that one reconcile computes. Pure data: made by `plan(bundle, settings)` without clock, randomness
+ * or I/O.
  */
 export interface Plan {
   /**
@@ -46,9 +46,9 @@ export interface Plan {
    */
   readonly withheld?: ConfigFiles;
   /** To be looked at again after so long even if nothing changes. */
-  readonly againAfterMs?: number;
+  readonly requeueAfterMs?: number;
   /** How often the pods are asked for their report; absent: they are not asked. */
-  readonly pullStatusEveryMs?: number;
+  readonly statusPollIntervalMs?: number;
 }
 
 /** File name (`config.yaml`, `backends.yaml`) → YAML text. */

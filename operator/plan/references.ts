@@ -7,7 +7,7 @@ import { SUBJECTS, type Subject } from './subjects.ts';
 
 /** A reference and what it leads to. */
 export interface ResolvedReference extends Reference {
-  /** Undefined when nobody made it, or when what is there may not be used. */
+  /** Undefined when there is no such object, or when it may not be used. */
   readonly target: KubeObject | undefined;
   /** Why what is there may not be used. */
   readonly invalid?: string;
@@ -39,11 +39,11 @@ export const resolved = (
   broken: Violation | undefined,
 ): ResolvedReference =>
   broken === undefined
-    ? { ...reference, target: target && seenFromAfar(target) }
+    ? { ...reference, target: target && withoutStatus(target) }
     : { ...reference, target: undefined, invalid: violationText(broken) };
 
 /** What others name may have a long list of them in its status, which is nothing to those. */
-const seenFromAfar = (target: KubeObject): KubeObject => {
+const withoutStatus = (target: KubeObject): KubeObject => {
   if (target.kind === 'EmbeddingServer') return target;
   const { status: _, ...seen } = target;
   const { managedFields: __, ...metadata } = target.metadata;
@@ -53,7 +53,7 @@ const seenFromAfar = (target: KubeObject): KubeObject => {
 /**
  * The first rule that the object breaks. It would be told in its own place, and what it refers to is not at hand here.
  */
-export const brokenRuleOf = (object: KubeObject): Violation | undefined => violationsOf(object, () => undefined)[0];
+export const firstViolationOf = (object: KubeObject): Violation | undefined => violationsOf(object, () => undefined)[0];
 
 /** `GroupResolved` (`GroupFound`, `GroupNotFound`, `GroupInvalid`) and its like, one for each kind that is named. */
 export const referenceConditions = (all: readonly ResolvedReference[]): readonly PlannedCondition[] =>
@@ -66,12 +66,12 @@ const referenceCondition = (subject: Subject, named: readonly ResolvedReference[
   const open = unresolved(named);
   if (open.length === 0) return fact(`${subject}Resolved`, true, `${subject}Found`, names(named).join(', '));
   const isMissing = open.some(({ invalid }) => invalid === undefined);
-  const message = [...new Set(open.map(howToMend))].join('; ');
+  const message = [...new Set(open.map(unresolvedText))].join('; ');
   return fact(`${subject}Resolved`, false, isMissing ? `${subject}NotFound` : `${subject}Invalid`, message);
 };
 
 /** What is wrong with a reference that leads to nothing usable, with the remedy. */
-export const howToMend = ({ kind, name, path, invalid }: ResolvedReference): string =>
+export const unresolvedText = ({ kind, name, path, invalid }: ResolvedReference): string =>
   invalid === undefined
     ? `no ${kind} ${name} in this namespace; create it or change ${path}`
     : `${kind} ${name} cannot be used: ${invalid}`;

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../object.ts';
-import type { Seal } from './seal.ts';
+import type { Mac } from './mac.ts';
 
 /** What differs between a cluster and a directory; everything else of a plan is the same. */
 export interface Settings {
@@ -13,9 +13,9 @@ export interface Settings {
   readonly operatorNamespace: string;
   /** Public keys (JWK, Ed25519) whose tokens the management port of a runtime accepts; newest first. */
   readonly operatorKeys: readonly Readonly<Record<string, unknown>>[];
-  /** For accepted specs in ConfigMaps; without it none is believed. Absent outside a cluster. */
-  readonly seal?: Seal;
-  /** Who issues the service-account tokens of this cluster; absent where nobody knows. */
+  /** Authenticates accepted specs in ConfigMaps; without it no ConfigMap is trusted. Absent outside a cluster. */
+  readonly mac?: Mac;
+  /** Issuer of the cluster's service-account tokens; absent where it is not known. */
   readonly clusterIssuer?: ClusterIssuer;
   /** Local mode: where backends run and what URLs look like. Absent in a cluster. */
   readonly local?: LocalSettings;

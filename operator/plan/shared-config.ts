@@ -2,11 +2,10 @@ import { fieldsOf } from '../../crds/index.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { authStorageIgnored } from './auth-storage.ts';
 import { hashOf } from './canonical.ts';
-import { warningsOf } from './conditions.ts';
+import { stalled, warningsOf } from './conditions.ts';
 import type { Contract } from './contract.ts';
 import type { Plan } from './plan.ts';
 import { type ResolvedReference, referenceConditions } from './references.ts';
-import { stalled } from './stalled.ts';
 import { validCondition, verdictOn } from './verdict.ts';
 
 /** Configuration that others name, what it names itself, and who names it. */

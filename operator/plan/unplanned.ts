@@ -7,22 +7,21 @@ import { DEGRADING, type PhasesWithProblems, type Plan } from './plan.ts';
 export interface Unplanned {
   /** The condition that is `False`, beside `Ready`. */
   readonly type: 'Valid' | 'BackendsDiscovered';
-  readonly reason: 'TooCostly' | 'TooManyBackends' | Violation['word'];
+  readonly reason: 'TooCostly' | 'TooManyBackends' | Violation['conditionReason'];
   readonly message: string;
   /** Phases that become others; one that is not named stays. */
   readonly phases: PhasesWithProblems;
   /** Absent: only a change helps. */
-  readonly againAfterMs?: number;
+  readonly requeueAfterMs?: number;
 }
 
 /**
- * The plan of an object that would cost more than one object may cost everybody. Children stay as they are, and what
- * serves goes on; what the status said of it stays, for an autoscaler reads it. Whether it is ready still, nobody
- * knows.
+ * The plan of an object that exceeds what one object may cost. Children and most of the status stay as they are, so the
+ * server keeps running and an autoscaler keeps its fields; `Ready` becomes `Unknown`.
  */
 export const planOfUnplanned = (
   object: KubeObject,
-  { type, reason, message, phases, againAfterMs }: Unplanned,
+  { type, reason, message, phases, requeueAfterMs }: Unplanned,
 ): Plan => {
   const { generation } = object.metadata;
   const before = (object['status'] ?? {}) as Readonly<Record<string, unknown>> & { readonly phase?: string };
@@ -40,16 +39,18 @@ export const planOfUnplanned = (
       ...(generation !== undefined && { observedGeneration: generation }),
       conditions,
     },
-    ...(againAfterMs !== undefined && { againAfterMs }),
+    ...(requeueAfterMs !== undefined && { requeueAfterMs }),
     events: warningsOf(conditions.slice(0, 1)),
   };
 };
 
 /**
- * The plan of an object that nothing but its status can be made of; undefined for every other one. Children stay as
- * they are.
+ * The plan of an object of which only the status is written; undefined for every other object. Children stay as they
+ * are.
  */
 export const planOfUnreadable = (object: KubeObject, phases: PhasesWithProblems = DEGRADING): Plan | undefined => {
   const why = unreadable(object);
-  return why && planOfUnplanned(object, { type: 'Valid', reason: why.word, message: violationText(why), phases });
+  return (
+    why && planOfUnplanned(object, { type: 'Valid', reason: why.conditionReason, message: violationText(why), phases })
+  );
 };

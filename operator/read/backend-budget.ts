@@ -2,9 +2,9 @@ import type { KubeObject } from '../object.ts';
 import type { Source } from './source.ts';
 
 /** Backends of one server: no more fit in the ConfigMap that it is rendered to. */
-export const MOST_BACKENDS = 2_000;
+export const MAX_BACKENDS = 2_000;
 /** Backends of all servers of a namespace, each counted once for every server that has it. */
-export const MOST_BACKENDS_TOGETHER = 20_000;
+export const MAX_NAMESPACE_BACKENDS = 20_000;
 
 /** Members of a group by its name; of one list. */
 type Counts = ReadonlyMap<string, number>;
@@ -32,15 +32,15 @@ export class BackendBudget {
     const members = this.#kinds.map((kind) => this.#countsOf(source.list(kind, namespace)));
     const countOf = (group: string): number => members.reduce((sum, counts) => sum + (counts.get(group) ?? 0), 0);
     const own = Math.max(0, ...groups.map(countOf));
-    if (own > MOST_BACKENDS) {
-      return `${groups.filter((group) => countOf(group) === own).join(', ')}: ${own} members, and one server has ${MOST_BACKENDS} backends at most; use several groups, each with a server of its own`;
+    if (own > MAX_BACKENDS) {
+      return `${groups.filter((group) => countOf(group) === own).join(', ')}: ${own} members, and one server has ${MAX_BACKENDS} backends at most; use several groups, each with a server of its own`;
     }
     const servers = source.list(server.kind, namespace);
     const together = servers
       .filter((other) => other.metadata.name !== server.metadata.name && isBefore(other, server))
       .reduce((sum, other) => sum + countOf(this.#groupOf(other) ?? ''), own);
-    return together > MOST_BACKENDS_TOGETHER
-      ? `this server and the older ones of the namespace have ${together} backends together, and ${MOST_BACKENDS_TOGETHER} are the most; remove servers or members of their groups, or use another namespace`
+    return together > MAX_NAMESPACE_BACKENDS
+      ? `this server and the older ones of the namespace have ${together} backends together, and ${MAX_NAMESPACE_BACKENDS} are the most; remove servers or members of their groups, or use another namespace`
       : undefined;
   }
 

@@ -1,8 +1,8 @@
 import type { KubeObject } from '../object.ts';
 
 /**
- * Was the object made for this owner? Labels and further owner references can be written by anybody who may create pods
- * or ConfigMaps; of controllers there is one, named by its uid, and owners never reach into another namespace.
+ * Whether this owner controls the object. Any user who may create pods or ConfigMaps can write labels and further owner
+ * references; an object has one controller, named by its uid, and owners never reach into another namespace.
  */
 export const isControlledBy = (object: KubeObject, owner: KubeObject): boolean =>
   owner.metadata.uid !== undefined &&
@@ -10,9 +10,7 @@ export const isControlledBy = (object: KubeObject, owner: KubeObject): boolean =
   object.metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === owner.metadata.uid) ===
     true;
 
-/**
- * Does it name this owner at all? Whoever edits the rest of such a reference makes it nobody else's: it is repaired.
- */
+/** Whether the object names this owner at all. A reference that another writer has edited otherwise is repaired. */
 export const isOwnedBy = (object: KubeObject, owner: KubeObject): boolean =>
   object.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
 

@@ -48,7 +48,7 @@ const readFiles = (directory: string): Read => {
   return { files, problems };
 };
 
-/** Whoever writes a file empties it first: what it said a moment ago has not gone. */
+/** Editors empty a file before they write it: its earlier content is not removed. */
 const EMPTY = 'is empty; write manifests into it, or remove it';
 const TOO_LARGE = 'too large: at most 1 MiB a file and 16 MiB a directory; split it, or move it elsewhere';
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../object.ts';
-import type { RunningWorkload } from '../plan/workload/running-workload.ts';
+import { type RunningWorkload, wantsNoPods } from '../plan/workload/running-workload.ts';
 import { type Controlled, isControlledBy, isOwnedBy, podsOfDeployment } from './controlled.ts';
 import type { Source } from './source.ts';
 
@@ -24,7 +24,7 @@ export const resolveStatefulSet: ResolveWorkload = (source, owner, name) => {
   return { controller, replicaSets: [], pods };
 };
 
-/** An object of a child's name, unless it is somebody else's. */
+/** The object under a child's name, if this owner controls it. */
 export const ownedBy = (
   source: Source,
   owner: KubeObject,
@@ -34,8 +34,8 @@ export const ownedBy = (
   return child !== undefined && isControlledBy(child, owner) ? child : undefined;
 };
 
-/** An object of a child's name that is somebody else's. None where there is no API server that gave the owner a uid. */
-export const strangerAt = (
+/** A foreign object under a child's name. Undefined where no API server gave the owner a uid. */
+export const foreignAt = (
   source: Source,
   owner: KubeObject,
   { kind, name }: { readonly kind: string; readonly name: string },
@@ -53,3 +53,19 @@ export const controlledIn =
 const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace ?? 'default';
 
 const isStaying = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;
+
+/**
+ * The workload with the reason why its pods are not created, where a StatefulSet has fewer pods than it should have;
+ * `podCreationFailure` asks the API server for that reason.
+ */
+export const withPodCreationFailure = async (
+  workload: RunningWorkload,
+  podCreationFailure: (statefulSet: KubeObject) => Promise<string | undefined>,
+): Promise<RunningWorkload> => {
+  const { controller, pods } = workload;
+  if (controller?.kind !== 'StatefulSet' || wantsNoPods(undefined, controller)) return workload;
+  const { replicas = 1 } = (controller['spec'] ?? {}) as { readonly replicas?: number };
+  if (pods.length >= replicas) return workload;
+  const reason = await podCreationFailure(controller);
+  return reason === undefined ? workload : { ...workload, podCreationFailure: reason };
+};

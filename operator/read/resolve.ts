@@ -1,15 +1,21 @@
 import { fieldsOf, type Reference } from '../../crds/index.ts';
 import { type KubeObject, type ObjectKey, keyOf } from '../object.ts';
-import { type ResolvedReference, brokenRuleOf, lookedUpReferences, resolved, sourceKind } from '../plan/references.ts';
-import type { Seal } from '../plan/seal.ts';
+import {
+  type ResolvedReference,
+  firstViolationOf,
+  lookedUpReferences,
+  resolved,
+  sourceKind,
+} from '../plan/references.ts';
+import type { Mac } from '../plan/mac.ts';
 import { acceptedIn } from '../plan/server/objects/accepted.ts';
 import type { GroupView, ServerBundle, ServerChildren } from '../plan/server/bundle.ts';
 import { childName } from '../plan/server/objects/names.ts';
 import { mountedConfigMap } from '../plan/server/objects/pod-template.ts';
-import { sharedWith } from '../plan/server/status/uniqueness.ts';
+import { sharedValues } from '../plan/server/status/uniqueness.ts';
 import { BackendBudget } from './backend-budget.ts';
 import { isControlledBy } from './controlled.ts';
-import { ownedBy, resolveDeployment, strangerAt } from './resolve-workload.ts';
+import { ownedBy, resolveDeployment, foreignAt } from './resolve-workload.ts';
 import type { Source } from './source.ts';
 
 /**
@@ -19,8 +25,8 @@ import type { Source } from './source.ts';
 export const MEMBER_KINDS = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'] as const;
 
 /** Undefined when the server is gone or going: garbage collection does the rest. */
-export const resolveServer = (source: Source, key: ObjectKey, seal?: Seal): ServerBundle | undefined => {
-  const bundle = resolveServed(source, key, seal);
+export const resolveServer = (source: Source, key: ObjectKey, mac?: Mac): ServerBundle | undefined => {
+  const bundle = resolveServed(source, key, mac);
   if (bundle === undefined) return undefined;
   const { server, accepted } = bundle;
   const names = [groupNameOf(server), accepted && groupNameOf({ ...server, spec: accepted.written })].filter(
@@ -31,35 +37,35 @@ export const resolveServer = (source: Source, key: ObjectKey, seal?: Seal): Serv
   const groups = new Map(names.map((name) => [name, resolveGroup(source, { ...key, kind: 'MCPGroup', name })]));
   const views = [...groups.values()];
   const memberAuth = authOf(views, source, key.namespace);
-  return Object.freeze({ ...bundle, groups, memberAuth, strangers: strangersAmong(views, source) });
+  return Object.freeze({ ...bundle, groups, memberAuth, foreignServices: foreignServicesOf(views, source) });
 };
 
 const budget = new BackendBudget(MEMBER_KINDS, (object) =>
   object.metadata.deletionTimestamp === undefined ? groupNameOf(object) : undefined,
 );
 
-const strangersAmong = (groups: readonly GroupView[], source: Source): readonly KubeObject[] =>
+const foreignServicesOf = (groups: readonly GroupView[], source: Source): readonly KubeObject[] =>
   groups
     .flatMap(({ members }) => members)
     .filter(({ kind }) => kind !== 'MCPServerEntry')
-    .flatMap((member) => strangerAt(source, member, { kind: 'Service', name: childName(member) }) ?? []);
+    .flatMap((member) => foreignAt(source, member, { kind: 'Service', name: childName(member) }) ?? []);
 
 /** Of any kind that the runtime serves, without the members of groups. Undefined when it is gone or going. */
-export const resolveServed = (source: Source, key: ObjectKey, seal?: Seal): ServerBundle | undefined => {
+export const resolveServed = (source: Source, key: ObjectKey, mac?: Mac): ServerBundle | undefined => {
   const server = source.get(key.kind, key.namespace, key.name);
   if (server === undefined || server.metadata.deletionTimestamp !== undefined) return undefined;
   const children = childrenOf(source, server);
-  const proven = seal && acceptedIn({ server, ...children }, seal);
-  const known = source.accepted?.(key) ?? (source.lastProven ? source.lastProven(server, proven) : proven);
+  const proven = mac && acceptedIn({ server, ...children }, mac);
+  const known = source.accepted?.(key) ?? (source.lastVerified ? source.lastVerified(server, proven) : proven);
   return Object.freeze({
     server,
     references: resolveReferences(source, server),
     groups: new Map(),
     memberAuth: [],
-    strangers: [],
+    foreignServices: [],
     accepted: known && { ...known, references: resolveReferences(source, { ...server, spec: known.written }) },
     children,
-    shared: sharedWith(server, servedIn(source, key.namespace)),
+    shared: sharedValues(server, servedIn(source, key.namespace)),
     reports: source.reports?.(key) ?? new Map(),
   });
 };
@@ -91,7 +97,11 @@ export const resolveReferences = (source: Source, object: KubeObject): readonly 
 const resolvedIn = (source: Source, namespace: string, reference: Reference): ResolvedReference => {
   const target = source.get(sourceKind(reference.kind), namespace, reference.name);
   if (target === undefined) return resolved(reference, target, undefined);
-  return resolved(reference, target, source.brokenRuleOf ? source.brokenRuleOf(target) : brokenRuleOf(target));
+  return resolved(
+    reference,
+    target,
+    source.firstViolationOf ? source.firstViolationOf(target) : firstViolationOf(target),
+  );
 };
 
 export const resolveGroup = (source: Source, key: ObjectKey): GroupView => ({

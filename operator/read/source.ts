@@ -4,10 +4,10 @@
  * bundle. Only why-no-pod.ts asks the API server.
  */
 
-import type { PodReports } from '../plan/server/bundle.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
+import { referenceKind } from '../plan/references.ts';
+import type { Accepted, PodReports } from '../plan/server/bundle.ts';
 import type { Violation } from '../validate/index.ts';
-import type { Accepted } from '../plan/server/bundle.ts';
 
 /**
  * Where `resolve` reads from: the informers of a cluster or the manifests of a directory. Synchronous, because both
@@ -19,16 +19,44 @@ export interface Source {
   /** All objects of the kind in the namespace, in name order. */
   list(kind: string, namespace: string): readonly KubeObject[];
   /** The first rule that an object breaks, where that is remembered. */
-  brokenRuleOf?(object: KubeObject): Violation | undefined;
-  /** Until `brokenRuleOf` has nothing left to find out about this namespace. */
+  firstViolationOf?(object: KubeObject): Violation | undefined;
+  /** Until `firstViolationOf` has nothing left to find out about this namespace. */
   settled?(namespace: string): Promise<void>;
-  /**
-   * What the pods of a server last said of themselves, by pod name; absent where nobody asks pods (a directory,
-   * goldens).
-   */
+  /** The last reports of a server's pods, by pod name; absent where pods are not polled (a directory, goldens). */
   reports?(owner: ObjectKey): PodReports;
   /** The last good spec of a server where no ConfigMap remembers it (local mode). */
   accepted?(owner: ObjectKey): Accepted | undefined;
-  /** The last accepted spec of this server that was ever proven here, given what its ConfigMaps prove now. */
-  lastProven?(server: KubeObject, proven: Accepted | undefined): Accepted | undefined;
+  /** The last accepted spec of this server that was ever verified here, given what its ConfigMaps verify now. */
+  lastVerified?(server: KubeObject, proven: Accepted | undefined): Accepted | undefined;
 }
+
+interface ClusterDeps {
+  readonly get: (key: ObjectKey) => KubeObject | undefined;
+  readonly list: (kind: string, namespace: string) => readonly KubeObject[];
+  readonly reports: (owner: ObjectKey) => PodReports;
+  readonly firstViolationOf: (object: KubeObject) => Violation | undefined;
+  readonly settled: (namespace: string) => Promise<void>;
+  readonly lastVerified: (server: KubeObject, proven: Accepted | undefined) => Accepted | undefined;
+}
+
+/** Reads from what the informers hold. */
+export const clusterSource = (deps: ClusterDeps): Source => ({
+  get: (kind, namespace, name) => deps.get({ kind, namespace, name }),
+  list: deps.list,
+  reports: deps.reports,
+  lastVerified: deps.lastVerified,
+  firstViolationOf: deps.firstViolationOf,
+  settled: deps.settled,
+});
+
+/** A source over objects that are all at hand. Every kind may be asked for: what is not there does not exist. */
+export const objectsSource = (objects: readonly KubeObject[]): Source => {
+  const byKind = Map.groupBy(objects, ({ kind }) => kind);
+  const inNamespace = (kind: string, namespace: string): readonly KubeObject[] =>
+    (byKind.get(referenceKind(kind)) ?? []).filter(({ metadata }) => (metadata.namespace ?? '') === namespace);
+  return {
+    get: (kind, namespace, name) => inNamespace(kind, namespace).find(({ metadata }) => metadata.name === name),
+    list: (kind, namespace) =>
+      inNamespace(kind, namespace).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
+  };
+};

@@ -1,8 +1,8 @@
 /**
- * Makes a pause that lets everything else which waits have its turn. Of those who pause at once one goes on in each
- * round of the event loop, so that what they do does not add up.
+ * Makes a function that yields to other work. Of concurrent callers one continues in each round of the event loop, so
+ * that their work does not add up.
  */
-export const pauses = (): (() => Promise<void>) => {
+export const yieldsToEventLoop = (): (() => Promise<void>) => {
   let last = Promise.resolve();
   return () => {
     last = last.then(() => new Promise((resolve) => setImmediate(resolve)));

@@ -5,14 +5,14 @@ export interface Size {
 }
 
 /**
- * More than two thousand backends with long names, URLs and headers have: to copy it to another thread would keep
- * everybody waiting.
+ * More than two thousand backends with long names, URLs and headers have: copying it to another thread would block this
+ * one.
  */
 const TOO_LARGE = 6_000_000;
 /** What it takes to copy a value, in characters that take as long. */
 const VALUE = 8;
 
-/** What is told of a piece of work that is too large. */
+/** The reason that is given for work that is too large. */
 export const TOO_LARGE_TEXT = 'takes more than 6 MB of what it names';
 
 export const isTooLarge = ({ values, characters }: Size): boolean => VALUE * values + characters > TOO_LARGE;
@@ -20,7 +20,7 @@ export const isTooLarge = ({ values, characters }: Size): boolean => VALUE * val
 /** More values and characters than so many? */
 export const isMoreThan = ({ values, characters }: Size, most: number): boolean => values + characters > most;
 
-/** Values that are walked in a time that nobody notices. */
+/** Values that are walked without blocking the thread noticeably. */
 const SLICE = 10_000;
 
 /**
@@ -74,3 +74,25 @@ function* walked(value: unknown, isPart: boolean): Generator<undefined, Size> {
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/**
+ * Does it have more values and characters than so many? Walked no further than it takes to know, and without recursion:
+ * what is nested deeply has to pass here as well.
+ */
+export const isLarge = (value: unknown, most: number): boolean => {
+  const open: unknown[] = [value];
+  let size = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next === 'string') size += next.length;
+    else if (typeof next === 'object' && next !== null) {
+      const entries: Iterable<readonly [unknown, unknown]> = next instanceof Map ? next : Object.entries(next);
+      for (const [key, inner] of entries) {
+        size += 1;
+        if (size > most) return true;
+        open.push(key, inner ?? 0);
+      }
+    }
+    if (size > most) return true;
+  }
+  return false;
+};

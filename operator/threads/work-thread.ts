@@ -1,13 +1,13 @@
 /*
  * Worker threads, apart from what runs in them (offload/): one piece of work at a time, with a limit of time and
- * memory, and turns among tenants. `ReadJson` (read-json.ts) parses large JSON there; is-large.ts says what is large.
+ * memory, and turns among tenants. `ReadJson` (read-json.ts) parses large JSON there; size.ts says what is large.
  */
 
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../runtime/process/index.ts';
-import { Turns } from '../turns.ts';
+import { FairQueue } from '../fair-queue.ts';
 
-/** The work took more time or memory than one object may cost everybody. */
+/** The work took more time or memory than one object may cost. */
 export class TooCostlyError extends Error {
   override readonly name = 'TooCostlyError';
 }
@@ -38,14 +38,14 @@ export type Answer =
   | { readonly error: { readonly name: string; readonly message: string; readonly stack: string | undefined } };
 
 /**
- * A thread for pure work whose cost somebody else decides, so that the thread which renews the Lease and answers probes
- * never waits for it. One piece of work at a time; one that is too costly is ended with its thread, and the next begins
- * in a new one.
+ * A thread for pure work whose cost users decide, so that the thread which renews the Lease and answers probes never
+ * waits for it. One piece of work at a time; one that is too costly is ended with its thread, and the next begins in a
+ * new thread.
  */
 export class WorkThread {
   readonly #options: WorkThreadOptions;
   readonly #clock: Clock;
-  readonly #waiting = new Turns<Job>();
+  readonly #waiting = new FairQueue<Job>();
   #worker: Worker | undefined;
   #job: Job | undefined;
   #timer: Timer | undefined;
@@ -60,8 +60,8 @@ export class WorkThread {
 
   /**
    * Rejects with what the task threw, and with `TooCostlyError`. Input and output are copied (structured clone).
-   * Tenants take turns, so that nobody waits for more than one piece of work of each other tenant. Work whose `signal`
-   * is aborted rejects at once and is not begun any more.
+   * Tenants take turns, so work waits for at most one piece of each other tenant. Work whose `signal` is aborted
+   * rejects at once and is not started.
    */
   async run(task: string, input: unknown, tenant: string, signal?: AbortSignal): Promise<unknown> {
     signal?.throwIfAborted();

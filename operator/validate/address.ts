@@ -40,7 +40,7 @@ const REMEDIES: Remedies = {
   host: 'name the address of the service',
 };
 
-/** What nobody is sent to, with the remedy; undefined for an address that may be contacted. */
+/** Why an address may not be contacted, with the remedy; undefined for one that may. */
 export const addressProblem = (
   { protocol, username, password, hash, hostname }: URL,
   remedies: Remedies,

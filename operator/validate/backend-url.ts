@@ -27,7 +27,7 @@ export const remoteUrl: Validator = {
   kinds: REMOTE,
   validate: (object) => {
     const { remoteUrl: url } = fieldsOf(REMOTE, object);
-    return urlViolations('spec.remoteUrl', url).map((each) => ({ ...each, word: 'InvalidUrl' as const }));
+    return urlViolations('spec.remoteUrl', url).map((each) => ({ ...each, conditionReason: 'InvalidUrl' as const }));
   },
 };
 
@@ -45,7 +45,7 @@ export const backendUrls: Validator = {
   },
 };
 
-/** A URL that is no text at all is told by the schema. */
+/** The schema reports a URL that is not a string. */
 const urlViolations = (path: string, url: unknown): readonly Violation[] => {
   const wrong = typeof url === 'string' ? problemOf(url) : undefined;
   return wrong === undefined ? [] : [violation(path, ...wrong)];

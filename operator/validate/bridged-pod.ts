@@ -17,8 +17,8 @@ const MAY_CHANGE: ReadonlySet<string> = new Set([
   'livenessProbe',
 ]);
 
-/** Of a server of transport stdio: what its bridge cannot do without, and what nobody else may have of it. */
-export const touchedBridge = (patch: Json): readonly Violation[] => {
+/** Violations of a stdio server's pod template: parts that the bridge needs, or that only the bridge may have. */
+export const bridgeViolations = (patch: Json): readonly Violation[] => {
   const missing = [...withoutContainer(patch, SERVER), ...withoutContainer(patch, BRIDGE, 'the way to the server')];
   if (missing.length > 0) return missing;
   const named = [...bridgeFields(patch), ...tokenMounts(patch), ...sharedProcesses(patch), ...otherAccount(patch)];
@@ -33,7 +33,7 @@ const bridgeFields = (patch: Json): readonly Violation[] => {
     .map((field) => violation(`${placeOf(patch, BRIDGE)}.${field}`, "is the operator's", remedy));
 };
 
-/** Who sees the processes of the bridge reads its files through `/proc`, and so has its token. */
+/** A container that sees the processes of the bridge can read its files through `/proc`, and so its token. */
 const SHARED_PROCESSES = ['shareProcessNamespace', 'hostPID'] as const;
 
 const sharedProcesses = (patch: Json): readonly Violation[] => {
@@ -86,7 +86,7 @@ const removedVolume = (patch: Json): readonly Violation[] => {
   return volumes?.some(({ name }) => name === BRIDGE_TOKEN_VOLUME) === true ? [] : [volumesRemoved()];
 };
 
-/** The input stays open for whoever attaches again; a terminal would change what is said on it. */
+/** Standard input stays open for the next attachment; a terminal would alter the messages. */
 const INPUT: readonly (readonly [field: string, wanted: boolean])[] = [
   ['stdin', true],
   ['stdinOnce', false],

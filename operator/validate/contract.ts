@@ -8,16 +8,16 @@ import type { Validator, Violation } from './validator.ts';
 export const contract: Validator = {
   validate: (object) =>
     contractProblems(object.kind, { ...object, spec: withoutSuperseded(object.spec ?? {}) }).map((problem) =>
-      problem.isUnknownField === true ? unknownField(problem.path) : { ...problem, word: 'Invalid' },
+      problem.isUnknownField === true ? unknownField(problem.path) : { ...problem, conditionReason: 'Invalid' },
     ),
 };
 
-/** Nobody misspelt it: a newer release has brought the CRDs, and this operator is from before, or back. */
+/** The field is not misspelt: the CRDs are of a newer release than this operator. */
 const unknownField = (path: string): Violation => ({
   path,
   reason: `is not known to this operator (version ${VERSION})`,
   remedy: 'upgrade the operator to the release of the CRDs',
-  word: 'UnknownField',
+  conditionReason: 'UnknownField',
 });
 
 /**
@@ -27,8 +27,8 @@ const unknownField = (path: string): Violation => ({
 export const SUPERSEDED_KEYS = ['groupRef', 'incomingAuth', 'outgoingAuth', 'sessionStorage'] as const;
 
 /**
- * The spec of an object without what a field beside it takes the place of: that is told of by `ConfigOverridden`, and
- * judged by nobody.
+ * The spec without keys that a field beside them supersedes: `ConfigOverridden` reports those, and they are not
+ * validated.
  */
 export const withoutSuperseded = <T extends object>(spec: T): T => {
   const { config, ...above } = spec as T & { readonly config?: unknown };

@@ -64,7 +64,7 @@ const foreignIssuer = (
   if (server === undefined || config === undefined) return [];
   const { inline } = specOf('MCPOIDCConfig', config);
   if (inline?.issuer === server.issuer) return [];
-  // Whoever names the other object may not be allowed to read it: nothing of what it says is repeated.
+  // The author of this object may not be allowed to read the other one: nothing of its content is repeated.
   const reason = `issues tokens of another issuer than MCPOIDCConfig ${config.metadata.name} accepts`;
   return [violation(path, reason, 'make both issuers the same')];
 };
@@ -105,7 +105,7 @@ const unfitAuthServer = ({ authServerRef, oidcConfigRef }: FrontSpec, lookUp: Lo
     : [violation('spec.authServerRef', reason, 'name one with a single upstream provider')];
 };
 
-/** Whoever names it there means to ask its clients for tokens: without this it would serve everybody. */
+/** A spec that names it there means to authenticate its clients: without this rule it would admit every caller. */
 const misplacedAuthServer = ({ externalAuthConfigRef }: FrontSpec, lookUp: LookUp): readonly Violation[] => {
   const named = namedConfig(externalAuthConfigRef, lookUp);
   if (named?.server === undefined) return [];

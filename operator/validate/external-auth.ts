@@ -24,7 +24,7 @@ export const externalAuth: Validator = {
         // Whether a token endpoint needs TLS depends on the issuer of the server that refers to it
         // (docs/decisions.md "Addresses that may be fetched").
         ...addresses.flatMap((key) => addressViolations(...at(key))),
-        ...secretOfNobody(`spec.${name}`, block),
+        ...secretWithoutClientId(`spec.${name}`, block),
         ...headers.flatMap((key) => header(...at(key))),
         ...(provider === undefined ? [] : unusableProvider(...at(provider))),
       ];
@@ -32,7 +32,7 @@ export const externalAuth: Validator = {
 };
 
 /** RFC 6749 §2.3.1 */
-const secretOfNobody = (at: string, { clientSecretRef, clientId = '' }: Block): readonly Violation[] =>
+const secretWithoutClientId = (at: string, { clientSecretRef, clientId = '' }: Block): readonly Violation[] =>
   clientSecretRef !== undefined && clientId === ''
     ? [violation(`${at}.clientSecretRef`, 'is the secret of no client', 'set clientId')]
     : [];

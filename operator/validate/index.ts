@@ -19,17 +19,17 @@ import { stdioServer } from './stdio-server.ts';
 import { telemetryConfig } from './telemetry-config.ts';
 import { toolConfig } from './tool-config.ts';
 import { unreadable } from './unreadable.ts';
-import { type LookUp, MOST_TOLD, type Validator, type Violation } from './validator.ts';
+import { type LookUp, MAX_VIOLATIONS, type Validator, type Violation } from './validator.ts';
 import { workload } from './workload.ts';
 
-export { deprecatedTelemetry } from './deprecated.ts';
+export { deprecatedTelemetry } from './warnings.ts';
 export { SUPERSEDED_KEYS, withoutSuperseded } from './contract.ts';
-export { ignoredGuards } from './ignored-guards.ts';
-export { literalHeaderValues } from './literals.ts';
-export { ALLOW_DELETE, leftOutBecause, unreadable, withoutSpec } from './unreadable.ts';
+export { ignoredGuards } from './warnings.ts';
+export { literalHeaderValues } from './warnings.ts';
+export { ALLOW_DELETE, leftOutReason, unreadable, withoutSpec } from './unreadable.ts';
 export { BRIDGE_TOKEN_VOLUME } from './bridged-pod.ts';
 export { policyCharacters, questionablePolicies } from './policies.ts';
-export { MOST_BRIDGED } from './stdio-server.ts';
+export { MAX_BRIDGED_PODS } from './stdio-server.ts';
 export { type LookUp, type Validator, type Violation, violationText } from './validator.ts';
 
 /**
@@ -52,13 +52,12 @@ export const validators: readonly Validator[] = [
   workload,
   stdioServer,
   policies,
-  // Last: what has words of its own above is told in those.
+  // Last, so that the specific messages above win.
   contract,
 ];
 
 /**
- * What is wrong with an object, in the order of the list, at most `MOST_TOLD`; of several violations in one place the
- * first.
+ * The violations of an object, in the order of the list, at most `MAX_VIOLATIONS`; of several at one path the first.
  */
 export const violationsOf = (
   object: KubeObject,
@@ -71,5 +70,5 @@ export const violationsOf = (
     .filter(({ kinds }) => kinds === undefined || kinds.includes(object.kind))
     .flatMap(({ validate }) => validate(object, lookUp));
   const firsts = Map.groupBy(found, ({ path }) => path).values();
-  return [...firsts.take(MOST_TOLD)].flatMap(([first]) => first ?? []);
+  return [...firsts.take(MAX_VIOLATIONS)].flatMap(([first]) => first ?? []);
 };

@@ -2,7 +2,7 @@ import { specOf } from '../../crds/index.ts';
 import { addressViolations } from './address.ts';
 import type { Validator } from './validator.ts';
 
-/** docs/resources.md "MCPOIDCConfig"; what the audience may be is the business of whoever refers to it. */
+/** docs/resources.md "MCPOIDCConfig"; the audience is validated in the objects that refer to it. */
 export const oidcConfig: Validator = {
   kinds: ['MCPOIDCConfig'],
   validate: (config) => {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { fieldsOf } from '../../crds/index.ts';
 import { POD_TEMPLATE_KEYS, patchProblems } from '../strategic-merge/index.ts';
-import { touchedBridge } from './bridged-pod.ts';
+import { bridgeViolations } from './bridged-pod.ts';
 import {
   AT,
   type Json,
@@ -35,8 +35,8 @@ export const podTemplate: Validator = {
     // All of them spell it alike.
     const { podTemplateSpec: patch, transport = 'stdio' } = fieldsOf(['MCPServer'], object);
     if (patch === undefined) return [];
-    if (elementsIn(patch) > MOST_ELEMENTS)
-      return [violation(AT, `has more than ${MOST_ELEMENTS} list elements`, 'leave out what no pod needs')];
+    if (elementsIn(patch) > MAX_ELEMENTS)
+      return [violation(AT, `has more than ${MAX_ELEMENTS} list elements`, 'leave out what no pod needs')];
     const malformed = [...patchProblems(patch, POD_TEMPLATE_KEYS), ...mapProblems(patch)];
     if (malformed.length > 0)
       return malformed.map(({ path, reason, remedy }) => violation(`${AT}.${path}`, reason, remedy));
@@ -44,17 +44,17 @@ export const podTemplate: Validator = {
     if (endless.length > 0) return endless;
     const labelled = labelsOfOurs(patch);
     if (labelled.length > 0) return labelled;
-    if (CONTAINERS[kind] === CONTAINER) return touchedReserved(patch);
-    const mistaken = kind === 'MCPServer' ? likeTheRuntime(patch) : [];
+    if (CONTAINERS[kind] === CONTAINER) return reservedViolations(patch);
+    const mistaken = kind === 'MCPServer' ? runtimeLookalikes(patch) : [];
     if (mistaken.length > 0) return mistaken;
     return kind === 'MCPServer' && transport === 'stdio'
-      ? touchedBridge(patch)
+      ? bridgeViolations(patch)
       : withoutContainer(patch, CONTAINERS[kind] ?? '');
   },
 };
 
-/** Each element costs time at every reconcile, and whoever writes the template decides how many there are. */
-const MOST_ELEMENTS = 2000;
+/** Each element costs time at every reconcile, and users decide how many there are. */
+const MAX_ELEMENTS = 2000;
 
 /** Of all lists in it. */
 const elementsIn = (value: unknown): number => {
@@ -96,7 +96,7 @@ const RESERVED_VOLUME = /^vmcp-(?!tmp$)/;
 const ofOurs = (patch: Json): readonly Violation[] => reservedVolumes(patch, (name) => RESERVED_VOLUME.test(name));
 
 /** Of an MCPServer, which may get the runtime in front: its container is not to look like that. */
-const likeTheRuntime = (patch: Json): readonly Violation[] => [
+const runtimeLookalikes = (patch: Json): readonly Violation[] => [
   ...ofOurs(patch),
   ...(podSpecOf(patch).containers ?? []).flatMap(({ name }, index) =>
     name === CONTAINER
@@ -105,7 +105,7 @@ const likeTheRuntime = (patch: Json): readonly Violation[] => [
   ),
 ];
 
-const touchedReserved = (patch: Json): readonly Violation[] => {
+const reservedViolations = (patch: Json): readonly Violation[] => {
   const named = [
     ...ofOurs(patch),
     ...(podSpecOf(patch).containers ?? []).flatMap(({ name, volumeMounts }, index) =>

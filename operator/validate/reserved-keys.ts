@@ -1,5 +1,5 @@
 import { formatPath } from '../../runtime/config/index.ts';
-import { MOST_TOLD, type Validator, type Violation, violation } from './validator.ts';
+import { MAX_VIOLATIONS, type Validator, type Violation, violation } from './validator.ts';
 
 /**
  * A key that stands for something else than a member wherever JavaScript reads it; the runtime refuses files that have
@@ -9,7 +9,7 @@ const RESERVED = '__proto__';
 
 /** In free maps such as `config.metadata` the API server takes any key. */
 export const reservedKeys: Validator = {
-  validate: ({ spec }) => [...inside(spec, ['spec']).take(MOST_TOLD)],
+  validate: ({ spec }) => [...inside(spec, ['spec']).take(MAX_VIOLATIONS)],
 };
 
 function* inside(value: unknown, path: readonly PropertyKey[]): Generator<Violation, undefined> {

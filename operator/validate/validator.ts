@@ -1,16 +1,13 @@
 import type { ResourceProblem } from '../../crds/index.ts';
 import type { KubeObject } from '../object.ts';
 
-/**
- * Something that nobody may ask for: what refuses an object at admission, and makes its condition `Valid` False where
- * admission is off.
- */
+/** A broken rule: admission refuses the object, and its condition `Valid` is False where admission is off. */
 export interface Violation extends ResourceProblem {
   /** Reason of the condition. */
-  readonly word: 'Invalid' | 'InvalidUrl' | 'TooLarge' | 'UnknownField';
+  readonly conditionReason: 'Invalid' | 'InvalidUrl' | 'TooLarge' | 'UnknownField';
 }
 
-/** An object of the same namespace; undefined when nobody made it. */
+/** Finds an object of the same namespace; undefined when there is none. */
 export type LookUp = (kind: string, name: string) => KubeObject | undefined;
 
 /**
@@ -24,16 +21,16 @@ export interface Validator {
 }
 
 /**
- * Whoever may write an object decides how much is wrong with it: so many are told, and each that is mended makes room
- * for another.
+ * Violations that are reported at most: the author of an object decides how many there are, and each correction shows
+ * another.
  */
-export const MOST_TOLD = 100;
+export const MAX_VIOLATIONS = 100;
 
 export const violation = (path: string, reason: string, remedy: string): Violation => ({
   path,
   reason,
   remedy,
-  word: 'Invalid',
+  conditionReason: 'Invalid',
 });
 
 /** One line: `spec.remoteUrl: what is wrong; what to do`. */

@@ -7,7 +7,9 @@ const KINDS = ['EmbeddingServer', 'MCPRemoteProxy', 'MCPServer'] as const;
 
 type WorkloadSpec = FieldsOf<(typeof KINDS)[number]>;
 
-/** Fields that become fields of pods and volumes: what the API server would refuse there is told at its own place. */
+/**
+ * Fields that become fields of pods and volumes: what the API server would refuse there is reported at its own path.
+ */
 export const workload: Validator = {
   kinds: KINDS,
   validate: (object) => {

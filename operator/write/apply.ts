@@ -5,14 +5,14 @@
  * Start with `applyChildren` below, then status.ts.
  */
 
-import { areMounting, clearWay, isMeddledWith } from './config-map-taken.ts';
-import { handOverReplicas } from './hand-over.ts';
-import { needs } from './needs.ts';
-import { isAsPlanned } from './rewrites.ts';
-import type { Rewrites } from './rewrites.ts';
+import { isMountedByOwner, removeConflicts, isModifiedByOthers } from './config-map-ownership.ts';
+import { handOverReplicas } from './hand-over-replicas.ts';
+import { dependsOn } from './child-dependencies.ts';
+import { isAsPlanned } from './server-mutations.ts';
+import type { ServerMutations } from './server-mutations.ts';
 import { readWhole } from './read-whole.ts';
 import { repairOf } from './service-diff.ts';
-import type { Meeting, UnsentChildren } from './unsent.ts';
+import type { ApplyTarget, ApplyBackoff } from './apply-backoff.ts';
 import { TOO_LARGE, UNANSWERED, type ChildProblem } from './child-problem.ts';
 import { ApiError, isConflict, isMalformed, isRefusal, isTooLarge, isTooLong, UnansweredError } from '../api/errors.ts';
 import type { ApiClient } from '../api/client.ts';
@@ -25,25 +25,25 @@ export interface Applied {
   readonly problems: readonly ChildProblem[];
   /** Children that are not as planned: those of the problems, and those that wait for one of them. */
   readonly missing: readonly ObjectKey[];
-  /** What one of them met with may pass by itself: to be thrown when all else is done, so that it is tried again. */
-  readonly fault?: ApiError;
+  /** An error that may pass by itself: to be thrown when all else is done, so that the key is retried. */
+  readonly retryableError?: ApiError;
 }
 
 export interface ApplyDeps {
   readonly api: Pick<ApiClient, 'get' | 'apply' | 'applyNew' | 'mergePatch' | 'remove'>;
   readonly cache: Pick<Cache, 'get' | 'put' | 'fill' | 'controlledBy'>;
-  /** Remembers what the server stores in another form than we send it. */
-  readonly rewrites: Rewrites;
-  /** Remembers what the server did not take for its size. */
-  readonly unsent: UnsentChildren;
-  /** Somebody had made a child of ours nobody's or somebody else's, and it is ours again. */
-  readonly onRetaken?: (child: ObjectKey) => Promise<void>;
+  /** Remembers what the API server stores in another form than was sent. */
+  readonly serverMutations: ServerMutations;
+  /** Holds back children that the API server found too large or did not answer. */
+  readonly applyBackoff: ApplyBackoff;
+  /** Called when ownership of a child that another writer had taken is restored. */
+  readonly onOwnershipRestored?: (child: ObjectKey) => Promise<void>;
 }
 
 /**
- * Makes the children what the plan says, in its order. One that cannot be is told and holds up no other, but for those
- * that need it: a removed backend must go also while a Service is refused. Sends nothing for a child that
- * already agrees. Throws only what is no answer of the server.
+ * Applies the children in the order of the plan. A child that fails is reported and blocks only those that depend on
+ * it: a removed backend must go also while a Service is refused. Sends nothing for a child that agrees already. Throws
+ * only errors that are no answer of the API server.
  */
 export const applyChildren = async (
   owner: KubeObject,
@@ -52,11 +52,11 @@ export const applyChildren = async (
   signal: AbortSignal,
 ): Promise<Applied> => {
   const problems: ChildProblem[] = [];
-  const faults: ApiError[] = [];
+  const errors: ApiError[] = [];
   const missing: KubeObject[] = [];
-  deps.unsent.keep(owner, children);
+  deps.applyBackoff.retain(owner, children);
   for (const child of children) {
-    const awaited = missing.filter((each) => needs(child, each));
+    const awaited = missing.filter((each) => dependsOn(child, each));
     if (awaited.length > 0) {
       missing.push(child);
       awaited.forEach((each) => nameWaiting(problems, keyOf(each), child));
@@ -68,12 +68,12 @@ export const applyChildren = async (
     }
     missing.push(child);
     if (outcome instanceof ApiError) {
-      faults.push(outcome);
+      errors.push(outcome);
     }
     problems.push(outcome instanceof ApiError ? refused(child, outcome) : outcome);
   }
-  const fault = faults.find((each) => !isConflict(each)) ?? faults[0];
-  return { problems, missing: missing.map(keyOf), ...(fault && { fault }) };
+  const retryableError = errors.find((each) => !isConflict(each)) ?? errors[0];
+  return { problems, missing: missing.map(keyOf), ...(retryableError && { retryableError }) };
 };
 
 const nameWaiting = (problems: ChildProblem[], key: ObjectKey, { kind, metadata: { name } }: KubeObject): void => {
@@ -119,7 +119,8 @@ const refused = (object: KubeObject, error: ApiError): ChildProblem => {
 const SMALLER = 'name fewer backends, or shorten URLs, headers, overrides and policies';
 
 /**
- * The status of a new resource is not empty: the CRD gives it a first phase. Only the operator writes conditions.
+ * The status of a resource that is not reconciled yet is not empty: the CRD defaults its phase. Only the operator
+ * writes conditions.
  */
 const wasReported = (owner: KubeObject): boolean =>
   (owner['status'] as { readonly conditions?: readonly unknown[] } | undefined)?.conditions !== undefined;
@@ -132,73 +133,78 @@ const applyChild = async (
 ): Promise<ChildProblem | undefined> => {
   const key = keyOf(child);
   const held = deps.cache.get(key);
-  // A new resource has no children yet: one request makes each, and takes over none that somebody makes meanwhile.
+  // A new resource has no children yet: one request creates each, and takes over none that another writer creates
+  // meanwhile.
   if (held === undefined && !wasReported(owner)) {
     const made = { owner, child, existing: undefined };
-    const { applied, problem } = await sendOnce(made, deps, () => deps.api.applyNew(child, signal));
+    const { applied, problem } = await sendUnlessHeldBack(made, deps, () => deps.api.applyNew(child, signal));
     if (applied !== undefined || problem !== undefined) return problem;
   }
   const cached = held && (await readWhole(held, deps, signal));
   // docs/decisions.md "Ownership". What the cache lacks may exist all the same: watched are only objects with our
   // label.
   const existing = cached ?? (await deps.api.get(key, signal));
-  if (existing !== undefined && !isOwnedBy(existing, owner) && !areMounting(owner, child, deps.cache)) {
-    return foreign(existing, key, owner);
+  if (existing !== undefined && !isOwnedBy(existing, owner) && !isMountedByOwner(owner, child, deps.cache)) {
+    return ownedByAnother(existing, key, owner);
   }
   if (existing?.metadata.deletionTimestamp !== undefined && child.kind !== 'ConfigMap') {
     // Its removal is an event, and then it is made anew. Pods read a ConfigMap as long as it is there.
     return undefined;
   }
-  if (cached !== undefined && (isAsPlanned(child, cached) || deps.rewrites.areKnown(child, cached))) {
-    deps.unsent.taken(owner, child);
+  if (cached !== undefined && (isAsPlanned(child, cached) || deps.serverMutations.isKnown(child, cached))) {
+    deps.applyBackoff.reset(owner, child);
     return undefined;
   }
-  const meeting = { owner, child, existing };
-  const { applied, problem } = await sendOnce(meeting, deps, () => send(meeting, deps, signal));
+  const target = { owner, child, existing };
+  const { applied, problem } = await sendUnlessHeldBack(target, deps, () => send(target, deps, signal));
   if (applied !== undefined && existing !== undefined && !isOwnedBy(existing, owner)) {
-    await deps.onRetaken?.(key);
+    await deps.onOwnershipRestored?.(key);
   }
   return problem;
 };
 
-interface Sent {
+interface ApplyResult {
   /** Undefined also where the request did not write. */
   readonly applied?: KubeObject | undefined;
   readonly problem?: ChildProblem;
 }
 
-const sendOnce = async (
-  meeting: Meeting,
+const sendUnlessHeldBack = async (
+  target: ApplyTarget,
   deps: ApplyDeps,
   request: () => Promise<KubeObject | undefined>,
-): Promise<Sent> => {
-  const unsent = deps.unsent.find(meeting);
-  if (unsent !== undefined) {
-    return { problem: unsent };
+): Promise<ApplyResult> => {
+  const heldBack = deps.applyBackoff.find(target);
+  if (heldBack !== undefined) {
+    return { problem: heldBack };
   }
   try {
     const applied = await request();
-    if (applied !== undefined) note(meeting, applied, deps);
+    if (applied !== undefined) recordApplied(target, applied, deps);
     return { applied };
   } catch (error) {
-    const problem = hopeless(meeting.child, error);
+    const problem = permanentFailure(target.child, error);
     if (problem === undefined) throw error;
-    deps.unsent.note(meeting, problem);
+    deps.applyBackoff.record(target, problem);
     return { problem };
   }
 };
 
-const note = ({ owner, child }: Meeting, applied: KubeObject, { unsent, cache, rewrites }: ApplyDeps): void => {
-  unsent.taken(owner, child);
+const recordApplied = (
+  { owner, child }: ApplyTarget,
+  applied: KubeObject,
+  { applyBackoff, cache, serverMutations }: ApplyDeps,
+): void => {
+  applyBackoff.reset(owner, child);
   cache.put(applied);
-  // Deleted meanwhile, it is not held; nothing would ever forget what is noted of it.
+  // A child that was deleted meanwhile is not in the cache, and its record would never be removed.
   if (cache.get(keyOf(child))?.metadata.uid === applied.metadata.uid) {
-    rewrites.note(child, applied);
+    serverMutations.record(child, applied);
   }
 };
 
 /** Why the child is not sent again as it is; undefined where that may help. */
-const hopeless = (object: KubeObject, error: unknown): ChildProblem | undefined => {
+const permanentFailure = (object: KubeObject, error: unknown): ChildProblem | undefined => {
   if (isTooLarge(error) || isTooLong(error)) return refused(object, error);
   if (!(error instanceof UnansweredError)) return undefined;
   const child = keyOf(object);
@@ -206,20 +212,24 @@ const hopeless = (object: KubeObject, error: unknown): ChildProblem | undefined 
   return { type: 'ChildRefused', reason: UNANSWERED, message, child, isStuck: true };
 };
 
-const send = async ({ owner, child, existing }: Meeting, deps: ApplyDeps, signal: AbortSignal): Promise<KubeObject> => {
+const send = async (
+  { owner, child, existing }: ApplyTarget,
+  deps: ApplyDeps,
+  signal: AbortSignal,
+): Promise<KubeObject> => {
   if (existing !== undefined) {
     await prepare(child, existing, deps, signal);
   }
   try {
     return await deps.api.apply(pinned(child, existing), signal);
   } catch (error) {
-    if (existing === undefined || !isMalformed(error) || !isMeddledWith(child, existing)) throw error;
-    await clearWay({ owner, child, existing }, deps, signal);
+    if (existing === undefined || !isMalformed(error) || !isModifiedByOthers(child, existing)) throw error;
+    await removeConflicts({ owner, child, existing }, deps, signal);
     return deps.api.apply(child, signal);
   }
 };
 
-/** What an apply alone would do wrong, or could not do. */
+/** Patches what an apply alone would do wrong, or could not do. */
 const prepare = async (child: KubeObject, live: KubeObject, { api }: ApplyDeps, signal: AbortSignal): Promise<void> => {
   await handOverReplicas(child, live, api, signal);
   const repair = repairOf(child, live);
@@ -234,12 +244,12 @@ const pinned = (child: KubeObject, existing: KubeObject | undefined): KubeObject
     ? child
     : { ...child, metadata: { ...child.metadata, uid: existing.metadata.uid } };
 
-const foreign = (existing: KubeObject, child: ObjectKey, { kind, metadata }: KubeObject): ChildProblem => {
+const ownedByAnother = (existing: KubeObject, child: ObjectKey, { kind, metadata }: KubeObject): ChildProblem => {
   const owner = existing.metadata.ownerReferences?.find(({ controller }) => controller === true);
   const belongs = owner === undefined ? 'is not owned by this resource' : `belongs to ${owner.kind} ${owner.name}`;
   const conflict = { type: 'ChildConflict', reason: 'ChildConflict', child } as const;
   const taken = `${existing.kind} ${existing.metadata.name} exists already and ${belongs}`;
-  // Of the resource that had this name before: it is collected.
+  // It belongs to the resource that had this name before, and is garbage-collected.
   return owner?.kind === kind && owner.name === metadata.name
     ? { ...conflict, message: `${taken}, which was deleted and made again; it goes by itself`, isStuck: false }
     : { ...conflict, message: `${taken}; delete it, or give this resource another name`, isStuck: true };

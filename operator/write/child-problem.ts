@@ -10,7 +10,7 @@ export interface ChildProblem {
   readonly reason: string;
   readonly message: string;
   readonly child: ObjectKey;
-  /** Nothing but a change by somebody makes it possible; else it may come by itself. */
+  /** Only a change by a user removes the cause; else it may pass by itself. */
   readonly isStuck: boolean;
 }
 

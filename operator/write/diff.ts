@@ -10,9 +10,9 @@ type Json = Readonly<Record<string, unknown>>;
 type Owned = Json | undefined;
 
 /**
- * Does `live` already say what `desired` says, as far as our field manager speaks? Compared are the desired fields and
- * those that `managedFields` lists under our manager: a field that we hold and no longer want is a difference, a field
- * that somebody else added or the server defaulted is not. What merely identifies the object is not compared.
+ * Whether `live` already has every field of `desired` that our field manager owns. Compared are the desired fields and
+ * those that `managedFields` lists under our manager: an owned field that is not desired any more is a difference, a
+ * field that another manager added or the server defaulted is not. Fields that identify the object are not compared.
  */
 export const agrees = (desired: KubeObject, live: KubeObject, subresource?: 'status'): boolean => {
   const entry = live.metadata.managedFields?.find(
@@ -41,7 +41,7 @@ const same = (desired: unknown, live: unknown, owned: Owned, field = ''): boolea
   }
   if (isRecord(desired)) {
     if (owned === undefined && saysSomething(desired)) {
-      // Lost as a whole: it is atomic (`nodeSelector`), and somebody made another one of it.
+      // Ownership is lost as a whole: the map is atomic (`nodeSelector`), and another manager has replaced it.
       return false;
     }
     return (

@@ -1,10 +1,9 @@
-import { mountsConfigMap } from './mounts.ts';
 import type { ApiClient } from '../api/client.ts';
-import type { Cache } from '../cache/cache.ts';
-import { keyOf, keyText } from '../object.ts';
-import type { KubeObject } from '../object.ts';
-import { podsOf } from '../plan/workload/pods-of.ts';
 import type { Selection } from '../api/selection.ts';
+import type { Cache } from '../cache/cache.ts';
+import { type KubeObject, keyOf, keyText } from '../object.ts';
+import { podsOf } from '../plan/workload/running-workload.ts';
+import { mountsConfigMap } from './mounts.ts';
 
 export interface PruneDeps {
   readonly api: Pick<ApiClient, 'list' | 'remove'>;
@@ -15,11 +14,11 @@ export interface Planned {
   /** That the owner may have children of. */
   readonly kinds: readonly string[];
   readonly objects: readonly KubeObject[];
-  readonly mayGo: (child: KubeObject) => boolean;
+  readonly isPrunable: (child: KubeObject) => boolean;
 }
 
 /**
- * Removes children that are no longer planned; one that cannot be removed keeps no other, and the first such fault is
+ * Removes children that are no longer planned; one that cannot be removed keeps no other, and the first error is
  * thrown at the end. A ConfigMap stays while any ReplicaSet names it: pods of an older revision, or a rollback to it,
  * still mount it (docs/decisions.md "Config in the cluster").
  */
@@ -32,18 +31,18 @@ export const prune = async (
   const kept = new Set(planned.objects.map((object) => keyText(keyOf(object))));
   const unplanned = planned.kinds
     .flatMap((kind) => deps.cache.controlledBy(kind, owner))
-    .filter((object) => !kept.has(keyText(keyOf(object))) && planned.mayGo(object))
+    .filter((object) => !kept.has(keyText(keyOf(object))) && planned.isPrunable(object))
     .filter((object) => object.metadata.deletionTimestamp === undefined);
-  const faults: unknown[] = [];
+  const errors: unknown[] = [];
   for (const object of unplanned) {
     try {
       await removeUnlessNamed(object, deps, signal);
     } catch (error) {
       signal.throwIfAborted();
-      faults.push(error);
+      errors.push(error);
     }
   }
-  if (faults.length > 0) throw faults[0];
+  if (errors.length > 0) throw errors[0];
 };
 
 const removeUnlessNamed = async (object: KubeObject, deps: PruneDeps, signal: AbortSignal): Promise<void> => {

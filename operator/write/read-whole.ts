@@ -1,9 +1,9 @@
-import { mountsOf } from './mounts.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Cache } from '../cache/cache.ts';
+import { isOutline } from '../cache/held-metadata.ts';
 import { type KubeObject, keyOf } from '../object.ts';
-import { isOutline } from '../cache/outline.ts';
-import { podsOf } from '../plan/workload/pods-of.ts';
+import { podsOf } from '../plan/workload/running-workload.ts';
+import { mountsOf } from './mounts.ts';
 
 export interface ReadDeps {
   readonly api: Pick<ApiClient, 'get'>;
@@ -29,7 +29,10 @@ export const readWhole = async (
  * A ConfigMap may change again while another one is read. The next look, which each change brings, goes on from there.
  */
 const ROUNDS = 3;
-/** Where all that pods mount is lost, the last good spec may be in another one; whose, its seal tells. */
+/**
+ * ConfigMaps that are read where all that pods mount are lost: the last good spec may be in another one, whose MAC
+ * names its server.
+ */
 const OTHERS = 4;
 
 /** Reads the ConfigMaps that pods of this owner mount, so that a plan can be made from what the cache knows. */

@@ -1,6 +1,6 @@
 import { conditionsIn } from '../plan/conditions.ts';
 
-/** Pauses between looks at what a user must mend: soon at first, for somebody may be mending it now. */
+/** Delays between retries of what a user has to correct: short at first, since the user may be correcting it now. */
 const pausesMs = [5_000, 10_000, 20_000, 40_000];
 
 /** From then on, and where nothing tells since when it lasts. */

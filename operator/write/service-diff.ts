@@ -13,17 +13,17 @@ interface ServiceSpec {
 }
 
 /**
- * Has our Service these ports and this selector and no others? Of other fields additions of others are left alone, but
- * one more key in the selector and no pod is found, and one more port is one nobody listens on. True for any other
- * kind.
+ * Whether our Service has exactly these ports and this selector. Additions of other managers are left alone elsewhere,
+ * but one more key in the selector matches no pod, and no pod listens on one more port. True for any other kind.
  */
 export const isSameService = (desired: KubeObject, live: KubeObject): boolean =>
   desired.kind !== 'Service' || (hasSamePorts(desired, live) && hasSameSelector(desired, live));
 
 /**
- * What must be patched before an apply can make `live` the Service that is `desired`; undefined where an apply alone
- * does. An apply adds its port beside one that somebody renumbered, which the server refuses for ever as a second one
- * of that name. Node ports that the server gave are kept, and nothing happens when the Service changed meanwhile.
+ * The patch that is needed before an apply can make `live` the Service that is `desired`; undefined where an apply
+ * alone suffices. An apply adds its port beside one that another writer has renumbered, which the API server refuses as
+ * a second port of that name. Node ports that the API server gave are kept, and the patch is refused when the Service
+ * changed meanwhile.
  */
 export const repairOf = (desired: KubeObject, live: KubeObject): object | undefined => {
   if (desired.kind !== 'Service' || hasSamePorts(desired, live)) {

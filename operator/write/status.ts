@@ -1,7 +1,7 @@
 import type { ApiClient } from '../api/client.ts';
 import { type ApiError, isNotFound, isRefusal, isTooLarge } from '../api/errors.ts';
 import { type KubeObject, keyText } from '../object.ts';
-import { clipped, conditionsIn, problem } from '../plan/conditions.ts';
+import { clipped, conditionsIn, problem, stalled } from '../plan/conditions.ts';
 import {
   DEGRADING,
   type PhasesWithProblems,
@@ -10,11 +10,10 @@ import {
   type VolatileKeys,
 } from '../plan/plan.ts';
 import type { Reason } from '../plan/reasons.ts';
-import { stalled } from '../plan/stalled.ts';
 import type { ChildProblem } from './child-problem.ts';
 import { agrees } from './diff.ts';
-import { fitted, roomBeside } from './fitting.ts';
-import type { StatusWrites } from './status-writes.ts';
+import type { StatusWriteHistory } from './status-write-history.ts';
+import { maxStatusBytes, truncatedStatus } from './truncate-status.ts';
 
 type Status = Readonly<Record<string, unknown>>;
 
@@ -25,17 +24,17 @@ const refreshMs = 600_000;
 
 /** One condition for each type of problem, naming all of it. */
 export const problemConditions = (problems: readonly ChildProblem[]): readonly PlannedCondition[] =>
-  [...Map.groupBy(problems, ({ type }) => type)].map(([type, alike]) =>
+  [...Map.groupBy(problems, ({ type }) => type)].map(([type, sameType]) =>
     // It is the API server's, or one of ours.
-    problem(type, (alike[0]?.reason ?? type) as Reason, textOf(alike)),
+    problem(type, (sameType[0]?.reason ?? type) as Reason, textOf(sameType)),
   );
 
 const textOf = (problems: readonly { readonly message: string }[]): string =>
   problems.map(({ message }) => message).join('; ');
 
 /**
- * The status with what went wrong while applying the children: conditions, and a phase and a `Ready` that are not
- * better than that. Without a Service of ours there is no URL either: it would lead to whoever has that name.
+ * The status with the problems of its children: conditions, and a phase and a `Ready` that are not better than that.
+ * Without a Service of ours it has no URL, which would lead to a foreign Service.
  */
 export const withProblems = (
   status: Status,
@@ -75,7 +74,7 @@ export const addedConditions = (
   return whileNotApplied.filter(({ child }) => failed.has(keyText(child))).map(({ condition }) => condition);
 };
 
-/** With `Stalled` also for children that stay wrong until somebody changes something. */
+/** With `Stalled` also for children that only a change by a user can correct. */
 export const withStalled = (status: Status, problems: readonly ChildProblem[]): Status => {
   const known = conditionsIn(status);
   const ofPlan = known.filter(isStalled);
@@ -87,7 +86,7 @@ export const withStalled = (status: Status, problems: readonly ChildProblem[]): 
 const isStalled = ({ type }: PlannedCondition): boolean => type === 'Stalled';
 
 /** A condition keeps the time of its last transition while its `status` stays what it was. */
-export const stamped = (status: Status, owner: KubeObject, nowMs: number): Status => {
+export const withTransitionTimes = (status: Status, owner: KubeObject, nowMs: number): Status => {
   const known = new Map(conditionsIn(owner['status']).map((condition) => [condition.type, condition]));
   const { generation } = owner.metadata;
   const conditions = conditionsIn(status).map((condition) => {
@@ -104,7 +103,7 @@ export interface ReportDeps {
   readonly api: Pick<ApiClient, 'applyStatus'>;
   readonly cache: { readonly put: (object: KubeObject) => void };
   readonly nowMs: number;
-  readonly ages: Pick<StatusWrites, 'of' | 'pauseMs' | 'wrote'>;
+  readonly statusWrites: Pick<StatusWriteHistory, 'ageMs' | 'pauseMs' | 'recordWrite'>;
 }
 
 export interface Reported {
@@ -112,7 +111,7 @@ export interface Reported {
   /** The server does not take this status; only another one, or another server, helps. */
   readonly refused?: ApiError;
   /** When stale values are due, if that is all that differs. */
-  readonly againAfterMs?: number;
+  readonly requeueAfterMs?: number;
 }
 
 export interface PlannedStatus {
@@ -127,22 +126,23 @@ export const reportStatus = async (
   deps: ReportDeps,
   signal: AbortSignal,
 ): Promise<Reported> => {
-  const dueMs = refreshMs - deps.ages.of(owner);
-  const desiredIn = (room: number): KubeObject => desiredStatus(owner, fitted(planned.status, room), deps.nowMs);
-  const desired = desiredIn(roomBeside(owner['spec']));
+  const dueMs = refreshMs - deps.statusWrites.ageMs(owner);
+  const desiredIn = (room: number): KubeObject =>
+    desiredStatus(owner, truncatedStatus(planned.status, room), deps.nowMs);
+  const desired = desiredIn(maxStatusBytes(owner['spec']));
   if (agrees(desired, owner, 'status')) {
     return { written: false };
   }
   const calm = { ...desired, status: withVolatileOf(owner['status'], desired['status'], planned.volatile) };
   // Told without its lists it was too large before: that is tried again where it would be written anew anyway.
   if (dueMs > 0 && (agrees(calm, owner, 'status') || agrees(desiredIn(0), owner, 'status'))) {
-    return { written: false, againAfterMs: dueMs };
+    return { written: false, requeueAfterMs: dueMs };
   }
-  // Whoever changes the spec waits for the answer, and can have only so many as there were changes.
+  // The author of a new spec waits for its status, and each change of the spec allows one more write.
   if (hasSeenSpec(owner)) {
-    const pauseMs = deps.ages.pauseMs(owner);
-    if (pauseMs > 0) return { written: false, againAfterMs: pauseMs };
-    deps.ages.wrote(owner);
+    const pauseMs = deps.statusWrites.pauseMs(owner);
+    if (pauseMs > 0) return { written: false, requeueAfterMs: pauseMs };
+    deps.statusWrites.recordWrite(owner);
   }
   const reported = await write(desired, deps, signal);
   return isTooLarge(reported.refused) ? write(desiredIn(0), deps, signal) : reported;
@@ -154,7 +154,12 @@ const hasSeenSpec = ({ metadata: { generation }, ...owner }: KubeObject): boolea
 const desiredStatus = (owner: KubeObject, status: Status, nowMs: number): KubeObject => {
   const { apiVersion, kind, metadata } = owner;
   const { name, namespace, uid } = metadata;
-  return { apiVersion, kind, metadata: { name, namespace, uid }, status: stamped(status, owner, nowMs) } as KubeObject;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid },
+    status: withTransitionTimes(status, owner, nowMs),
+  } as KubeObject;
 };
 
 const write = async (desired: KubeObject, deps: ReportDeps, signal: AbortSignal): Promise<Reported> => {

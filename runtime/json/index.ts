@@ -31,6 +31,6 @@ export {
   withMembers,
   withoutMembers,
 } from './members.ts';
-export { type Pieces, type SentText, joined, lengthOf, spliced, wholeOf } from './text-pieces.ts';
+export { type SentText, joined, spliced, wholeOf } from './text-pieces.ts';
 export { beginsWith, isText } from './text.ts';
 export { RepeatedNameError, checkUniqueNames } from './unique-names.ts';

@@ -4,6 +4,6 @@
  */
 
 export { connectStrategy } from './strategies.ts';
-export { CredentialCache, credentialKey } from './credential-cache.ts';
+export { CredentialCache } from './credential-cache.ts';
 export type { IdleTimeout, AwaitedAnswer, BackendRequest, BackendResponse, Fetch } from './fetch.ts';
-export type { AddressedFetch, AddressedRequest, ConnectStrategy, Prove, Strategy, StrategyDeps } from './strategy.ts';
+export type { AddressedFetch, ConnectStrategy, Prove, Strategy, StrategyDeps } from './strategy.ts';

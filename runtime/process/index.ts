@@ -3,13 +3,13 @@
  * stop. Only `system-clock.ts` touches the real clock; everything else takes a `Clock`. Start at `clock.ts`.
  */
 
-export { ByteBudget, Share, type WayOut } from './byte-budget.ts';
+export { ByteBudget, Share } from './byte-budget.ts';
 export { type CancelSignal, Cancellation } from './cancellation.ts';
 export { type Clock, type Timer, abortAfter, atMost, backoffMs, jittered, sleep } from './clock.ts';
-export { type Debounce, type DebounceTimes, debounce } from './debounce.ts';
+export { debounce } from './debounce.ts';
 export { type Command, USAGE, readCommand } from './flags.ts';
-export { STOP_TIMES, type StopDeps, type StopTimes, gracefulStop } from './graceful-stop.ts';
+export { STOP_TIMES, type StopTimes, gracefulStop } from './graceful-stop.ts';
 export { type LruCache, type LruBounds, lruCache } from './lru-cache.ts';
-export { type ReadSecret, type SecretReaderDeps, type SecretSource, secretReader } from './read-secret.ts';
+export { type ReadSecret, type SecretSource, secretReader } from './read-secret.ts';
 export { runInBatch } from './run-in-batch.ts';
 export { steadyClock, systemClock } from './system-clock.ts';

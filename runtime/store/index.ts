@@ -15,7 +15,7 @@ export {
   type HeldCallReply,
 } from './held-call-message.ts';
 export { localBuckets } from './memory-buckets.ts';
-export { openStore, type OpenStoreDeps } from './open-store.ts';
+export { openStore } from './open-store.ts';
 export { Outbox } from './outbox.ts';
 export { prefixed } from './prefixed.ts';
 export { type ReplicaListeners, type ReplicaMessages, replicaMessages } from './replica-messages.ts';
@@ -24,9 +24,8 @@ export {
   type ResourceSubscription,
   type SavedBackendSession,
   type SessionRecord,
-  type SessionStart,
 } from './session-record.ts';
 export { sessionName, type SessionRef } from './session-name.ts';
-export { type SessionBounds, type SessionRecords, sessionRecords } from './session-records.ts';
-export { type Bucket, type Fields, STORE_LIMITS, type Store, type StoreState, type Subscription } from './store.ts';
-export type { RedisSettings, StoreSettings } from './store-settings.ts';
+export { type SessionRecords, sessionRecords } from './session-records.ts';
+export { type Bucket, type Store, type Subscription } from './store.ts';
+export type { StoreSettings } from './store-settings.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import type { PolicyRule } from '../../operator/api/rights.ts';
+import type { PolicyRule } from '../../operator/api/rbac.ts';
 import { helm } from '../cluster/index.ts';
 
 export const CHART = join(import.meta.dirname, '..', '..', 'charts', 'vmcp-operator');

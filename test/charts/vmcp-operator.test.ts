@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { API_GROUP, kinds } from '../../crds/index.ts';
 import {
-  ownNamespaceRights,
-  watchedRights,
-  webhookOwnNamespaceRights,
-  webhookRights,
-} from '../../operator/api/rights.ts';
+  operatorNamespaceRules,
+  watchedNamespaceRules,
+  webhookOperatorNamespaceRules,
+  webhookRules,
+} from '../../operator/api/rbac.ts';
 import { GUARDED_KINDS } from '../../operator/admission/index.ts';
 import { reconciledKinds } from '../../operator/kinds/index.ts';
 import { helm } from '../cluster/index.ts';
@@ -84,7 +84,7 @@ describe('the chart', () => {
   test('grants in every namespace exactly what the operator uses', async () => {
     const reconciled = reconciledKinds().map(({ kind }) => kind);
     const owning = reconciledKinds().flatMap(({ kind, owns }) => (owns.length > 0 ? [kind] : []));
-    const used = watchedRights(API_GROUP, {
+    const used = watchedNamespaceRules(API_GROUP, {
       read: plurals(read()),
       reconciled: plurals(reconciled),
       owning: plurals(owning),
@@ -95,7 +95,7 @@ describe('the chart', () => {
   test('grants in its own namespace exactly what the operator uses, for its own Lease and Secret alone', async () => {
     const role = one(await render(), 'Role');
     assert.equal(role.metadata.namespace, 'vmcp-system');
-    assert.deepEqual(singleRights(role.rules), singleRights(ownNamespaceRights));
+    assert.deepEqual(singleRights(role.rules), singleRights(operatorNamespaceRules));
     for (const { verbs, resourceNames } of role.rules ?? []) {
       // RBAC cannot name what does not exist yet.
       assert.equal(resourceNames === undefined, verbs.includes('create'));
@@ -105,11 +105,11 @@ describe('the chart', () => {
   test('grants the webhook exactly what it uses', async () => {
     const objects = await render();
     const everywhere = one(objects, 'ClusterRole', WEBHOOK).rules;
-    assert.deepEqual(singleRights(everywhere), singleRights(webhookRights(API_GROUP, plurals(READ_AGAIN), WEBHOOK)));
+    assert.deepEqual(singleRights(everywhere), singleRights(webhookRules(API_GROUP, plurals(READ_AGAIN), WEBHOOK)));
     const configurations = everywhere?.find(({ resources }) => resources.includes('validatingwebhookconfigurations'));
     assert.deepEqual(configurations?.resourceNames, [WEBHOOK]);
     const own = one(objects, 'Role', WEBHOOK);
-    assert.deepEqual(own.rules, webhookOwnNamespaceRights);
+    assert.deepEqual(own.rules, webhookOperatorNamespaceRules);
     assert.equal(own.metadata.namespace, 'vmcp-system');
     for (const kind of ['ClusterRoleBinding', 'RoleBinding']) one(objects, kind, WEBHOOK);
   });

@@ -67,7 +67,7 @@ export function newCrew(): Crew {
   const daemons: Daemon[] = [];
   let isStopped = false;
   const failure = Promise.withResolvers<never>();
-  // Nobody may be watching when the crew is stopped.
+  // There may be no watcher when the crew is stopped.
   failure.promise.catch(() => undefined);
   return {
     start: async (options) => {

@@ -16,7 +16,7 @@ import {
   pluralOf,
   unrepaired,
 } from './engine/drifts.ts';
-import { startMeddler } from './engine/meddling-webhook.ts';
+import { startMeddler } from './engine/mutating-webhook.ts';
 import { servers } from './engine/operator-under-test.ts';
 import { everythingBuilt } from './plan/golden.ts';
 

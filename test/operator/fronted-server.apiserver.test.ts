@@ -10,7 +10,7 @@ import { made, verdictIn } from './engine/cluster-user.ts';
 import { pretendReady, serveReport } from './engine/fake-pod.ts';
 import { servers } from './engine/operator-under-test.ts';
 import { everythingBuilt } from './plan/golden.ts';
-import { report } from './plan/world.ts';
+import { report } from './plan/plan-of-demo.ts';
 
 const cluster = clusterUnderTest({ ...servers, kinds: reconciledKinds(everythingBuilt()) });
 

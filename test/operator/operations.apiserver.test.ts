@@ -49,7 +49,7 @@ const told = ({ verb, kind, name, subresource, reason, change, refused }: Line):
 test('a dry run tells of every write and makes none', async () => {
   await refuseNodePorts(cluster);
   await apply(server('dry'), server('refused', { serviceType: 'NodePort' }));
-  const webhook = { configuration: 'vmcp-operator-webhook', port: 0, lingerMs: 0 };
+  const webhook = { configuration: 'vmcp-operator-webhook', port: 0, drainMs: 0 };
   const operator = await startOperator({ isDryRun: true, leaderElection: true, webhook });
   assert.equal(operator.webhookPort, undefined);
   const lines = await untilRehearsed(operator, 8);

@@ -1,9 +1,9 @@
 import type { ApiClient } from '../../operator/api/client.ts';
 import type { Cache } from '../../operator/cache/cache.ts';
 import type { ReconcileContext } from '../../operator/reconcile-context.ts';
-import { Rewrites } from '../../operator/write/rewrites.ts';
-import { UnsentChildren } from '../../operator/write/unsent.ts';
-import { StatusWrites } from '../../operator/write/status-writes.ts';
+import { ServerMutations } from '../../operator/write/server-mutations.ts';
+import { ApplyBackoff } from '../../operator/write/apply-backoff.ts';
+import { StatusWriteHistory } from '../../operator/write/status-write-history.ts';
 import { DEFAULT_SETTINGS } from './plan/golden.ts';
 import { withApplyNew } from './write/apply-new.ts';
 
@@ -19,9 +19,9 @@ type Given = Partial<Omit<ReconcileContext, 'api' | 'cache'>> & {
 export const reconcileContextOf = ({ api = {}, cache = {}, ...more }: Given): ReconcileContext =>
   onlyGiven<ReconcileContext>('context', {
     settings: DEFAULT_SETTINGS,
-    rewrites: new Rewrites(),
-    statusWrites: new StatusWrites(() => 0),
-    unsent: new UnsentChildren(() => 0),
+    serverMutations: new ServerMutations(),
+    statusWrites: new StatusWriteHistory(() => 0),
+    applyBackoff: new ApplyBackoff(() => 0),
     plan: (kind, _owner, bundle) => Promise.resolve(kind.plan(bundle, DEFAULT_SETTINGS)),
     now: () => 0,
     ...more,

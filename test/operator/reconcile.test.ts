@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { ApiError } from '../../operator/api/errors.ts';
 import type { ReconciledKind } from '../../operator/kinds/kind.ts';
 import type { KubeObject } from '../../operator/object.ts';
-import { objectsSource } from '../../operator/read/objects-source.ts';
+import { objectsSource } from '../../operator/read/source.ts';
+import type { ReconcileContext } from '../../operator/reconcile-context.ts';
 import { reconcile } from '../../operator/reconcile.ts';
 import { reconcileContextOf } from './reconcile-context-of.ts';
-import type { ReconcileContext } from '../../operator/reconcile-context.ts';
 
 const owner: KubeObject = {
   apiVersion: 'v1',
@@ -137,12 +137,12 @@ test('a reconcile ends with its signal, whatever it waits for', async () => {
     withdrawn.push(signal);
     return never();
   };
-  const worlds = [
+  const contexts = [
     reconcileContextOf({ source: { ...source, settled: never }, cache }),
     reconcileContextOf({ source, cache, plan }),
   ];
   const key = { kind: 'Owner', namespace: 'n', name: 'o' };
-  const ended = worlds.map((world) => assert.rejects(reconcile(kind, key, world, over), /leadership ended/));
+  const ended = contexts.map((context) => assert.rejects(reconcile(kind, key, context, over), /leadership ended/));
   await new Promise((resolve) => setImmediate(resolve));
   over.abort(new Error('leadership ended'));
   await Promise.all(ended);

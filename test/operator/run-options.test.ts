@@ -46,7 +46,7 @@ test('a dry run is a flag without a value, or a variable with one', () => {
 test('there is a webhook once its configuration is named', () => {
   const options = runOptions(['--image', 'i', '--webhook-port', '10443'], { VMCP_WEBHOOK_CONFIGURATION: 'ours' });
   assert.ok(!('problem' in options));
-  assert.deepEqual(options.webhook, { configuration: 'ours', port: 10_443, lingerMs: 5000 });
+  assert.deepEqual(options.webhook, { configuration: 'ours', port: 10_443, drainMs: 5000 });
 });
 
 const refused: readonly (readonly [string, readonly string[], RegExp])[] = [

@@ -1,12 +1,12 @@
-import { judgeHere } from '../../operator/offload/judge.ts';
+import { validateHere } from '../../operator/offload/validate.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiClient } from '../../operator/api/client.ts';
 import { ApiError } from '../../operator/api/errors.ts';
 import type { Selection } from '../../operator/api/selection.ts';
 import type { WatchEvent } from '../../operator/api/watch.ts';
-import { unharmed, watchCluster } from '../../operator/watch-cluster.ts';
-import type { Watching } from '../../operator/watch-cluster.ts';
+import { isolatingErrors, watchCluster } from '../../operator/watch-cluster.ts';
+import type { ClusterWatch } from '../../operator/watch-cluster.ts';
 import type { KubeObject, ObjectMeta } from '../../operator/object.ts';
 import { type ManualClock, manualClock, settled } from './engine/manual-clock.ts';
 import { widgetKind } from './engine/widget.ts';
@@ -33,7 +33,7 @@ const labels = {
 
 interface Bench {
   readonly clock: ManualClock;
-  readonly watching: Watching;
+  readonly watching: ClusterWatch;
   readonly selections: readonly Selection[];
   /** The server tells of it. */
   readonly tell: (type: WatchEvent['type'], about: KubeObject) => Promise<void>;
@@ -84,8 +84,8 @@ const watch = async (...objects: readonly KubeObject[]): Promise<Bench> => {
       api,
       clock,
       random: () => 1,
-      ask: unused,
-      judge: judgeHere,
+      fetchStatus: unused,
+      validate: validateHere,
       log,
       observe,
     },
@@ -111,7 +111,7 @@ const replicaSet = object('ReplicaSet', 'rs', { labels, ...controlledBy('Deploym
 const withConfig = { spec: { volumes: [{ name: 'vmcp-config', configMap: { name: 'widget-one-0' } }] } };
 
 test("a server's pods are those of the ReplicaSets of its own Deployment, whatever labels others write on theirs", async () => {
-  const strangers = [
+  const foreignServices = [
     object('Pod', 'labelled', { labels }),
     object('Pod', 'naming-the-resource', { labels, ...controlledBy('Widget', 'one') }),
     object('Pod', 'naming-but-not-controlled', { labels, ...controlledBy('ReplicaSet', 'rs', false) }),
@@ -124,7 +124,7 @@ test("a server's pods are those of the ReplicaSets of its own Deployment, whatev
     owner,
     deployment,
     replicaSet,
-    ...strangers,
+    ...foreignServices,
     object('Pod', 'ours', { labels, ...controlledBy('ReplicaSet', 'rs') }, withConfig),
   );
   const pods = watching.podsOf({ kind: 'Widget', namespace: 'here', name: 'one' });
@@ -167,10 +167,10 @@ test('how the server stores an object is forgotten with the object', async () =>
   const stored = object('Service', 'widget-one', { labels, ...controlledBy('Widget', 'one') }, { spec: { a: 2 } });
   const sent = { ...stored, spec: { a: 1 } };
   const { watching, tell } = await watch(owner, stored);
-  watching.rewrites.note(sent, stored);
-  assert.equal(watching.rewrites.areKnown(sent, stored), true);
+  watching.serverMutations.record(sent, stored);
+  assert.equal(watching.serverMutations.isKnown(sent, stored), true);
   await tell('DELETED', { ...stored, metadata: { ...stored.metadata, resourceVersion: '11' } });
-  assert.equal(watching.rewrites.areKnown(sent, stored), false);
+  assert.equal(watching.serverMutations.isKnown(sent, stored), false);
 });
 
 test('a status is as old as the news of its write, and looking at what is gone remembers nothing', async () => {
@@ -180,14 +180,14 @@ test('a status is as old as the news of its write, and looking at what is gone r
   const reported = object('Widget', 'one', { managedFields });
   const { watching, tell, clock } = await watch(reported);
   await clock.advance(5000);
-  assert.equal(watching.statusWrites.of(reported), 5000);
+  assert.equal(watching.statusWrites.ageMs(reported), 5000);
   const later = { managedFields: managedFields.map((each) => ({ ...each, time: '2026-11-20T12:00:05Z' })) };
   const written = object('Widget', 'one', { ...later, resourceVersion: '11' });
   watching.cache.put(written);
   await clock.advance(1000);
-  assert.equal(watching.statusWrites.of(written), 1000);
+  assert.equal(watching.statusWrites.ageMs(written), 1000);
   await tell('DELETED', object('Widget', 'one', { ...later, resourceVersion: '12' }));
-  for (const _look of ['first', 'second']) assert.equal(watching.statusWrites.of(written), Infinity);
+  for (const _look of ['first', 'second']) assert.equal(watching.statusWrites.ageMs(written), Infinity);
 });
 
 test('a change that cannot be followed ends no watch, is logged, and its object is looked at', () => {
@@ -198,7 +198,7 @@ test('a change that cannot be followed ends no watch, is logged, and its object 
     throw new TypeError('nothing to read');
   };
   const change = { after: object('Widget', 'odd') };
-  unharmed(follow, { log, onFault: (each) => looked.push(each) })(change);
+  isolatingErrors(follow, { log, onError: (each) => looked.push(each) })(change);
   assert.deepEqual(looked, [change]);
   assert.deepEqual(logged, [{ kind: 'Widget', namespace: 'here', name: 'odd', error: 'nothing to read' }]);
 });

@@ -72,7 +72,7 @@ export const cacheClaims = (cache: ModelCache | undefined): Value =>
 export const cacheVolumes = (cache: ModelCache | undefined): Value =>
   cache === undefined ? { volumes: [{ name: VOLUME, emptyDir: {} }] } : {};
 
-/** In the container: where text-embeddings-inference keeps models, and by which names it and its like are told so. */
+/** Where text-embeddings-inference keeps models in the container; the variables below tell it and similar servers. */
 export const cacheMount = (): Value => ({ volumeMounts: [{ name: VOLUME, mountPath: DIRECTORY }] });
 
 export const cacheVariables = [

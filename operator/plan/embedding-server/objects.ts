@@ -16,7 +16,7 @@ export const embeddingObjects = (
   child: Child,
   cache: ModelCache | undefined,
 ): readonly KubeObject[] => [
-  // Every pod embeds alike: nobody needs the same one again.
+  // Every pod gives the same embeddings, so clients need no affinity.
   service(child, { sessionAffinity: 'None' }),
   statefulSet(child, template(spec, child, cache), spec.replicas, cacheClaims(cache)),
 ];

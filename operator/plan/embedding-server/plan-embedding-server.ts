@@ -1,15 +1,20 @@
 import type { KubeObject } from '../../object.ts';
-import { problem } from '../conditions.ts';
+import { problem, stalled } from '../conditions.ts';
 import type { Contract } from '../contract.ts';
 import type { Plan, PlannedCondition } from '../plan.ts';
 import { type ResolvedReference, referenceConditions } from '../references.ts';
 import type { Settings } from '../settings.ts';
-import { stalled } from '../stalled.ts';
 import { validCondition, verdictOn } from '../verdict.ts';
 import { childOf } from '../workload/child.ts';
-import { isContainerRunning } from '../workload/pod-trouble.ts';
+import { isContainerRunning } from '../workload/pod-failures.ts';
+import {
+  type RolloutState,
+  eventsOf,
+  readyCondition,
+  rolloutStateOf,
+  workloadStatus,
+} from '../workload/rollout-state.ts';
 import type { RunningWorkload } from '../workload/running-workload.ts';
-import { type Standing, eventsOf, readyCondition, standingOf, workloadStatus } from '../workload/standing.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { cacheText, existingCache, isSameCache, wantedCache } from './model-cache.ts';
 import { CONTAINER, embeddingObjects } from './objects.ts';
@@ -37,7 +42,7 @@ export const planEmbeddingServer = (
   const child = childOf(server);
   const cache = caches(wantedCache(spec), workload);
   const verdict = verdictOn({ config: server, references }, contract);
-  const standing = standingOf({
+  const rolloutState = rolloutStateOf({
     workload,
     complaints: verdict.complaints,
     replicas: spec.replicas,
@@ -48,15 +53,15 @@ export const planEmbeddingServer = (
     validCondition(verdict, 'the server can be run'),
     ...referenceConditions(references),
     ...fixed,
-    readyCondition(standing),
+    readyCondition(rolloutState),
     ...stalled([...verdict.stalledBy, ...fixed]),
   ];
-  const { phase, message } = phaseOf(standing, workload);
+  const { phase, message } = phaseOf(rolloutState, workload);
   return {
     // A spec that cannot be run leaves what runs as it is.
     ...(verdict.complaints.length === 0 && { objects: embeddingObjects(spec, child, cache.had) }),
-    status: workloadStatus(server, standing, { phase, message, url, conditions }),
-    events: eventsOf(standing, conditions),
+    status: workloadStatus(server, rolloutState, { phase, message, url, conditions }),
+    events: eventsOf(rolloutState, conditions),
   };
 };
 
@@ -71,7 +76,10 @@ const caches = (wanted: ModelCache | undefined, { controller }: RunningWorkload)
   had: controller === undefined ? wanted : existingCache(controller),
 });
 
-/** Kubernetes would refuse the whole StatefulSet; so everything else of the spec takes effect, and this is told. */
+/**
+ * Kubernetes would refuse the whole StatefulSet, so the rest of the spec takes effect and this condition reports the
+ * difference.
+ */
 const cacheFixed = (name: string, { wanted, had }: Caches): PlannedCondition =>
   problem(
     'ModelCacheFixed',
@@ -81,7 +89,7 @@ const cacheFixed = (name: string, { wanted, had }: Caches): PlannedCondition =>
 
 /** docs/workloads.md "EmbeddingServer" */
 const phaseOf = (
-  { state, message }: Standing,
+  { state, message }: RolloutState,
   { pods }: RunningWorkload,
 ): { readonly phase: string; readonly message: string } => {
   if (state === 'serving') return { phase: 'Ready', message };

@@ -1,29 +1,29 @@
-import { mcpServerSpec } from '../mcp-server/spec.ts';
-import { pathServed, urlAt } from '../mcp-server/transport.ts';
+import { mcpServerSpec, pathServed, urlAt } from '../mcp-server/spec.ts';
 import type { BackendConfigEntry } from '../server-spec.ts';
 import type { ServerBundle } from '../server/bundle.ts';
 import { upstreamsOf } from '../server/config/auth-server.ts';
 import type { PlannedBackend } from '../server/config/backends.ts';
-import { serviceTaken, whyNotContacted } from '../server/config/judge-backend.ts';
+import { serviceTaken, whyNotContacted } from '../server/config/check-backend.ts';
 import type { SpecInput, Value } from '../server/config/part.ts';
 import type { PlanDeps } from '../server/config/render.ts';
 import { childOf } from '../workload/child.ts';
 
 /** The container of an MCPServer, as the backend that bears its name. */
 export const containerBackend = (
-  { server, behind, strangers }: ServerBundle,
+  { server, backendWorkload, foreignServices }: ServerBundle,
   input: SpecInput,
   { settings, contract }: PlanDeps,
 ): PlannedBackend => {
   const { name } = server.metadata;
-  const path = pathServed(behind?.controller, mcpServerSpec({ ...server, spec: input.written }));
+  const path = pathServed(backendWorkload?.controller, mcpServerSpec({ ...server, spec: input.written }));
   const child = childOf(server, 'backend');
   const url = urlAt(child, path, settings);
   const entry: BackendConfigEntry = { name, url, transport: path === '/sse' ? 'sse' : 'streamable-http' };
-  const strategy = swap(input);
+  const strategy = upstreamInjection(input);
   const auth = strategy && { configName: name, strategy };
   const label = `${server.kind} ${name}`;
-  const withheld = serviceTaken(label, child.name, strangers) ?? whyNotContacted({ label, entry, auth, contract });
+  const withheld =
+    serviceTaken(label, child.name, foreignServices) ?? whyNotContacted({ label, entry, auth, contract });
   return { name, url, ...(withheld === undefined ? { entry, ...(strategy && { strategy }) } : { withheld }) };
 };
 
@@ -31,7 +31,7 @@ export const containerBackend = (
  * With one upstream provider its token is sent on without being asked for: docs/decisions.md "Runtime in front of a
  * server"
  */
-const swap = ({ spec }: SpecInput): Value | undefined => {
+const upstreamInjection = ({ spec }: SpecInput): Value | undefined => {
   const [providerName] = upstreamsOf(spec);
   return providerName === undefined ? undefined : { type: 'upstream_inject', upstreamInject: { providerName } };
 };

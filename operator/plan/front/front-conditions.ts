@@ -8,10 +8,10 @@ import { service } from '../server/objects/children.ts';
 import type { Phase } from '../server/status/phase.ts';
 import { isRoutable } from '../server/status/reports.ts';
 import { type Fact, type Problem, servedConditions } from '../server/status/served-conditions.ts';
-import { type Situation, leadsPast, reachedInTheOpen } from '../server/status/situation.ts';
+import { type StatusInput, bypassesRuntime, exposedWorkload } from '../server/status/status-input.ts';
 
-export const frontConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] =>
-  servedConditions(situation, phase, {
+export const frontConditions = (statusInput: StatusInput, phase: Phase): readonly PlannedCondition[] =>
+  servedConditions(statusInput, phase, {
     facts: [backendReachable],
     problems: [servesWithoutAuth, policiesNotEnforced, primaryUpstreamIgnored],
   });
@@ -70,41 +70,43 @@ const primaryUpstreamIgnored: Problem = ({ bundle: { server, references }, newes
 };
 
 /**
- * docs/decisions.md "Last good spec": what runs stays while the newest spec cannot be served, also where nobody asks
- * who calls. Whether its pods are ready does not count: they may be the next moment, and credentials would have been
- * sent to them.
+ * docs/decisions.md "Last good spec": pods keep running while the newest spec cannot be served, also those that
+ * authenticate no caller. Their readiness does not count: they may be ready the next moment, and would get credentials.
  */
-const servesWithoutAuth: Problem = (situation) => {
-  const { bundle, served } = situation;
+const servesWithoutAuth: Problem = (statusInput) => {
+  const { bundle, served } = statusInput;
   // A pod template stored before labels of vmcp.dev were refused may carry the runtime's.
   if (served !== undefined)
-    return leadsPast(service(bundle.server, served.spec), bundle) ? PODS_FROM_BEFORE : undefined;
+    return bypassesRuntime(service(bundle.server, served.spec), bundle) ? PODS_WITHOUT_RUNTIME : undefined;
   const message =
     'the container runs with no runtime in front, as before, and everybody may connect: callers, policies and limits count once the newest spec can be served; see the conditions Valid and Ready';
-  return reachedInTheOpen(situation) && problem('ServesWithoutAuth', 'NewestSpecNotServed', message);
+  return exposedWorkload(statusInput) && problem('ServesWithoutAuth', 'NewestSpecNotServed', message);
 };
 
-const PODS_FROM_BEFORE = problem(
+const PODS_WITHOUT_RUNTIME = problem(
   'ServesWithoutAuth',
   'PodsFromBefore',
   'its Service also leads to pods from before it had a runtime in front, until those are replaced; everybody may connect to them',
 );
 
-const SERVICE_LEADS_PAST = problem(
+const SERVICE_BYPASSES_RUNTIME = problem(
   'ServesWithoutAuth',
   'ServiceNotChanged',
   'its Service still leads past the runtime to the container, and everybody may connect: callers, policies and limits count once it leads to the runtime alone; see the condition ChildRefused',
 );
 
 /** The Service leads to a container from before until it is changed, which the API server may refuse. */
-export const whileNotApplied = (situation: Situation): NonNullable<Plan['whileNotApplied']> => {
-  const { bundle, served } = situation;
+export const whileNotApplied = (statusInput: StatusInput): NonNullable<Plan['whileNotApplied']> => {
+  const { bundle, served } = statusInput;
   const { service: live } = bundle.children;
-  if (live === undefined || served === undefined || servesWithoutAuth(situation) !== undefined) return [];
-  return leadsPast(live, bundle) ? [{ child: keyOf(live), condition: SERVICE_LEADS_PAST }] : [];
+  if (live === undefined || served === undefined || servesWithoutAuth(statusInput) !== undefined) return [];
+  return bypassesRuntime(live, bundle) ? [{ child: keyOf(live), condition: SERVICE_BYPASSES_RUNTIME }] : [];
 };
 
-/** Refused by a rule, but not by the releases before it: pods that they made go on, and ask nobody who he is. */
+/**
+ * A rule refuses this spec, but earlier releases did not: the pods that they made keep running and authenticate no
+ * caller.
+ */
 const policiesNotEnforced: Problem = ({ newest: { spec }, pods }) =>
   pods.isServing && spec.incomingAuth.type === 'anonymous' && spec.incomingAuth.authzConfig !== undefined
     ? problem(

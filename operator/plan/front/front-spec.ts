@@ -6,26 +6,32 @@ import { type WrittenInput, before } from '../server/config/part.ts';
 /** Kinds with clients of their own, whom the runtime in front of their one backend serves. */
 const KINDS = ['MCPRemoteProxy', 'MCPServer'] as const;
 
-/** Fields that a VirtualMCPServer spells alike. */
-type AlikeKey = 'podTemplateSpec' | 'replicas' | 'resources' | 'serviceAccount' | 'sessionAffinity' | 'sessionStorage';
+/** Fields that a VirtualMCPServer has under the same names. */
+type RuntimeKey =
+  | 'podTemplateSpec'
+  | 'replicas'
+  | 'resources'
+  | 'serviceAccount'
+  | 'sessionAffinity'
+  | 'sessionStorage';
 
 /**
- * What it asks for, as a VirtualMCPServer with one backend would say it; `alike` are the fields of it that are the
- * runtime's, too.
+ * The spec in the words of a VirtualMCPServer with one backend; `runtimeKeys` are its fields that are the runtime's,
+ * too.
  */
 export const frontSpec =
-  (alike: readonly AlikeKey[]) =>
+  (runtimeKeys: readonly RuntimeKey[]) =>
   (input: WrittenInput): ServerSpec => {
     const { groupRef, oidcConfigRef, authzConfig, authServerRef, rateLimiting } = fieldsOf(KINDS, {
       spec: input.written,
     });
     const authServerConfig = authServerRef && authServerOf(authServerRef.name, input);
     return {
-      ...Object.fromEntries(alike.flatMap((key) => (key in input.written ? [[key, input.written[key]]] : []))),
+      ...Object.fromEntries(runtimeKeys.flatMap((key) => (key in input.written ? [[key, input.written[key]]] : []))),
       isFront: true,
       groupRef: groupRef ?? { name: '' },
       incomingAuth: {
-        // Whose tokens are valid is nowhere said: everybody may connect.
+        // Without oidcConfigRef every caller is admitted.
         type: oidcConfigRef === undefined ? 'anonymous' : 'oidc',
         ...(oidcConfigRef && { oidcConfigRef }),
         ...(authzConfig && { authzConfig }),

@@ -1,20 +1,20 @@
 import type { KubeObject } from '../../object.ts';
 import type { BridgedDeps } from '../mcp-server/bridged.ts';
 import { ignoredFields } from '../mcp-server/ignored-fields.ts';
-import { mcpServerObjects } from '../mcp-server/objects.ts';
-import { type McpServerSpec, mcpServerSpec } from '../mcp-server/spec.ts';
-import { isBridged, pathServed, urlAt } from '../mcp-server/transport.ts';
+import { mcpServerObjects } from '../mcp-server/plan-mcp-server.ts';
+import { type McpServerSpec, isBridged, mcpServerSpec, pathServed, urlAt } from '../mcp-server/spec.ts';
 import type { Plan } from '../plan.ts';
 import type { ServerBundle } from '../server/bundle.ts';
 import type { Value } from '../server/config/part.ts';
 import type { PlanDeps } from '../server/config/render.ts';
+import { podLabelsOf } from '../server/objects/names.ts';
 import { type ServedShape, planServed } from '../server/plan-served.ts';
 import type { Phase } from '../server/status/phase.ts';
-import { type Situation, reachedInTheOpen, runtimesOf } from '../server/status/situation.ts';
-import { childOf } from '../workload/child.ts';
+import { type StatusInput, exposedWorkload, runtimesOf } from '../server/status/status-input.ts';
+import { type Child, childOf, labelsOfChild, metadataOfChild } from '../workload/child.ts';
+import { PORT_NAME } from '../workload/objects.ts';
+import { type RolloutState, rolloutStateOf } from '../workload/rollout-state.ts';
 import { readyIn } from '../workload/running-workload.ts';
-import { type Standing, standingOf } from '../workload/standing.ts';
-import { admitFront } from './admit-front.ts';
 import { containerBackend } from './container-backend.ts';
 import { frontConditions, lastReported, whileNotApplied } from './front-conditions.ts';
 import { frontPhase } from './front-phase.ts';
@@ -30,30 +30,31 @@ const FRONTED: ServedShape = {
     group: { group: undefined, members: [] },
     backends: [containerBackend(bundle, input, deps)],
   }),
-  objectsOf: ({ server, behind }, { written }, settings) =>
-    objectsBehind({ ...server, spec: written }, { settings, controller: behind?.controller }),
+  objectsOf: ({ server, backendWorkload }, { written }, settings) =>
+    backendObjects({ ...server, spec: written }, { settings, controller: backendWorkload?.controller }),
   phaseOf,
-  conditionsOf: (situation, phase) => [
-    ...frontConditions(situation, phase),
-    ...ignoredFields(mcpServerSpec(situation.bundle.server)),
+  conditionsOf: (statusInput, phase) => [
+    ...frontConditions(statusInput, phase),
+    ...ignoredFields(mcpServerSpec(statusInput.bundle.server)),
   ],
   whileNotApplied,
-  statusOf: (situation, common) => ({ ...common, ...url(situation), readyReplicas: readyReplicas(situation) }),
+  statusOf: (statusInput, common) => ({ ...common, ...url(statusInput), readyReplicas: readyReplicas(statusInput) }),
   lastReported,
 };
 
 /** The policy comes before the pods that it guards. */
-const objectsBehind = (server: KubeObject, deps: BridgedDeps): readonly KubeObject[] => {
+const backendObjects = (server: KubeObject, deps: BridgedDeps): readonly KubeObject[] => {
   const behind = childOf(server, 'backend');
-  // Clients are told apart by the front; its own connections have to stay with the container that knows their sessions.
+  // The front knows the sessions of clients; its own connections have to stay with the container that knows their
+  // sessions.
   const spec: McpServerSpec = { ...mcpServerSpec(server), sessionAffinity: 'ClientIP' };
-  return [admitFront(behind), ...mcpServerObjects(spec, behind, deps)];
+  return [frontNetworkPolicy(behind), ...mcpServerObjects(spec, behind, deps)];
 };
 
-function phaseOf(situation: Situation): Phase {
-  const phase = frontPhase(situation);
+function phaseOf(statusInput: StatusInput): Phase {
+  const phase = frontPhase(statusInput);
   if (phase.reason === 'NothingToServe' || phase.reason === 'ReferenceMissing') return phase;
-  const { state, reason, message } = standingBehind(situation);
+  const { state, reason, message } = backendRolloutState(statusInput);
   const told = `the container: ${message}`;
   if (phase.reason === 'ScaledToZero') return { ...phase, phase: 'Stopped' };
   if (state === 'stopped') return { phase: 'Stopped', reason, message: told };
@@ -64,10 +65,10 @@ function phaseOf(situation: Situation): Phase {
 
 const NOTHING = { controller: undefined, replicaSets: [], pods: [] } as const;
 
-const standingBehind = ({ bundle, newest, served }: Situation): Standing => {
+const backendRolloutState = ({ bundle, newest, served }: StatusInput): RolloutState => {
   const { written, spec } = served ?? newest;
-  return standingOf({
-    workload: bundle.behind ?? NOTHING,
+  return rolloutStateOf({
+    workload: bundle.backendWorkload ?? NOTHING,
     complaints: [],
     replicas: spec.replicas,
     statefulSet: isBridged(mcpServerSpec({ ...bundle.server, spec: written }))
@@ -77,18 +78,41 @@ const standingBehind = ({ bundle, newest, served }: Situation): Standing => {
 };
 
 /** Where no runtime stands in front yet, the container is reached as before. */
-const url = (situation: Situation): Value => {
-  const { bundle, settings } = situation;
-  const reached = reachedInTheOpen(situation);
+const url = (statusInput: StatusInput): Value => {
+  const { bundle, settings } = statusInput;
+  const reached = exposedWorkload(statusInput);
   return reached === undefined
     ? {}
     : { url: urlAt(childOf(bundle.server), pathServed(reached, mcpServerSpec(bundle.server)), settings) };
 };
 
 /** A call needs both; where no runtime stands in front yet, the container alone. */
-const readyReplicas = (situation: Situation): number => {
-  const { bundle } = situation;
-  const reached = reachedInTheOpen(situation);
+const readyReplicas = (statusInput: StatusInput): number => {
+  const { bundle } = statusInput;
+  const reached = exposedWorkload(statusInput);
   if (reached !== undefined) return readyIn(reached);
-  return Math.min(runtimesOf(bundle, readyIn(bundle.children.deployment)), standingBehind(situation).readyReplicas);
+  return Math.min(
+    runtimesOf(bundle, readyIn(bundle.children.deployment)),
+    backendRolloutState(statusInput).readyReplicas,
+  );
 };
+
+/**
+ * A NetworkPolicy that admits only the pods of the front to those behind it, which ask no caller for a token. It holds
+ * where the network of the cluster enforces policies; probes come from the pod's own node, which no policy blocks.
+ */
+export const frontNetworkPolicy = (behind: Child): KubeObject => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: metadataOfChild(behind),
+  spec: {
+    podSelector: { matchLabels: labelsOfChild(behind) },
+    policyTypes: ['Ingress'],
+    ingress: [
+      {
+        from: [{ podSelector: { matchLabels: podLabelsOf(behind.owner) } }],
+        ports: [{ port: PORT_NAME, protocol: 'TCP' }],
+      },
+    ],
+  },
+});

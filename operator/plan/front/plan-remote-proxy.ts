@@ -12,7 +12,7 @@ import { remoteBackend } from './remote-backend.ts';
 
 /** An MCPRemoteProxy: the runtime in front of one server that runs elsewhere. */
 export const planRemoteProxy = (bundle: ServerBundle, deps: PlanDeps): Plan =>
-  deps.settings.local === undefined ? planServed(bundle, REMOTE_PROXY, deps) : onLaptop(bundle, deps);
+  deps.settings.local === undefined ? planServed(bundle, REMOTE_PROXY, deps) : planLocal(bundle, deps);
 
 const REMOTE_PROXY: ServedShape = {
   specOf: frontSpec([
@@ -33,5 +33,5 @@ const REMOTE_PROXY: ServedShape = {
   lastReported,
 };
 
-const onLaptop = ({ server, references }: ServerBundle, { settings }: PlanDeps): Plan =>
+const planLocal = ({ server, references }: ServerBundle, { settings }: PlanDeps): Plan =>
   planWithoutCluster(server, mappedUrl(settings, server.metadata.name), referenceConditions(references));

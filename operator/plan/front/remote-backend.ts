@@ -5,7 +5,7 @@ import type { ServerBundle } from '../server/bundle.ts';
 import { authNamed } from '../server/config/backend-auth.ts';
 import type { PlannedBackend } from '../server/config/backends.ts';
 import { headerForward } from '../server/config/header-forward.ts';
-import { whyNotContacted } from '../server/config/judge-backend.ts';
+import { whyNotContacted } from '../server/config/check-backend.ts';
 import type { SpecInput } from '../server/config/part.ts';
 import type { PlanDeps } from '../server/config/render.ts';
 
@@ -22,7 +22,7 @@ export const remoteBackend = (
     externalAuthConfigRef,
   } = specOf('MCPRemoteProxy', { spec: input.written });
   const { name } = server.metadata;
-  // It may hold credentials: it is not repeated, and a violation tells of it.
+  // A refused URL may hold credentials, so it is not repeated; a violation reports it.
   if (urlProblem(url) !== undefined) return { name };
   const entry: BackendConfigEntry = {
     name,

@@ -5,7 +5,7 @@ import { type Child, SERVICE_PORT, hostsOfChild, metadataOfChild } from '../work
 import { PORT_NAME, service, statefulSet } from '../workload/objects.ts';
 import { RESTRICTED } from '../workload/pod.ts';
 import { containerAccount, containerTemplate } from './container.ts';
-import { BRIDGE_TOKEN_VOLUME, MOST_BRIDGED } from '../../validate/index.ts';
+import { BRIDGE_TOKEN_VOLUME, MAX_BRIDGED_PODS } from '../../validate/index.ts';
 import type { McpServerSpec } from './spec.ts';
 
 type Value = Readonly<Record<string, unknown>>;
@@ -21,8 +21,8 @@ const replicasOf = (spec: McpServerSpec, controller: KubeObject | undefined): nu
   const { replicas: present } = (controller?.kind === 'StatefulSet' ? controller['spec'] : {}) as {
     readonly replicas?: number;
   };
-  // Kubernetes makes it one where nobody says.
-  return Math.min(spec.replicas ?? present ?? 1, MOST_BRIDGED);
+  // The default of Kubernetes is one replica.
+  return Math.min(spec.replicas ?? present ?? 1, MAX_BRIDGED_PODS);
 };
 
 /**
@@ -114,7 +114,7 @@ const probe = (path: string): Value => ({ httpGet: { path, port: PORT_NAME } });
 /** Where programs in pods look for it, and where Kubernetes would put it into every container if that were not off. */
 const TOKEN_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** What Kubernetes puts there, for the bridge alone: what the server's image holds is a stranger's. */
+/** The token volume that Kubernetes would mount, for the bridge alone: the server's image is a third party's. */
 const TOKEN_VOLUME = {
   name: BRIDGE_TOKEN_VOLUME,
   projected: {

@@ -3,8 +3,7 @@ import type { PodTemplate } from '../pod-template.ts';
 import type { Child } from '../workload/child.ts';
 import { PORT_NAME, deployment, service, serviceAccount } from '../workload/objects.ts';
 import { type Variable, secretVariable, variables, workloadTemplate } from '../workload/pod.ts';
-import { type McpServerSpec, transportOf } from './spec.ts';
-import { CONTAINER, TRANSPORT } from './transport.ts';
+import { CONTAINER, type McpServerSpec, TRANSPORT, transportOf } from './spec.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 
@@ -25,7 +24,7 @@ export const containerAccount = (spec: McpServerSpec, child: Child): readonly Ku
   spec.serviceAccount === undefined ? [serviceAccount(child)] : [];
 
 /** How the container is spoken to. */
-export interface Way {
+export interface TransportParts {
   /** Fields of the container. */
   readonly container: Value;
   /** Containers of ours beside it. */
@@ -35,7 +34,7 @@ export interface Way {
 }
 
 /** Its pods. */
-export const containerTemplate = (spec: McpServerSpec, child: Child, way: Way): PodTemplate =>
+export const containerTemplate = (spec: McpServerSpec, child: Child, way: TransportParts): PodTemplate =>
   workloadTemplate(child, {
     container: {
       name: CONTAINER,

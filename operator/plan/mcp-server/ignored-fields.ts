@@ -2,8 +2,7 @@ import { hasOwnClients } from '../../../crds/index.ts';
 import { type ProblemType, problem } from '../conditions.ts';
 import type { PlannedCondition } from '../plan.ts';
 import type { Reason } from '../reasons.ts';
-import type { McpServerSpec } from './spec.ts';
-import { isBridged } from './transport.ts';
+import { type McpServerSpec, isBridged } from './spec.ts';
 
 /** A field that nothing acts on, the way that this server is run. */
 interface IgnoredField {

@@ -1,21 +1,26 @@
 import type { KubeObject } from '../../object.ts';
+import { stalled } from '../conditions.ts';
 import type { Contract } from '../contract.ts';
 import type { Plan } from '../plan.ts';
 import { type ResolvedReference, referenceConditions } from '../references.ts';
 import { type Settings, mappedUrl } from '../settings.ts';
-import { stalled } from '../stalled.ts';
 import { type Verdict, validCondition, verdictOn } from '../verdict.ts';
-import { childOf } from '../workload/child.ts';
+import { type Child, childOf } from '../workload/child.ts';
 import { service as serviceOf } from '../workload/objects.ts';
-import { leadsTo } from '../workload/pods-of.ts';
-import type { RunningWorkload } from '../workload/running-workload.ts';
-import { type Standing, eventsOf, readyCondition, standingOf, workloadStatus } from '../workload/standing.ts';
+import {
+  type RolloutState,
+  eventsOf,
+  readyCondition,
+  rolloutStateOf,
+  workloadStatus,
+} from '../workload/rollout-state.ts';
+import { type RunningWorkload, selects } from '../workload/running-workload.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
 import { ownFields, writtenSpec } from '../written-spec.ts';
+import { type BridgedDeps, bridgedObjects } from './bridged.ts';
+import { containerObjects } from './container.ts';
 import { ignoredFields } from './ignored-fields.ts';
-import { mcpServerObjects } from './objects.ts';
-import { mcpServerSpec } from './spec.ts';
-import { isBridged, pathServed, urlAt } from './transport.ts';
+import { type McpServerSpec, isBridged, mcpServerSpec, pathServed, urlAt } from './spec.ts';
 
 /** An MCPServer, what it refers to, and what the cluster has of it. */
 export interface McpServerBundle {
@@ -47,7 +52,7 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
   const { complaints } = verdict;
   const repairs = complaints.length === 0 ? [] : repairsOf(bundle);
   const reached = repairs.length === 0 ? workload : { ...workload, controller: undefined };
-  const standing = standingOf({
+  const rolloutState = rolloutStateOf({
     workload: reached,
     complaints,
     replicas: spec.replicas,
@@ -57,10 +62,10 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
     validCondition(verdict, 'the server can be run'),
     ...referenceConditions(references),
     ...ignoredFields(spec),
-    readyCondition(standing),
+    readyCondition(rolloutState),
     ...stalled(verdict.stalledBy),
   ];
-  const { state, message } = standing;
+  const { state, message } = rolloutState;
   const url = urlAt(child, pathServed(workload.controller, spec), settings);
   return {
     // A spec that cannot be run leaves what runs as it is.
@@ -71,14 +76,14 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
           ...(generation !== undefined && { acceptedGeneration: generation }),
         }
       : repairs.length > 0 && { repairs }),
-    status: workloadStatus(server, standing, { phase: PHASES[state], message, url, conditions }),
-    events: eventsOf(standing, conditions),
+    status: workloadStatus(server, rolloutState, { phase: PHASES[state], message, url, conditions }),
+    events: eventsOf(rolloutState, conditions),
   };
 };
 
 /** The Service, where it waits for a runtime that never came while the container goes on: it leads there again. */
 const repairsOf = ({ server, workload: { controller }, service }: McpServerBundle): readonly KubeObject[] => {
-  if (controller === undefined || service === undefined || leadsTo(service, controller)) return [];
+  if (controller === undefined || service === undefined || selects(service, controller)) return [];
   const { sessionAffinity } = (service['spec'] ?? {}) as { readonly sessionAffinity?: string };
   return [serviceOf(childOf(server), { sessionAffinity })];
 };
@@ -88,10 +93,14 @@ export const verdictOnServer = ({ server, references }: McpServerBundle, contrac
   verdictOn({ config: server, references }, contract, ownFields(server, writtenSpec(server)));
 
 /** docs/workloads.md "Status" */
-const PHASES: Readonly<Record<Standing['state'], string>> = {
+const PHASES: Readonly<Record<RolloutState['state'], string>> = {
   refused: 'Failed',
   stopped: 'Stopped',
   stuck: 'Failed',
   starting: 'Pending',
   serving: 'Ready',
 };
+
+/** What runs its container, in the order it is applied, as `child` names it. */
+export const mcpServerObjects = (spec: McpServerSpec, child: Child, deps: BridgedDeps): readonly KubeObject[] =>
+  isBridged(spec) ? bridgedObjects(spec, child, deps) : containerObjects(spec, child);

@@ -6,36 +6,35 @@ import type { ResolvedReference } from '../references.ts';
 import type { RunningWorkload } from '../workload/running-workload.ts';
 import type { WrittenSpec } from '../written-spec.ts';
 
-/** Everything that decides what the world of one server should be: a VirtualMCPServer, or a kind with one backend. */
+/** Everything that the plan of one server depends on: of a VirtualMCPServer, or of a kind with one backend. */
 export interface ServerBundle {
   readonly server: KubeObject;
   /** What the newest spec refers to. */
   readonly references: readonly ResolvedReference[];
   /** The groups that the newest and the accepted spec name, by name. */
   readonly groups: ReadonlyMap<string, GroupView>;
-  /**
-   * Why it is not planned: it would have more backends than everybody's operator can bear. Without it, groups are
-   * missing here.
-   */
+  /** Why it is not planned: it has more backends than one server may have. `groups` is empty then. */
   readonly tooManyBackends?: string;
   /** The MCPExternalAuthConfigs that members of these groups name. */
   readonly memberAuth: readonly ResolvedReference[];
   readonly accepted: (Accepted & { readonly references: readonly ResolvedReference[] }) | undefined;
   readonly children: ServerChildren;
-  /** Services of somebody else, under the names of those that would lead to backends. */
-  readonly strangers: readonly KubeObject[];
+  /** Foreign Services that have the names of Services of backends. */
+  readonly foreignServices: readonly KubeObject[];
   /** The pods of the container that the runtime stands in front of. */
-  readonly behind?: RunningWorkload;
-  /** What runs its container under its own name: a runtime is asked for, and none stands in front yet. */
-  readonly inTheOpen?: KubeObject;
-  /** What it has under its own name that is not its runtime: a Deployment, a StatefulSet, pods. */
-  readonly unguarded?: readonly KubeObject[];
-  /** What it has in common with other servers of the namespace, and each should have alone. */
+  readonly backendWorkload?: RunningWorkload;
+  /**
+   * The Deployment or StatefulSet that runs its container without a runtime in front, although the spec asks for one.
+   */
+  readonly exposedController?: KubeObject;
+  /** Workloads under its own name that are not its runtime: a Deployment, a StatefulSet, pods. */
+  readonly bypassWorkloads?: readonly KubeObject[];
+  /** Values that other servers of the namespace have, too, although each should have its own. */
   readonly shared: readonly Shared[];
   readonly reports: PodReports;
 }
 
-/** A group as it is now; `group` is undefined when nobody made it. */
+/** A group as it is now; `group` is undefined when there is no such MCPGroup. */
 export interface GroupView {
   readonly group: KubeObject | undefined;
   /** In name order; under one name in the order of `MEMBER_KINDS`. */
@@ -58,7 +57,7 @@ export type PodReports = ReadonlyMap<string, StatusReport | 'unreachable'>;
 export interface Accepted {
   readonly generation?: number;
   readonly written: WrittenSpec;
-  /** Absent when somebody else changed them. */
+  /** Absent when another writer has changed them. */
   readonly files?: ConfigFiles;
   /** Where its certificates lie: the files only say where they are mounted, and what named them may be lost. */
   readonly caBundles?: readonly CaBundle[];

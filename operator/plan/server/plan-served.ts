@@ -17,7 +17,7 @@ import {
 import { urlOf } from './objects/names.ts';
 import { objectsOf, repairsOf } from './objects/objects.ts';
 import type { Phase } from './status/phase.ts';
-import { type ReportedShape, type Situation, situationOf } from './status/situation.ts';
+import { type ReportedShape, type StatusInput, statusInputOf } from './status/status-input.ts';
 import type { ServerBundle } from './bundle.ts';
 import { statusIn } from '../../../crds/index.ts';
 
@@ -25,12 +25,12 @@ import { statusIn } from '../../../crds/index.ts';
 export interface ServedShape extends RenderedShape, ReportedShape {
   /** Children beside those of the runtime, of the spec that is served; applied before them. */
   objectsOf?(bundle: ServerBundle, served: Rendering, settings: Settings): readonly KubeObject[];
-  phaseOf(situation: Situation): Phase;
-  conditionsOf(situation: Situation, phase: Phase): readonly PlannedCondition[];
-  /** What `conditionsOf` tells beside while a child is not as planned. */
-  whileNotApplied?(situation: Situation): Plan['whileNotApplied'];
+  phaseOf(statusInput: StatusInput): Phase;
+  conditionsOf(statusInput: StatusInput, phase: Phase): readonly PlannedCondition[];
+  /** Conditions beside those of `conditionsOf` while a child is not as planned. */
+  whileNotApplied?(statusInput: StatusInput): Plan['whileNotApplied'];
   /** `common` with the fields that this kind has beside. */
-  statusOf(situation: Situation, common: Value): Value;
+  statusOf(statusInput: StatusInput, common: Value): Value;
 }
 
 /** The newest spec is always rendered; what is applied is that, or the last good one while it cannot be served. */
@@ -40,14 +40,14 @@ export const planServed = (bundle: ServerBundle, shape: ServedShape, planDeps: P
   const deps = { settings, contract, shape };
   const newest = render(bundle, { written: writtenSpec(bundle.server), references: bundle.references }, deps);
   const served = isAcceptable(newest) ? newest : lastGood(bundle, deps);
-  const situation = situationOf({ bundle, settings, newest, served }, shape);
-  const phase = shape.phaseOf(situation);
-  const conditions = shape.conditionsOf(situation, phase);
+  const statusInput = statusInputOf({ bundle, settings, newest, served }, shape);
+  const phase = shape.phaseOf(statusInput);
+  const conditions = shape.conditionsOf(statusInput, phase);
   return {
-    ...applied(situation, shape),
-    ...(isAsked(situation) && { pullStatusEveryMs: contract.statusIntervalMs((served ?? newest).spec) }),
-    whileNotApplied: shape.whileNotApplied?.(situation) ?? [],
-    status: { ...shape.statusOf(situation, commonStatus(situation, phase)), conditions },
+    ...applied(statusInput, shape),
+    ...(isAsked(statusInput) && { statusPollIntervalMs: contract.statusIntervalMs((served ?? newest).spec) }),
+    whileNotApplied: shape.whileNotApplied?.(statusInput) ?? [],
+    status: { ...shape.statusOf(statusInput, commonStatus(statusInput, phase)), conditions },
     events: eventsOf(phase, conditions),
     ...(served !== undefined && { config: served.files, startupHash: served.startupHash }),
     ...(served !== newest && { withheld: newest.files }),
@@ -55,10 +55,10 @@ export const planServed = (bundle: ServerBundle, shape: ServedShape, planDeps: P
 };
 
 /**
- * A container without a runtime in front is a stranger: it gets no token of ours, and nothing that it says is status.
+ * A container without a runtime in front is a third party: it gets no token of ours, and its answers are not status.
  */
-const isAsked = ({ bundle: { inTheOpen }, settings, served }: Situation): boolean =>
-  settings.local === undefined && (served !== undefined || inTheOpen === undefined);
+const isAsked = ({ bundle: { exposedController }, settings, served }: StatusInput): boolean =>
+  settings.local === undefined && (served !== undefined || exposedController === undefined);
 
 /** Planned again with today's references, so that a deleted child comes back and a revoked backend goes. */
 const lastGood = (bundle: ServerBundle, deps: RenderDeps): Rendering | undefined => {
@@ -71,7 +71,7 @@ const lastGood = (bundle: ServerBundle, deps: RenderDeps): Rendering | undefined
 
 /** Without a spec that may be served, children stay as they are. */
 const applied = (
-  { bundle, settings, newest, served }: Situation,
+  { bundle, settings, newest, served }: StatusInput,
   shape: ServedShape,
 ): Pick<Plan, 'objects' | 'acceptedGeneration' | 'repairs'> => {
   if (settings.local !== undefined) return { objects: [] };
@@ -92,7 +92,7 @@ const eventsOf = (
   ...(phase === 'Failed' ? [{ type: 'Warning' as const, reason, message }] : []),
 ];
 
-const commonStatus = ({ bundle, settings, newest }: Situation, { phase, message }: Phase): Value => {
+const commonStatus = ({ bundle, settings, newest }: StatusInput, { phase, message }: Phase): Value => {
   const { generation } = bundle.server.metadata;
   return {
     phase,

@@ -1,19 +1,21 @@
-import { specOf, statusIn, type StatusOf } from '../../../crds/index.ts';
+import { type StatusOf, specOf, statusIn } from '../../../crds/index.ts';
+import { operationalSchema } from '../../../runtime/config/index.ts';
 import type { BackendReport } from '../../../runtime/status/index.ts';
 import type { KubeObject } from '../../object.ts';
-import { DEGRADING, type Plan } from '../plan.ts';
+import { DEGRADING, type Plan, type VolatileKeys } from '../plan.ts';
+import { serverSpec } from '../server-spec.ts';
 import { planOfUnplanned } from '../unplanned.ts';
 import { readyIn } from '../workload/running-workload.ts';
+import type { ServerBundle } from './bundle.ts';
 import { groupBackends } from './config/group-backends.ts';
 import type { Value } from './config/part.ts';
 import type { PlanDeps } from './config/render.ts';
 import { podLabelsOf } from './objects/names.ts';
+import { type ServedShape, planServed } from './plan-served.ts';
 import { serverConditions } from './status/conditions.ts';
 import { phaseOf } from './status/phase.ts';
 import { isRoutable } from './status/reports.ts';
-import type { BackendView, Situation } from './status/situation.ts';
-import type { ServerBundle } from './bundle.ts';
-import { type ServedShape, planServed } from './plan-served.ts';
+import type { BackendView, StatusInput } from './status/status-input.ts';
 
 /** A VirtualMCPServer: one endpoint over the members of a group. */
 export const planServer = (bundle: ServerBundle, deps: PlanDeps): Plan =>
@@ -24,15 +26,15 @@ export const planServer = (bundle: ServerBundle, deps: PlanDeps): Plan =>
         reason: 'TooManyBackends',
         message: bundle.tooManyBackends,
         phases: DEGRADING,
-        againAfterMs: RECOUNT_MS,
+        requeueAfterMs: RECOUNT_MS,
       });
 
 /** No event tells a server that the others have fewer backends now. */
 const RECOUNT_MS = 60_000;
 
 /** docs/status.md "VirtualMCPServer" */
-const statusOf = (situation: Situation, { phase, message, url, ...common }: Value): Value => {
-  const { backends } = situation;
+const statusOf = (statusInput: StatusInput, { phase, message, url, ...common }: Value): Value => {
+  const { backends } = statusInput;
   return {
     phase,
     message,
@@ -40,14 +42,14 @@ const statusOf = (situation: Situation, { phase, message, url, ...common }: Valu
     backendCount: backends.filter(({ status }) => isRoutable(status)).length,
     ...common,
     discoveredBackends: backends.map(discoveredBackend),
-    extensions: { toolCount: toolCount(situation), ...scale(situation) },
+    extensions: { toolCount: toolCount(statusInput), ...scale(statusInput) },
   };
 };
 
 /**
  * For the scale subresource. Pods that are made and not yet ready are not counted: each would be a write of its own.
  */
-const scale = ({ bundle: { server, children } }: Situation): Value => {
+const scale = ({ bundle: { server, children } }: StatusInput): Value => {
   const labels = Object.entries(podLabelsOf(server));
   return {
     replicas: readyIn(children.deployment),
@@ -56,7 +58,7 @@ const scale = ({ bundle: { server, children } }: Situation): Value => {
 };
 
 /** What an operator that has just started knows is what status said last. */
-const toolCount = ({ reports, pods, bundle }: Situation): number => {
+const toolCount = ({ reports, pods, bundle }: StatusInput): number => {
   const said = statusIn('VirtualMCPServer', bundle.server);
   return reports.reachable === 0 && pods.isServing ? (said.extensions?.toolCount ?? 0) : reports.toolCount;
 };
@@ -108,3 +110,16 @@ const AGGREGATOR: ServedShape = {
   statusOf,
   lastReported,
 };
+
+/** docs/decisions.md "No write without a reason": timestamps, and counters past their threshold. */
+export const volatileStatus = (server: KubeObject): VolatileKeys =>
+  new Map([
+    ['lastHealthCheck', 0],
+    ['consecutiveFailures', unhealthyThreshold(server)],
+  ]);
+
+const unhealthyThreshold = (server: KubeObject): number => {
+  return serverSpec(server).config?.operational?.failureHandling?.unhealthyThreshold ?? DEFAULT;
+};
+
+const DEFAULT = operationalSchema.parse({}).failureHandling.unhealthyThreshold;

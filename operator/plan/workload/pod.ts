@@ -16,7 +16,7 @@ export const secretVariable = (name: string, secret: { readonly name: string; re
   valueFrom: { secretKeyRef: { name: secret.name, key: secret.key, optional: true } },
 });
 
-/** Each name once: what comes later is the user's. */
+/** Each name once; a later list, which is the user's, wins. */
 export const variables = (...lists: readonly (readonly Variable[] | undefined)[]): Value => {
   const env = [...new Map(lists.flatMap((list) => list ?? []).map((each) => [each.name, each])).values()];
   return env.length === 0 ? {} : { env };

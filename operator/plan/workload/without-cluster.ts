@@ -2,7 +2,7 @@ import type { KubeObject } from '../../object.ts';
 import { problem } from '../conditions.ts';
 import type { Plan, PlannedCondition } from '../plan.ts';
 
-/** docs/decisions.md "Local mode": what needs containers runs where somebody said that it runs, if anybody did. */
+/** docs/decisions.md "Local mode": a kind that needs containers runs where the user has mapped it to, if he has. */
 export const planWithoutCluster = (
   { metadata: { name, generation } }: KubeObject,
   url: string | undefined,

@@ -27,7 +27,7 @@ const isReady = async ({ healthPort }: OperatorUnderTest): Promise<true | undefi
   (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).ok ? true : undefined;
 
 const start = async (): Promise<void> => {
-  operator = await cluster.startOperator({ webhook: { configuration: CONFIGURATION, port, lingerMs: 0 } });
+  operator = await cluster.startOperator({ webhook: { configuration: CONFIGURATION, port, drainMs: 0 } });
   await until('the operator to be ready', () => isReady(operator));
 };
 

@@ -1,4 +1,3 @@
-import { judgeHere, type Judge } from '../../../operator/offload/judge.ts';
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -6,9 +5,10 @@ import { request } from 'node:https';
 import { test } from 'node:test';
 import { type Admission, type AdmissionDeps, startAdmission } from '../../../operator/admission/index.ts';
 import type { KubeObject, ObjectKey } from '../../../operator/object.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { type ValidateObject, validateHere } from '../../../operator/offload/validate.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
 import { type ManualClock, manualClock, settled } from '../engine/manual-clock.ts';
-import { creating, deleting, object } from './world.ts';
+import { creating, deleting, object } from './context-under-test.ts';
 
 const configuration: KubeObject = {
   apiVersion: 'admissionregistration.k8s.io/v1',
@@ -32,20 +32,20 @@ interface UnderTest extends Admission {
   readonly reviews: readonly string[];
 }
 
-const LINGER_MS = 5_000;
+const DRAIN_MS = 5_000;
 
 interface Circumstances {
   readonly namespaces?: readonly string[];
   readonly isSynced?: () => boolean;
   readonly get?: (key: ObjectKey) => Promise<KubeObject | undefined>;
-  readonly judge?: Judge;
+  readonly validate?: ValidateObject;
 }
 
 const started = async ({
   namespaces = [],
   isSynced = () => true,
   get = () => Promise.resolve(user),
-  judge = judgeHere,
+  validate = validateHere,
 }: Circumstances = {}): Promise<UnderTest> => {
   const clock = manualClock(Date.now());
   const failures: string[] = [];
@@ -72,11 +72,11 @@ const started = async ({
   const observe: AdmissionDeps['observe'] = ({ kind, operation }, isAllowed) =>
     void reviews.push(`${operation} ${kind} ${isAllowed}`);
   const admission = await startAdmission(
-    { port: 0, configuration: 'ours', namespace: 'ops', namespaces, lingerMs: LINGER_MS },
+    { port: 0, configuration: 'ours', namespace: 'ops', namespaces, drainMs: DRAIN_MS },
     {
       api,
       source: () => objectsSource([login, user]),
-      judge,
+      validate,
       clock,
       isSynced,
       log: log as AdmissionDeps['log'],
@@ -89,7 +89,7 @@ const started = async ({
 
 const stop = async (admission: UnderTest): Promise<void> => {
   const stopped = admission.stop();
-  await admission.clock.advance(LINGER_MS);
+  await admission.clock.advance(DRAIN_MS);
   await stopped;
 };
 
@@ -190,7 +190,7 @@ test('of what one namespace has looked up one answer is on its way at a time, ho
 test('what could not be judged in time is not judged any more', async () => {
   const { promise: asked, resolve: markAsked } = Promise.withResolvers<AbortSignal | undefined>();
   const admission = await started({
-    judge: (_object, _references, signal) => {
+    validate: (_object, _references, signal) => {
       markAsked(signal);
       return new Promise(() => {});
     },
@@ -207,7 +207,7 @@ test('what could not be judged in time is not judged any more', async () => {
 test('once told to stop it goes on answering for a while, since the API server hears of that later', async () => {
   const admission = await started();
   const stopped = admission.stop();
-  await admission.clock.advance(LINGER_MS - 1);
+  await admission.clock.advance(DRAIN_MS - 1);
   assert.equal(await ask(admission.port, '/validate', creating(bad)), false);
   await admission.clock.advance(1);
   await stopped;
@@ -217,7 +217,7 @@ test('once told to stop it goes on answering for a while, since the API server h
 test('a port that is taken is told at the start', async () => {
   const admission = await started();
   const again = startAdmission(
-    { port: admission.port, configuration: 'ours', namespace: 'ops', namespaces: [], lingerMs: 0 },
+    { port: admission.port, configuration: 'ours', namespace: 'ops', namespaces: [], drainMs: 0 },
     {} as AdmissionDeps,
   );
   await assert.rejects(again, /EADDRINUSE/);

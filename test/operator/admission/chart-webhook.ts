@@ -8,7 +8,7 @@ const CHART = join(import.meta.dirname, '../../../charts/vmcp-operator');
 export const CONFIGURATION = 'vmcp-operator-webhook';
 
 /** What takes a year otherwise takes a third of a minute. */
-export const SHORT_LIFETIMES = { authorityMs: 16_000, serverMs: 8_000, settledMs: 2_000 };
+export const SHORT_LIFETIMES = { authorityMs: 16_000, serverMs: 8_000, propagationMs: 2_000 };
 
 /** What the chart brings for the webhook. */
 export const webhookOfChart = async (...values: readonly string[]): Promise<readonly KubeObject[]> => {

@@ -5,7 +5,7 @@ import { GUARDED_KINDS } from '../../../operator/admission/index.ts';
 import { checkDeletion } from '../../../operator/admission/check-deletion.ts';
 import type { Verdict } from '../../../operator/admission/review.ts';
 import type { KubeObject } from '../../../operator/object.ts';
-import { clusterOf, creating, deleting, namespace, object } from './world.ts';
+import { clusterOf, creating, deleting, namespace, object } from './context-under-test.ts';
 
 const messageOf = ({ refusal }: Verdict): string | undefined => refusal?.message;
 

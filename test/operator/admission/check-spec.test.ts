@@ -6,7 +6,7 @@ import { parseResource } from '../../../crds/index.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { covers } from '../../requirements.ts';
 import { authServer, fine, oidc, refused } from '../validate/cases.ts';
-import { clusterOf, creating, object, updating } from './world.ts';
+import { clusterOf, creating, object, updating } from './context-under-test.ts';
 
 /** As the API server shows it to a webhook: with defaults. */
 const stored = (kind: string, spec: object, metadata: object = {}): KubeObject => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { describe, test } from 'node:test';
 import {
-  type Circumstances,
+  type RenewalInput,
   type Credentials,
   LIFETIMES,
   bundleOf,
@@ -16,7 +16,7 @@ const minute = 60_000;
 const day = 24 * 60 * minute;
 const hosts = ['webhook.vmcp-system.svc'];
 
-const at = (nowMs: number, trusted = '', more: Partial<Circumstances> = {}): Circumstances => ({
+const at = (nowMs: number, trusted = '', more: Partial<RenewalInput> = {}): RenewalInput => ({
   hosts,
   trusted,
   nowMs,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Review, accepted, forbidden, invalid, responseTo, reviewIn } from '../../../operator/admission/review.ts';
-import { object } from './world.ts';
+import { object } from './context-under-test.ts';
 
 const entry = object('MCPServerEntry', 'it', { remoteUrl: 'x' });
 const review: Review = { uid: 'u-1', operation: 'CREATE', object: entry };

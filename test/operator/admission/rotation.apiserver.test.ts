@@ -6,7 +6,7 @@ import { installedCluster } from '../engine/cluster-under-test.ts';
 import { type OperatorUnderTest, servers } from '../engine/operator-under-test.ts';
 import { CONFIGURATION, installWebhook, SHORT_LIFETIMES, trustedBy } from './chart-webhook.ts';
 import { type Requests, requestsTo } from './requests.ts';
-import { object } from './world.ts';
+import { object } from './context-under-test.ts';
 
 const cluster = installedCluster(servers);
 let requests: Requests;
@@ -19,7 +19,7 @@ before(async () => {
   await installWebhook(cluster.plane, port, ['webhook.failurePolicy=Fail']);
   // They share the certificates; the API server comes to the first.
   for (const at of [port, port + 1]) {
-    const webhook = { configuration: CONFIGURATION, port: at, lingerMs: 0, lifetimes: SHORT_LIFETIMES, everyMs: 300 };
+    const webhook = { configuration: CONFIGURATION, port: at, drainMs: 0, lifetimes: SHORT_LIFETIMES, everyMs: 300 };
     replicas.push(await cluster.startOperator({ webhook, leaderElection: true }));
   }
   await until('the webhook to answer', async () => ((await ask()) === 422 ? true : undefined));

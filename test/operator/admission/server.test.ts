@@ -8,7 +8,7 @@ import { accepted, forbidden } from '../../../operator/admission/review.ts';
 import { type AdmissionServer, serveAdmission } from '../../../operator/admission/server.ts';
 import { newAuthority, newServerCertificate } from '../../../operator/admission/x509.ts';
 import { steadyClock } from '../../../runtime/process/system-clock.ts';
-import { creating, object } from './world.ts';
+import { creating, object } from './context-under-test.ts';
 import { readHere } from '../../../operator/threads/read-json.ts';
 
 const hour = 3_600_000;

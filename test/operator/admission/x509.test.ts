@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { connect, createServer } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
-import { type Certified, newAuthority, newServerCertificate } from '../../../operator/admission/x509.ts';
+import { type CertificateAndKey, newAuthority, newServerCertificate } from '../../../operator/admission/x509.ts';
 import { run } from '../../cluster/command.ts';
 import { scratchFolder } from '../../cluster/scratch.ts';
 import { noCertificates } from '../../fixtures/certificates.ts';
@@ -74,7 +74,7 @@ test('OpenSSL takes the chain, strictly', { skip: noCertificates }, async () => 
 });
 
 test('OpenSSL finds in both what RFC 5280 asks for, and nothing else', { skip: noCertificates }, async () => {
-  const extensionsOf = async ({ certificate }: Certified): Promise<readonly string[]> => {
+  const extensionsOf = async ({ certificate }: CertificateAndKey): Promise<readonly string[]> => {
     const file = join(folder.path, 'extensions.pem');
     await writeFile(file, certificate);
     const text = await run('openssl', ['x509', '-in', file, '-noout', '-text']);

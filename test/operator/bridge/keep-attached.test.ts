@@ -5,7 +5,7 @@ import { until } from '../../cluster/until.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
 /** A cluster whose container, and the attachments to it, do what a test says. */
-const startWorld = () => {
+const startCluster = () => {
   const clock = frozenClock();
   const told: string[] = [];
   const logged: unknown[] = [];
@@ -68,71 +68,71 @@ const startWorld = () => {
 };
 
 test('a connection that is lost is made again to the same run', async () => {
-  const world = startWorld();
-  world.is('a');
-  await world.tells('began');
-  world.ends(false);
-  await world.tells('began', 'lost', 'resumed');
-  await world.stop();
+  const cluster = startCluster();
+  cluster.is('a');
+  await cluster.tells('began');
+  cluster.ends(false);
+  await cluster.tells('began', 'lost', 'resumed');
+  await cluster.stop();
 });
 
 test('a run that has ended is not attached to again, though the pod still names it', async () => {
-  const world = startWorld();
-  world.is('a');
-  await world.tells('began');
-  world.ends(true);
-  await until('the end', () => Promise.resolve(world.told.length > 1 || undefined));
-  world.clock.advance(10_000);
-  assert.deepEqual(world.told, ['began', 'ended']);
-  world.is('b');
-  await world.tells('began', 'ended', 'began');
-  await world.stop();
+  const cluster = startCluster();
+  cluster.is('a');
+  await cluster.tells('began');
+  cluster.ends(true);
+  await until('the end', () => Promise.resolve(cluster.told.length > 1 || undefined));
+  cluster.clock.advance(10_000);
+  assert.deepEqual(cluster.told, ['began', 'ended']);
+  cluster.is('b');
+  await cluster.tells('began', 'ended', 'began');
+  await cluster.stop();
 });
 
 test('an exit that was none is found out in the end', async () => {
-  const world = startWorld();
-  world.is('a');
-  await world.tells('began');
-  world.ends(true);
-  await world.tells('began', 'ended', 'began');
-  await world.stop();
+  const cluster = startCluster();
+  cluster.is('a');
+  await cluster.tells('began');
+  cluster.ends(true);
+  await cluster.tells('began', 'ended', 'began');
+  await cluster.stop();
 });
 
 test('a container that stops running while the connection is lost has ended', async () => {
-  const world = startWorld();
-  world.is('a');
-  await world.tells('began');
-  world.is(undefined);
-  world.ends(false);
-  await world.tells('began', 'lost', 'ended');
-  world.is('b');
-  await world.tells('began', 'lost', 'ended', 'began');
-  await world.stop();
+  const cluster = startCluster();
+  cluster.is('a');
+  await cluster.tells('began');
+  cluster.is(undefined);
+  cluster.ends(false);
+  await cluster.tells('began', 'lost', 'ended');
+  cluster.is('b');
+  await cluster.tells('began', 'lost', 'ended', 'began');
+  await cluster.stop();
 });
 
 test('a name that was out of date is noticed after a while, and the other run begins anew', async () => {
-  const world = startWorld();
-  world.is('a');
-  await world.tells('began');
-  world.is('b');
-  await world.tells('began', 'ended', 'began');
-  await world.stop();
+  const cluster = startCluster();
+  cluster.is('a');
+  await cluster.tells('began');
+  cluster.is('b');
+  await cluster.tells('began', 'ended', 'began');
+  await cluster.stop();
 });
 
 test('why it is not attached is logged once for each reason', async () => {
-  const world = startWorld();
-  world.is(new Error('forbidden'));
+  const cluster = startCluster();
+  cluster.is(new Error('forbidden'));
   const logs = (count: number) =>
     until('a reason', () => {
-      world.clock.advance(5_000);
-      return Promise.resolve(world.logged.length >= count || undefined);
+      cluster.clock.advance(5_000);
+      return Promise.resolve(cluster.logged.length >= count || undefined);
     });
   await logs(1);
-  world.is('a');
-  world.refuses('not allowed to attach');
+  cluster.is('a');
+  cluster.refuses('not allowed to attach');
   await logs(2);
-  world.refuses(undefined);
-  await world.tells('began');
-  assert.deepEqual(world.logged, ['forbidden', 'not allowed to attach']);
-  await world.stop();
+  cluster.refuses(undefined);
+  await cluster.tells('began');
+  assert.deepEqual(cluster.logged, ['forbidden', 'not allowed to attach']);
+  await cluster.stop();
 });

@@ -93,8 +93,8 @@ test('what a watch has told is final: no late answer to a write brings a deleted
     { events: [event('BOOKMARK', '', 14)] },
   ]);
   await clock.advance(60_000);
-  store.putAnswer(object('a', 10));
-  store.putAnswer(object('b', 14));
+  store.putWriteResult(object('a', 10));
+  store.putWriteResult(object('b', 14));
   assert.deepEqual(names(store), []);
 });
 

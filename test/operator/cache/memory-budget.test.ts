@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { heldAlone } from '../../../operator/cache/held-alone.ts';
+import { isOutline } from '../../../operator/cache/held-metadata.ts';
 import { MemoryBudget } from '../../../operator/cache/memory-budget.ts';
 import { Store } from '../../../operator/cache/store.ts';
-import { keyOf, type KubeObject } from '../../../operator/object.ts';
-import { isOutline } from '../../../operator/cache/outline.ts';
+import { cacheable } from '../../../operator/cache/trim.ts';
+import { type KubeObject, keyOf } from '../../../operator/object.ts';
 import { unreadable, violationText, violationsOf } from '../../../operator/validate/index.ts';
 
 const KIB = 1024;
@@ -24,7 +24,7 @@ const whyOf = (object: KubeObject): string => {
 };
 
 test('a spec that nobody can work on is not held: its object stays a member of its group, and says why wherever it is judged', () => {
-  const held = heldAlone(entry('one', 257 * KIB));
+  const held = cacheable(entry('one', 257 * KIB));
   assert.deepEqual(held['spec'], { groupRef: { name: 'tools' } });
   assert.deepEqual(held['status'], { phase: 'Ready' });
   const { labels: _, ...metadata } = entry('one', 0).metadata;
@@ -40,15 +40,15 @@ test('a Deployment that is larger than any of ours is held as an outline', () =>
     metadata: { name: 'd', namespace: 'a' },
     spec: { template: { spec: { volumes: Array.from({ length: count }, (_, index) => ({ name: `v${index}` })) } } },
   });
-  assert.deepEqual(heldAlone(deployment(2_000)), deployment(2_000));
-  assert.ok(isOutline(heldAlone(deployment(60_000))));
+  assert.deepEqual(cacheable(deployment(2_000)), deployment(2_000));
+  assert.ok(isOutline(cacheable(deployment(60_000))));
 });
 
 describe('the objects of one namespace', () => {
   const filled = () => {
     const budget = new MemoryBudget(4 * MIB);
     const hold = (index: number, size = 200 * KIB, namespace = 'a') =>
-      whyOf(budget.held(entry(`e${index}`, size, namespace)));
+      whyOf(budget.admit(entry(`e${index}`, size, namespace)));
     const fits = Array.from({ length: 30 }, (_, index) => hold(index)).filter((why) => why === '').length;
     return { budget, hold, fits };
   };
@@ -62,7 +62,7 @@ describe('the objects of one namespace', () => {
 
   test('count however small they are', () => {
     const budget = new MemoryBudget(4 * MIB);
-    const left = Array.from({ length: 2_000 }, (_, index) => whyOf(budget.held(entry(`e${index}`, 10 * KIB))));
+    const left = Array.from({ length: 2_000 }, (_, index) => whyOf(budget.admit(entry(`e${index}`, 10 * KIB))));
     const first = left.findIndex((why) => why !== '');
     assert.ok(first > 300 && first < 400, `${first}`);
   });
@@ -72,26 +72,26 @@ describe('the objects of one namespace', () => {
     for (let index = 29; index >= 0; index -= 1) assert.equal(hold(index) === '', index < 20, `${index}`);
     assert.equal(hold(5, 100 * KIB), '');
     assert.notEqual(hold(5, 300 * KIB), '');
-    assert.ok(budget.weightIn('a') < 5 * MIB);
+    assert.ok(budget.bytesIn('a') < 5 * MIB);
   });
 
   test('come back when others have gone or have become small', () => {
     const { budget, hold } = filled();
-    budget.settle(keyOf(entry('e3', 0)), undefined);
+    budget.account(keyOf(entry('e3', 0)), undefined);
     assert.equal(hold(25), '');
     assert.notEqual(hold(26), '');
-    budget.settle(keyOf(entry('e4', 0)), entry('e4', 1));
+    budget.account(keyOf(entry('e4', 0)), entry('e4', 1));
     assert.equal(hold(26), '');
   });
 
   test('are held as outlines where they are not ours, which are counted too', () => {
     const { budget } = filled();
-    const before = budget.weightIn('a');
+    const before = budget.bytesIn('a');
     const pod: KubeObject = { ...entry('p', 200 * KIB), apiVersion: 'v1', kind: 'Pod' };
-    const held = budget.held(pod);
+    const held = budget.admit(pod);
     assert.ok(isOutline(held));
-    assert.ok(budget.weightIn('a') > before);
-    assert.equal(budget.held({ ...pod, metadata: { ...pod.metadata, namespace: 'b' } })['spec'], pod['spec']);
+    assert.ok(budget.bytesIn('a') > before);
+    assert.equal(budget.admit({ ...pod, metadata: { ...pod.metadata, namespace: 'b' } })['spec'], pod['spec']);
   });
 });
 
@@ -99,18 +99,18 @@ describe('a store tells the budget what it holds in the end', () => {
   const counted = () => {
     const budget = new MemoryBudget(4 * MIB);
     const store = new Store(() => {}, { kind: 'MCPServerEntry', budget });
-    return { budget, store, held: (object: KubeObject) => budget.held(object) };
+    return { budget, store, held: (object: KubeObject) => budget.admit(object) };
   };
 
   test('nothing is left of what is deleted, nor of a late answer about it', () => {
     const { budget, store, held } = counted();
     store.put(held(entry('one', KIB, 'a', '5')));
-    assert.ok(budget.weightIn('a') > KIB);
+    assert.ok(budget.bytesIn('a') > KIB);
     store.remove(entry('one', KIB, 'a', '6'));
-    assert.equal(budget.weightIn('a'), 0);
-    store.reached('', '6');
-    store.putAnswer(held(entry('one', KIB, 'a', '4')));
-    assert.equal(budget.weightIn('a'), 0);
+    assert.equal(budget.bytesIn('a'), 0);
+    store.observedUpTo('', '6');
+    store.putWriteResult(held(entry('one', KIB, 'a', '4')));
+    assert.equal(budget.bytesIn('a'), 0);
   });
 
   test('nothing is left of a list that was given up, nor of what a new list does not name', () => {
@@ -118,25 +118,25 @@ describe('a store tells the budget what it holds in the end', () => {
     store.replace([held(entry('one', KIB, 'a', '1')), held(entry('two', KIB, 'b', '2'))], '', '2');
     held(entry('lost', KIB, 'a', '3'));
     held(entry('lost', KIB, 'c', '3'));
-    const alone = budget.weightIn('b');
+    const alone = budget.bytesIn('b');
     store.replace([held(entry('one', KIB, 'a', '1'))], '', '4');
-    assert.equal(budget.weightIn('a'), alone);
-    assert.equal(budget.weightIn('b') + budget.weightIn('c'), 0);
+    assert.equal(budget.bytesIn('a'), alone);
+    assert.equal(budget.bytesIn('b') + budget.bytesIn('c'), 0);
   });
 
   test('an event that is older than what is held changes nothing', () => {
     const { budget, store, held } = counted();
     store.put(held(entry('one', KIB, 'a', '5')));
-    const before = budget.weightIn('a');
+    const before = budget.bytesIn('a');
     store.put(held(entry('one', 100 * KIB, 'a', '4')));
-    assert.equal(budget.weightIn('a'), before);
+    assert.equal(budget.bytesIn('a'), before);
   });
 
   test('what becomes smaller gives its room back', () => {
     const { budget, store, held } = counted();
     store.put(held(entry('one', 100 * KIB, 'a', '5')));
     store.put(held(entry('one', KIB, 'a', '6')));
-    assert.ok(budget.weightIn('a') < 3 * KIB);
+    assert.ok(budget.bytesIn('a') < 3 * KIB);
   });
 });
 
@@ -173,7 +173,7 @@ test('thousands of entries and hundreds of servers with all their children fit i
       child('ConfigMap', `c${index}`, { data: text(index < 20 ? 1000 * KIB : 40 * KIB) }),
     ]).flat(),
   ];
-  const held = objects.map((object) => budget.held(heldAlone(object)));
+  const held = objects.map((object) => budget.admit(cacheable(object)));
   const left = held.filter((object) => isOutline(object) || unreadable(object) !== undefined);
   assert.deepEqual(left.map(keyOf), []);
 });

@@ -46,18 +46,18 @@ test('an answer to a write does not bring back an object that was deleted meanwh
   const { store } = newStore();
   store.put(object('a', 9));
   store.remove(object('a', 11));
-  store.reached('', '11');
-  store.putAnswer(object('a', 10));
+  store.observedUpTo('', '11');
+  store.putWriteResult(object('a', 10));
   assert.equal(store.get('here', 'a'), undefined);
-  store.putAnswer(object('a', 12));
+  store.putWriteResult(object('a', 12));
   assert.equal(store.get('here', 'a')?.metadata.resourceVersion, '12');
 });
 
 test('an answer counts before the watch has come as far, also about an object that is new', () => {
   const { store } = newStore();
   store.replace([object('a', 5)], 'here', '5');
-  store.putAnswer(object('a', 6));
-  store.putAnswer(object('b', 7));
+  store.putWriteResult(object('a', 6));
+  store.putWriteResult(object('b', 7));
   assert.deepEqual(
     store.list('here').map(({ metadata }) => metadata.resourceVersion),
     ['6', '7'],

@@ -5,8 +5,8 @@ import type { KubeObject, ManagedFields } from '../../../operator/object.ts';
 import { isRuntime } from '../../../operator/plan/server/objects/pod-template.ts';
 import { agrees } from '../../../operator/write/diff.ts';
 import { mountsOf } from '../../../operator/write/mounts.ts';
-import { Rewrites } from '../../../operator/write/rewrites.ts';
-import { runtime, server } from '../plan/fronted-world.ts';
+import { ServerMutations } from '../../../operator/write/server-mutations.ts';
+import { runtime, server } from '../plan/fronted-server-objects.ts';
 
 const entry = (manager: string, operation: ManagedFields['operation'], fieldsV1: object): ManagedFields => ({
   manager,
@@ -134,11 +134,11 @@ describe('of metadata', () => {
   });
 
   test('a rewrite is known again in the cache, which holds less than the answer', () => {
-    const rewrites = new Rewrites();
+    const rewrites = new ServerMutations();
     const stored = child('Service', { uid: 'u', labels: { ...many, ...labels } });
     const sent = child('Service', { labels: { planned: 'another' } });
-    rewrites.note(sent, stored);
-    assert.equal(rewrites.areKnown(sent, trim(stored)), true);
+    rewrites.record(sent, stored);
+    assert.equal(rewrites.isKnown(sent, trim(stored)), true);
   });
 
   test('of our own kinds no note but that of the status is kept: anybody may call himself by the name of the operator', () => {

@@ -41,7 +41,7 @@ describe('of ConfigMaps', () => {
     metadata: { ...metadata('1').metadata, name, namespace, uid: name },
   });
   /** Each one holds this; asked for are the names. */
-  const reading = (content: object, mostTogether?: number) => {
+  const reading = (content: object, maxNamespaceBytes?: number) => {
     const asked: string[] = [];
     const api: Pick<ApiClient, 'get'> = {
       get: ({ name, namespace }) => {
@@ -49,7 +49,7 @@ describe('of ConfigMaps', () => {
         return Promise.resolve({ ...named(name, namespace), kind: 'ConfigMap', ...content });
       },
     };
-    return { asked, read: configMapReader(api, mostTogether) };
+    return { asked, read: configMapReader(api, maxNamespaceBytes) };
   };
 
   test('nothing is remembered but their texts, of each as much as tells that it is too long', async () => {

@@ -63,8 +63,8 @@ test('every replica, and the operator after a restart, has the same key', async 
   assert.deepEqual(second.publicKeys(), first.publicKeys());
   assert.deepEqual(third.publicKeys(), first.publicKeys());
   await verified(await third.token('uid-1'), first.publicKeys(), start);
-  assert.ok(third.seal.isOf(first.seal.of('text'), 'text'));
-  assert.ok(!third.seal.isOf(first.seal.of('text'), 'another'));
+  assert.ok(third.mac.verify(first.mac.sign('text'), 'text'));
+  assert.ok(!third.mac.verify(first.mac.sign('text'), 'another'));
 });
 
 test('a Secret without keys says what to do, and the known ones stay', async () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { API_GROUP, API_VERSION, kinds } from '../../../crds/index.ts';
-import { ownNamespaceRights, watchedRights } from '../../../operator/api/rights.ts';
+import { operatorNamespaceRules, watchedNamespaceRules } from '../../../operator/api/rbac.ts';
 import type { Resource } from '../../../operator/api/resources.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import type { ReconciledKind } from '../../../operator/kinds/kind.ts';
@@ -62,7 +62,7 @@ const accountOf = ({ group, kinds, resources }: KindsUnderTest): readonly object
   const own = { ...metadata, namespace: 'vmcp-system' };
   const pluralsOf = (some: readonly ReconciledKind[]): readonly string[] =>
     resources.filter(({ kind }) => some.some((each) => each.kind === kind)).map(({ plural }) => plural);
-  const rules = watchedRights(group, {
+  const rules = watchedNamespaceRules(group, {
     read: resources.map(({ plural }) => plural),
     reconciled: pluralsOf(kinds),
     owning: pluralsOf(kinds.filter(({ owns }) => owns.length > 0)),
@@ -77,7 +77,7 @@ const accountOf = ({ group, kinds, resources }: KindsUnderTest): readonly object
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: own },
     { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata, rules },
-    { apiVersion: `${rbac}/v1`, kind: 'Role', metadata: own, rules: ownNamespaceRights },
+    { apiVersion: `${rbac}/v1`, kind: 'Role', metadata: own, rules: operatorNamespaceRules },
     binding('ClusterRole'),
     binding('Role'),
   ];

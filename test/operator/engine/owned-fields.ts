@@ -68,7 +68,7 @@ export const ownedValues = (object: KubeObject): Readonly<Record<string, unknown
       .map((field) => [field.steps.join(' '), fieldIn(object, field)?.value]),
   );
 
-/** What somebody may make of the value by hand; the server takes some of them. Undefined: the field is taken away. */
+/** Values that a user may set by hand; the API server accepts some of them. Undefined: the field is removed. */
 export const otherValues = (value: unknown, { isLeaf, isKey }: OwnedField): readonly unknown[] => {
   if (!isLeaf || isKey) return [];
   if (typeof value === 'boolean') return [!value];

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { ownNamespaceRights } from '../../../operator/api/rights.ts';
+import { operatorNamespaceRules } from '../../../operator/api/rbac.ts';
 import { type ApiAccess, type AuditedWrite, until } from '../../cluster/index.ts';
 import { spawnOperator } from './operator-process.ts';
 
@@ -60,7 +60,7 @@ const makeAccount = async ({ kubectl }: ApiAccess, namespace: string, name: stri
   });
   const items = [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
-    { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: ownNamespaceRights },
+    { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: operatorNamespaceRules },
     binding('Role', name),
     binding('ClusterRole', 'vmcp-operator'),
   ];

@@ -1,14 +1,8 @@
+import { hostileObject } from './hostile-object.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 
-const ours = (kind: string, name: string, spec: object): KubeObject => ({
-  apiVersion: 'vmcp.dev/v1beta1',
-  kind,
-  metadata: { name, namespace: 'hostile' },
-  spec,
-});
-
 const server = (name: string, spec: object): KubeObject =>
-  ours('VirtualMCPServer', name, { groupRef: { name: 'g' }, incomingAuth: { type: 'anonymous' }, ...spec });
+  hostileObject('VirtualMCPServer', name, { groupRef: { name: 'g' }, incomingAuth: { type: 'anonymous' }, ...spec });
 
 const many = <T>(count: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, i) => make(i));
@@ -20,7 +14,7 @@ const steps = (count: number, more: (index: number) => object): readonly object[
   many(count, (index) => ({ id: `s${index}`, type: 'tool', tool: 'a.b', ...more(index) }));
 
 const composite = (name: string, spec: object): KubeObject =>
-  ours('VirtualMCPCompositeToolDefinition', name, { name, description: 'd', ...spec });
+  hostileObject('VirtualMCPCompositeToolDefinition', name, { name, description: 'd', ...spec });
 
 const nested = (depth: number, leaf: unknown, wrap: (inner: unknown) => unknown): unknown => {
   let value = leaf;
@@ -29,7 +23,7 @@ const nested = (depth: number, leaf: unknown, wrap: (inner: unknown) => unknown)
 };
 
 const entry = (name: string, more: object = {}): KubeObject =>
-  ours('MCPServerEntry', name, {
+  hostileObject('MCPServerEntry', name, {
     groupRef: { name: 'g' },
     remoteUrl: 'https://a.example.com/mcp',
     transport: 'sse',
@@ -113,7 +107,7 @@ export const handmade: Readonly<Record<string, KubeObject>> = {
   'a quantity that no number can hold': server('quantity', {
     podTemplateSpec: container({ resources: { limits: { memory: '1e999999999' }, requests: { cpu: '9e-999999999' } } }),
   }),
-  'quantities of a workload': ours('MCPServer', 'workload', {
+  'quantities of a workload': hostileObject('MCPServer', 'workload', {
     image: 'a',
     transport: 'stdio',
     resources: { limits: { memory: '1e999999999' } },
@@ -139,7 +133,7 @@ export const handmade: Readonly<Record<string, KubeObject>> = {
     podTemplateSpec: { spec: { containers: many(2_500, (index) => ({ name: `c${index}` })) } },
   }),
   'labels without end': {
-    ...ours('MCPGroup', 'labelled', {}),
+    ...hostileObject('MCPGroup', 'labelled', {}),
     metadata: { name: 'labelled', namespace: 'hostile', labels: keys(60_000, () => 'v') as Record<string, string> },
   },
   'labels of what is not ours': {

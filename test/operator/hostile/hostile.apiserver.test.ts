@@ -1,16 +1,17 @@
+import { hostileObject } from './hostile-object.ts';
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
 import { handmade } from './handmade.ts';
 import { inflated } from './inflated.ts';
 import { ordinary } from './ordinary.ts';
-import { type Answered, type Harm, type Trial, startTrial } from './trial.ts';
+import { type Answered, type AttackImpact, type Trial, startTrial } from './trial.ts';
 
 /**
  * What nobody else may notice: no probe of the chart fails, the Lease is held, and the container is not killed. `npm
  * run bench:hostile` tells the figures; these are what must hold on any machine.
  */
-const assertHarmless = (harm: Harm): void => {
+const assertHarmless = (harm: AttackImpact): void => {
   const { canaryMs, probeMs, leaseMs, peakMiB, delay } = harm;
   const told = JSON.stringify(harm);
   assert.ok(probeMs < 3_000, `a probe: ${told}`);
@@ -101,28 +102,25 @@ const sendOften = async (
 };
 
 test('small requests about objects that lead to much: dry runs of changes and of deletions', async () => {
-  const made = (kind: string, name: string, spec: object, annotations = {}): KubeObject => ({
-    apiVersion: 'vmcp.dev/v1beta1',
-    kind,
-    metadata: { name, namespace: 'hostile', annotations },
-    spec,
-  });
   const anonymous = { groupRef: { name: 'one' }, incomingAuth: { type: 'anonymous' } };
   const compositeToolRefs = Array.from({ length: 1_000 }, (_, index) => ({ name: `absent-${index}` }));
-  const naming = made('VirtualMCPServer', 'naming', { ...anonymous, config: { compositeToolRefs } });
+  const naming = hostileObject('VirtualMCPServer', 'naming', { ...anonymous, config: { compositeToolRefs } });
   const tools = [{ workload: 'a', toolConfigRef: { name: 'named' } }];
   const large = Array.from({ length: 10 }, (_, index) =>
-    made(
+    hostileObject(
       'VirtualMCPServer',
       `large-${index}`,
       { ...anonymous, config: { aggregation: { tools }, metadata: { a: 'x'.repeat(200_000) } } },
       { a: 'x'.repeat(200_000) },
     ),
   );
-  const named = made('MCPToolConfig', 'named', { toolsFilter: ['a'] });
+  const named = hostileObject('MCPToolConfig', 'named', { toolsFilter: ['a'] });
   const ports = Array.from({ length: 1_990 }, (_, index) => ({ containerPort: 60_000 - index }));
   const containers = [{ name: 'vmcp', ports }];
-  const descending = made('VirtualMCPServer', 'ports', { ...anonymous, podTemplateSpec: { spec: { containers } } });
+  const descending = hostileObject('VirtualMCPServer', 'ports', {
+    ...anonymous,
+    podTemplateSpec: { spec: { containers } },
+  });
   const refused: Answered[] = [];
   const harm = await trial.during(async () => {
     refused.push(...(await sendAll([named, naming, descending, ...large])).filter(({ status }) => status !== 201));
@@ -138,24 +136,22 @@ test('small requests about objects that lead to much: dry runs of changes and of
 });
 
 test('many members in front of many servers, and a spec that changes all the time', async () => {
-  const made = (kind: string, name: string, spec: object): KubeObject => ({
-    apiVersion: 'vmcp.dev/v1beta1',
-    kind,
-    metadata: { name, namespace: 'hostile' },
-    spec,
-  });
   const remoteUrl = 'https://a.example.com/mcp';
   const members = Array.from({ length: 400 }, (_, index) =>
-    made('MCPServerEntry', `e${index}`, { groupRef: { name: 'many' }, remoteUrl, transport: 'streamable-http' }),
+    hostileObject('MCPServerEntry', `e${index}`, {
+      groupRef: { name: 'many' },
+      remoteUrl,
+      transport: 'streamable-http',
+    }),
   );
   const servers = Array.from({ length: 8 }, (_, index) =>
-    made('VirtualMCPServer', `s${index}`, { groupRef: { name: 'many' }, incomingAuth: { type: 'anonymous' } }),
+    hostileObject('VirtualMCPServer', `s${index}`, { groupRef: { name: 'many' }, incomingAuth: { type: 'anonymous' } }),
   );
   const harm = await trial.during(async () => {
-    await sendAll([made('MCPGroup', 'many', {}), ...members, ...servers]);
+    await sendAll([hostileObject('MCPGroup', 'many', {}), ...members, ...servers]);
     for (let round = 0; round < 100; round += 1) {
       const config = { metadata: { round: String(round) } };
-      const { status } = await trial.send('PATCH', made('VirtualMCPServer', 's0', { config }));
+      const { status } = await trial.send('PATCH', hostileObject('VirtualMCPServer', 's0', { config }));
       assert.equal(status, 200);
     }
   });

@@ -1,3 +1,4 @@
+import { HOSTILE, hostileObject } from './hostile-object.ts';
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -19,8 +20,8 @@ import { limitMemory } from './memory-limit.ts';
 import type { LoopDelay } from './monitor.ts';
 import { startProber } from './prober.ts';
 
-/** What everybody else noticed of an attack. */
-export interface Harm {
+/** What other tenants noticed of an attack. */
+export interface AttackImpact {
   /** Longest time until a change in another namespace was in its status. */
   readonly canaryMs: number;
   /** Longest time until `/healthz` or `/readyz` answered. */
@@ -58,11 +59,10 @@ export interface Trial {
   readonly get: (path: string) => Promise<object>;
   readonly statusOf: (kind: string, name: string) => Promise<Readonly<Record<string, unknown>>>;
   /** Acts, waits until the operator rests, and tells what others noticed. Throws when the operator has ended. */
-  readonly during: (act: () => Promise<unknown>) => Promise<Harm>;
+  readonly during: (act: () => Promise<unknown>) => Promise<AttackImpact>;
   readonly stop: () => Promise<void>;
 }
 
-const HOSTILE = 'hostile';
 const CANARY = 'quiet';
 /** The chart's limit. */
 const MEMORY_MIB = 512;
@@ -186,22 +186,20 @@ const placeOf = (kind: string, namespace: string, name?: string): string => {
   return name === undefined ? path : `${path}/${name}`;
 };
 
-const ours = (kind: string, name: string, spec: object, namespace = HOSTILE): KubeObject => ({
-  apiVersion: 'vmcp.dev/v1beta1',
-  kind,
-  metadata: { name, namespace },
-  spec,
-});
-
 const canaryObjects = [
-  ours('MCPGroup', 'tools', {}, CANARY),
-  ours(
+  hostileObject('MCPGroup', 'tools', {}, { namespace: CANARY }),
+  hostileObject(
     'MCPServerEntry',
     'one',
     { groupRef: { name: 'tools' }, remoteUrl: 'https://one.example.com/mcp', transport: 'sse' },
-    CANARY,
+    { namespace: CANARY },
   ),
-  ours('VirtualMCPServer', 'canary', { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' } }, CANARY),
+  hostileObject(
+    'VirtualMCPServer',
+    'canary',
+    { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' } },
+    { namespace: CANARY },
+  ),
 ];
 
 /** How long it takes until a change is in the status and in the ConfigMap that is served. */
@@ -210,7 +208,7 @@ const canary = async ({ send, get }: Api): Promise<number> => {
   const beganAt = performance.now();
   const default_ = `${1 + (Math.floor(beganAt) % 1_000)}s`;
   const config = { operational: { timeouts: { default: default_ } } };
-  const changed = await send('PATCH', ours('VirtualMCPServer', 'canary', { config }, CANARY));
+  const changed = await send('PATCH', hostileObject('VirtualMCPServer', 'canary', { config }, { namespace: CANARY }));
   assert.equal(changed.status, 200, changed.message);
   await until(
     'the canary',
@@ -231,7 +229,7 @@ interface Watched {
   readonly delayPort: number;
 }
 
-const during = async (act: () => Promise<unknown>, watched: Watched): Promise<Harm> => {
+const during = async (act: () => Promise<unknown>, watched: Watched): Promise<AttackImpact> => {
   const { plane, operator, api, healthPort, delayPort } = watched;
   const pid = operator.pid ?? 0;
   const loopDelay = async (): Promise<LoopDelay> =>

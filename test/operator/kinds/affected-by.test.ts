@@ -5,9 +5,8 @@ import { mcpServerEntry as newEntryKind } from '../../../operator/kinds/mcp-serv
 import { virtualMcpServer as newServerKind } from '../../../operator/kinds/virtual-mcp-server.ts';
 import { type KubeObject, keyText } from '../../../operator/object.ts';
 import { planGroup } from '../../../operator/plan/group.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
-import type { Source } from '../../../operator/read/source.ts';
-import { entry, group, server as unseen } from '../plan/world.ts';
+import { type Source, objectsSource } from '../../../operator/read/source.ts';
+import { entry, group, server as unseen } from '../plan/plan-of-demo.ts';
 
 const [virtualMcpServer, mcpServerEntry] = [newServerKind(), newEntryKind()];
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
-import { issuer, limited, oidc } from '../plan/fronted-world.ts';
-import { group } from '../plan/world.ts';
+import { issuer, limited, oidc } from '../plan/fronted-server-objects.ts';
+import { group } from '../plan/plan-of-demo.ts';
 import { fine, refused } from '../validate/cases.ts';
 import { type KStatus, kstatusOf } from './kstatus.ts';
 import { oddCluster } from './odd-cluster.ts';
@@ -71,7 +71,7 @@ const UNPULLABLE = {
   containerStatuses: [{ name: 'c', image: 'a', state: { waiting: { reason: 'ImagePullBackOff' } } }],
 };
 
-interface Situation {
+interface StatusInput {
   readonly play: (cluster: Cluster, subject: Subject) => Promise<void>;
   readonly says: KStatus;
   /** Of some it is another thing. */
@@ -97,7 +97,7 @@ const NOT_HELD_UP: Readonly<Record<string, KStatus>> = {
   EmbeddingServer: 'Current',
 };
 
-const SITUATIONS: Readonly<Record<string, Situation>> = {
+const SITUATIONS: Readonly<Record<string, StatusInput>> = {
   'accepted, its pods ready': { play: served, says: 'Current' },
   'its pods coming': {
     play: (cluster, subject) => {
@@ -212,10 +212,10 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
   },
 };
 
-for (const [situation, { play, says, but = {}, notOf = [] }] of Object.entries(SITUATIONS)) {
+for (const [statusInput, { play, says, but = {}, notOf = [] }] of Object.entries(SITUATIONS)) {
   for (const [name, subject] of Object.entries(WITH_PODS).filter(([each]) => !notOf.includes(each))) {
     const expected = but[name] ?? says;
-    test(`${name}, ${situation}: ${expected}`, async () => {
+    test(`${name}, ${statusInput}: ${expected}`, async () => {
       const cluster = oddCluster(subject.kind);
       await play(cluster, subject);
       assert.equal(kstatusOf(cluster.server()), expected, JSON.stringify(cluster.server()['status']));

@@ -2,15 +2,15 @@ import { ApiError } from '../../../operator/api/errors.ts';
 import { trim } from '../../../operator/cache/trim.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { isControlledBy } from '../../../operator/read/controlled.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
 import { reconcile } from '../../../operator/reconcile.ts';
-import { Rewrites } from '../../../operator/write/rewrites.ts';
-import { StatusWrites } from '../../../operator/write/status-writes.ts';
-import { UID } from '../plan/fronted-world.ts';
+import { ServerMutations } from '../../../operator/write/server-mutations.ts';
+import { StatusWriteHistory } from '../../../operator/write/status-write-history.ts';
+import { UID } from '../plan/fronted-server-objects.ts';
 import { everythingBuilt } from '../plan/golden.ts';
 import { made } from '../plan/made.ts';
-import { report } from '../plan/world.ts';
+import { report } from '../plan/plan-of-demo.ts';
 import { reconcileContextOf } from '../reconcile-context-of.ts';
 
 /** What the API server answers. */
@@ -55,7 +55,10 @@ export const oddCluster = (of = 'MCPServer') => {
   const created: string[] = [];
   let writesLeft = Infinity;
   let looks = 0;
-  const memory = () => ({ rewrites: new Rewrites(), statusWrites: new StatusWrites(() => looks * 10_000) });
+  const memory = () => ({
+    serverMutations: new ServerMutations(),
+    statusWrites: new StatusWriteHistory(() => looks * 10_000),
+  });
   let remembered = memory();
   let [count, generation, uid] = [0, 0, UID];
   let refused: ReadonlySet<string> = new Set();
@@ -106,11 +109,11 @@ export const oddCluster = (of = 'MCPServer') => {
     );
   const look = async (): Promise<void> => {
     looks += 1;
-    const world = reconcileContextOf({
+    const context = reconcileContextOf({
       source: source(),
       ...remembered,
       podsOf: () => [],
-      followPods: () => {},
+      pollPods: () => {},
       forget: () => {},
       record: () => Promise.resolve(),
       onStatusRefused: (_, error) => fail(error.message),
@@ -125,7 +128,7 @@ export const oddCluster = (of = 'MCPServer') => {
         list: (of) => all(of).map(trim),
       },
     });
-    await reconcile(kind, KEY, world, { signal: new AbortController().signal });
+    await reconcile(kind, KEY, context, { signal: new AbortController().signal });
   };
   /**
    * Controllers replace pods by those of the template as it is now, which are ready at once where nothing else is told.

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keyOf, keyText } from '../../../operator/object.ts';
 import { conditionsIn } from '../../../operator/plan/conditions.ts';
-import { planOf } from '../plan/built-world.ts';
-import { group, server as virtualServer } from '../plan/world.ts';
+import { planOf } from '../plan/plan-with-everything-built.ts';
+import { group, server as virtualServer } from '../plan/plan-of-demo.ts';
 import { isRuntime, oddCluster, pathIn } from './odd-cluster.ts';
 import { SHAPES } from './shapes.ts';
 

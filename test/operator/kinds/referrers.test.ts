@@ -4,7 +4,7 @@ import { mcpServerEntry } from '../../../operator/kinds/mcp-server-entry.ts';
 import { kindsNaming, referrers } from '../../../operator/kinds/referrers.ts';
 import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts';
 import type { KubeObject } from '../../../operator/object.ts';
-import { server } from '../plan/world.ts';
+import { server } from '../plan/plan-of-demo.ts';
 
 const tools = { kind: 'MCPGroup', name: 'tools' };
 const names = (objects: readonly KubeObject[]): readonly string[] => objects.map(({ metadata }) => metadata.name);

@@ -1,4 +1,4 @@
-import { limited } from '../plan/fronted-world.ts';
+import { limited } from '../plan/fronted-server-objects.ts';
 
 /** Every shape that an MCPServer can have. */
 export const SHAPES: Readonly<Record<string, object>> = {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
 import { type ReportedCondition, conditionsIn } from '../../../operator/plan/conditions.ts';
-import { embedded, oidc } from '../plan/fronted-world.ts';
+import { embedded, oidc } from '../plan/fronted-server-objects.ts';
 import { made } from '../plan/made.ts';
-import { group } from '../plan/world.ts';
+import { group } from '../plan/plan-of-demo.ts';
 import { kstatusOf } from './kstatus.ts';
 import { oddCluster } from './odd-cluster.ts';
 

@@ -4,7 +4,7 @@ import { LocalSession } from '../../../operator/local/local-session.ts';
 import type { StateFiles } from '../../../operator/local/state-files.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { InProcessRuntimes } from '../../../operator/write/in-process.ts';
-import { entry, group, server } from '../plan/world.ts';
+import { entry, group, server } from '../plan/plan-of-demo.ts';
 
 const nothing = (): void => {};
 

@@ -6,10 +6,10 @@ import { parse } from 'yaml';
 import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts';
 import { secretFiles } from '../../../operator/local/secret-files.ts';
 import type { KubeObject } from '../../../operator/object.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { made } from '../plan/made.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from '../plan/golden.ts';
-import { entry, group, server } from '../plan/world.ts';
+import { made } from '../plan/made.ts';
+import { entry, group, server } from '../plan/plan-of-demo.ts';
 
 const filesOf = (t: TestContext) => {
   const files = secretFiles(tmpdir());

@@ -5,7 +5,7 @@ import { parseAllDocuments } from 'yaml';
 import { runLocal } from '../../../operator/local.ts';
 import { freePortPair } from '../../fixtures/ports.ts';
 
-/** `vmcp-operator local` over a directory of its own, as somebody at a terminal sees it. */
+/** `vmcp-operator local` over a directory of its own, as a user at a terminal sees it. */
 export interface Terminal {
   readonly directory: string;
   readonly url: string;

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { sealWith } from '../../../operator/plan/seal.ts';
-import { namespacesOf } from '../../../operator/kinds/plan-everything.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
+import { namespacesOf } from '../../../operator/kinds/plan-everything.ts';
 import { type KubeObject, keyOf } from '../../../operator/object.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { parseManifests } from '../../../operator/read/manifests.ts';
 import { Planner } from '../../../operator/offload/planner.ts';
+import { hmacWith } from '../../../operator/plan/mac.ts';
+import { parseManifests } from '../../../operator/read/manifests.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
 import { TooCostlyError, WorkThread } from '../../../operator/threads/work-thread.ts';
 import { steadyClock } from '../../../runtime/process/system-clock.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
@@ -37,8 +37,8 @@ const entries = (count: number, group: string): readonly KubeObject[] =>
   );
 
 const kinds = reconciledKinds();
-const sealKeys = [Buffer.from('a key')];
-const settings = { ...DEFAULT_SETTINGS, seal: sealWith(() => sealKeys) };
+const macKeys = [Buffer.from('a key')];
+const settings = { ...DEFAULT_SETTINGS, mac: hmacWith(() => macKeys) };
 
 const directory = join(import.meta.dirname, '../../manifests');
 const manifests = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) =>
@@ -53,8 +53,8 @@ test('a plan made in a thread is the plan made here, for every manifest of the g
     const source = objectsSource(objects);
     for (const kind of kinds)
       for (const owner of namespacesOf(objects).flatMap((namespace) => source.list(kind.kind, namespace))) {
-        const bundle = kind.resolve(source, keyOf(owner), settings.seal);
-        const made = await planner.plan({ kind, owner, bundle, settings, sealKeys });
+        const bundle = kind.resolve(source, keyOf(owner), settings.mac);
+        const made = await planner.plan({ kind, owner, bundle, settings, macKeys });
         assert.deepEqual(made, kind.plan(bundle, settings), `${name}: ${kind.kind} ${owner.metadata.name}`);
         plans += 1;
       }
@@ -70,7 +70,7 @@ test('what is small is planned here, and so is what takes less time than to copy
   const plan = (kindName: string, name: string) => {
     const kind = kinds.find((each) => each.kind === kindName) ?? assert.fail();
     const bundle = kind.resolve(source, { kind: kindName, namespace: 'default', name });
-    return planner.plan({ kind, owner: owner(kindName, name), bundle, settings, sealKeys });
+    return planner.plan({ kind, owner: owner(kindName, name), bundle, settings, macKeys });
   };
   assert.ok((await plan('MCPServerEntry', 'e1')).status);
   assert.ok((await plan('MCPGroup', 'g')).status);
@@ -83,7 +83,7 @@ test('a server of many backends is planned in a thread', async () => {
   const kind = kinds.find((each) => each.kind === 'VirtualMCPServer') ?? assert.fail();
   const bundle = kind.resolve(source, keyOf(server));
   const before = runs;
-  const { status } = await planner.plan({ kind, owner: server, bundle, settings, sealKeys });
+  const { status } = await planner.plan({ kind, owner: server, bundle, settings, macKeys });
   assert.equal((status?.['discoveredBackends'] as readonly unknown[] | undefined)?.length, 400);
   assert.equal(runs, before + 1);
 });
@@ -104,7 +104,7 @@ test('what is too costly is told in its status, and not planned again for ten mi
     metadata: { name: 'it', namespace: 'default', uid: 'u', generation },
   });
   const plan = (generation: number) =>
-    planner.plan({ kind, owner: owner(generation), bundle: { a: 1 }, settings, sealKeys });
+    planner.plan({ kind, owner: owner(generation), bundle: { a: 1 }, settings, macKeys });
   const { status, objects } = await plan(1);
   assert.equal(objects, undefined);
   assert.match(JSON.stringify(status), /"TooCostly".*takes longer than 5000 ms; make it, or what it names/);
@@ -112,11 +112,11 @@ test('what is too costly is told in its status, and not planned again for ten mi
   assert.equal(tries, 1);
   const resting = await plan(2);
   assert.equal(tries, 1);
-  assert.equal(resting.againAfterMs, 30_000);
+  assert.equal(resting.requeueAfterMs, 30_000);
   clock.advance(30_000);
   const again = await plan(2);
   assert.equal(tries, 2);
-  assert.equal(again.againAfterMs, 600_000);
+  assert.equal(again.requeueAfterMs, 600_000);
   clock.advance(30_000);
   await plan(2);
   assert.equal(tries, 2);
@@ -133,7 +133,7 @@ test('many small values are too much sooner than a few large ones: they take lon
     Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [i, ''])),
   );
   const owner = { apiVersion: 'vmcp.dev/v1beta1', kind: kind.kind, metadata: { name: 'it', uid: 'u' } };
-  const { status } = await new Planner({ run }, frozenClock()).plan({ kind, owner, bundle, settings, sealKeys });
+  const { status } = await new Planner({ run }, frozenClock()).plan({ kind, owner, bundle, settings, macKeys });
   assert.match(JSON.stringify(status), /"TooCostly".*more than 6 MB/);
 });
 
@@ -143,6 +143,6 @@ test('what is made of more than can be copied in time is not even tried', async 
   assert.ok(kind !== undefined);
   const bundle = Array.from({ length: 30 }, () => 'x'.repeat(250_000));
   const owner = { apiVersion: 'vmcp.dev/v1beta1', kind: kind.kind, metadata: { name: 'it', uid: 'u' } };
-  const { status } = await new Planner({ run }, frozenClock()).plan({ kind, owner, bundle, settings, sealKeys });
+  const { status } = await new Planner({ run }, frozenClock()).plan({ kind, owner, bundle, settings, macKeys });
   assert.match(JSON.stringify(status), /"TooCostly".*more than 6 MB/);
 });

@@ -1,14 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { API_GROUP, parseResource } from '../../../crds/index.ts';
-import type { KubeObject } from '../../../operator/object.ts';
-import { type Planned, namespacesOf, planEverything } from '../../../operator/kinds/plan-everything.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
+import { type Planned, namespacesOf, planEverything } from '../../../operator/kinds/plan-everything.ts';
+import type { KubeObject } from '../../../operator/object.ts';
 import { type Contract, type Refusal, newContract } from '../../../operator/plan/contract.ts';
-import type { Settings } from '../../../operator/plan/settings.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
 import type { PodReports } from '../../../operator/plan/server/bundle.ts';
-import type { Source } from '../../../operator/read/source.ts';
+import type { Settings } from '../../../operator/plan/settings.ts';
+import { type Source, objectsSource } from '../../../operator/read/source.ts';
 import { joinDocuments, planDocuments } from '../../../operator/write/stdout.ts';
 import type { StatusReport } from '../../../runtime/status/report.ts';
 
@@ -34,7 +33,7 @@ export const DEFAULT_SETTINGS: Settings = {
   bridgeImage: 'ghcr.io/example/vmcp-operator:0.1.0',
   operatorNamespace: 'vmcp-system',
   operatorKeys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'k1', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }],
-  seal: { of: () => 'sealed', isOf: (seal) => seal === 'sealed' },
+  mac: { sign: () => 'sealed', verify: (seal) => seal === 'sealed' },
 };
 
 /** As if everything that a schema can ask for were built, and all else were judged as ever. */

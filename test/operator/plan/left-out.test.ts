@@ -6,19 +6,19 @@ import { API_VERSION } from '../../../crds/index.ts';
 import { affectedKeys } from '../../../operator/engine/fan-out.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { type KubeObject, keyOf } from '../../../operator/object.ts';
-import { DEFAULT_SETTINGS, readGolden } from './golden.ts';
 import { parseManifests } from '../../../operator/read/manifests.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
 import { withoutSpec } from '../../../operator/validate/index.ts';
 import { violation } from '../../../operator/validate/validator.ts';
+import { DEFAULT_SETTINGS, readGolden } from './golden.ts';
 import { made } from './made.ts';
-import { group, planOf, server } from './world.ts';
+import { group, planOf, server } from './plan-of-demo.ts';
 
 const MANIFESTS = join(import.meta.dirname, '../../manifests');
-const why = { ...violation('spec', 'is not read', 'make room'), word: 'TooLarge' } as const;
+const why = { ...violation('spec', 'is not read', 'make room'), conditionReason: 'TooLarge' } as const;
 const kinds = reconciledKinds();
 
-const worlds = readdirSync(MANIFESTS, { recursive: true, encoding: 'utf8' })
+const manifestSets = readdirSync(MANIFESTS, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.yaml'))
   .map((name) => ({
     name,
@@ -40,7 +40,7 @@ const follow = (objects: readonly KubeObject[], at: number): void => {
 
 test('an object whose spec is not held harms nobody else', () => {
   let followed = 0;
-  for (const { name, objects } of worlds)
+  for (const { name, objects } of manifestSets)
     for (const [at, object] of objects.entries()) {
       if (object.apiVersion !== API_VERSION) continue;
       followed += 1;

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kinds } from '../../../crds/index.ts';
 import { structuralOf } from '../../../crds/structural.ts';
-import { planEverything } from '../../../operator/kinds/plan-everything.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { embedded, issuer } from './fronted-world.ts';
+import { planEverything } from '../../../operator/kinds/plan-everything.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
+import { embedded, issuer } from './fronted-server-objects.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
 import { made } from './made.ts';
-import { group, server } from './world.ts';
+import { group, server } from './plan-of-demo.ts';
 
 /** Fields of one object's spec. */
 type Spec = Readonly<Record<string, unknown>>;

@@ -5,13 +5,13 @@ import { type KubeObject, keyText } from '../../../operator/object.ts';
 import { planEntry } from '../../../operator/plan/entry.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { configHash } from '../../../operator/plan/shared-config.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
 import { resolveReferences } from '../../../operator/read/resolve.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
 import { covers } from '../../requirements.ts';
-import { planOf } from './built-world.ts';
 import { everythingBuilt } from './golden.ts';
 import { made } from './made.ts';
-import { availableDeployment, condition, entry, group, planned, server, statusOf } from './world.ts';
+import { availableDeployment, condition, entry, group, planned, server, statusOf } from './plan-of-demo.ts';
+import { planOf } from './plan-with-everything-built.ts';
 
 const placed = (kind: string, spec: object, { namespace = 'default', name = 'it' } = {}): KubeObject =>
   kind === 'ConfigMap' || kind === 'Secret'

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import { type KubeObject, keyOf } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
-import { limited } from './fronted-world.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
+import { limited } from './fronted-server-objects.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from './golden.ts';
 import { made } from './made.ts';
-import { condition, group, statusOf } from './world.ts';
+import { condition, group, statusOf } from './plan-of-demo.ts';
 
 const container = { image: 'a', transport: 'streamable-http' };
 const OF_KIND: readonly (readonly [kind: string, spec: object, phase: string])[] = [
@@ -21,7 +21,7 @@ const OF_KIND: readonly (readonly [kind: string, spec: object, phase: string])[]
 
 const planOf = (server: KubeObject, children: readonly KubeObject[] = []): Plan => {
   const kind = reconciledKinds(everythingBuilt()).find((each) => each.kind === server.kind);
-  const bundle = kind?.resolve(objectsSource([server, group(), ...children]), keyOf(server), DEFAULT_SETTINGS.seal);
+  const bundle = kind?.resolve(objectsSource([server, group(), ...children]), keyOf(server), DEFAULT_SETTINGS.mac);
   assert.ok(kind && bundle !== undefined);
   return kind.plan(bundle, DEFAULT_SETTINGS);
 };

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sharedConfig } from '../../../operator/kinds/shared-config.ts';
 import { reconciledKinds } from '../../../operator/kinds/index.ts';
+import { sharedConfig } from '../../../operator/kinds/shared-config.ts';
 import { type KubeObject, keyOf, keyText } from '../../../operator/object.ts';
 import { newContract } from '../../../operator/plan/contract.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { configHash, planSharedConfig } from '../../../operator/plan/shared-config.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
 import { DEFAULT_SETTINGS } from './golden.ts';
-import { entry, server } from './world.ts';
+import { entry, server } from './plan-of-demo.ts';
 
 const kind = sharedConfig({ kind: 'MCPExternalAuthConfig', plan: planSharedConfig }, newContract());
 

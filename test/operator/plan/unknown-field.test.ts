@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { Plan } from '../../../operator/plan/plan.ts';
 import { VERSION } from '../../../runtime/version.ts';
-import { planOf, servedBefore } from './built-world.ts';
+import { planOf, servedBefore } from './plan-with-everything-built.ts';
 import { made } from './made.ts';
-import { condition, entry, group, planned, server, statusOf } from './world.ts';
+import { condition, entry, group, planned, server, statusOf } from './plan-of-demo.ts';
 
 /** What the API server hands out where the CRDs are of a newer release. */
 const newer = (spec: object = {}): KubeObject =>

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BackendBudget, MOST_BACKENDS, MOST_BACKENDS_TOGETHER } from '../../../operator/read/backend-budget.ts';
 import { virtualMcpServer } from '../../../operator/kinds/virtual-mcp-server.ts';
 import { type KubeObject, keyOf } from '../../../operator/object.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { BackendBudget, MAX_BACKENDS, MAX_NAMESPACE_BACKENDS } from '../../../operator/read/backend-budget.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
 import { DEFAULT_SETTINGS } from '../plan/golden.ts';
 import { made } from '../plan/made.ts';
 
@@ -47,14 +47,14 @@ const statusOf = (server: KubeObject, objects: readonly KubeObject[]) => {
 
 test('a server with more backends than one may have keeps what it has, and says so', () => {
   const group = made('MCPGroup', 'g', {});
-  const [fits, exceeds] = [members('g', MOST_BACKENDS), members('g', MOST_BACKENDS + 1)];
+  const [fits, exceeds] = [members('g', MAX_BACKENDS), members('g', MAX_BACKENDS + 1)];
   const server = serving('it', 'g', 0);
   assert.deepEqual(statusOf(server, [group, server, ...fits]).tooMany, []);
   const served = {
     ...server,
     status: { phase: 'Ready', url: 'http://it', conditions: [{ type: 'Ready', status: 'True' }] },
   };
-  const { children, tooMany, status, againAfterMs } = statusOf(served, [group, served, ...exceeds]);
+  const { children, tooMany, status, requeueAfterMs } = statusOf(served, [group, served, ...exceeds]);
   assert.equal(children, undefined);
   assert.deepEqual(
     tooMany.map(({ type }) => type),
@@ -64,15 +64,15 @@ test('a server with more backends than one may have keeps what it has, and says 
     tooMany[0]?.message ?? '',
     /^g: 2001 members, and one server has 2000 backends at most; use several groups/,
   );
-  assert.deepEqual([status?.['phase'], status?.['url'], againAfterMs], ['Degraded', 'http://it', 60_000]);
+  assert.deepEqual([status?.['phase'], status?.['url'], requeueAfterMs], ['Degraded', 'http://it', 60_000]);
 });
 
 test('the servers of a namespace share a budget, which the oldest have first', () => {
-  const count = MOST_BACKENDS_TOGETHER / MOST_BACKENDS;
+  const count = MAX_NAMESPACE_BACKENDS / MAX_BACKENDS;
   const servers = Array.from({ length: count + 1 }, (_, age) => serving(`s${count - age}`, 'g', age));
   const [youngest, ...older] = servers.toReversed();
   assert.ok(youngest !== undefined);
-  const objects = [made('MCPGroup', 'g', {}), ...servers, ...members('g', MOST_BACKENDS)];
+  const objects = [made('MCPGroup', 'g', {}), ...servers, ...members('g', MAX_BACKENDS)];
   assert.match(
     statusOf(youngest, objects).tooMany[0]?.message ?? '',
     /have 22000 backends together, and 20000 are the most/,

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
-import type { Accepted, ServerBundle } from '../../../operator/plan/server/bundle.ts';
 import type { ServerSpec } from '../../../operator/plan/server-spec.ts';
+import type { Accepted, ServerBundle } from '../../../operator/plan/server/bundle.ts';
 import { resolveServer } from '../../../operator/read/resolve.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
 import { DEFAULT_SETTINGS } from '../plan/golden.ts';
-import { SERVER_KEY, availableDeployment, entry, group, ownedByServer, server } from '../plan/world.ts';
+import { SERVER_KEY, availableDeployment, entry, group, ownedByServer, server } from '../plan/plan-of-demo.ts';
 
 const resolve = (...objects: readonly KubeObject[]): ServerBundle => {
-  const bundle = resolveServer(objectsSource(objects), SERVER_KEY, DEFAULT_SETTINGS.seal);
+  const bundle = resolveServer(objectsSource(objects), SERVER_KEY, DEFAULT_SETTINGS.mac);
   assert.ok(bundle !== undefined);
   return bundle;
 };

@@ -11,7 +11,7 @@ const proxy = (name: string, spec: object, target: Target, subject: string): Row
 
 /** It waits, and what was accepted goes on: this kind knows no `Degraded`. */
 const awaited = { missing: 'Pending', found: 'Ready', deleted: 'Ready' };
-/** Told of, and missed by nobody who serves. */
+/** Reported in a condition, and not needed by any server. */
 const unmissed = { missing: 'Ready', found: 'Ready', deleted: 'Ready' };
 
 const oidc = (name: string) => ({ oidcConfigRef: { name, audience: 'a' } });

@@ -81,7 +81,7 @@ test('that an object may be deleted although it is used is not lost with its spe
 
 test('specs that nobody looks at do not come out of it: of an object, an event, a list, a review', () => {
   const isWithoutSpec = (object: unknown): boolean =>
-    unreadable(object as never)?.word === 'TooLarge' && JSON.stringify(object).length < 1_000;
+    unreadable(object as never)?.conditionReason === 'TooLarge' && JSON.stringify(object).length < 1_000;
   const text = (value: unknown): string => JSON.stringify(value);
   const one = server(huge);
   assert.ok(isWithoutSpec(valueOf(text(one))));

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { apiClient } from '../../../operator/api/client.ts';
 import { inform } from '../../../operator/cache/informer.ts';
 import { Store } from '../../../operator/cache/store.ts';
-import { readIn, type ReadJson } from '../../../operator/threads/read-json.ts';
-import { readPatiently } from '../../../operator/threads/read-patiently.ts';
+import { type ReadJson, readIn, readWithFallback } from '../../../operator/threads/read-json.ts';
 import { TooCostlyError, WorkThread } from '../../../operator/threads/work-thread.ts';
-import { apiClient } from '../../../operator/api/client.ts';
 import { steadyClock } from '../../../runtime/process/system-clock.ts';
 import { startScriptedServer, table } from '../api/scripted-server.ts';
 
@@ -20,7 +19,7 @@ describe('what the API server tells and cannot be read in time', () => {
     (limitMs) => new WorkThread({ entry, limitMs, heapMiB: 64 }, steadyClock),
   ) as [WorkThread, WorkThread];
   after(() => Promise.all([hasty.stop(), patient.stop()]));
-  const read = readPatiently(readIn(hasty), readIn(patient));
+  const read = readWithFallback(readIn(hasty), readIn(patient));
 
   test('is read all the same, while a review is given up', async () => {
     const text = JSON.stringify({ data: 'x'.repeat(200_000) });
@@ -71,7 +70,7 @@ describe('what the API server tells and cannot be read in time', () => {
 
 test('pages of lists that are too costly, and what is no JSON, are not tried again', async () => {
   const patient: ReadJson = () => assert.fail('it was tried again');
-  const tooCostly = readPatiently(() => Promise.reject(new TooCostlyError('takes too long')), patient);
+  const tooCostly = readWithFallback(() => Promise.reject(new TooCostlyError('takes too long')), patient);
   await assert.rejects(tooCostly('x'.repeat(17 * 1024 * 1024)), TooCostlyError);
-  await assert.rejects(readPatiently(() => Promise.reject(new SyntaxError('no')), patient)('{'), SyntaxError);
+  await assert.rejects(readWithFallback(() => Promise.reject(new SyntaxError('no')), patient)('{'), SyntaxError);
 });

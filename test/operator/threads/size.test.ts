@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judgeIn } from '../../../operator/offload/judge.ts';
-import { pauses } from '../../../operator/threads/pause.ts';
+import { validateIn } from '../../../operator/offload/validate.ts';
+import { yieldsToEventLoop } from '../../../operator/threads/pause.ts';
 import { isMoreThan, isTooLarge, sizeOf } from '../../../operator/threads/size.ts';
 import { TooCostlyError } from '../../../operator/threads/work-thread.ts';
 import { made } from '../plan/made.ts';
@@ -57,7 +57,7 @@ test('what is nested deeply is walked as well', async () => {
 });
 
 test('of those who pause at once one goes on in each round of the event loop', async () => {
-  const pause = pauses();
+  const pause = yieldsToEventLoop();
   let round = 0;
   const rounds: number[] = [];
   const all = Promise.all([1, 2, 3].map(() => pause().then(() => rounds.push(round))));
@@ -72,7 +72,7 @@ test('of those who pause at once one goes on in each round of the event loop', a
 
 test('an object that names more than can be copied to a thread is too costly to judge', async () => {
   const group = made('MCPGroup', 'g', {});
-  const judge = judgeIn({ run: () => Promise.reject(new Error('asked a thread')) });
+  const judge = validateIn({ run: () => Promise.reject(new Error('asked a thread')) });
   const references = Array.from({ length: 30 }, (_, index) => ({
     kind: 'VirtualMCPCompositeToolDefinition',
     name: `c${index}`,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { made } from '../plan/made.ts';
-import { toldOf } from './told-of.ts';
+import { toldOf } from './violation-texts.ts';
 
 const told = (spec: object, transport = 'stdio'): readonly string[] =>
   toldOf(made('MCPServer', 'it', { image: 'a', transport, podTemplateSpec: { spec } }));

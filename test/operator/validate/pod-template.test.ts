@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { made } from '../plan/made.ts';
-import { server } from '../plan/world.ts';
-import { toldOf } from './told-of.ts';
+import { server } from '../plan/plan-of-demo.ts';
+import { toldOf } from './violation-texts.ts';
 
 const told = (podTemplateSpec: unknown): readonly string[] => toldOf(server({ podTemplateSpec }));
 const pod = (spec: unknown) => ({ spec });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
-import { toldOf } from './told-of.ts';
+import { toldOf } from './violation-texts.ts';
 
 const server = (podTemplateSpec: object): KubeObject => ({
   apiVersion: 'vmcp.dev/v1beta1',

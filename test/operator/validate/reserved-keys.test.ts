@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { reservedKeys } from '../../../operator/validate/reserved-keys.ts';
 import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
-import { toldOf } from './told-of.ts';
+import { toldOf } from './violation-texts.ts';
 
 test('a key that JavaScript takes for another thing is refused, and told with its path', () => {
   const server = JSON.parse(

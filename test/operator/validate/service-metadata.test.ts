@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { server } from '../plan/world.ts';
-import { toldOf } from './told-of.ts';
+import { server } from '../plan/plan-of-demo.ts';
+import { toldOf } from './violation-texts.ts';
 
 const told = (service: object): readonly string[] => toldOf(server({ config: { extensions: { service } } }));
 const long = (length: number): string => 'a'.repeat(length);

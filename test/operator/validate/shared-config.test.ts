@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
 import type { LookUp } from '../../../operator/validate/index.ts';
-import { server } from '../plan/world.ts';
+import { server } from '../plan/plan-of-demo.ts';
 import { authServer, fine, oidc, refused } from './cases.ts';
 import { made } from '../plan/made.ts';
-import { toldOf } from './told-of.ts';
+import { toldOf } from './violation-texts.ts';
 
 const stored = (kind: string, spec: object): KubeObject => made(kind, 'it', spec);
 

@@ -4,9 +4,9 @@ import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { hashOf } from '../../../operator/plan/canonical.ts';
 import { planOfUnreadable } from '../../../operator/plan/unplanned.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
 import { DEFAULT_SETTINGS } from '../plan/golden.ts';
-import { toldOf } from './told-of.ts';
+import { toldOf } from './violation-texts.ts';
 
 const nested = (levels: number): object => {
   let value: object = {};

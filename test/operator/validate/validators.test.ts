@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
 import { type Validator, violationText, violationsOf } from '../../../operator/validate/index.ts';
-import { entry, server } from '../plan/world.ts';
-import { toldOf } from './told-of.ts';
+import { entry, server } from '../plan/plan-of-demo.ts';
+import { toldOf } from './violation-texts.ts';
 
 const nobody = (): undefined => undefined;
 
@@ -60,7 +60,7 @@ test('a workflow that goes in circles is told wherever it is written', () => {
 
 test('several violations in one place are told as the first', () => {
   const rule = (reason: string): Validator => ({
-    validate: () => [{ path: 'spec.a', reason, remedy: 'mend it', word: 'Invalid' }],
+    validate: () => [{ path: 'spec.a', reason, remedy: 'mend it', conditionReason: 'Invalid' }],
   });
   const found = violationsOf(server(), nobody, [rule('is red'), rule('is round')]);
   assert.deepEqual(found.map(violationText), ['spec.a: is red; mend it']);
@@ -69,7 +69,7 @@ test('several violations in one place are told as the first', () => {
 test('a rule sees only the kinds that it is for', () => {
   const rule: Validator = {
     kinds: ['MCPGroup'],
-    validate: () => [{ path: '', reason: 'seen', remedy: 'none', word: 'Invalid' }],
+    validate: () => [{ path: '', reason: 'seen', remedy: 'none', conditionReason: 'Invalid' }],
   };
   assert.deepEqual(violationsOf(server(), nobody, [rule]), []);
 });

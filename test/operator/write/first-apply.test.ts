@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
 import { type ApplyDeps, applyChildren } from '../../../operator/write/apply.ts';
-import { Rewrites } from '../../../operator/write/rewrites.ts';
-import { UnsentChildren } from '../../../operator/write/unsent.ts';
+import { ServerMutations } from '../../../operator/write/server-mutations.ts';
+import { ApplyBackoff } from '../../../operator/write/apply-backoff.ts';
 
 const { signal } = new AbortController();
 const child: KubeObject = {
@@ -37,8 +37,8 @@ const applied = async (status: object | undefined, stored: KubeObject | undefine
       remove: () => assert.fail('nothing is removed'),
     },
     cache: { get: () => undefined, put: () => {}, fill: () => {}, controlledBy: () => [] },
-    rewrites: new Rewrites(),
-    unsent: new UnsentChildren(() => 0),
+    serverMutations: new ServerMutations(),
+    applyBackoff: new ApplyBackoff(() => 0),
   };
   const owner = { apiVersion: 'v1', kind: 'Owner', metadata: { name: 'o', namespace: 'n', uid: 'u' } };
   const { problems } = await applyChildren({ ...owner, ...(status && { status }) }, [child], deps, signal);

@@ -39,7 +39,7 @@ const pruned = async (replicaSets: readonly KubeObject[]): Promise<Pruned> => {
   };
   const remove: ApiClient['remove'] = ({ name }) => Promise.resolve(void removed.push(name));
   const cache = { list: () => [], controlledBy: () => [configMap] };
-  const planned = { kinds: ['ConfigMap'], objects: [], mayGo: () => true };
+  const planned = { kinds: ['ConfigMap'], objects: [], isPrunable: () => true };
   await prune(owner, planned, { api: { list, remove }, cache }, new AbortController().signal);
   return { removed, looked, held };
 };
@@ -63,7 +63,7 @@ test('a list that fails keeps the ConfigMap, and its fault is told', async () =>
   const list = () => Promise.reject(fault);
   const remove = () => assert.fail();
   const cache = { list: () => [], controlledBy: () => [configMap] };
-  const planned = { kinds: ['ConfigMap'], objects: [], mayGo: () => true };
+  const planned = { kinds: ['ConfigMap'], objects: [], isPrunable: () => true };
   const { signal } = new AbortController();
   await assert.rejects(prune(owner, planned, { api: { list, remove }, cache }, signal), fault);
 });

@@ -3,12 +3,18 @@ import { test } from 'node:test';
 import { ApiError } from '../../../operator/api/errors.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { WITHOUT_DEGRADED } from '../../../operator/plan/plan.ts';
-import { volatileStatus } from '../../../operator/plan/server/status/volatile-status.ts';
+import { volatileStatus } from '../../../operator/plan/server/plan-server.ts';
 import { retryAfterMs } from '../../../operator/write/retry.ts';
-import { StatusWrites } from '../../../operator/write/status-writes.ts';
-import { type ReportDeps, type Reported, reportStatus, stamped, withProblems } from '../../../operator/write/status.ts';
+import { StatusWriteHistory } from '../../../operator/write/status-write-history.ts';
+import {
+  type ReportDeps,
+  type Reported,
+  reportStatus,
+  withProblems,
+  withTransitionTimes,
+} from '../../../operator/write/status.ts';
 import { covers } from '../../requirements.ts';
-import { server } from '../plan/world.ts';
+import { server } from '../plan/plan-of-demo.ts';
 
 const now = Date.parse('2026-11-20T12:00:00Z');
 const minutes = 60_000;
@@ -27,7 +33,7 @@ const reportedAs = (status: Readonly<Record<string, unknown>>, writtenAt: number
     kind: 'Widget',
     metadata: { name: 'w', namespace: 'here', uid: 'u', generation: 3 },
   };
-  const stored = stamped(status, owner, writtenAt);
+  const stored = withTransitionTimes(status, owner, writtenAt);
   const entry = {
     manager: 'vmcp-operator',
     operation: 'Apply' as const,
@@ -64,14 +70,14 @@ const report = async (
   owner: KubeObject,
   status: Readonly<Record<string, unknown>>,
   nowMs: number,
-  ages: ReportDeps['ages'] = { of: () => 0, pauseMs: () => 0, wrote: () => {} },
+  statusWrites: ReportDeps['statusWrites'] = { ageMs: () => 0, pauseMs: () => 0, recordWrite: () => {} },
 ): Promise<Outcome> => {
   const sent: KubeObject[] = [];
   const applyStatus = (object: KubeObject): Promise<KubeObject> => {
     sent.push(object);
     return Promise.resolve(object);
   };
-  const deps = { api: { applyStatus }, cache: { put: () => {} }, nowMs, ages };
+  const deps = { api: { applyStatus }, cache: { put: () => {} }, nowMs, statusWrites };
   const planned = { status, volatile: VOLATILE };
   return { ...(await reportStatus(owner, planned, deps, new AbortController().signal)), sent: sent[0] };
 };
@@ -79,7 +85,7 @@ const report = async (
 covers('status.condition.last-transition-time');
 test('a condition keeps the time of its last transition while its status stays, whatever its reason', () => {
   const owner = reportedAs({ conditions: [condition('A', 'True'), condition('B', 'True')] }, now - minutes);
-  const { conditions } = stamped(
+  const { conditions } = withTransitionTimes(
     { conditions: [condition('A', 'True', 'Other'), condition('B', 'False')] },
     owner,
     now,
@@ -95,7 +101,7 @@ test('a condition keeps the time of its last transition while its status stays, 
 covers('status.observed-generation');
 test('status and conditions say which generation they are about', () => {
   const owner = { apiVersion: 'v1', kind: 'Widget', metadata: { name: 'w', generation: 7 } };
-  const status = stamped({ conditions: [condition('A', 'True')] }, owner, now);
+  const status = withTransitionTimes({ conditions: [condition('A', 'True')] }, owner, now);
   assert.equal(status['observedGeneration'], 7);
   assert.equal((status['conditions'] as readonly { readonly observedGeneration: number }[])[0]?.observedGeneration, 7);
 });
@@ -126,7 +132,7 @@ test('a status that the server refuses is a value and not a fault: sending it ag
       api: { applyStatus: () => Promise.reject(error) },
       cache: { put: () => {} },
       nowMs: now,
-      ages: { of: () => 0, pauseMs: () => 0, wrote: () => {} },
+      statusWrites: { ageMs: () => 0, pauseMs: () => 0, recordWrite: () => {} },
     };
     const planned = { status: { phase: 'Ready' }, volatile: new Map() };
     const reported = reportStatus(reportedAs({}, now), planned, deps, new AbortController().signal);
@@ -151,12 +157,12 @@ for (const [clock, skewMs] of [
   test(`a newer timestamp alone waits ten minutes, by a clock ${clock}`, async () => {
     const owner = reportedAs(withCheck('T1'), now);
     let nowMs = now + skewMs;
-    const ages = new StatusWrites(() => nowMs);
-    ages.saw(owner);
-    const reported = (check: string) => report(owner, withCheck(check), nowMs, ages);
+    const statusWrites = new StatusWriteHistory(() => nowMs);
+    statusWrites.observe(owner);
+    const reported = (check: string) => report(owner, withCheck(check), nowMs, statusWrites);
     assert.deepEqual(await reported('T1'), { written: false, sent: undefined });
     nowMs += 4 * minutes;
-    assert.deepEqual(await reported('T2'), { written: false, againAfterMs: 6 * minutes, sent: undefined });
+    assert.deepEqual(await reported('T2'), { written: false, requeueAfterMs: 6 * minutes, sent: undefined });
     nowMs += 6 * minutes;
     assert.equal((await reported('T3')).written, true);
   });
@@ -164,17 +170,21 @@ for (const [clock, skewMs] of [
 
 test('the ten minutes begin anew with every write', () => {
   let nowMs = now;
-  const ages = new StatusWrites(() => nowMs);
+  const statusWrites = new StatusWriteHistory(() => nowMs);
   const [first, second] = [now, now + 5 * minutes].map((writtenAt) => reportedAs(withCheck('T1'), writtenAt));
   assert.ok(first !== undefined && second !== undefined);
-  ages.saw(first);
+  statusWrites.observe(first);
   nowMs += 5 * minutes;
-  ages.saw(first);
-  assert.equal(ages.of(first), 5 * minutes);
-  ages.saw(second);
+  statusWrites.observe(first);
+  assert.equal(statusWrites.ageMs(first), 5 * minutes);
+  statusWrites.observe(second);
   nowMs += minutes;
-  assert.equal(ages.of(second), minutes);
-  assert.equal(ages.of({ ...second, metadata: { name: 'w', uid: 'u' } }), Infinity, 'a status that is not ours');
+  assert.equal(statusWrites.ageMs(second), minutes);
+  assert.equal(
+    statusWrites.ageMs({ ...second, metadata: { name: 'w', uid: 'u' } }),
+    Infinity,
+    'a status that is not ours',
+  );
 });
 
 covers('status.discovered.consecutive-failures', 'status.discovered.consecutive-failures-reset');
@@ -277,7 +287,7 @@ test('there is no URL while its Service belongs to somebody else', () => {
 
 test('what a user must mend is looked at after 5, 10, 20, 40 s and then every minute', () => {
   const after = (seconds: number): number => {
-    const status = stamped({ conditions: [condition('ChildConflict', 'True')] }, reportedAs({}, now), now);
+    const status = withTransitionTimes({ conditions: [condition('ChildConflict', 'True')] }, reportedAs({}, now), now);
     return retryAfterMs(status, now + seconds * 1000) / 1000;
   };
   assert.deepEqual([0, 5, 15, 35, 75, 1000].map(after), [5, 10, 20, 40, 60, 60]);

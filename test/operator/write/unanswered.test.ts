@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError, UnansweredError } from '../../../operator/api/errors.ts';
-import { fieldManager, type KubeObject, keyOf } from '../../../operator/object.ts';
-import { objectsSource } from '../../../operator/read/objects-source.ts';
+import { type KubeObject, fieldManager, keyOf } from '../../../operator/object.ts';
+import { objectsSource } from '../../../operator/read/source.ts';
 import { type Reconciled, reconcile } from '../../../operator/reconcile.ts';
-import { UnsentChildren } from '../../../operator/write/unsent.ts';
+import { ApplyBackoff } from '../../../operator/write/apply-backoff.ts';
 import { reconcileContextOf } from '../reconcile-context-of.ts';
 
 const owner: KubeObject = { apiVersion: 'v1', kind: 'Owner', metadata: { name: 'o', namespace: 'n', uid: 'u' } };
@@ -32,15 +32,15 @@ describe('a child that was not answered', () => {
     /** The child as the cluster has it. */
     live: KubeObject | undefined;
     planned: KubeObject;
-    readonly unsent: UnsentChildren;
+    readonly applyBackoff: ApplyBackoff;
     readonly reconcile: () => Promise<Reconciled>;
   }
 
   /** Its one child was sent and not answered; since then ten minutes have passed. */
   const afterTenMinutes = async (): Promise<Cluster> => {
-    const unsent = new UnsentChildren(() => cluster.nowMs);
-    const world = reconcileContextOf({
-      unsent,
+    const applyBackoff = new ApplyBackoff(() => cluster.nowMs);
+    const context = reconcileContextOf({
+      applyBackoff,
       source: objectsSource([]),
       podsOf: () => [],
       forget: () => {},
@@ -73,10 +73,10 @@ describe('a child that was not answered', () => {
       onApply: () => new UnansweredError('no answer'),
       live: undefined,
       planned: child,
-      unsent,
-      reconcile: () => reconcile(kind, named, world, { signal }),
+      applyBackoff,
+      reconcile: () => reconcile(kind, named, context, { signal }),
     };
-    assert.deepEqual(await cluster.reconcile(), { isRefused: true, againAfterMs: 600_000 });
+    assert.deepEqual(await cluster.reconcile(), { isRefused: true, requeueAfterMs: 600_000 });
     cluster.nowMs += 600_001;
     return cluster;
   };
@@ -85,7 +85,7 @@ describe('a child that was not answered', () => {
     const cluster = await afterTenMinutes();
     cluster.onApply = (object) => controlled(object, '1');
     assert.deepEqual(await cluster.reconcile(), { isRefused: false });
-    assert.equal(cluster.unsent.againAfterMs(uid, [key]), undefined);
+    assert.equal(cluster.applyBackoff.requeueAfterMs(uid, [key]), undefined);
   });
 
   test('and is there as planned all the same causes no further look', async () => {
@@ -99,22 +99,22 @@ describe('a child that was not answered', () => {
     cluster.live = { ...live, metadata: { ...live.metadata, managedFields } };
     cluster.onApply = () => assert.fail('it is as planned');
     assert.deepEqual(await cluster.reconcile(), { isRefused: false });
-    assert.equal(cluster.unsent.againAfterMs(uid, [key]), undefined);
+    assert.equal(cluster.applyBackoff.requeueAfterMs(uid, [key]), undefined);
   });
 
   test('and is refused since it has changed is looked at no sooner than any other that is refused', async () => {
     const cluster = await afterTenMinutes();
     cluster.planned = { ...child, data: { a: 'b' } };
     cluster.onApply = () => new ApiError(422, { reason: 'Invalid', message: 'it is invalid' });
-    const { againAfterMs } = await cluster.reconcile();
-    assert.ok(againAfterMs !== undefined && againAfterMs > 0, 'it does not come again at once');
-    assert.equal(cluster.unsent.againAfterMs(uid, [key]), undefined);
+    const { requeueAfterMs } = await cluster.reconcile();
+    assert.ok(requeueAfterMs !== undefined && requeueAfterMs > 0, 'it does not come again at once');
+    assert.equal(cluster.applyBackoff.requeueAfterMs(uid, [key]), undefined);
   });
 
   test('and has become another’s meanwhile is not waited for', async () => {
     const cluster = await afterTenMinutes();
     cluster.live = { ...child, metadata: { ...child.metadata, resourceVersion: '5' } };
-    const { againAfterMs } = await cluster.reconcile();
-    assert.ok(againAfterMs !== undefined && againAfterMs > 0, 'it does not come again at once');
+    const { requeueAfterMs } = await cluster.reconcile();
+    assert.ok(requeueAfterMs !== undefined && requeueAfterMs > 0, 'it does not come again at once');
   });
 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Caller } from '../../../runtime/call/caller.ts';
-import { buildLiveCatalog, type Overlay, overlays } from '../../../runtime/catalog/index.ts';
+import { buildLiveCatalog, overlays } from '../../../runtime/catalog/index.ts';
+import type { Overlay } from '../../../runtime/catalog/live-catalog.ts';
 import { wholeOf } from '../../../runtime/json/text-pieces.ts';
 import type { Fetch } from '../../../runtime/outgoing/index.ts';
 import { answerJson, answerStatus, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';

@@ -11,7 +11,8 @@ import {
   shuffledSubarray,
   tuple,
 } from 'fast-check';
-import { buildCatalog, conflictRule } from '../../../runtime/catalog/index.ts';
+import { buildCatalog } from '../../../runtime/catalog/catalog.ts';
+import { conflictRule } from '../../../runtime/catalog/conflict-rules.ts';
 import { pageCaches } from '../../../runtime/catalog/pages.ts';
 import { LIST_KINDS } from '../../../runtime/mcp/lists.ts';
 import { covers } from '../../requirements.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { buildCatalog } from '../../../runtime/catalog/index.ts';
+import { buildCatalog } from '../../../runtime/catalog/catalog.ts';
 import { covers } from '../../requirements.ts';
 import { atBackend, backend, names, settings, source } from './sources.ts';
 

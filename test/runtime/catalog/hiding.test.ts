@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assert as check, constantFrom, dictionary, property, uniqueArray } from 'fast-check';
-import { buildCatalog } from '../../../runtime/catalog/index.ts';
+import { buildCatalog } from '../../../runtime/catalog/catalog.ts';
 import { covers } from '../../requirements.ts';
 import { atBackend, backend, names, settings } from './sources.ts';
 

@@ -1,10 +1,6 @@
 import type { Caller } from '../../../runtime/call/caller.ts';
-import {
-  buildLiveCatalog,
-  type LiveCatalogDeps,
-  type OfferedBackend,
-  type LiveCatalogSettings,
-} from '../../../runtime/catalog/index.ts';
+import { buildLiveCatalog, type OfferedBackend, type LiveCatalogSettings } from '../../../runtime/catalog/index.ts';
+import type { LiveCatalogDeps } from '../../../runtime/catalog/live-catalog.ts';
 import type { ListKind } from '../../../runtime/mcp/lists.ts';
 import { atBackend, lists, settings } from './sources.ts';
 

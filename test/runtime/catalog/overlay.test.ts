@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Overlay, overlays } from '../../../runtime/catalog/index.ts';
+import type { Overlay } from '../../../runtime/catalog/live-catalog.ts';
+import { overlays } from '../../../runtime/catalog/index.ts';
 import { type ErrorCode, VmcpError } from '../../../runtime/errors.ts';
 import type { BackendStatus } from '../../../runtime/status/report.ts';
 import { ANYBODY, offerOf, up, user } from './live-catalog-under-test.ts';

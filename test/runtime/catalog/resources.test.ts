@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { array, assert as check, constantFrom, oneof, property, string } from 'fast-check';
-import { buildCatalog } from '../../../runtime/catalog/index.ts';
+import { buildCatalog } from '../../../runtime/catalog/catalog.ts';
 import { uriTemplate } from '../../../runtime/catalog/uri-template.ts';
 import { atBackend, settings, source } from './sources.ts';
 

@@ -1,5 +1,7 @@
 import type { BackendTarget, Target } from '../../../runtime/call/target.ts';
-import type { AggregationSettings, Catalog, SourceBackend, WorkloadTools } from '../../../runtime/catalog/index.ts';
+import type { AggregationSettings } from '../../../runtime/catalog/settings.ts';
+import type { Catalog, WorkloadTools } from '../../../runtime/catalog/index.ts';
+import type { SourceBackend } from '../../../runtime/catalog/catalog.ts';
 import { readObject, skipValue } from '../../../runtime/json/bytes.ts';
 import type { ListedItem, ListKind, Lists } from '../../../runtime/mcp/lists.ts';
 

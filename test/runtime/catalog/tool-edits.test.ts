@@ -11,7 +11,8 @@ import {
   record,
   string,
 } from 'fast-check';
-import { buildCatalog, type ToolOverride } from '../../../runtime/catalog/index.ts';
+import { buildCatalog } from '../../../runtime/catalog/catalog.ts';
+import type { ToolOverride } from '../../../runtime/catalog/settings.ts';
 import { jsonValue } from '../../fixtures/json-values.ts';
 import { covers } from '../../requirements.ts';
 import { backend, settings } from './sources.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { buildCatalog } from '../../../runtime/catalog/index.ts';
+import { buildCatalog } from '../../../runtime/catalog/catalog.ts';
 import { catalogSettingsOf } from '../../../runtime/config-slices.ts';
 import { accepted } from '../config/files.ts';
 import { atBackend, backend, names } from './sources.ts';

@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test';
-import { headOf, type PublicRoutes } from '../../../runtime/edge/index.ts';
+import { headOf } from '../../../runtime/edge/route-request.ts';
+import type { PublicRoutes } from '../../../runtime/edge/index.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import { DONE, serveEndpoint, type ServeOptions } from '../../fixtures/endpoint.ts';
 import { answerOf, type RawAnswer } from '../../fixtures/raw-client.ts';

@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Resolve } from '../../../runtime/http/addresses.ts';
 import type { FetchFailure } from '../../../runtime/http/fetch-error.ts';
 import { fetchPolicies } from '../../../runtime/http/fetch-policy.ts';
 import type { FetchRequest } from '../../../runtime/http/guarded-fetch.ts';
-import { fails, type Fetching, LAX, resolvesTo, startFetching } from '../../fixtures/guarded-fetch.ts';
-import { type PlainServer, startPlainServer } from '../../fixtures/plain-server.ts';
+import { fails, fetchingOfEachTest, LAX, resolvesTo } from '../../fixtures/guarded-fetch.ts';
+import { startPlainServer } from '../../fixtures/plain-server.ts';
 
-let server: PlainServer;
-let open: Fetching['open'];
-let stop: Fetching['stop'];
-
-beforeEach(async () => {
-  ({ server, open, stop } = await startFetching());
-});
-afterEach(() => stop());
+const fetching = fetchingOfEachTest();
+const { open } = fetching;
 
 describe('a literal address that the policy refuses', () => {
   const spellings = [
@@ -31,8 +25,8 @@ describe('a literal address that the policy refuses', () => {
   for (const host of spellings)
     test(`${host} is not contacted`, async () => {
       const { fetch } = open({ addresses: 'public' });
-      await assert.rejects(fetch({ url: `http://${host}:${server.port}/` }), fails('address_refused'));
-      assert.equal(server.sockets.length, 0);
+      await assert.rejects(fetch({ url: `http://${host}:${fetching.server.port}/` }), fails('address_refused'));
+      assert.equal(fetching.server.sockets.length, 0);
     });
 
   for (const [url, reason] of [
@@ -50,7 +44,7 @@ describe('a literal address that the policy refuses', () => {
     });
 
   test('plain HTTP to this host is refused under every row but that of token endpoints', async () => {
-    const url = server.origin;
+    const url = fetching.server.origin;
     await assert.rejects(open(fetchPolicies.stranger).fetch({ url }), fails('https_required'));
     await assert.rejects(open(fetchPolicies.issuer).fetch({ url }), fails('https_required'));
     assert.equal((await open(fetchPolicies.token).fetch({ url })).status, 200);
@@ -79,28 +73,31 @@ describe('a name', () => {
     test(`that leads to ${addresses.join(' and ')} is refused under the policy "${row}"`, async () => {
       const { resolve, names } = resolvesTo(addresses);
       const { fetch } = open(row === 'lax' ? LAX : fetchPolicies[row], resolve);
-      await assert.rejects(fetch({ url: `https://a.example:${server.port}/` }), fails(reason));
+      await assert.rejects(fetch({ url: `https://a.example:${fetching.server.port}/` }), fails(reason));
       assert.deepEqual(names, ['a.example']);
-      assert.equal(server.sockets.length, 0);
+      assert.equal(fetching.server.sockets.length, 0);
     });
 
   for (const addresses of [['10.0.0.1'], ['8.8.8.8'], ['127.0.0.1', '8.8.8.8'], ['0.0.0.0'], ['64:ff9b::7f00:1']])
     test(`that leads to ${addresses.join(' and ')} needs TLS under the policy "token"`, async () => {
       const { fetch } = open(fetchPolicies.token, resolvesTo(addresses).resolve);
-      await assert.rejects(fetch({ url: `http://a.example:${server.port}/` }), fails('https_required'));
-      assert.equal(server.sockets.length, 0);
+      await assert.rejects(fetch({ url: `http://a.example:${fetching.server.port}/` }), fails('https_required'));
+      assert.equal(fetching.server.sockets.length, 0);
     });
 
   test('that leads to loopback needs none', async () => {
     const { fetch } = open(fetchPolicies.token, resolvesTo(['127.0.0.1']).resolve);
-    assert.equal((await fetch({ url: `http://a.example.:${server.port}/` })).status, 200);
-    assert.equal(server.requests[0]?.request.headers.host, `a.example.:${server.port}`);
+    assert.equal((await fetch({ url: `http://a.example.:${fetching.server.port}/` })).status, 200);
+    assert.equal(fetching.server.requests[0]?.request.headers.host, `a.example.:${fetching.server.port}`);
   });
 
   test('is resolved by the system where nothing else is given', async () => {
-    assert.equal((await open(fetchPolicies.token).fetch({ url: `http://localhost:${server.port}/` })).status, 200);
+    assert.equal(
+      (await open(fetchPolicies.token).fetch({ url: `http://localhost:${fetching.server.port}/` })).status,
+      200,
+    );
     await assert.rejects(
-      open({ addresses: 'public' }).fetch({ url: `http://localhost:${server.port}/` }),
+      open({ addresses: 'public' }).fetch({ url: `http://localhost:${fetching.server.port}/` }),
       fails('address_refused'),
     );
   });
@@ -108,20 +105,20 @@ describe('a name', () => {
   test('is resolved once for a connection: the address that was checked is the one that is used', async () => {
     const { resolve, names } = resolvesTo(['127.0.0.1'], ['169.254.169.254']);
     const { fetch } = open({}, resolve);
-    await fetch({ url: `http://a.example:${server.port}/` });
+    await fetch({ url: `http://a.example:${fetching.server.port}/` });
     assert.deepEqual(names, ['a.example']);
-    assert.equal(server.requests.length, 1);
+    assert.equal(fetching.server.requests.length, 1);
   });
 
   test('is checked again for each new connection', async () => {
     const { resolve, names } = resolvesTo(['127.0.0.1'], ['169.254.169.254']);
     const { fetch } = open({}, resolve);
-    server.answer((_request, response) => void response.writeHead(200, { connection: 'close' }).end());
-    const url = `http://a.example:${server.port}/`;
+    fetching.server.answer((_request, response) => void response.writeHead(200, { connection: 'close' }).end());
+    const url = `http://a.example:${fetching.server.port}/`;
     await fetch({ url });
     await assert.rejects(fetch({ url }), fails('address_refused'));
     assert.equal(names.length, 2);
-    assert.equal(server.requests.length, 1);
+    assert.equal(fetching.server.requests.length, 1);
   });
 
   test('that cannot be resolved is a network error with the word of the resolver', async () => {
@@ -136,13 +133,17 @@ describe('a redirect', () => {
     test(`${status} to another server is refused, and that one is not contacted`, async () => {
       const other = await startPlainServer();
       try {
-        server.answer(
+        fetching.server.answer(
           (_request, response) => void response.writeHead(status, { location: other.origin }).end('see there'),
         );
-        const request: FetchRequest = { url: server.origin, method: 'POST', headers: { authorization: 'Bearer t' } };
+        const request: FetchRequest = {
+          url: fetching.server.origin,
+          method: 'POST',
+          headers: { authorization: 'Bearer t' },
+        };
         await assert.rejects(open().fetch(request), fails('redirected'));
         assert.equal(other.sockets.length, 0);
-        assert.equal(server.requests.length, 1);
+        assert.equal(fetching.server.requests.length, 1);
       } finally {
         await other.close();
       }
@@ -150,8 +151,8 @@ describe('a redirect', () => {
 
   for (const location of ['http://169.254.169.254/latest/meta-data', 'file:///etc/passwd', '//[::1]/', '/elsewhere'])
     test(`to ${location} is refused`, async () => {
-      server.answer((_request, response) => void response.writeHead(302, { location }).end());
-      await assert.rejects(open().fetch({ url: server.origin }), fails('redirected'));
-      assert.equal(server.requests.length, 1);
+      fetching.server.answer((_request, response) => void response.writeHead(302, { location }).end());
+      await assert.rejects(open().fetch({ url: fetching.server.origin }), fails('redirected'));
+      assert.equal(fetching.server.requests.length, 1);
     });
 });

@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { FetchError } from '../../../runtime/http/fetch-error.ts';
 import type { FetchRequest } from '../../../runtime/http/guarded-fetch.ts';
-import { fails, type Fetching, startFetching } from '../../fixtures/guarded-fetch.ts';
+import { fails, fetchingOfEachTest } from '../../fixtures/guarded-fetch.ts';
 import { freePortPair } from '../../fixtures/ports.ts';
-import { type PlainServer, writes } from '../../fixtures/plain-server.ts';
+import { writes } from '../../fixtures/plain-server.ts';
 
-let server: PlainServer;
-let open: Fetching['open'];
-let stop: Fetching['stop'];
-
-beforeEach(async () => {
-  ({ server, open, stop } = await startFetching());
-});
-afterEach(() => stop());
+const fetching = fetchingOfEachTest();
+const { open } = fetching;
 
 describe('an error', () => {
   const SECRET = 'kd83jd92hf';
@@ -30,8 +24,8 @@ describe('an error', () => {
     ['a broken chunk', [`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${SECRET}\r\n`]],
   ] as const)
     test(`of an answer that is malformed (${what}) holds nothing of it`, async () => {
-      server.answer(writes(...pieces));
-      await assert.rejects(open().fetch({ url: server.origin }), (error) => {
+      fetching.server.answer(writes(...pieces));
+      await assert.rejects(open().fetch({ url: fetching.server.origin }), (error) => {
         fails('network_error')(error);
         assert.doesNotMatch(inspect(error, { depth: 9 }), new RegExp(SECRET));
         return true;
@@ -39,11 +33,11 @@ describe('an error', () => {
     });
 
   test('of an answer that was cut off is a network error', async () => {
-    server.answer((_request, response) => {
+    fetching.server.answer((_request, response) => {
       response.writeHead(200, { 'content-length': 10 });
       response.write('half', () => response.destroy());
     });
-    await assert.rejects(open().fetch({ url: server.origin }), fails('network_error'));
+    await assert.rejects(open().fetch({ url: fetching.server.origin }), fails('network_error'));
   });
 
   const failing: readonly (readonly [what: string, request: FetchRequest])[] = [
@@ -63,10 +57,12 @@ describe('an error', () => {
     });
 
   test('because of a redirect says neither where it leads nor what was asked for', async () => {
-    server.answer((_request, response) => void response.writeHead(302, { location: `https://${SECRET}/` }).end(SECRET));
-    await assert.rejects(open().fetch({ url: `${server.origin}/?${SECRET}` }), (error) => {
+    fetching.server.answer(
+      (_request, response) => void response.writeHead(302, { location: `https://${SECRET}/` }).end(SECRET),
+    );
+    await assert.rejects(open().fetch({ url: `${fetching.server.origin}/?${SECRET}` }), (error) => {
       assert.ok(error instanceof FetchError);
-      assert.equal(error.origin, server.origin);
+      assert.equal(error.origin, fetching.server.origin);
       assert.doesNotMatch(inspect(error, { depth: 9 }), new RegExp(SECRET));
       return true;
     });

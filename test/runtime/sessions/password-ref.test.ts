@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { scratchFolder } from '../../cluster/scratch.ts';
 import { openShared, startReplica } from '../../fixtures/replicas.ts';
 import { noRedis, startRedis } from '../../fixtures/redis.ts';
-import { entry, group, planned, planOf, podSpecOf, server } from '../../operator/plan/world.ts';
+import { entry, group, planned, planOf, podSpecOf, server } from '../../operator/plan/plan-of-demo.ts';
 import { covers } from '../../requirements.ts';
 
 const SECRETS = { redis: { password: 'from-the-secret' } } as const;

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { prefixed, STORE_LIMITS, type Store } from '../../../runtime/store/index.ts';
+import { prefixed } from '../../../runtime/store/prefixed.ts';
+import { STORE_LIMITS } from '../../../runtime/store/store.ts';
+import type { Store } from '../../../runtime/store/index.ts';
 import { until } from '../../cluster/until.ts';
 import { contract } from './contract.ts';
 import { bytes, CALLS, LONG, soon, text } from './given-store.ts';

@@ -33,8 +33,8 @@ const resolved = ({ toolConfigRef, ...written }: WorkloadTools, { references, fi
 };
 
 /**
- * docs/decisions.md "Last good spec": what came from a lost object stays as it was; where nobody knows that any more,
- * no tool is shown that it may have hidden.
+ * docs/decisions.md "Last good spec": what came from a lost object stays as it was; where the accepted files are lost,
+ * too, no tool is shown that the object may have hidden.
  */
 const asBefore = (workload: string, files: ConfigFiles | undefined): object => {
   const before = files && foundToolsIn(files, workload);

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../../object.ts';
-import { type ResolvedReference, howToMend } from '../../references.ts';
+import { type ResolvedReference, unresolvedText } from '../../references.ts';
 import { type BackendAuthRule, type ServerSpec, sourceOf } from '../../server-spec.ts';
 import { upstreamsOf } from './auth-server.ts';
 import { contactFields } from './contact-fields.ts';
@@ -66,7 +66,7 @@ export const authNamed = (
   const auth = externalAuth(reference.target);
   const { type } = auth;
   const upstreams = upstreamsOf(spec);
-  const problem = noLogin(configName, auth, spec);
+  const problem = missingUpstreamProvider(configName, auth, spec);
   if (problem !== undefined) return { configName, type, problem };
   const strategy = strategyOf(auth, { settings, upstreams });
   return strategy === undefined
@@ -78,7 +78,7 @@ export const authNamed = (
  * `upstreamInject` and `subjectProviderName` name an entry of `upstreamProviders`: docs/resources.md
  * "MCPExternalAuthConfig"
  */
-const noLogin = (configName: string, auth: ExternalAuth, spec: ServerSpec): AuthProblem | undefined => {
+const missingUpstreamProvider = (configName: string, auth: ExternalAuth, spec: ServerSpec): AuthProblem | undefined => {
   const upstreams = upstreamsOf(spec);
   const provider = providerOf(auth);
   if (provider === undefined || provider === '' || upstreams.includes(provider)) return undefined;
@@ -115,7 +115,7 @@ const unusable = (configName: string, reference: ResolvedReference | undefined):
   const missing = { kind: KIND, name: configName, path: 'spec.externalAuthConfigRef', target: undefined };
   return {
     reason: invalid === undefined ? 'AuthConfigNotFound' : 'AuthConfigInvalid',
-    message: howToMend(reference ?? missing),
+    message: unresolvedText(reference ?? missing),
   };
 };
 

@@ -1,7 +1,7 @@
 import { fieldsOf } from '../../../../crds/index.ts';
 import type { KubeObject } from '../../../object.ts';
 import { urlProblem } from '../../../validate/backend-url.ts';
-import { leftOutBecause, violationsOf } from '../../../validate/index.ts';
+import { leftOutReason, violationsOf } from '../../../validate/index.ts';
 import type { Contract } from '../../contract.ts';
 import { type BackendConfigEntry, type ServerSpec, type Strategies, sourceOf } from '../../server-spec.ts';
 import { type Settings, mappedUrl } from '../../settings.ts';
@@ -13,17 +13,17 @@ import { type AuthConfigs, type BackendAuth, backendAuth, typeInConfig } from '.
 import { contactFields, memberSpec } from './contact-fields.ts';
 import { headerForward } from './header-forward.ts';
 import {
-  type Judged,
+  type CheckedBackend,
   type Withheld,
   authUnusable,
   refusalOf,
   refused,
-  saidToBeTaken,
+  serviceTakenPerStatus,
   serviceTaken,
   servesWithoutAuth,
   whyNotContacted,
   withheldFor,
-} from './judge-backend.ts';
+} from './check-backend.ts';
 import { servedPath, workloadUrl } from './member-address.ts';
 
 /** A backend of the server: rendered for the runtime, or withheld from it with the reason. */
@@ -99,8 +99,8 @@ const located = (backend: BackendConfigEntry, settings: Settings): BackendConfig
 export interface DiscoveryInput {
   readonly spec: ServerSpec;
   readonly authConfigs: AuthConfigs;
-  /** Services of somebody else, under the names of those of members. */
-  readonly strangers: readonly KubeObject[];
+  /** Foreign Services that have the names of Services of members. */
+  readonly foreignServices: readonly KubeObject[];
   readonly settings: Settings;
   readonly contract: Contract;
 }
@@ -108,7 +108,7 @@ export interface DiscoveryInput {
 /** One backend per member of the group, in name order. */
 export const discoveredBackends = (
   members: readonly KubeObject[],
-  { spec, authConfigs, strangers, settings, contract }: DiscoveryInput,
+  { spec, authConfigs, foreignServices, settings, contract }: DiscoveryInput,
 ): readonly PlannedBackend[] => {
   const holders = new Map(members.toReversed().map((member) => [member.metadata.name, member]));
   return members.map((member) => {
@@ -118,8 +118,8 @@ export const discoveredBackends = (
     const auth = backendAuth(member.metadata.name, member, { spec, authConfigs, settings });
     const type = auth === undefined ? typeInConfig(member.metadata.name, spec) : undefined;
     const label = `${member.kind} ${member.metadata.name}`;
-    const judged = { label, entry, auth, typeInConfig: type, contract };
-    const withheld = whyWithheld({ ...judged, member, holders, strangers, settings });
+    const checked = { label, entry, auth, typeInConfig: type, contract };
+    const withheld = whyWithheld({ ...checked, member, holders, foreignServices, settings });
     return {
       name: member.metadata.name,
       kind: member.kind,
@@ -168,11 +168,11 @@ const caBundleIn = (member: KubeObject): Pick<PlannedBackend, 'caBundle'> => {
 };
 
 /** A member of the group. */
-interface Candidate extends Judged {
+interface Candidate extends CheckedBackend {
   readonly member: KubeObject;
   /** Who has each name: the first member that asks for it. */
   readonly holders: ReadonlyMap<string, KubeObject>;
-  readonly strangers: readonly KubeObject[];
+  readonly foreignServices: readonly KubeObject[];
   readonly settings: Settings;
 }
 
@@ -180,14 +180,14 @@ interface Candidate extends Judged {
 const POLICIES: readonly ((candidate: Candidate) => Withheld | undefined)[] = [
   notHeld,
   nameTaken,
-  behindAnothersService,
+  behindForeignService,
   unsafeUrl,
   noWorkload,
   unsupported,
   brokenEntry,
   authUnusable,
   refused,
-  withoutItsFront,
+  withoutFront,
 ];
 
 const whyWithheld = (candidate: Candidate): Withheld | undefined => {
@@ -200,7 +200,7 @@ const whyWithheld = (candidate: Candidate): Withheld | undefined => {
 
 /** A member whose spec is not held would be contacted without the authentication that it asks for. */
 function notHeld({ label, member }: Candidate): Withheld | undefined {
-  const why = leftOutBecause(member);
+  const why = leftOutReason(member);
   return withheldFor(label, why === undefined ? [] : [refusalOf(why)]);
 }
 
@@ -215,9 +215,9 @@ function nameTaken({ member, holders }: Candidate): Withheld | undefined {
   return { reason: 'NameTaken', message };
 }
 
-function behindAnothersService({ label, member, strangers, settings }: Candidate): Withheld | undefined {
+function behindForeignService({ label, member, foreignServices, settings }: Candidate): Withheld | undefined {
   if (settings.local !== undefined) return undefined;
-  return serviceTaken(label, childName(member), strangers) ?? saidToBeTaken(label, member);
+  return serviceTaken(label, childName(member), foreignServices) ?? serviceTakenPerStatus(label, member);
 }
 
 function unsafeUrl({ member, settings }: Candidate): Withheld | undefined {
@@ -236,7 +236,7 @@ function noWorkload({ member, entry, settings }: Candidate): Withheld | undefine
 }
 
 /** An MCPServer of which the runtime that asks for credentials is not in front yet. */
-function withoutItsFront(candidate: Candidate): Withheld | undefined {
+function withoutFront(candidate: Candidate): Withheld | undefined {
   return servesWithoutAuth(candidate, candidate.member);
 }
 
@@ -251,7 +251,7 @@ function unsupported({ label, member, settings, contract }: Candidate): Withheld
  */
 function brokenEntry({ label, member }: Candidate): Withheld | undefined {
   if (member.kind !== 'MCPServerEntry') return undefined;
-  // The URL is judged where it is known which one counts.
-  const wrong = violationsOf(member, () => undefined).filter(({ word }) => word !== 'InvalidUrl');
+  // The URL is validated where it is known which one counts.
+  const wrong = violationsOf(member, () => undefined).filter(({ conditionReason }) => conditionReason !== 'InvalidUrl');
   return withheldFor(label, wrong.map(refusalOf));
 }

@@ -19,8 +19,8 @@ export const compositeTools = (input: SpecInput): unknown => {
 const KIND = 'VirtualMCPCompositeToolDefinition';
 
 /**
- * docs/decisions.md "Names of composite tools": of a lost definition nobody knows the name of its workflow, so every
- * one that is not there any more stays.
+ * docs/decisions.md "Names of composite tools": the name of a lost definition's workflow is unknown, so every accepted
+ * workflow that is not defined any more stays.
  */
 const asBefore = (own: readonly Workflow[], input: SpecInput): readonly Workflow[] => {
   const kept = (before(input, 'compositeTools') ?? []) as readonly Workflow[];

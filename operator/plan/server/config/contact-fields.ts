@@ -9,9 +9,9 @@ export const memberSpec = (member: KubeObject): MemberSpec =>
   fieldsOf(['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'], member);
 
 /**
- * Fields of a member that its own pods act on, and whoever contacts them need not. A proxy authenticates to the remote
- * server itself: its credential is not for whoever listens at its Service. On a laptop a mapping leads past the proxy,
- * so there its part has to be played.
+ * Whether a field concerns only the member's own pods, and not the runtime that contacts them. A proxy authenticates to
+ * the remote server itself: its credential is not for the clients of its Service. On a laptop a mapping leads past the
+ * proxy, so there the runtime acts on these fields.
  */
 const isOfItsPods = (field: string, member: KubeObject, settings: Settings): boolean =>
   member.kind !== 'MCPServerEntry' &&
@@ -38,6 +38,6 @@ const FIELDS_OF_PROXY: ReadonlySet<string> = new Set([
   'transport',
 ]);
 
-/** The fields of a member that whoever contacts it acts on. */
+/** The fields of a member that the runtime which contacts it acts on. */
 export const contactFields = (member: KubeObject, settings: Settings): MemberSpec =>
   Object.fromEntries(Object.entries(memberSpec(member)).filter(([field]) => !isOfItsPods(field, member, settings)));

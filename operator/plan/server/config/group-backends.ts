@@ -13,14 +13,14 @@ import type { PlanDeps, ServedBackends } from './render.ts';
 
 /** The backends of a VirtualMCPServer: those of its list, else the members of its group. */
 export const groupBackends = (
-  { groups, memberAuth, strangers }: ServerBundle,
+  { groups, memberAuth, foreignServices }: ServerBundle,
   input: SpecInput,
   deps: PlanDeps,
 ): ServedBackends => {
   const { spec, references } = input;
   const group = groups.get(spec.groupRef.name) ?? { group: undefined, members: [] };
   const authConfigs = [...references, ...memberAuth];
-  return { group, backends: backendsOf(input, group, { ...deps, spec, authConfigs, strangers }) };
+  return { group, backends: backendsOf(input, group, { ...deps, spec, authConfigs, foreignServices }) };
 };
 
 const backendsOf = (

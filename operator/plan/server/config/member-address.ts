@@ -1,7 +1,6 @@
 import { hasOwnClients, statusIn } from '../../../../crds/index.ts';
 import type { KubeObject } from '../../../object.ts';
-import { mcpServerSpec } from '../../mcp-server/spec.ts';
-import { type Path, pathOf, urlAt } from '../../mcp-server/transport.ts';
+import { type Path, mcpServerSpec, pathOf, urlAt } from '../../mcp-server/spec.ts';
 import type { Settings } from '../../settings.ts';
 import { childOf } from '../../workload/child.ts';
 import { urlOf } from '../objects/names.ts';
@@ -13,8 +12,9 @@ export const workloadUrl = (member: KubeObject, settings: Settings): string | un
 };
 
 /**
- * Where an MCPServer of this cluster answers. Its status follows what runs, also while its newest spec is refused;
- * nobody has looked at one without. The runtime in front speaks streamable HTTP, whatever is behind it.
+ * Path at which an MCPServer of this cluster answers. Its status follows its pods, also while its newest spec is
+ * refused; a server without status is not reconciled yet. A runtime in front speaks streamable HTTP, whatever its
+ * container speaks.
  */
 export const servedPath = (server: KubeObject): Path => {
   const { url } = statusIn('MCPServer', server);

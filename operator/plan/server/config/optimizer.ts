@@ -37,7 +37,7 @@ const embeddingUrl = ({ server, spec, settings }: OptimizerInput): string | unde
 };
 
 /**
- * docs/decisions.md "The optimizer needs its EmbeddingServer"; that there is none is told by `EmbeddingServerResolved`.
+ * docs/decisions.md "The optimizer needs its EmbeddingServer"; a missing one is reported by `EmbeddingServerResolved`.
  */
 export const embeddingServerReady = (references: readonly ResolvedReference[]): readonly PlannedCondition[] =>
   references.flatMap(({ kind, name, target }) => {

@@ -1,22 +1,22 @@
 import type { KubeObject } from '../../../object.ts';
 import { type Violation, violationsOf } from '../../../validate/index.ts';
+import { type StallingCause, stallingCause } from '../../conditions.ts';
 import type { CheckedFiles, Contract, Refusal } from '../../contract.ts';
 import { isReady } from '../../embedding-server/spec.ts';
 import { type ResolvedReference, lookUpIn, unresolved } from '../../references.ts';
 import type { ServerSpec } from '../../server-spec.ts';
 import type { Settings } from '../../settings.ts';
-import { type StallingCause, stallingCause } from '../../stalled.ts';
 import { type WrittenSpec, ownFields } from '../../written-spec.ts';
 import type { BackendFiles, CaBundle, GroupView, KeyRef, ServerBundle } from '../bundle.ts';
 import { CA_OWNERS, type MountedFiles, mountedFiles } from '../objects/mounted-files.ts';
 import { type PlannedBackend, whyDown, withLocatedBackends } from './backends.ts';
+import { refusalOf } from './check-backend.ts';
 import { filesInput } from './config.ts';
 import { type IncomingAuth, incomingAuth } from './incoming-auth.ts';
-import { refusalOf } from './judge-backend.ts';
 import type { SpecInput, WrittenInput } from './part.ts';
 import { telemetryCaBundle } from './telemetry.ts';
 
-/** What one spec renders to in today's world, and what speaks against serving it. */
+/** The files that one spec renders to now, and why it may not be served. */
 export interface Rendering extends CheckedFiles {
   readonly written: WrittenSpec;
   /** The same in the words of a VirtualMCPServer. */

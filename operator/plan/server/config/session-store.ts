@@ -9,7 +9,7 @@ type Value = Readonly<Record<string, unknown>>;
 export const sessionStorage = ({ kind, metadata }: KubeObject, { sessionStorage, config }: ServerSpec): unknown => {
   const storage = sessionStorage === undefined ? config?.sessionStorage : withoutPassword(sessionStorage);
   if (storage?.provider !== 'kvstore') return storage;
-  // Servers that share a store keep apart without anybody having to think of it; no name has a slash.
+  // Servers that share a store get keys of their own without a setting; no name contains a slash.
   const name = kind === 'VirtualMCPServer' ? metadata.name : `${kind.toLowerCase()}/${metadata.name}`;
   return { ...storage, keyPrefix: storage.keyPrefix ?? `vmcp:${metadata.namespace ?? 'default'}:${name}:` };
 };

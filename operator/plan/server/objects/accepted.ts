@@ -5,27 +5,27 @@ import type { KubeObject } from '../../../object.ts';
 import { acceptedGenerationOf } from '../../accepted-generation.ts';
 import { canonicalJson } from '../../canonical.ts';
 import type { ConfigFiles } from '../../plan.ts';
-import type { Seal } from '../../seal.ts';
+import type { Mac } from '../../mac.ts';
 import { labelsOfChild } from '../../workload/child.ts';
 import type { WrittenSpec } from '../../written-spec.ts';
 import type { Accepted, BackendFiles, CaBundle } from '../bundle.ts';
 import { childName, servedChild } from './names.ts';
 import { MOUNTED_KEYS, mountedConfigMap } from './pod-template.ts';
 
-/** Keys of the ConfigMap that hold it, and prove it and its files; pods see none of them. */
+/** Keys of the ConfigMap that hold the accepted spec and the MACs of it and its files; pods mount none of them. */
 const ACCEPTED_KEY = 'accepted.json';
-const ACCEPTED_SEAL_KEY = 'accepted.seal';
-const FILES_SEAL_KEY = 'files.seal';
+const ACCEPTED_MAC_KEY = 'accepted.seal';
+const FILES_MAC_KEY = 'files.seal';
 
-export interface Sealing {
+export interface Authentication {
   readonly server: KubeObject;
-  readonly seal: Seal | undefined;
+  readonly mac: Mac | undefined;
 }
 
 /** The files with what they were made from. */
-export const keptWith = (
+export const configMapData = (
   { generation, written: spec, files = {}, caBundles = [], backendFiles = {} }: Accepted,
-  { server, seal }: Sealing,
+  { server, mac }: Authentication,
 ): ConfigFiles => {
   const known = {
     ...(caBundles.length > 0 && { caBundles }),
@@ -35,33 +35,36 @@ export const keptWith = (
   const data = { ...files, [ACCEPTED_KEY]: text };
   return {
     ...data,
-    ...(seal && {
-      [ACCEPTED_SEAL_KEY]: seal.of(sealedText(server, { [ACCEPTED_KEY]: text })),
-      [FILES_SEAL_KEY]: seal.of(filesText(server, data)),
+    ...(mac && {
+      [ACCEPTED_MAC_KEY]: mac.sign(authenticatedText(server, { [ACCEPTED_KEY]: text })),
+      [FILES_MAC_KEY]: mac.sign(filesText(server, data)),
     }),
   };
 };
 
-/** Did the operator write these files? Of one that seals nothing everything is believed. */
-export const isProven = (data: ConfigFiles, { server, seal }: Sealing): boolean =>
-  seal === undefined || filesProvenIn(data, server, seal) !== undefined;
+/** Verifies the MAC of these files. Without a MAC key all files count as the operator's. */
+export const isVerified = (data: ConfigFiles, { server, mac }: Authentication): boolean =>
+  mac === undefined || verifiedFilesIn(data, server, mac) !== undefined;
 
-/** With the seal of its files as they are now. */
-export const resealed = (data: ConfigFiles, { server, seal }: Sealing): ConfigFiles =>
-  seal === undefined ? data : { ...data, [FILES_SEAL_KEY]: seal.of(filesText(server, data)) };
+/** With a new MAC of its files. */
+export const withFilesMac = (data: ConfigFiles, { server, mac }: Authentication): ConfigFiles =>
+  mac === undefined ? data : { ...data, [FILES_MAC_KEY]: mac.sign(filesText(server, data)) };
 
-/** What one server keeps proves nothing for another, nor for one that is made anew under its name. */
-const sealedText = ({ kind, metadata: { namespace, name, uid } }: KubeObject, content: object): string =>
+/**
+ * The MAC covers the server's identity, so that it is worthless for another server, or for one made anew under its
+ * name.
+ */
+const authenticatedText = ({ kind, metadata: { namespace, name, uid } }: KubeObject, content: object): string =>
   canonicalJson({ server: { kind, namespace, name, uid }, ...content });
 
 /** Files of one accepted spec prove nothing beside another one. */
 const filesText = (server: KubeObject, data: ConfigFiles): string =>
-  sealedText(server, { [ACCEPTED_KEY]: data[ACCEPTED_KEY], files: filesIn(data) });
+  authenticatedText(server, { [ACCEPTED_KEY]: data[ACCEPTED_KEY], files: filesIn(data) });
 
-const filesProvenIn = (data: ConfigFiles, server: KubeObject, seal: Seal): ConfigFiles | undefined =>
-  seal.isOf(data[FILES_SEAL_KEY] ?? '', filesText(server, data)) ? filesIn(data) : undefined;
+const verifiedFilesIn = (data: ConfigFiles, server: KubeObject, mac: Mac): ConfigFiles | undefined =>
+  mac.verify(data[FILES_MAC_KEY] ?? '', filesText(server, data)) ? filesIn(data) : undefined;
 
-/** Another key may be somebody else's: nothing reads it. */
+/** Other keys may be another writer's and are ignored. */
 export const filesIn = (data: ConfigFiles): ConfigFiles =>
   Object.fromEntries(MOUNTED_KEYS.flatMap((key) => (data[key] === undefined ? [] : [[key, data[key]]])));
 
@@ -79,23 +82,23 @@ export interface AcceptedPlaces {
  */
 export const acceptedIn = (
   { server, configMaps, deployment, replicaSets }: AcceptedPlaces,
-  seal: Seal,
+  mac: Mac,
 ): Accepted | undefined => {
   const current = deployment === undefined ? undefined : mountedConfigMap(deployment);
   const named = new Set(replicaSets.map(mountedConfigMap));
   const rank = ({ metadata: { name } }: KubeObject): number => (name === current ? 0 : named.has(name) ? 1 : 2);
   const candidates = configMaps
-    // What our Deployment names, or its ReplicaSets, is ours whoever edited the rest of it.
+    // A ConfigMap that our Deployment or its ReplicaSets name is ours, whatever another writer has edited of it.
     .filter((each) => rank(each) < 2 || isMadeFor(each, server))
     .sort((a, b) => rank(a) - rank(b) || compareText(createdAt(b), createdAt(a)));
   for (const candidate of candidates) {
-    const accepted = acceptedOf(candidate, server, seal);
+    const accepted = acceptedOf(candidate, server, mac);
     if (accepted !== undefined) return accepted;
   }
   return undefined;
 };
 
-/** An owner reference alone is written by anybody who may write ConfigMaps. */
+/** Any user who may write ConfigMaps can write an owner reference. */
 const isMadeFor = ({ metadata }: KubeObject, server: KubeObject): boolean =>
   metadata.name.startsWith(`${childName(server)}-`) &&
   /^[0-9a-f]{10}$/.test(metadata.name.slice(childName(server).length + 1)) &&
@@ -103,14 +106,14 @@ const isMadeFor = ({ metadata }: KubeObject, server: KubeObject): boolean =>
 
 const createdAt = (object: KubeObject): string => object.metadata.creationTimestamp ?? '';
 
-/** Undefined unless the operator wrote it, and accepted none since: the next candidate counts. */
-const acceptedOf = (configMap: KubeObject, server: KubeObject, seal: Seal): Accepted | undefined => {
+/** Undefined unless the MAC is the operator's and no later spec was accepted; then the next candidate counts. */
+const acceptedOf = (configMap: KubeObject, server: KubeObject, mac: Mac): Accepted | undefined => {
   const data = (configMap['data'] ?? {}) as ConfigFiles;
-  const { [ACCEPTED_KEY]: text = '', [ACCEPTED_SEAL_KEY]: said = '' } = data;
-  if (!seal.isOf(said, sealedText(server, { [ACCEPTED_KEY]: text }))) return undefined;
+  const { [ACCEPTED_KEY]: text = '', [ACCEPTED_MAC_KEY]: said = '' } = data;
+  if (!mac.verify(said, authenticatedText(server, { [ACCEPTED_KEY]: text }))) return undefined;
   const { generation, spec, caBundles, backendFiles } = valuesIn(text);
   if (isOutdated(generation, server) || !isSpec(spec, server)) return undefined;
-  const files = filesProvenIn(data, server, seal);
+  const files = verifiedFilesIn(data, server, mac);
   return {
     ...(typeof generation === 'number' && { generation }),
     ...(Array.isArray(caBundles) && { caBundles: caBundles.filter(isCaBundle) }),
@@ -121,8 +124,8 @@ const acceptedOf = (configMap: KubeObject, server: KubeObject, seal: Seal): Acce
 };
 
 /**
- * An earlier one is put back by whoever may write ConfigMaps. A later one than status tells of is ours, too: the
- * operator was ended before it could tell.
+ * A user who may write ConfigMaps can put an earlier spec back. A later one than the status names is ours, too: the
+ * operator was stopped before it wrote the status.
  */
 export const isOutdated = (generation: unknown, server: KubeObject): boolean => {
   const last = acceptedGenerationOf(server);

@@ -1,8 +1,8 @@
 import { compareText } from '../../../../runtime/text.ts';
 import type { KubeObject } from '../../../object.ts';
 import type { Settings } from '../../settings.ts';
-import { podsOf } from '../../workload/pods-of.ts';
-import type { KeyRef, CaBundle } from '../bundle.ts';
+import { podsOf } from '../../workload/running-workload.ts';
+import type { CaBundle, KeyRef } from '../bundle.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 

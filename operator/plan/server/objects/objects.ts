@@ -1,15 +1,15 @@
 import type { KubeObject } from '../../../object.ts';
 import { formatVersionOf, withStartupKeysOf } from '../../contract.ts';
 import type { ConfigFiles } from '../../plan.ts';
-import type { Seal } from '../../seal.ts';
+import type { Mac } from '../../mac.ts';
 import type { ServerSpec } from '../../server-spec.ts';
 import type { Settings } from '../../settings.ts';
 import type { WrittenSpec } from '../../written-spec.ts';
 import type { BackendFiles, ServerBundle } from '../bundle.ts';
-import { type Sealing, filesIn, isProven, keptWith, resealed } from './accepted.ts';
+import { type Authentication, filesIn, isVerified, configMapData, withFilesMac } from './accepted.ts';
 import { configMap, deployment, service, serviceAccount } from './children.ts';
 import type { MountedFiles } from './mounted-files.ts';
-import { configMapName, insteadOf, mountedConfigMap } from './pod-template.ts';
+import { configMapName, mountedConfigMap, replacedConfigMapUidOf } from './pod-template.ts';
 
 /** What a spec is rendered to, as far as children are made of it. */
 export interface RenderedServer {
@@ -33,30 +33,33 @@ export const objectsOf = (
 ): readonly KubeObject[] => {
   const { server, children } = bundle;
   const { written, spec, startupHash, files, mounted, backendFiles } = rendering;
-  const lost = insteadOf(children.deployment, children.configMaps);
-  const template = { server, spec, settings, startupHash, mounted, insteadOf: lost };
+  const lost = replacedConfigMapUidOf(children.deployment, children.configMaps);
+  const template = { server, spec, settings, startupHash, mounted, replacedConfigMapUid: lost };
   const current = configMapName(template);
   const known = { caBundles: mounted.caBundles, backendFiles };
   const accepted = { ...(generation !== undefined && { generation }), written, files, ...known };
-  const kept = keptWith(accepted, { server, seal: settings.seal });
+  const kept = configMapData(accepted, { server, mac: settings.mac });
   const account = serviceAccount(server, spec);
   return [
     ...(account === undefined ? [] : [account]),
     service(server, spec),
     configMap(server, current, kept),
-    ...olderConfigMaps(bundle, kept, current, settings.seal),
+    ...olderConfigMaps(bundle, kept, current, settings.mac),
     deployment(template),
   ];
 };
 
-/** What pods mount while nothing can be planned: put back where somebody edited it and it is known what it was. */
-export const repairsOf = ({ server, accepted, children }: ServerBundle, { seal }: Settings): readonly KubeObject[] => {
+/**
+ * The ConfigMap that pods mount, restored where another writer has edited it and its content is known, while nothing
+ * can be planned.
+ */
+export const repairsOf = ({ server, accepted, children }: ServerBundle, { mac }: Settings): readonly KubeObject[] => {
   const { deployment, configMaps } = children;
   const name = deployment && mountedConfigMap(deployment);
   if (name === undefined || accepted?.files === undefined) return [];
   const existing = configMaps.find(({ metadata }) => metadata.name === name);
-  const isWhole = existing !== undefined && isProven(dataOf(existing), { server, seal });
-  return isWhole ? [] : [configMap(server, name, keptWith(accepted, { server, seal }))];
+  const isWhole = existing !== undefined && isVerified(dataOf(existing), { server, mac });
+  return isWhole ? [] : [configMap(server, name, configMapData(accepted, { server, mac }))];
 };
 
 /**
@@ -67,21 +70,26 @@ const olderConfigMaps = (
   { server, children }: ServerBundle,
   kept: ConfigFiles,
   current: string,
-  seal: Seal | undefined,
+  mac: Mac | undefined,
 ): readonly KubeObject[] => {
   const inUse = new Set(children.replicaSets.filter(isAlive).map(mountedConfigMap));
   return children.configMaps
     .filter(({ metadata }) => metadata.name !== current && inUse.has(metadata.name))
     .flatMap((existing) => {
-      const data = olderData(dataOf(existing), kept, { server, seal });
+      const data = olderData(dataOf(existing), kept, { server, mac });
       return data === undefined ? [] : [configMap(server, existing.metadata.name, data)];
     });
 };
 
-/** Undefined where its pods read another form. What somebody else wrote tells nothing of what they started with. */
-const olderData = (old: ConfigFiles, kept: ConfigFiles, sealing: Sealing): ConfigFiles | undefined => {
-  if (!isProven(old, sealing)) return kept;
-  return formatVersionOf(old) === formatVersionOf(kept) ? resealed(liveChange(old, filesIn(kept)), sealing) : undefined;
+/**
+ * Undefined where its pods read another format version. A ConfigMap that another writer has edited does not show which
+ * start-up keys they have.
+ */
+const olderData = (old: ConfigFiles, kept: ConfigFiles, authentication: Authentication): ConfigFiles | undefined => {
+  if (!isVerified(old, authentication)) return kept;
+  return formatVersionOf(old) === formatVersionOf(kept)
+    ? withFilesMac(liveChange(old, filesIn(kept)), authentication)
+    : undefined;
 };
 
 /** Has pods, or will have. */

@@ -1,11 +1,11 @@
 import type { KubeObject } from '../../../object.ts';
 import { hashOf } from '../../canonical.ts';
-import { CONTAINER } from '../../mcp-server/transport.ts';
+import { CONTAINER } from '../../mcp-server/spec.ts';
 import { type PodTemplate, customizedPodTemplate } from '../../pod-template.ts';
 import { type ServerSpec, imagePullSecrets, passwordOf } from '../../server-spec.ts';
 import type { Settings } from '../../settings.ts';
 import { RESTRICTED } from '../../workload/pod.ts';
-import { podsOf } from '../../workload/pods-of.ts';
+import { podsOf } from '../../workload/running-workload.ts';
 import { type MountedFiles, fileMounts, fileVolumes } from './mounted-files.ts';
 import { MANAGEMENT_PORT, MCP_PORT, childName, podLabelsOf } from './names.ts';
 
@@ -27,8 +27,8 @@ export interface PodTemplateInput {
   /** Hash over the config keys that cannot change live: a new one rolls the pods. */
   readonly startupHash: string;
   readonly mounted: MountedFiles;
-  /** Uid of the ConfigMap that another one is mounted in place of (`insteadOf`). */
-  readonly insteadOf?: string | undefined;
+  /** Uid of the ConfigMap that another one is mounted in place of (`replacedConfigMapUidOf`). */
+  readonly replacedConfigMapUid?: string | undefined;
 }
 
 /** The pod template with the user's over it, without the name of its ConfigMap, which is made from this very value. */
@@ -40,7 +40,7 @@ const ownTemplate = (input: PodTemplateInput, configMapName: string): PodTemplat
     labels: podLabelsOf(input.server),
     annotations: {
       'vmcp.dev/startup-hash': input.startupHash,
-      ...(input.insteadOf !== undefined && { [INSTEAD_OF]: input.insteadOf }),
+      ...(input.replacedConfigMapUid !== undefined && { [INSTEAD_OF]: input.replacedConfigMapUid }),
     },
   },
   spec: {
@@ -126,11 +126,11 @@ export const mountedConfigMap = (workload: KubeObject): string | undefined =>
   podsOf(workload).spec.volumes?.find(({ name }) => name === CONFIG_VOLUME)?.configMap?.name;
 
 /**
- * Pods that mount a ConfigMap which somebody made immutable read it for good, for the kubelet does not look again even
- * at another one of that name; and one that somebody keeps from going cannot be made anew. Other pods mount another
- * one, for as long as there is this Deployment.
+ * Uid of a ConfigMap that is lost to its pods. The kubelet never reads an immutable ConfigMap again, not even another
+ * one of that name, and one whose deletion a finalizer blocks cannot be made anew: new pods mount another ConfigMap, as
+ * long as this Deployment exists.
  */
-export const insteadOf = (
+export const replacedConfigMapUidOf = (
   deployment: KubeObject | undefined,
   configMaps: readonly KubeObject[],
 ): string | undefined => {

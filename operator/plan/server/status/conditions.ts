@@ -15,10 +15,10 @@ import {
 import { type Phase, notLoggedIn, withoutLogin } from './phase.ts';
 import { isRoutable } from './reports.ts';
 import { type Fact, type Problem, servedConditions } from './served-conditions.ts';
-import type { Situation } from './situation.ts';
+import type { StatusInput } from './status-input.ts';
 
-export const serverConditions = (situation: Situation, phase: Phase): readonly PlannedCondition[] =>
-  servedConditions(situation, phase, {
+export const serverConditions = (statusInput: StatusInput, phase: Phase): readonly PlannedCondition[] =>
+  servedConditions(statusInput, phase, {
     facts: [backendsDiscovered, backendsRoutable],
     problems: PROBLEMS,
     reported: ['NamesCollide', 'NamesUnresolved', 'NamesUnusual', 'ToolsUnmatched'],
@@ -36,7 +36,7 @@ const backendsDiscovered: Fact = ({ newest, served }) => {
 };
 
 /** The group is missing and nothing that came from it earlier is served: `GroupResolved` tells, and warns, once. */
-const hasNoGroup = ({ newest, served }: Pick<Situation, 'newest' | 'served'>): boolean =>
+const hasNoGroup = ({ newest, served }: Pick<StatusInput, 'newest' | 'served'>): boolean =>
   served === undefined && newest.group.group === undefined && newest.backends.length === 0;
 
 const NO_GROUP = 'no group to look into';
@@ -78,9 +78,9 @@ const staticBackendsIgnored: Problem = ({ newest: { spec } }) =>
 const unknownStaticBackend: Problem = ({ newest: { spec, group, backends } }) => {
   if (!hasStaticBackends(spec)) return undefined;
   const members = new Set(group.members.map(({ metadata }) => metadata.name));
-  const strangers = backends.filter(({ name }) => !members.has(name)).map(({ name }) => name);
-  if (strangers.length === 0) return undefined;
-  const message = `${strangers.join(', ')}: no member of MCPGroup ${spec.groupRef.name}, so without authentication from the group`;
+  const unknownNames = backends.filter(({ name }) => !members.has(name)).map(({ name }) => name);
+  if (unknownNames.length === 0) return undefined;
+  const message = `${unknownNames.join(', ')}: no member of MCPGroup ${spec.groupRef.name}, so without authentication from the group`;
   return problem('UnknownStaticBackend', 'NotInGroup', message);
 };
 
@@ -155,9 +155,9 @@ const unknownWorkload: Problem = ({ newest: { spec, group, backends } }) => {
     ...Object.keys(operational?.timeouts?.perWorkload ?? {}),
     ...Object.keys(extensions?.perWorkload ?? {}),
   ];
-  const strangers = [...new Set(named.filter((name) => !known.has(name)))];
-  if (strangers.length === 0) return undefined;
-  const message = `outgoingAuth.backends, config.aggregation, config.operational.timeouts or config.extensions names ${strangers.join(', ')}, which is no backend of this server; correct the name, or let the backend join the group`;
+  const unknownNames = [...new Set(named.filter((name) => !known.has(name)))];
+  if (unknownNames.length === 0) return undefined;
+  const message = `outgoingAuth.backends, config.aggregation, config.operational.timeouts or config.extensions names ${unknownNames.join(', ')}, which is no backend of this server; correct the name, or let the backend join the group`;
   return problem('UnknownWorkload', 'NoSuchBackend', message);
 };
 

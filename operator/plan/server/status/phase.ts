@@ -1,10 +1,10 @@
 import type { Reason } from '../../reasons.ts';
 import { names } from '../../references.ts';
-import { whatPodsWaitFor } from '../../workload/pod-trouble.ts';
-import { SCALED_TO_ZERO } from '../../workload/standing.ts';
+import { whatPodsWaitFor } from '../../workload/pod-failures.ts';
+import { SCALED_TO_ZERO } from '../../workload/rollout-state.ts';
 import type { Rendering } from '../config/render.ts';
 import { isRoutable } from './reports.ts';
-import { type BackendView, type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
+import { type BackendView, type StatusInput, conditionsBefore, isAwaitingReports } from './status-input.ts';
 
 /** docs/decisions.md "Phase", with what the condition `Ready` says about it. */
 export interface Phase {
@@ -15,15 +15,15 @@ export interface Phase {
 }
 
 /** docs/decisions.md "Phase": the rules in order, the first one that applies counts. */
-export const phaseOf = (situation: Situation): Phase => {
+export const phaseOf = (statusInput: StatusInput): Phase => {
   for (const rule of RULES) {
-    const phase = rule(situation);
+    const phase = rule(statusInput);
     if (phase !== undefined) return phase;
   }
-  return ready(situation);
+  return ready(statusInput);
 };
 
-type Rule = (situation: Situation) => Phase | undefined;
+type Rule = (statusInput: StatusInput) => Phase | undefined;
 
 /**
  * docs/decisions.md "Last good spec": a reference is waited for only before anything has served; a lost memory is a
@@ -31,8 +31,8 @@ type Rule = (situation: Situation) => Phase | undefined;
  */
 const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
   if (served !== undefined) return undefined;
-  const { children, inTheOpen } = bundle;
-  const hadServed = pods.isServing || children.deployment !== undefined || inTheOpen !== undefined;
+  const { children, exposedController } = bundle;
+  const hadServed = pods.isServing || children.deployment !== undefined || exposedController !== undefined;
   if (newest.refusals.length === 0 && !hadServed) {
     return {
       phase: 'Pending',
@@ -51,8 +51,8 @@ const nothingAccepted: Rule = ({ newest, served, pods, bundle }) => {
   };
 };
 
-const whatIsLeft = ({ inTheOpen, accepted }: Situation['bundle']): string => {
-  if (inTheOpen !== undefined) return 'what runs already is left as it is, with no runtime in front';
+const whatIsLeft = ({ exposedController, accepted }: StatusInput['bundle']): string => {
+  if (exposedController !== undefined) return 'what runs already is left as it is, with no runtime in front';
   return accepted === undefined
     ? 'the last good spec is lost, its pods are left alone and go by what their ConfigMap says, whoever wrote it'
     : 'its pods are left as they are';
@@ -95,10 +95,10 @@ const backendsNotRoutable: Rule = ({ backends }) => {
 };
 
 /** docs/decisions.md "Manual conflicts" */
-const namesUnresolved: Rule = (situation) => {
-  const { unresolved } = situation.reports;
+const namesUnresolved: Rule = (statusInput) => {
+  const { unresolved } = statusInput.reports;
   const wasSo =
-    isAwaitingReports(situation) && conditionsBefore(situation).some(({ type }) => type === 'NamesUnresolved');
+    isAwaitingReports(statusInput) && conditionsBefore(statusInput).some(({ type }) => type === 'NamesUnresolved');
   if (unresolved.length === 0 && !wasSo) return undefined;
   const message = 'tools are withheld because several backends have their names: see the condition NamesUnresolved';
   return { phase: 'Degraded', reason: 'NamesUnresolved', message };
@@ -115,7 +115,7 @@ const RULES: readonly Rule[] = [
   namesUnresolved,
 ];
 
-const ready = ({ backends }: Situation): Phase => ({
+const ready = ({ backends }: StatusInput): Phase => ({
   phase: 'Ready',
   reason: 'Serving',
   message: servingText(backends),

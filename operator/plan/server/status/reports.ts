@@ -68,7 +68,7 @@ export const mergeReports = (reports: PodReports): MergedReports => {
   };
 };
 
-/** Whoever reads it from a pod has checked it; what is no report all the same must not end a plan. */
+/** Reports are checked when they are fetched; an invalid one must not fail a plan all the same. */
 const reportOf = (said: StatusReport | 'unreachable'): StatusReport | undefined =>
   said === 'unreachable' ? undefined : statusReportSchema.safeParse(said).data;
 
@@ -91,7 +91,7 @@ const mergeBackend = (views: readonly BackendReport[]): BackendReport => {
   const worstFirst = [...(known.length === 0 ? views : known)].sort(
     (a, b) => BY_SEVERITY.indexOf(a.status) - BY_SEVERITY.indexOf(b.status),
   );
-  const [worst = NOBODY] = worstFirst;
+  const [worst = NO_REPORT] = worstFirst;
   const routing = worstFirst.filter(({ status }) => isRoutable(status)).length;
   const disagree = routing > 0 && routing < worstFirst.length;
   const { message: said, lastHealthCheck: _own, ...rest } = worst;
@@ -112,7 +112,7 @@ const mergeBackend = (views: readonly BackendReport[]): BackendReport => {
   };
 };
 
-const NOBODY: BackendReport = { name: '', status: 'unknown', consecutiveFailures: 0, toolCount: 0 };
+const NO_REPORT: BackendReport = { name: '', status: 'unknown', consecutiveFailures: 0, toolCount: 0 };
 
 /** What any of them says, each once. */
 const merged = <T>(views: readonly StatusReport[], listOf: (view: StatusReport) => readonly T[]): readonly T[] => {

@@ -1,18 +1,17 @@
 import type { SessionStoreReport } from '../../../../runtime/status/index.ts';
 import { violationText } from '../../../validate/index.ts';
-import { fact, problem, undecided } from '../../conditions.ts';
+import { fact, problem, stalled, undecided } from '../../conditions.ts';
 import type { PlannedCondition } from '../../plan.ts';
 import { referenceConditions } from '../../references.ts';
 import type { ServerSpec } from '../../server-spec.ts';
-import { stalled } from '../../stalled.ts';
-import { SCALED_TO_ZERO } from '../../workload/standing.ts';
+import { SCALED_TO_ZERO } from '../../workload/rollout-state.ts';
 import { embeddingServerReady } from '../config/optimizer.ts';
 import { type Phase, refusalText } from './phase.ts';
-import { type Situation, conditionsBefore, isAwaitingReports } from './situation.ts';
+import { type StatusInput, conditionsBefore, isAwaitingReports } from './status-input.ts';
 import { sharedConditions } from './uniqueness.ts';
 
-export type Fact = (situation: Situation, phase: Phase) => PlannedCondition;
-export type Problem = (situation: Situation) => PlannedCondition | undefined;
+export type Fact = (statusInput: StatusInput, phase: Phase) => PlannedCondition;
+export type Problem = (statusInput: StatusInput) => PlannedCondition | undefined;
 
 /** What a kind tells beside what all of them do. */
 export interface OwnConditions {
@@ -27,22 +26,22 @@ export interface OwnConditions {
  * problems only while they exist (docs/decisions.md "Conditions").
  */
 export const servedConditions = (
-  situation: Situation,
+  statusInput: StatusInput,
   phase: Phase,
   { facts, problems, reported = [] }: OwnConditions,
 ): readonly PlannedCondition[] => [
-  valid(situation),
-  ...referenceConditions(situation.bundle.references),
-  ...embeddingServerReady(situation.bundle.references),
-  ...authServerConfigValidated(situation),
-  ...[...facts, statusReachable, ready].map((condition) => condition(situation, phase)),
-  ...[...problems, ...PROBLEMS].flatMap((condition) => condition(situation) ?? []),
-  ...sharedConditions(situation.bundle.shared),
-  ...keptConditions(situation, ['ConfigRefused', 'SessionStoreAway', ...reported]),
-  ...stalled(situation.newest.stalledBy),
+  valid(statusInput),
+  ...referenceConditions(statusInput.bundle.references),
+  ...embeddingServerReady(statusInput.bundle.references),
+  ...authServerConfigValidated(statusInput),
+  ...[...facts, statusReachable, ready].map((condition) => condition(statusInput, phase)),
+  ...[...problems, ...PROBLEMS].flatMap((condition) => condition(statusInput) ?? []),
+  ...sharedConditions(statusInput.bundle.shared),
+  ...keptConditions(statusInput, ['ConfigRefused', 'SessionStoreAway', ...reported]),
+  ...stalled(statusInput.newest.stalledBy),
 ];
 
-const valid = ({ newest: { refusals } }: Situation): PlannedCondition => {
+const valid = ({ newest: { refusals } }: StatusInput): PlannedCondition => {
   const [first] = refusals;
   return first === undefined
     ? fact('Valid', true, 'Valid', 'the spec can be served')
@@ -50,7 +49,7 @@ const valid = ({ newest: { refusals } }: Situation): PlannedCondition => {
 };
 
 /** docs/status.md "References"; there as soon as anything is said of an embedded authorization server. */
-const authServerConfigValidated = ({ newest: { spec, violations } }: Situation): readonly PlannedCondition[] => {
+const authServerConfigValidated = ({ newest: { spec, violations } }: StatusInput): readonly PlannedCondition[] => {
   const wrong = violations.filter(({ path }) => ABOUT_AUTH_SERVER.some((start) => path.startsWith(start)));
   if (wrong.length > 0)
     return [fact('AuthServerConfigValidated', false, 'Invalid', wrong.map(violationText).join('; '))];
@@ -67,15 +66,15 @@ const ABOUT_AUTH_SERVER = [
 const ready: Fact = (_situation, { phase, reason, message }) =>
   fact('Ready', phase === 'Ready' || phase === 'Degraded' || reason === SCALED_TO_ZERO.reason, reason, message);
 
-const statusReachable: Fact = (situation) => {
-  const { reachable, unreachable } = situation.reports;
+const statusReachable: Fact = (statusInput) => {
+  const { reachable, unreachable } = statusInput.reports;
   if (unreachable.length > 0) {
     const message = `no answer on the management port of ${unreachable.join(', ')}; see the pod's log, and network policies between operator and pods`;
     return fact('StatusReachable', false, 'PodsUnreachable', message);
   }
   if (reachable > 0) return fact('StatusReachable', true, 'PodsAnswer', 'every pod answers');
-  const before = conditionsBefore(situation).find(({ type }) => type === 'StatusReachable');
-  return isAwaitingReports(situation) && before !== undefined
+  const before = conditionsBefore(statusInput).find(({ type }) => type === 'StatusReachable');
+  return isAwaitingReports(statusInput) && before !== undefined
     ? before
     : undecided('StatusReachable', 'NoPodsAsked', 'no pod has been asked yet');
 };
@@ -89,7 +88,7 @@ const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings }) => 
   return problem('SessionsNotDurable', 'MemoryStorage', message);
 };
 
-/** docs/decisions.md "Limits per replica". How many replicas an autoscaler will make, nobody can tell. */
+/** docs/decisions.md "Limits per replica". The replica count of an autoscaler is not known in advance. */
 const limitsPerReplica: Problem = ({ newest: { spec }, settings }) => {
   if (settings.local !== undefined || spec.config?.['rateLimiting'] === undefined) return undefined;
   if (isStoreShared(spec) || (spec.replicas ?? Infinity) <= 1) return undefined;
@@ -101,7 +100,9 @@ const limitsPerReplica: Problem = ({ newest: { spec }, settings }) => {
 const isStoreShared = ({ sessionStorage, config }: ServerSpec): boolean =>
   (sessionStorage ?? config?.sessionStorage)?.provider === 'kvstore';
 
-/** The operator checks what it renders with the runtime's own code, so this tells of pods of another version. */
+/**
+ * The operator checks what it renders with the runtime's own code, so this condition indicates pods of another version.
+ */
 const configRefused: Problem = ({ reports: { refused } }) => {
   if (refused.size === 0) return undefined;
   const each = [...refused].map(([pod, problems]) => `pod ${pod}: ${problems.join('; ')}`);
@@ -124,5 +125,5 @@ const isDown = ({ state }: SessionStoreReport): boolean => state === 'down';
 const PROBLEMS: readonly Problem[] = [sessionsNotDurable, limitsPerReplica, sessionStoreAway, configRefused];
 
 /** What pods told of `types` stays until one is asked again. */
-const keptConditions = (situation: Situation, types: readonly string[]): readonly PlannedCondition[] =>
-  isAwaitingReports(situation) ? conditionsBefore(situation).filter(({ type }) => types.includes(type)) : [];
+const keptConditions = (statusInput: StatusInput, types: readonly string[]): readonly PlannedCondition[] =>
+  isAwaitingReports(statusInput) ? conditionsBefore(statusInput).filter(({ type }) => types.includes(type)) : [];

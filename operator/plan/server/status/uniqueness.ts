@@ -1,7 +1,7 @@
 import { fieldsOf } from '../../../../crds/index.ts';
 import { compareText } from '../../../../runtime/text.ts';
 import type { KubeObject } from '../../../object.ts';
-import { leftOutBecause } from '../../../validate/unreadable.ts';
+import { leftOutReason } from '../../../validate/unreadable.ts';
 import { type ProblemType, problem } from '../../conditions.ts';
 import type { PlannedCondition } from '../../plan.ts';
 import type { Reason } from '../../reasons.ts';
@@ -51,10 +51,10 @@ interface Own {
 
 /** Nothing is known of a server whose spec is not held. */
 const valueIn = (server: KubeObject, { of }: Own): string | undefined =>
-  leftOutBecause(server) === undefined ? of(server) : undefined;
+  leftOutReason(server) === undefined ? of(server) : undefined;
 
 /** Of `servers`, all of one namespace, the others that have something in common with it that each should have alone. */
-export const lookalikes = (server: KubeObject, servers: readonly KubeObject[]): readonly KubeObject[] => {
+export const sharingServers = (server: KubeObject, servers: readonly KubeObject[]): readonly KubeObject[] => {
   const own = OWN.map((each) => valueIn(server, each));
   if (own.every((value) => value === undefined)) return [];
   return servers.filter(
@@ -65,13 +65,13 @@ export const lookalikes = (server: KubeObject, servers: readonly KubeObject[]): 
   );
 };
 
-export const sharedWith = (server: KubeObject, servers: readonly KubeObject[]): readonly Shared[] => {
-  const alike = lookalikes(server, servers);
+export const sharedValues = (server: KubeObject, servers: readonly KubeObject[]): readonly Shared[] => {
+  const sharing = sharingServers(server, servers);
   return OWN.flatMap((each) => {
     const { type } = each;
     const value = valueIn(server, each);
     if (value === undefined) return [];
-    const others = alike
+    const others = sharing
       .filter((other) => valueIn(other, each) === value)
       .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     return others.length === 0 ? [] : [{ type, value, others: others.sort(compareText).slice(0, NAMED + 1) }];

@@ -4,10 +4,11 @@ import type { ApiClient } from '../../../../operator/api/client.ts';
 import { mcpServer } from '../../../../operator/kinds/mcp-server.ts';
 import { virtualMcpServer } from '../../../../operator/kinds/virtual-mcp-server.ts';
 import { type KubeObject, keyOf, keyText } from '../../../../operator/object.ts';
-import { objectsSource } from '../../../../operator/read/objects-source.ts';
+import { objectsSource } from '../../../../operator/read/source.ts';
+import { ApplyBackoff } from '../../../../operator/write/apply-backoff.ts';
 import { applyChildren } from '../../../../operator/write/apply.ts';
-import { Rewrites } from '../../../../operator/write/rewrites.ts';
-import { UnsentChildren } from '../../../../operator/write/unsent.ts';
+import { ServerMutations } from '../../../../operator/write/server-mutations.ts';
+import { withApplyNew } from '../../write/apply-new.ts';
 import {
   KEY,
   UID,
@@ -24,11 +25,10 @@ import {
   runtime,
   server,
   up,
-} from '../fronted-world.ts';
+} from '../fronted-server-objects.ts';
 import { made } from '../made.ts';
-import { planOf, planWith } from '../built-world.ts';
-import { condition, group, statusOf, server as virtualServer } from '../world.ts';
-import { withApplyNew } from '../../write/apply-new.ts';
+import { condition, group, server as virtualServer, statusOf } from '../plan-of-demo.ts';
+import { planOf, planWith } from '../plan-with-everything-built.ts';
 
 const behind = (owner: string, uid: string, controller = true): KubeObject => ({
   apiVersion: 'v1',
@@ -124,7 +124,7 @@ const appliedBeside = async (there: KubeObject, children: readonly KubeObject[])
   await applyChildren(
     withLogin,
     children,
-    { api: withApplyNew(api), cache, rewrites: new Rewrites(), unsent: new UnsentChildren(() => 0) },
+    { api: withApplyNew(api), cache, serverMutations: new ServerMutations(), applyBackoff: new ApplyBackoff(() => 0) },
     new AbortController().signal,
   );
   return applied;
@@ -143,8 +143,8 @@ test('its pods do not start in front of a Service that the operator did not see 
 
 test('a container that has no runtime in front yet is not asked for status', () => {
   const open = deployment('mcpserver-weather', up, container);
-  assert.equal(plan([server(oidc), open]).pullStatusEveryMs, undefined);
-  assert.ok((plan([server(oidc), issuer, open]).pullStatusEveryMs ?? 0) > 0);
+  assert.equal(plan([server(oidc), open]).statusPollIntervalMs, undefined);
+  assert.ok((plan([server(oidc), issuer, open]).statusPollIntervalMs ?? 0) > 0);
 });
 
 test('a container whose template was stored with a volume called like the config is not taken for the runtime', () => {
@@ -153,7 +153,7 @@ test('a container whose template was stored with a volume called like the config
   const open = deployment('mcpserver-weather', up, { replicas: 1, template: { ...container.template, spec } });
   const waiting = plan([server(oidc), open, openService]);
   assert.equal(condition(waiting, 'ServesWithoutAuth')?.status, 'True');
-  assert.equal(waiting.pullStatusEveryMs, undefined);
+  assert.equal(waiting.statusPollIntervalMs, undefined);
 });
 
 test('when a runtime comes in front, the Service leads to no pod from before, and none of those gets to the container', () => {

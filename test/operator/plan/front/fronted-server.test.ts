@@ -17,9 +17,9 @@ import {
   runtime,
   server,
   up,
-} from '../fronted-world.ts';
+} from '../fronted-server-objects.ts';
 import { made } from '../made.ts';
-import { condition, statusOf } from '../world.ts';
+import { condition, statusOf } from '../plan-of-demo.ts';
 
 test('policies, limits, callers or an embedded server of its own put the runtime in front of the container', () => {
   const fronted = [

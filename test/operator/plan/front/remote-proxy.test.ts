@@ -5,16 +5,16 @@ import type { KubeObject } from '../../../../operator/object.ts';
 import { type Contract, newContract } from '../../../../operator/plan/contract.ts';
 import { planRemoteProxy } from '../../../../operator/plan/front/plan-remote-proxy.ts';
 import type { Plan } from '../../../../operator/plan/plan.ts';
-import { planServer } from '../../../../operator/plan/server/plan-server.ts';
-import { objectsSource } from '../../../../operator/read/objects-source.ts';
 import type { PodReports } from '../../../../operator/plan/server/bundle.ts';
+import { planServer } from '../../../../operator/plan/server/plan-server.ts';
 import { resolveServed, resolveServer } from '../../../../operator/read/resolve.ts';
+import { objectsSource } from '../../../../operator/read/source.ts';
 import type { BackendStatus } from '../../../../runtime/status/report.ts';
 import { covers } from '../../../requirements.ts';
 import { authServer } from '../../validate/cases.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from '../golden.ts';
 import { made } from '../made.ts';
-import { SERVER_KEY, condition, group, planned, report, server, statusOf } from '../world.ts';
+import { SERVER_KEY, condition, group, planned, report, server, statusOf } from '../plan-of-demo.ts';
 
 const UID = '5b1de1a0-6f0e-4c7e-9a39-2f1f6f8b9c01';
 const KEY = { kind: 'MCPRemoteProxy', namespace: 'default', name: 'search' };
@@ -42,7 +42,7 @@ const plan = (
   objects: readonly KubeObject[],
   { reports = new Map(), contract = everythingBuilt() }: How = {},
 ): Plan => {
-  const bundle = resolveServed({ ...objectsSource(objects), reports: () => reports }, KEY, DEFAULT_SETTINGS.seal);
+  const bundle = resolveServed({ ...objectsSource(objects), reports: () => reports }, KEY, DEFAULT_SETTINGS.mac);
   assert.ok(bundle !== undefined);
   return planRemoteProxy(bundle, { settings: DEFAULT_SETTINGS, contract });
 };
@@ -216,7 +216,7 @@ test('a proxy that takes tokens for the audience of another server is told of, o
   const gateway = server({ incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'search' } } });
   const objects = [proxy(oidc), gateway, issuer, group()];
   assert.match(condition(plan(objects), 'AudienceShared')?.message ?? '', /^VirtualMCPServer demo of this namespace/);
-  const bundle = resolveServer(objectsSource(objects), SERVER_KEY, DEFAULT_SETTINGS.seal);
+  const bundle = resolveServer(objectsSource(objects), SERVER_KEY, DEFAULT_SETTINGS.mac);
   assert.ok(bundle !== undefined);
   const over = planServer(bundle, { settings: DEFAULT_SETTINGS, contract: everythingBuilt() });
   assert.match(condition(over, 'AudienceShared')?.message ?? '', /^MCPRemoteProxy search of this namespace/);

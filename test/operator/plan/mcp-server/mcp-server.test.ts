@@ -9,25 +9,25 @@ import type { Plan } from '../../../../operator/plan/plan.ts';
 import { planServer } from '../../../../operator/plan/server/plan-server.ts';
 import type { Settings } from '../../../../operator/plan/settings.ts';
 import { childOf, labelsOfChild } from '../../../../operator/plan/workload/child.ts';
-import { objectsSource } from '../../../../operator/read/objects-source.ts';
 import { resolveServer } from '../../../../operator/read/resolve.ts';
+import { objectsSource } from '../../../../operator/read/source.ts';
 import { DEFAULT_SETTINGS, everythingBuilt } from '../golden.ts';
 import { made } from '../made.ts';
-import { SERVER_KEY, condition, group, server, statusOf } from '../world.ts';
+import { SERVER_KEY, condition, group, server, statusOf } from '../plan-of-demo.ts';
 
 const weather = (spec: object = {}): KubeObject =>
   made('MCPServer', 'weather', { image: 'example/weather:1', transport: 'streamable-http', ...spec }, { uid: 'u1' });
 
-interface World {
+interface PlanOptions {
   readonly settings?: Settings;
   readonly contract?: Contract;
 }
 
-const planOf = (objects: readonly KubeObject[], { settings = DEFAULT_SETTINGS, contract }: World = {}): Plan => {
+const planOf = (objects: readonly KubeObject[], { settings = DEFAULT_SETTINGS, contract }: PlanOptions = {}): Plan => {
   const [server] = objects;
   assert.ok(server);
   const kind = mcpServer(contract ?? newContract());
-  const bundle = kind.resolve(objectsSource(objects), keyOf(server), DEFAULT_SETTINGS.seal);
+  const bundle = kind.resolve(objectsSource(objects), keyOf(server), DEFAULT_SETTINGS.mac);
   assert.ok(bundle);
   return kind.plan(bundle, settings);
 };

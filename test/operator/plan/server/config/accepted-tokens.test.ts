@@ -12,7 +12,7 @@ import { INITIALIZE, post } from '../../../../fixtures/raw-client.ts';
 import { startRuntime } from '../../../../fixtures/runtime.ts';
 import { covers } from '../../../../requirements.ts';
 import { DEFAULT_SETTINGS } from '../../golden.ts';
-import { group, planned, planOf, server } from '../../world.ts';
+import { group, planned, planOf, server } from '../../plan-of-demo.ts';
 
 const oidcConfig = (spec: object): KubeObject => ({
   apiVersion: 'vmcp.dev/v1beta1',

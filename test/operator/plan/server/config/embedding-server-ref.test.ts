@@ -4,10 +4,10 @@ import { parse } from 'yaml';
 import { virtualMcpServer } from '../../../../../operator/kinds/virtual-mcp-server.ts';
 import { type KubeObject, keyText } from '../../../../../operator/object.ts';
 import type { Plan } from '../../../../../operator/plan/plan.ts';
-import { objectsSource } from '../../../../../operator/read/objects-source.ts';
+import { objectsSource } from '../../../../../operator/read/source.ts';
 import { covers } from '../../../../requirements.ts';
-import { planWith } from '../../built-world.ts';
-import { availableDeployment, condition, group, planned, server, statusOf } from '../../world.ts';
+import { availableDeployment, condition, group, planned, server, statusOf } from '../../plan-of-demo.ts';
+import { planWith } from '../../plan-with-everything-built.ts';
 
 const URL = 'http://embeddingserver-minilm.default.svc.cluster.local:8080';
 

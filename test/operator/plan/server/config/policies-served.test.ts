@@ -5,8 +5,8 @@ import { as, filesWithPolicies, policyFeatures } from '../../../../fixtures/poli
 import { post } from '../../../../fixtures/raw-client.ts';
 import { startRuntime } from '../../../../fixtures/runtime.ts';
 import { covers } from '../../../../requirements.ts';
-import { configMap, configOf, idp, oidc, planOf } from '../../built-world.ts';
-import { group, server } from '../../world.ts';
+import { configMap, configOf, idp, oidc, planOf } from '../../plan-with-everything-built.ts';
+import { group, server } from '../../plan-of-demo.ts';
 
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',

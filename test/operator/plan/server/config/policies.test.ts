@@ -2,8 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseResource } from '../../../../../crds/index.ts';
 import { covers } from '../../../../requirements.ts';
-import { authServerConfig, configMap, configOf, idp, oidc, planOf, servedBefore } from '../../built-world.ts';
-import { condition, group, server, statusOf } from '../../world.ts';
+import {
+  authServerConfig,
+  configMap,
+  configOf,
+  idp,
+  oidc,
+  planOf,
+  servedBefore,
+} from '../../plan-with-everything-built.ts';
+import { condition, group, server, statusOf } from '../../plan-of-demo.ts';
 
 const entitiesJson = '[{"uid": {"type": "Group", "id": "admins"}, "attrs": {}, "parents": []}]';
 

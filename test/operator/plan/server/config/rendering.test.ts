@@ -5,11 +5,20 @@ import { parseResource } from '../../../../../crds/index.ts';
 import { virtualMcpServer } from '../../../../../operator/kinds/virtual-mcp-server.ts';
 import type { KubeObject } from '../../../../../operator/object.ts';
 import type { Plan } from '../../../../../operator/plan/plan.ts';
-import { objectsSource } from '../../../../../operator/read/objects-source.ts';
+import { objectsSource } from '../../../../../operator/read/source.ts';
 import { covers } from '../../../../requirements.ts';
-import { authServerConfig, configMap, configOf, idp, oidc, planOf, planWith, servedBefore } from '../../built-world.ts';
 import { made } from '../../made.ts';
-import { condition, entry, group, planned, server, statusOf } from '../../world.ts';
+import { condition, entry, group, planned, server, statusOf } from '../../plan-of-demo.ts';
+import {
+  authServerConfig,
+  configMap,
+  configOf,
+  idp,
+  oidc,
+  planOf,
+  planWith,
+  servedBefore,
+} from '../../plan-with-everything-built.ts';
 
 interface PodSpec {
   readonly containers: readonly { readonly volumeMounts: readonly { readonly mountPath: string }[] }[];

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import type { KubeObject } from '../../../../../operator/object.ts';
 import type { Plan } from '../../../../../operator/plan/plan.ts';
 import { backendFiles } from '../../../../../operator/plan/server/config/render.ts';
-import { configMap, planOf, servedBefore } from '../../built-world.ts';
+import { configMap, planOf, servedBefore } from '../../plan-with-everything-built.ts';
 import { made } from '../../made.ts';
-import { condition, entry, group, planned, podSpecOf, server } from '../../world.ts';
+import { condition, entry, group, planned, podSpecOf, server } from '../../plan-of-demo.ts';
 
 const header = (secret: string): KubeObject =>
   made('MCPExternalAuthConfig', 'key', {
@@ -21,7 +21,7 @@ const member = (spec: object = {}): KubeObject =>
     ...spec,
   });
 
-const world = (...more: readonly KubeObject[]): Plan =>
+const planFor = (...more: readonly KubeObject[]): Plan =>
   planOf(server(), group(), member(), configMap('authorities'), ...more);
 
 const templateOf = (plan: Plan): unknown =>
@@ -37,45 +37,45 @@ const secretsIn = (plan: Plan): readonly unknown[] => {
 };
 
 test('a backend whose MCPExternalAuthConfig vanishes is withheld, and comes back without new pods', () => {
-  const first = world(header('one'));
-  const without = world(...servedBefore(first));
+  const first = planFor(header('one'));
+  const without = planFor(...servedBefore(first));
   assert.equal(condition(without, 'BackendsWithheld')?.reason, 'AuthConfigNotFound');
   assert.doesNotMatch(without.config?.['backends.yaml'] ?? '', /url:|headerValueFile|caBundlePath/);
   assert.deepEqual(templateOf(without), templateOf(first));
-  const back = world(header('one'), ...servedBefore(without));
+  const back = planFor(header('one'), ...servedBefore(without));
   assert.deepEqual(back.config, first.config);
   assert.deepEqual(templateOf(back), templateOf(first));
 });
 
 test('so does one whose MCPExternalAuthConfig cannot be used for a while', () => {
-  const first = world(header('one'));
+  const first = planFor(header('one'));
   const upstream = { type: 'upstreamInject', upstreamInject: { providerName: 'nobody' } };
-  const unusable = world(made('MCPExternalAuthConfig', 'key', upstream), ...servedBefore(first));
+  const unusable = planFor(made('MCPExternalAuthConfig', 'key', upstream), ...servedBefore(first));
   assert.equal(condition(unusable, 'BackendsWithheld')?.reason, 'AuthConfigInvalid');
   assert.deepEqual(templateOf(unusable), templateOf(first));
 });
 
 test('nothing is kept for a backend that asks for no credentials any more, or for others', () => {
-  const first = world(header('one'));
+  const first = planFor(header('one'));
   const open = member({ externalAuthConfigRef: undefined });
   const later = planOf(server(), group(), open, configMap('authorities'), ...servedBefore(first));
   assert.deepEqual(secretsIn(later), []);
-  assert.deepEqual(secretsIn(world(header('two'), ...servedBefore(first))), ['two']);
+  assert.deepEqual(secretsIn(planFor(header('two'), ...servedBefore(first))), ['two']);
 });
 
 test('while one is withheld, pods keep what is its own alone, and lose the files of a backend that has gone', () => {
   const other = entry('b', {
     headerForward: { addHeadersFromSecret: [{ headerName: 'x-b', valueSecretRef: { name: 'other', key: 'b' } }] },
   });
-  const both = world(header('one'), other);
+  const both = planFor(header('one'), other);
   assert.deepEqual(secretsIn(both), ['one', 'other']);
-  const withheld = world(other, ...servedBefore(both));
+  const withheld = planFor(other, ...servedBefore(both));
   assert.deepEqual(templateOf(withheld), templateOf(both));
-  const alone = world(...servedBefore(withheld));
+  const alone = planFor(...servedBefore(withheld));
   assert.deepEqual(secretsIn(alone), ['one']);
-  const back = world(header('one'), ...servedBefore(alone));
+  const back = planFor(header('one'), ...servedBefore(alone));
   assert.deepEqual(templateOf(back), templateOf(alone));
-  assert.deepEqual(templateOf(back), templateOf(world(header('one'))));
+  assert.deepEqual(templateOf(back), templateOf(planFor(header('one'))));
 });
 
 test('whoever came too late for a name takes nothing from who has it', () => {
@@ -88,9 +88,9 @@ test('whoever came too late for a name takes nothing from who has it', () => {
 });
 
 test('pods that are replaced anyway mount what is named, and nothing of what is withheld', () => {
-  const first = world(header('one'));
+  const first = planFor(header('one'));
   const other = entry('b', {
     headerForward: { addHeadersFromSecret: [{ headerName: 'x-b', valueSecretRef: { name: 'other', key: 'b' } }] },
   });
-  assert.deepEqual(secretsIn(world(other, ...servedBefore(first))), ['other']);
+  assert.deepEqual(secretsIn(planFor(other, ...servedBefore(first))), ['other']);
 });

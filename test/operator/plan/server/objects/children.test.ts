@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { covers } from '../../../../requirements.ts';
-import { availableDeployment, entry, group, planOf, planned, podSpecOf, server, statusOf } from '../../world.ts';
+import { availableDeployment, entry, group, planOf, planned, podSpecOf, server, statusOf } from '../../plan-of-demo.ts';
 
-const world = (spec: object = {}): Parameters<typeof planOf>[0] => ({
+const inputs = (spec: object = {}): Parameters<typeof planOf>[0] => ({
   objects: [server(spec), group(), entry('alpha')],
 });
 
 covers('operator.process.single');
 test('one container serves, and the Service points at it', () => {
-  const plan = planOf(world());
+  const plan = planOf(inputs());
   assert.deepEqual(
     podSpecOf(plan).containers.map(({ name }) => name),
     ['vmcp'],
@@ -27,18 +27,18 @@ test('one container serves, and the Service points at it', () => {
 covers('operator.replicas.applied', 'operator.replicas.zero');
 test('replicas is the count of the one Deployment, zero included', () => {
   for (const replicas of [0, 1, 3]) {
-    const deployment = planned(planOf(world({ replicas })), 'Deployment')['spec'] as { replicas: number };
+    const deployment = planned(planOf(inputs({ replicas })), 'Deployment')['spec'] as { replicas: number };
     assert.equal(deployment.replicas, replicas);
   }
 });
 
 test('without replicas the count is nobody of ours', () => {
-  assert.equal(Object.hasOwn(planned(planOf(world()), 'Deployment')['spec'] as object, 'replicas'), false);
+  assert.equal(Object.hasOwn(planned(planOf(inputs()), 'Deployment')['spec'] as object, 'replicas'), false);
 });
 
 covers('operator.service-account.existing');
 test('a named service account is used and none is made', () => {
-  const plan = planOf(world({ serviceAccount: 'mine' }));
+  const plan = planOf(inputs({ serviceAccount: 'mine' }));
   assert.equal(podSpecOf(plan)['serviceAccountName'], 'mine');
   assert.equal(
     plan.objects?.some(({ kind }) => kind === 'ServiceAccount'),
@@ -48,7 +48,7 @@ test('a named service account is used and none is made', () => {
 
 covers('operator.service-account.auto-created');
 test('without a name a service account is made and used, without a token in the pod', () => {
-  const plan = planOf(world());
+  const plan = planOf(inputs());
   assert.equal(planned(plan, 'ServiceAccount').metadata.name, podSpecOf(plan)['serviceAccountName']);
   assert.equal(podSpecOf(plan)['automountServiceAccountToken'], false);
 });
@@ -56,7 +56,7 @@ test('without a name a service account is made and used, without a token in the 
 covers('operator.service-type.cluster-ip', 'operator.service-type.node-port', 'operator.service-type.load-balancer');
 test('serviceType is the type of the Service', () => {
   for (const serviceType of ['ClusterIP', 'NodePort', 'LoadBalancer']) {
-    assert.equal((planned(planOf(world({ serviceType })), 'Service')['spec'] as { type: string }).type, serviceType);
+    assert.equal((planned(planOf(inputs({ serviceType })), 'Service')['spec'] as { type: string }).type, serviceType);
   }
 });
 
@@ -64,14 +64,14 @@ const configOf = (plan: ReturnType<typeof planOf>): string => JSON.stringify(pla
 
 covers('session.absent.none-configured');
 test('without sessionStorage none is configured', () => {
-  assert.doesNotMatch(configOf(planOf(world())), /sessionStorage/);
+  assert.doesNotMatch(configOf(planOf(inputs())), /sessionStorage/);
 });
 
 covers('session.operator.password-env-from-secret');
 test('the password of the session store is a variable from its secret, and in no ConfigMap', () => {
   const passwordRef = { name: 'redis', key: 'password' };
   const sessionStorage = { provider: 'kvstore', address: 'redis:6379', passwordRef };
-  const plan = planOf(world({ sessionStorage }));
+  const plan = planOf(inputs({ sessionStorage }));
   const [container] = podSpecOf(plan).containers as readonly { readonly env?: unknown }[];
   assert.deepEqual(container?.env, [
     { name: 'VMCP_SESSION_KVSTORE_PASSWORD', valueFrom: { secretKeyRef: { ...passwordRef, optional: true } } },
@@ -84,7 +84,7 @@ test('the password of the session store is a variable from its secret, and in no
 covers('operator.session-affinity.client-ip', 'operator.session-affinity.none');
 test('sessionAffinity is that of the Service', () => {
   for (const sessionAffinity of ['ClientIP', 'None']) {
-    const spec = planned(planOf(world({ sessionAffinity })), 'Service')['spec'] as { sessionAffinity: string };
+    const spec = planned(planOf(inputs({ sessionAffinity })), 'Service')['spec'] as { sessionAffinity: string };
     assert.equal(spec.sessionAffinity, sessionAffinity);
   }
 });
@@ -92,29 +92,29 @@ test('sessionAffinity is that of the Service', () => {
 covers('operator.pull-secrets.applied', 'operator.pull-secrets.service-account-spec-only');
 test('pull secrets of the spec reach the pod and the managed service account', () => {
   const imagePullSecrets = [{ name: 'a' }, { name: 'b' }];
-  const plan = planOf(world({ imagePullSecrets }));
+  const plan = planOf(inputs({ imagePullSecrets }));
   assert.deepEqual(podSpecOf(plan)['imagePullSecrets'], imagePullSecrets);
   assert.deepEqual(planned(plan, 'ServiceAccount')['imagePullSecrets'], imagePullSecrets);
 });
 
 covers('operator.config.group-ref-filled');
 test('the rendered config names the group of spec.groupRef whatever config.groupRef says', () => {
-  const { config } = planOf(world({ config: { groupRef: 'other' } }));
+  const { config } = planOf(inputs({ config: { groupRef: 'other' } }));
   assert.match(config?.['config.yaml'] ?? '', /^groupRef: tools$/m);
 });
 
 covers('operator.config.static-backends-discovered-empty');
 test('with discovered backends config.yaml holds none, backends.yaml those of the group', () => {
   const config = { backends: [{ name: 'ghost', url: 'http://ghost/mcp', transport: 'streamable-http' }] };
-  const { config: files } = planOf(world({ config }));
+  const { config: files } = planOf(inputs({ config }));
   assert.doesNotMatch(files?.['config.yaml'] ?? '', /backends|ghost/);
   assert.match(files?.['backends.yaml'] ?? '', /name: alpha/);
   assert.doesNotMatch(files?.['backends.yaml'] ?? '', /ghost/);
 });
 
 test('a change of backends changes neither the pod template nor the name of the ConfigMap', () => {
-  const before = planOf(world());
-  const after = planOf({ objects: [...world().objects, entry('beta')] });
+  const before = planOf(inputs());
+  const after = planOf({ objects: [...inputs().objects, entry('beta')] });
   assert.deepEqual(planned(after, 'Deployment'), planned(before, 'Deployment'));
   assert.equal(planned(after, 'ConfigMap').metadata.name, planned(before, 'ConfigMap').metadata.name);
   assert.notDeepEqual(planned(after, 'ConfigMap')['data'], planned(before, 'ConfigMap')['data']);
@@ -128,16 +128,16 @@ test('another image makes another pod template and another ConfigMap', () => {
     runtimeImage: 'vmcp:2',
     bridgeImage: 'b',
   };
-  const other = planOf({ ...world(), settings });
-  assert.notEqual(planned(other, 'ConfigMap').metadata.name, planned(planOf(world()), 'ConfigMap').metadata.name);
+  const other = planOf({ ...inputs(), settings });
+  assert.notEqual(planned(other, 'ConfigMap').metadata.name, planned(planOf(inputs()), 'ConfigMap').metadata.name);
 });
 
 test('pods cannot be taken for flags: no variables of Services in the environment', () => {
-  assert.equal(podSpecOf(planOf(world()))['enableServiceLinks'], false);
+  assert.equal(podSpecOf(planOf(inputs()))['enableServiceLinks'], false);
 });
 
 test('planning over what a first plan made gives the same plan', () => {
-  const first = planOf(world());
+  const first = planOf(inputs());
   const made = (first.objects ?? []).map((object) => ({
     ...object,
     metadata: { ...object.metadata, uid: object.kind },
@@ -155,7 +155,7 @@ test('a domain of the cluster reaches every name that is formed', () => {
     runtimeImage: 'vmcp:1',
     bridgeImage: 'b',
   };
-  const plan = planOf({ ...world(), settings });
+  const plan = planOf({ ...inputs(), settings });
   assert.equal(statusOf(plan)['url'], 'http://vmcp-demo.default.svc.corp.example:4483/mcp');
   assert.match(plan.config?.['config.yaml'] ?? '', /- vmcp-demo\.default\.svc\.corp\.example$/m);
 });

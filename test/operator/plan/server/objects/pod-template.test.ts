@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Plan } from '../../../../../operator/plan/plan.ts';
 import { covers } from '../../../../requirements.ts';
-import { condition, group, planOf, planned, podSpecOf, server } from '../../world.ts';
+import { condition, group, planOf, planned, podSpecOf, server } from '../../plan-of-demo.ts';
 
 const planWith = (podTemplateSpec: object, more: object = {}): Plan =>
   planOf({ objects: [server({ podTemplateSpec, ...more }), group()] });

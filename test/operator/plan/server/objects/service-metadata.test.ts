@@ -4,14 +4,14 @@ import type { KubeObject } from '../../../../../operator/object.ts';
 import { labelsOfChild } from '../../../../../operator/plan/workload/child.ts';
 import { service } from '../../../../../operator/plan/workload/objects.ts';
 import { DEFAULT_SETTINGS } from '../../golden.ts';
-import { condition, entry, group, planOf, planned, server } from '../../world.ts';
+import { condition, entry, group, planOf, planned, server } from '../../plan-of-demo.ts';
 
 const asked = {
   annotations: { 'external-dns.alpha.kubernetes.io/hostname': 'mcp.example.com' },
   labels: { team: 'search' },
 };
 
-const world = (serviceMetadata?: object): Parameters<typeof planOf>[0] => ({
+const inputs = (serviceMetadata?: object): Parameters<typeof planOf>[0] => ({
   objects: [
     server(serviceMetadata && { config: { extensions: { sessionTtl: '1h', service: serviceMetadata } } }),
     group(),
@@ -22,12 +22,12 @@ const world = (serviceMetadata?: object): Parameters<typeof planOf>[0] => ({
 const metadataOf = (plan: ReturnType<typeof planOf>): KubeObject['metadata'] => planned(plan, 'Service').metadata;
 
 test('annotations and labels of config.extensions.service are those of the Service, beside the labels of the operator', () => {
-  const [plain, with_] = [metadataOf(planOf(world())), metadataOf(planOf(world(asked)))];
+  const [plain, with_] = [metadataOf(planOf(inputs())), metadataOf(planOf(inputs(asked)))];
   assert.deepEqual(with_, { ...plain, annotations: asked.annotations, labels: { ...asked.labels, ...plain.labels } });
 });
 
 test('nothing else is made of them: neither the config nor the Deployment knows', () => {
-  const [without, with_] = [planOf(world({})), planOf(world(asked))];
+  const [without, with_] = [planOf(inputs({})), planOf(inputs(asked))];
   assert.deepEqual(planned(with_, 'Deployment'), planned(without, 'Deployment'));
   assert.deepEqual(with_.config, without.config);
   assert.match(with_.config?.['config.yaml'] ?? '', /^ {2}sessionTtl: 1h$/m);
@@ -52,7 +52,7 @@ for (const [field, key] of [
   ['annotations', 'vmcp.dev/mine'],
 ] as const) {
   test(`${field}: ${key} is refused with the field and what to do`, () => {
-    const plan = planOf(world({ [field]: { [key]: 'a' } }));
+    const plan = planOf(inputs({ [field]: { [key]: 'a' } }));
     const { status, reason, message } = condition(plan, 'Valid') ?? {};
     assert.deepEqual([status, reason, plan.objects], ['False', 'Invalid', undefined]);
     assert.match(

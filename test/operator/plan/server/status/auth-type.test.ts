@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Plan } from '../../../../../operator/plan/plan.ts';
 import { covers } from '../../../../requirements.ts';
-import { planOf } from '../../built-world.ts';
+import { planOf } from '../../plan-with-everything-built.ts';
 import { made } from '../../made.ts';
-import { entry, group, server, statusOf } from '../../world.ts';
+import { entry, group, server, statusOf } from '../../plan-of-demo.ts';
 
 interface Backend {
   readonly authType?: string;

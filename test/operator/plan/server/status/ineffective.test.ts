@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newContract } from '../../../../../operator/plan/contract.ts';
 import { planSharedConfig } from '../../../../../operator/plan/shared-config.ts';
-import { authServerConfig, idp, oidc, planOf } from '../../built-world.ts';
+import { authServerConfig, idp, oidc, planOf } from '../../plan-with-everything-built.ts';
 import { made } from '../../made.ts';
-import { condition, group, planOf as planToday, server } from '../../world.ts';
+import { condition, group, planOf as planToday, server } from '../../plan-of-demo.ts';
 
 const kvstore = {
   addr: 'redis:6379',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { covers } from '../../../../requirements.ts';
-import { planOf, planWith } from '../../built-world.ts';
-import { limited, plan, server as mcpServer } from '../../fronted-world.ts';
-import { condition, group, server } from '../../world.ts';
+import { planOf, planWith } from '../../plan-with-everything-built.ts';
+import { limited, plan, server as mcpServer } from '../../fronted-server-objects.ts';
+import { condition, group, server } from '../../plan-of-demo.ts';
 
 const limits = { config: limited };
 const kvstore = { provider: 'kvstore', address: 'redis:6379' };

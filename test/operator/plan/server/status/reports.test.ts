@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { isRoutable, mergeReports } from '../../../../../operator/plan/server/status/reports.ts';
 import type { BackendStatus, StatusReport } from '../../../../../runtime/status/report.ts';
 import { covers } from '../../../../requirements.ts';
-import { entry, group, planOf, report, server, statusOf } from '../../world.ts';
+import { entry, group, planOf, report, server, statusOf } from '../../plan-of-demo.ts';
 
 const merged = (...views: readonly BackendStatus[]): BackendStatus | undefined =>
   mergeReports(new Map(views.map((status, index) => [`pod-${index}`, report({ a: status })]))).backends.get('a')

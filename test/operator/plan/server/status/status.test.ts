@@ -15,7 +15,7 @@ import {
   report,
   server,
   statusOf,
-} from '../../world.ts';
+} from '../../plan-of-demo.ts';
 
 const statusWith = (backends: Readonly<Record<string, BackendStatus>>) =>
   statusOf(
@@ -45,7 +45,7 @@ test('unavailable, degraded and unknown backends are listed and not counted', ()
 covers('health.status-reporting.default', 'health.status-reporting.custom');
 test('the pods are asked at the interval of the spec, every 30 s where it names none', () => {
   const asked = (failureHandling: object): number | undefined =>
-    planOf({ objects: [server({ config: { operational: { failureHandling } } }), group()] }).pullStatusEveryMs;
+    planOf({ objects: [server({ config: { operational: { failureHandling } } }), group()] }).statusPollIntervalMs;
   assert.equal(asked({}), 30_000);
   assert.equal(asked({ statusReportingInterval: '1m30s' }), 90_000);
 });

@@ -1,0 +1,57 @@
+import type { KubeObject } from '../object.ts';
+import { type ResolvedReference, lookUpIn } from '../plan/references.ts';
+import { isMoreThan, isTooLarge, sizeOf, TOO_LARGE_TEXT } from '../threads/size.ts';
+import { yieldsToEventLoop } from '../threads/pause.ts';
+import { TooCostlyError, type WorkThread } from '../threads/work-thread.ts';
+import { policyCharacters, type Violation, violationsOf } from '../validate/index.ts';
+
+/**
+ * Validates an object with what it refers to; rejects with `TooCostlyError` where that would take too much time or
+ * memory.
+ */
+export type ValidateObject = (
+  object: KubeObject,
+  references: readonly ResolvedReference[],
+  signal?: AbortSignal,
+) => Promise<ValidationResult>;
+
+export interface ValidationResult {
+  readonly violations: readonly Violation[];
+  /** Objects that a rule asked for, as `kind/name`. */
+  readonly askedFor: readonly string[];
+}
+
+export interface ValidateInput {
+  readonly object: KubeObject;
+  readonly references: readonly ResolvedReference[];
+}
+
+/** Values and characters that are validated without blocking the thread noticeably. */
+const LARGE = 20_000;
+const LARGE_POLICIES = 4_000;
+
+export const validatedNow = (object: KubeObject, references: readonly ResolvedReference[]): ValidationResult => {
+  const askedFor = new Set<string>();
+  const lookUp = lookUpIn(references);
+  const violations = violationsOf(object, (kind, name) => {
+    askedFor.add(`${kind}/${name}`);
+    return lookUp(kind, name);
+  });
+  return { violations, askedFor: [...askedFor] };
+};
+
+/** In this thread. */
+export const validateHere: ValidateObject = (object, references) => Promise.resolve(validatedNow(object, references));
+
+/** What is large in another thread, anything else in this one, where it takes no time. */
+export const validateIn = (thread: Pick<WorkThread, 'run'>): ValidateObject => {
+  const pause = yieldsToEventLoop();
+  return async (object, references, signal) => {
+    const input: ValidateInput = { object, references };
+    const size = await sizeOf(input, pause);
+    signal?.throwIfAborted();
+    if (!isMoreThan(size, LARGE) && policyCharacters(object) <= LARGE_POLICIES) return validatedNow(object, references);
+    if (isTooLarge(size)) throw new TooCostlyError(TOO_LARGE_TEXT);
+    return (await thread.run('validate', input, object.metadata.namespace ?? '', signal)) as ValidationResult;
+  };
+};
