@@ -102,21 +102,18 @@ const spec = z.strictObject({
   sessionStorage: sessionStorage()
     .optional()
     .describe('Where sessions are kept; with kvstore any replica serves any session.'),
-  telemetryConfigRef: notYet(
-    refWith(
-      'MCPTelemetryConfig',
-      {
-        serviceName: z
-          .string()
-          .optional()
-          .describe('Service name in telemetry, unique per server. Default: vmcp-<name of the server>.'),
-      },
-      nonEmpty(),
-    )
-      .optional()
-      .describe('The MCPTelemetryConfig that says where traces and metrics go.'),
-    'telemetry',
-  ),
+  telemetryConfigRef: refWith(
+    'MCPTelemetryConfig',
+    {
+      serviceName: z
+        .string()
+        .optional()
+        .describe('Service name in telemetry, unique per server. Default: vmcp-<name of the server>.'),
+    },
+    nonEmpty(),
+  )
+    .optional()
+    .describe('The MCPTelemetryConfig that says where traces and metrics go.'),
 });
 
 interface Limits {

@@ -25,12 +25,14 @@ import {
   publicServer,
   SseConnections,
 } from './edge/index.ts';
+import { countedReloads, failuresSeen } from './counted.ts';
 import { featureDepsOf } from './feature-deps.ts';
 import type { FeatureDeps, Features, MakeFeatures } from './features.ts';
 import { FURTHER_CHECKS } from './further-checks.ts';
 import { CurrentCallers, rememberCallers } from './gate/index.ts';
 import { LIMITS } from './limits.ts';
-import { cutLog, failureLog, type Log, observersTogether } from './observe/index.ts';
+import { metricsRoutes } from './metrics-route.ts';
+import { createMetrics, type Log, observersTogether, openTelemetry, type Telemetry } from './observe/index.ts';
 import { openSessions, type OpenedSessions } from './open-sessions.ts';
 import { strategiesBy } from './outgoing-strategies.ts';
 import { pipeline } from './pipeline.ts';
@@ -38,6 +40,7 @@ import { statusReport } from './self-description.ts';
 import { stagesOf } from './stages.ts';
 import type { StatusReport } from './status/index.ts';
 import { openStore } from './store/index.ts';
+import { telemetrySettingsOf } from './telemetry-settings.ts';
 import { VERSION } from './version.ts';
 import { resourceWatcher, taskWatcher } from './watches.ts';
 
@@ -48,6 +51,8 @@ export interface AssembleOptions {
 
 export interface AssembleDeps {
   readonly clock: Clock;
+  /** Milliseconds since some moment, for durations. */
+  readonly steadyNow: () => number;
   readonly random: () => number;
   /** An unguessable session id. */
   readonly newSessionId: () => string;
@@ -100,25 +105,36 @@ export const assemble = async ({ files, makeFeatures }: AssembleOptions, deps: A
   const log = deps.logFor(config.current());
   const readSecret = secretReader(deps);
   const store = openStore(sessionStoreSettingsOf(config.current()), { ...deps, log, readSecret });
-  const featureDeps = featureDepsOf({ ...deps, replicaId: deps.newReplicaId(), config, log, readSecret, store });
+  const metrics = createMetrics();
+  const replicaId = deps.newReplicaId();
+  const featureDeps = featureDepsOf({ ...deps, replicaId, config, log, meter: metrics.meter, readSecret, store });
   const closeShared = async (): Promise<void> => {
     await featureDeps.close();
     await store.close();
   };
   try {
-    return { ...joined(featureDeps, makeFeatures(featureDeps), deps), closeShared };
+    const { environment, steadyNow } = deps;
+    const facts = { version: VERSION, instanceId: replicaId, environment };
+    const settings = telemetrySettingsOf(config.current(), facts);
+    const telemetry = await openTelemetry(metrics, settings, { ...featureDeps, steadyNow });
+    return { ...joined({ ...featureDeps, telemetry }, makeFeatures(featureDeps), deps), closeShared };
   } catch (error) {
     await closeShared();
     throw error;
   }
 };
 
-const joined = (featureDeps: FeatureDeps, features: Features, deps: AssembleDeps): Omit<Parts, 'closeShared'> => {
-  const { config, log, store, clock } = featureDeps;
+interface JoinedDeps extends FeatureDeps {
+  readonly telemetry: Telemetry;
+}
+
+const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps): Omit<Parts, 'closeShared'> => {
+  const { log, store, clock, telemetry } = featureDeps;
+  const config = countedReloads(featureDeps.config, telemetry.events);
   const phase: Phase = { isReady: false, hasSessions: false, isLeaving: false, isStopping: false };
-  const onFailure = failureLog(log, clock.now);
+  const { onFailure, onCut } = failuresSeen(log, clock, telemetry.events);
   const { gate, ownTools } = features;
-  const observers = observersTogether(features.observers);
+  const observers = observersTogether([...telemetry.observers, ...features.observers]);
   const { onOutsideAnswer } = observers;
   const users = new CurrentCallers({ now: clock.now, limit: LIMITS.sessions });
   const authenticate = rememberCallers(users, gate.authenticate, clock);
@@ -132,7 +148,10 @@ const joined = (featureDeps: FeatureDeps, features: Features, deps: AssembleDeps
     currentCaller: users.current,
   });
   const liveCatalog = liveCatalogOf({ config, backends, clock, gate, ownTools });
-  const routes = features.routes({ authenticate, offeredTo: liveCatalog.offeredTo });
+  const routes = [
+    ...features.routes({ authenticate, offeredTo: liveCatalog.offeredTo }),
+    ...metricsRoutes(config.current(), telemetry.exposition, clock),
+  ];
   const parts = { config, backends, liveCatalog, gate, ownTools, observers };
   publishChanges({ ...parts, clock, log });
   const admitted = admission({ lookUp: liveCatalog.lookUp, authorize: gate.authorize, limit: gate.limit });
@@ -143,11 +162,9 @@ const joined = (featureDeps: FeatureDeps, features: Features, deps: AssembleDeps
   const handle = pipeline(
     stagesOf({ ...parts, innerCall, authenticate, admitted, clients, listeners, onFailure, phase }),
   );
-  const endpoint = endpointOf(
-    { config, handle, answers, clients, onFailure, onOutsideAnswer, onCut: cutLog(log, clock.now), phase },
-    deps,
-  );
+  const endpoint = endpointOf({ config, handle, answers, clients, onFailure, onOutsideAnswer, onCut, phase }, deps);
   const status = (): StatusReport => statusReport(config, backends, liveCatalog.catalog(), clients.storeReport());
+  telemetry.show({ status, sessions: () => clients.sessions.size });
   serveByConfig({ config, backends, log });
   return {
     config,
@@ -161,7 +178,7 @@ const joined = (featureDeps: FeatureDeps, features: Features, deps: AssembleDeps
       onOutsideAnswer,
       now: clock.now,
     }),
-    managementApp: managementOf({ config, phase, status }, clock),
+    managementApp: managementOf({ config, phase, status, metrics: telemetry.exposition }, clock),
     status,
     phase,
   };
@@ -209,8 +226,11 @@ const endpointOf = ({ config, clients, phase, ...parts }: EndpointParts, deps: A
     bodies: new ByteBudget(LIMITS.bodyBytesTogether),
   });
 
-const managementOf = ({ config, phase, status }: Pick<Parts, 'config' | 'phase' | 'status'>, { now }: Clock) =>
+type ManagementParts = Pick<Parts, 'config' | 'phase' | 'status'> & { readonly metrics: Telemetry['exposition'] };
+
+const managementOf = ({ config, phase, status, metrics }: ManagementParts, { now }: Clock) =>
   managementServer({
+    metrics,
     isReady: () => phase.isReady && phase.hasSessions,
     status,
     access: () => accessOf(config.current()),

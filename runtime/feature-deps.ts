@@ -20,12 +20,13 @@ export const featureDepsOf = ({
   clock,
   random,
   log,
+  meter,
   replicaId,
   readSecret,
   store,
   machine,
 }: GivenDeps): OpenedFeatureDeps => {
-  const given = { config, clock, random, log, replicaId, readSecret, store, machine };
+  const given = { config, clock, random, log, meter, replicaId, readSecret, store, machine };
   // Sets keep the order of insertion.
   const closers = new Set<() => Promise<void>>();
   return {

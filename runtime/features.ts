@@ -7,7 +7,7 @@ import type { FetchPolicy, GuardedClient } from './http/index.ts';
 import { type Gate, incomingAuth, type Machine, policyGate } from './gate/index.ts';
 import { rateLimit } from './rate-limit.ts';
 import type { LiveConfig } from './config/index.ts';
-import type { Log, Observers } from './observe/index.ts';
+import type { Log, Meter, Observers } from './observe/index.ts';
 import { type ConnectStrategy, connectStrategy } from './outgoing/index.ts';
 import type { OwnToolsByKind } from './own-tools.ts';
 import type { Store } from './store/index.ts';
@@ -42,6 +42,8 @@ export interface FeatureDeps {
   readonly log: Log;
   /** Names this process among its replicas, from start to stop. */
   readonly replicaId: string;
+  /** Counters, histograms and gauges of features (docs/telemetry.md "Metrics"). */
+  readonly meter: Meter;
   readonly readSecret: ReadSecret;
   readonly machine: Machine;
   /** Shared with other rooms: each uses a prefix of its own (`prefixed`). */

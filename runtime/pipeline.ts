@@ -37,13 +37,14 @@ export interface Stages {
  * serve )).
  */
 export const pipeline = (stages: Stages): ((request: Inbound) => Promise<Reply>) => {
+  const dispatch = dispatcher(stages);
   return (request) => {
     const record: RequestRecord = { request, caller: undefined, message: undefined, call: undefined };
-    return stages.audit(record, () => stages.trace(record, () => handle(stages, record)));
+    return stages.audit(record, () => stages.trace(record, () => handle(stages, record, dispatch)));
   };
 };
 
-const handle = async (stages: Stages, record: RequestRecord): Promise<Reply> => {
+const handle = async (stages: Stages, record: RequestRecord, dispatch: Dispatch): Promise<Reply> => {
   const { request } = record;
   const known = stages.authenticate(request);
   const caller = known instanceof Promise ? await known : known;
@@ -55,7 +56,7 @@ const handle = async (stages: Stages, record: RequestRecord): Promise<Reply> => 
   record.message = message;
   try {
     if (message.kind === 'local') return await message.answer();
-    const reply = await dispatcher(stages, record)(message.call);
+    const reply = await dispatch(message.call, record);
     return message.finish ? message.finish(reply) : reply;
   } catch (error) {
     return stages.refuse(error, message, request);
@@ -67,14 +68,12 @@ const handle = async (stages: Stages, record: RequestRecord): Promise<Reply> => 
 /**
  * The steps of every call, of a client as well as of a workflow, so that policies, limits and audit treat both alike.
  */
-export const dispatcher = (
-  { aroundCall, admit, serve }: Pick<Stages, 'aroundCall' | 'admit' | 'serve'>,
-  request?: RequestRecord,
-): Dispatch => {
-  const dispatch: Dispatch = (call) => {
-    const record: CallRecord = { request, target: undefined, decision: undefined };
-    if (request && call.depth === 0) request.call = record;
-    const goOn = (target: Target): Promise<Reply> => serve(call, target, dispatch);
+export const dispatcher = ({ aroundCall, admit, serve }: Pick<Stages, 'aroundCall' | 'admit' | 'serve'>): Dispatch => {
+  const dispatch: Dispatch = (call, of) => {
+    const record: CallRecord = { request: of, target: undefined, decision: undefined };
+    if (of && call.depth === 0) of.call = record;
+    const dispatchInner: Dispatch = (inner) => dispatch(inner, of);
+    const goOn = (target: Target): Promise<Reply> => serve(call, target, dispatchInner);
     return aroundCall(call, record, () => {
       const target = admit(call, record);
       return target instanceof Promise ? wanted(call, target).then(goOn) : goOn(target);

@@ -69,9 +69,16 @@ export const stagesOf = (parts: StageParts): Stages => {
 };
 
 /** Each kind of target is served by the part that offers it. */
-const servedBy = ({ backends, liveCatalog: { offeredTo }, ownTools, innerCall }: StageParts): Stages['serve'] => {
+const servedBy = ({
+  observers,
+  backends,
+  liveCatalog: { offeredTo },
+  ownTools,
+  innerCall,
+}: StageParts): Stages['serve'] => {
   return (call, target, dispatch) => {
-    if (target.kind === 'backend') return backends.call(call, target);
+    if (target.kind === 'backend')
+      return observers.aroundBackendCall(call, target, (sent) => backends.call(sent, target));
     if (call.answered?.state !== undefined) throw unknownState();
     const deps = { dispatch, innerCall, offeredTo };
     const served =

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
 import { assemble, type Parts } from './assemble.ts';
-import { type Clock, gracefulStop, STOP_TIMES, type StopTimes, systemClock } from './process/index.ts';
+import { type Clock, gracefulStop, STOP_TIMES, type StopTimes, steadyClock, systemClock } from './process/index.ts';
 import type { ConfigFile, ReloadResult } from './config/index.ts';
 import { levelOf, logFieldsOf } from './config-slices.ts';
 import { type FeatureDeps, type Features, makeFeatures } from './features.ts';
@@ -60,6 +60,8 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
     { files: options.files, makeFeatures: (deps) => ({ ...makeFeatures(deps), ...given.features?.(deps) }) },
     {
       clock,
+      // A frozen clock stands still for durations, too.
+      steadyNow: given.clock ? clock.now : steadyClock.now,
       random,
       newSessionId: () => randomBytes(SESSION_ID_BYTES).toString('base64url'),
       newReplicaId: () => randomBytes(REPLICA_ID_BYTES).toString('hex'),

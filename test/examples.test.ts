@@ -47,7 +47,7 @@ const assertPart = (example: Example): void => {
 };
 
 /** Of neither: values of the chart, and the settings of local mode. Each has its own test. */
-const OF_OTHER_FILES = /^docs\/(install\.md:\d+: metrics|local-mode\.md:\d+: backends)/;
+const OF_OTHER_FILES = /^docs\/((?:install|telemetry)\.md:\d+: metrics|local-mode\.md:\d+: backends)/;
 
 const isJudgedElsewhere = ({ at, value }: Example): boolean =>
   isManifest(value)

@@ -11,6 +11,7 @@ import {
   type TaskListener,
 } from '../call/index.ts';
 import { Share } from '../process/index.ts';
+import type { Fetch } from '../outgoing/index.ts';
 import { VmcpError } from '../errors.ts';
 import { BackendCalls } from './backend-calls.ts';
 import { BackendClient, PROBE } from './backend-client.ts';
@@ -194,7 +195,7 @@ export class Backend {
   async call(call: Call, target: BackendTarget): Promise<Reply> {
     checkHeaders(call, target);
     try {
-      const body = await this.#calls.send(call, { target, fetch: this.#client.fetchFor(call.caller) });
+      const body = await this.#calls.send(call, { target, fetch: this.#fetchFor(call) });
       this.#monitor.noteAnswer();
       return { kind: 'whole', status: 200, body };
     } catch (error) {
@@ -202,6 +203,15 @@ export class Backend {
       if (error instanceof VmcpError && error.code === 'backend_unavailable') this.#monitor.recheck();
       throw error;
     }
+  }
+
+  /** Sends as the caller, and within the trace of the call. */
+  #fetchFor({ caller, trace }: Call): Fetch {
+    const fetch = this.#client.fetchFor(caller);
+    if (!trace) return fetch;
+    const { traceparent, tracestate } = trace;
+    const added = ['traceparent', traceparent, ...(tracestate === undefined ? [] : ['tracestate', tracestate])];
+    return (request) => fetch({ ...request, headers: [...request.headers, ...added] });
   }
 
   /** The session that all callers without one share, where the backend keeps no sessions. */

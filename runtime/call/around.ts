@@ -4,7 +4,7 @@ import type { Caller } from './caller.ts';
 import type { Inbound, RequestHead } from './inbound.ts';
 import type { Message } from './message.ts';
 import type { Reply } from './reply.ts';
-import type { Target } from './target.ts';
+import type { BackendTarget, Target } from './target.ts';
 
 /** What is known of a request so far; filled in step by step, for observers. */
 export interface RequestRecord {
@@ -46,6 +46,7 @@ export interface PolicyDecision {
 export type AroundCall = (call: Call, record: CallRecord, next: () => Promise<Reply>) => Promise<Reply>;
 
 /**
+/**
  * An answer that the pipeline did not make: that of a route beside MCP, or the refusal of a request that did not reach
  * the pipeline or whose answer could not be sent. A route that writes to its response itself (`hijack`) is not seen.
  */
@@ -63,5 +64,18 @@ export interface OutsideAnswer {
 /** Observes such an answer before it is sent; where it returns a promise, the answer waits for that. Never throws. */
 export type OnOutsideAnswer = (answer: OutsideAnswer) => void | Promise<void>;
 
-/** May throw synchronously where a step refuses without waiting, so callers must catch that, too. */
-export type Dispatch = (call: Call) => Promise<Reply>;
+/**
+ * Wraps every call that is sent to a backend. `next` sends the call that it is given, which may be one with a trace
+ * context of its own.
+ */
+export type AroundBackendCall = (
+  call: Call,
+  target: BackendTarget,
+  next: (call: Call) => Promise<Reply>,
+) => Promise<Reply>;
+
+/**
+ * `of` is the client's request that leads to the call. May throw synchronously where a step refuses without waiting,
+ * so callers must catch that, too.
+ */
+export type Dispatch = (call: Call, of?: RequestRecord) => Promise<Reply>;

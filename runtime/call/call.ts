@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Span } from '../json/index.ts';
 import type { CancelSignal } from '../process/index.ts';
 import type { Caller } from './caller.ts';
+import type { TraceContext } from './trace-context.ts';
 import type { Answered, ClientAnswer, Question } from './questions.ts';
 
 /** Methods that are routed to the backend that owns the named entry. */
@@ -39,6 +40,8 @@ export type Origin = 'client' | 'workflow' | 'optimizer';
 /** One request to a target. */
 export interface Call extends Access {
   readonly method: RoutedMethod;
+  /** The call that makes this one; absent for a client's own. */
+  readonly parent?: Call;
   /** Number of calls around this one; 0 for a client's own. */
   readonly depth: number;
   readonly request: RelayedRequest;
@@ -49,6 +52,8 @@ export interface Call extends Access {
   readonly client: CallClient;
   /** The client's answers and state; absent where the request carries neither. */
   readonly answered?: Answered | undefined;
+  /** Where the call is in a trace, for headers of the request to a backend; absent without tracing. */
+  readonly trace?: TraceContext;
   /** Headers that may repeat arguments, to be compared with them; absent in revisions before 2026-07-28. */
   readonly headers?: IncomingHttpHeaders;
 }

@@ -7,7 +7,9 @@
 
 export type { Admission, AdmissionSteps, Admit, MayHave } from './admission.ts';
 export { argumentsOf } from './arguments.ts';
+export { type AnswerError, errorIn } from './answer-error.ts';
 export type {
+  AroundBackendCall,
   AroundCall,
   AroundRequest,
   CallRecord,
@@ -33,6 +35,8 @@ export { type InnerCall, type NewInnerCall, innerCalls } from './inner-call.ts';
 export { type Message, methodOf } from './message.ts';
 export { type Answered, type ClientAnswer, type Question, unknownState } from './questions.ts';
 export type { OpenStream, Reply, StreamReply, WholeReply } from './reply.ts';
+export type { TraceContext } from './trace-context.ts';
+export { traceContextIn, withTraceContext } from './trace-meta.ts';
 export type { BackendTarget, BuiltinTarget, Target, WorkflowTarget } from './target.ts';
 export { type TaskName, readTaskId, taskIdOf } from './task-id.ts';
 export type { ResourceListener, TaskEvents, TaskListener, WatchResource, WatchTasks, Watching } from './watches.ts';

@@ -41,6 +41,7 @@ export const innerCalls =
       name,
       names: 'tool',
       origin,
+      parent,
       depth,
       request,
       backendSessions,

@@ -1,6 +1,7 @@
 import type { Finding } from './explain.ts';
 import { networksOf } from './networks.ts';
 import { isRecord } from './schema-walk.ts';
+import { otlpEndpoint } from './telemetry.ts';
 import { everyStrategy } from './strategies/index.ts';
 
 /**
@@ -18,6 +19,7 @@ export function crossChecks(file: unknown, main: unknown): readonly Finding[] {
     ...storeFitsStorage(file),
     ...issuersDiffer(file),
     ...resourceIsPublic(file),
+    ...otlpCanBeSent(file),
   ];
 }
 
@@ -101,6 +103,47 @@ function* storeFitsStorage(file: Fields): Generator<Finding> {
     };
   }
 }
+
+/** An endpoint that is an address, and headers that HTTP knows and that are not the exporter's own. */
+function* otlpCanBeSent(file: Fields): Generator<Finding> {
+  const telemetry = file['telemetry'];
+  const endpoint = field(telemetry, 'endpoint');
+  if (typeof endpoint === 'string') {
+    const read = otlpEndpoint(endpoint, field(telemetry, 'insecure') === true);
+    if ('reason' in read) yield { path: ['telemetry', 'endpoint'], ...read };
+  }
+  const seen = new Set<string>();
+  for (const key of ['headers', 'headerFiles'] as const) {
+    const headers = field(telemetry, key);
+    for (const [name, value] of Object.entries(isRecord(headers) ? headers : {})) {
+      const path = ['telemetry', key, name];
+      const known = name.toLowerCase();
+      if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
+        yield { path, reason: 'is no header name', remedy: 'use letters, digits and hyphens' };
+      else if (OTLP_HEADERS.has(known))
+        yield { path, reason: 'belongs to the connection or to OTLP', remedy: 'use another header' };
+      else if (seen.has(known)) yield { path, reason: 'is written twice', remedy: 'keep one of them' };
+      if (key === 'headers' && typeof value === 'string' && /[^\t\x20-\x7e\x80-\xff]/.test(value))
+        yield { path, reason: 'has characters that no header has', remedy: 'write it in printable ASCII, on one line' };
+      seen.add(known);
+    }
+  }
+}
+
+/** RFC 9110 §7.6.1, and the headers that say what an export is. */
+const OTLP_HEADERS: ReadonlySet<string> = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'host',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
 
 /** Most names listed in one finding. */
 const MOST_NAMED = 10;

@@ -64,7 +64,7 @@ export {
   strategyNameOf,
   type SupportedStrategy,
 } from './strategies/index.ts';
-export { telemetrySchema } from './telemetry.ts';
+export { type OtlpEndpoint, otlpEndpoint, telemetrySchema } from './telemetry.ts';
 export type { ConfigFile } from './yaml-text.ts';
 export {
   type BackendConfig,

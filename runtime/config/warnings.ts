@@ -10,6 +10,7 @@ export const warningsOf = (config: Config): readonly string[] => [
   ...unknownEventTypes(config),
   ...strictWithoutFirstEvent(config),
   ...issuersUnused(config),
+  ...unsentTelemetry(config),
 ];
 
 /** Issuers suggest a protection that is not there (docs/decisions.md "Anonymous access"). */
@@ -25,6 +26,19 @@ function* storeless({ sessionStorage }: Config): Generator<string> {
     if (sessionStorage[key] === undefined) continue;
     yield `sessionStorage.${key}: has no effect while sessions are kept in memory; set sessionStorage.provider to kvstore`;
   }
+}
+
+function* unsentTelemetry({ telemetry }: Config): Generator<string> {
+  if (!telemetry) return;
+  const { endpoint, tracingEnabled, metricsEnabled, caCertPath, insecure } = telemetry;
+  const asked = [tracingEnabled && 'tracingEnabled', metricsEnabled && 'metricsEnabled'].filter(Boolean);
+  if (endpoint === undefined)
+    for (const key of asked)
+      yield `telemetry.${String(key)}: has no effect without an endpoint; set telemetry.endpoint`;
+  else if (asked.length === 0)
+    yield 'telemetry.endpoint: nothing is sent to it; set tracingEnabled or metricsEnabled to true';
+  if (insecure && caCertPath !== undefined)
+    yield 'telemetry.caCertPath: has no effect while insecure says HTTP; set insecure to false';
 }
 
 /** Why overlapping checks are questionable, and what to do; the operator uses the same text in a condition. */

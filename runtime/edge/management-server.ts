@@ -12,6 +12,7 @@ export interface ManagementDeps {
   /** Keys and audience that allow to read `/status`, at this moment. */
   readonly access: () => OperatorTokenSettings;
   readonly now: () => number;
+  readonly metrics: { readonly contentType: string; readonly text: () => string };
 }
 
 /** The management listener: probes are open, the rest is for the operator (docs/decisions.md "Management port"). */
@@ -29,6 +30,7 @@ export const managementServer = (deps: ManagementDeps): FastifyInstance => {
   app.get('/readyz', (_request, reply) =>
     reply.code(deps.isReady() ? 200 : 503).send({ status: deps.isReady() ? 'ready' : 'not_ready' }),
   );
+  app.get('/metrics', (_request, reply) => reply.type(deps.metrics.contentType).send(deps.metrics.text()));
   app.register((guarded) => {
     guarded.addHook('onRequest', guard(deps));
     guarded.get('/status', (_request, reply) => reply.header('cache-control', 'no-store').send(deps.status()));

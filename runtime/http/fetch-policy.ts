@@ -38,6 +38,16 @@ export const fetchPolicies = {
   issuer: { plainHttp: 'nowhere', addresses: 'public', ...OWNERS_BOUNDS },
   /** Token, STS, upstream and registration endpoints, as an owner wrote them. */
   token: { plainHttp: 'loopback', addresses: 'public or private', ...OWNERS_BOUNDS },
+  /** OTLP endpoints, as an owner wrote them. */
+  telemetry: {
+    ...OWNERS_BOUNDS,
+    plainHttp: 'nowhere',
+    addresses: 'public or private',
+    maxBodyBytes: 64 * 1024,
+    origins: 1,
+    connections: 2,
+    requests: 8,
+  },
   /** Client metadata documents, and other URLs from unauthenticated clients. */
   stranger: {
     plainHttp: 'nowhere',
@@ -50,6 +60,12 @@ export const fetchPolicies = {
     requests: 8,
   },
 } as const satisfies Readonly<Record<string, FetchPolicy>>;
+
+/** The policy of an OTLP endpoint: plain HTTP only where its owner asks for it. */
+export const telemetryPolicy = (isPlain: boolean): FetchPolicy => ({
+  ...fetchPolicies.telemetry,
+  plainHttp: isPlain ? 'anywhere' : 'nowhere',
+});
 
 /** What an owner may allow, each false by default. */
 export interface OwnersFlags {

@@ -13,9 +13,15 @@ export {
 } from './addresses.ts';
 export { bundleConnector } from './ca-bundle-connector.ts';
 export { FetchError } from './fetch-error.ts';
-export { type FetchPolicy, fetchPolicies, ownersPolicy } from './fetch-policy.ts';
+export { type FetchPolicy, fetchPolicies, ownersPolicy, telemetryPolicy } from './fetch-policy.ts';
 export { GrowableBuffer } from './growable-buffer.ts';
-export { type FetchRequest, type GuardedClient, type GuardedFetch, guardedFetch } from './guarded-fetch.ts';
+export {
+  type FetchRequest,
+  type FetchResponse,
+  type GuardedClient,
+  type GuardedFetch,
+  guardedFetch,
+} from './guarded-fetch.ts';
 export { listen } from './listen.ts';
 export { listeningOrigin } from './listening-origin.ts';
 export { NO_PIPELINING, WholeBody } from './whole-body.ts';

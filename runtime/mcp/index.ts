@@ -5,6 +5,7 @@
 
 export { METHODS_WITH_NAME, decodedHeader, encodedHeader } from './header-text.ts';
 export { LIST_CHANGED, LIST_KINDS, type ListKind, type ListedItem, type Lists } from './lists.ts';
+export { CLIENT_METHODS } from './methods.ts';
 export { LOG_LEVELS, isLogLevel, isSevereEnough } from './log-levels.ts';
 export {
   LATEST_LEGACY_REVISION,

@@ -6,7 +6,20 @@
 export { changeLog } from './change-log.ts';
 export { cutLog, failureLog } from './failure-log.ts';
 export { type LeftOut, lineWindows } from './line-windows.ts';
+export {
+  type Instrument,
+  type Labels,
+  MAX_READINGS,
+  MAX_SERIES,
+  MAX_VALUES,
+  type Meter,
+  OPERATION_SECONDS,
+  type Reading,
+  STEP_SECONDS,
+} from './metrics/meter.ts';
+export { createMetrics, type Exposition, type Metrics } from './metrics/registry.ts';
 export { createLog, type Log, type LogFields, type LogLevel } from './log.ts';
+export { openTelemetry, type Telemetry, type TelemetrySettings } from './telemetry.ts';
 export { type Observers, observersTogether } from './observers.ts';
 export { auditObserver } from './audit/audit-observer.ts';
 export { type AuditCounts, Journal } from './audit/journal.ts';

@@ -1,12 +1,13 @@
-import type { AroundCall, AroundRequest, OnOutsideAnswer } from '../call/index.ts';
+import type { AroundBackendCall, AroundCall, AroundRequest, OnOutsideAnswer } from '../call/index.ts';
 
-/** Wraps requests, and the calls that they make. */
+/** Wraps requests, the calls that they make, and what is sent to backends for them. */
 export interface Observers {
   readonly audit: AroundRequest;
   readonly trace: AroundRequest;
   readonly aroundCall: AroundCall;
   /** Observes the answers to all other requests: of routes, and refusals by the head of a request. */
   readonly onOutsideAnswer: OnOutsideAnswer;
+  readonly aroundBackendCall: AroundBackendCall;
 }
 
 /** Audit and tracing are off: nothing is recorded. */
@@ -15,6 +16,7 @@ const noObservers: Observers = {
   trace: (_record, next) => next(),
   aroundCall: (_call, _record, next) => next(),
   onOutsideAnswer: () => {},
+  aroundBackendCall: (call, _target, next) => next(call),
 };
 
 /**
@@ -23,7 +25,7 @@ const noObservers: Observers = {
  */
 export const observersTogether = (all: readonly Partial<Observers>[]): Observers =>
   all.reduceRight<Observers>(
-    (inner, { audit, trace, aroundCall, onOutsideAnswer }) => ({
+    (inner, { audit, trace, aroundCall, aroundBackendCall, onOutsideAnswer }) => ({
       audit: audit ? (record, next) => audit(record, () => inner.audit(record, next)) : inner.audit,
       trace: trace ? (record, next) => trace(record, () => inner.trace(record, next)) : inner.trace,
       aroundCall: aroundCall
@@ -32,6 +34,9 @@ export const observersTogether = (all: readonly Partial<Observers>[]): Observers
       onOutsideAnswer: onOutsideAnswer
         ? oneAfterTheOther(inner.onOutsideAnswer, onOutsideAnswer)
         : inner.onOutsideAnswer,
+      aroundBackendCall: aroundBackendCall
+        ? (call, target, next) => aroundBackendCall(call, target, (sent) => inner.aroundBackendCall(sent, target, next))
+        : inner.aroundBackendCall,
     }),
     noObservers,
   );

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { one, render, type Rendered } from './rendered.ts';
+import { documentedMetrics } from './runtime-metrics.ts';
 
 /** What the operator tells of itself, and the labels of each (docs/install.md "Monitoring"). */
-const METRICS: Readonly<Record<string, readonly string[]>> = {
+const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   vmcp_operator_reconciles_total: ['kind', 'result'],
   vmcp_operator_reconcile_duration_seconds_bucket: ['kind', 'le'],
   vmcp_operator_queue_depth: [],
@@ -18,10 +19,24 @@ const METRICS: Readonly<Record<string, readonly string[]>> = {
   vmcp_operator_servers: ['phase'],
 };
 
+/** The series of the servers' metrics, with their labels. */
+const SERVERS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  documentedMetrics().flatMap(({ name, kind, labels }) =>
+    kind === 'histogram'
+      ? [
+          [`${name}_bucket`, [...labels, 'le']],
+          [`${name}_count`, labels],
+        ]
+      : [[name, labels]],
+  ),
+);
+
+const METRICS = { ...OPERATORS, ...SERVERS };
+
 /** What Prometheus adds to every one of them. */
 const OF_THE_TARGET = ['namespace', 'pod'];
 
-const ALL = ['serviceMonitor', 'rules', 'dashboards'].map((name) => `metrics.${name}.enabled=true`);
+const ALL = ['serviceMonitor', 'podMonitor', 'rules', 'dashboards'].map((name) => `metrics.${name}.enabled=true`);
 
 interface Endpoint {
   readonly port: string;
@@ -56,12 +71,20 @@ const alertsOf = (objects: readonly Rendered[]): readonly Alert[] => {
   return groups.flatMap(({ rules }) => rules);
 };
 
-const panelsOf = (objects: readonly Rendered[]): readonly Panel[] => {
+/** The panels of each dashboard. */
+const dashboardsOf = (objects: readonly Rendered[]): readonly (readonly Panel[])[] => {
   const texts = Object.values(one(objects, 'ConfigMap', 'vmcp-operator-dashboards').data ?? {});
-  return texts.flatMap((text) => (JSON.parse(text) as { readonly panels: readonly Panel[] }).panels);
+  return texts.map((text) => (JSON.parse(text) as { readonly panels: readonly Panel[] }).panels);
 };
 
-const metricsIn = (expression: string): readonly string[] => expression.match(/vmcp_\w+/g) ?? [];
+const panelsOf = (objects: readonly Rendered[]): readonly Panel[] => dashboardsOf(objects).flat();
+
+/** Names outside of braces and groupings, of our metrics or of the process. */
+const metricsIn = (expression: string): readonly string[] =>
+  expression
+    .replaceAll(/\bby \([^)]*\)/g, '')
+    .replaceAll(/\{[^}]*\}/g, '{}')
+    .match(/\b(vmcp|mcp|process|nodejs)_\w+/g) ?? [];
 
 /** Every label that is grouped by or matched. */
 const labelsIn = (expression: string): readonly string[] => [
@@ -124,6 +147,18 @@ describe('monitoring by the chart', () => {
     );
   });
 
+  test('a PodMonitor selects the pods of servers by the port that only they have, in the watched namespaces', async () => {
+    const monitorOf = async (...values: readonly string[]) =>
+      specOf(
+        one(await render('metrics.podMonitor.enabled=true', ...values), 'PodMonitor', 'vmcp-operator-servers'),
+      ) as Record<string, unknown>;
+    const { selector, namespaceSelector, podMetricsEndpoints } = await monitorOf('metrics.podMonitor.interval=15s');
+    assert.deepEqual(selector, { matchLabels: { 'app.kubernetes.io/managed-by': 'vmcp-operator' } });
+    assert.deepEqual(namespaceSelector, { any: true });
+    assert.deepEqual(podMetricsEndpoints, [{ port: 'management', path: '/metrics', interval: '15s' }]);
+    assert.deepEqual((await monitorOf('namespaces={a,b}'))['namespaceSelector'], { matchNames: ['a', 'b'] });
+  });
+
   test('every alert asks for metrics that there are, tells what is the matter, and what to do', async () => {
     const alerts = alertsOf(await render(...ALL));
     assert.equal(new Set(alerts.map(({ alert }) => alert)).size, alerts.length);
@@ -150,10 +185,12 @@ describe('monitoring by the chart', () => {
     }
     const shown = new Set(panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => metricsIn(expr))));
     assert.deepEqual([...shown].toSorted(), Object.keys(METRICS).toSorted());
-    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
-      Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
-    );
-    assert.equal(new Set(cells).size, cells.length);
+    for (const ofOne of dashboardsOf(await render(...ALL))) {
+      const cells = ofOne.flatMap(({ gridPos: { x, y, w, h } }) =>
+        Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
+      );
+      assert.equal(new Set(cells).size, cells.length);
+    }
   });
 
   test('Grafana’s sidecar finds the dashboards by their label', async () => {

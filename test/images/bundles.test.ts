@@ -10,6 +10,9 @@ import { text as textOf } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { until } from '../cluster/index.ts';
+import { startCollector } from '../fixtures/otlp-collector.ts';
+import { INITIALIZE, post } from '../fixtures/raw-client.ts';
+import { configFile } from '../fixtures/runtime.ts';
 import { REPOSITORY, bundleOf } from './bundle.ts';
 
 /** What it is made of. */
@@ -33,6 +36,26 @@ describe('the program of an image', () => {
       inputs.filter((path) => /^(crds|operator|test)\/|node_modules\/@kubernetes\//.test(path)),
       [],
     );
+  });
+
+  test('the runtime’s exports telemetry, with packages that it brings along', async () => {
+    const collector = await startCollector();
+    const folder = await mkdtemp(join(tmpdir(), 'vmcp-bundle-'));
+    const { outputFiles } = await bundleOf('runtime/main.ts');
+    const program = join(folder, 'vmcp.mjs');
+    await writeFile(program, outputFiles[0]?.text ?? '');
+    const endpoint = { endpoint: collector.address, insecure: true, tracingEnabled: true, samplingRate: '1.0' };
+    await writeFile(join(folder, 'config.yaml'), configFile({}, { telemetry: endpoint })[0]?.text ?? '');
+    const port = await freePort();
+    const flags = ['serve', '-c', join(folder, 'config.yaml'), `--port=${port}`, '--management-port=0'];
+    const runtime = spawn(process.execPath, [program, ...flags]);
+    await until('a server', async () => (await fetch(`http://127.0.0.1:${port}/health`)).ok || undefined);
+    await post(`http://127.0.0.1:${port}/mcp`, INITIALIZE);
+    await until('its span', async () => collector.spans().some(({ name }) => name === 'initialize') || undefined);
+    runtime.kill('SIGKILL');
+    await once(runtime, 'exit');
+    await collector.close();
+    await rm(folder, { recursive: true });
   });
 
   test('the operator’s holds what it runs in local mode, and nothing of the tests', async () => {

@@ -9,7 +9,7 @@ export const endpoints = {
   'endpoints.authorize': later('authorization server', 'GET `/oauth/authorize` takes a standard authorization request and starts authorization by redirecting the browser to the first upstream provider.'),
   'endpoints.register': later('authorization server', 'POST `/oauth/register` takes RFC 7591 client metadata, including `scope`, and registers an MCP client.'),
   'endpoints.callback': later('authorization server', 'GET `/oauth/callback` takes the upstream authorization response and continues the login.'),
-  'endpoints.metrics.only-when-enabled': later('observability', '`/metrics` is present only when `enablePrometheusMetricsPath` is true.'),
+  'endpoints.metrics.only-when-enabled': proven('`/metrics` is present only when `enablePrometheusMetricsPath` is true.'),
   'endpoints.protected-resource.served': later('authorization server', 'GET on the RFC 9728 well-known path returns the protected-resource metadata.'),
   'endpoints.protected-resource.authorization-server': later('authorization server', 'The protected-resource metadata names the authorization server that applies.'),
   'endpoints.mcp.streamable-http': proven('The aggregated MCP endpoint is reachable over `streamable-http`.'),

@@ -104,9 +104,9 @@ test('a spec that asks for what does not exist yet leaves the last good one serv
   const backend = await backendWith(t, ['one']);
   await using local = await startLocal({ 'all.yaml': manifests({ first: backend.url }) });
   await local.sees(/demo {2}Ready/);
-  const spec = '  telemetryConfigRef: { name: shared }\n';
+  const spec = '  config: { compositeTools: [{ name: w, steps: [{ id: x, tool: first.one }] }] }\n';
   await local.write('all.yaml', manifests({ first: backend.url }, spec));
-  await local.sees(/demo {2}Degraded .*the last good spec serves: spec\.telemetryConfigRef: not supported yet/);
+  await local.sees(/demo {2}Degraded .*the last good spec serves: spec\.config\.compositeTools: not supported yet/);
   assert.deepEqual(await (await openSession(local.url)).toolNames(), ['first_one']);
   assert.equal((await local.status())['phase'], 'Degraded');
 });

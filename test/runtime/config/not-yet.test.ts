@@ -33,7 +33,6 @@ const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, u
       },
     },
   ],
-  ['telemetry', { telemetry: { tracingEnabled: true } }],
 ];
 
 suite('what is not supported yet', () => {
@@ -62,7 +61,6 @@ suite('what is not supported yet', () => {
           circuitBreaker: { enabled: false, failureThreshold: 5, timeout: '1m' },
         },
       },
-      telemetry: { tracingEnabled: false, samplingRate: '0.05', useLegacyAttributes: true },
     });
   });
 

@@ -170,6 +170,33 @@ sections({
         [{ telemetry: { samplingRate: '-0.1' } }, 'telemetry.samplingRate: not a decimal number in quotes'],
       ],
     },
+    {
+      fact: 'an endpoint is an address, and its scheme does not contradict insecure',
+      accepts: [
+        { telemetry: { endpoint: 'collector:4318', insecure: true } },
+        { telemetry: { endpoint: 'http://collector:4318/base', insecure: true } },
+        { telemetry: { endpoint: 'https://collector.example.com' } },
+        { telemetry: { endpoint: 'http://collector:4318' } },
+        { telemetry: { endpoint: '[2001:db8::1]:4318' } },
+      ],
+      refuses: [
+        [{ telemetry: { endpoint: 'https://c', insecure: true } }, /^telemetry\.endpoint: says https:\/\/ while/],
+        [{ telemetry: { endpoint: 'grpc://c' } }, 'telemetry.endpoint: is no address'],
+        [{ telemetry: { endpoint: 'a b' } }, 'telemetry.endpoint: is no address'],
+        [{ telemetry: { endpoint: 'https://u:p@c' } }, /^telemetry\.endpoint: has more than scheme, host/],
+        [{ telemetry: { endpoint: 'https://c/?key=k' } }, /^telemetry\.endpoint: has more than scheme, host/],
+      ],
+    },
+    {
+      fact: 'headers are those that an export may have',
+      accepts: [{ telemetry: { headers: { 'X-Tenant': 'a' }, headerFiles: { authorization: '/etc/header' } } }],
+      refuses: [
+        [{ telemetry: { headers: { 'a b': 'c' } } }, /is no header name$/],
+        [{ telemetry: { headers: { Host: 'c' } } }, /belongs to the connection or to OTLP$/],
+        [{ telemetry: { headers: { a: 'c\nd: e' } } }, /has characters that no header has$/],
+        [{ telemetry: { headers: { A: 'c' }, headerFiles: { a: '/etc/header' } } }, /is written twice$/],
+      ],
+    },
   ],
   'what the file alone has': [
     {

@@ -118,8 +118,13 @@ describe('the management port', () => {
     }
   });
 
+  test('shows metrics to whoever reaches it, with and without keys', async () => {
+    for (const { managementUrl } of [open, guarded])
+      assert.equal((await fetch(`${managementUrl}/metrics`)).status, 200);
+  });
+
   test('serves nothing else', async () => {
-    for (const path of ['/', '/mcp', '/metrics']) assert.equal((await fetch(open.managementUrl + path)).status, 404);
+    for (const path of ['/', '/mcp', '/metrics/']) assert.equal((await fetch(open.managementUrl + path)).status, 404);
     for (const path of ['/status', '/readyz']) assert.equal((await fetch(new URL(path, open.url))).status, 404);
   });
 });
