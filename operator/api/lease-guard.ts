@@ -8,8 +8,14 @@ export const leaseGuarded = (api: ApiClient, isHeld: () => boolean): ApiClient =
   const held = <T>(write: () => Promise<T>): Promise<T> =>
     isHeld() ? write() : Promise.reject(new Error('the Lease has run out: nothing is written'));
   return {
-    ...api,
+    // Each method by name: one that is added to the client has to be added here.
+    clusterIssuer: (signal) => api.clusterIssuer(signal),
+    get: (key, signal) => api.get(key, signal),
+    getMetadata: (key, signal) => api.getMetadata(key, signal),
+    list: (selection, signal, keep) => api.list(selection, signal, keep),
+    watch: (selection, resourceVersion, signal) => api.watch(selection, resourceVersion, signal),
     apply: (object, signal, manager) => held(() => api.apply(object, signal, manager)),
+    applyNew: (object, signal) => held(() => api.applyNew(object, signal)),
     applyStatus: (object, signal) => held(() => api.applyStatus(object, signal)),
     create: (object, signal) => held(() => api.create(object, signal)),
     createOwned: (object, signal) => held(() => api.createOwned(object, signal)),
