@@ -11,7 +11,7 @@ export interface User {
   readonly issuer: string;
   /** Unique at the issuer. */
   readonly subject: string;
-  /** All verified claims of the token, or of its introspection. */
+  /** All verified claims of the token, or of its introspection; `iss` and `sub` in any case. */
   readonly claims: Readonly<Record<string, unknown>>;
   /** The token as it was presented. A secret: only for strategies that exchange it, never for logs or storage. */
   readonly token: string;

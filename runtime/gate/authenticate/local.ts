@@ -14,7 +14,7 @@ export const authenticateLocal = (name: string) => {
     kind: 'user',
     issuer: LOCAL_ISSUER,
     subject: name,
-    claims: Object.freeze({ sub: name, name }),
+    claims: Object.freeze({ iss: LOCAL_ISSUER, sub: name, name }),
     token: '',
     expiresAt: undefined,
     upstreamToken: async () => undefined,

@@ -115,7 +115,8 @@ const userOf = ({ issuer, subject, claims, expiresAt }: ValidToken, token: strin
   kind: 'user',
   issuer,
   subject,
-  claims,
+  // An answer of introspection may lack the one, a mapped subject the other.
+  claims: { iss: issuer, sub: subject, ...claims },
   token,
   expiresAt,
   upstreamToken: async () => undefined,

@@ -92,6 +92,9 @@ const NOTHING_PERMITTED: PolicyProblem = {
 
 type Doubt = Omit<PolicyProblem, 'path'>;
 
+/** Claims that every user has (`User.claims`). */
+const ALWAYS_THERE: ReadonlySet<string> = new Set(['claim_iss', 'claim_sub']);
+
 const ACTIONS: ReadonlySet<string> = new Set(['call_tool', 'get_prompt', 'read_resource']);
 const TYPES: readonly string[] = ['Action', 'Client', 'Tool', 'Prompt', 'Resource', 'Backend', 'MCP'];
 
@@ -107,7 +110,7 @@ function* doubts({ reads }: CompiledPolicy, written: WrittenEntities): Generator
   for (const name of reads.strange)
     yield { reason: `the context has no ${name}`, remedy: 'read claims as claim_<name>, arguments as arg_<name>' };
   for (const name of [...reads.claims, ...reads.args.keys()])
-    if (!reads.tested.has(name))
+    if (!reads.tested.has(name) && !ALWAYS_THERE.has(name))
       yield {
         reason: `reads ${name}, and where it is absent denies the call`,
         remedy: `test for it first: … has ${name} && …`,

@@ -100,6 +100,12 @@ test('what they probably do not mean is a warning', () => {
   const doubts = (policies: readonly string[], entitiesJson = '[]') =>
     questionable({ policies, entitiesJson }).map(({ path, reason }) => `${path.join('.')}: ${reason}`);
   assert.deepEqual(doubts([PERMIT]), []);
+  // Every user has the one; the other may be absent.
+  const reading = (claim: string): string => `permit(principal, action, resource) when { principal.${claim} == "x" };`;
+  assert.deepEqual(doubts([reading('claim_sub')]), []);
+  assert.deepEqual(doubts([reading('claim_team')]), [
+    'policies.0: reads claim_team, and where it is absent denies the call',
+  ]);
   assert.deepEqual(doubts(['forbid(principal, action, resource);']), [
     'policies: no policy permits anything, so that everything is denied',
   ]);
