@@ -31,6 +31,7 @@ export const conditionsIn = (status: unknown): readonly ReportedCondition[] =>
 
 /** Types named for a problem: `True` is the bad news. */
 export const PROBLEM_TYPES = [
+  'AudienceOfApiServer',
   'AudienceShared',
   'AuthServerStorageIgnored',
   'AuthzPrimaryUpstreamProviderIgnored',

@@ -16,6 +16,8 @@ export interface ApiAccess {
   /** Path of the certificate that the API server proves itself with. */
   readonly caFile: string;
   readonly adminToken: string;
+  /** Path of the private key (PEM) that signs tokens of service accounts. */
+  readonly serviceAccountKey: string;
   /** Runs kubectl with all rights; throws with what it wrote to standard error. */
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
   readonly get: Get;
@@ -66,6 +68,7 @@ export async function prepareAccess(folder: string, url: string, kubectlProgram:
     kubeconfig: files.kubeconfig,
     caFile,
     adminToken,
+    serviceAccountKey: files.serviceAccountKey,
     kubectl,
     ...readersOf({ url, caFile, adminToken }),
     ...auditLog(files.auditLog),

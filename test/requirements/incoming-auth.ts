@@ -1,4 +1,4 @@
-import { later, proven } from './rule.ts';
+import { proven } from './rule.ts';
 
 export const incomingAuth = {
   'incoming-auth.oauth21-boundary': proven('At the incoming boundary clients authenticate with OAuth 2.1 as the MCP authorization specification defines it.'),
@@ -33,7 +33,7 @@ export const incomingAuth = {
   'incoming-auth.oidc.scopes-required': proven('`oidc.scopes` (string[]) are the required scopes.'),
   'incoming-auth.config.oidc-only-for-oidc': proven('`config.incomingAuth.oidc` is used only when `config.incomingAuth.type` is `oidc`.'),
   'oidcconfig.inline.client-secret-enables-introspection': proven('`spec.inline.clientSecretRef` (SecretRef) enables introspection of opaque tokens.'),
-  'oidcconfig.cluster-service-account.issuer': later('incoming auth', 'For type `clusterServiceAccount` the issuer is the cluster API server\'s in-cluster issuer, detected automatically.'),
+  'oidcconfig.cluster-service-account.issuer': proven('For type `clusterServiceAccount` the issuer is the cluster API server\'s in-cluster issuer, detected automatically.'),
   'oidcconfig.cluster-service-account.audience': proven('For type `clusterServiceAccount` the expected audience is the one given by the reference\'s `audience`.'),
   'oidcconfig.cluster-service-account.validates': proven('Type `clusterServiceAccount` validates service-account tokens presented by in-cluster clients.'),
   'incoming.jwt.issuer': proven('A JWT whose issuer differs from the configured one is not accepted.'),

@@ -39,7 +39,7 @@ export async function fillBuilderRoot(root: string): Promise<void> {
 
 async function addNodeAndShell(root: string): Promise<void> {
   await addNode(root, '/usr/local/bin/node');
-  for (const program of ['/bin/sh', '/bin/mkdir', '/usr/bin/env']) await addProgram(root, program, program);
+  for (const program of ['/bin/sh', '/bin/cp', '/bin/mkdir', '/usr/bin/env']) await addProgram(root, program, program);
 }
 
 async function addNode(root: string, at: string): Promise<void> {

@@ -147,30 +147,6 @@ export const generalConfigCases = [
     'spec.config.extensions.heldCallTtl',
     'must be at most 30m; write 30m or less',
   ),
-  accepts({
-    set: set('extensions', {
-      issuers: [
-        {
-          issuer: 'https://ci.example.com',
-          audience: 'mcp',
-          jwksUrl: 'https://ci.example.com/keys',
-          scopes: ['run'],
-          claimMapping: { sub: 'repository', groups: 'roles' },
-        },
-        { issuer: 'http://127.0.0.1:9000', insecureAllowHttp: true, jwksAllowPrivateIp: true },
-      ],
-    }),
-  }),
-  refuses(
-    { set: set('extensions', { issuers: [{ issuer: 'http://ci.example.com' }] }) },
-    'spec.config.extensions.issuers[0].issuer',
-    'an issuer without TLS is not allowed',
-  ),
-  refuses(
-    { set: set('extensions', { issuers: [{ issuer: 'https://ci.example.com', claimMapping: { aud: 'x' } }] }) },
-    'spec.config.extensions.issuers[0].claimMapping',
-    'are checked as the token has them',
-  ),
   refuses({ set: set('extensions', { unheardOf: true }) }, 'spec.config.extensions.unheardOf', 'unknown field'),
 ];
 

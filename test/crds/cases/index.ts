@@ -2,6 +2,7 @@ import type { Case } from '../case.ts';
 import { authServerCases, placementCases, storageCases } from './auth-server.ts';
 import { aggregationCases, backendCases, generalConfigCases, serviceMetadataCases } from './config.ts';
 import { configIncomingCases, strategyCases } from './config-auth.ts';
+import { furtherIssuerCases } from './config-issuers.ts';
 import { operationalCases } from './config-operation.ts';
 import { workflowCases } from './config-workflows.ts';
 import { durationCases, longestPeriodCases, positiveDurationCases } from './durations.ts';
@@ -27,6 +28,7 @@ export const allCases: readonly Case[] = [
   ...backendCases,
   ...workflowCases,
   ...configIncomingCases,
+  ...furtherIssuerCases,
   ...strategyCases,
   ...operationalCases,
   ...durationCases,

@@ -8,7 +8,7 @@ import { SCALED_TO_ZERO } from '../../workload/rollout-state.ts';
 import { embeddingServerReady } from '../config/optimizer.ts';
 import { type Phase, refusalText } from './phase.ts';
 import { type StatusInput, conditionsBefore, isAwaitingReports } from './status-input.ts';
-import { sharedConditions } from './uniqueness.ts';
+import { audienceOfApiServer, sharedConditions } from './uniqueness.ts';
 
 export type Fact = (statusInput: StatusInput, phase: Phase) => PlannedCondition;
 export type Problem = (statusInput: StatusInput) => PlannedCondition | undefined;
@@ -122,7 +122,15 @@ const sessionStoreAway: Problem = ({ reports: { storeTroubles } }) => {
 
 const isDown = ({ state }: SessionStoreReport): boolean => state === 'down';
 
-const PROBLEMS: readonly Problem[] = [sessionsNotDurable, limitsPerReplica, sessionStoreAway, configRefused];
+const audienceShared: Problem = ({ newest: { spec }, settings }) => audienceOfApiServer(spec, settings);
+
+const PROBLEMS: readonly Problem[] = [
+  sessionsNotDurable,
+  limitsPerReplica,
+  sessionStoreAway,
+  configRefused,
+  audienceShared,
+];
 
 /** What pods told of `types` stays until one is asked again. */
 const keptConditions = (statusInput: StatusInput, types: readonly string[]): readonly PlannedCondition[] =>

@@ -5,7 +5,8 @@ import { leftOutReason } from '../../../validate/unreadable.ts';
 import { type ProblemType, problem } from '../../conditions.ts';
 import type { PlannedCondition } from '../../plan.ts';
 import type { Reason } from '../../reasons.ts';
-import { serverSpec } from '../../server-spec.ts';
+import { type ServerSpec, serverSpec } from '../../server-spec.ts';
+import type { Settings } from '../../settings.ts';
 import type { Shared } from '../bundle.ts';
 import { serviceNameOf } from '../config/telemetry.ts';
 
@@ -76,6 +77,21 @@ export const sharedValues = (server: KubeObject, servers: readonly KubeObject[])
       .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     return others.length === 0 ? [] : [{ type, value, others: others.sort(compareText).slice(0, NAMED + 1) }];
   });
+};
+
+/**
+ * docs/decisions.md "Audience and client id". An API server takes tokens for its own issuer unless it is told other
+ * audiences (`--api-audiences`), which are published nowhere.
+ */
+export const audienceOfApiServer = (
+  server: Pick<ServerSpec, 'incomingAuth'>,
+  { clusterIssuer }: Pick<Settings, 'clusterIssuer'>,
+): PlannedCondition | undefined => {
+  const { type, oidcConfigRef } = server.incomingAuth;
+  if (type === 'anonymous' || oidcConfigRef === undefined || oidcConfigRef.audience !== clusterIssuer?.issuer)
+    return undefined;
+  const message = `the API server takes tokens for the audience ${oidcConfigRef.audience}, too, so that whoever is sent one may act in the cluster with it; give the server an audience of its own in oidcConfigRef.audience`;
+  return problem('AudienceOfApiServer', 'SameAudience', message);
 };
 
 /** A warning condition names the other server: docs/decisions.md "Audience and client id" */

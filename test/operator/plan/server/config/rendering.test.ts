@@ -104,6 +104,17 @@ test("tokens of the cluster's service accounts are taken once the cluster has sa
   assert.deepEqual(issuerKeys, { keys: clusterIssuer.keys });
 });
 
+test('a server whose audience is that of the API server is told so', () => {
+  const clusterIssuer = { issuer: 'https://kubernetes.default.svc', keys: [{ kty: 'RSA', kid: 'k' }] };
+  const told = (audience: string, type = 'oidc') => {
+    const { incomingAuth } = oidc({ type, oidcConfigRef: { name: 'idp', audience } }) as { incomingAuth: object };
+    return condition(planWith({ clusterIssuer }, server({ incomingAuth }), group(), idp()), 'AudienceOfApiServer');
+  };
+  assert.match(told(clusterIssuer.issuer)?.message ?? '', /^the API server takes .* give the server an audience of/);
+  assert.equal(told('demo'), undefined);
+  assert.equal(told(clusterIssuer.issuer, 'anonymous'), undefined);
+});
+
 const withProvider = (primaryUpstreamProvider: string) =>
   oidc({ authzConfig: { type: 'inline', inline: { policies: ['x'], primaryUpstreamProvider } } });
 
