@@ -8,7 +8,6 @@ export const warningsOf = (config: Config): readonly string[] => [
   ...slowChecks(config),
   ...unknownBackends(config),
   ...unknownEventTypes(config),
-  ...strictWithoutFirstEvent(config),
   ...issuersUnused(config),
   ...unsentTelemetry(config),
 ];
@@ -73,14 +72,6 @@ function* unknownEventTypes({ audit }: Config): Generator<string> {
       const remedy = meant === undefined ? 'docs/audit.md lists them' : `did you mean ${meant}?`;
       yield `audit.${key}[${index}]: no event has the type ${JSON.stringify(type)}, so this has no effect; ${remedy}`;
     }
-}
-
-function* strictWithoutFirstEvent({ audit, extensions }: Config): Generator<string> {
-  if (audit?.enabled !== true || extensions.audit.mode !== 'blocking-strict') return;
-  const { eventTypes = [], excludeEventTypes = [] } = audit;
-  const isWritten = eventTypes.length === 0 || eventTypes.includes('request_received');
-  if (isWritten && !excludeEventTypes.includes('request_received')) return;
-  yield 'extensions.audit.mode: blocking-strict refuses nothing while events of type request_received are left out; let audit.eventTypes have them';
 }
 
 function* backendsNamed({

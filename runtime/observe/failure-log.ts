@@ -4,7 +4,8 @@ import { lineWindows } from './line-windows.ts';
 import type { Log } from './log.ts';
 
 /**
- * Failures of backends or for lack of room, which operators should see (warn). All others are the client's own (debug).
+ * Failures of backends, issuers and stores, or for lack of room, which operators should see (warn). All others are the
+ * client's own (debug).
  */
 const DEGRADED: ReadonlySet<ErrorCode> = new Set([
   'backend_unavailable',
@@ -14,6 +15,8 @@ const DEGRADED: ReadonlySet<ErrorCode> = new Set([
   'credential_unavailable',
   'lists_unavailable',
   'overloaded',
+  'issuer_unavailable',
+  'store_unavailable',
   'audit_unavailable',
 ]);
 

@@ -166,13 +166,15 @@ describe('what the pods of a server are told', () => {
     return parse((data as Readonly<Record<string, string>>)['config.yaml'] ?? '') as Config;
   };
 
+  const permitting = (id: string): string => `@id("${id}") permit(principal, action, resource);`;
+
   const untilPolicy = (wanted: string): Promise<true> =>
     until(`policy ${wanted}`, async () =>
-      (await configNow()).incomingAuth.authz.policies[0] === wanted ? true : undefined,
+      (await configNow()).incomingAuth.authz.policies[0] === permitting(wanted) ? true : undefined,
     );
 
-  const applyPolicy = (policy: string): Promise<string> => {
-    const document = { version: '1.0', type: 'cedarv1', cedar: { policies: [policy] } };
+  const applyPolicy = (id: string): Promise<string> => {
+    const document = { version: '1.0', type: 'cedarv1', cedar: { policies: [permitting(id)] } };
     return apply(configMap('policies', { 'authz.json': JSON.stringify(document) }));
   };
 

@@ -11,7 +11,8 @@ export interface FailureBounds {
 
 /**
  * Counts refused tokens of each client address. It is no lock against guessing, since tokens cannot be guessed: it
- * bounds the work that bad tokens cause. Many clients may share an address, so it is wide.
+ * bounds the work that bad tokens cause; those that cause none do not count. Many clients may share an address, so it
+ * is wide.
  */
 export class FailureBudget {
   readonly #bounds: FailureBounds;

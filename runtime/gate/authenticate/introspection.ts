@@ -1,5 +1,5 @@
 import type { GuardedClient } from '../../http/index.ts';
-import type { Log } from '../../observe/index.ts';
+import { lineWindows, type Log } from '../../observe/index.ts';
 import type { ReadSecret } from '../../process/index.ts';
 import { judgeClaims } from './claims.ts';
 import { askIssuer, IssuerUnreachableError } from './issuer-client.ts';
@@ -23,18 +23,27 @@ export type Introspect = (token: string) => Promise<Verdict>;
  * Throws `issuer_unavailable` where there is no answer to rely on, which says nothing about the token. The secret is
  * read for every question, so that it can rotate.
  */
-export const introspection =
-  (issuer: IssuerSettings, settings: IntrospectionSettings, deps: IntrospectionDeps): Introspect =>
-  async (token) => {
+export const introspection = (
+  issuer: IssuerSettings,
+  settings: IntrospectionSettings,
+  deps: IntrospectionDeps,
+): Introspect => {
+  const leftOut = lineWindows(deps.now);
+  const tell = (reason: string): void => {
+    const unsaid = leftOut(reason);
+    if (unsaid === undefined) return;
+    deps.log.warn({ issuer: issuer.issuer, reason, ...(unsaid > 0 && { unsaid }) }, 'opaque tokens cannot be checked');
+  };
+  return async (token) => {
     try {
       return judgeAnswer(await answerAbout(token, settings, deps), issuer, deps.now());
     } catch (error) {
       if (!(error instanceof IssuerUnreachableError)) throw error;
-      if (!error.isClosed)
-        deps.log.warn({ issuer: issuer.issuer, reason: error.message }, 'opaque tokens cannot be checked');
+      if (!error.isClosed) tell(error.message);
       throw issuerUnavailable(error.message);
     }
   };
+};
 
 const WHAT = 'introspection';
 

@@ -54,9 +54,15 @@ export class TokenAuthenticator {
     const { now } = this.#deps;
     // A token that was valid before is checked in any case, however many others of its address are not valid.
     if (!this.#cache.wasValid(key) && !this.#failures.has(head.clientAddress, now())) throw tooManyFailures();
-    const known = await this.#checked(key, token);
-    if (known.kind === 'refused') this.#failures.spend(head.clientAddress, now());
-    return this.#admitted(known, head);
+    // What costs a check counts, also where the issuer could not be asked.
+    let isFailed = true;
+    try {
+      const known = await this.#checked(key, token);
+      isFailed = known.kind === 'refused' && !known.isUnchecked;
+      return this.#admitted(known, head);
+    } finally {
+      if (isFailed) this.#failures.spend(head.clientAddress, now());
+    }
   }
 
   #checked(key: string, token: string): Promise<Known> {

@@ -33,11 +33,14 @@ export class TokenCache {
   readonly #bounds: TokenCacheBounds;
   #valid: LruCache<Held<Extract<Known, { kind: 'user' }>>>;
   #refused: LruCache<Held<RefusedToken>>;
+  /** Tokens that were valid at their last check, under other keys as well. */
+  readonly #passed: LruCache<true>;
 
   constructor(bounds: TokenCacheBounds) {
     this.#bounds = bounds;
     this.#valid = lruCache(bounds);
     this.#refused = lruCache(bounds);
+    this.#passed = lruCache(bounds);
   }
 
   /** Undefined: the token has to be checked. */
@@ -48,17 +51,19 @@ export class TokenCache {
 
   /** Whether this token was valid when it was checked last, however long ago that is. */
   wasValid(key: string): boolean {
-    return this.#valid.get(key) !== undefined;
+    return this.#passed.get(key) !== undefined;
   }
 
   setValid(key: string, user: User, now: number): void {
     this.#refused.delete(key);
     const until = Math.min(user.expiresAt ?? Infinity, now + VALID_MS);
+    this.#passed.set(key, true, KEY_BYTES);
     this.#valid.set(key, { value: { kind: 'user', user }, until }, bytesOf(user));
   }
 
   setRefused(key: string, refusal: RefusedToken, now: number): void {
     this.#valid.delete(key);
+    this.#passed.delete(key);
     if (!refusal.mayBecomeValid) this.#refused.set(key, { value: refusal, until: now + REFUSED_MS }, ENTRY_BYTES);
   }
 
@@ -69,6 +74,7 @@ export class TokenCache {
 }
 
 const ENTRY_BYTES = 512;
+const KEY_BYTES = 128;
 
 /** The claims of a JWT take a few times the room of the token that holds them. */
 const bytesOf = ({ token, claims }: User): number =>

@@ -22,12 +22,17 @@ export interface RefusedToken {
   readonly scopes?: readonly string[];
   /** The same token might be valid a moment later: its key is not known yet, or its time has not come. */
   readonly mayBecomeValid?: true;
+  /** Refused for its form alone, without a signature or an issuer having been checked. */
+  readonly isUnchecked?: true;
 }
 
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** A token that is not valid, whatever it is for. */
 export const invalid = (description: string): RefusedToken => ({ kind: 'refused', code: 'invalid_token', description });
+
+/** The same of a token that is refused for its form alone. */
+export const unchecked = (description: string): RefusedToken => ({ ...invalid(description), isUnchecked: true });
 
 /**
  * Seconds by which the clocks of issuers may differ from the own one: `exp` and `nbf` are read with this tolerance (RFC

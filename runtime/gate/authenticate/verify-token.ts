@@ -8,7 +8,7 @@ import { askIssuer, IssuerUnreachableError } from './issuer-client.ts';
 import { FetchedKeys, fixedKeys, type IssuerKeys } from './issuer-keys.ts';
 import { readJwt, verifyJwt } from './jwt.ts';
 import type { IssuerSettings } from './settings.ts';
-import { invalid, type Verdict } from './verdict.ts';
+import { unchecked, type Verdict } from './verdict.ts';
 
 export interface VerifierDeps {
   readonly now: () => number;
@@ -45,11 +45,11 @@ export const tokenVerifier = (issuers: readonly IssuerSettings[], deps: Verifier
   return {
     verify: async (token) => {
       const read = readJwt(token);
-      if (read.kind === 'refused') return read;
-      if (read.kind === 'opaque') return introspect ? introspect(token) : invalid('opaque tokens are not taken here');
+      if (read.kind === 'refused') return { ...read, isUnchecked: true };
+      if (read.kind === 'opaque') return introspect ? introspect(token) : unchecked('opaque tokens are not taken here');
       const { iss } = read.claims;
       const verifier = typeof iss === 'string' ? byIssuer.get(iss) : undefined;
-      if (!verifier) return invalid('the token is of another issuer');
+      if (!verifier) return unchecked('the token is of another issuer');
       const { settings: issuer, keys } = verifier;
       return verifyJwt({ token, jwt: read, issuer, findKey: keys.findKey, now: deps.now() });
     },

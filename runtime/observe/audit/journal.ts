@@ -88,7 +88,7 @@ export class Journal {
     if (!inForce || !queue || !inForce.isWanted(event.type)) return undefined;
     this.#sequence += 1;
     const line = this.#lineOf(event, inForce);
-    if (line === undefined) return undefined;
+    if (line === undefined) return inForce.settings.mode === 'batch' ? undefined : Promise.resolve(false);
     if (inForce.settings.mode !== 'batch') return queue.confirm(line);
     queue.add(line);
     return undefined;
@@ -145,9 +145,11 @@ export class Journal {
   }
 }
 
-const wantedBy = ({ eventTypes, excludeEventTypes }: AuditSettings): InForce['isWanted'] => {
+const wantedBy = ({ eventTypes, excludeEventTypes, mode }: AuditSettings): InForce['isWanted'] => {
   const [included, excluded] = [new Set(eventTypes), new Set(excludeEventTypes)];
-  return (type) => !excluded.has(type) && (included.size === 0 || included.has(type));
+  // What refuses a request in the strict mode is this event, whatever the filters say.
+  const isFirst = (type: AuditEventType): boolean => mode === 'blocking-strict' && type === 'request_received';
+  return (type) => isFirst(type) || (!excluded.has(type) && (included.size === 0 || included.has(type)));
 };
 
 /** The settings as the first event tells them. */

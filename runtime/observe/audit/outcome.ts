@@ -26,6 +26,7 @@ const ERRORS: ReadonlySet<ErrorCode> = new Set([
   'backend_timeout',
   'credential_unavailable',
   'stopping',
+  'issuer_unavailable',
   'store_unavailable',
   'audit_unavailable',
   'internal',

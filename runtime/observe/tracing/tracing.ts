@@ -106,8 +106,13 @@ const startServerSpan = (
   const { name, attributes } = serverSpan(record, settings);
   const [inMessage, inHeaders] = [messageContextOf(record), headerContextOf(record.request.headers)];
   const [ofMessage, ofHeaders] = [inMessage && spanContextOf(inMessage), inHeaders && spanContextOf(inHeaders)];
-  const parent = ofMessage ?? ofHeaders;
-  const links = ofMessage && ofHeaders && ofHeaders.spanId !== ofMessage.spanId ? [{ context: ofHeaders }] : [];
+  const sent = ofMessage ?? ofHeaders;
+  // Who may not send does not decide what is sampled: its trace is linked to.
+  const parent = record.caller && sent;
+  const isOther = ofMessage && ofHeaders && ofHeaders.spanId !== ofMessage.spanId;
+  const links = [parent ? undefined : sent, isOther ? ofHeaders : undefined].flatMap((each) =>
+    each ? [{ context: each }] : [],
+  );
   const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
   return described(tracer.startSpan(name, { kind: SpanKind.SERVER, startTime, links }, context), attributes);
 };

@@ -103,20 +103,18 @@ suite('reading the files', () => {
     assert.equal((await checkConfigFiles(path)).output, `${path}: valid\n`);
   });
 
-  test('validate warns of event types that do not exist, and of a strict mode that refuses nothing', async () => {
+  test('validate warns of event types that do not exist', async () => {
     const path = join(directory, 'config.yaml');
     const audit = { enabled: true, eventTypes: ['mcp_toolcall'], excludeEventTypes: ['vmcp_workflow_started'] };
-    const extensions = { audit: { mode: 'blocking-strict' } };
-    await write('config.yaml', yaml({ ...MINIMAL, audit, extensions }));
+    await write('config.yaml', yaml({ ...MINIMAL, audit }));
     const { exitCode, output } = await checkConfigFiles(path);
     assert.equal(exitCode, 0);
     assert.deepEqual(output.split('\n').slice(0, -2), [
       'warning: audit.eventTypes[0]: no event has the type "mcp_toolcall", so this has no effect; did you mean mcp_tool_call?',
       'warning: audit.excludeEventTypes[0]: no event has the type "vmcp_workflow_started", so this has no effect; docs/audit.md lists them',
-      'warning: extensions.audit.mode: blocking-strict refuses nothing while events of type request_received are left out; let audit.eventTypes have them',
     ]);
     const all = { enabled: true, eventTypes: ['request_received', 'mcp_tool_call'] };
-    await write('config.yaml', yaml({ ...MINIMAL, audit: all, extensions }));
+    await write('config.yaml', yaml({ ...MINIMAL, audit: all }));
     assert.equal((await checkConfigFiles(path)).output, `${path}: valid\n`);
   });
 
