@@ -30,6 +30,7 @@ export { operationalSchema } from './operational.ts';
 export { optimizerSchema } from './optimizer.ts';
 export { outgoingAuthSchema, strategySchema } from './outgoing-auth.ts';
 export { rateLimitingSchema } from './rate-limiting.ts';
+export { audienceForms, canonicalResource, resourceUrlIn } from './resource-identifier.ts';
 export {
   atLeastOne,
   atMostOne,

@@ -109,8 +109,20 @@ export const discardBody = (request: IncomingMessage, done: () => void): void =>
 export const writeEarly = (request: IncomingMessage, response: ServerResponse, body: Buffer | undefined): void => {
   if (body) response.write(body);
   else response.flushHeaders();
-  discardBody(request, () => response.end());
+  const { socket } = request;
+  const end = (): void => {
+    socket.off(NEXT_REQUEST, end);
+    response.end();
+  };
+  socket.on(NEXT_REQUEST, end);
+  discardBody(request, end);
 };
+
+/**
+ * Event of a socket: another request begins on it, so that the one before has arrived. A client that already has the
+ * whole answer may send the next request right behind the body, and both are then read in one piece.
+ */
+export const NEXT_REQUEST = 'nextRequest';
 
 /** The error for a body longer than any that is accepted. */
 export const tooLarge = (): VmcpError => new VmcpError('body_too_large', 'the request body is too large');

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { NEXT_REQUEST } from './body.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -25,8 +26,10 @@ export const oneAtATimeServer = (options: ServerOptions, listener: Listener): Se
 const alone =
   (listener: Listener): Listener =>
   (request, response) => {
-    if (response.socket === null) request.socket.destroy();
-    else listener(request, response);
+    if (response.socket !== null) return listener(request, response);
+    // The answer before it was written early, and has no end yet.
+    if (request.socket.emit(NEXT_REQUEST)) response.once('socket', () => listener(request, response));
+    else request.socket.destroy();
   };
 
 /** RFC 9112 §3.2 (no Host) and RFC 9110 §10.1.1 (an unknown expectation). */

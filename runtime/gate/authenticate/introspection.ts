@@ -82,7 +82,8 @@ const judgeAnswer = ({ active, ...claims }: Claims, issuer: IssuerSettings, now:
   if (active !== true) return invalid('the token is not active');
   const { iss, aud, exp, nbf } = claims;
   if (iss !== undefined && iss !== issuer.issuer) return invalid('the token is of another issuer');
-  if (![aud].flat().includes(issuer.audience)) return invalid('the token is for another audience');
+  if (![aud].flat().some((each) => issuer.audiences.includes(each as string)))
+    return invalid('the token is for another audience');
   const expiresAt = exp === undefined ? undefined : millisecondsOf(exp, CLOCK_TOLERANCE_SECONDS);
   if (expiresAt !== undefined && !(expiresAt > now)) return invalid('the token has expired');
   if (nbf !== undefined && !(millisecondsOf(nbf, -CLOCK_TOLERANCE_SECONDS) <= now))

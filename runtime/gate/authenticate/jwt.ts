@@ -82,7 +82,7 @@ export const verifyJwt = async ({ token, jwt, issuer, findKey, now }: JwtToVerif
   const options: JWTVerifyOptions = {
     algorithms: [...ALGORITHMS],
     issuer: issuer.issuer,
-    audience: issuer.audience,
+    audience: [...issuer.audiences],
     requiredClaims: ['exp'],
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
     currentDate: new Date(now),

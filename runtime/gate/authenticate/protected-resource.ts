@@ -1,4 +1,5 @@
 import type { RequestHead } from '../../call/index.ts';
+import { canonicalResource, resourceUrlIn } from '../../config/index.ts';
 import type { TokenSettings } from './settings.ts';
 
 /** What clients are told about this server as a protected resource (RFC 9728). */
@@ -21,8 +22,8 @@ const ENDPOINTS = ['', '/mcp', '/sse'];
  * behind a proxy that adds a path, with and without a slash at the end.
  */
 export const protectedResource = (settings: TokenSettings): ProtectedResource => {
-  const url = httpUrlIn(settings.resource);
-  const resource = url ? canonical(url) : settings.resource;
+  const url = resourceUrlIn(settings.resource);
+  const resource = canonicalResource(settings.resource);
   const path = url ? url.pathname.replace(/\/$/, '') : '/mcp';
   const paths = new Set([...ENDPOINTS, path].flatMap((each) => [`${WELL_KNOWN}${each}`, `${WELL_KNOWN}${each}/`]));
   const text = JSON.stringify(metadataOf(settings, resource));
@@ -54,12 +55,3 @@ const advertised = ({ advertisedScopes, issuers }: TokenSettings): readonly stri
   [...new Set([...advertisedScopes, ...issuers.flatMap(({ scopes }) => scopes)])].filter(
     (scope) => scope !== 'offline_access',
   );
-
-const httpUrlIn = (text: string): URL | undefined => {
-  const url = URL.parse(text);
-  return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url : undefined;
-};
-
-/** Scheme and host in lower case, no fragment, no slash behind a bare host (MCP "Canonical Server URI"). */
-const canonical = ({ origin, pathname, search }: URL): string =>
-  `${origin}${pathname === '/' && search === '' ? '' : pathname}${search}`;

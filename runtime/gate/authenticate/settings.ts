@@ -1,12 +1,13 @@
 import type { JSONWebKeySet } from 'jose';
-import type { Config } from '../../config/index.ts';
+import { audienceForms, type Config } from '../../config/index.ts';
 import type { SecretSource } from '../../process/index.ts';
 
 /** How the tokens of one issuer are checked. */
 export interface IssuerSettings {
   /** Compared with `iss` character by character. */
   readonly issuer: string;
-  readonly audience: string;
+  /** Texts that stand for the audience: a token has to hold one of them. */
+  readonly audiences: readonly string[];
   /** Keys that are used as they are: nothing is fetched from the issuer. */
   readonly issuerKeys: JSONWebKeySet | undefined;
   /** Address of the keys; undefined: found by discovery. */
@@ -71,7 +72,7 @@ type FurtherIssuer = Config['extensions']['issuers'][number] & { readonly audien
 
 const issuerOf = (written: Oidc | FurtherIssuer): Omit<IssuerSettings, 'claimMapping' | 'introspection'> => ({
   issuer: written.issuer,
-  audience: written.audience,
+  audiences: audienceForms(written.audience),
   issuerKeys: written.issuerKeys as JSONWebKeySet | undefined,
   jwksUrl: written.jwksUrl,
   jwksAllowPrivateIp: written.jwksAllowPrivateIp ?? false,

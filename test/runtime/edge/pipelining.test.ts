@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../../runtime/start.ts';
 import { count, type FixtureBackend, hang, startBackend } from '../../fixtures/backend.ts';
-import { connectByHand, GET_SSE, modernBytes } from '../../fixtures/by-hand.ts';
+import { connectByHand, GET_SSE, modernBytes, postBytes } from '../../fixtures/by-hand.ts';
 import { openSession } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
@@ -26,6 +26,11 @@ const HEALTH = 'GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n';
 /** What Node would answer without asking us. */
 const NO_HOST = 'GET /mcp HTTP/1.1\r\n\r\n';
 const UNKNOWN_EXPECTATION = 'GET /mcp HTTP/1.1\r\nhost: localhost\r\nexpect: wonders\r\n\r\n';
+
+const failWhen = async (closed: Promise<void>): Promise<never> => {
+  await closed;
+  throw new Error('the connection is closed');
+};
 
 describe('a connection', () => {
   test('on which a request comes while another has no answer is cut: the others cost nothing', async (t) => {
@@ -66,5 +71,30 @@ describe('a connection', () => {
         await new Promise((resolve) => socket.once('data', resolve));
     }
     assert.equal(isClosed(), false);
+  });
+
+  test('goes on behind an answer that came before the body: the next request may come right behind that', async (t) => {
+    const { socket, text, isClosed, closed } = connectByHand(t, running.url);
+    const arrived = () => Promise.race([new Promise((resolve) => socket.once('data', resolve)), failWhen(closed)]);
+    const refused = postBytes('{}', { 'content-type': 'text/plain' });
+    for (let answers = 1; answers <= 5; answers += 1) {
+      socket.write(refused.slice(0, -2));
+      while (text().split('HTTP/1.1 415').length <= answers) await arrived();
+      socket.write(refused.slice(-2) + CALL);
+      while (text().split('HTTP/1.1 200').length <= answers) await arrived();
+    }
+    assert.equal(isClosed(), false);
+  });
+
+  test('carries no more than one request behind such an answer', async (t) => {
+    backend.set({ on: ({ recorded }) => (recorded.method === 'tools/call' ? hang : undefined) });
+    const { socket, closed, text } = connectByHand(t, running.url);
+    const refused = postBytes('{}', { 'content-type': 'text/plain' });
+    socket.write(refused.slice(0, -2));
+    while (!text().includes('HTTP/1.1 415')) await new Promise((resolve) => socket.once('data', resolve));
+    socket.write(refused.slice(-2) + CALL.repeat(500));
+    await closed;
+    assert.equal(text().split('HTTP/1.1').length, 2);
+    assert.ok(count(backend, 'tools/call') <= 1);
   });
 });

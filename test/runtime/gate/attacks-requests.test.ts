@@ -219,7 +219,7 @@ suite('attacks on the way to the issuer', () => {
         [
           {
             issuer: 'https://idp.example',
-            audience: AUDIENCE,
+            audiences: [AUDIENCE],
             issuerKeys: undefined,
             jwksUrl: 'https://idp.example/jwks',
             jwksAllowPrivateIp: false,

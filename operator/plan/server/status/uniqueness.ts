@@ -1,4 +1,5 @@
 import { fieldsOf } from '../../../../crds/index.ts';
+import { canonicalResource } from '../../../../runtime/config/index.ts';
 import { compareText } from '../../../../runtime/text.ts';
 import type { KubeObject } from '../../../object.ts';
 import { leftOutReason } from '../../../validate/unreadable.ts';
@@ -10,11 +11,16 @@ import type { Settings } from '../../settings.ts';
 import type { Shared } from '../bundle.ts';
 import { serviceNameOf } from '../config/telemetry.ts';
 
-/** The audience of the tokens that a server takes; undefined where it takes none. */
+/** The audience of the tokens that a server takes, in the form that is the same for all who mean the same. */
 const audienceOf = (server: KubeObject): string | undefined => {
-  if (server.kind !== AGGREGATOR) return fieldsOf(['MCPServer', 'MCPRemoteProxy'], server).oidcConfigRef?.audience;
+  const audience = oidcConfigOf(server)?.audience;
+  return audience === undefined ? undefined : canonicalResource(audience);
+};
+
+const oidcConfigOf = (server: KubeObject): { readonly audience: string } | undefined => {
+  if (server.kind !== AGGREGATOR) return fieldsOf(['MCPServer', 'MCPRemoteProxy'], server).oidcConfigRef;
   const { incomingAuth } = serverSpec(server);
-  return incomingAuth.type === 'oidc' ? incomingAuth.oidcConfigRef?.audience : undefined;
+  return incomingAuth.type === 'oidc' ? incomingAuth.oidcConfigRef : undefined;
 };
 
 const AGGREGATOR = 'VirtualMCPServer';

@@ -52,6 +52,18 @@ suite('protected-resource metadata', () => {
       [allowed.status, allowed.headers.get('access-control-allow-origin')],
       [200, 'https://mcp.example'],
     );
+    // The SDKs name their revision there, which a browser asks about first.
+    const preflight = await fetch(`${originOf(gateway.running.url)}${PATH}/mcp`, {
+      method: 'OPTIONS',
+      headers: {
+        origin: 'https://mcp.example',
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'mcp-protocol-version',
+      },
+    });
+    assert.equal(preflight.status, 204);
+    assert.match(preflight.headers.get('access-control-allow-methods') ?? '', /GET/);
+    assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /mcp-protocol-version/);
     const refused = await of('https://evil.example');
     assert.deepEqual([refused.status, refused.headers.get('access-control-allow-origin')], [403, null]);
     await gateway.stop();
@@ -71,6 +83,26 @@ suite('protected-resource metadata', () => {
     ['https://mcp.example/mcp/', 'https://mcp.example/mcp/', `https://mcp.example${PATH}/mcp`],
     ['http://127.0.0.1:4483', 'http://127.0.0.1:4483', `http://127.0.0.1:4483${PATH}`],
   ];
+  /** Clients send what their URL library makes of the `resource` that they are told. */
+  const SAME_AUDIENCE: readonly (readonly [string, string | readonly string[]])[] = [
+    ['https://mcp.example', 'https://mcp.example/'],
+    ['https://mcp.example/', 'https://mcp.example'],
+    ['https://mcp.example', ['other', 'https://mcp.example/']],
+    ['https://MCP.example:443/mcp', 'https://mcp.example/mcp'],
+    ['https://MCP.example:443/mcp', 'https://MCP.example:443/mcp'],
+  ];
+  const OTHER_AUDIENCE: readonly (readonly [string, string | readonly string[]])[] = [
+    ['https://mcp.example/mcp', 'https://mcp.example/mcp/'],
+    ['https://mcp.example/mcp', 'https://mcp.example/MCP'],
+    ['https://mcp.example/mcp', 'https://mcp.example'],
+    ['https://mcp.example', 'http://mcp.example'],
+    ['https://mcp.example', 'https://mcp.example:8443/'],
+    ['https://mcp.example', 'mcp.example'],
+    ['https://user@mcp.example', 'https://mcp.example'],
+    ['https://mcp.example/#a', 'https://mcp.example'],
+    ['api', 'API'],
+    ['api', 'api/'],
+  ];
   covers('incoming-auth.oidc.resource-www-authenticate');
   test('names the resource in its canonical form, and the challenge names the address of the metadata', async () => {
     for (const [resource, canonical, url] of CANONICAL) {
@@ -80,6 +112,20 @@ suite('protected-resource metadata', () => {
       assert.equal(headers.get('www-authenticate'), `Bearer resource_metadata="${url}"`);
       await gateway.stop();
     }
+  });
+
+  test('a token may name the resource in any form that is the same URL, and in no other', async () => {
+    const gateway = await startProtected();
+    const { provider } = gateway;
+    const statusFor = async (audience: string, aud: unknown): Promise<number> => {
+      gateway.running.reload(gateway.file({ issuerKeys: { keys: [provider.key().publicJwk] }, audience }));
+      return (await gateway.enter(await provider.token({ aud }))).status;
+    };
+    for (const [audience, aud] of SAME_AUDIENCE)
+      assert.equal(await statusFor(audience, aud), 200, `${audience} ${String(aud)}`);
+    for (const [audience, aud] of OTHER_AUDIENCE)
+      assert.equal(await statusFor(audience, aud), 401, `${audience} ${String(aud)}`);
+    await gateway.stop();
   });
 
   test('where the audience is no URL, the metadata is at the host that the client asked', async () => {

@@ -6,11 +6,15 @@ import {
   discoverOAuthProtectedResourceMetadata,
   extractWWWAuthenticateParams,
 } from '@modelcontextprotocol/sdk/client/auth.js';
-import type { Running } from '../../../../runtime/start.ts';
+import { COOL_DOWN_MS } from '../../../../runtime/gate/authenticate/issuer-keys.ts';
+import { systemClock } from '../../../../runtime/process/index.ts';
+import type { Running, StartDeps } from '../../../../runtime/start.ts';
+import { until } from '../../../cluster/until.ts';
 import { type FixtureBackend, startBackend } from '../../../fixtures/backend.ts';
 import { OPAQUE, type RealProvider, startRealProvider } from '../../../fixtures/oidc-provider.ts';
 import { ON_LOOPBACK } from '../../../fixtures/protected-gateway.ts';
-import { INITIALIZE, post } from '../../../fixtures/raw-client.ts';
+import { memoryLog } from '../../../fixtures/memory-log.ts';
+import { INITIALIZE, openSession, post } from '../../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../../fixtures/runtime.ts';
 
 const RESOURCE = 'https://mcp.example';
@@ -24,7 +28,7 @@ suite('an identity provider that is not ours', () => {
   });
   after(() => Promise.all([provider.close(), backend.close()]));
 
-  const started = (audience: string, more: object = {}): Promise<Running> =>
+  const started = (audience: string, more: object = {}, deps: Partial<StartDeps> = {}): Promise<Running> =>
     startRuntime(
       configFile(
         { a: backend.url },
@@ -36,7 +40,7 @@ suite('an identity provider that is not ours', () => {
         },
       ),
       {},
-      { environment: (name) => (name === 'SECRET' ? provider.gateway.secret : undefined) },
+      { environment: (name) => (name === 'SECRET' ? provider.gateway.secret : undefined), ...deps },
     );
 
   const enter = async ({ url }: Running, token: string) =>
@@ -108,4 +112,70 @@ suite('an identity provider that is not ours', () => {
     await client.close();
     await again.stop();
   });
+
+  test('no call fails while its keys are replaced, and tokens of old and new keys are in use', async () => {
+    const { running, pass, stop } = await withTime();
+    const first = await provider.token(RESOURCE);
+    const over = new AbortController();
+    const counts = Array.from({ length: 6 }, () => 0);
+    const statuses = new Set<number>();
+    const callAgainAndAgain = async (worker: number): Promise<void> => {
+      const session = await openSession(running.url, {}, bearer(first));
+      for (let token = first; !over.signal.aborted; token = await provider.token(RESOURCE)) {
+        const answer = await session.send(CALL, bearer(token));
+        statuses.add(answer.status);
+        counts[worker] = (counts[worker] ?? 0) + 1;
+      }
+      const { status } = await session.send(CALL, bearer(await provider.token(RESOURCE)));
+      statuses.add(status);
+    };
+    const workers = Promise.all(counts.map((_, worker) => callAgainAndAgain(worker)));
+    for (let rotation = 0; rotation < 3; rotation += 1) {
+      pass(COOL_DOWN_MS);
+      await provider.rotate(2);
+      const before = [...counts];
+      await Promise.race([
+        workers,
+        until('calls', async () => (counts.every((each, at) => each >= (before[at] ?? 0) + 3) ? true : undefined)),
+      ]);
+    }
+    over.abort();
+    await workers;
+    assert.deepEqual([...statuses], [200]);
+    await stop();
+  });
+
+  test('while it is away for an hour known keys go on and others are refused, with a line in the log', async () => {
+    const { running, lines, pass, stop } = await withTime();
+    provider.accessTokenSeconds = 3 * 3_600;
+    const known = await provider.token(RESOURCE);
+    assert.equal(await enter(running, known), 200);
+    await provider.rotate(2);
+    const newer = await provider.token(RESOURCE);
+    await provider.beAway(true);
+    pass(3_600_000);
+    assert.equal(await enter(running, known), 200);
+    assert.equal(await enter(running, newer), 401);
+    const told = lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+    assert.ok(told.some((message) => message.endsWith('known keys go on, tokens signed with other keys are refused')));
+    await provider.beAway(false);
+    pass(COOL_DOWN_MS);
+    assert.equal(await enter(running, newer), 200);
+    assert.equal(await enter(running, known), 200);
+    assert.ok(lines.some(({ message }) => message.includes('could be fetched again')));
+    await stop();
+  });
+
+  /** A gateway whose clock a test can put forward. */
+  const withTime = async () => {
+    let aheadMs = 0;
+    const { log, lines } = memoryLog();
+    const clock = { ...systemClock, now: () => Date.now() + aheadMs };
+    const running = await started(RESOURCE, {}, { clock, log });
+    return { running, lines, pass: (ms: number) => void (aheadMs += ms), stop: () => running.stop() };
+  };
 });
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+const CALL = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'a_echo', arguments: {} } };

@@ -164,6 +164,10 @@ test('a server whose audience or service name another one has, too, is told whic
     );
   assert.match(told(oidc(), 'AudienceShared')?.message ?? '', /^VirtualMCPServer b of this namespace .* audience demo/);
   assert.equal(told(oidc({ type: 'anonymous' }), 'AudienceShared'), undefined);
+  const at = (audience: string) => ({ incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'idp', audience } } });
+  const [bare, slashed] = [server(at('https://a.example')), named('b', at('https://A.example/'))];
+  const same = condition(planOf(bare, group(), idp(), slashed), 'AudienceShared');
+  assert.equal(same?.reason, 'SameAudience', 'one URL in two spellings');
   const front = { telemetryConfigRef: { name: 't', serviceName: 'vmcp-demo' } };
   assert.match(
     told(front, 'ServiceNameShared')?.message ?? '',
