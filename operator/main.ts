@@ -8,6 +8,7 @@ const usage = `usage: vmcp-operator run [options]            reconcile a cluster
        vmcp-operator local <dir> [options]    serve the manifests of a directory from this process
        vmcp-operator render <dir> [options]   print what would be applied for them
        vmcp-operator bridge --pod POD         serve the stdio MCP server of a container
+       vmcp-operator management-token UID     sign a token for the management port of a server (docs/explain.md)
        vmcp-operator version
 
 Options of run; each is also read from the environment, as VMCP_ and the name in capitals:
@@ -34,6 +35,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   run: () => Promise.resolve(run),
   render: async () => (await import('./render.ts')).render,
   bridge: async () => (await import('./bridge.ts')).runBridge,
+  'management-token': async () => (await import('./management-token.ts')).runManagementToken,
   local: async () => (await import('./local.ts')).runLocal,
   version: () => Promise.resolve(version),
   '--version': () => Promise.resolve(version),

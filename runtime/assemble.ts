@@ -26,6 +26,7 @@ import {
   SseConnections,
 } from './edge/index.ts';
 import { countedReloads, failuresSeen } from './counted.ts';
+import { type ExplainParts, explainRequests } from './explain-requests.ts';
 import { featureDepsOf } from './feature-deps.ts';
 import type { FeatureDeps, Features, MakeFeatures } from './features.ts';
 import { FURTHER_CHECKS } from './further-checks.ts';
@@ -178,7 +179,7 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
       onOutsideAnswer,
       now: clock.now,
     }),
-    managementApp: managementOf({ config, phase, status, metrics: telemetry.exposition }, clock),
+    managementApp: managementOf({ ...parts, log, phase, status, metrics: telemetry.exposition }, clock),
     status,
     phase,
   };
@@ -226,15 +227,16 @@ const endpointOf = ({ config, clients, phase, ...parts }: EndpointParts, deps: A
     bodies: new ByteBudget(LIMITS.bodyBytesTogether),
   });
 
-type ManagementParts = Pick<Parts, 'config' | 'phase' | 'status'> & { readonly metrics: Telemetry['exposition'] };
+type ManagementParts = Pick<Parts, 'phase' | 'status'> & ExplainParts & { readonly metrics: Telemetry['exposition'] };
 
-const managementOf = ({ config, phase, status, metrics }: ManagementParts, { now }: Clock) =>
+const managementOf = ({ phase, status, metrics, ...parts }: ManagementParts, clock: Clock) =>
   managementServer({
     metrics,
     isReady: () => phase.isReady && phase.hasSessions,
     status,
-    access: () => accessOf(config.current()),
-    now,
+    access: () => accessOf(parts.config.current()),
+    explain: explainRequests(parts, clock),
+    now: clock.now,
   });
 
 type ClientParts = Pick<Parts, 'config' | 'backends' | 'log' | 'phase'> &

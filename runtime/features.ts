@@ -77,9 +77,9 @@ export interface RouteDeps {
 
 /** The features that this version has. */
 export const makeFeatures: MakeFeatures = (deps) => {
-  const { authenticate, metadataAt } = incomingAuth(deps);
+  const { authenticate, examineCaller, metadataAt } = incomingAuth(deps);
   return {
-    gate: { ...policyGate(deps), authenticate, limit: rateLimit(deps) },
+    gate: { ...policyGate(deps), ...rateLimit(deps), authenticate, examineCaller },
     observers: [audit(deps).observers],
     connectStrategy,
     ownTools: {},

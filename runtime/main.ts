@@ -1,6 +1,15 @@
 #!/usr/bin/env -S node --max-semi-space-size=8
+import { readFile } from 'node:fs/promises';
 import { checkConfigFiles, formatProblem, readConfigFiles, InvalidConfigError, watchConfig } from './config/index.ts';
-import { type Command, readCommand, USAGE, systemClock } from './process/index.ts';
+import {
+  type Command,
+  type ExplainCommand,
+  readCommand,
+  type TextSource,
+  USAGE,
+  systemClock,
+} from './process/index.ts';
+import { askToExplain } from './explain/index.ts';
 import { createLog } from './observe/index.ts';
 import { FURTHER_CHECKS } from './further-checks.ts';
 import { start } from './start.ts';
@@ -52,6 +61,31 @@ const validate = async (config: string): Promise<number> => {
   return exitCode;
 };
 
+const explain = async (command: ExplainCommand): Promise<number> => {
+  const { asked, token, args, managementUrl, managementToken, output: form } = command;
+  const { exitCode, output } = await askToExplain(
+    {
+      ...asked,
+      managementUrl,
+      output: form,
+      token: await textOf(token),
+      args: await textOf(args),
+      managementToken: await textOf(managementToken),
+    },
+    (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_MS) }),
+  );
+  (exitCode === 2 ? process.stderr : process.stdout).write(output);
+  return exitCode;
+};
+
+/** The server waits for backends that it does not know yet, and for the issuer of a token. */
+const ANSWER_MS = 60_000;
+
+const textOf = async (source: TextSource | undefined): Promise<string | undefined> => {
+  if (source === undefined) return undefined;
+  return 'text' in source ? source.text : (await readFile(source.file, 'utf8')).trim();
+};
+
 /** The exit code, or `serving` while the process continues to serve. */
 const run = async (command: Command): Promise<number | 'serving'> => {
   switch (command.kind) {
@@ -59,6 +93,11 @@ const run = async (command: Command): Promise<number | 'serving'> => {
       return serve(command);
     case 'validate':
       return validate(command.config);
+    case 'explain':
+      return explain(command).catch((error: unknown) => {
+        complain([error instanceof Error ? error.message : String(error)]);
+        return 2;
+      });
     case 'version':
       process.stdout.write(`${VERSION}\n`);
       return 0;

@@ -1,6 +1,13 @@
 import { rateLimitsOf } from './config-slices.ts';
 import type { LiveConfig } from './config/index.ts';
-import { bucketsFor, type Gate, limitRate, takeDespiteOutage } from './gate/index.ts';
+import {
+  bucketsFor,
+  countDespiteOutage,
+  examineLimits,
+  type Gate,
+  limitRate,
+  takeDespiteOutage,
+} from './gate/index.ts';
 import type { Log } from './observe/index.ts';
 import type { Clock } from './process/index.ts';
 import { localBuckets, prefixed, type Store } from './store/index.ts';
@@ -14,14 +21,34 @@ export interface RateLimitDeps {
 }
 
 /** The limits of the configuration, counted in the store, and while that is away as the configuration says. */
-export const rateLimit = ({ config, clock, log, store }: RateLimitDeps): Gate['limit'] =>
-  limitRate({
-    bucketsFor: config.live(rateLimitsOf, bucketsFor),
-    takeTokens: takeDespiteOutage({
-      shared: prefixed(store, 'limits:').takeTokens,
-      local: localBuckets(clock).takeTokens,
-      whenStoreUnavailable: () => config.current().extensions.rateLimiting.whenStoreUnavailable,
-      log,
-      now: clock.now,
+export const rateLimit = ({
+  config,
+  clock,
+  log,
+  store,
+}: RateLimitDeps): Required<Pick<Gate, 'limit' | 'examineLimits'>> => {
+  const buckets = config.live(rateLimitsOf, bucketsFor);
+  const shared = prefixed(store, 'limits:');
+  const local = localBuckets(clock);
+  const whenStoreUnavailable = () => config.current().extensions.rateLimiting.whenStoreUnavailable;
+  return {
+    limit: limitRate({
+      bucketsFor: buckets,
+      takeTokens: takeDespiteOutage({
+        shared: shared.takeTokens,
+        local: local.takeTokens,
+        whenStoreUnavailable,
+        log,
+        now: clock.now,
+      }),
     }),
-  });
+    examineLimits: examineLimits({
+      bucketsFor: buckets,
+      countTokens: countDespiteOutage({
+        shared: shared.countTokens,
+        local: local.countTokens,
+        whenStoreUnavailable,
+      }),
+    }),
+  };
+};

@@ -55,7 +55,7 @@ export const managementKeys = async (
     publicKeys,
     mac: hmacWith(macKeys),
     macKeys,
-    token: (uid) => signed(uid, signer(accepted(), deps.now()), deps.now()),
+    token: (uid) => managementToken(uid, accepted(), deps.now()),
     refresh: async (refreshSignal) => {
       held = withMacKeys(await readOrMake(namespace, accepted(), deps, refreshSignal));
       const isChanged = !isDeepStrictEqual(told, publicKeys());
@@ -64,6 +64,10 @@ export const managementKeys = async (
     },
   };
 };
+
+/** A token for the server whose resource has this uid, good for a minute, by the key that every pod knows. */
+export const managementToken = (uid: string, keys: readonly Key[], nowMs: number): Promise<string> =>
+  signed(uid, signer(keys, nowMs), nowMs);
 
 interface KeyWithMacKeys extends Key {
   /** Derived once: every plan signs and verifies. */

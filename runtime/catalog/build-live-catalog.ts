@@ -17,6 +17,7 @@ import type {
 } from './live-catalog.ts';
 import { type ListPages, pageCaches } from './pages.ts';
 import type { Listed } from './name-table.ts';
+import { traceName } from './name-trace.ts';
 import { LIST_OF, visibleUnder, type Visibility } from './visible.ts';
 
 /** The live catalog of these backends and settings. `rebuild` must be called whenever either has changed. */
@@ -60,6 +61,11 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
     list,
     offeredTo: views,
     lookUp: lookUpIn({ ...deps, settings: () => settings, views }),
+    trace: async ({ caller, names, name }) => {
+      const { catalog, overlay } = await views(caller);
+      const sources = withOverlay(deps.backends(), overlay).map(asSource);
+      return traceName({ catalog, sources, settings }, names, name);
+    },
     onListsChanged: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -89,7 +95,7 @@ const callerViews = (
     if (before) return before;
     const { all, lists: listed, routableName } = catalog;
     const find = findIn(catalog);
-    const view = { all, listed, find, findHidden: find, routableName, overlay };
+    const view = { all, listed, catalog, find, findHidden: find, routableName, overlay };
     wholes.set(catalog, view);
     return view;
   };

@@ -141,7 +141,11 @@ const candidatesOf = (backends: readonly SourceBackend[], kind: ListKind): reado
     lists[kind].map((item) => ({ backend, isListed, item, name: item.key })),
   );
 
-const toolCandidates = (backends: readonly SourceBackend[], { tools }: AggregationSettings): readonly Candidate[] =>
+/** The tools of all backends, under the names that overrides give them. */
+export const toolCandidates = (
+  backends: readonly SourceBackend[],
+  { tools }: AggregationSettings,
+): readonly Candidate[] =>
   candidatesOf(backends, 'tools').map((candidate) => {
     const override = tools.get(candidate.backend)?.overrides.get(candidate.item.key);
     return override ? { ...candidate, override, name: override.name ?? candidate.name } : candidate;

@@ -7,6 +7,7 @@ import type { ListKind, Lists } from '../mcp/index.ts';
 import type { BackendStatus } from '../status/report.ts';
 import type { Catalog, OwnTool } from './catalog.ts';
 import type { Listed } from './name-table.ts';
+import type { NameTrace } from './name-trace.ts';
 import type { AggregationSettings } from './settings.ts';
 import type { AllPages, Visibility } from './visible.ts';
 
@@ -60,6 +61,8 @@ export interface CallerCatalog {
   readonly find: (table: 'offered' | 'routable', names: Listed, name: string) => Target | undefined;
   /** As in `Catalog`. */
   readonly routableName: Catalog['routableName'];
+  /** What lists show. */
+  readonly listed: AllPages;
 }
 
 /** The current catalog: frozen, and replaced as a whole whenever backends or settings have changed. */
@@ -83,6 +86,12 @@ export interface LiveCatalog {
     access: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>,
     record?: Pick<CallRecord, 'target'>,
   ) => Target | Promise<Target>;
+  /** Why a name is offered to this caller or not, policies aside. */
+  readonly trace: (of: {
+    readonly caller: Caller;
+    readonly names: Listed;
+    readonly name: string;
+  }) => Promise<NameTrace>;
   /**
    * Calls `listener` with the kinds of shared lists that have changed; with all kinds where policies have changed.
    * Returns the function that unsubscribes.
@@ -94,7 +103,8 @@ export type ListsListener = (kinds: readonly ListKind[]) => void;
 
 /** A caller's catalog with its lists and its overlay. */
 export interface CallerView extends CallerCatalog {
-  readonly listed: AllPages;
+  /** Of all that its callers could see. */
+  readonly catalog: Catalog;
   /** As `find`, for names that this caller may not see, too. */
   readonly findHidden: CallerCatalog['find'];
   readonly overlay: Overlay;

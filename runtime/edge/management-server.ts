@@ -9,9 +9,11 @@ import type { StatusReport } from '../status/index.ts';
 export interface ManagementDeps {
   readonly isReady: () => boolean;
   readonly status: () => StatusReport;
-  /** Keys and audience that allow to read `/status`, at this moment. */
+  /** Keys and audience that allow to read `/status` and to ask `/explain`, at this moment. */
   readonly access: () => OperatorTokenSettings;
   readonly now: () => number;
+  /** Answers the body of `POST /explain`. */
+  readonly explain: (question: Buffer) => Promise<{ readonly status: number; readonly body: object }>;
   readonly metrics: { readonly contentType: string; readonly text: () => string };
 }
 
@@ -34,6 +36,13 @@ export const managementServer = (deps: ManagementDeps): FastifyInstance => {
   app.register((guarded) => {
     guarded.addHook('onRequest', guard(deps));
     guarded.get('/status', (_request, reply) => reply.header('cache-control', 'no-store').send(deps.status()));
+    // As bytes: the arguments in a question are decided about as they are written.
+    guarded.removeAllContentTypeParsers();
+    guarded.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    guarded.post('/explain', { bodyLimit: QUESTION_BYTES }, async ({ body }, reply) => {
+      const answer = await deps.explain(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+      return reply.code(answer.status).header('cache-control', 'no-store').send(answer.body);
+    });
   });
   return app;
 };
@@ -46,9 +55,10 @@ const oneRequestEach = async ({ raw }: FastifyRequest, reply: FastifyReply): Pro
   raw.socket.destroy();
 };
 
-/** No request here takes long to send, or has a body. */
+/** No request here takes long to send, and only a question has a body. */
 const REQUEST_MS = 10_000;
 const BODY_BYTES = 1024;
+const QUESTION_BYTES = 64 * 1024;
 const CHECK_MS = 2_000;
 
 /**

@@ -76,7 +76,8 @@ export const rememberCallers =
     return known instanceof Promise ? inTime(clock, known).then(noted) : noted(known);
   };
 
-const inTime = (clock: Clock, known: Promise<Caller>): Promise<Caller> =>
+/** The caller, or `overloaded` after a while. */
+export const inTime = (clock: Clock, known: Promise<Caller>): Promise<Caller> =>
   new Promise((resolve, reject) => {
     const timer = clock.after(AUTHENTICATE_MS, () =>
       reject(new VmcpError('overloaded', 'it could not be found out in time who sends this; try again')),

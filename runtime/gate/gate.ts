@@ -2,10 +2,11 @@ import type { AdmissionSteps, Caller, RequestHead } from '../call/index.ts';
 import type { Visibility } from '../catalog/index.ts';
 import { authenticateAnonymous } from './authenticate/anonymous.ts';
 import { permitAll } from './authorize.ts';
+import type { Examine } from './examine.ts';
 import { unlimited } from './limit.ts';
 
 /** Authentication, visibility, authorization and rate limits. */
-export interface Gate extends Pick<AdmissionSteps, 'authorize' | 'limit'> {
+export interface Gate extends Pick<AdmissionSteps, 'authorize' | 'limit'>, Examine {
   /** Finds the caller by the head of a request alone. Throws VmcpError. */
   readonly authenticate: (head: RequestHead) => Caller | Promise<Caller>;
   /**

@@ -3,12 +3,13 @@
  * VmcpError; nothing behind the gate decides about rights again. Start at `gate.ts`.
  */
 
-export { CurrentCallers, rememberCallers } from './current-callers.ts';
+export { CurrentCallers, inTime, rememberCallers } from './current-callers.ts';
 export { type IncomingAuth, type Machine, incomingAuth } from './authenticate/incoming-auth.ts';
+export type { ExaminedLimits, ExaminedPolicies } from './examine.ts';
 export { type Gate, openGate } from './gate.ts';
-export { limitRate } from './limit.ts';
+export { examineLimits, limitRate } from './limit.ts';
 export { bucketsFor, type BucketSize, type BucketSizes, type RateLimits } from './rate-limits.ts';
-export { takeDespiteOutage } from './store-outage.ts';
+export { countDespiteOutage, takeDespiteOutage } from './store-outage.ts';
 export {
   policyFindings,
   policyGate,

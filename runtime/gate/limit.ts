@@ -1,7 +1,9 @@
 import type { Access, AdmissionSteps, Target } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { Bucket } from '../store/index.ts';
+import type { ExaminedLimits } from './examine.ts';
 import type { BucketsFor } from './rate-limits.ts';
+import type { CountTokens } from './store-outage.ts';
 
 /** No limits configured. */
 export const unlimited = (_access: Access, _target: Target): void => {};
@@ -22,6 +24,29 @@ export const limitRate =
   (access) => {
     const buckets = bucketsFor()(access);
     return buckets.length === 0 ? undefined : takeTokens(buckets).then(refuseEarly);
+  };
+
+export interface ExamineLimitsDeps {
+  readonly bucketsFor: () => BucketsFor;
+  readonly countTokens: CountTokens;
+}
+
+/** What the buckets of an access hold; nothing is taken. */
+export const examineLimits =
+  ({ bucketsFor, countTokens }: ExamineLimitsDeps) =>
+  async (access: Access): Promise<ExaminedLimits> => {
+    const buckets = bucketsFor()(access);
+    if (buckets.length === 0) return { buckets: [] };
+    const { counts, outage } = await countTokens(buckets);
+    return {
+      outage,
+      buckets: counts.flatMap((count, index) => {
+        const bucket = buckets[index];
+        if (!bucket) return [];
+        const { scope, isPerUser, capacity, refillPeriodMs } = bucket;
+        return [{ ...count, scope, isPerUser, capacity, refillPeriodMs }];
+      }),
+    };
   };
 
 const refuseEarly = (waitMs: number): void => {

@@ -19,8 +19,16 @@ export interface RateLimits extends BucketSizes {
   readonly tools: ReadonlyMap<string, BucketSizes>;
 }
 
+/** What a limit counts: all requests to the server, or calls of one tool. */
+export type LimitScope = 'server' | 'tool';
+
+export interface LimitBucket extends Bucket {
+  readonly scope: LimitScope;
+  readonly isPerUser: boolean;
+}
+
 /** The buckets that an access takes a token from; none: it is not limited. */
-export type BucketsFor = (access: Access) => readonly Bucket[];
+export type BucketsFor = (access: Access) => readonly LimitBucket[];
 
 /**
  * Whether a client's request of this method counts against the limits of the server: what asks for new work does, and
@@ -51,6 +59,7 @@ export const bucketsFor = ({ server, tools, ...ofServer }: RateLimits): BucketsF
   const overflowBuckets = Math.max(LEAST_OVERFLOW_BUCKETS, Math.floor(OVERFLOW_BUCKETS / Math.max(1, perUserLimits)));
   const pair = (name: string, sizes: BucketSizes): BucketPair => ({
     ...sizes,
+    scope: name === '' ? 'server' : 'tool',
     prefix: `${prefix}${name}`,
     overflowBuckets,
   });
@@ -67,18 +76,24 @@ export const bucketsFor = ({ server, tools, ...ofServer }: RateLimits): BucketsF
 };
 
 interface BucketPair extends BucketSizes {
+  readonly scope: LimitScope;
   readonly prefix: string;
   readonly overflowBuckets: number;
 }
 
-const bucketsOf = ({ shared, perUser, prefix, overflowBuckets }: BucketPair, { caller }: Access): Bucket[] => {
-  const buckets: Bucket[] = [];
-  if (shared) buckets.push({ ...shared, key: `${prefix}:shared` });
+const bucketsOf = (
+  { shared, perUser, scope, prefix, overflowBuckets }: BucketPair,
+  { caller }: Access,
+): readonly LimitBucket[] => {
+  const buckets: LimitBucket[] = [];
+  if (shared) buckets.push({ ...shared, scope, isPerUser: false, key: `${prefix}:shared` });
   if (perUser) {
     const user = digest(callerKey(caller));
     const overflow = user.readUInt32BE(0) % overflowBuckets;
     buckets.push({
       ...perUser,
+      scope,
+      isPerUser: true,
       key: `${prefix}:user:${user.toString('base64url')}`,
       overflowKey: `${prefix}:users:${overflow}`,
     });

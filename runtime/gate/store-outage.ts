@@ -1,7 +1,7 @@
 import { asVmcpError } from '../errors.ts';
 import type { Log } from '../observe/index.ts';
 import type { Clock } from '../process/index.ts';
-import type { Store } from '../store/index.ts';
+import type { Bucket, Store, TokenCount } from '../store/index.ts';
 
 /**
  * What limits do while the store that replicas share cannot be asked: `local`, this replica counts alone; `deny`, what
@@ -46,3 +46,28 @@ export const takeDespiteOutage = ({ shared, local, whenStoreUnavailable, log, no
     }
   };
 };
+
+/** Counts of buckets, and what counts in place of a shared store that cannot be asked. */
+export type CountTokens = (buckets: readonly Bucket[]) => Promise<{
+  readonly counts: readonly TokenCount[];
+  readonly outage?: 'local' | 'allow' | undefined;
+}>;
+
+export interface CountDeps {
+  readonly shared: Store['countTokens'];
+  readonly local: Store['countTokens'];
+  readonly whenStoreUnavailable: () => WhenStoreUnavailable;
+}
+
+/** Counts tokens where `takeDespiteOutage` would take them. Throws `store_unavailable` under `deny`. */
+export const countDespiteOutage =
+  ({ shared, local, whenStoreUnavailable }: CountDeps): CountTokens =>
+  async (buckets) => {
+    try {
+      return { counts: await shared(buckets) };
+    } catch (thrown) {
+      const outage = whenStoreUnavailable();
+      if (asVmcpError(thrown).code !== 'store_unavailable' || outage === 'deny') throw thrown;
+      return { outage, counts: outage === 'allow' ? [] : await local(buckets) };
+    }
+  };

@@ -10,15 +10,51 @@ export type Command =
       readonly managementPort: number;
     }
   | { readonly kind: 'validate'; readonly config: string }
+  | ExplainCommand
   | { readonly kind: 'version' }
   | { readonly kind: 'usage'; readonly problem?: string };
 
+/** Asks a server that is running. */
+export interface ExplainCommand {
+  readonly kind: 'explain';
+  readonly asked: { readonly kind: 'tool' | 'prompt' | 'resource'; readonly name: string };
+  /** Undefined: a caller without a token. */
+  readonly token: TextSource | undefined;
+  readonly args: TextSource | undefined;
+  readonly managementUrl: string;
+  readonly managementToken: TextSource | undefined;
+  readonly output: 'text' | 'json';
+}
+
+/** A text, or the file that holds it. */
+export type TextSource = { readonly text: string } | { readonly file: string };
+
 export const USAGE = `usage: vmcp serve -c FILE [--host HOST] [--port PORT] [--management-port PORT]
        vmcp validate -c FILE
+       vmcp explain --tool NAME [--args JSON | --args-file FILE] [--token TOKEN | --token-file FILE]
+                    [--management-url URL] [--management-token TOKEN | --management-token-file FILE] [-o json]
+                    (or --prompt NAME, or --resource URI; docs/explain.md)
        vmcp version
 
-Each flag can also be given in the environment: VMCP_CONFIG, VMCP_HOST, VMCP_PORT, VMCP_MANAGEMENT_PORT.
+Each flag can also be given in the environment: VMCP_CONFIG, VMCP_HOST, VMCP_PORT, VMCP_MANAGEMENT_PORT;
+the tokens of explain in VMCP_TOKEN and VMCP_MANAGEMENT_TOKEN, which no list of processes shows.
 `;
+
+const EXPLAIN_FLAGS = {
+  tool: { type: 'string' },
+  prompt: { type: 'string' },
+  resource: { type: 'string' },
+  args: { type: 'string' },
+  'args-file': { type: 'string' },
+  token: { type: 'string' },
+  'token-file': { type: 'string' },
+  'management-url': { type: 'string' },
+  'management-token': { type: 'string' },
+  'management-token-file': { type: 'string' },
+  output: { type: 'string', short: 'o' },
+} as const;
+
+type ExplainFlags = { readonly [F in keyof typeof EXPLAIN_FLAGS]?: string | undefined };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -40,6 +76,7 @@ const commandOf = (args: readonly string[], environment: Environment): Command =
       host: { type: 'string' },
       port: { type: 'string' },
       'management-port': { type: 'string' },
+      ...EXPLAIN_FLAGS,
       help: { type: 'boolean', short: 'h' },
     },
   });
@@ -47,6 +84,9 @@ const commandOf = (args: readonly string[], environment: Environment): Command =
   if (values.help || name === undefined) return { kind: 'usage' };
   if (more.length > 0) throw new Error(`unexpected argument: ${more.join(' ')}`);
   if (name === 'version') return { kind: 'version' };
+  if (name === 'explain') return explainCommandOf(values, environment);
+  const stray = Object.keys(EXPLAIN_FLAGS).find((flag) => Object.hasOwn(values, flag));
+  if (stray !== undefined) throw new Error(`--${stray} is for explain`);
   if (name !== 'serve' && name !== 'validate') throw new Error(`unknown command: ${name}`);
   const config = values.config ?? environment['VMCP_CONFIG'];
   if (config === undefined) throw new Error('which configuration? give -c FILE');
@@ -84,4 +124,39 @@ const parsedPort = (source: string, text: string): number => {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`${source} is not a port: ${text}`);
   return port;
+};
+
+const explainCommandOf = (values: ExplainFlags, environment: Environment): ExplainCommand => {
+  const asked = (['tool', 'prompt', 'resource'] as const).flatMap((kind) => {
+    const name = values[kind];
+    return name === undefined ? [] : [{ kind, name }];
+  });
+  const [only, ...others] = asked;
+  if (!only || others.length > 0) throw new Error('what is to be explained? give one of --tool, --prompt, --resource');
+  const { output = 'text', 'management-url': managementUrl = DEFAULT_MANAGEMENT_URL } = values;
+  if (output !== 'text' && output !== 'json') throw new Error(`unknown form of output: ${output}; it is json or text`);
+  if (!URL.canParse(managementUrl)) throw new Error(`--management-url is no URL: ${managementUrl}`);
+  return {
+    kind: 'explain',
+    asked: only,
+    token: sourceOf('token', values) ?? variable('VMCP_TOKEN', environment),
+    args: sourceOf('args', values),
+    managementUrl,
+    managementToken: sourceOf('management-token', values) ?? variable('VMCP_MANAGEMENT_TOKEN', environment),
+    output,
+  };
+};
+
+const DEFAULT_MANAGEMENT_URL = `http://127.0.0.1:${PORTS['management-port'].otherwise}`;
+
+const sourceOf = (flag: 'token' | 'args' | 'management-token', values: ExplainFlags): TextSource | undefined => {
+  const [text, file] = [values[flag], values[`${flag}-file`]];
+  if (text !== undefined && file !== undefined) throw new Error(`give --${flag} or --${flag}-file, not both`);
+  if (text !== undefined) return { text };
+  return file === undefined ? undefined : { file };
+};
+
+const variable = (name: string, environment: Environment): TextSource | undefined => {
+  const text = environment[name];
+  return text === undefined || text === '' ? undefined : { text };
 };

@@ -1,5 +1,13 @@
 import { VmcpError } from '../errors.ts';
-import { type Fields, type QuotaGroup, STORE_LIMITS, type Store, storeUnavailable, tooManyFields } from './store.ts';
+import {
+  type Bucket,
+  type Fields,
+  type QuotaGroup,
+  STORE_LIMITS,
+  type Store,
+  storeUnavailable,
+  tooManyFields,
+} from './store.ts';
 import { bucketLifeMs } from './token-buckets.ts';
 
 /**
@@ -30,9 +38,12 @@ export const bounded = (store: Store): Store => {
       within({ key, field, value }, () => store.setFieldIfAbsent(key, field, value)),
     deleteField: (key, field, only) => within({ key, field, value: only }, () => store.deleteField(key, field, only)),
     takeTokens: async (buckets) => {
-      for (const bucket of buckets)
-        for (const key of [bucket.key, bucket.overflowKey ?? '']) check({ key, ttlMs: bucketLifeMs(bucket) });
+      checkBuckets(buckets);
       return within({ key: '' }, () => store.takeTokens(buckets));
+    },
+    countTokens: async (buckets) => {
+      checkBuckets(buckets);
+      return within({ key: '' }, () => store.countTokens(buckets));
     },
     publish: (key, message, how) => within({ key, message }, () => store.publish(key, message, how)),
     subscribe: (key, listener) => {
@@ -65,6 +76,11 @@ const check = ({ key, group, field = '', value, fields, ttlMs = 1, message }: St
   checkSize('a message', message?.length ?? 0, STORE_LIMITS.messageBytes);
   if (fields) checkFields(fields);
   if (!(ttlMs >= 1 && ttlMs <= STORE_LIMITS.ttlMs)) throw outOfBounds(`a life of ${ttlMs} ms`);
+};
+
+const checkBuckets = (buckets: readonly Bucket[]): void => {
+  for (const bucket of buckets)
+    for (const key of [bucket.key, bucket.overflowKey ?? '']) check({ key, ttlMs: bucketLifeMs(bucket) });
 };
 
 const checkFields = (fields: Fields): void => {

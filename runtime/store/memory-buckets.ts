@@ -1,6 +1,6 @@
 import type { Clock } from '../process/index.ts';
-import type { Bucket, Store } from './store.ts';
-import { bucketLifeMs, type BucketState, takeFrom } from './token-buckets.ts';
+import type { Bucket, Store, TokenCount } from './store.ts';
+import { bucketLifeMs, type BucketState, countIn, takeFrom } from './token-buckets.ts';
 
 interface Kept extends BucketState {
   readonly endsAtMs: number;
@@ -46,6 +46,15 @@ export class MemoryBuckets {
     return 0;
   }
 
+  /** As `Store.countTokens`. */
+  count(buckets: readonly Bucket[]): readonly TokenCount[] {
+    const nowMs = this.#clock.now();
+    return buckets.map((bucket) => {
+      const { map, key } = this.#placeOf(bucket, nowMs);
+      return countIn(bucket, liveIn(map, key, nowMs), Math.floor(nowMs * 1_000));
+    });
+  }
+
   clear(): void {
     this.#buckets.clear();
     this.#unbounded.clear();
@@ -78,7 +87,10 @@ const liveIn = (map: ReadonlyMap<string, Kept>, key: string, nowMs: number): Buc
 };
 
 /** Counts by this process alone, for when a shared store cannot be asked. */
-export const localBuckets = (clock: Clock): Pick<Store, 'takeTokens'> => {
+export const localBuckets = (clock: Clock): Pick<Store, 'takeTokens' | 'countTokens'> => {
   const buckets = new MemoryBuckets(clock);
-  return { takeTokens: async (asked) => buckets.take(asked) };
+  return {
+    takeTokens: async (asked) => buckets.take(asked),
+    countTokens: async (asked) => buckets.count(asked),
+  };
 };

@@ -27,6 +27,7 @@ export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: TtlMap
     ...valuesOn(entries, groups),
     ...mapsOn(entries, groups),
     takeTokens: async (buckets) => tokens.take(buckets),
+    countTokens: async (buckets) => tokens.count(buckets),
     ...messages,
     state: () => 'up',
     onState: () => () => {},

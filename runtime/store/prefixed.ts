@@ -1,5 +1,5 @@
 import { bounded } from './bounded.ts';
-import type { QuotaGroup, Store } from './store.ts';
+import type { Bucket, QuotaGroup, Store } from './store.ts';
 
 /**
  * A view of a store that several users share: `prefix` precedes its keys, groups and channels, so that views do not
@@ -9,6 +9,11 @@ export const prefixed = (store: Store, prefix: string): Store => {
   const ends = new Set<() => void>();
   const at = (name: string): string => prefix + name;
   const within = (group: QuotaGroup | undefined): QuotaGroup | undefined => group && { ...group, name: at(group.name) };
+  const bucketAt = (bucket: Bucket): Bucket => ({
+    ...bucket,
+    key: at(bucket.key),
+    ...(bucket.overflowKey !== undefined && { overflowKey: at(bucket.overflowKey) }),
+  });
   return bounded({
     ...store,
     get: (key) => store.get(at(key)),
@@ -22,14 +27,8 @@ export const prefixed = (store: Store, prefix: string): Store => {
     setField: (key, field, value, maxFields) => store.setField(at(key), field, value, maxFields),
     setFieldIfAbsent: (key, field, value) => store.setFieldIfAbsent(at(key), field, value),
     deleteField: (key, field, only) => store.deleteField(at(key), field, only),
-    takeTokens: (buckets) =>
-      store.takeTokens(
-        buckets.map((bucket) => ({
-          ...bucket,
-          key: at(bucket.key),
-          ...(bucket.overflowKey !== undefined && { overflowKey: at(bucket.overflowKey) }),
-        })),
-      ),
+    takeTokens: (buckets) => store.takeTokens(buckets.map(bucketAt)),
+    countTokens: (buckets) => store.countTokens(buckets.map(bucketAt)),
     publish: (channel, message, how) => store.publish(at(channel), message, how),
     subscribe: (channel, listener) => {
       const { isLive, end } = store.subscribe(at(channel), listener);

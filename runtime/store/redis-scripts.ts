@@ -135,6 +135,18 @@ for i, key in ipairs(KEYS) do redis.call('SET', key, states[i], 'PX', ARGV[3 * i
 return 0`);
 
 /**
+ * The time of the server in microseconds, then the states of the buckets at KEYS as `TAKE_TOKENS` writes them, empty
+ * for unknown ones.
+ */
+export const READ_TOKENS = script(`
+local time = redis.call('TIME')
+local states = { string.format('%.0f', tonumber(time[1]) * 1000000 + tonumber(time[2])) }
+for i, key in ipairs(KEYS) do
+  states[i + 1] = redis.call('TYPE', key).ok == 'string' and redis.call('GET', key) or ''
+end
+return states`);
+
+/**
  * In a cluster, plain messages are sent by whichever node receives them; the node of the channel's slot keeps them in
  * order.
  */

@@ -15,7 +15,7 @@ import {
   tooManyFields,
 } from './store.ts';
 import { REDIS_TIMES, type RedisSettings } from './store-settings.ts';
-import { bucketLifeMs, periodUsOf } from './token-buckets.ts';
+import { bucketLifeMs, countIn, parseBucketState, periodUsOf } from './token-buckets.ts';
 
 export interface RedisStoreDeps extends ConnectDeps {
   readonly clock: Clock;
@@ -55,6 +55,13 @@ export const redisStore = (settings: RedisSettings, deps: RedisStoreDeps): Store
       const sizes = buckets.flatMap((bucket) => [bucket.capacity, periodUsOf(bucket), Math.ceil(bucketLifeMs(bucket))]);
       const within = { link: commands, keyOf, clock: deps.clock };
       return Number(await runOn(within, scripts.TAKE_TOKENS, keys, sizes));
+    },
+    countTokens: async (buckets) => {
+      if (buckets.length === 0) return [];
+      const keys = buckets.map(({ key }) => keyOf(key));
+      const answer = await runOn({ link: commands, keyOf, clock: deps.clock }, scripts.READ_TOKENS, keys, []);
+      const [now = '0', ...kept] = (answer as readonly Buffer[]).map(String);
+      return buckets.map((bucket, index) => countIn(bucket, parseBucketState(kept[index] ?? ''), Number(now)));
     },
     publish: async (name, message, how) => {
       const channel = keyOf(name);

@@ -69,6 +69,14 @@ export interface Store extends StoreMessages {
    * hold nothing else: what they hold otherwise may be overwritten.
    */
   readonly takeTokens: (buckets: readonly Bucket[]) => Promise<number>;
+  /** What each bucket holds at this moment, in the order of the buckets, without taking anything. */
+  readonly countTokens: (buckets: readonly Bucket[]) => Promise<readonly TokenCount[]>;
+}
+
+/** Whole tokens in a bucket, and the milliseconds until it has one, rounded up: 0 where it has. */
+export interface TokenCount {
+  readonly available: number;
+  readonly waitMs: number;
 }
 
 /** The fields of a map. */

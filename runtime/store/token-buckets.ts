@@ -1,4 +1,4 @@
-import type { Bucket } from './store.ts';
+import type { Bucket, TokenCount } from './store.ts';
 
 /** A bucket that is not used for this time is full again (docs/rate-limits.md "Buckets"). */
 export const bucketLifeMs = ({ refillPeriodMs }: Bucket): number => 2 * refillPeriodMs;
@@ -32,6 +32,24 @@ export const takeFrom = (
   const waitUs = Math.max(0, ...states.map((state) => untilNextUs(state, nowUs)));
   if (waitUs > 0) return { isTaken: false, waitMs: Math.ceil(waitUs / 1_000) };
   return { isTaken: true, states: states.map((state) => ({ ...state, spent: state.spent + 1 })) };
+};
+
+/** What a bucket holds; `kept` as in `takeFrom`. */
+export const countIn = (bucket: Bucket, kept: BucketState | undefined, nowUs: number): TokenCount => {
+  const state = stateAt(bucket, kept, nowUs);
+  const waitUs = untilNextUs(state, nowUs);
+  if (waitUs > 0) return { available: 0, waitMs: Math.ceil(waitUs / 1_000) };
+  const { spent, at, capacity, periodUs } = state;
+  const returned = Math.floor(((nowUs - at) * capacity) / periodUs);
+  return { available: Math.max(1, Math.min(capacity, capacity - spent + returned)), waitMs: 0 };
+};
+
+/** The state as `TAKE_TOKENS` writes it; undefined for any other text. */
+export const parseBucketState = (text: string): BucketState | undefined => {
+  const numbers = /^(\d+) (\d+) (\d+) (\d+)$/.exec(text)?.slice(1).map(Number);
+  if (!numbers) return undefined;
+  const [spent = 0, at = 0, capacity = 1, periodUs = 1] = numbers;
+  return { spent, at, capacity, periodUs };
 };
 
 export const periodUsOf = ({ refillPeriodMs }: Bucket): number => Math.max(1, Math.round(refillPeriodMs * 1_000));

@@ -25,6 +25,7 @@ export interface Machine {
 /** Who is calling, by the configuration of the moment. */
 export interface IncomingAuth {
   readonly authenticate: Gate['authenticate'];
+  readonly examineCaller: Gate['authenticate'];
   /** The protected-resource metadata (RFC 9728) as JSON text; undefined: nothing is served at this path. */
   readonly metadataAt: (path: string) => string | undefined;
 }
@@ -42,13 +43,14 @@ export const incomingAuth = (deps: IncomingAuthDeps): IncomingAuth => {
   );
   return {
     authenticate: (head) => current().authenticate(head),
+    examineCaller: (head) => current().examineCaller(head),
     metadataAt: (path) => current().metadataAt(path),
   };
 };
 
 const made = (settings: AuthenticationSettings, deps: IncomingAuthDeps): Made => {
-  if (settings.kind === 'anonymous') return { ...NO_TOKENS, authenticate: authenticateAnonymous };
-  if (settings.kind === 'local') return { ...NO_TOKENS, authenticate: authenticateLocal(localUser(deps.machine)) };
+  if (settings.kind === 'anonymous') return withoutTokens(authenticateAnonymous);
+  if (settings.kind === 'local') return withoutTokens(authenticateLocal(localUser(deps.machine)));
   const { now } = deps.clock;
   const resource = protectedResource(settings);
   const authenticator = new TokenAuthenticator({
@@ -59,12 +61,18 @@ const made = (settings: AuthenticationSettings, deps: IncomingAuthDeps): Made =>
   });
   return {
     authenticate: authenticator.authenticate,
+    examineCaller: authenticator.examine,
     metadataAt: resource.metadataAt,
     close: () => authenticator.close(),
   };
 };
 
-const NO_TOKENS = { metadataAt: () => undefined, close: async () => {} };
+const withoutTokens = (authenticate: Gate['authenticate']): Made => ({
+  authenticate,
+  examineCaller: authenticate,
+  metadataAt: () => undefined,
+  close: async () => {},
+});
 
 /** docs/authentication.md "The user of the operating system" */
 const localUser = ({ userName, isLoopbackOnly }: Machine): string => {

@@ -15,6 +15,13 @@ export interface TokenAuthenticatorDeps {
   readonly bounds: { readonly tokens: TokenCacheBounds; readonly failures: FailureBounds };
 }
 
+interface Presented {
+  readonly key: string;
+  readonly token: string;
+  /** Undefined: refused tokens are not counted. */
+  readonly failures: FailureBudget | undefined;
+}
+
 /** Finds the user of a request by its Bearer token. */
 export class TokenAuthenticator {
   readonly #deps: TokenAuthenticatorDeps;
@@ -34,15 +41,20 @@ export class TokenAuthenticator {
   }
 
   /** Returns a promise only for a token that is not known. Throws VmcpError. */
-  readonly authenticate = (head: RequestHead): Caller | Promise<Caller> => {
+  readonly authenticate = (head: RequestHead): Caller | Promise<Caller> => this.#authenticate(head, this.#failures);
+
+  /** As `authenticate`, for somebody who asks about a token: it neither counts nor suffers from refused ones. */
+  readonly examine = (head: RequestHead): Caller | Promise<Caller> => this.#authenticate(head, undefined);
+
+  #authenticate(head: RequestHead, failures: FailureBudget | undefined): Caller | Promise<Caller> {
     const credential = presentedCredential(head.headers);
     if (credential === undefined) throw this.#unpresented(head);
     const key = tokenKey(credential);
     const known = this.#cache.get(key, this.#deps.now());
     if (known) return this.#admitted(known, head);
     if (!isToken(credential)) throw this.#refusal(invalid('the Authorization header holds no token'), head);
-    return this.#check(key, credential, head);
-  };
+    return this.#check({ key, token: credential, failures }, head);
+  }
 
   /** Lets the checks under way end: their requests came while this was in force. */
   async close(): Promise<void> {
@@ -50,10 +62,10 @@ export class TokenAuthenticator {
     await this.#verifier.close();
   }
 
-  async #check(key: string, token: string, head: RequestHead): Promise<Caller> {
+  async #check({ key, token, failures }: Presented, head: RequestHead): Promise<Caller> {
     const { now } = this.#deps;
     // A token that was valid before is checked in any case, however many others of its address are not valid.
-    if (!this.#cache.wasValid(key) && !this.#failures.has(head.clientAddress, now())) throw tooManyFailures();
+    if (!this.#cache.wasValid(key) && failures?.has(head.clientAddress, now()) === false) throw tooManyFailures();
     // What costs a check counts, also where the issuer could not be asked.
     let isFailed = true;
     try {
@@ -61,7 +73,7 @@ export class TokenAuthenticator {
       isFailed = known.kind === 'refused' && !known.isUnchecked;
       return this.#admitted(known, head);
     } finally {
-      if (isFailed) this.#failures.spend(head.clientAddress, now());
+      if (isFailed) failures?.spend(head.clientAddress, now());
     }
   }
 

@@ -1,8 +1,10 @@
 import type { Access, PolicyDecision, Target, User } from '../../call/index.ts';
 import type { Visibility } from '../../catalog/index.ts';
 import { lruCache } from '../../process/index.ts';
+import type { ExaminedPolicies } from '../examine.ts';
 import type { Claims } from './claims.ts';
 import type { Principal } from './decision-request.ts';
+import { ARGUMENT, CLAIM } from './environment.ts';
 import type { Matter, PolicySet } from './policy-set.ts';
 import { NOTHING_READ, readArguments, readClaims, type ReadValues } from './read-values.ts';
 import { keyOf } from './represent.ts';
@@ -79,6 +81,21 @@ export class Decisions {
       return (decided.decision = this.#set.decide(of.who, matter, NOTHING_READ));
     }
     return this.#decideWith(readArguments(access.request, allReads), { of, matter, decided });
+  }
+
+  /** What concerns an access, and the decision about it, which is neither taken from the cache nor kept. */
+  examine(access: Access, target: Target, { user, claims }: Known): Omit<ExaminedPolicies, 'isWithoutClaims'> {
+    const { who } = this.#class(user, claims);
+    const matter = this.#set.matterOf(subjectOfAccess(access, target));
+    const { enforced, reads, allReads } = matter.slice;
+    const names = [...reads.claims].map((name) => name.slice(CLAIM.length)).toSorted();
+    return {
+      decision: this.#set.decide(who, matter, readArguments(access.request, allReads)),
+      concerned: enforced.map(({ id }) => id),
+      claims: names,
+      args: [...reads.args.keys()].map((name) => name.slice(ARGUMENT.length)).toSorted(),
+      missingClaims: names.filter((name) => !Object.hasOwn(claims, name)),
+    };
   }
 
   #decideWith(

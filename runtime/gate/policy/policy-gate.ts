@@ -4,6 +4,7 @@ import type { Config, LiveConfig } from '../../config/index.ts';
 import { VmcpError } from '../../errors.ts';
 import type { Log } from '../../observe/index.ts';
 import type { Clock } from '../../process/index.ts';
+import type { ExaminedPolicies } from '../examine.ts';
 import type { Gate } from '../gate.ts';
 import { Decisions } from './callers.ts';
 import { type Claims, claimsOf, type ClaimsOf, type UpstreamClaims } from './claims.ts';
@@ -41,7 +42,9 @@ export const policySettingsOf = ({
  * Authorization by policies (docs/policies.md). A configuration with policies that cannot be used is refused, so that
  * the earlier ones stay in force.
  */
-export const policyGate = (deps: PolicyGateDeps): Required<Pick<Gate, 'authorize' | 'policies' | 'visible'>> => {
+export const policyGate = (
+  deps: PolicyGateDeps,
+): Required<Pick<Gate, 'authorize' | 'policies' | 'visible' | 'examinePolicies'>> => {
   const tell = policyLog(deps.log, deps.clock.now);
   const inForce = deps.config.live(
     policySettingsOf,
@@ -84,7 +87,17 @@ export const policyGate = (deps: PolicyGateDeps): Required<Pick<Gate, 'authorize
     const claims = policies.claimsOf(caller);
     return claims instanceof Promise ? claims.then(see) : see(claims);
   };
-  return { authorize, policies: inForce, visible };
+  const examinePolicies = async (access: Access, target: Target): Promise<ExaminedPolicies | undefined> => {
+    const policies = inForce();
+    if (!policies) return undefined;
+    const { caller: user } = access;
+    const claims = user.kind === 'user' ? await policies.claimsOf(user) : undefined;
+    // They may have been replaced meanwhile.
+    if (inForce() !== policies) return examinePolicies(access, target);
+    if (user.kind !== 'user' || !claims) return { ...NOTHING_EXAMINED, isWithoutClaims: user.kind === 'user' };
+    return { ...policies.decisions.examine(access, target, { user, claims }), isWithoutClaims: false };
+  };
+  return { authorize, policies: inForce, visible, examinePolicies };
 };
 
 interface KnownOrNot {
@@ -95,6 +108,7 @@ interface KnownOrNot {
 /** The policies are gone while the claims were fetched. */
 const NOT_ASKED: PolicyDecision = { isAllowed: true, policies: [], failed: [], dryRun: [] };
 const NOTHING_APPLIES: PolicyDecision = { isAllowed: false, policies: [], failed: [], dryRun: [] };
+const NOTHING_EXAMINED = { decision: NOTHING_APPLIES, concerned: [], claims: [], args: [], missingClaims: [] };
 const NOTHING_VISIBLE: Visibility = { key: 'nobody', isVisible: () => false };
 
 /** docs/decisions.md "Hidden names": the words are those for a name that does not exist. */

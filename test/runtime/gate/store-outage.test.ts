@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VmcpError } from '../../../runtime/errors.ts';
-import { takeDespiteOutage } from '../../../runtime/gate/store-outage.ts';
+import { countDespiteOutage, takeDespiteOutage } from '../../../runtime/gate/store-outage.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { hasCode } from '../store/has-code.ts';
 
@@ -60,4 +60,24 @@ test('the store counts again as soon as it answers', async () => {
   assert.equal(await take(BUCKETS), 11);
   store.code = undefined;
   assert.equal(await take(BUCKETS), 7);
+});
+
+test('tokens are counted where they would be taken', async () => {
+  const counted = (whenStoreUnavailable: 'local' | 'deny' | 'allow', code?: 'store_unavailable' | 'internal') =>
+    countDespiteOutage({
+      shared: async () => {
+        if (code) throw new VmcpError(code, 'away');
+        return [{ available: 1, waitMs: 0 }];
+      },
+      local: async () => [{ available: 0, waitMs: 5 }],
+      whenStoreUnavailable: () => whenStoreUnavailable,
+    })(BUCKETS);
+  assert.deepEqual(await counted('deny'), { counts: [{ available: 1, waitMs: 0 }] });
+  assert.deepEqual(await counted('local', 'store_unavailable'), {
+    outage: 'local',
+    counts: [{ available: 0, waitMs: 5 }],
+  });
+  assert.deepEqual(await counted('allow', 'store_unavailable'), { outage: 'allow', counts: [] });
+  await assert.rejects(counted('deny', 'store_unavailable'), hasCode('store_unavailable'));
+  await assert.rejects(counted('allow', 'internal'), hasCode('internal'));
 });

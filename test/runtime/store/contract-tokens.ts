@@ -25,6 +25,19 @@ export const tokensContract = ({ given, newKey }: Given): void => {
     assert.equal(await store.takeTokens([]), 0);
   });
 
+  test('the tokens of buckets are counted without taking one', async () => {
+    const [store, key] = [given(), newKey()];
+    const bucket = { key: `{${key}}a`, capacity: 2, refillPeriodMs: LONG };
+    const full = { key: `{${key}}b`, capacity: 5, refillPeriodMs: LONG };
+    for (const available of [2, 1, 0]) {
+      const [count, other] = await store.countTokens([bucket, full]);
+      assert.deepEqual([count?.available, other], [available, { available: 5, waitMs: 0 }]);
+      const waitMs = await store.takeTokens([bucket]);
+      assert.ok(Math.abs(waitMs - (count?.waitMs ?? 0)) < 5_000);
+    }
+    assert.deepEqual(await store.countTokens([]), []);
+  });
+
   test('tokens come back evenly, and never more than there is room for', async () => {
     const [store, key] = [given(), newKey()];
     const bucket = { key, capacity: 2, refillPeriodMs: 60 };

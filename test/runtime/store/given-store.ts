@@ -33,5 +33,6 @@ export const CALLS: Readonly<Record<string, (store: Store, key: string) => Promi
   setFieldIfAbsent: (store, key) => store.setFieldIfAbsent(key, 'a', bytes('x')),
   deleteField: (store, key) => store.deleteField(key, 'a'),
   takeTokens: (store, key) => store.takeTokens([{ key, capacity: 1, refillPeriodMs: LONG }]),
+  countTokens: (store, key) => store.countTokens([{ key, capacity: 1, refillPeriodMs: LONG }]),
   publish: (store, key) => store.publish(key, bytes('x')),
 };

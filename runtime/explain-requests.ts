@@ -1,0 +1,44 @@
+import type { BackendSet } from './backends/index.ts';
+import type { LiveCatalog } from './catalog/index.ts';
+import { wantedBackendsOf } from './config-slices.ts';
+import type { LiveConfig } from './config/index.ts';
+import { answerQuestion, type ExplainDeps, explainer } from './explain/index.ts';
+import { type Gate, inTime } from './gate/index.ts';
+import type { Log } from './observe/index.ts';
+import type { Clock } from './process/index.ts';
+import { clipped } from './text.ts';
+
+export interface ExplainParts {
+  readonly config: LiveConfig;
+  readonly backends: BackendSet;
+  readonly gate: Gate;
+  readonly liveCatalog: LiveCatalog;
+  readonly log: Pick<Log, 'info'>;
+}
+
+/** Answers `POST /explain` of the management port. */
+export const explainRequests = ({ config, backends, gate, liveCatalog, log }: ExplainParts, clock: Clock) => {
+  const examine = gate.examineCaller ?? gate.authenticate;
+  const backend: ExplainDeps['backend'] = (name) => {
+    const served = backends.all().find((each) => each.name === name);
+    const wanted = wantedBackendsOf(config.current()).find(({ settings }) => settings.name === name);
+    return served && wanted && { status: served.state.status, strategy: wanted.settings.strategy.type };
+  };
+  const explain = explainer({
+    now: clock.now,
+    examineCaller: (head) => {
+      const known = examine(head);
+      return known instanceof Promise ? inTime(clock, known) : known;
+    },
+    gate,
+    lookUp: liveCatalog.lookUp,
+    liveCatalog,
+    backend,
+  });
+  return answerQuestion(async (question) => {
+    const explanation = await explain(question);
+    const { kind, name } = question;
+    log.info({ kind, name: clipped(name), allowed: explanation.allowed }, 'explained');
+    return explanation;
+  });
+};

@@ -1,0 +1,25 @@
+import * as z from 'zod';
+
+/** `unknown`: only a call would show it. `skipped`: the step does not exist here, or an earlier one has refused. */
+const outcomes = ['ok', 'refused', 'unknown', 'skipped'] as const;
+
+const steps = ['identity', 'policies', 'filter', 'conflict', 'backend', 'outgoing', 'limits'] as const;
+
+const stepSchema = z.looseObject({
+  step: z.enum(steps),
+  outcome: z.enum(outcomes),
+  reason: z.string(),
+  remedy: z.string().optional(),
+});
+
+/** The body of an answer to `POST /explain`; docs/explain.md "The answer" has the details of each step. */
+export const explanationSchema = z.object({
+  /** Whether a call would be sent on; what the backend says to it is another matter. */
+  allowed: z.boolean(),
+  /** Whether lists show the entry to this caller. */
+  listed: z.boolean(),
+  steps: z.array(stepSchema),
+});
+
+export type Explanation = z.infer<typeof explanationSchema>;
+export type Step = z.infer<typeof stepSchema>;

@@ -1,0 +1,55 @@
+import type { Target } from '../call/index.ts';
+import type { Step } from './explanation.ts';
+
+export interface OutgoingDeps {
+  /** Status and outgoing strategy of a backend; undefined: it is not served. */
+  readonly backend: (name: string) => BackendFacts | undefined;
+}
+
+export interface BackendFacts {
+  readonly status: string;
+  /** Type of its outgoing strategy. */
+  readonly strategy: string;
+}
+
+/** Where a call would be sent, and with which credential. Nothing is sent. */
+export const outgoingSteps = (target: Target | undefined, { backend }: OutgoingDeps): readonly Step[] => {
+  if (target?.kind !== 'backend') {
+    const reason = target ? 'this server answers itself' : 'it is not known which backend it would be';
+    return [
+      { step: 'backend', outcome: 'skipped', reason },
+      { step: 'outgoing', outcome: 'skipped', reason },
+    ];
+  }
+  const facts = backend(target.backend);
+  if (!facts) {
+    const reason = `backend "${target.backend}" is no longer served`;
+    return [
+      { step: 'backend', outcome: 'refused', reason },
+      { step: 'outgoing', outcome: 'skipped', reason },
+    ];
+  }
+  return [backendStep(target.backend, facts), outgoingStep(target.backend, facts)];
+};
+
+const backendStep = (backend: string, { status }: BackendFacts): Step =>
+  status === 'ready'
+    ? { step: 'backend', outcome: 'ok', backend, status, reason: `backend "${backend}" is ready` }
+    : {
+        step: 'backend',
+        outcome: 'unknown',
+        backend,
+        status,
+        reason: `backend "${backend}" is ${status}: a call is tried, and may fail`,
+        remedy: `/status says what its last health check has found; docs/health.md`,
+      };
+
+const outgoingStep = (backend: string, { strategy }: BackendFacts): Step =>
+  strategy === 'unauthenticated'
+    ? { step: 'outgoing', outcome: 'ok', strategy, reason: `backend "${backend}" is sent no credential` }
+    : {
+        step: 'outgoing',
+        outcome: 'unknown',
+        strategy,
+        reason: `backend "${backend}" is sent a credential by strategy "${strategy}", which is had when a call needs it`,
+      };

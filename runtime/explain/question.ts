@@ -1,0 +1,72 @@
+import {
+  checkEncoding,
+  isObject,
+  isString,
+  JsonSyntaxError,
+  readObject,
+  readString,
+  skipSpace,
+  skipValue,
+} from '../json/index.ts';
+
+/** What somebody asks about. */
+export interface Question {
+  readonly kind: Kind;
+  /** As a client would name it: a tool, a prompt, or the URI of a resource. */
+  readonly name: string;
+  /** The caller's token. A secret. Undefined: a request without one. */
+  readonly token: string | undefined;
+  /** JSON text of an object, with every name and number as it was written. */
+  readonly args: Buffer | undefined;
+}
+
+const KINDS = ['tool', 'prompt', 'resource'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** The question cannot be read; `message` says why and repeats nothing of it. */
+export class QuestionError extends Error {
+  override readonly name = 'QuestionError';
+}
+
+/** Reads the body of `POST /explain`. Throws QuestionError. */
+export const readQuestion = (body: Buffer): Question => {
+  const members = membersOf(body);
+  const textOf = (key: string): string | undefined => {
+    const value = members.get(key);
+    if (value === undefined) return undefined;
+    const span = { start: 0, end: value.length };
+    if (!isString(value, span)) throw new QuestionError(`"${key}" is not a text`);
+    return readString(value, span);
+  };
+  const name = textOf('name');
+  const kind = KINDS.find((each) => each === (textOf('kind') ?? 'tool'));
+  const args = members.get('arguments');
+  if (name === undefined) throw new QuestionError('"name" is missing: the tool, the prompt or the URI to explain');
+  if (kind === undefined) throw new QuestionError(`"kind" is none of ${KINDS.join(', ')}`);
+  if (args && !isObject(args, 0)) throw new QuestionError('"arguments" is not an object');
+  if (args && kind === 'resource') throw new QuestionError('a resource has no "arguments"');
+  return { kind, name, token: textOf('token'), args };
+};
+
+const KEYS = new Set(['kind', 'name', 'token', 'arguments']);
+
+const membersOf = (body: Buffer): ReadonlyMap<string, Buffer> => {
+  const members = new Map<string, Buffer>();
+  try {
+    checkEncoding(body);
+    const start = skipSpace(body, 0);
+    if (!isObject(body, start)) throw new QuestionError('the question is not a JSON object');
+    const end = readObject(body, start, (key, valueAt) => {
+      const valueEnd = skipValue(body, valueAt);
+      if (!KEYS.has(key)) throw new QuestionError(`only ${[...KEYS].join(', ')} can be asked with`);
+      if (members.has(key)) throw new QuestionError(`"${key}" is there twice`);
+      members.set(key, body.subarray(valueAt, valueEnd));
+      return valueEnd;
+    });
+    if (skipSpace(body, end) !== body.length) throw new QuestionError('more than one JSON object');
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw new QuestionError('the question is not JSON');
+    throw error;
+  }
+  return members;
+};
