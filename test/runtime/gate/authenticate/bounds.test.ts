@@ -33,6 +33,15 @@ suite('the cache of tokens', () => {
     assert.equal(cache.get('good', 0)?.kind, 'user');
   });
 
+  test('under other keys of the issuer tokens are checked anew, and known for having been valid', () => {
+    const cache = new TokenCache({ count: 2, bytes: 1_000_000 });
+    cache.setValid('good', userOf('a'), 0);
+    cache.clear();
+    assert.deepEqual([cache.get('good', 0), cache.wasValid('good'), cache.wasValid('other')], [undefined, true, false]);
+    cache.setRefused('good', invalid('bad'), 0);
+    assert.equal(cache.wasValid('good'), false);
+  });
+
   test('a key is a digest, which says nothing about the token and is of one length', () => {
     assert.notEqual(tokenKey('a'), tokenKey('aa'));
     assert.equal(tokenKey('a').length, tokenKey('a'.repeat(10_000)).length);

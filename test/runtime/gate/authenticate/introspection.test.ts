@@ -9,6 +9,7 @@ import { AUDIENCE, INTROSPECTION_PATH, JWKS_PATH, sendJson } from '../../../fixt
 import { type ProtectedGateway, type ProtectedOptions, startProtected } from '../../../fixtures/protected-gateway.ts';
 import { post } from '../../../fixtures/raw-client.ts';
 import { covers } from '../../../requirements.ts';
+import { LIMITS } from '../../../../runtime/limits.ts';
 
 const SECRET = 's3cr3t:/ü';
 
@@ -133,6 +134,17 @@ suite('opaque tokens', () => {
 });
 
 suite('when the issuer does not answer as it should', () => {
+  test('strangers neither ask it without end nor fill the log', async () => {
+    const gateway = await started();
+    gateway.provider.instead.set(INTROSPECTION_PATH, (_q, response) => sendJson(response, 500, {}));
+    for (let i = 0; i < LIMITS.refusedTokens.burst + 100; i += 50)
+      await Promise.all(Array.from({ length: 50 }, (_, j) => gateway.enter(`opaque-${i + j}`)));
+    assert.equal(gateway.provider.count(INTROSPECTION_PATH), LIMITS.refusedTokens.burst);
+    const warnings = gateway.lines.filter(({ message }) => message === 'opaque tokens cannot be checked');
+    assert.equal(warnings.length, 10);
+    await gateway.stop();
+  });
+
   const FAULTS: readonly (readonly [string, (gateway: ProtectedGateway) => void])[] = [
     ['it is away', ({ provider }) => provider.beAway(true)],
     [

@@ -76,6 +76,17 @@ describe('mode blocking-strict', () => {
   });
 });
 
+describe('a filter of event types', () => {
+  const extensions = { audit: { mode: 'blocking-strict' } };
+
+  test('makes mode blocking-strict no less strict', async (t) => {
+    for (const filter of [{ eventTypes: ['mcp_tool_call'] }, { excludeEventTypes: ['request_received'] }]) {
+      const { url } = await startAudited(t, { extensions, audit: { logFile: '/no/such/folder/audit.log', ...filter } });
+      assert.equal((await post(url, INITIALIZE)).status, 503);
+    }
+  });
+});
+
 describe('audit settings', () => {
   test('change while the server runs: on, other data, another file, off', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'vmcp-audit-'));
