@@ -43,15 +43,14 @@ describe('what is created', () => {
   });
 
   test('what nobody acts on yet is let through with a warning', async () => {
-    const made = stored('MCPTelemetryConfig', { prometheus: { enabled: true } });
     const server = stored('VirtualMCPServer', {
       groupRef: { name: 'tools' },
       incomingAuth: { type: 'anonymous' },
-      telemetryConfigRef: { name: 'it' },
+      config: { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] },
     });
-    const { refusal, warnings } = await checkSpec(creating(server), clusterOf([made]));
+    const { refusal, warnings } = await checkSpec(creating(server), clusterOf([]));
     assert.equal(refusal, undefined);
-    assert.match(warnings.join('\n'), /^spec\.telemetryConfigRef: .*; /m);
+    assert.match(warnings.join('\n'), /^spec\.config\.compositeTools: not supported yet.*; /m);
   });
 
   test('what is deprecated is let through with a warning that names what to use instead', async () => {
