@@ -14,8 +14,6 @@ import {
   deprecatedTelemetry,
   ignoredGuards,
   literalHeaderValues,
-  policyCharacters,
-  questionablePolicies,
   unreadable,
   violationText,
   withoutSuperseded,
@@ -43,8 +41,14 @@ export const checkSpec = async ({ object, oldObject }: Review, cluster: Admissio
     return accepted;
   await cluster.source.settled?.(object.metadata.namespace ?? '');
   const references = resolveReferences(cluster.source, object);
-  const { violations, askedFor } = await cluster.validate(object, references);
-  if (violations.length === 0) return { warnings: warningsAbout(object, oldObject, references) };
+  const { violations, askedFor, questionable } = await cluster.validate(object, references);
+  if (violations.length === 0)
+    return {
+      warnings: [...warningsAbout(object, oldObject, references), ...questionable.map(violationText)].slice(
+        0,
+        MAX_WARNINGS,
+      ),
+    };
   const isCertain =
     askedFor.length === 0 || (await cluster.validate(object, [])).violations.length === violations.length;
   if (isCertain) return { refusal: invalid(object, violations), warnings: [] };
@@ -90,10 +94,9 @@ const warningsAbout = (
   const told = [
     ...unsupported(kind, { spec: withoutSuperseded(spec ?? {}) }),
     ...deprecatedTelemetry(object),
-    ...(policyCharacters(object) <= MOST_DOUBTED ? questionablePolicies(object) : []),
     ...(kind === 'VirtualMCPServer' ? [...literalHeaderValues(spec ?? {}), ...ignoredGuards(spec ?? {})] : []),
   ];
-  return [...told.map(violationText), ...new Set(open.map(wordsFor))].slice(0, MAX_WARNINGS);
+  return [...told.map(violationText), ...new Set(open.map(wordsFor))];
 };
 
 /** Details of another object are in its own condition, for callers who may read it. */
@@ -103,9 +106,6 @@ const wordsFor = (open: ResolvedReference): string =>
     : `${open.kind} ${open.name} cannot be used; its condition Valid says why`;
 
 const textOf = ({ kind, name }: Reference): string => `${kind}/${name}`;
-
-/** Characters of policies that are looked at for doubts in this thread; `vmcp validate` looks at any. */
-const MOST_DOUBTED = 4_000;
 
 /** The API server passes on 4,096 characters in all. */
 const MAX_WARNINGS = 10;

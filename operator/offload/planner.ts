@@ -4,7 +4,7 @@ import type { KubeObject } from '../object.ts';
 import { DEGRADING, type Plan } from '../plan/plan.ts';
 import type { Settings } from '../plan/settings.ts';
 import { planOfUnplanned } from '../plan/unplanned.ts';
-import { isTooLarge, sizeOf, isMoreThan, TOO_LARGE_TEXT } from '../threads/size.ts';
+import { isForThread, isTooLarge, sizeOf, TOO_LARGE_TEXT } from '../threads/size.ts';
 import { yieldsToEventLoop } from '../threads/pause.ts';
 import { TooCostlyError, type WorkThread } from '../threads/work-thread.ts';
 
@@ -49,8 +49,8 @@ interface Known {
 }
 
 /**
- * What is large in another thread, the rest in this one, where it takes no time. What is too costly is not tried again
- * at once.
+ * What is large or has policies in another thread, the rest in this one, where it takes no time. What is too costly is
+ * not tried again at once.
  */
 export class Planner {
   readonly #thread: Pick<WorkThread, 'run'>;
@@ -60,7 +60,7 @@ export class Planner {
   /** By uid of the owner. */
   readonly #tooCostly = new Map<string, Known>();
 
-  /** What has more values and characters than `large` is planned in `thread`. */
+  /** What has more values and characters than `large`, or policies, is planned in `thread`. */
   constructor(thread: Pick<WorkThread, 'run'>, clock: Clock, large = LARGE) {
     this.#thread = thread;
     this.#clock = clock;
@@ -71,7 +71,7 @@ export class Planner {
     const { kind, owner, bundle, settings, macKeys } = planning;
     if (kind.isPlannedInline === true) return planHere(planning);
     const size = await sizeOf(bundle, this.#pause);
-    if (!isMoreThan(size, this.#large)) return planHere(planning);
+    if (!isForThread(size, this.#large)) return planHere(planning);
     if (isTooLarge(size)) return planOfTooCostly(planning, TOO_LARGE_TEXT, AGAIN_MS);
     const { uid = '', namespace = '' } = owner.metadata;
     const known = this.#tooCostly.get(uid);

@@ -1,9 +1,9 @@
 import type { KubeObject } from '../object.ts';
 import { type ResolvedReference, lookUpIn } from '../plan/references.ts';
-import { isMoreThan, isTooLarge, sizeOf, TOO_LARGE_TEXT } from '../threads/size.ts';
+import { isForThread, isTooLarge, sizeOf, TOO_LARGE_TEXT } from '../threads/size.ts';
 import { yieldsToEventLoop } from '../threads/pause.ts';
 import { TooCostlyError, type WorkThread } from '../threads/work-thread.ts';
-import { policyCharacters, type Violation, violationsOf } from '../validate/index.ts';
+import { questionablePolicies, type Violation, violationsOf } from '../validate/index.ts';
 
 /**
  * Validates an object with what it refers to; rejects with `TooCostlyError` where that would take too much time or
@@ -19,6 +19,8 @@ export interface ValidationResult {
   readonly violations: readonly Violation[];
   /** Objects that a rule asked for, as `kind/name`. */
   readonly askedFor: readonly string[];
+  /** What the policies say and probably do not mean; nothing where there are violations. */
+  readonly questionable: readonly Violation[];
 }
 
 export interface ValidateInput {
@@ -28,7 +30,6 @@ export interface ValidateInput {
 
 /** Values and characters that are validated without blocking the thread noticeably. */
 const LARGE = 20_000;
-const LARGE_POLICIES = 4_000;
 
 export const validatedNow = (object: KubeObject, references: readonly ResolvedReference[]): ValidationResult => {
   const askedFor = new Set<string>();
@@ -37,20 +38,24 @@ export const validatedNow = (object: KubeObject, references: readonly ResolvedRe
     askedFor.add(`${kind}/${name}`);
     return lookUp(kind, name);
   });
-  return { violations, askedFor: [...askedFor] };
+  return {
+    violations,
+    askedFor: [...askedFor],
+    questionable: violations.length === 0 ? questionablePolicies(object) : [],
+  };
 };
 
 /** In this thread. */
 export const validateHere: ValidateObject = (object, references) => Promise.resolve(validatedNow(object, references));
 
-/** What is large in another thread, anything else in this one, where it takes no time. */
+/** What is large or has policies in another thread, anything else in this one, where it takes no time. */
 export const validateIn = (thread: Pick<WorkThread, 'run'>): ValidateObject => {
   const pause = yieldsToEventLoop();
   return async (object, references, signal) => {
     const input: ValidateInput = { object, references };
     const size = await sizeOf(input, pause);
     signal?.throwIfAborted();
-    if (!isMoreThan(size, LARGE) && policyCharacters(object) <= LARGE_POLICIES) return validatedNow(object, references);
+    if (!isForThread(size, LARGE)) return validatedNow(object, references);
     if (isTooLarge(size)) throw new TooCostlyError(TOO_LARGE_TEXT);
     return (await thread.run('validate', input, object.metadata.namespace ?? '', signal)) as ValidationResult;
   };

@@ -2,6 +2,8 @@
 export interface Size {
   readonly values: number;
   readonly characters: number;
+  /** Whether there are policies in it, or references to some. */
+  readonly hasPolicies: boolean;
 }
 
 /**
@@ -17,8 +19,12 @@ export const TOO_LARGE_TEXT = 'takes more than 6 MB of what it names';
 
 export const isTooLarge = ({ values, characters }: Size): boolean => VALUE * values + characters > TOO_LARGE;
 
-/** More values and characters than so many? */
-export const isMoreThan = ({ values, characters }: Size, most: number): boolean => values + characters > most;
+/**
+ * Whether the main thread is not to work on it: there are more values and characters than so many, or policies, for
+ * which a thread first loads Cedar.
+ */
+export const isForThread = ({ values, characters, hasPolicies }: Size, most: number): boolean =>
+  hasPolicies || values + characters > most;
 
 /** Values that are walked without blocking the thread noticeably. */
 const SLICE = 10_000;
@@ -41,6 +47,9 @@ export const sizeOf = async (value: unknown, pause: () => Promise<void>): Promis
  */
 const PARTS: ReadonlySet<string> = new Set(['spec', 'status', 'data', 'fieldsV1', 'written', 'files', 'backendFiles']);
 
+/** The key under which every kind that has policies has them. */
+const POLICIES = 'authzConfig';
+
 /** Of parts. */
 const known = new WeakMap<object, Size>();
 
@@ -50,7 +59,7 @@ const known = new WeakMap<object, Size>();
  */
 function* walked(value: unknown, isPart: boolean): Generator<undefined, Size> {
   const open: unknown[] = [value];
-  const size = { values: 0, characters: 0 };
+  const size = { values: 0, characters: 0, hasPolicies: false };
   let steps = 0;
   for (let next = open.pop(); next !== undefined && !isTooLarge(size); next = open.pop()) {
     if (typeof next === 'string') size.characters += next.length;
@@ -58,6 +67,7 @@ function* walked(value: unknown, isPart: boolean): Generator<undefined, Size> {
     const entries: Iterable<readonly [unknown, unknown]> = next instanceof Map ? next : Object.entries(next);
     for (const [key, inner] of entries) {
       size.values += 1;
+      size.hasPolicies ||= key === POLICIES;
       steps += 1;
       if (steps % SLICE === 0) yield;
       if (isPart || !isObject(inner) || !PARTS.has(String(key))) {
@@ -67,6 +77,7 @@ function* walked(value: unknown, isPart: boolean): Generator<undefined, Size> {
       const part = known.get(inner) ?? (yield* walked(inner, true));
       known.set(inner, part);
       size.values += part.values;
+      size.hasPolicies ||= part.hasPolicies;
       size.characters += part.characters + String(key).length;
     }
   }

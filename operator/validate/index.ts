@@ -28,7 +28,7 @@ export { ignoredGuards } from './warnings.ts';
 export { literalHeaderValues } from './warnings.ts';
 export { ALLOW_DELETE, leftOutReason, unreadable, withoutSpec } from './unreadable.ts';
 export { BRIDGE_TOKEN_VOLUME } from './bridged-pod.ts';
-export { policyCharacters, questionablePolicies } from './policies.ts';
+export { questionablePolicies } from './policies.ts';
 export { MAX_BRIDGED_PODS } from './stdio-server.ts';
 export { type LookUp, type Validator, type Violation, violationText } from './validator.ts';
 

@@ -11,12 +11,6 @@ export const policies: Validator = {
 /** What inline policies probably do not mean. */
 export const questionablePolicies = (object: KubeObject): readonly Violation[] => told(object, questionable);
 
-/** Characters of the inline policies of an object, which take longer to judge than other text. */
-export const policyCharacters = (object: KubeObject): number => {
-  const { policies: texts = [], entitiesJson = '' } = inlinePolicies(object)?.written ?? {};
-  return texts.reduce((sum, text) => sum + text.length, entitiesJson.length);
-};
-
 const told = (
   object: KubeObject,
   look: (policies: WrittenPolicies) => readonly PolicyProblem[],

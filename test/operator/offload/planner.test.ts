@@ -88,6 +88,21 @@ test('a server of many backends is planned in a thread', async () => {
   assert.equal(runs, before + 1);
 });
 
+test('a server with policies is planned in a thread, which loads Cedar', async () => {
+  const planner = new Planner(counted, frozenClock());
+  const inline = { policies: ['permit(principal, action, resource);'] };
+  const authzConfig = { type: 'inline', inline };
+  const server = made('VirtualMCPServer', 's', {
+    groupRef: { name: 'g' },
+    incomingAuth: { type: 'anonymous', authzConfig },
+  });
+  const source = objectsSource([made('MCPGroup', 'g', {}), server]);
+  const kind = kinds.find((each) => each.kind === 'VirtualMCPServer') ?? assert.fail();
+  const before = runs;
+  await planner.plan({ kind, owner: server, bundle: kind.resolve(source, keyOf(server)), settings, macKeys });
+  assert.equal(runs, before + 1);
+});
+
 test('what is too costly is told in its status, and not planned again for ten minutes, or for half a minute where its spec changes', async () => {
   let tries = 0;
   const clock = frozenClock();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { validateIn } from '../../../operator/offload/validate.ts';
+import { validateHere, validateIn } from '../../../operator/offload/validate.ts';
 import { server } from '../plan/plan-of-demo.ts';
 
 const withPolicies = (count: number) =>
@@ -14,15 +14,27 @@ const withPolicies = (count: number) =>
     },
   });
 
-test('policies are validated in the thread unless they are few', async () => {
+test('policies are validated in the thread, however few: it loads Cedar', async () => {
   const sent: string[] = [];
   const run = async (task: string) => {
     sent.push(task);
-    return { violations: [], askedFor: [] };
+    return { violations: [], askedFor: [], questionable: [] };
   };
   const validate = validateIn({ run });
-  assert.deepEqual((await validate(withPolicies(2), [])).violations, []);
+  await validate(server({ incomingAuth: { type: 'anonymous' } }), []);
   assert.deepEqual(sent, []);
-  await validate(withPolicies(200), []);
+  await validate(withPolicies(1), []);
   assert.deepEqual(sent, ['validate']);
+});
+
+test('what policies probably do not mean is told beside what is wrong with an object', async () => {
+  const named = server({
+    incomingAuth: {
+      type: 'anonymous',
+      authzConfig: { type: 'inline', inline: { policies: ['permit(principal is Person, action, resource);'] } },
+    },
+  });
+  const { violations, questionable } = await validateHere(named, []);
+  assert.deepEqual(violations, []);
+  assert.match(questionable[0]?.reason ?? '', /no entities of type Person/);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { validateIn } from '../../../operator/offload/validate.ts';
 import { yieldsToEventLoop } from '../../../operator/threads/pause.ts';
-import { isMoreThan, isTooLarge, sizeOf } from '../../../operator/threads/size.ts';
+import { isForThread, isTooLarge, sizeOf } from '../../../operator/threads/size.ts';
 import { TooCostlyError } from '../../../operator/threads/work-thread.ts';
 import { made } from '../plan/made.ts';
 
@@ -14,12 +14,10 @@ const small = (count: number): Readonly<Record<string, string>> =>
 test('values and characters are counted, keys included, wherever they are', async () => {
   const value = { spec: { a: ['bc'], spec: { d: null } }, groups: new Map([['e', { f: 1 }]]) };
   const characters = ['spec', 'a', '0', 'bc', 'spec', 'd', 'groups', 'e', 'f'].join('').length;
-  assert.deepEqual(await sizeOf(value, never), { values: 8, characters });
-  assert.deepEqual(await sizeOf(undefined, never), { values: 0, characters: 0 });
-  assert.deepEqual(
-    [isMoreThan({ values: 1, characters: 2 }, 3), isMoreThan({ values: 2, characters: 2 }, 3)],
-    [false, true],
-  );
+  assert.deepEqual(await sizeOf(value, never), { values: 8, characters, hasPolicies: false });
+  assert.deepEqual(await sizeOf(undefined, never), { values: 0, characters: 0, hasPolicies: false });
+  const size = { values: 1, characters: 2, hasPolicies: false };
+  assert.deepEqual([isForThread(size, 3), isForThread({ ...size, values: 2 }, 3)], [false, true]);
 });
 
 test('what an object holds is walked once, however often the object is looked at', async () => {
@@ -33,6 +31,14 @@ test('what an object holds is walked once, however often the object is looked at
   const look = () => sizeOf({ members: [{ kind: 'MCPServer', metadata: { name: 'a' }, spec }] }, never);
   assert.deepEqual(await look(), await look());
   assert.equal(walks, 1);
+});
+
+test('what has policies anywhere is for the thread, however small it is and however often it is looked at', async () => {
+  const spec = { incomingAuth: { authzConfig: { type: 'inline' } } };
+  const look = () => sizeOf({ references: [{ target: { spec } }] }, never);
+  assert.ok(isForThread(await look(), 50_000));
+  assert.ok(isForThread(await look(), 50_000));
+  assert.ok(!isForThread(await sizeOf({ spec: { name: 'authzConfig' } }, never), 50_000));
 });
 
 test('what is large is walked in slices, and no further than it takes to know that it is too large', async () => {
