@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { decodeJwt } from 'jose';
 import { buildImages, helm, type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
-import { noCertificates, type TestCertificates, testCertificates } from '../fixtures/certificates.ts';
-import { type IdentityProvider, startIdentityProvider } from '../fixtures/identity-provider.ts';
+import { noCertificates } from '../fixtures/certificates.ts';
 import { covers } from '../requirements.ts';
 import { AGENT, NEWCOMER } from './agent.ts';
+import { clientSecret, type Corporate, corporateConfig, startCorporate } from './corporate.ts';
+import { explained, explainedServer, podsOf, rules } from './explained.ts';
 import {
   agentExample,
   type Callers,
@@ -35,16 +35,8 @@ const AUDIENCE = 'vmcp-gateway';
 
 let node: Node;
 let callers: Callers;
-let provider: IdentityProvider;
-let certificates: TestCertificates;
+let corporate: Corporate;
 let tokenFromElsewhere: string;
-
-const secret = (value: string): object => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name: 'client' },
-  stringData: { secret: value },
-});
 
 const untilReady = (kind: string, name: string): Promise<string> =>
   node.kubectl(['wait', `${kind}/${name}`, '--for=jsonpath={.status.phase}=Ready', '--timeout=120s']);
@@ -54,47 +46,13 @@ const ECHO_ONLY = `permit(principal, action == Action::"call_tool", resource == 
   when { principal has "claim_kubernetes.io" && principal["claim_kubernetes.io"].namespace == "default" };`;
 const forUsers = { oidcConfigRef: { name: 'corporate', audience: 'search' } };
 
-/** An identity provider on the host, whose certificate only `certificates` vouch for. */
-const startProvider = async (): Promise<void> => {
-  certificates = await testCertificates(node.hostAddress);
-  provider = await startIdentityProvider({
-    address: node.hostAddress,
-    tls: {
-      key: await readFile(certificates.keyFile, 'utf8'),
-      cert: await readFile(certificates.certificateFile, 'utf8'),
-    },
-    audience: 'search',
-    client: { id: 'search-client', secret: 'first' },
-  });
-};
-
-const corporate = async (): Promise<readonly object[]> => [
-  resource('MCPOIDCConfig', 'corporate', {
-    type: 'inline',
-    inline: {
-      issuer: provider.issuer,
-      clientId: 'search-client',
-      clientSecretRef: { name: 'client', key: 'secret' },
-      caBundleRef: { configMapRef: { name: 'authorities', key: 'ca.pem' } },
-      jwksAllowPrivateIP: true,
-    },
-  }),
-  {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name: 'authorities' },
-    data: { 'ca.pem': await readFile(certificates.caFile, 'utf8') },
-  },
-  secret('first'),
-];
-
 before(async () => {
   if (skip !== false) return;
   const images = await buildImages();
   tokenFromElsewhere = await tokenOfAnotherCluster('agent', AUDIENCE);
   node = await startNode();
   callers = callersIn(node);
-  await startProvider();
+  corporate = await startCorporate(node.hostAddress);
   await Promise.all([images.vmcp, images.operator, images.everything].map((archive) => node.importImage(archive)));
   const chart = ['upgrade', '--install', 'vmcp-operator', join(root, 'charts/vmcp-operator')];
   const values = ['--values', join(import.meta.dirname, 'chart-values.yaml')];
@@ -111,9 +69,11 @@ before(async () => {
   await callers.apply(
     ...(await gatewayExample()),
     ...(await agentExample()),
-    ...(await corporate()),
+    ...(await corporateConfig(corporate)),
     resource('MCPServer', 'everything', await referenceServer({ groupRef: { name: 'tools' } })),
     resource('MCPServer', 'guarded', await referenceServer(guarded)),
+    rules('everything_get-sum'),
+    explainedServer(forServiceAccounts('explained')),
     resource('MCPServer', 'piped', await referenceServer(forServiceAccounts('piped'), 'stdio')),
     resource('MCPRemoteProxy', 'search', {
       remoteUrl: 'http://mcpserver-everything.default.svc.cluster.local:8080/mcp',
@@ -126,14 +86,14 @@ before(async () => {
     untilReady('mcpserver', 'piped'),
     untilReady('mcpremoteproxy', 'search'),
     untilReady('vmcp', 'gateway'),
+    untilReady('vmcp', 'explained'),
     node.kubectl(['wait', 'pod/agent', '--for=condition=Ready', '--timeout=120s']),
   ]);
 });
 
 after(async () => {
   await node?.stop();
-  await provider?.close();
-  await certificates?.remove();
+  await corporate?.close();
 });
 
 covers('oidcconfig.cluster-service-account.validates');
@@ -213,6 +173,7 @@ test('so does one that speaks over standard input and output', { skip }, async (
 covers('oidcconfig.inline.client-secret-enables-introspection');
 test('an MCPRemoteProxy takes tokens of a provider that a ConfigMap vouches for', { skip }, async () => {
   const { called, statusOf } = callers;
+  const { provider } = corporate;
   const origin = 'http://mcpremoteproxy-search.default.svc.cluster.local:8080';
   const { status, metadata } = await callers.inPod(NEWCOMER, `${origin}/mcp`);
   const { resource: named, authorization_servers } = metadata as Readonly<Record<string, unknown>>;
@@ -239,6 +200,46 @@ test('policies tell service accounts apart by name and by namespace', { skip }, 
   await stranger.close();
 });
 
+test(
+  'vmcp explain says of each pod what its policies decide, and changed ones are in force in all without a restart',
+  { skip },
+  async () => {
+    const { apply, tokenOf } = callers;
+    const asked = { server: 'explained', token: await tokenOf('agent', 'explained'), tool: 'everything_echo' };
+    const before = await podsOf(node, 'explained');
+    const refused = await until(
+      'both pods know the tool',
+      async () => {
+        const each = await explained(node, asked);
+        return each.every(({ steps }) => steps.some(({ step }) => step === 'policies')) ? each : undefined;
+      },
+      PATIENT,
+    );
+    assert.deepEqual(
+      refused.map(({ allowed, listed }) => [allowed, listed]),
+      [
+        [false, false],
+        [false, false],
+      ],
+    );
+    for (const { steps } of refused) {
+      assert.match(steps.find(({ step }) => step === 'identity')?.reason ?? '', /system:serviceaccount:default:agent/);
+      assert.equal(steps.find(({ step }) => step === 'policies')?.outcome, 'refused');
+    }
+    await apply(rules('everything_echo'));
+    const appliedAt = performance.now();
+    const allowed = async () => ((await explained(node, asked)).every((each) => each.allowed) ? true : undefined);
+    await until('the new policies', allowed, PATIENT);
+    console.log(
+      `the new policies are in force ${((performance.now() - appliedAt) / 1000).toFixed(1)} s after kubectl apply`,
+    );
+    const client = await callers.connect('vmcp-explained', asked.token);
+    assert.deepEqual(await toolNames(client), ['everything_echo']);
+    await client.close();
+    assert.deepEqual(await podsOf(node, 'explained'), before);
+  },
+);
+
 const toolNames = async (client: Client): Promise<readonly string[]> =>
   (await client.listTools()).tools.map(({ name }) => name);
 
@@ -251,12 +252,13 @@ const identities = (): Promise<string> => {
 
 test('a client secret that is rotated is used without a restart', { skip }, async () => {
   const { statusOf, apply } = callers;
+  const { provider } = corporate;
   const before = await identities();
   provider.client.secret = 'second';
   provider.opaque.set('opaque-3', { active: true, sub: 'alice', aud: 'search' });
   // The provider does not take the client any more, which says nothing about the token.
   assert.equal(await statusOf('mcpremoteproxy-search', 'opaque-3'), 503);
-  await apply(secret('second'));
+  await apply(clientSecret('second'));
   const appliedAt = performance.now();
   const isTaken = async () => ((await statusOf('mcpremoteproxy-search', 'opaque-3')) === 200 ? true : undefined);
   await until('the new secret', isTaken, PATIENT);
