@@ -25,6 +25,8 @@ export interface PlanInput {
   readonly settings: Omit<Settings, 'mac'>;
   /** The keys of `Settings.mac`, newest first; absent where there are none. */
   readonly macKeys: readonly Uint8Array[] | undefined;
+  /** Cedar is loaded before the time counts. */
+  readonly hasPolicies: boolean;
 }
 
 /** Rejects when the signal is aborted and the plan is not there yet. */
@@ -79,7 +81,13 @@ export class Planner {
     if (known !== undefined && restMs > 0) return planOfTooCostly(planning, known.why, restMs);
     this.#tooCostly.delete(uid);
     const { mac, ...copied } = settings;
-    const input: PlanInput = { kind: kind.kind, bundle, settings: copied, macKeys: mac && macKeys };
+    const input: PlanInput = {
+      kind: kind.kind,
+      bundle,
+      settings: copied,
+      macKeys: mac && macKeys,
+      hasPolicies: size.hasPolicies,
+    };
     try {
       return (await this.#thread.run('plan', input, namespace, signal)) as Plan;
     } catch (error) {

@@ -6,10 +6,11 @@
  */
 
 import { parentPort } from 'node:worker_threads';
+import { loadCedar } from '../../runtime/gate/index.ts';
 import { reconciledKinds } from '../kinds/index.ts';
 import type { Plan } from '../plan/plan.ts';
 import { hmacWith } from '../plan/mac.ts';
-import type { Answer } from '../threads/work-thread.ts';
+import type { Answer, Begun } from '../threads/work-thread.ts';
 import { type ValidateInput, type ValidationResult, validatedNow } from './validate.ts';
 import { valueOf } from './lean-json.ts';
 import type { PlanInput } from './planner.ts';
@@ -38,7 +39,12 @@ export const serveTasks = (): void => {
       return { error: { name, message, stack } };
     }
   };
-  parentPort?.on('message', ({ task, input }: { readonly task: string; readonly input: unknown }) =>
-    parentPort?.postMessage(answer(task, input)),
-  );
+  parentPort?.on('message', ({ task, input }: { readonly task: string; readonly input: unknown }) => {
+    if (hasPolicies(input)) loadCedar();
+    parentPort?.postMessage({ begun: true } satisfies Begun);
+    parentPort?.postMessage(answer(task, input));
+  });
 };
+
+const hasPolicies = (input: unknown): boolean =>
+  typeof input === 'object' && input !== null && 'hasPolicies' in input && input.hasPolicies === true;

@@ -26,6 +26,8 @@ export interface ValidationResult {
 export interface ValidateInput {
   readonly object: KubeObject;
   readonly references: readonly ResolvedReference[];
+  /** Cedar is loaded before the time counts. */
+  readonly hasPolicies: boolean;
 }
 
 /** Values and characters that are validated without blocking the thread noticeably. */
@@ -52,11 +54,11 @@ export const validateHere: ValidateObject = (object, references) => Promise.reso
 export const validateIn = (thread: Pick<WorkThread, 'run'>): ValidateObject => {
   const pause = yieldsToEventLoop();
   return async (object, references, signal) => {
-    const input: ValidateInput = { object, references };
-    const size = await sizeOf(input, pause);
+    const size = await sizeOf({ object, references }, pause);
     signal?.throwIfAborted();
     if (!isForThread(size, LARGE)) return validatedNow(object, references);
     if (isTooLarge(size)) throw new TooCostlyError(TOO_LARGE_TEXT);
+    const input: ValidateInput = { object, references, hasPolicies: size.hasPolicies };
     return (await thread.run('validate', input, object.metadata.namespace ?? '', signal)) as ValidationResult;
   };
 };

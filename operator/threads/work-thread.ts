@@ -13,9 +13,12 @@ export class TooCostlyError extends Error {
 }
 
 export interface WorkThreadOptions {
-  /** What the thread runs: it answers each message `{ task, input }` with `{ output }` or `{ error }`. */
+  /**
+   * What the thread runs: it answers each message `{ task, input }` with `{ begun: true }` once it has loaded what the
+   * work needs, then with `{ output }` or `{ error }`.
+   */
   readonly entry: URL;
-  /** Longest time for one piece of work, in milliseconds, the start of the thread included. */
+  /** Longest time for one piece of work from when it has begun, in milliseconds. */
   readonly limitMs: number;
   /** Most memory of its heap, in MiB. */
   readonly heapMiB: number;
@@ -32,10 +35,21 @@ interface Job {
   readonly reject: (error: Error) => void;
 }
 
-/** What the thread answers. */
+/**
+ * Longest time until the thread has begun: programs are loaded, whose cost no user decides, on a machine that may have
+ * much else to do.
+ */
+const BEGIN_MS = 60_000;
+
+/** What the thread answers last. */
 export type Answer =
   | { readonly output: unknown }
   | { readonly error: { readonly name: string; readonly message: string; readonly stack: string | undefined } };
+
+/** What the thread answers first: only its work counts from here on. */
+export interface Begun {
+  readonly begun: true;
+}
 
 /**
  * A thread for pure work whose cost users decide, so that the thread which renews the Lease and answers probes never
@@ -93,8 +107,7 @@ export class WorkThread {
     this.#timer = undefined;
     this.#job = this.#waiting.take();
     if (this.#job === undefined) return this.#rest();
-    const timer = this.#clock.after(this.#options.limitMs, () => this.#endLate(timer));
-    this.#timer = timer;
+    this.#timer = this.#clock.after(BEGIN_MS, () => this.#drop(new Error('the thread does not begin its work')));
     const { task, input } = this.#job;
     try {
       this.#worker ??= this.#start();
@@ -103,6 +116,12 @@ export class WorkThread {
     } catch (error) {
       this.#end(({ reject }) => reject(error as Error));
     }
+  }
+
+  #limit(): void {
+    this.#timer?.cancel();
+    const timer = this.#clock.after(this.#options.limitMs, () => this.#endLate(timer));
+    this.#timer = timer;
   }
 
   /** The answer may be here already and have had no turn, because this thread was busy itself. */
@@ -124,8 +143,10 @@ export class WorkThread {
       resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMiB },
     });
     worker.unref();
-    worker.on('message', (answer: Answer) => {
-      if (worker === this.#worker) this.#end((job) => answered(job, answer));
+    worker.on('message', (answer: Answer | Begun) => {
+      if (worker !== this.#worker) return;
+      if ('begun' in answer) this.#limit();
+      else this.#end((job) => answered(job, answer));
     });
     worker.on('error', (error: NodeJS.ErrnoException) => {
       if (worker === this.#worker) this.#fail(error);

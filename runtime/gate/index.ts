@@ -11,6 +11,7 @@ export { examineLimits, limitRate } from './limit.ts';
 export { bucketsFor, type BucketSize, type BucketSizes, type RateLimits } from './rate-limits.ts';
 export { countDespiteOutage, takeDespiteOutage } from './store-outage.ts';
 export {
+  loadCedar,
   policyFindings,
   policyGate,
   type PolicyGateDeps,

@@ -38,8 +38,14 @@ let callers: Callers;
 let corporate: Corporate;
 let tokenFromElsewhere: string;
 
-const untilReady = (kind: string, name: string): Promise<string> =>
-  node.kubectl(['wait', `${kind}/${name}`, '--for=jsonpath={.status.phase}=Ready', '--timeout=120s']);
+const untilReady = async (kind: string, name: string): Promise<void> => {
+  const isReady = ['wait', `${kind}/${name}`, '--for=jsonpath={.status.phase}=Ready', '--timeout=120s'];
+  await node
+    .kubectl(isReady)
+    .catch(async () =>
+      assert.fail(`${kind} ${name}: ${await node.kubectl(['get', kind, name, '-o', 'jsonpath={.status}'])}`),
+    );
+};
 
 const forServiceAccounts = (audience: string) => ({ oidcConfigRef: { name: 'cluster', audience } });
 const ECHO_ONLY = `permit(principal, action == Action::"call_tool", resource == Tool::"echo")
@@ -206,7 +212,7 @@ test(
   async () => {
     const { apply, tokenOf } = callers;
     const asked = { server: 'explained', token: await tokenOf('agent', 'explained'), tool: 'everything_echo' };
-    const before = await podsOf(node, 'explained');
+    const before = await podsOf(node, 'virtualmcpserver', 'explained');
     const refused = await until(
       'both pods know the tool',
       async () => {
@@ -236,24 +242,17 @@ test(
     const client = await callers.connect('vmcp-explained', asked.token);
     assert.deepEqual(await toolNames(client), ['everything_echo']);
     await client.close();
-    assert.deepEqual(await podsOf(node, 'explained'), before);
+    assert.deepEqual(await podsOf(node, 'virtualmcpserver', 'explained'), before);
   },
 );
 
 const toolNames = async (client: Client): Promise<readonly string[]> =>
   (await client.listTools()).tools.map(({ name }) => name);
 
-/** Of the pods of the proxy: who they are, and how often their containers began anew. */
-const identities = (): Promise<string> => {
-  const each = '{range .items[*]}{.metadata.uid} {.status.containerStatuses[*].restartCount}{"\\n"}{end}';
-  const selector = 'app.kubernetes.io/component=mcpremoteproxy';
-  return node.kubectl(['get', 'pods', '-l', selector, '-o', `jsonpath=${each}`]);
-};
-
 test('a client secret that is rotated is used without a restart', { skip }, async () => {
   const { statusOf, apply } = callers;
   const { provider } = corporate;
-  const before = await identities();
+  const before = await podsOf(node, 'mcpremoteproxy', 'search');
   provider.client.secret = 'second';
   provider.opaque.set('opaque-3', { active: true, sub: 'alice', aud: 'search' });
   // The provider does not take the client any more, which says nothing about the token.
@@ -263,7 +262,7 @@ test('a client secret that is rotated is used without a restart', { skip }, asyn
   const isTaken = async () => ((await statusOf('mcpremoteproxy-search', 'opaque-3')) === 200 ? true : undefined);
   await until('the new secret', isTaken, PATIENT);
   console.log(`the new secret is used ${((performance.now() - appliedAt) / 1000).toFixed(1)} s after kubectl apply`);
-  assert.equal(await identities(), before);
+  assert.deepEqual(await podsOf(node, 'mcpremoteproxy', 'search'), before);
 });
 
 test(

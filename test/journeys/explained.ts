@@ -38,11 +38,11 @@ export interface ServerPod {
   readonly identity: string;
 }
 
-/** The running pods of a VirtualMCPServer. */
-export const podsOf = async (node: Node, server: string): Promise<readonly ServerPod[]> => {
+/** The pods of a resource of this kind (in lower case) and name. */
+export const podsOf = async (node: Node, kind: string, name: string): Promise<readonly ServerPod[]> => {
   const each =
     '{range .items[*]}{.status.podIP} {.metadata.uid} {.status.containerStatuses[*].restartCount}{"\\n"}{end}';
-  const selector = `app.kubernetes.io/component=virtualmcpserver,app.kubernetes.io/instance=${server}`;
+  const selector = `app.kubernetes.io/component=${kind},app.kubernetes.io/instance=${name}`;
   const lines = (await node.kubectl(['get', 'pods', '-l', selector, '-o', `jsonpath=${each}`])).trim().split('\n');
   return lines.map((line) => {
     const [address = '', ...identity] = line.split(' ');
@@ -82,7 +82,7 @@ export const explained = async (node: Node, { server, token, tool }: Asked): Pro
   try {
     const files = [join(folder, 'management'), join(folder, 'token')] as const;
     await Promise.all([writeFile(files[0], opens), writeFile(files[1], token)]);
-    const pods = await podsOf(node, server);
+    const pods = await podsOf(node, 'virtualmcpserver', server);
     return await Promise.all(pods.map(({ address }) => ask(`http://${address}:4484`, tool, files)));
   } finally {
     await rm(folder, { recursive: true });

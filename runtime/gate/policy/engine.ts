@@ -41,6 +41,9 @@ export const withCedar = <T>(run: (cedar: Engine) => T): T => {
   }
 };
 
+/** Loads Cedar now, where that is not to be part of the first decision. Throws CedarFailure. */
+export const loadCedar = (): void => withCedar(() => {});
+
 /** A request to Cedar, with the entities it concerns. */
 export type PolicyRequest = Pick<
   Cedar.StatefulAuthorizationCall,

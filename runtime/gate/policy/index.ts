@@ -11,6 +11,7 @@ export {
   questionable,
   type WrittenPolicies,
 } from './policy-findings.ts';
+export { loadCedar } from './engine.ts';
 export type { PolicyProblem } from './parse-policies.ts';
 export { policyGate, type PolicyGateDeps, policySettingsOf } from './policy-gate.ts';
 export type { UpstreamClaims } from './claims.ts';

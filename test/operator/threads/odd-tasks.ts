@@ -28,6 +28,8 @@ const tasks: Readonly<Record<string, (input: unknown) => unknown>> = {
 };
 
 parentPort?.on('message', ({ task, input }: { readonly task: string; readonly input: unknown }) => {
+  if (task === 'loadFirst') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(input));
+  parentPort?.postMessage({ begun: true });
   try {
     parentPort?.postMessage({ output: tasks[task]?.(input) });
   } catch (error) {

@@ -10,8 +10,9 @@ import { startScriptedServer, table } from '../api/scripted-server.ts';
 
 const scripted = await startScriptedServer();
 
-/** No answer comes within this time. */
+/** Many small values are not read within this time. */
 const NO_TIME = 1;
+const valuesThatTakeLong = (count: number): readonly object[] => Array.from({ length: count }, () => ({}));
 
 describe('what the API server tells and cannot be read in time', () => {
   const entry = new URL('../../../operator/main.ts', import.meta.url);
@@ -22,7 +23,7 @@ describe('what the API server tells and cannot be read in time', () => {
   const read = readWithFallback(readIn(hasty), readIn(patient));
 
   test('is read all the same, while a review is given up', async () => {
-    const text = JSON.stringify({ data: 'x'.repeat(200_000) });
+    const text = JSON.stringify({ data: valuesThatTakeLong(300_000) });
     assert.deepEqual(await read(text), JSON.parse(text));
     await assert.rejects(read(Buffer.from(text)), TooCostlyError);
   });
@@ -34,7 +35,7 @@ describe('what the API server tells and cannot be read in time', () => {
         apiVersion: 'test.vmcp.dev/v1',
         kind: 'Widget',
         metadata: { name, namespace: 'n', resourceVersion: String(size) },
-        spec: { text: 'x'.repeat(size) },
+        spec: { values: valuesThatTakeLong(size) },
       },
     });
     const endOfList = {
@@ -45,7 +46,7 @@ describe('what the API server tells and cannot be read in time', () => {
     scripted.answer = ({ query }, response) => {
       watches.push(query['resourceVersion'] ?? 'all');
       const events =
-        query['sendInitialEvents'] === 'true' ? [endOfList] : [widget('large', 200_000), widget('next', 300_000)];
+        query['sendInitialEvents'] === 'true' ? [endOfList] : [widget('large', 300_000), widget('next', 400_000)];
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
     };

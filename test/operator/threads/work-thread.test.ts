@@ -106,6 +106,13 @@ test('an answer that is there counts, although this thread was too busy to take 
   await thread.stop();
 });
 
+test('what a thread loads before it begins is no part of the work', async () => {
+  const thread = new WorkThread({ entry, limitMs: 500, heapMiB: 32 }, steadyClock);
+  assert.equal(await thread.run('loadFirst', 1_000, team), undefined);
+  await assert.rejects(thread.run('spin', undefined, team), TooCostlyError);
+  await thread.stop();
+});
+
 test('a thread without work ends after a while, and begins anew when there is some', async () => {
   const thread = new WorkThread({ entry, limitMs: 5_000, heapMiB: 32, idleMs: 10 }, steadyClock);
   for (const input of [1, 2]) {
