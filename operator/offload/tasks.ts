@@ -41,7 +41,7 @@ export const serveTasks = (): void => {
   };
   parentPort?.on('message', ({ task, input }: { readonly task: string; readonly input: unknown }) => {
     if (hasPolicies(input)) loadCedar();
-    parentPort?.postMessage({ begun: true } satisfies Begun);
+    parentPort?.postMessage({ begun: process.threadCpuUsage() } satisfies Begun);
     parentPort?.postMessage(answer(task, input));
   });
 };

@@ -4,7 +4,7 @@
  */
 
 import { Worker } from 'node:worker_threads';
-import type { Clock, Timer } from '../../runtime/process/index.ts';
+import { atMost, type Clock, type Timer } from '../../runtime/process/index.ts';
 import { FairQueue } from '../fair-queue.ts';
 
 /** The work took more time or memory than one object may cost. */
@@ -14,11 +14,11 @@ export class TooCostlyError extends Error {
 
 export interface WorkThreadOptions {
   /**
-   * What the thread runs: it answers each message `{ task, input }` with `{ begun: true }` once it has loaded what the
-   * work needs, then with `{ output }` or `{ error }`.
+   * What the thread runs: it answers each message `{ task, input }` with `Begun` once it has loaded what the work
+   * needs, then with an `Answer`.
    */
   readonly entry: URL;
-  /** Longest time for one piece of work from when it has begun, in milliseconds. */
+  /** Longest CPU time for one piece of work from when it has begun, in milliseconds. */
   readonly limitMs: number;
   /** Most memory of its heap, in MiB. */
   readonly heapMiB: number;
@@ -41,6 +41,12 @@ interface Job {
  */
 const BEGIN_MS = 60_000;
 
+/** On a machine that has much else to do, work may take so many times its CPU time. */
+const BUSY = 4;
+/** Time for the thread to say what CPU time it has used. */
+const USAGE_MS = 500;
+const SOONEST_CHECK_MS = 10;
+
 /** What the thread answers last. */
 export type Answer =
   | { readonly output: unknown }
@@ -48,7 +54,16 @@ export type Answer =
 
 /** What the thread answers first: only its work counts from here on. */
 export interface Begun {
-  readonly begun: true;
+  /** CPU time that the thread has used so far, in microseconds (`process.threadCpuUsage`). */
+  readonly begun: { readonly user: number; readonly system: number };
+}
+
+/** When a piece of work has begun. */
+interface Beginning {
+  /** In clock time. */
+  readonly at: number;
+  readonly worker: Worker;
+  readonly cpu: Begun['begun'];
 }
 
 /**
@@ -118,18 +133,28 @@ export class WorkThread {
     }
   }
 
-  #limit(): void {
+  #checkAfter(ms: number, beginning: Beginning): void {
     this.#timer?.cancel();
-    const timer = this.#clock.after(this.#options.limitMs, () => this.#endLate(timer));
+    const timer = this.#clock.after(ms, () => void this.#check(timer, beginning));
     this.#timer = timer;
   }
 
-  /** The answer may be here already and have had no turn, because this thread was busy itself. */
-  #endLate(timer: Timer): void {
-    setImmediate(() => {
-      if (this.#timer !== timer || this.#isStopped) return;
-      this.#drop(new TooCostlyError(`takes longer than ${this.#options.limitMs} ms`));
-    });
+  async #check(timer: Timer, beginning: Beginning): Promise<void> {
+    const leftMs = await this.#leftMs(beginning);
+    // The answer may be here already and have had no turn, because this thread was busy itself.
+    await new Promise(setImmediate);
+    if (this.#timer !== timer || this.#isStopped) return;
+    if (leftMs > 0) return this.#checkAfter(Math.max(leftMs, SOONEST_CHECK_MS), beginning);
+    this.#drop(new TooCostlyError(`takes longer than ${this.#options.limitMs} ms`));
+  }
+
+  async #leftMs({ at, worker, cpu: { user, system } }: Beginning): Promise<number> {
+    const { limitMs } = this.#options;
+    const usage = worker.cpuUsage();
+    if (!(await atMost(this.#clock, USAGE_MS, usage).catch(() => false))) return 0;
+    const used = await usage;
+    const usedMs = (used.user - user + used.system - system) / 1_000;
+    return Math.min(limitMs - usedMs, at + BUSY * limitMs - this.#clock.now());
   }
 
   #rest(): void {
@@ -145,7 +170,8 @@ export class WorkThread {
     worker.unref();
     worker.on('message', (answer: Answer | Begun) => {
       if (worker !== this.#worker) return;
-      if ('begun' in answer) this.#limit();
+      if ('begun' in answer)
+        this.#checkAfter(this.#options.limitMs, { at: this.#clock.now(), worker, cpu: answer.begun });
       else this.#end((job) => answered(job, answer));
     });
     worker.on('error', (error: NodeJS.ErrnoException) => {

@@ -24,12 +24,14 @@ const tasks: Readonly<Record<string, (input: unknown) => unknown>> = {
     leftBehind.push(Array.from({ length: 250_000 }, (_, index) => index + 0.5));
     return (bytes as Uint8Array).length;
   },
+  /** Takes time that it does not use. */
+  wait: (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(ms)),
   leave: () => process.exit(),
 };
 
 parentPort?.on('message', ({ task, input }: { readonly task: string; readonly input: unknown }) => {
   if (task === 'loadFirst') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(input));
-  parentPort?.postMessage({ begun: true });
+  parentPort?.postMessage({ begun: process.threadCpuUsage() });
   try {
     parentPort?.postMessage({ output: tasks[task]?.(input) });
   } catch (error) {

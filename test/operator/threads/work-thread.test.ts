@@ -113,6 +113,13 @@ test('what a thread loads before it begins is no part of the work', async () => 
   await thread.stop();
 });
 
+test('time that the work does not get on a busy machine counts up to a bound', async () => {
+  const thread = new WorkThread({ entry, limitMs: 300, heapMiB: 32 }, steadyClock);
+  assert.equal(await thread.run('wait', 600, team), 'timed-out');
+  await assert.rejects(thread.run('wait', 60_000, team), TooCostlyError);
+  await thread.stop();
+});
+
 test('a thread without work ends after a while, and begins anew when there is some', async () => {
   const thread = new WorkThread({ entry, limitMs: 5_000, heapMiB: 32, idleMs: 10 }, steadyClock);
   for (const input of [1, 2]) {
