@@ -36,5 +36,6 @@ export const oneOf = (flag: string, text: string | undefined, words: readonly st
   return text;
 };
 
+/** The words between commas, trimmed; empty ones are left out. */
 export const listOf = (text: string | undefined): readonly string[] =>
   (text ?? '').split(',').flatMap((name) => name.trim() || []);

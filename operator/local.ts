@@ -77,7 +77,7 @@ const newSession = (options: LocalOptions, { deps, secrets, runtimes }: Parts): 
     stderr: deps.stderr,
   });
 
-/** Tells a directory from another one that took its name; undefined when there is none. */
+/** Identifies a directory, also against another one that took its name; undefined when there is none. */
 const identityOf = (directory: string): string | undefined => {
   const stat = statSync(directory, { throwIfNoEntry: false });
   return stat?.isDirectory() === true ? `${stat.dev}/${stat.ino}` : undefined;

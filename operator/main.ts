@@ -74,7 +74,7 @@ const run: Command = async (args, deps) => {
     resources,
     threadEntry: new URL(import.meta.url),
   });
-  // Maybe told while it was starting.
+  // The signal may have come while it was starting.
   await aborted(deps.signal);
   await running.stop();
   // A connection that is just being made when the API server does not answer would hold the process for ten seconds

@@ -7,7 +7,7 @@ import type { KubeObject } from './object.ts';
 
 /**
  * Prints a token that opens the management port of one server for a minute: signed with the keys of the Secret on
- * standard input, so that who may read the Secret, and nobody else, can ask servers.
+ * standard input, so that only a user who may read the Secret can ask servers.
  */
 export const runManagementToken = async (args: readonly string[], { stdout, stderr }: CommandDeps): Promise<number> => {
   const [uid, ...more] = args;

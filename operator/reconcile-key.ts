@@ -18,6 +18,7 @@ import { type Reconciled, reconcile } from './reconcile.ts';
 import type { ClusterWatch } from './watch-cluster.ts';
 import { yieldsToEventLoop } from './threads/pause.ts';
 
+/** What is the same in every reconcile of this process. */
 export interface ReconcileOptions {
   readonly settings: Omit<Settings, 'operatorKeys' | 'mac' | 'clusterIssuer'>;
   /** Unique to this process; also the name under which it reports events. */

@@ -24,6 +24,7 @@ export interface Reconciled {
   readonly isRefused?: boolean;
 }
 
+/** How one reconcile is made. */
 export interface Attempt {
   readonly signal: AbortSignal;
   /** Objects that belong together may still be on their way: acts only if every reference is there. Default: false. */
@@ -78,7 +79,7 @@ const isComplete = ({ objects = [], status }: Plan): boolean =>
 
 const NEEDED: ReadonlySet<string> = new Set(['Valid', 'BackendsDiscovered']);
 
-/** No event tells that a StatefulSet could not make a pod; that it has made one is an event. */
+/** No event of a watch says that a StatefulSet could not make a pod; that it has made one is an event. */
 const POD_CREATION_RECHECK_MS = 10_000;
 
 const requeueWithin = (done: Reconciled, ms: number): Reconciled => ({

@@ -41,7 +41,7 @@ export interface RunOptions {
   readonly workers: number;
   readonly leaderElection: boolean;
   readonly logLevel: string;
-  /** Nothing is written: no election, no webhook, and the log tells what would be. */
+  /** Nothing is written: no election, no webhook, and the log says what would be. */
   readonly isDryRun: boolean;
 }
 
@@ -147,7 +147,7 @@ type AdmissionParts = Pick<AdmissionDeps, 'api' | 'validate' | 'log'> & {
   readonly metrics: Metrics;
 };
 
-/** Not in a dry run: the certificates would have to be stored, and the cluster be told to trust them. */
+/** Not in a dry run: the certificates would have to be stored, and the API server be made to trust them. */
 const admissionOf = async (
   { webhook, operatorNamespace, namespaces, isDryRun }: OwnOptions,
   { api, validate, read, log, state, metrics }: AdmissionParts,

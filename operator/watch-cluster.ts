@@ -63,6 +63,7 @@ const retry = { baseMs: 1000, maxMs: 300_000 };
 /** docs/decisions.md "No write without a reason" */
 const debounce = { debounceMs: 500, maxDebounceMs: 3000 };
 
+/** Starts the watches. `synced` resolves after the first list of every kind; all ends when the signal is aborted. */
 export const watchCluster = (options: WatchOptions, deps: WatchDeps, signal: AbortSignal): ClusterWatch => {
   const { kinds, clock, random, log } = deps;
   const state = { isSynced: false };

@@ -6,7 +6,7 @@ import { objectSchema } from '../crds/crd.ts';
 import { kinds } from '../crds/index.ts';
 import type { SchemaNode } from '../crds/structural.ts';
 import { problemsIn } from '../crds/validate.ts';
-import { findingsIn } from '../runtime/config/check-value.ts';
+import { findingsIn } from '../runtime/config/explain.ts';
 import { backendsFileSchema, configSchema, fileSchema, rulesOf, unsupportedIn } from '../runtime/config/index.ts';
 import { fieldsOf, innerOf, itemOf } from '../runtime/config/schema-walk.ts';
 import { recommendsLess, type Remedy, removalsIn } from './remedies.ts';

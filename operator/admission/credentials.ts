@@ -8,6 +8,7 @@ export interface Credentials {
   readonly server: CertificateAndKey;
 }
 
+/** How long the webhook's certificates are valid, in milliseconds. */
 export interface Lifetimes {
   readonly authorityMs: number;
   readonly serverMs: number;
@@ -17,6 +18,7 @@ export interface Lifetimes {
 
 const day = 86_400_000;
 
+/** An authority for a year, a serving certificate for 90 days; five minutes for both to be known everywhere. */
 export const LIFETIMES: Lifetimes = { authorityMs: 365 * day, serverMs: 90 * day, propagationMs: 300_000 };
 
 /** What decides whether certificates have to be renewed. */

@@ -20,7 +20,7 @@ export interface KeepOptions {
 export interface KeepDeps {
   readonly api: Pick<ApiClient, 'get' | 'createOwned' | 'replace' | 'apply'>;
   readonly clock: Clock;
-  /** To be served from now on; told again only when it is another one. */
+  /** To be served from now on; called again only with another one. */
   readonly onCertificate: (server: CertificateAndKey) => void;
   /** The API server trusts what is served. */
   readonly onTrusted: () => void;

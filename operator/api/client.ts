@@ -1,7 +1,7 @@
 /*
  * The one client of the API server: HTTP, credentials, rate limit, and the paths of resources. Objects are raw JSON, so
  * that a field which this release does not know survives. Every answer that is no success is thrown as an `ApiError`
- * (errors.ts). rights.ts lists the RBAC rules that all of this takes.
+ * (errors.ts). rbac.ts lists the RBAC rules that all of this takes.
  * Start with `ApiClient` below; transport.ts makes the HTTP requests.
  */
 
@@ -34,9 +34,9 @@ export interface ApiClient {
   /** Ends when the server ends it; throws `ApiError` 410 when `resourceVersion` is too old. */
   watch(selection: Selection, resourceVersion: string, signal: AbortSignal): AsyncIterable<WatchEvent>;
   /**
-   * Server-side apply with force: fields it names become the manager's (default: ours), whoever held them. An object
-   * that does not fit its type is answered as malformed (400, 422), not as the internal error that the server makes of
-   * it.
+   * Server-side apply with force: fields it names become the manager's (default: ours), whichever manager held
+   * them. An object that does not fit its type is answered as malformed (400, 422), not as the internal error that the
+   * server makes of it.
    */
   apply(object: KubeObject, signal: AbortSignal, manager?: string): Promise<KubeObject>;
   /** Applies an object that does not exist yet; undefined where one of its name exists, which stays as it is. */

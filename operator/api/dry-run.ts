@@ -7,7 +7,7 @@ import type { KubeObject } from '../object.ts';
 
 /**
  * A client under which the cluster stays as it is. Applies and patches are asked of the API server as dry runs, so that
- * it tells what would come of them, defaults and refusals included; every other write is answered here as if it had
+ * it answers what would come of them, defaults and refusals included; every other write is answered here as if it had
  * been made.
  */
 export const dryRunClient = (transport: Transport, table: ResourceTable): ApiClient => {

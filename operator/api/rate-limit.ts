@@ -1,5 +1,6 @@
 import { sleep, type Clock } from '../../runtime/process/index.ts';
 
+/** The rate of requests to the API server that one process keeps to. */
 export interface RateLimitOptions {
   /** Sustained requests per second. */
   readonly requestsPerSecond: number;

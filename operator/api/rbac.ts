@@ -37,7 +37,7 @@ export const watchedNamespaceRules = (group: string, kinds: UsedKinds): readonly
   { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles', 'rolebindings'], verbs: forChildren },
   // Metadata alone is asked for; RBAC has no word for that difference.
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch'] },
-  // A StatefulSet tells in its events alone why it makes no pod.
+  // Only the events of a StatefulSet say why it makes no pod.
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'list'] },
 ];
 

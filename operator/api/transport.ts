@@ -8,7 +8,7 @@ import { yamlSafeJson } from './yaml-safe-json.ts';
 import { readHere, type ReadJson } from '../threads/read-json.ts';
 import type { Clock } from '../../runtime/process/index.ts';
 
-/** What a call does, in the words of RBAC; an apply is told apart from the other patches. */
+/** What a call does, in the words of RBAC; an apply is distinguished from the other patches. */
 export type Verb = 'get' | 'list' | 'watch' | 'apply' | 'create' | 'update' | 'patch' | 'delete';
 
 export interface Call {
@@ -53,6 +53,10 @@ const credentialsMs = 60_000;
 /** Answers to other requests that show that the server is alive; one may have been under way before. */
 const SURELY_ALIVE = 2;
 
+/**
+ * Throws `ApiError` for every answer that is no success, `UnansweredError` where the server is alive and one
+ * request gets no answer, and what the connection throws. The `Authorization` header is read again once a minute.
+ */
 export const transport = (connection: Connection, deps: TransportDeps): Transport => {
   const { read = readHere } = deps;
   const authorization = cached(() => connection.authorization(), deps.clock);

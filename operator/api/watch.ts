@@ -6,6 +6,7 @@ import type { Selection } from './selection.ts';
 import type { Transport } from './transport.ts';
 import type { KubeObject } from '../object.ts';
 
+/** One line of a watch. */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   /** Of a bookmark only `metadata.resourceVersion` means something. */
@@ -25,6 +26,10 @@ const idleTimeoutMs = 150_000;
 /** Servers end a watch by then; the informer just goes on where it was. */
 const watchSeconds = 600;
 
+/**
+ * The events of one watch, as they come. Ends when the server ends it, at the latest after ten minutes; throws
+ * `ApiError`, also where the server reports an error in the stream, and after 150 s of silence.
+ */
 export async function* watchEvents(
   transport: Transport,
   request: WatchRequest,

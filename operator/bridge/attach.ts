@@ -11,6 +11,7 @@ export interface ContainerAddress {
   readonly container: string;
 }
 
+/** The open connection to a container's standard input and output. */
 export interface Attachment {
   readonly link: Link;
   /** Why it is over: `hasExited` when the API server said that the container's program has ended. */
@@ -18,6 +19,7 @@ export interface Attachment {
   readonly close: () => void;
 }
 
+/** How an attachment ended. */
 export interface Ended {
   readonly hasExited: boolean;
   readonly reason: string;

@@ -3,8 +3,8 @@ import { LIMITS } from '../../runtime/limits.ts';
 const MIB = 1024 * 1024;
 
 /**
- * What one bridge holds for its clients and its server at most; docs/stdio-servers.md tells operators. The rest is as
- * for the runtime.
+ * What one bridge holds for its clients and its server at most; docs/stdio-servers.md has them for operators. The rest
+ * is as for the runtime.
  */
 export const BOUNDS = Object.freeze({
   ...LIMITS,

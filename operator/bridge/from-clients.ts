@@ -89,7 +89,7 @@ const answerTo = async (deps: FromClientsDeps, envelope: Envelope, request: Inbo
   if (envelope.kind === 'request') return requestIn(deps, session, { envelope, request });
   if (envelope.kind === 'response') settle(session, envelope);
   if (envelope.method === 'notifications/cancelled') cancel(session, envelope);
-  // The rest of what a client tells (that it is initialized, its roots) is about this one client, and the server knows
+  // The other notifications of a client (initialized, roots) are about this one client, and the server knows
   // of one only.
   return { kind: 'whole', status: 202 };
 };

@@ -31,24 +31,31 @@ export const progressTokenOf = ({ body, meta }: Envelope): Buffer | undefined =>
 export const paramOf = ({ body, params }: Envelope, name: string): unknown =>
   params && smallMember(body, params.start, name);
 
+/** The message with another value (JSON text) of a member of `params`; as it is where it has no such member. */
 export const withParam = ({ body, params }: Envelope, name: string, value: Buffer): Buffer => {
   const span = params && memberAt(body, params.start, name);
   return span ? splice(body, span, value) : body;
 };
 
+/** The message under another id (JSON text). */
 export const withId = (message: Buffer, id: Buffer): Buffer => replacedMember(message, 'id', () => id);
 
+/** JSON text of `params`, a view of the message; undefined without them. */
 export const paramsText = ({ body, params }: Envelope): Buffer | undefined =>
   params && body.subarray(params.start, params.end);
 
+/** A part of a message that outlives it: a view would keep the whole message in memory. */
 export const copyOf = (bytes: Buffer, { start, end }: Span): Buffer => Buffer.from(bytes.subarray(start, end));
 
+/** A request of the bridge itself, with id 0 until `ServerProcess` gives it one. */
 export const requestOf = (method: string, params: object = {}): Envelope =>
   readEnvelope(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params })));
 
+/** JSON text of a notification. */
 export const notificationOf = (method: string, params?: object): Buffer =>
   Buffer.from(JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) }));
 
+/** JSON text of a response; `id` and `result` are JSON text. */
 export const resultOf = (id: Buffer, result: Buffer): Buffer =>
   Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":'), id, Buffer.from(',"result":'), result, closing]);
 

@@ -29,6 +29,7 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['resources/unsubscribe', (...args) => unsubscribe(...args)],
 ]);
 
+/** Answers one request of a client, by the bridge itself or by the server. Throws VmcpError where it is refused. */
 export const requestIn: Handler = (deps, session, arrival) => {
   const { method } = arrival.envelope;
   // Tasks of 2025-11-25 belong to a connection, which all clients share here.
@@ -104,7 +105,7 @@ const subscribe: Handler = async (deps, session, arrival) => {
     if (isNew && answer.error) session.subscriptions.delete(uri);
     return replyTo(arrival, answer);
   } catch (error) {
-    // The server may have heard of it; a session that has ended ends its subscriptions itself.
+    // The server may have received it; a session that has ended ends its subscriptions itself.
     if (isNew && run.sessions.isKnown(session.id)) {
       session.subscriptions.delete(uri);
       run.unsubscribe([uri]);

@@ -33,8 +33,8 @@ export interface Serving {
 }
 
 /**
- * The container of the server is told to stop at the same time and sleeps before that for as long as this takes at most
- * (`operator/plan/mcp-server/bridged.ts`).
+ * The container of the server gets its signal to stop at the same time and sleeps before that for as long as this takes
+ * at most (`operator/plan/mcp-server/bridged.ts`).
  */
 const STOP_TIMES: StopTimes = { servingMs: 5_000, callsMs: 10_000, farewellMs: 1_000 };
 

@@ -30,6 +30,7 @@ export interface Cache {
   readonly start: (signal: AbortSignal) => { readonly synced: Promise<void>; readonly ended: Promise<void> };
 }
 
+/** What of the cluster is watched. */
 export interface CacheOptions {
   readonly kinds: readonly string[];
   /** Empty: all namespaces. */
@@ -50,6 +51,7 @@ const onlyOurs = new Set([
   'StatefulSet',
 ]);
 
+/** One store and one watch for each kind and namespace; nothing is sent before `start`. */
 export const clusterCache = (
   options: CacheOptions,
   deps: InformerDeps & { readonly onChange: (change: Change) => void },

@@ -80,7 +80,7 @@ const follow = async (selection: Selection, target: Target, deps: InformerDeps, 
   }
 };
 
-/** What the store keeps of what the server tells. */
+/** The part of an object that the store keeps. */
 const kept =
   ({ admit = (object) => object }: Pick<InformerDeps, 'admit'>) =>
   (object: KubeObject): KubeObject =>

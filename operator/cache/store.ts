@@ -12,13 +12,13 @@ export interface Change {
 /**
  * The newest known form of every object of one kind, by namespace and by owner. Answers to our own writes are taken
  * too, so a reconcile never works on a state older than what it wrote itself; an event older than what is held is
- * ignored, and so is an answer about an object whose end was told meanwhile.
+ * ignored, and so is an answer about an object whose deletion was reported meanwhile.
  */
 export class Store {
   readonly #namespaces = new Map<string, Namespace>();
   /** Uid of an owner → its objects, by uid. */
   readonly #owned = new Map<string, Map<string, KubeObject>>();
-  /** How far the server has told us everything, by namespace followed; the empty one stands for all. */
+  /** The version up to which every change is known, by namespace followed; the empty one stands for all. */
   readonly #observedVersions = new Map<string, bigint>();
   readonly #onChange: (change: Change) => void;
   readonly #counted: Counted | undefined;
@@ -52,12 +52,12 @@ export class Store {
     return [...(this.#owned.get(uid)?.values() ?? [])];
   }
 
-  /** The server has told of every change in this namespace (empty: in all) up to this version. */
+  /** The API server has reported every change in this namespace (empty: in all) up to this version. */
   observedUpTo(namespace: string, resourceVersion: string): void {
     this.#observedVersions.set(namespace, BigInt(resourceVersion));
   }
 
-  /** Takes the answer to a write of ours. An object that was told to be gone by then does not come back by it. */
+  /** Takes the answer to a write of ours. An object whose deletion was reported by then does not come back by it. */
   putWriteResult(object: KubeObject): void {
     const { namespace = '', name } = object.metadata;
     const observedVersion = this.#observedVersions.get(namespace) ?? this.#observedVersions.get('') ?? 0n;

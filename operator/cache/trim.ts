@@ -45,7 +45,7 @@ export const isOfOurGroup = ({ apiVersion }: { readonly apiVersion?: unknown }):
 /** As who applies them writes them. */
 const CONTENT_FIELDS = ['f:data', 'f:binaryData', 'f:stringData'];
 
-/** Of content that is not seen, it tells who changed it last, and when. */
+/** Of content that is not kept, it says who changed it last, and when. */
 const lastContentChange = (entries: readonly ManagedFields[]): readonly ManagedFields[] =>
   entries
     .flatMap(({ fieldsV1 = {}, ...entry }) => {

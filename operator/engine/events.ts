@@ -33,7 +33,7 @@ export const transitions = (
   );
 };
 
-/** Tells them to the API server; one that it does not take is lost, for events are news and not state. */
+/** Creates the events at the API server; one that it refuses is lost, for events are news and not state. */
 export const recordEvents = async (
   regarding: KubeObject,
   events: readonly PlannedEvent[],

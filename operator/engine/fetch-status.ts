@@ -21,6 +21,7 @@ export class InvalidReportError extends Error {
   override readonly name = 'NoReport';
 }
 
+/** The management port of one pod. */
 export interface StatusTarget {
   readonly namespace: string;
   readonly podIP: string;
@@ -40,6 +41,7 @@ export interface StatusFetcherDeps {
   readonly check: CheckReport;
 }
 
+/** Fetches over this dispatcher, within a time limit and with a bounded number of requests for each namespace. */
 export const statusFetcher = ({ dispatcher, clock, check }: StatusFetcherDeps): FetchStatus => {
   const enter = semaphorePerNamespace();
   return async (pod, signal) => {

@@ -12,6 +12,7 @@ export interface Key {
   readonly jwk: JWK;
 }
 
+/** Generates an Ed25519 key whose id is its thumbprint (RFC 7638). */
 export const newKey = async (nowMs: number): Promise<Key> => {
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
   const jwk = await exportJWK(privateKey);

@@ -23,7 +23,7 @@ export interface ElectionDeps {
   readonly api: Pick<ApiClient, 'get' | 'createOwned' | 'replace'>;
   /** Measures how long the lease lasts: one that is set on the way would make two leaders. */
   readonly clock: Clock;
-  /** Time of day, for what the lease tells people. */
+  /** Time of day, for the times in the Lease. */
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
 }

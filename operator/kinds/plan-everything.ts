@@ -32,6 +32,7 @@ export const planEverything = (
       }),
   );
 
+/** The namespaces of the objects, each once. */
 export const namespacesOf = (objects: readonly KubeObject[]): readonly string[] => [
   ...new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? [])),
 ];

@@ -9,6 +9,7 @@ interface Target {
   readonly name: string;
 }
 
+/** Those of the objects that refer to the target. */
 export type Referrers = (objects: readonly KubeObject[], target: Target) => readonly KubeObject[];
 
 /** What an object refers to. */

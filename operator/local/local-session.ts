@@ -98,7 +98,7 @@ export class LocalSession {
     return this.#isIncomplete;
   }
 
-  /** Plans again with what the runtimes say now, and tells what is new. */
+  /** Plans again with what the runtimes say now, and shows what is new. */
   show(): void {
     const planned = this.#plan();
     const text = statusText(planned);

@@ -1,11 +1,13 @@
 import { createServer } from 'node:net';
 import { MCP_PORT } from '../plan/server/objects/names.ts';
 
+/** Server name → public port on loopback. */
 export type Ports = Readonly<Record<string, number>>;
 
 /** docs/decisions.md "Local mode": 4483, 4493 …; the management port is the next one. */
 const STEP = 10;
 
+/** What decides which server gets which port. */
 export interface PortRequest {
   /** Servers in name order. */
   readonly servers: readonly string[];

@@ -11,6 +11,7 @@ export interface SecretFiles {
   remove(): void;
 }
 
+/** Makes the directory at once, empty; throws what the file system throws. */
 export const secretFiles = (temporaryDirectory: string): SecretFiles => {
   // mkdtemp makes it with mode 0700.
   const home = mkdtempSync(join(temporaryDirectory, 'vmcp-'));

@@ -6,13 +6,14 @@ import type { Ports } from './ports.ts';
 
 const portsSchema = z.record(z.string(), z.int().min(1).max(65_534));
 
-/** What local mode remembers, and tells other programs, in `<dir>/.vmcp`. */
+/** What local mode remembers, and shows other programs, in `<dir>/.vmcp`. */
 export interface StateFiles {
   readPorts(): Ports;
   writePorts(ports: Ports): void;
   writeStatus(text: string): void;
 }
 
+/** The files below `<directory>/.vmcp`, made at the first write. A file that cannot be read counts as empty. */
 export const stateFiles = (directory: string): StateFiles => {
   const home = join(directory, '.vmcp');
   return {

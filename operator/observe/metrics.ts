@@ -22,6 +22,7 @@ export interface Metrics extends Exposition {
   readonly reviews: ReviewObserver;
 }
 
+/** Metrics of one operator, in a registry of its own, with those of Node.js. */
 export const createMetrics = ({ version, kinds }: MetricsOptions, measured: Measured): Metrics => {
   const registry = new Registry();
   // Its default would wake the process a hundred times a second.

@@ -1,7 +1,7 @@
 /*
- * What the operator tells of itself: log, metrics, health. The rooms are given these functions and import no library of
- * metrics; labels hold a few known words each, no names and no addresses. metrics.ts counts what the observers are
- * told.
+ * What the operator reports about itself: log, metrics, health. The rooms are given these functions and import no
+ * library of metrics; labels hold a few known words each, no names and no addresses. metrics.ts counts what the
+ * observers are called with.
  */
 
 /**

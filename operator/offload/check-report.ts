@@ -11,6 +11,7 @@ export type CheckedReport = { readonly report: StatusReport } | { readonly probl
  */
 export type CheckReport = (body: Uint8Array, namespace: string) => Promise<CheckedReport>;
 
+/** Checks in this thread the body of an answer to `GET /status`. */
 export const checkedReport = (body: Uint8Array): CheckedReport => {
   const { data, error } = statusReportSchema.safeParse(valueIn(body));
   if (error === undefined) return { report: data };

@@ -23,6 +23,7 @@ export interface ValidationResult {
   readonly questionable: readonly Violation[];
 }
 
+/** An object to validate, in a form that can be sent to a thread. */
 export interface ValidateInput {
   readonly object: KubeObject;
   readonly references: readonly ResolvedReference[];
@@ -33,6 +34,7 @@ export interface ValidateInput {
 /** Values and characters that are validated without blocking the thread noticeably. */
 const LARGE = 20_000;
 
+/** Validates in this thread; takes time in proportion to the size of object and references. */
 export const validatedNow = (object: KubeObject, references: readonly ResolvedReference[]): ValidationResult => {
   const askedFor = new Set<string>();
   const lookUp = lookUpIn(references);

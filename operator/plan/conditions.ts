@@ -24,6 +24,7 @@ export interface ReportedCondition extends PlannedCondition {
   readonly lastTransitionTime?: string;
 }
 
+/** The conditions of a `status`, which another client may have written: what is no object is left out. */
 export const conditionsIn = (status: unknown): readonly ReportedCondition[] =>
   ((status as { readonly conditions?: readonly ReportedCondition[] } | undefined)?.conditions ?? [])
     .filter((condition) => typeof condition === 'object')
@@ -101,13 +102,13 @@ export const clipped = (message: string, most = 32_768): string =>
 export const isBadNews = ({ type, status }: PlannedCondition): boolean =>
   type !== 'Stalled' && (isProblemType(type) ? status === 'True' : status === 'False');
 
-/** A warning for each condition that tells bad news; the reporter records those whose condition changed. */
+/** A warning for each condition that is bad news; the reporter records those whose condition changed. */
 export const warningsOf = (conditions: readonly PlannedCondition[]): readonly PlannedEvent[] =>
   conditions.filter(isBadNews).map(({ reason, message }) => ({ type: 'Warning', reason, message }));
 
 /** A cause that only a change by a user removes. */
 export interface StallingCause {
-  /** Of the condition that tells it. */
+  /** Of the condition that states it. */
   readonly reason: string;
   readonly message: string;
 }
@@ -123,6 +124,7 @@ export const stalled = (causes: readonly StallingCause[]): readonly PlannedCondi
     : [problem('Stalled', first.reason as Reason, causes.map(({ message }) => message).join('; '))];
 };
 
+/** The cause for `Stalled` that a broken rule is. */
 export const stallingCause = (violation: Violation): StallingCause => ({
   reason: violation.conditionReason,
   message: violationText(violation),

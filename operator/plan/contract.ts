@@ -172,6 +172,7 @@ export const foundToolsIn = (files: ConfigFiles, workload: string): FoundTools |
   return data?.tools?.find((each) => each.workload === workload);
 };
 
+/** `aggregation.tools[]` of one backend, as the rendered file has it. */
 export interface FoundTools {
   readonly excludeAll?: boolean | undefined;
   readonly filter?: readonly string[] | undefined;

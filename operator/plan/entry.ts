@@ -22,7 +22,7 @@ export const planEntry = ({ entry, references }: EntryBundle, contract: Contract
       ...(entry.metadata.generation !== undefined && { observedGeneration: entry.metadata.generation }),
       conditions: [...others, ready],
     },
-    // What keeps it from being ready, its own condition has told.
+    // Another condition says already what keeps it from being ready.
     events: warningsOf(others),
   };
 };

@@ -54,9 +54,10 @@ export interface Plan {
 /** File name (`config.yaml`, `backends.yaml`) → YAML text. */
 export type ConfigFiles = Readonly<Record<string, string>>;
 
+/** A Kubernetes event about the object that is planned. */
 export interface PlannedEvent {
   readonly type: 'Normal' | 'Warning';
-  /** CamelCase, the reason of the condition that tells the same. */
+  /** CamelCase, the reason of the condition that says the same. */
   readonly reason: string;
   readonly message: string;
 }
@@ -71,7 +72,7 @@ export interface PlannedCondition {
 
 /**
  * Keys of a status, at any depth, that alone are no reason to hurry, each with the number from which on that holds: a
- * smaller one is told at once. Texts always wait.
+ * smaller one is written at once. Texts always wait.
  */
 export type VolatileKeys = ReadonlyMap<string, number>;
 

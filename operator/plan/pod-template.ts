@@ -1,5 +1,6 @@
 import { POD_TEMPLATE_KEYS, strategicMerge } from '../strategic-merge/index.ts';
 
+/** A pod template: the operator's own, or with the user's over it. */
 export interface PodTemplate {
   readonly metadata: {
     readonly labels: Readonly<Record<string, string>>;

@@ -51,7 +51,7 @@ const withoutStatus = (target: KubeObject): KubeObject => {
 };
 
 /**
- * The first rule that the object breaks. It would be told in its own place, and what it refers to is not at hand here.
+ * The first rule that the object breaks. Its own condition names the others, and what it refers to is not at hand here.
  */
 export const firstViolationOf = (object: KubeObject): Violation | undefined => violationsOf(object, () => undefined)[0];
 

@@ -38,7 +38,7 @@ export const settingsIn = (settings: Settings, { metadata: { namespace = 'defaul
     : { ...settings, local: { ...local, filesDirectory: `${local.filesDirectory}/${namespace}` } };
 };
 
-/** Where local mode was told that a backend runs. Names come from manifests: `constructor` is one like any other. */
+/** The URL that local mode maps a backend to. Names come from manifests: `constructor` is one like any other. */
 export const mappedUrl = ({ local }: Settings, backend: string): string | undefined =>
   local !== undefined && Object.hasOwn(local.backends, backend) ? local.backends[backend] : undefined;
 

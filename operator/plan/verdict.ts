@@ -15,6 +15,7 @@ export interface Verdict {
   readonly stalledBy: readonly StallingCause[];
 }
 
+/** Judges an object by what is supported, then by the rules of `operator/validate`. */
 export const verdictOn = (
   { config, references }: { readonly config: KubeObject; readonly references: readonly ResolvedReference[] },
   contract: Contract,
@@ -35,6 +36,7 @@ export const verdictOn = (
   };
 };
 
+/** The condition `Valid` that states the verdict. */
 export const validCondition = (
   { conditionReason, complaints }: Verdict,
   goodNews = 'whoever refers to it can use it',

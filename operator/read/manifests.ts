@@ -16,6 +16,7 @@ export interface ManifestProblem {
   readonly message: string;
 }
 
+/** What the files of a directory hold, and what could not be read. */
 export interface Manifests {
   readonly objects: readonly KubeObject[];
   readonly problems: readonly ManifestProblem[];

@@ -104,6 +104,7 @@ const resolvedIn = (source: Source, namespace: string, reference: Reference): Re
   );
 };
 
+/** A group and its members, sorted by name. Members of a group that is missing are found, too. */
 export const resolveGroup = (source: Source, key: ObjectKey): GroupView => ({
   group: source.get('MCPGroup', key.namespace, key.name),
   members: MEMBER_KINDS.flatMap((kind) => source.list(kind, key.namespace).filter((each) => isMember(each, key.name)))

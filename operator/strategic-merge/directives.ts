@@ -48,6 +48,7 @@ export const plain = (value: unknown): unknown => {
   return Object.hasOwn(value, PATCH) ? undefined : plainFields(value);
 };
 
+/** The fields of a patch without directives and nulls. */
 export const plainFields = (patch: Json): Json =>
   Object.fromEntries(
     Object.entries(patch)

@@ -6,6 +6,7 @@ import { TooCostlyError, type WorkThread } from './work-thread.ts';
  */
 export type ReadJson = (json: string | Uint8Array, reading?: Reading) => Promise<unknown>;
 
+/** For which namespace a text is read, and how long it is needed. */
 export interface Reading {
   /** Namespace whose turn it takes. Default: of a review the one that it is about, of anything else none. */
   readonly tenant?: string;
@@ -26,6 +27,7 @@ export const readIn =
   (json, { tenant, signal } = {}) =>
     json.length > LARGE ? thread.run('json', json, tenant ?? namespaceIn(json), signal) : readHere(json);
 
+/** The text of UTF-8 bytes. */
 export const textOf = (json: string | Uint8Array): string =>
   typeof json === 'string' ? json : Buffer.from(json.buffer, json.byteOffset, json.length).toString();
 

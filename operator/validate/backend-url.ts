@@ -6,7 +6,7 @@ import { type Validator, type Violation, violation } from './validator.ts';
 export const urlProblem = (text: string): string | undefined => problemOf(text)?.join('; ');
 
 /**
- * Only what the text alone tells: a name that resolves to such an address is refused when it is connected to
+ * Only what the text alone shows: a name that resolves to such an address is refused when it is connected to
  * (docs/decisions.md "Addresses that may be fetched").
  */
 const problemOf = (text: string): readonly [reason: string, remedy: string] | undefined =>

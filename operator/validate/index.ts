@@ -1,6 +1,6 @@
 /*
  * Every rule beyond what OpenAPI and CEL say in the CRDs. Rules are pure; each says path, reason and remedy. The
- * webhook refuses what breaks one, and the condition `Valid` tells of it where the webhook is off. An object that a
+ * webhook refuses what breaks one, and the condition `Valid` reports it where the webhook is off. An object that a
  * reference does not find is no violation: it may come later.
  * Start with validator.ts, which says what a rule is, then the list `validators` below.
  */

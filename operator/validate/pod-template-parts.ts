@@ -20,6 +20,7 @@ export interface Mount {
   readonly mountPath?: string;
 }
 
+/** Path of the field in violations. */
 export const AT = 'spec.podTemplateSpec';
 
 export const podSpecOf = (template: Json): PodSpec => template['spec'] ?? {};
@@ -28,6 +29,7 @@ export const podSpecOf = (template: Json): PodSpec => template['spec'] ?? {};
 export const leftOf = (essential: Json, patch: Json): PodSpec =>
   podSpecOf(strategicMerge(essential, patch, POD_TEMPLATE_KEYS));
 
+/** Path of a container in the patch; of the list where the patch does not name the container. */
 export const placeOf = (patch: Json, container: string): string => {
   const index = podSpecOf(patch).containers?.findIndex(({ name }) => name === container) ?? -1;
   return `${AT}.spec.containers${index < 0 ? '' : `[${index}]`}`;
@@ -41,9 +43,11 @@ export const withoutContainer = (patch: Json, container: string, what = 'the ser
   return [violation(placeOf(patch, container), reason, 'name the containers to add or to delete')];
 };
 
+/** The violation of a patch that deletes or replaces all volumes. */
 export const volumesRemoved = (): Violation =>
   violation(`${AT}.spec.volumes`, "removes the operator's volumes", 'name the volumes to add or to delete');
 
+/** Violations for volumes of the patch that have a name of the operator's. */
 export const reservedVolumes = (patch: Json, isReserved: (name: string) => boolean): readonly Violation[] =>
   (podSpecOf(patch).volumes ?? []).flatMap(({ name = '' }, index) =>
     isReserved(name)

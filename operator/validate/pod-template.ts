@@ -26,7 +26,7 @@ const CONTAINERS: Readonly<Record<string, string>> = {
 
 /**
  * docs/pod-template.md "How it is merged": a strategic merge patch over the operator's template. What only its types
- * forbid, the API server tells.
+ * forbid, the API server reports.
  */
 export const podTemplate: Validator = {
   kinds: Object.keys(CONTAINERS),

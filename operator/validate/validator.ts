@@ -12,7 +12,7 @@ export type LookUp = (kind: string, name: string) => KubeObject | undefined;
 
 /**
  * One rule, or a family of rules, beyond what OpenAPI and CEL say. Pure. The object is as the API server stores it,
- * with defaults. An object that is not there is no violation: it may come later, and a condition tells of it meanwhile.
+ * with defaults. An object that is not there is no violation: it may come later, and a condition reports it meanwhile.
  */
 export interface Validator {
   /** Kinds that it looks at; absent: every kind of ours. */
@@ -26,6 +26,7 @@ export interface Validator {
  */
 export const MAX_VIOLATIONS = 100;
 
+/** A violation with the reason `Invalid`. */
 export const violation = (path: string, reason: string, remedy: string): Violation => ({
   path,
   reason,

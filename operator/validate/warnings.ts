@@ -4,8 +4,8 @@ import type { KubeObject } from '../object.ts';
 
 /**
  * Header values that stand in the `spec` of a VirtualMCPServer. docs/decisions.md "Literal header values": accepted and
- * rendered; told at admission and by a condition, also where `spec.outgoingAuth` takes precedence, since the resource
- * and its ConfigMap hold them all the same.
+ * rendered; reported at admission and by a condition, also where `spec.outgoingAuth` takes precedence, since the
+ * resource and its ConfigMap hold them all the same.
  */
 export const literalHeaderValues = ({
   config,
@@ -30,7 +30,8 @@ const WORDS = {
 } as const;
 
 /**
- * `config.telemetry`: accepted and honoured; told at admission and by a condition (docs/status.md "VirtualMCPServer").
+ * `config.telemetry`: accepted and honoured; reported at admission and by a condition (docs/status.md
+ * "VirtualMCPServer").
  */
 export const deprecatedTelemetry = (object: KubeObject): readonly ResourceProblem[] => {
   if (object.kind !== 'VirtualMCPServer') return [];

@@ -5,8 +5,10 @@ import { type KubeObject, keyOf } from '../object.ts';
 import { hashOf } from '../plan/canonical.ts';
 import { type Mount, mountsOf } from './mounts.ts';
 
+/** Hash of the files that a pod mounts; a change of it makes the kubelet refresh them at once. */
 export const configHashAnnotation = 'vmcp.dev/config-hash';
 
+/** The hash that a pod is to be annotated with. */
 export interface PodAnnotation {
   readonly pod: KubeObject;
   readonly hash: string;

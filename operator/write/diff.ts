@@ -182,7 +182,7 @@ const isNothing = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (isRecord(value) && Object.values(value).every((inner) => inner === undefined));
 
-/** The value is held as a whole (an atomic one) or not at all: no part of it is told apart by owner. */
+/** The value is held as a whole (an atomic one) or not at all: no part of it has an owner of its own. */
 const holdsNothingInside = (owned: Owned): boolean => Object.keys(owned ?? {}).every((key) => key === '.');
 
 const recordAt = (owned: Owned, key: string): Owned => {

@@ -6,7 +6,7 @@ import { trim } from '../cache/trim.ts';
 import type { KubeObject, ObjectKey } from '../object.ts';
 import { hashOf } from '../plan/canonical.ts';
 
-/** A write that was not made, as the log tells it: what would change, and never to which value. */
+/** A write that was not made, as the log has it: what would change, and never to which value. */
 export interface DryRunWrite {
   readonly verb: Write['verb'];
   readonly kind: string;

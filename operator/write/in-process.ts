@@ -6,11 +6,12 @@ import type { PodReports } from '../plan/server/bundle.ts';
 /** A runtime in this process; what `start()` of the runtime gives, as far as it is used here. */
 export interface RunningRuntime {
   status(): StatusReport;
-  /** Serves these files from now on, or tells in its status why not. Sessions stay. */
+  /** Serves these files from now on, or says in its status why not. Sessions stay. */
   reload(files: readonly { readonly name: string; readonly text: string }[]): unknown;
   stop(): Promise<void>;
 }
 
+/** One server as local mode is to serve it. */
 export interface WantedRuntime {
   readonly files: ConfigFiles;
   /** Public port on loopback; the management port is the next one. */
@@ -19,6 +20,7 @@ export interface WantedRuntime {
   readonly startupHash: string;
 }
 
+/** Starts a runtime in this process. Rejects where it cannot listen, or its files are refused. */
 export type StartRuntime = (name: string, wanted: WantedRuntime) => Promise<RunningRuntime>;
 
 interface Entry {

@@ -10,6 +10,7 @@ export interface PruneDeps {
   readonly cache: Pick<Cache, 'list' | 'controlledBy'>;
 }
 
+/** The children that an owner is to have. */
 export interface Planned {
   /** That the owner may have children of. */
   readonly kinds: readonly string[];

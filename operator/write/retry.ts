@@ -3,7 +3,7 @@ import { conditionsIn } from '../plan/conditions.ts';
 /** Delays between retries of what a user has to correct: short at first, since the user may be correcting it now. */
 const pausesMs = [5_000, 10_000, 20_000, 40_000];
 
-/** From then on, and where nothing tells since when it lasts. */
+/** From then on, and where the status does not say since when it lasts. */
 export const slowRetryMs = 60_000;
 
 const problemTypes: readonly string[] = ['ChildConflict', 'ChildRefused'];

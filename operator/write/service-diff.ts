@@ -42,7 +42,7 @@ const specOf = (service: KubeObject): ServiceSpec => service['spec'] ?? {};
 
 const portsOf = (service: KubeObject): readonly Port[] => specOf(service).ports ?? [];
 
-/** What the API server tells ports apart by. */
+/** The key by which the API server merges ports. */
 const isSamePort =
   (one: Port) =>
   (other: Port): boolean =>

@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Span } from '../json/index.ts';
+import { memberAt, type Span } from '../json/index.ts';
 import type { CancelSignal } from '../process/index.ts';
 import type { Caller } from './caller.ts';
-import type { TraceContext } from './trace-context.ts';
 import type { Answered, ClientAnswer, Question } from './questions.ts';
 
 /** Methods that are routed to the backend that owns the named entry. */
@@ -58,6 +57,12 @@ export interface Call extends Access {
   readonly headers?: IncomingHttpHeaders;
 }
 
+/** A position in a trace, as it travels (W3C Trace Context, "Trace Context HTTP Headers Format"). */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate?: string | undefined;
+}
+
 /** Warm sessions at backends. Made and understood by `runtime/backends` only. */
 export interface BackendSessions {
   /** Ends them after their calls. Never throws. */
@@ -77,6 +82,12 @@ export interface RelayedRequest {
   readonly params: Span | undefined;
   readonly meta: Span | undefined;
 }
+
+/** JSON text of `params.arguments`; undefined where there are none. */
+export const argumentsOf = ({ bytes, params }: RelayedRequest): Buffer | undefined => {
+  const span = params && memberAt(bytes, params.start, 'arguments');
+  return span && bytes.subarray(span.start, span.end);
+};
 
 /** The client of a call while the call is under way: its capabilities, and the messages to it before the answer. */
 export interface CallClient {

@@ -6,7 +6,6 @@
  */
 
 export type { Admission, AdmissionSteps, Admit, MayHave } from './admission.ts';
-export { argumentsOf } from './arguments.ts';
 export { type AnswerError, errorIn } from './answer-error.ts';
 export type {
   AroundBackendCall,
@@ -19,15 +18,17 @@ export type {
   PolicyDecision,
   RequestRecord,
 } from './around.ts';
-export type {
-  Access,
-  BackendSessions,
-  Call,
-  CallClient,
-  Origin,
-  RelayedRequest,
-  RoutedMethod,
-  SessionClient,
+export {
+  type Access,
+  argumentsOf,
+  type BackendSessions,
+  type Call,
+  type CallClient,
+  type Origin,
+  type RelayedRequest,
+  type RoutedMethod,
+  type SessionClient,
+  type TraceContext,
 } from './call.ts';
 export { type Caller, type User, callerKey, clientKey, isSameCaller } from './caller.ts';
 export type { EventSink, Inbound, RequestHead, StreamRecord } from './inbound.ts';
@@ -35,7 +36,6 @@ export { type InnerCall, type NewInnerCall, innerCalls } from './inner-call.ts';
 export { type Message, methodOf } from './message.ts';
 export { type Answered, type ClientAnswer, type Question, unknownState } from './questions.ts';
 export type { OpenStream, Reply, StreamReply, WholeReply } from './reply.ts';
-export type { TraceContext } from './trace-context.ts';
 export { traceContextIn, withTraceContext } from './trace-meta.ts';
 export type { BackendTarget, BuiltinTarget, Target, WorkflowTarget } from './target.ts';
 export { type TaskName, readTaskId, taskIdOf } from './task-id.ts';

@@ -1,5 +1,4 @@
-import type { RelayedRequest } from './call.ts';
-import type { TraceContext } from './trace-context.ts';
+import type { RelayedRequest, TraceContext } from './call.ts';
 import {
   isObject,
   isText,

@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import { isDuration } from './durations.ts';
 import { nearest } from './nearest.ts';
 import { FILE_KEY_OF_SECRET_REF } from './secret-spelling.ts';
@@ -42,6 +42,12 @@ export function explain(issue: z.core.$ZodIssue, { schema, value }: Context): re
     default:
       return [{ path, ...inWords(issue.message) }];
   }
+}
+
+/** All findings of a schema in a value as written, worded as by the loader. */
+export function findingsIn(schema: z.core.$ZodType, value: unknown): readonly Finding[] {
+  const { error } = z.safeParse(schema, value);
+  return (error?.issues ?? []).flatMap((issue) => explain(issue, { schema, value }));
 }
 
 /** Messages of our own schemas read "reason; remedy". */

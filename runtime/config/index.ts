@@ -15,8 +15,8 @@ export {
 export { AUDIT_EVENT_TYPES, type AuditEventType, auditSchema } from './audit.ts';
 export { embeddedAuthServerSchema } from './auth-server.ts';
 export { backendSchema, backendsSchema } from './backends.ts';
-export type { Finding } from './explain.ts';
-export { findingsIn } from './check-value.ts';
+export { type Finding, findingsIn } from './explain.ts';
+
 export { compositeToolRefSchema, compositeToolSchema, compositeToolsSchema } from './composite-tools.ts';
 export { backendsFileSchema, configSchema, fileSchema, FORMAT_VERSION } from './config.ts';
 export { duration, type DurationOptions, durationOr, formatDuration, parseDuration } from './durations.ts';

@@ -1,8 +1,9 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { isLoopbackAddress } from '../http/index.ts';
 import { LIMITS } from '../limits.ts';
 import { hostCheck } from './hosts.ts';
-import { keepNewestConnections } from './newest-connections.ts';
 import { operatorTokenCheck, type OperatorTokenSettings } from './operator-token.ts';
 import type { StatusReport } from '../status/index.ts';
 
@@ -53,6 +54,21 @@ const oneRequestEach = async ({ raw }: FastifyRequest, reply: FastifyReply): Pro
   if (reply.raw.socket !== null) return;
   reply.hijack();
   raw.socket.destroy();
+};
+
+/** Keeps at most `limit` connections open: one more closes the oldest, which is idle, since no answer takes time. */
+const keepNewestConnections = (server: Server, limit: number): void => {
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.on('close', () => open.delete(socket));
+    if (open.size <= limit) return;
+    for (const oldest of open) {
+      open.delete(oldest);
+      oldest.destroy();
+      return;
+    }
+  });
 };
 
 /** No request here takes long to send, and only a question has a body. */

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { type Explanation, explanationSchema } from './explanation.ts';
-import { explanationText } from './text.ts';
+import { type Explanation, explanationSchema, explanationText } from './explanation.ts';
 
 /** What the command asks, of whom, and in which form it prints the answer. */
 export interface AskedClient {

@@ -2,7 +2,6 @@ import type { AdmissionSteps, CallRecord, Caller, RequestHead } from '../call/in
 import type { LiveCatalog } from '../catalog/index.ts';
 import { asVmcpError, type VmcpError } from '../errors.ts';
 import type { Gate } from '../gate/index.ts';
-import { accessOf } from './access-of.ts';
 import { catalogSteps } from './catalog-steps.ts';
 import type { Explanation, Step } from './explanation.ts';
 import type { Found } from './found.ts';
@@ -10,7 +9,7 @@ import { identified, type IdentityDeps, unidentified } from './identity-step.ts'
 import { limitsStep } from './limits-step.ts';
 import { type OutgoingDeps, outgoingSteps } from './outgoing-steps.ts';
 import { policiesStep } from './policies-step.ts';
-import type { Question } from './question.ts';
+import { accessOf, type Question, QuestionError, readQuestion } from './question.ts';
 
 export interface ExplainDeps extends IdentityDeps, OutgoingDeps {
   /** Finds the caller of a head as a request would; counts no failed login. Throws VmcpError. */
@@ -85,3 +84,20 @@ const isListed = async ({ kind, name }: Question, caller: Caller, deps: ExplainD
   const shown = target?.kind === 'backend' && target.template !== undefined ? target.template : name;
   return LISTS[kind].some((each) => listed[each].entries.some((entry) => entry.name === shown));
 };
+
+/** The answer to one `POST /explain`. */
+export interface ExplainAnswer {
+  readonly status: 200 | 400;
+  readonly body: object;
+}
+
+export const answerQuestion =
+  (explain: Explain) =>
+  async (body: Buffer): Promise<ExplainAnswer> => {
+    try {
+      return { status: 200, body: await explain(readQuestion(body)) };
+    } catch (error) {
+      if (!(error instanceof QuestionError)) throw error;
+      return { status: 400, body: { error: 'invalid_question', message: error.message } };
+    }
+  };

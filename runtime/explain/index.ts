@@ -5,6 +5,5 @@
  */
 
 export { type AskedClient, askToExplain } from './ask.ts';
-export { type ExplainDeps, explainer } from './explain.ts';
-export { answerQuestion } from './answer.ts';
+export { answerQuestion, type ExplainDeps, explainer } from './explain.ts';
 export type { Explanation } from './explanation.ts';

@@ -22,6 +22,5 @@ export {
   type GuardedFetch,
   guardedFetch,
 } from './guarded-fetch.ts';
-export { listen } from './listen.ts';
-export { listeningOrigin } from './listening-origin.ts';
+export { listen, listeningOrigin } from './listen.ts';
 export { NO_PIPELINING, WholeBody } from './whole-body.ts';

@@ -22,3 +22,10 @@ export const listen = async (server: Listener, { host, port }: ListenAt): Promis
 /** A kernel without IPv6 knows no `::`; where it is switched off there is no such address. */
 const isNoIpv6 = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'EAFNOSUPPORT' || error.code === 'EADDRNOTAVAIL');
+
+/** The origin at which a server with this listening address is reached from this machine. */
+export const listeningOrigin = ({ address, port }: { readonly address: string; readonly port: number }): string => {
+  const isEvery = address === '::' || address === '0.0.0.0';
+  const literal = address.includes(':') ? `[${address}]` : address;
+  return `http://${isEvery ? 'localhost' : literal}:${port}`;
+};

@@ -1,6 +1,5 @@
 import type { Clock } from '../process/index.ts';
 import { bounded } from './bounded.ts';
-import { localMessages } from './local-messages.ts';
 import { MemoryBuckets } from './memory-buckets.ts';
 import { QuotaGroups } from './quota-groups.ts';
 import { TtlMap, type TtlMapLimits } from './ttl-map.ts';
@@ -106,3 +105,30 @@ function copyOf(value: Buffer | undefined): Buffer | undefined;
 function copyOf(value: Buffer | undefined): Buffer | undefined {
   return value && Buffer.from(value);
 }
+
+/** Messages within this process. */
+const localMessages = (): Pick<Store, 'publish' | 'subscribe'> & { readonly endAll: () => void } => {
+  const channels = new Map<string, Set<Listener>>();
+  return {
+    publish: async (channel, message) => {
+      const sent = Buffer.from(message);
+      for (const listener of channels.get(channel) ?? []) {
+        // Delivered after the sender's call, as with any other store, and not to listeners that were removed meanwhile.
+        queueMicrotask(() => channels.get(channel)?.has(listener) && listener(sent));
+      }
+    },
+    subscribe: (channel, listener) => {
+      // One function may subscribe twice; each time is a subscription of its own.
+      const own: Listener = (message) => listener(message);
+      channels.set(channel, (channels.get(channel) ?? new Set()).add(own));
+      const end = (): void => {
+        const listeners = channels.get(channel);
+        if (listeners?.delete(own) && listeners.size === 0) channels.delete(channel);
+      };
+      return { isLive: Promise.resolve(), end };
+    },
+    endAll: () => channels.clear(),
+  };
+};
+
+type Listener = (message: Buffer) => void;

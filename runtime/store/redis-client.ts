@@ -2,7 +2,6 @@ import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { ReadSecret, SecretSource } from '../process/index.ts';
-import { hostAndPort, REDIS_PORT, SENTINEL_PORT } from './redis-address.ts';
 import { REDIS_TIMES, type RedisSettings, type SentinelSettings, type TlsSettings } from './store-settings.ts';
 
 export type RedisClient = Redis | Cluster;
@@ -140,3 +139,12 @@ const tlsOf = async (
 
 const given = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
+
+const REDIS_PORT = 6379;
+const SENTINEL_PORT = 26379;
+
+/** Parses `host` or `host:port`; an IPv6 address must be in brackets where there is a port, and may be elsewhere. */
+export const hostAndPort = (address: string, defaultPort: number): { readonly host: string; readonly port: number } => {
+  const { host = address, port } = /^(?<host>\[[^\]]*\]|[^:]+)(?::(?<port>[0-9]+))?$/.exec(address)?.groups ?? {};
+  return { host: host.replace(/^\[(.*)\]$/, '$1'), port: port === undefined ? defaultPort : Number(port) };
+};

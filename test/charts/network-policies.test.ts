@@ -31,7 +31,7 @@ describe('the network policy of the operator', () => {
     assert.ok((await render()).every(({ kind }) => kind !== 'NetworkPolicy'));
   });
 
-  test('lets in the webhook’s callers and nobody else, and out to names, the API server and the servers', async () => {
+  test('lets in the webhook’s callers and no other client, and out to names, the API server and the servers', async () => {
     const { podSelector, policyTypes, ingress, egress } = policyOf(await render('networkPolicy.enabled=true'));
     assert.deepEqual(podSelector.matchLabels, OWN);
     assert.deepEqual(policyTypes, ['Ingress', 'Egress']);
@@ -48,12 +48,12 @@ describe('the network policy of the operator', () => {
     ]);
   });
 
-  test('without webhook and scrapers lets nobody in', async () => {
+  test('without webhook and scrapers lets no client in', async () => {
     const objects = await render('networkPolicy.enabled=true', 'webhook.enabled=false');
     assert.deepEqual(policyOf(objects).ingress, []);
   });
 
-  test('knows the scrapers, the API server’s addresses and the watched namespaces when it is told them', async () => {
+  test('knows the scrapers, the API server’s addresses and the watched namespaces when the values name them', async () => {
     const { ingress, egress } = policyOf(
       await renderJson(
         'networkPolicy.enabled=true',

@@ -193,7 +193,7 @@ describe('the rights that the chart grants', () => {
     });
   });
 
-  test('let children be made again that somebody has deleted', async () => {
+  test('let children be made again after a user has deleted them', async () => {
     const ours = ['cm,sa,svc,netpol,deploy,sts,role,rolebinding', '-l', 'app.kubernetes.io/managed-by=vmcp-operator'];
     const kindsLeft = async (): Promise<ReadonlySet<string>> => {
       const names = (await cluster.kubectl(['get', ...ours, '-o', 'name'])).trim().split('\n');

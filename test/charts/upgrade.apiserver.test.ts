@@ -14,7 +14,7 @@ const NAMESPACE = ['--namespace', 'vmcp-system'];
 const CRDS = ['get', 'crd', '--selector', 'app.kubernetes.io/part-of=vmcp', '--output', 'name'];
 
 /** One story in the order in which a stranger lives it; each test needs the ones before it. */
-describe('a stranger’s way with the chart', () => {
+describe('the chart, as a new user installs it', () => {
   let cluster: ControlPlane;
   let operator: OperatorUnderTest;
   let scratch: Awaited<ReturnType<typeof scratchFolder>>;
@@ -123,7 +123,7 @@ describe('a stranger’s way with the chart', () => {
     await untilField('deployment', 'vmcp-quickstart', '.spec.replicas', '4');
   });
 
-  test('leaves the CRDs to somebody else by crds.install=false, and they stay', async () => {
+  test('leaves the CRDs to another tool by crds.install=false, and they stay', async () => {
     await release('upgrade', nextChart, '--set', 'crds.install=false');
     assert.notEqual(await cluster.kubectl(CRDS), '');
     await release('upgrade', nextChart);

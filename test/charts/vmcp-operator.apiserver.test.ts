@@ -81,7 +81,7 @@ describe('the chart on a real API server', () => {
 
   const bundles = (): Promise<string> => trustedBy(cluster);
 
-  test('an upgrade keeps what the operator told the API server to trust', async () => {
+  test('an upgrade keeps the certificates that the operator made the API server trust', async () => {
     const caBundle = Buffer.from(rootCertificates[0] ?? '').toString('base64');
     const names = ['validate.vmcp.dev', 'validate-deletion.vmcp.dev'];
     const patch = {
@@ -96,7 +96,7 @@ describe('the chart on a real API server', () => {
     assert.equal(await bundles(), `${caBundle} ${caBundle}`);
   });
 
-  test('what nobody answers for is let through, and the webhook can be switched off and on', async () => {
+  test('what no webhook answers for is let through, and the webhook can be switched off and on', async () => {
     const group = { apiVersion: 'vmcp.dev/v1beta1', kind: 'MCPGroup', metadata: { name: 'tools' }, spec: {} };
     await cluster.kubectl(['create', '-f', '-'], JSON.stringify(group));
     await upgrade('webhook.enabled=false');

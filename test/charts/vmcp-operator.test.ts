@@ -45,7 +45,7 @@ describe('the chart', () => {
     await helm(['lint', '--strict', CHART]);
   });
 
-  test('keeps the CRDs when it is uninstalled, and leaves them out when told to', async () => {
+  test('keeps the CRDs when it is uninstalled, and leaves them out where the values say so', async () => {
     const crds = (await render()).filter(({ kind }) => kind === 'CustomResourceDefinition');
     assert.equal(crds.length, Object.keys(kinds).length);
     for (const { metadata } of crds) assert.equal(metadata.annotations?.['helm.sh/resource-policy'], 'keep');

@@ -55,7 +55,7 @@ test('every kind is listed by its short names and by nothing else', async () => 
 });
 
 covers('status.phase.default-pending');
-test('a server nobody has looked at yet is Pending, and for kstatus under way', async () => {
+test('a server that is not reconciled yet is Pending, and for kstatus under way', async () => {
   await create('VirtualMCPServer', 'fresh');
   const fresh = await api.kubectl(['get', 'vmcp', 'fresh', '--output', 'jsonpath={.status}']);
   assert.deepEqual(JSON.parse(fresh), { phase: 'Pending', observedGeneration: -1 });

@@ -52,7 +52,7 @@ test('the references of a server are found wherever they are', () => {
   );
 });
 
-test('a reference without a name, or in a field that nobody knows, is none', () => {
+test('a reference without a name, or in an unknown field, is none', () => {
   const spec = { groupRef: { name: '' }, unheardOf: { groupRef: { name: 'tools' } } };
   assert.deepEqual(references('VirtualMCPServer', { spec }), []);
   assert.deepEqual(references('Unheard', { spec }), []);

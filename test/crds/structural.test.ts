@@ -40,7 +40,7 @@ test('what may hold anything is kept as it is', () => {
   assert.deepEqual(ofField(z.record(z.string(), z.unknown())), { type: 'object', preserveUnknownFields: true });
 });
 
-test('a list told apart by a key says so', () => {
+test('a list whose elements have a key says so', () => {
   const list = ofField(keyedList(z.strictObject({ name: z.string() }), 'name').optional());
   assert.deepEqual([list?.listType, list?.listKeys], ['map', ['name']]);
 });

@@ -116,7 +116,7 @@ test('a backend that leaves is gone also while the Service is refused, and the s
   assert.equal((await serviceSpec()).type, 'NodePort');
 });
 
-test('every conflict is told at once; only the Deployment waits, and it comes soon after its account can', async () => {
+test('every conflict is reported at once; only the Deployment waits, and it comes soon after its account can', async () => {
   await kubectl(['create', 'serviceaccount', 'vmcp-taken']);
   await kubectl(['create', 'service', 'clusterip', 'vmcp-taken', '--tcp=1234']);
   const taken = ['vmcp', 'taken'] as const;
@@ -157,7 +157,7 @@ interface DeploymentSpec {
   };
 }
 
-describe('what the pods of a server are told', () => {
+describe('what the pods of a server are configured with', () => {
   const guarded = ['vmcp', 'guarded'] as const;
   const deployment = () => get('deployment', 'vmcp-guarded');
 

@@ -81,7 +81,7 @@ const junk: readonly Operation[] = [
   { op: 'add', path: '/data/rest', value: 'x'.repeat(48_400) },
 ];
 
-describe('who may patch ConfigMaps and nothing else does not decide what pods are told', () => {
+describe('who may patch ConfigMaps and nothing else does not decide what pods are configured with', () => {
   const changes: Readonly<Record<string, readonly Operation[]>> = {
     'takes away the owner': [evil, disowned],
     'takes away the labels': [evil, unlabelled],

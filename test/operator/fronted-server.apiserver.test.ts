@@ -111,7 +111,7 @@ test('the runtime in front is asked for its status, with a token for this resour
   assert.deepEqual(asked, []);
 });
 
-test('at rest nothing is written, and a policy that somebody opens is closed', async () => {
+test('at rest nothing is written, and a policy that another writer opens is closed', async () => {
   // The pod of the last test has gone silent, which is the last news.
   await cluster.untilStatus(
     'silence',

@@ -38,7 +38,7 @@ test('help is no mistake: the usage goes to stdout, for the program and for run'
   }
 });
 
-test('the version is told as a command and as a flag', async () => {
+test('the version is printed as a command and as a flag', async () => {
   const [command, flag] = await Promise.all([running('version'), running('--version')]);
   assert.match(command.stdout, /^\S+\n$/);
   assert.deepEqual(flag, command);

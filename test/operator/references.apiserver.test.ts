@@ -164,7 +164,7 @@ describe('what is referred to', () => {
     }
   });
 
-  test('comes: the condition says so, the phase follows, and the pods are told', async () => {
+  test('comes: the condition says so, the phase follows, and the pods get it', async () => {
     await apply(...TARGETS.map(({ made }) => objectOf(made)));
     remember(
       await untilAll('all to be found', (row, seen) =>
@@ -173,7 +173,7 @@ describe('what is referred to', () => {
     );
   });
 
-  test('changes: the pods are told something else', async () => {
+  test('changes: the pods get the new one', async () => {
     await apply(...TARGETS.map(({ made: [kind, name], changed }) => objectOf([kind, name, changed])));
     const isTold = ({ targets, server }: Row): boolean =>
       server !== undefined &&

@@ -107,7 +107,7 @@ test('what it refers to takes effect when it comes, changes and goes', async () 
   assert.match((await filesNow())['config.yaml'] ?? '', /issuer: https:\/\/other\.example\.com/);
 });
 
-test('an embedded server of the wrong type is told of, and what serves goes on', async () => {
+test('an embedded server of the wrong type is reported, and what serves goes on', async () => {
   await cluster.apply(
     made('MCPOIDCConfig', 'idp', oidc({ issuer: 'https://auth.example.com' })),
     made('MCPExternalAuthConfig', 'own', { type: 'unauthenticated' }),
@@ -131,7 +131,7 @@ test('at rest nothing is written, drift is repaired, and a new operator writes n
   assert.deepEqual(await cluster.writesDuring(cluster.restartOperator), []);
 });
 
-test("a Service that is somebody else's leaves nothing to reach: Failed, without a URL", async () => {
+test('a Service with another owner leaves nothing to reach: Failed, without a URL', async () => {
   await cluster.kubectl(['create', 'service', 'clusterip', 'mcpremoteproxy-taken', '--tcp=80']);
   await cluster.apply(made('MCPRemoteProxy', 'taken', { remoteUrl: 'https://search.example.com/mcp' }));
   const status = await cluster.untilStatus(

@@ -51,7 +51,7 @@ describe('an operator that runs', () => {
     assert.deepEqual(writes.map(withoutHash), ['patch configmaps widget-first', 'patch widgets/status first']);
   });
 
-  test('somebody else changes an owned field: it is put back', async () => {
+  test('another writer changes an owned field: it is put back', async () => {
     const account = { spec: { template: { spec: { serviceAccountName: 'default' } } } };
     await patch(['deployment', 'widget-first'], 'merge', account);
     await untilField('deployment', 'widget-first', 'spec/template/spec/serviceAccountName', 'widget-first');
@@ -154,7 +154,7 @@ describe('an operator that runs', () => {
     await until('the first ConfigMap to go', async () => ((await configMaps()) === 1 ? true : undefined));
   });
 
-  test('a pod on a node is told once when its mounted config changes, so that the kubelet looks at once', async () => {
+  test('a pod on a node is annotated once when its mounted config changes, so that the kubelet looks at once', async () => {
     await apply(widget('mounted', { greeting: 'hello', replicas: 1 }));
     const pod = await until('the pod', async () => {
       const [first] = await childrenOf('mounted', 'pods');

@@ -85,7 +85,7 @@ test('the quickstart is converged within eleven writes: its children, and one st
 });
 
 covers('status.backend-count', 'status.changes-reported');
-test('what a ready pod reports becomes the status, told to nobody without the key of the operator', async () => {
+test('what a ready pod reports becomes the status, which no pod reports to a client without the key of the operator', async () => {
   const { audience, operatorKeys: keys } = await management();
   assert.equal(audience, (await get(...vmcp)).metadata.uid);
   pod = await serveReport(podAddress, { keys, audience }, report(['everything', 'ready'], ['playwright', 'ready']));
@@ -135,7 +135,7 @@ test('a backend that is added to the group is rendered, and one that leaves is g
 });
 
 covers('operator.replicas.absent-external');
-test('a replica count from elsewhere survives, and the count of the resource holds when it gives one', async () => {
+test('a replica count of another writer survives, and the count of the resource holds when it gives one', async () => {
   const replicas = async (): Promise<unknown> =>
     ((await deployment())['spec'] as { readonly replicas?: number }).replicas;
   await kubectl(['scale', 'deployment', 'vmcp-quickstart', '--replicas=3']);

@@ -120,7 +120,7 @@ for (const { kind, name, good, changed, bad, complaint, workloads } of CASES) {
       await untilStatus('none of them', [kind, name], ({ referenceCount }) => referenceCount === 0);
     });
 
-    test('what no CRD can refuse is told, once, with an event', async () => {
+    test('what no CRD can refuse is reported, once, with an event', async () => {
       await apply(kind, name, bad);
       const status = await untilStatus('the condition', [kind, name], (each) =>
         (verdictIn(each, 'Valid') ?? '').startsWith('False'),
@@ -138,7 +138,7 @@ for (const { kind, name, good, changed, bad, complaint, workloads } of CASES) {
 }
 
 covers('operator.secretref.same-namespace');
-test('a Secret that it names is told when missing, and found when it comes, in its own namespace', async () => {
+test('a Secret that it names is reported when missing, and found when it comes, in its own namespace', async () => {
   await apply('MCPExternalAuthConfig', 'login', CASES[1]?.good ?? {});
   const told = (wanted: string) =>
     untilStatus(wanted, ['MCPExternalAuthConfig', 'login'], (status) => verdictIn(status, 'SecretResolved') === wanted);
@@ -150,7 +150,7 @@ test('a Secret that it names is told when missing, and found when it comes, in i
   await told('False SecretNotFound');
 });
 
-test('a workflow that goes in circles is told, and who offers it is listed', async () => {
+test('a workflow that goes in circles is reported, and its servers are listed', async () => {
   const kind = 'VirtualMCPCompositeToolDefinition';
   const workflow = (...steps: readonly object[]) => ({ name: 'flow', steps });
   await apply(kind, 'flow', workflow({ ...step, dependsOn: ['a'] }));

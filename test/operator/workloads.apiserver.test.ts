@@ -80,7 +80,7 @@ test('the count of pods is an autoscaler’s where the manifest is silent, and t
   assert.equal(await replicasOf('mcpserver-weather'), 2);
 });
 
-test('without pods it is Stopped, and with an image that nobody can pull it says so until that is mended', async () => {
+test('without pods it is Stopped, and with an image that cannot be pulled it says so until that is mended', async () => {
   await applyWeather({ replicas: 0 });
   await untilStatus('phase Stopped', WEATHER, phase('Stopped'));
   await applyWeather({ replicas: 1, image: 'example.test/nobody:1' });

@@ -56,7 +56,7 @@ for (const how of ['at once', 'later'] as const)
       await assert.rejects(async () => admit(ACCESS), hasCode('rate_limited'));
     });
 
-    test('uses up no limit when it goes on elsewhere, and is judged again', async () => {
+    test('uses up no limit when it goes on at another replica, and is judged again', async () => {
       const { readmit, asked } = make(how);
       assert.equal(await readmit(ACCESS), TARGET);
       assert.deepEqual(asked, ['lookUp', 'authorize']);

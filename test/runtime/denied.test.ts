@@ -169,7 +169,7 @@ describe('a policy that denies everything', () => {
     nothingCame();
   });
 
-  test('lets nobody hear of resources or tasks: they are not acknowledged', async () => {
+  test('lets no client watch resources or tasks: they are not acknowledged', async () => {
     const resourceSubscriptions = Object.keys(backends).map((backend) => `${backend}://1`);
     const taskIds = Object.keys(backends).map((backend) => taskIdOf({ backend, ownId: '1' }));
     const stream = await listen(running.url, { resourceSubscriptions, taskIds }, TASKS);

@@ -127,7 +127,7 @@ for (const transport of ['streamable-http', 'sse'] as const)
       assert.deepEqual(Object.keys(askedIn(await next).requests), ['other']);
     });
 
-    test('is told which of its answers is none', async () => {
+    test('is answered which of its answers is none', async () => {
       const { asked } = await ask([elicit('who')]);
       for (const [answers, where] of [
         [[], 'params.inputResponses'],
@@ -142,7 +142,7 @@ for (const transport of ['streamable-http', 'sse'] as const)
       assert.equal(errorOf(await send({ state: 5 })).code, -32_602);
     });
 
-    test('hears of progress under the token of the request that it waits with, and of none without', async () => {
+    test('gets progress under the token of the request that it waits with, and of none without', async () => {
       const { call, answer } = await begin({ token: 'first' });
       const { progressToken } = call.params['_meta'] as { progressToken: string };
       const progress = (n: number): void =>
@@ -169,7 +169,7 @@ for (const transport of ['streamable-http', 'sse'] as const)
       assert.equal(resultText(await third), 'done');
     });
 
-    test('hears log messages while it waits, and as each of its requests wants them', async () => {
+    test('gets log messages while it waits, and as each of its requests wants them', async () => {
       const { call, answer } = await begin({ logLevel: 'info' });
       const log = (level: string, data: string): void =>
         call.say({ method: 'notifications/message', params: { level, data } });

@@ -79,7 +79,7 @@ describe('long arguments and answers come out as they went in', () => {
     assert.ok(resultText(await session.call('s_echo', { text })) === text);
   });
 
-  test('the backend is told their length', async () => {
+  test('the backend gets their length', async () => {
     answer = echoed;
     backend.requests.length = 0;
     await (await openSession(running.url)).call('a_echo', { text });

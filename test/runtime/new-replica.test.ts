@@ -30,7 +30,7 @@ const failed = (times: number): Promise<true> =>
     return (seen?.consecutiveFailures ?? 0) >= times ? true : undefined;
   });
 
-test('a call by a name that nobody has listed yet waits for the check that succeeds', async () => {
+test('a call by a name that no backend has listed yet waits for the check that succeeds', async () => {
   await failed(1);
   const session = await openSession(running.url);
   const call = session.call('a_echo');

@@ -78,7 +78,7 @@ describe('the SDK client, through the gateway to server-everything', () => {
     assert.equal(isError, true);
   });
 
-  test('cancels a call, and the backend hears of it', async () => {
+  test('cancels a call, and the backend is notified', async () => {
     fixture.set({ on: ({ recorded }) => (recorded.method === 'tools/call' ? hang : undefined) });
     const stop = new AbortController();
     const call = client.callTool({ name: 'fixture_echo', arguments: {} }, undefined, { signal: stop.signal });

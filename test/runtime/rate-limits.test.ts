@@ -61,7 +61,7 @@ describe('rate limits', () => {
   const forwarded = (): number => count(backend, 'tools/call');
 
   covers('ratelimit.shared', 'ratelimit.bucket.burst', 'ratelimit.server-bucket-empty');
-  test('as many requests as the bucket holds pass at once, whoever sends them; the next is not forwarded', async () => {
+  test('as many requests as the bucket holds pass at once, of whichever callers; the next is not forwarded', async () => {
     await startFor({ shared: size(3) });
     assert.equal(await admitted([call('a_echo', 'ann'), call('a_echo', 'bob'), call('a_other', 'eve')]), 3);
     const refused = await call('a_echo', 'dan');
@@ -214,7 +214,7 @@ describe('rate limits', () => {
     assert.equal(await admitted(times(5, call)), 1);
   });
 
-  test('a limit for a name that no tool has is told in the log, at the start and after a change', async () => {
+  test('a limit for a name that no tool has is reported in the log, at the start and after a change', async () => {
     const lines: unknown[] = [];
     const log = { ...silentLog, warn: (fields: object, message: string) => void lines.push({ ...fields, message }) };
     const limitsFor = (...names: readonly string[]) =>

@@ -90,7 +90,7 @@ describe('a client of HTTP+SSE', () => {
     await stopped;
   });
 
-  test('is told on its stream of a call that a stop cuts off', async () => {
+  test('is notified on its stream of a call that a stop cuts off', async () => {
     const client = await calling();
     const { stopped } = await stopAfterServing();
     clock.advance(STOP_TIMES.callsMs - STOP_TIMES.servingMs);

@@ -63,7 +63,7 @@ afterEach(async () => {
 const ours = (backend: string, ownId: string): string => taskIdOf({ backend, ownId }) ?? '';
 
 describe('a client that listens for what becomes of tasks', () => {
-  test('is told first of which it will hear: those that their backends agree to', async () => {
+  test('is acknowledged first for the tasks that their backends agree to', async () => {
     const taskIds = [ours('b', '2'), ours('a', '1'), ours('a', '2'), ours('c', '1'), 'x', ours('b', '1')];
     const stream = await listen(running.url, { taskIds }, TAKES_TASKS);
     assert.deepEqual((await stream.next())?.params, {
@@ -77,7 +77,7 @@ describe('a client that listens for what becomes of tasks', () => {
     await stream.close();
   });
 
-  test('hears of each under the id that it knows, on its own stream, and of no others', async () => {
+  test('gets each under the id that it knows, on its own stream, and of no others', async () => {
     const stream = await listen(running.url, { taskIds: [ours('a', '1'), ours('b', '1')] }, TAKES_TASKS);
     await stream.next();
     backends.b.tell('{"taskId":"2","status":"working"}');
@@ -101,7 +101,7 @@ describe('a client that listens for what becomes of tasks', () => {
     await stream.close();
   });
 
-  test('misses nothing that is told at once', async () => {
+  test('misses no notification that comes at once', async () => {
     backends.a.tellAtOnce('{"taskId":"1","status":"working"}');
     const stream = await listen(running.url, { taskIds: [ours('a', '1')] }, TAKES_TASKS);
     assert.equal((await stream.next())?.method, 'notifications/subscriptions/acknowledged');
@@ -123,7 +123,7 @@ describe('a client that listens for what becomes of tasks', () => {
     ['a backend ends what it tells', () => backends.a.listening.forEach((response) => response.end())],
     ['a backend is no longer served', () => running.reload(configFile({ b: backends.b.url }))],
   ] as const)
-    test(`is told the end when ${what}, since it might miss something`, async () => {
+    test(`gets the end of the stream when ${what}, since it might miss something`, async () => {
       const stream = await listen(running.url, { taskIds: [ours('a', '1')] }, TAKES_TASKS);
       await stream.next();
       end();
@@ -132,7 +132,7 @@ describe('a client that listens for what becomes of tasks', () => {
       assert.equal(await stream.next(), undefined);
     });
 
-  test('hears of none when none of them is known', async () => {
+  test('gets none when none of them is known', async () => {
     const stream = await listen(running.url, { toolsListChanged: true, taskIds: ['x'] }, TAKES_TASKS);
     const { notifications } = (await stream.next())?.params ?? {};
     assert.deepEqual(notifications, { toolsListChanged: true, taskIds: [] });

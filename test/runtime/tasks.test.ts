@@ -183,7 +183,7 @@ describe('asking after tasks is refused:', () => {
     }
   });
 
-  test('a backend that is down is told as such', async () => {
+  test('a backend that is down is reported as such', async () => {
     await backends.a.close();
     assert.equal(errorOf(await send('tasks/get', { taskId: ours('a') })).code, 502);
   });

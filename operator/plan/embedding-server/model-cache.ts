@@ -36,6 +36,7 @@ interface Claim {
   };
 }
 
+/** Whether both ask for the same volume; sizes are compared as quantities (`1Gi` is `1024Mi`). */
 export const isSameCache = (a: ModelCache | undefined, b: ModelCache | undefined): boolean =>
   a === undefined || b === undefined
     ? a === b
@@ -43,6 +44,7 @@ export const isSameCache = (a: ModelCache | undefined, b: ModelCache | undefined
       a.accessMode === b.accessMode &&
       a.storageClassName === b.storageClassName;
 
+/** For messages: size, access mode and storage class. */
 export const cacheText = (cache: ModelCache | undefined): string =>
   cache === undefined
     ? 'no volume'
@@ -75,6 +77,7 @@ export const cacheVolumes = (cache: ModelCache | undefined): Value =>
 /** Where text-embeddings-inference keeps models in the container; the variables below tell it and similar servers. */
 export const cacheMount = (): Value => ({ volumeMounts: [{ name: VOLUME, mountPath: DIRECTORY }] });
 
+/** Environment variables by which the Hugging Face libraries keep models in the cache. */
 export const cacheVariables = [
   { name: 'HF_HOME', value: DIRECTORY },
   { name: 'HUGGINGFACE_HUB_CACHE', value: DIRECTORY },

@@ -32,6 +32,7 @@ export interface EmbeddingServerDeps {
   readonly contract: Contract;
 }
 
+/** An EmbeddingServer: a StatefulSet and its Service; in local mode the URL it is mapped to. */
 export const planEmbeddingServer = (
   { server, references, workload }: EmbeddingServerBundle,
   { settings, contract }: EmbeddingServerDeps,

@@ -55,7 +55,7 @@ export const containerTemplate = (spec: McpServerSpec, child: Child, way: Transp
     patch: spec.podTemplateSpec,
   });
 
-/** By these names servers are told how they are spoken to, where they take it from their environment. */
+/** Environment variables by which common MCP servers take their transport. */
 const transportVariables = (spec: McpServerSpec): readonly Variable[] => {
   const transport = transportOf(spec);
   const port = String(spec.mcpPort ?? DEFAULT_PORT);
@@ -74,7 +74,7 @@ const transportVariables = (spec: McpServerSpec): readonly Variable[] => {
 const secretVariables = ({ secrets = [] }: McpServerSpec): readonly Variable[] =>
   secrets.map((secret) => secretVariable(secret.targetEnvName ?? secret.key, secret));
 
-/** An MCP server has no path that tells of its health: it is up when its port is open. */
+/** An MCP server has no path for health checks: it is up when its port is open. */
 const overHttp = ({ mcpPort = DEFAULT_PORT }: McpServerSpec): Value => ({
   ports: [{ name: PORT_NAME, containerPort: mcpPort, protocol: 'TCP' }],
   // Every second until it is up; an image that fetches its packages first may take minutes.

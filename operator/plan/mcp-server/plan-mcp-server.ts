@@ -72,7 +72,7 @@ export const planMcpServer = (bundle: McpServerBundle, { settings, contract }: M
     ...(complaints.length === 0
       ? {
           objects: mcpServerObjects(spec, child, { settings, controller: workload.controller }),
-          // What a runtime in front of it was told before is no spec to go back to.
+          // The files of an earlier runtime in front are no spec to go back to.
           ...(generation !== undefined && { acceptedGeneration: generation }),
         }
       : repairs.length > 0 && { repairs }),

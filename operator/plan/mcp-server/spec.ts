@@ -9,6 +9,7 @@ export type McpServerSpec = SpecOf<'MCPServer'>;
 /** How its container speaks. */
 export type Transport = NonNullable<McpServerSpec['transport']>;
 
+/** The spec, with the defaults of the schema. */
 export const mcpServerSpec = (server: KubeObject): McpServerSpec => specOf('MCPServer', server);
 
 /** The schema's default is `stdio`. */
@@ -17,6 +18,7 @@ export const transportOf = ({ transport }: McpServerSpec): Transport => transpor
 /** Does the container speak over its standard input and output? */
 export const isBridged = (spec: McpServerSpec): boolean => transportOf(spec) === 'stdio';
 
+/** Path of the MCP endpoint of a container. */
 export type Path = '/mcp' | '/sse';
 
 /** Servers of HTTP+SSE answer at `/sse` by convention. */
@@ -25,13 +27,14 @@ const PATHS: Readonly<Record<Transport, Path>> = { stdio: '/mcp', 'streamable-ht
 /** Where the container answers. */
 export const pathOf = (spec: McpServerSpec): Path => PATHS[transportOf(spec)];
 
+/** URL at the Service of the child. */
 export const urlAt = (child: Child, path: Path, settings: Settings): string =>
   `${originOfChild(child, settings)}${path}`;
 
 /** The name of its container. */
 export const CONTAINER = 'mcp';
 
-/** By this variable the container is told how it is spoken to. */
+/** Environment variable that names the transport to the container. */
 export const TRANSPORT = 'MCP_TRANSPORT';
 
 /**

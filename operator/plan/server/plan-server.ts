@@ -29,7 +29,7 @@ export const planServer = (bundle: ServerBundle, deps: PlanDeps): Plan =>
         requeueAfterMs: RECOUNT_MS,
       });
 
-/** No event tells a server that the others have fewer backends now. */
+/** No event says that the other servers have fewer backends now. */
 const RECOUNT_MS = 60_000;
 
 /** docs/status.md "VirtualMCPServer" */

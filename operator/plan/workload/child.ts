@@ -5,7 +5,7 @@ import type { Settings } from '../settings.ts';
 export interface Child {
   readonly owner: KubeObject;
   readonly name: string;
-  /** Label that tells them from others of the same owner. */
+  /** Label that distinguishes them from others of the same owner. */
   readonly component: string;
 }
 

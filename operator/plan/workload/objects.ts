@@ -30,6 +30,7 @@ export interface ServiceFields {
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
+/** The Service of a child: ClusterIP with session affinity by client address, unless the options say otherwise. */
 export const service = (
   child: Child,
   {

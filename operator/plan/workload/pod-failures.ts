@@ -39,7 +39,7 @@ const whyPodsDoNotRun = (pods: readonly KubeObject[]): string | undefined => {
 /**
  * What pods that are not ready wait for, in words that stay the same: the scheduler counts nodes, and each count would
  * be a write of the status. It may pass by itself (a node comes), so nothing has failed. A StatefulSet has no pod for a
- * moment whenever one is replaced: that it has none is not told.
+ * moment whenever one is replaced: that it has none is not reported.
  */
 export const whatPodsWaitFor = (pods: readonly KubeObject[], statefulSet?: string): string => {
   const stuck = pods.find((pod) => conditionsIn(pod['status']).some(isUnschedulable));
@@ -116,7 +116,7 @@ const whyNoPodIsMade = (workload: RunningWorkload): string | undefined => {
     : message;
 };
 
-/** The Deployment's own bookkeeping tells which ReplicaSet is of its template as it is now. */
+/** The Deployment's revision annotation says which ReplicaSet is of its present template. */
 const ofThisTemplate = ({ controller, replicaSets }: RunningWorkload): readonly KubeObject[] => {
   const current = controller?.metadata.annotations?.[REVISION];
   return replicaSets.filter(({ metadata }) => current !== undefined && metadata.annotations?.[REVISION] === current);

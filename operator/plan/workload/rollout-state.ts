@@ -56,6 +56,7 @@ export const rolloutStateOf = ({ workload, complaints, replicas, statefulSet }: 
     : told('starting', 'PodsStarting', whatPodsWaitFor(pods, statefulSet));
 };
 
+/** The condition `Ready`; a workload that is scaled to zero is as it should be. */
 export const readyCondition = ({ state, reason, message }: RolloutState): PlannedCondition =>
   fact('Ready', state === 'serving' || state === 'stopped', reason, message);
 

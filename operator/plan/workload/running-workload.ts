@@ -25,7 +25,7 @@ export const wantsNoPods = (replicas: number | undefined, controller: KubeObject
   return (replicas ?? present) === 0;
 };
 
-/** What can be told of a pod before it runs. */
+/** What is known of a pod before it runs. */
 export interface PodsOf {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;

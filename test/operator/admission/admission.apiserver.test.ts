@@ -68,7 +68,7 @@ const isThere = async (kind: string, name: string): Promise<boolean> =>
   (await kubectl(['get', kind, name, '--ignore-not-found', '--output', 'name'])) !== '';
 
 describe('kubectl', () => {
-  test('is told where, why and what to do, whichever way it sends', async () => {
+  test('is answered where, why and what to do, whichever way it sends', async () => {
     const bad = JSON.stringify(object('MCPServerEntry', 'bad', entry('http://me:pw@a.example.com')));
     for (const args of [['create'], ['apply'], ['apply', '--server-side'], ['apply', '--dry-run=server']]) {
       await assert.rejects(
@@ -105,7 +105,7 @@ describe('one list of rules', () => {
   });
 
   for (const [index, [kind, why, spec, complaints]] of [...refused, ...refusedServers].entries()) {
-    test(`${kind}, ${why}: refused where there is a webhook, told by Valid in the same words where there is none`, async () => {
+    test(`${kind}, ${why}: refused where there is a webhook, reported by Valid in the same words where there is none`, async () => {
       const name = `it-${index}`;
       const { status, message } = await requests.create(object(kind, name, spec));
       assert.equal(status, 422);

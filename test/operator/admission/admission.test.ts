@@ -146,7 +146,7 @@ test('an operator that does not know the cluster yet decides nothing', async () 
   await stop(admission);
 });
 
-test('an API server that does not say who uses it is not waited for longer than anybody waits for the answer', async () => {
+test('an API server that does not say who uses it is not waited for longer than the API server waits for the answer', async () => {
   const { promise: asked, resolve: markAsked } = Promise.withResolvers<void>();
   const admission = await started({
     get: () => {
@@ -204,7 +204,7 @@ test('what could not be judged in time is not judged any more', async () => {
   await stop(admission);
 });
 
-test('once told to stop it goes on answering for a while, since the API server hears of that later', async () => {
+test('once it stops it goes on answering for a while, since the API server learns of that later', async () => {
   const admission = await started();
   const stopped = admission.stop();
   await admission.clock.advance(DRAIN_MS - 1);

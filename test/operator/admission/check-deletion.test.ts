@@ -48,7 +48,7 @@ const USERS: Readonly<Record<(typeof GUARDED_KINDS)[number], readonly KubeObject
 };
 
 for (const kind of GUARDED_KINDS) {
-  test(`${kind}: the kinds of those who use it are told, and none of their names`, async () => {
+  test(`${kind}: the kinds of those who use it are named, and none of their names`, async () => {
     const users = USERS[kind];
     const config = object(kind, 'it', {});
     const { refusal } = await checkDeletion(deleting(config), clusterOf([config, ...users]));
@@ -70,7 +70,7 @@ test('a name of another kind, or in another namespace, is no use', async () => {
   assert.equal(messageOf(await checkDeletion(deleting(login), clusterOf([login, ...others]))), undefined);
 });
 
-test('no other kind is guarded, whoever names it', async () => {
+test('no other kind is guarded, whatever refers to it', async () => {
   const group = object('MCPGroup', 'tools', {});
   const flow = object('VirtualMCPCompositeToolDefinition', 'flow', {});
   const server = object('VirtualMCPServer', 'a', { ...base, config: { compositeToolRefs: [{ name: 'flow' }] } });

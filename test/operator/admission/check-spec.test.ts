@@ -42,7 +42,7 @@ describe('what is created', () => {
     assert.deepEqual(await checkSpec(creating(foreign), nothing), { warnings: [] });
   });
 
-  test('what nobody acts on yet is let through with a warning', async () => {
+  test('what is not supported yet is let through with a warning', async () => {
     const server = stored('VirtualMCPServer', {
       groupRef: { name: 'tools' },
       incomingAuth: { type: 'anonymous' },
@@ -219,19 +219,19 @@ describe('names that lead nowhere', () => {
     assert.deepEqual(await warnings(creating(naming('tools'))), []);
   });
 
-  test('are told when a change brings them', async () => {
+  test('are warned of when a change brings them', async () => {
     const words = 'no MCPGroup toolz in this namespace; create it or change spec.groupRef';
     assert.deepEqual(await warnings(updating(naming('tools'), naming('toolz')), group('tools')), [words]);
     assert.deepEqual(await warnings(updating(naming('tools'), naming('toolz')), group('toolz')), []);
   });
 
-  test('are not told again with every later change', async () => {
+  test('are not warned of again with every later change', async () => {
     const before = naming('toolz');
     const after = { ...before, spec: { ...(before['spec'] as object), remoteUrl: 'http://b.example.com' } };
     assert.deepEqual(await warnings(updating(before, after)), []);
   });
 
-  test('and what is there and breaks a rule itself is told at once', async () => {
+  test('and what is there and breaks a rule itself is refused at once', async () => {
     const server = stored('VirtualMCPServer', {
       groupRef: { name: 'tools' },
       incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'a' } },

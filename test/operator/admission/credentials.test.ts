@@ -99,7 +99,7 @@ describe('a new authority', () => {
     assert.equal(later, begun);
   });
 
-  test('signs nothing as long as the API server was not told of it, however long that takes', () => {
+  test('signs nothing as long as the API server does not trust it, however long that takes', () => {
     const later = renewed(begun, at(due + 50 * day, bundleOf(first)));
     assert.ok(isTaken(later, bundleOf(first), due + 50 * day));
   });
@@ -140,7 +140,7 @@ test('after years without an operator everything is made anew', () => {
   assert.ok(!bundleOf(later).includes(first.authorities[0]?.certificate ?? 'none'));
 });
 
-test('an authority that nobody may trust any longer is replaced without a gap', () => {
+test('an authority that is no longer to be trusted is replaced without a gap', () => {
   const nowMs = start + day;
   const begun = renewed(withNewAuthority(first, at(nowMs)), at(nowMs, bundleOf(first)));
   assert.ok(isTaken(begun, bundleOf(first), nowMs));

@@ -141,7 +141,7 @@ test('replicas that start together share one certificate, and so does one that c
   assert.equal(server.writes.filter((write) => write === 'create Secret').length, 1);
 });
 
-test('a bundle that somebody took away is put back', async () => {
+test('a bundle that another writer removed is put back', async () => {
   const server = apiServer();
   const replica = replicaOf(server);
   await clock.advance(0);
@@ -194,7 +194,7 @@ test('through a whole change of authority no replica serves what is not trusted'
   assert.ok(clock.now() - start < 400 * day);
 });
 
-test('what is missing or refused is told, tried again, and does not stop what is served', async () => {
+test('what is missing or refused is logged, tried again, and does not stop what is served', async () => {
   const server = apiServer();
   server.stored.delete('ValidatingWebhookConfiguration');
   const replica = replicaOf(server);

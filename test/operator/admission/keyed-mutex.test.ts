@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { KeyedMutex } from '../../../operator/admission/keyed-mutex.ts';
 import { settled } from '../engine/manual-clock.ts';
 
-test('work of one namespace is done one after another, beside that of others, and who gives up lets nobody pass', async () => {
+test('work of one namespace is done one after another, beside that of others, and an aborted one lets no other pass', async () => {
   const turns = new KeyedMutex();
   const begun: string[] = [];
   const gone = new AbortController();

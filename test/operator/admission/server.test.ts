@@ -129,7 +129,7 @@ test('before everything is known nothing is decided', async () => {
   state.isReady = true;
 });
 
-test('a fault of ours is logged, and not told to strangers', async () => {
+test('an internal error is logged, and not shown to the client', async () => {
   const { status, text } = await post('/broken', review('good'));
   assert.equal(status, 500);
   assert.doesNotMatch(text, /secret/);

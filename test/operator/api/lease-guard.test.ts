@@ -20,7 +20,7 @@ const noting = (asked: string[]): ApiClient =>
 const callAll = (api: ApiClient): Promise<readonly PromiseSettledResult<unknown>[]> =>
   Promise.allSettled(Object.values(api).map((method) => (method as () => Promise<unknown>)()));
 
-test('whoever has lost the Lease reads, and writes nothing', async () => {
+test('a replica that has lost the Lease reads, and writes nothing', async () => {
   const asked: string[] = [];
   const outcomes = await callAll(leaseGuarded(noting(asked), () => false));
   assert.deepEqual(new Set(asked), READS);

@@ -25,7 +25,7 @@ test('after a pause the burst is there again, and no more than it', async () => 
   assert.equal(passed, 2);
 });
 
-test('who waits can be told to stop', async () => {
+test('a waiting request can be aborted', async () => {
   const clock = manualClock(0);
   const limit = rateLimit({ requestsPerSecond: 1, burst: 1 }, clock);
   const stopping = new AbortController();

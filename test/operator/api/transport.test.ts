@@ -9,7 +9,7 @@ import { json, key, startScriptedServer, table, widget } from './scripted-server
 const signal = new AbortController().signal;
 const server = await startScriptedServer();
 
-test('every request is told with what it does, its status and its time; one without an answer is told too', async () => {
+test('every request is observed with its verb, its status and its duration; one without an answer, too', async () => {
   const told: string[] = [];
   const observe = ({ verb, kind }: { verb: string; kind: string }, status: number | undefined, ms: number): void =>
     void told.push(`${verb} ${kind} ${status ?? 'none'} ${ms}`);

@@ -44,7 +44,7 @@ describe('a watch', () => {
     );
   });
 
-  test('ends when it is told to', async () => {
+  test('ends when its signal is aborted', async () => {
     const stopping = new AbortController();
     const hanging = events((_, response) => {
       response.write(line('ADDED', 'a'));

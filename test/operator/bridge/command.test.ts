@@ -54,7 +54,7 @@ describe('vmcp-operator bridge', () => {
     assert.match(stderr, /^vmcp-operator bridge: .*EADDRINUSE/);
   });
 
-  test('lives while there is nothing to attach to, is not ready then, and stops when it is told to', async () => {
+  test('lives while there is nothing to attach to, is not ready then, and stops when its signal comes', async () => {
     const child = start('--pod', 'x', '--kubeconfig', kubeconfig, '--host', '127.0.0.1', '--port', '0');
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => {

@@ -96,7 +96,7 @@ describe('a real stdio server behind the bridge', () => {
     assert.match(JSON.stringify(refused.content), /has not declared/);
   });
 
-  test('who subscribed to a resource is told of its changes, and nobody else', async () => {
+  test('a client that subscribed to a resource is notified of its changes, and no other', async () => {
     const told: string[] = [];
     const uri = 'demo://resource/dynamic/text/1';
     const listen = (name: string) => (client: Client) =>

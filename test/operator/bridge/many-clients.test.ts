@@ -65,7 +65,7 @@ describe('what the server asks', () => {
     await reply;
   });
 
-  test('is refused when it is about roots, or when nobody called', async () => {
+  test('is refused when it is about roots, or when no call is under way', async () => {
     await open({ roots: {}, elicitation: {} });
     server.says({ jsonrpc: '2.0', id: 1, method: 'roots/list' }, elicit(2), { jsonrpc: '2.0', id: 3, method: 'ping' });
     assert.equal((await server.hears(settled(1))).error?.code, -32_601);
@@ -115,7 +115,7 @@ describe('what the server tells', () => {
     assert.deepEqual(before(await reply), [logMessage('alert', 'for it')]);
   });
 
-  test('of progress without a token of ours is nobody’s', async () => {
+  test('of progress without a token of ours goes to no client', async () => {
     const session = await open();
     const { reply, id } = await call(session, 'x');
     server.says(
@@ -167,7 +167,7 @@ describe('what a client does', () => {
     assert.equal((await used.request('ping')).status, 200);
   });
 
-  test('not reading its stream costs it the stream, and nobody else anything', async () => {
+  test('not reading its stream costs it the stream, and no other client anything', async () => {
     const [stalled, reading] = await Promise.all([open(), open()]);
     const headers = { accept: 'text/event-stream', 'mcp-session-id': stalled.id };
     const closed = Promise.withResolvers<void>();

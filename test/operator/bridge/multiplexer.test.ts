@@ -30,7 +30,7 @@ const resultIn = ({ json }: { readonly json: unknown }): unknown => (json as Sai
 const errorIn = ({ json }: { readonly json: unknown }): Said['error'] => (json as Said).error;
 
 describe('the handshake', () => {
-  test('the server is initialized once, and told so, however many clients come', async () => {
+  test('the server is initialized once, and notified so, however many clients come', async () => {
     const server = attachScript(bridge);
     const [first] = await Promise.all([open(), open()]);
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe('the handshake', () => {
     assert.equal((resultIn(answer) as { protocolVersion: string }).protocolVersion, '2025-03-26');
   });
 
-  test('a client that comes before the server waits a while, then hears that it is away', async () => {
+  test('a client that comes before the server waits a while, then is answered that it is away', async () => {
     const answer = post(bridge.url, INITIALIZE);
     await until('the wait', () => Promise.resolve(clock.pending().includes(BOUNDS.attachmentMs) || undefined));
     clock.advance(BOUNDS.attachmentMs);
@@ -105,7 +105,7 @@ describe('what is relayed', () => {
     assert.equal((await reply).text, '{"result":{"big":1e400,"future":{}},"jsonrpc":"2.0","id":"a b"}');
   });
 
-  test('a method that nobody knows goes to the server; the tasks of one connection do not', async () => {
+  test('an unknown method goes to the server; the tasks of one connection do not', async () => {
     const server = attachScript(bridge);
     const session = await open();
     const reply = session.request('x/y', { a: 1 });

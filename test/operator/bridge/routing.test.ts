@@ -57,7 +57,7 @@ const overheard = async (...messages: readonly object[]): Promise<readonly unkno
   return (await stream.before(fence)).slice(past);
 };
 
-describe('a log message is told to no other client', () => {
+describe('a log message goes to no other client', () => {
   test('while the server may still be about a call that was given up', async () => {
     const { reply } = await call(caller, 'given-up');
     await cancel(caller, 1);
@@ -135,7 +135,7 @@ describe('a subscription', () => {
     assert.deepEqual(await overheard(update), [update]);
   });
 
-  test('that was cancelled is none, and the server hears of its end', async () => {
+  test('that was cancelled is none, and the server gets its end', async () => {
     const { reply } = await ask(other, 'resources/subscribe', { uri: 'a:b' });
     await cancel(other, 1);
     await reply;

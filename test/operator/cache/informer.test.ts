@@ -86,7 +86,7 @@ test('a watch goes on from the last version seen, bookmarks included, without an
   assert.deepEqual(names(store), ['b']);
 });
 
-test('what a watch has told is final: no late answer to a write brings a deleted object back', async () => {
+test('what a watch has reported is final: no late answer to a write brings a deleted object back', async () => {
   const { clock, store } = follow([
     list(5, object('a', 5)),
     { events: [event('DELETED', 'a', 11)] },

@@ -23,7 +23,7 @@ const whyOf = (object: KubeObject): string => {
   return why === undefined ? '' : violationText(why);
 };
 
-test('a spec that nobody can work on is not held: its object stays a member of its group, and says why wherever it is judged', () => {
+test('a spec that cannot be processed is not held: its object stays a member of its group, and says why wherever it is judged', () => {
   const held = cacheable(entry('one', 257 * KIB));
   assert.deepEqual(held['spec'], { groupRef: { name: 'tools' } });
   assert.deepEqual(held['status'], { phase: 'Ready' });

@@ -78,7 +78,7 @@ test('a whole list removes what is gone and keeps what was written after it was 
   assert.deepEqual(changes, ['3→-', '-→8']);
 });
 
-test('a list older than what the server has told is the truth: it was restored from a backup', () => {
+test('a list older than what the watch has reported is the truth: it was restored from a backup', () => {
   const { store } = newStore();
   store.replace([object('kept', 4), object('changed', 5), object('new', 7)], '', '9');
   store.replace([object('kept', 4), object('changed', 3)], '', '6');

@@ -141,7 +141,7 @@ describe('of metadata', () => {
     assert.equal(rewrites.isKnown(sent, trim(stored)), true);
   });
 
-  test('of our own kinds no note but that of the status is kept: anybody may call himself by the name of the operator', () => {
+  test('of our own kinds no note but that of the status is kept: any client may use the name of the operator as its manager', () => {
     const status = { ...entry('vmcp-operator', 'Apply', { 'f:status': {} }), subresource: 'status' };
     const object = { ...child('MCPGroup', { managedFields: [ours, status] }), apiVersion: 'vmcp.dev/v1beta1' };
     assert.deepEqual(trim(object).metadata.managedFields, [status]);

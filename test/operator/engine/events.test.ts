@@ -12,14 +12,14 @@ const event = (reason: string) => ({ type: 'Normal' as const, reason, message: `
 const told = (before: object | undefined, after: object): readonly string[] =>
   transitions([event('Good'), event('Found')], before, after).map(({ reason }) => reason);
 
-test('an event is told when its condition is new or changed, and only then', () => {
+test('an event is created when its condition is new or changed, and only then', () => {
   const after = status(['Valid', 'True', 'Good'], ['Resolved', 'True', 'Found']);
   assert.deepEqual(told(undefined, after), ['Good', 'Found']);
   assert.deepEqual(told(status(['Valid', 'True', 'Good'], ['Resolved', 'False', 'Missing']), after), ['Found']);
   assert.deepEqual(told(after, after), []);
 });
 
-test('an event that no condition tells is not told', () => {
+test('an event without a condition of its own is not created', () => {
   assert.deepEqual(told(undefined, status(['Valid', 'True', 'Other'])), []);
 });
 

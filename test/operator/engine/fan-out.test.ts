@@ -75,7 +75,7 @@ test('what was and what is both count: an object that changes hands concerns bot
   assert.deepEqual(keys(ownedBy('one'), ownedBy('two')), ['Widget/here/one', 'Widget/here/two']);
 });
 
-test('bookkeeping of the server concerns nobody', () => {
+test('a change of version and managed fields alone enqueues no key', () => {
   const before = configMap('input', { resourceVersion: '1' });
   const after = configMap('input', { resourceVersion: '2', managedFields: [{ manager: 'x', operation: 'Update' }] });
   assert.deepEqual(keys(before, after), []);

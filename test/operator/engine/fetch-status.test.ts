@@ -50,7 +50,7 @@ const json =
   (response) =>
     response.end(JSON.stringify(value));
 
-test('a report comes as it is, without keys that nobody knows', async () => {
+test('a report comes as it is, without unknown keys', async () => {
   assert.deepEqual(await ask(json({ ...report, new: true })), report);
 });
 

@@ -6,7 +6,7 @@ import type { ClusterIssuer } from '../../../operator/plan/settings.ts';
 const OLD: ClusterIssuer = { issuer: 'https://cluster.example', keys: [{ kid: 'old' }] };
 const NEW: ClusterIssuer = { ...OLD, keys: [{ kid: 'new' }, { kid: 'old' }] };
 
-test('who issues tokens is as the API server said last; a change is told once, and silence changes nothing', async () => {
+test('the known issuer is what the API server answered last; a change is reported once, and a missing answer changes nothing', async () => {
   let answer: () => Promise<ClusterIssuer | undefined> = () => Promise.resolve(OLD);
   const known = new KnownIssuer({ clusterIssuer: () => answer() });
   const { signal } = new AbortController();

@@ -117,7 +117,7 @@ test('a new key signs once pods had the time to read of it', async () => {
   await verified(await keys.token('uid-1'), newest === undefined ? [] : [newest], clock.now());
 });
 
-test('keys that somebody else wrote into the Secret are taken', async () => {
+test('keys that another replica wrote into the Secret are taken', async () => {
   const { api, stored } = secrets();
   const keys = await keysFrom(api);
   const other = secrets();

@@ -39,7 +39,7 @@ test('one tenant never has all workers: what waits for answers that do not come 
   assert.equal(taken.at(-1), 'other/1@1000');
 });
 
-test('a key that is new is taken up at once where nobody waits, and once more when it has been quiet', async () => {
+test('a key that is new is taken up at once where no other key waits, and once more when it has been quiet', async () => {
   const hasty: boolean[] = [];
   const { clock, queue, taken } = startQueue((_key, isEarly) => {
     hasty.push(isEarly);

@@ -99,7 +99,7 @@ test('keys that keep failing hold up no other: while they wait, no worker does',
   assert.ok(waits.every((waitedMs) => waitedMs === 0));
 });
 
-test('the backlog is what is due and finds no worker, and how long that was is told', async () => {
+test('the backlog is what is due and finds no worker, and how long that was is observed', async () => {
   const gate = Promise.withResolvers<WorkResult>();
   const { clock, queue, waits } = startQueue(() => gate.promise);
   ['a', 'b', 'c'].forEach((key) => queue.add(key));
@@ -111,7 +111,7 @@ test('the backlog is what is due and finds no worker, and how long that was is t
   assert.deepEqual([queue.backlog, waits], [0, [0, 0, 2000]]);
 });
 
-test('where nobody works there is no backlog, and the wait counts from when somebody does', async () => {
+test('where no worker runs there is no backlog, and the wait counts from when one does', async () => {
   const { clock, queue, waits, stop, ended } = startQueue();
   stop();
   await ended;

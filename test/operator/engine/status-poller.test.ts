@@ -142,7 +142,7 @@ test('a server made anew under the same name is asked with a token for the new o
   assert.deepEqual(asked, ['10.0.0.1 for-u1@500', '10.0.0.1 for-u2@1100']);
 });
 
-test('a forgotten server is not asked, and nobody is after the stop', async () => {
+test('a forgotten server is not polled, and none is after the stop', async () => {
   const { clock, puller, asked, stopping } = startPuller();
   puller.poll(key, 'u1', 4000);
   puller.forget(key);

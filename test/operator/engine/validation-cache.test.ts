@@ -35,7 +35,7 @@ const trial = () => {
   return { validationCache, judged, late, failures };
 };
 
-test('what others may name is judged once for each spec, before anybody asks', async () => {
+test('an object that others may refer to is validated once for each spec, before a plan needs it', async () => {
   const { validationCache, judged } = trial();
   const [first, second] = [config('a', 1, { toolsFilter: ['a'] }), config('a', 2, broken)];
   validationCache.observe({ after: first });
@@ -51,7 +51,7 @@ test('what others may name is judged once for each spec, before anybody asks', a
   assert.equal(validationCache.firstViolationOf(first), undefined);
 });
 
-test('what is too costly to judge is as good as broken, and a fault keeps nobody waiting', async () => {
+test('what is too costly to validate counts as broken, and a fault keeps no reconcile waiting', async () => {
   const { validationCache, failures } = trial();
   const [costly, fault] = [config('costly', 1, {}), config('fault', 1, broken)];
   for (const after of [fault, costly]) validationCache.observe({ after });
@@ -75,7 +75,7 @@ test('what is held without its spec may not be used, whatever is known of the sp
   assert.deepEqual(judged, ['a@1']);
 });
 
-test('what changes all the time is judged as it is in the end, is not used until then, and who asked is told', async () => {
+test('what changes all the time is judged as it is in the end, is not used until then, and its referrers are reconciled', async () => {
   const { validationCache, judged, late } = trial();
   const versions = Array.from({ length: 50 }, (_, index) => config('a', index + 1, { toolsFilter: ['a'] }));
   versions.forEach((after, index) =>

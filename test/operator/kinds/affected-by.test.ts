@@ -50,7 +50,7 @@ test('a member that moved affects both groups, asked once with what it was and o
   assert.deepEqual(keys, ['VirtualMCPServer/default/demo', 'VirtualMCPServer/default/other']);
 });
 
-test('a server that may be served from another spec than the newest hears of every group, whatever its phase says', () => {
+test('a server that may be served from another spec than the newest is reconciled for every group, whatever its phase says', () => {
   const statuses = {
     'nobody has looked at it yet': undefined,
     'nobody has looked at this generation yet': { observedGeneration: 0, conditions: facts({}) },

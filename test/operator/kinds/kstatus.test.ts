@@ -223,7 +223,7 @@ for (const [statusInput, { play, says, but = {}, notOf = [] }] of Object.entries
   }
 }
 
-test('an EmbeddingServer whose volumes are to be others is Failed until somebody decides', async () => {
+test('an EmbeddingServer whose volumes are to be others is Failed until a user decides', async () => {
   const cluster = oddCluster('EmbeddingServer');
   const cache = (size: string): object => ({ modelCache: { enabled: true, size } });
   await asked(cluster, cache('1Gi'));

@@ -114,7 +114,7 @@ for (const [from, before] of Object.entries(SHAPES)) {
       assert.deepEqual(names(cluster), there);
     });
 
-    test(`${from} is to become ${to}, whose pods the API server refuses: what runs stays, and nobody gets by`, async () => {
+    test(`${from} is to become ${to}, whose pods the API server refuses: what runs stays, and no request bypasses the runtime`, async () => {
       const cluster = await running(was);
       cluster.ask(wanted, RUNS_PODS);
       await cluster.settle();
@@ -189,7 +189,7 @@ for (const [from, before] of Object.entries(SHAPES)) {
 }
 
 for (const refusing of [[], RUNS_PODS, [...RUNS_PODS, 'Service']]) {
-  test(`a label of the runtime that was stored in a pod template keeps nobody from being told; refused: ${refusing.join(', ')}`, async () => {
+  test(`a label of the runtime that was stored in a pod template hides no bypass from the status; refused: ${refusing.join(', ')}`, async () => {
     const cluster = await running({ image: 'a', transport: 'streamable-http' });
     for (const [key, object] of cluster.objects) {
       if (object.kind !== 'Deployment') continue;

@@ -77,7 +77,7 @@ test('a spec whose pods the API server refuses counts once they are taken', asyn
   assert.equal(acceptedBy(cluster), 3);
 });
 
-test('the operator ended after it wrote what it accepted, and before it told: that is served', async () => {
+test('the operator ended after it wrote what it accepted, and before it wrote the status: that is served', async () => {
   const cluster = oddCluster();
   const spec = SHAPES['fronted http'];
   await asked(cluster, { image: 'a', ...spec });

@@ -30,7 +30,7 @@ const rows: readonly (readonly [string, RegExp])[] = [
 ];
 
 for (const [text, problem] of rows) {
-  test(`a local.yaml of ${JSON.stringify(text)} is told with line, reason and remedy`, async (t) => {
+  test(`a local.yaml of ${JSON.stringify(text)} is reported with line, reason and remedy`, async (t) => {
     const directory = await directoryOf(t);
     await writeFile(join(directory, 'local.yaml'), text);
     const problems = problemsIn(directory);

@@ -62,7 +62,7 @@ test('a backend that is added to the directory appears in the session that is op
   assert.deepEqual(await session.toolNames(), ['first_one']);
 });
 
-test('a broken manifest is told with file and line, and what was served before goes on', async (t) => {
+test('a broken manifest is reported with file and line, and what was served before goes on', async (t) => {
   const backend = await backendWith(t, ['one']);
   const good = manifests({ first: backend.url });
   await using local = await startLocal({ 'all.yaml': good });
@@ -89,7 +89,7 @@ test('a directory that is moved away ends it, and does not come back', async (t)
   assert.equal(existsSync(local.directory), false);
 });
 
-test('that a problem is over is told, and that a server is gone', async () => {
+test('the end of a problem is reported, and the end of a server', async () => {
   await using local = await startLocal({ 'all.yaml': manifests({}) });
   await local.sees(/demo {2}Ready/);
   await local.write('all.yaml', 'kind: [');
@@ -149,7 +149,7 @@ test('kinds that need containers are named, unless they are mapped', async (t) =
   assert.deepEqual(await (await openSession(local.url)).toolNames(), ['mapped_one']);
 });
 
-test('a disk that takes no status ends nothing, and is told once', async (t) => {
+test('a disk that takes no status ends nothing, and is reported once', async (t) => {
   const backend = await backendWith(t, ['one']);
   await using local = await startLocal({ '.vmcp': 'a file\n', 'all.yaml': manifests({ first: backend.url }) });
   const told = await local.sees(/demo {2}Ready/);
@@ -184,7 +184,7 @@ test('a flag that maps what is no backend is a typing error, in local.yaml it is
   await local.sees(/^no backend is called alhpa; there are alpha$/m);
 });
 
-test('a port of what is no server is told, and not kept', async () => {
+test('a port of what is no server is reported, and not kept', async () => {
   await using local = await startLocal({ 'all.yaml': manifests({}), 'local.yaml': 'ports: { dmeo: 4999 }' });
   await local.sees(/^local\.yaml: ports\.dmeo: no VirtualMCPServer is called that; there are demo$/m);
   assert.doesNotMatch(await readFile(join(local.directory, '.vmcp', 'ports.yaml'), 'utf8'), /dmeo/);
@@ -202,7 +202,7 @@ test('what is as it should be is not shown like a problem', async (t) => {
   assert.equal(conditions.find(({ type }) => type === 'ToolConfigResolved')?.status, 'True');
 });
 
-test('an entry whose group is misspelt is told, and a mapping of it says which group it was', async (t) => {
+test('an entry whose group is misspelt is reported, and a mapping of it says which group it was', async (t) => {
   const backend = await backendWith(t, ['one']);
   const extra = entryManifest('extra', NOWHERE).replace('name: tools', 'name: toolz');
   const files = { 'all.yaml': `${manifests({ first: backend.url })}---\n${extra}` };
@@ -212,7 +212,7 @@ test('an entry whose group is misspelt is told, and a mapping of it says which g
   assert.match(told, /^! MCPServerEntry extra {2}Pending: no MCPGroup toolz in this namespace; create it or change /m);
 });
 
-test('a port that is taken is told, and the server starts once it is free', async (t) => {
+test('a port that is taken is reported, and the server starts once it is free', async (t) => {
   const squatter = createServer();
   t.after(() => squatter.close());
   const port = await freePortPair();

@@ -21,7 +21,7 @@ test('a server keeps its first port, also while it is away', async () => {
   assert.deepEqual(await assignPorts({ ...request, kept: { b: 4483 } }, free), { b: 4483, a: 4493 });
 });
 
-test('what local.yaml says wins, and nobody else gets that pair', async () => {
+test('what local.yaml says wins, and no other server gets that pair', async () => {
   assert.deepEqual(await assignPorts({ ...request, kept: { a: 4483 }, wanted: { a: 9000 } }, free), {
     a: 9000,
     b: 4483,

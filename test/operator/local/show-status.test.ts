@@ -28,7 +28,7 @@ spec: { groupRef: { name: tools }, remoteUrl: http://a/mcp, transport: sse }
 
 const told = (manifests: string) => statusText(planGolden(manifests)).match(/ {2}! .*/g) ?? [];
 
-test('a reference that leads nowhere is told in the terminal with what to do, one that is found is not', () => {
+test('a reference that leads nowhere is shown in the terminal with what to do, one that is found is not', () => {
   const toolConfig = '---\napiVersion: vmcp.dev/v1beta1\nkind: MCPToolConfig\nmetadata: { name: shared }\nspec: {}\n';
   assert.deepEqual(told(server + toolConfig), []);
   assert.deepEqual(told(server), [
@@ -36,7 +36,7 @@ test('a reference that leads nowhere is told in the terminal with what to do, on
   ]);
 });
 
-test('what is as it should be is no problem, what the phase says already is told once', () => {
+test('what is as it should be is no problem, what the phase says already is shown once', () => {
   const issued = (spec: string): string => `
 apiVersion: vmcp.dev/v1beta1
 kind: VirtualMCPServer

@@ -17,7 +17,7 @@ test('/readyz follows readiness, /healthz the life of the process', async () => 
   await assert.rejects(status('/healthz'));
 });
 
-test('/metrics is told in its own form, ready or not; what cannot be read is a 500 and no end', async () => {
+test('/metrics is answered in its own form, ready or not; what cannot be read is a 500 and no end', async () => {
   let text = metrics.text;
   const exposition = { ...metrics, text: () => text() };
   const server = await serveHealth(0, { isHealthy: () => true, isReady: () => false }, exposition);

@@ -44,7 +44,7 @@ test('everything that is measured has the name and the labels that are documente
   ]);
 });
 
-test('a kind that a stranger makes up is no label of its own', async () => {
+test('a kind that a client makes up is no label of its own', async () => {
   const metrics = metricsOf();
   metrics.reviews({ kind: 'x'.repeat(1000), operation: 'CREATE' }, true);
   metrics.reviews({ kind: 'y', operation: 'CREATE' }, true);

@@ -103,7 +103,7 @@ test('a server with policies is planned in a thread, which loads Cedar', async (
   assert.equal(runs, before + 1);
 });
 
-test('what is too costly is told in its status, and not planned again for ten minutes, or for half a minute where its spec changes', async () => {
+test('what is too costly is reported in its status, and not planned again for ten minutes, or for half a minute where its spec changes', async () => {
   let tries = 0;
   const clock = frozenClock();
   const run = (): Promise<never> => {

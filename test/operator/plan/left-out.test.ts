@@ -38,7 +38,7 @@ const follow = (objects: readonly KubeObject[], at: number): void => {
   }
 };
 
-test('an object whose spec is not held harms nobody else', () => {
+test('an object whose spec is not held harms no other object', () => {
   let followed = 0;
   for (const { name, objects } of manifestSets)
     for (const [at, object] of objects.entries()) {
@@ -49,7 +49,7 @@ test('an object whose spec is not held harms nobody else', () => {
   assert.ok(followed > 250, String(followed));
 });
 
-test('a server is nobody’s likeness while its spec is not held', () => {
+test('a server shares no value with others while its spec is not held', () => {
   const incomingAuth = {
     type: 'oidc',
     oidcConfigRef: { name: 'idp', audience: 'a' },

@@ -99,7 +99,7 @@ test('one of an operator that sealed none is accepted anew once the newest spec 
   assert.deepEqual(planOf(server(), group(), entry('a'), ...servedBefore(plan)).objects, first.objects);
 });
 
-test('files that somebody changed are written again, and stand in for nothing that is lost', () => {
+test('files that another writer changed are written again, and stand in for nothing that is lost', () => {
   const before = planOf(server(oidc()), group(), idp());
   const [running, whole] = servedBefore(before) as [KubeObject, KubeObject];
   const text = (whole['data'] as Data)['config.yaml'] ?? '';
@@ -147,7 +147,7 @@ const metadataWith = (object: KubeObject, metadata: object): KubeObject => ({
   metadata: { ...object.metadata, ...metadata },
 });
 
-test('what the Deployment mounts is believed by its seal alone, whoever took its owner and labels away', () => {
+test('what the Deployment mounts is believed by its MAC alone, although its owner and labels were taken away', () => {
   const plan = whileRefused(metadataWith(kept, { ownerReferences: [], labels: {} }));
   assert.deepEqual(planned(plan, 'ConfigMap'), planned(first, 'ConfigMap'));
 });
@@ -165,7 +165,7 @@ test('in place of one that cannot be put right pods mount another one, for good'
   }
 });
 
-test('pods of a ReplicaSet that is being replaced get the files of the operator where somebody edited theirs', () => {
+test('pods of a ReplicaSet that is being replaced get the files of the operator where another writer edited theirs', () => {
   const name = 'vmcp-demo-0123456789';
   const replicaSet: KubeObject = {
     apiVersion: 'apps/v1',

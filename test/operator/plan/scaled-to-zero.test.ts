@@ -36,7 +36,7 @@ const scaled = ({ objects = [] }: Plan, isScaled: (name: string) => boolean): re
   });
 
 for (const [kind, spec, phase] of OF_KIND) {
-  test(`${kind} ${JSON.stringify(spec)} without pods says so in the same words, whoever wanted that and whatever is there yet`, () => {
+  test(`${kind} ${JSON.stringify(spec)} without pods says so in the same words, however it was scaled and whatever is there yet`, () => {
     const server = (more: object): KubeObject =>
       made(kind, 'weather', { ...spec, ...more }, { uid: 'u', generation: 1 });
     const byHand = scaled(planOf(server({})), () => true);
@@ -54,7 +54,7 @@ for (const [kind, spec, phase] of OF_KIND) {
   });
 }
 
-test('a container that somebody scaled to zero behind its runtime is told of, too', () => {
+test('a container that a user scaled to zero behind its runtime is reported, too', () => {
   const server = made('MCPServer', 'weather', { ...container, ...limited }, { uid: 'u', generation: 1 });
   const plan = planOf(
     server,

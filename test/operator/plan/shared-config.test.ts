@@ -63,7 +63,7 @@ test('an MCPServerEntry is a user that the list has no word for', () => {
   assert.deepEqual(workloads(entry('a', ref)), []);
 });
 
-test('who is on its way out, or elsewhere, is no user', () => {
+test('a server that is being deleted, or in another namespace, is no user', () => {
   const spec = { image: 'x', ...ref };
   assert.deepEqual(workloads(made('MCPServer', 'a', spec, { deletionTimestamp: '2026-01-01T00:00:00Z' })), []);
   assert.deepEqual(workloads(made('MCPServer', 'a', spec, { namespace: 'elsewhere' })), []);
@@ -84,7 +84,7 @@ test('its status speaks of the generation that was looked at', () => {
   assert.equal(planOf().status?.['observedGeneration'], 3);
 });
 
-test('a Secret that it names is told when nobody made it', () => {
+test('a Secret that it names is reported when it does not exist', () => {
   const bearer = made('MCPExternalAuthConfig', 'login', {
     type: 'bearerToken',
     bearerToken: { tokenSecretRef: { name: 'api', key: 'token' } },

@@ -30,7 +30,7 @@ const verdict = (plan: Plan): readonly unknown[] => [
   statusOf(plan)['phase'],
 ];
 
-test('a field of a newer release is told with the version of the operator, and what was accepted goes on', () => {
+test('a field of a newer release is reported with the version of the operator, and what was accepted goes on', () => {
   const plan = planOf(newer(), group(), entry('a'), ...servedBefore(first));
   assert.equal(condition(plan, 'Valid')?.reason, 'UnknownField');
   const words = `spec.config.operational.shiny: is not known to this operator (version ${VERSION}); upgrade the operator`;

@@ -38,7 +38,7 @@ test('a pod that was made since is the end of it, and its failures before do not
   assert.equal(await whyWith(event('9', 'FailedCreate', 50), again, event('10', 'SuccessfulCreate', 1)), undefined);
 });
 
-test('events are asked for by the uid of the StatefulSet, and not without end; without the right to, nothing is told', async () => {
+test('events are asked for by the uid of the StatefulSet, and not without end; without the right to, nothing is reported', async () => {
   const asked: Selection[] = [];
   const list = (selection: Selection): Promise<never> => {
     asked.push(selection);

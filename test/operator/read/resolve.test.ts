@@ -114,7 +114,7 @@ test('when that one is lost, the newest other one of the server counts', () => {
   assert.equal(acceptedGroup(deploymentNaming(LOST), ...others), 'newer');
 });
 
-test('one that a ReplicaSet of the Deployment names comes before any that nobody names', () => {
+test('one that a ReplicaSet of the Deployment names comes before any that no ReplicaSet names', () => {
   const others = [
     configMap(FIRST, JANUARY, acceptedSpec('served')),
     configMap(SECOND, FEBRUARY, acceptedSpec('unused')),
@@ -143,7 +143,7 @@ test('what only looks like a ConfigMap of the server holds no accepted spec', ()
   assert.equal(acceptedGroup(availableDeployment, strange({})), 'strange');
 });
 
-test('what bears the name of a child and belongs to somebody else is not taken for a child', () => {
+test('what bears the name of a child and belongs to another owner is not taken for a child', () => {
   const foreign: KubeObject = {
     ...availableDeployment,
     metadata: { name: 'vmcp-demo', namespace: 'default', uid: 'x' },

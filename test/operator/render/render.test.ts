@@ -121,7 +121,7 @@ const broken: readonly (readonly [string, string, RegExp])[] = [
 ];
 
 for (const [what, text, message] of broken) {
-  test(`${what} is told with file, line and remedy, and nothing is printed`, async (t) => {
+  test(`${what} is reported with file, line and remedy, and nothing is printed`, async (t) => {
     const { code, stdout, stderr } = await rendered(t, { 'm.yaml': text });
     assert.match(stderr, message);
     assert.deepEqual([code, stdout], [1, '']);
@@ -142,7 +142,7 @@ test('aliases that would swell are refused', async (t) => {
   assert.equal(code, 1);
 });
 
-test('a wrong command line is told with the usage and exit code 2', async () => {
+test('a wrong command line is answered with the usage and exit code 2', async () => {
   const rows: readonly (readonly [readonly string[], RegExp])[] = [
     [[], /^name the directory/],
     [['a', 'b'], /^one directory only, not also b$/m],
@@ -180,7 +180,7 @@ test('a directory with nothing to render says so', async (t) => {
   }
 });
 
-test('a directory that is not there is told in a line', async () => {
+test('a directory that is not there is reported in a line', async () => {
   const { code, stderr } = await run(['/nowhere/at/all']);
   assert.match(stderr, /^\/nowhere\/at\/all: cannot be read: ENOENT.*\n$/);
   assert.equal(code, 1);

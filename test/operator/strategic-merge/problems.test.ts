@@ -91,14 +91,14 @@ test('ports of one number may differ in protocol', () => {
 
 const many = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `e${index}` }));
 
-test('of many elements each that repeats an earlier one is told', () => {
+test('of many elements each that repeats an earlier one is reported', () => {
   const list = [...many(1000), { name: 'e0' }, { name: 'x' }, { name: 'e999' }, { name: 'e0' }];
   const twice = (index: number, name: string) =>
     `spec.volumes[${index}]: name ${name} is in this list twice; put both into one element`;
   assert.deepEqual(told({ spec: { volumes: list } }), [twice(1000, 'e0'), twice(1002, 'e999'), twice(1003, 'e0')]);
 });
 
-test('an order of many elements is told where two of them stand the other way round', () => {
+test('an order of many elements is reported where two of them stand the other way round', () => {
   const ordered = (order: readonly unknown[]) =>
     told({ spec: { volumes: many(500), '$setElementOrder/volumes': order } });
   const [first, second, ...rest] = many(500);

@@ -15,7 +15,7 @@ const server = (spec: object): object => ({
 });
 const huge = { config: { metadata: { text: 'x'.repeat(300_000) } } };
 
-describe('JSON that somebody else has made large', () => {
+describe('JSON that a tenant has made large', () => {
   const thread = new WorkThread(
     {
       entry: new URL('../../../operator/main.ts', import.meta.url),
@@ -79,7 +79,7 @@ test('that an object may be deleted although it is used is not lost with its spe
   assert.deepEqual(request.oldObject.metadata.annotations, { 'vmcp.dev/allow-delete': 'true' });
 });
 
-test('specs that nobody looks at do not come out of it: of an object, an event, a list, a review', () => {
+test('specs that are not needed do not come out of it: of an object, an event, a list, a review', () => {
   const isWithoutSpec = (object: unknown): boolean =>
     unreadable(object as never)?.conditionReason === 'TooLarge' && JSON.stringify(object).length < 1_000;
   const text = (value: unknown): string => JSON.stringify(value);

@@ -7,7 +7,7 @@ const entry = new URL('odd-tasks.ts', import.meta.url);
 /** Whose the work is, where that does not matter. */
 const team = 'team-a';
 
-describe('a thread for work whose cost somebody else decides', () => {
+describe('a thread for work whose cost a tenant decides', () => {
   let thread: WorkThread;
   beforeEach(() => {
     thread = new WorkThread({ entry, limitMs: 1_500, heapMiB: 32 }, steadyClock);
@@ -47,7 +47,7 @@ describe('a thread for work whose cost somebody else decides', () => {
     assert.equal(await thread.run('echo', 4, team), 4);
   });
 
-  test('blames nobody for memory that others have left behind', async () => {
+  test('blames no task for memory that others have left behind', async () => {
     const tasks = Array.from({ length: 40 }, () => thread.run('keep', 2_000_000, team));
     const kept = (await Promise.all(tasks)) as readonly number[];
     assert.ok(
@@ -70,7 +70,7 @@ describe('a thread for work whose cost somebody else decides', () => {
     assert.equal(done.join(''), 'aabaa');
   });
 
-  test('does not begin what nobody waits for any more, and keeps nobody waiting who has given up', async () => {
+  test('does not begin a task that was aborted, and keeps no caller waiting that has given up', async () => {
     const gone = new AbortController();
     const done: string[] = [];
     const tell = (what: string) => () => void done.push(what);

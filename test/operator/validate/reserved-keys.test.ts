@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { KubeObject } from '../../../operator/object.ts';
 import { toldOf } from './violation-texts.ts';
 
-test('a key that JavaScript takes for another thing is refused, and told with its path', () => {
+test('a key that JavaScript takes for another thing is refused, and reported with its path', () => {
   const server = JSON.parse(
     `{"apiVersion":"vmcp.dev/v1beta1","kind":"VirtualMCPServer","metadata":{"name":"it","namespace":"default"},
       "spec":{"groupRef":{"name":"tools"},"incomingAuth":{"type":"anonymous"},
@@ -16,7 +16,7 @@ test('a key that JavaScript takes for another thing is refused, and told with it
   ]);
 });
 
-test('so many are told, and no more are looked for', () => {
+test('so many are reported, and no more are looked for', () => {
   const all = Array.from({ length: 5_000 }, () => JSON.parse('{"__proto__":1}') as object);
   assert.equal(
     reservedKeys.validate({ apiVersion: 'a', kind: 'b', metadata: { name: 'c' }, spec: { all } }, () => undefined)

@@ -19,7 +19,7 @@ test('keys that Kubernetes takes break no rule', () => {
 const none: readonly string[] = ['', 'a b', '-a', 'a/', '/a', 'a/b/c', 'a..b/c', `x.${long(252)}/a`, long(64), 'a_b/c'];
 
 for (const key of none) {
-  test(`no key, told with what to write: ${JSON.stringify(key)}`, () => {
+  test(`no key, reported with what to write: ${JSON.stringify(key)}`, () => {
     for (const [field, what] of [
       ['labels', 'a label'],
       ['annotations', 'an annotation'],

@@ -16,7 +16,7 @@ fine.forEach(([kind, spec], index) => {
 });
 
 for (const [kind, why, spec, violations] of refused) {
-  test(`${kind}: ${why} is told with what to do`, () => assert.deepEqual(told(kind, spec), violations));
+  test(`${kind}: ${why} is reported with what to do`, () => assert.deepEqual(told(kind, spec), violations));
 }
 
 const sees =

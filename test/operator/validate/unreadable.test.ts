@@ -23,7 +23,7 @@ const object = (kind: string, spec: object): KubeObject => ({
 const server = (levels: number): KubeObject =>
   object('MCPServer', { image: 'a', transport: 'sse', groupRef: { name: 'tools' }, podTemplateSpec: nested(levels) });
 
-test('64 levels are enough for everybody', () => {
+test('64 levels are enough for every schema', () => {
   assert.deepEqual(toldOf(server(64)), []);
   assert.deepEqual(toldOf(server(65)), ['spec.podTemplateSpec: is nested more than 64 levels deep; make it flatter']);
 });
@@ -66,7 +66,7 @@ test('a server over a group with such a member is planned all the same', () => {
 
 test('a hash of something very deep is a hash', () => assert.equal(hashOf(nested(5000)).length, 64));
 
-test('keys that make every path long are refused before anything is told with such a path', () => {
+test('keys that make every path long are refused before anything is reported with such a path', () => {
   const faults = Array.from({ length: 2_000 }, () => ({ ['__proto__x']: 1, type: 'nothing' }));
   const wide = object('VirtualMCPCompositeToolDefinition', {
     name: 'w',

@@ -15,7 +15,7 @@ const workflow = (dependsOn: readonly string[]) => [
 /** As many as an object can have: what looks at them more than once each takes minutes. */
 const MANY = 20_000;
 
-test('what workflows wait for is looked at once, and no more is told than can be read', { timeout: 30_000 }, () => {
+test('what workflows wait for is looked at once, and no more is reported than can be read', { timeout: 30_000 }, () => {
   const step = (id: string, dependsOn: readonly string[]) => ({ id, tool: 'x.y', dependsOn });
   const told = (steps: readonly object[]) => toldOf(server({ config: { compositeTools: [{ name: 'many', steps }] } }));
   const names = (name: string) => Array<string>(MANY).fill(name);
@@ -24,7 +24,7 @@ test('what workflows wait for is looked at once, and no more is told than can be
   assert.equal(told([step('a', names('nobody'))]).length, 100);
 });
 
-test('of two circles that lead from one to the other each is told, and what leads over is not', () => {
+test('of two circles that lead from one to the other each is reported, and what leads over is not', () => {
   const steps = ['b', 'a,c', 'd', 'e', 'd'].map((names, index) => ({
     id: 'abcde'.charAt(index),
     tool: 'x.y',
@@ -58,7 +58,7 @@ test('a workflow that goes in circles is told wherever it is written', () => {
   assert.ok(toldOf(inline).includes(`spec.config.compositeTools[0].steps[0].dependsOn[0]: ${words}`));
 });
 
-test('several violations in one place are told as the first', () => {
+test('several violations in one place are reported as the first', () => {
   const rule = (reason: string): Validator => ({
     validate: () => [{ path: 'spec.a', reason, remedy: 'mend it', conditionReason: 'Invalid' }],
   });

@@ -48,10 +48,10 @@ const broken: readonly (readonly [what: string, spec: object, violations: readon
 ];
 
 for (const [what, spec, violations] of broken) {
-  test(`MCPServer: ${what} is told with what to do`, () => assert.deepEqual(server(spec), violations));
+  test(`MCPServer: ${what} is reported with what to do`, () => assert.deepEqual(server(spec), violations));
 }
 
-test('EmbeddingServer: what is no size, and a pod without its server, are told with what to do', () => {
+test('EmbeddingServer: what is no size, and a pod without its server, are reported with what to do', () => {
   for (const size of ['0', '0Gi', '.0e9']) {
     assert.deepEqual(told('EmbeddingServer', { modelCache: { size } }), [
       `spec.modelCache.size: ${JSON.stringify(size)} is no size of a volume; write one like 10Gi`,

@@ -38,7 +38,7 @@ const marks = (one: KubeObject, changedAt: string): number => podsToAnnotate(own
 const early = '2026-11-20T12:00:00Z';
 const late = '2026-11-20T12:00:01Z';
 
-test('a pod older than the last change of its config is told once', () => {
+test('a pod older than the last change of its config is annotated once', () => {
   assert.equal(marks(pod(early), late), 1);
   assert.equal(marks(pod(early, { hash: hashOf([data], 10) }), late), 0);
   assert.equal(marks(pod(early, { hash: 'of an earlier change' }), late), 1);
@@ -48,7 +48,7 @@ test('a pod made after the change has read it already', () => {
   assert.equal(marks(pod(late), early), 0);
 });
 
-test('a pod made in the second of the change may have read what was before, and is told once', () => {
+test('a pod made in the second of the change may have read what was before, and is annotated once', () => {
   assert.equal(marks(pod(late), late), 1);
   assert.equal(marks(pod(late, { hash: hashOf([data], 10) }), late), 0);
 });
@@ -93,7 +93,7 @@ const mounting = (source: object, hash?: string): KubeObject => ({
   spec: { nodeName: 'node', volumes: [{ projected: { sources: [source] } }] },
 });
 
-test('a Secret, and a ConfigMap of others, whose content changed is told once for each version', () => {
+test('a Secret, and a ConfigMap of others, whose content changed is annotated once for each version', () => {
   const told = hashOf([{ version: '1' }], 10);
   for (const [kind, source] of [
     ['Secret', { secret: { name: 'theirs' } }],

@@ -83,7 +83,7 @@ for (const [what, error] of Object.entries({
     details: { causes: [tooLong] },
   }),
 })) {
-  test(`a child beyond ${what} is told with a remedy, and not looked at again until something changes`, async () => {
+  test(`a child beyond ${what} is reported with a remedy, and not looked at again until something changes`, async () => {
     const { reconciled: done, sent } = await reconciled(error);
     const refusal = told(sent[0], 'ChildRefused');
     assert.equal(refusal?.reason, 'TooLarge');
@@ -145,13 +145,13 @@ test('a child that met with a fault is told as well, and tried again as what may
   assert.equal(told(sent[0], 'Stalled'), undefined);
 });
 
-test('a child that collided with a change waits for that, and nothing is told of it', async () => {
+test('a child that collided with a change waits for that, and nothing is reported of it', async () => {
   const conflict = new ApiError(409, { reason: 'Conflict', message: 'uid mismatch' });
   const { thrown, sent } = await reconciled(conflict);
   assert.deepEqual([thrown, sent], [conflict, []]);
 });
 
-test('a status that the API server finds too large is told without its lists', async () => {
+test('a status that the API server finds too large is written without its lists', async () => {
   const unsent = new ApiError(500, { message: 'etcdserver: request is too large' });
   const {
     reconciled: done,

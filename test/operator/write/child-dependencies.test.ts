@@ -51,7 +51,7 @@ const appliedOf = async (
   return [applied, problems.map(({ message }) => message).join('; ')];
 };
 
-test('nobody is bound to a Role that is somebody else’s; the rest is made', async () => {
+test('no account is bound to a Role of another owner; the rest is made', async () => {
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'x' };
   const [applied, told] = await appliedOf(
     [child('Role', 'x'), child('RoleBinding', 'x', { roleRef }), child('Service', 'x')],

@@ -158,7 +158,7 @@ describe('nothing is sent', () => {
   });
 });
 
-describe('something is sent when somebody changes', () => {
+describe('something is sent when another writer changes', () => {
   const drift: Readonly<Record<string, Edit>> = {
     'a scalar': { [`${liveMain}/image`]: 'i:2' },
     'an argument': { [`${liveMain}/args`]: ['serve', '-v', '-x'] },

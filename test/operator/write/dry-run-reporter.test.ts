@@ -41,7 +41,7 @@ const rehearsal = (found: KubeObject | undefined = live) => {
   return { told, rehearsal: new DryRunReporter({ api, live: () => found, onWrite: (write) => told.push(write) }) };
 };
 
-test('an update is told with the paths that change and no value', async () => {
+test('an update is logged with the paths that change and no value', async () => {
   const bench = rehearsal();
   await bench.rehearsal.run('a', (api) => api.apply(planned, signal));
   const key = { kind: 'ConfigMap', namespace: 'here', name: 'c' };
@@ -49,7 +49,7 @@ test('an update is told with the paths that change and no value', async () => {
   assert.doesNotMatch(JSON.stringify(bench.told), /hunter/);
 });
 
-test('what is not there would be created; what goes would be deleted; a refusal is told in the words of the server', async () => {
+test('what is not there would be created; what goes would be deleted; a refusal is logged in the words of the server', async () => {
   const created = rehearsal();
   // Nothing is found where the default would be.
   const bare = new DryRunReporter({
@@ -75,7 +75,7 @@ test('what is not there would be created; what goes would be deleted; a refusal 
   );
 });
 
-test('a write is told once while it stays due, again when it is another one, and anew after it was not', async () => {
+test('a write is logged once while it stays due, again when it is another one, and anew after it was not', async () => {
   const { told, rehearsal: subject } = rehearsal();
   const reconcile = (...objects: readonly KubeObject[]): Promise<void> =>
     subject.run('a', async (api) => {
@@ -91,7 +91,7 @@ test('a write is told once while it stays due, again when it is another one, and
   assert.equal(told.length, 3);
 });
 
-test('an attempt that fails does not make what came before or would come after it be told again', async () => {
+test('an attempt that fails does not make what came before or would come after it be logged again', async () => {
   const { told, rehearsal: subject } = rehearsal();
   const other = { ...planned, metadata: { ...planned.metadata, name: 'd' } };
   const all = (api: ApiClient): Promise<unknown> => api.apply(planned, signal).then(() => api.apply(other, signal));
@@ -130,7 +130,7 @@ test('the times in a status and the names of events make no new ones of them', a
   );
 });
 
-test('a new object that finds one of its name is not told: nothing would be written', async () => {
+test('a new object that finds one of its name is not logged: nothing would be written', async () => {
   const told: DryRunWrite[] = [];
   const answers = [undefined, planned];
   const bench = new DryRunReporter({

@@ -58,7 +58,7 @@ test('a ConfigMap that a ReplicaSet names stays, and no further ones are asked f
   assert.deepEqual([removed, looked], [[], ['a', 'b']]);
 });
 
-test('a list that fails keeps the ConfigMap, and its fault is told', async () => {
+test('a list that fails keeps the ConfigMap, and its error is thrown', async () => {
   const fault = new Error('connection reset');
   const list = () => Promise.reject(fault);
   const remove = () => assert.fail();

@@ -10,7 +10,7 @@ const service = (annotations: Readonly<Record<string, string>>, type: string): K
   spec: { type },
 });
 
-test('what the server makes of an object is known until somebody takes away, or changes, an annotation that was sent', () => {
+test('what the server makes of an object is known until another writer removes, or changes, an annotation that was sent', () => {
   const [sent, mutations] = [service({ size: 'small' }, 'ClusterIP'), new ServerMutations()];
   mutations.record(sent, service({ size: 'small' }, 'LoadBalancer'));
   assert.equal(mutations.isKnown(sent, service({ size: 'small' }, 'LoadBalancer')), true);

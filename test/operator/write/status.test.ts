@@ -188,7 +188,7 @@ test('the ten minutes begin anew with every write', () => {
 });
 
 covers('status.discovered.consecutive-failures', 'status.discovered.consecutive-failures-reset');
-test('failures in a row are told at once up to the threshold, and their end; beyond it they wait like a timestamp', async () => {
+test('failures in a row are written at once up to the threshold, and their end; beyond it they wait like a timestamp', async () => {
   const failed = (consecutiveFailures: number) => ({
     discoveredBackends: [{ name: 'a', status: 'ready', lastHealthCheck: 'T1', consecutiveFailures }],
   });
@@ -261,12 +261,12 @@ test('of a kind that has no word for it, what serves stays Ready', () => {
   assert.deepEqual(phases, ['Ready', 'Failed', 'Failed', 'Failed']);
 });
 
-test('what was bad already is told beside it', () => {
+test('what was bad already is written beside it', () => {
   const status = withProblems({ phase: 'Failed', message: 'pods cannot start' }, [refused]);
   assert.deepEqual([status['phase'], status['message']], ['Failed', 'Service x: port is wrong; pods cannot start']);
 });
 
-test('all conflicts are told at once, in one condition', () => {
+test('all conflicts are reported at once, in one condition', () => {
   const status = withProblems({ phase: 'Ready' }, [conflict('ServiceAccount'), refused, conflict('Deployment')]);
   const conditions = status['conditions'] as readonly { readonly type: string; readonly message: string }[];
   assert.deepEqual(
@@ -278,7 +278,7 @@ test('all conflicts are told at once, in one condition', () => {
   );
 });
 
-test('there is no URL while its Service belongs to somebody else', () => {
+test('there is no URL while its Service belongs to another owner', () => {
   const before = { phase: 'Ready', url: 'http://x' };
   assert.equal(withProblems(before, [conflict('Service')])['url'], undefined);
   assert.equal(withProblems(before, [refused])['url'], 'http://x');

@@ -10,12 +10,12 @@ const condition = (message: string) => ({ type: 'Ready', status: 'True', reason:
 const shortenedIn = (status: unknown): string | undefined =>
   conditionsIn(status).find(({ type }) => type === 'StatusShortened')?.message;
 
-test('a status that fits is told as it is', () => {
+test('a status that fits is written as it is', () => {
   const status = { message: 'm', conditions: [condition('m')], servers: names(10) };
   assert.equal(truncatedStatus(status, 1000), status);
 });
 
-test('of one that does not, the longest list is told from its beginning, and a condition says how much of it', () => {
+test('of one that does not, the longest list is written from its beginning, and a condition says how much of it', () => {
   const status = { servers: names(10), entries: names(5000), entryCount: 5000, conditions: [condition('m')] };
   const told = truncatedStatus(status, 20_000);
   const entries = told['entries'] as readonly string[];

@@ -235,7 +235,7 @@ describe('a resource of a backend of 2026-07-28', () => {
     ['says nothing for a while', hang],
   ];
   for (const [what, behaviour] of later)
-    test(`is acknowledged where the backend ${what}, and told of once it tells`, async () => {
+    test(`is acknowledged where the backend ${what}, and notified once it sends an update`, async () => {
       listening = behaviour;
       running.reload(configFile({ a: backend.url }, { operational: { timeouts: { default: '1s' } } }));
       const stream = await listen(running.url, { resourceSubscriptions: [URI] });
@@ -249,7 +249,7 @@ describe('a resource of a backend of 2026-07-28', () => {
       await stream.close();
     });
 
-  test('is no longer asked for once nobody listens, even if the backend has not said anything yet', async () => {
+  test('is no longer asked for once no client listens, even if the backend has not said anything yet', async () => {
     const closed = Promise.withResolvers<void>();
     listening = (exchange) => {
       openEventStream(exchange);

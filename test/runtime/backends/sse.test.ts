@@ -38,7 +38,7 @@ describe('a session of HTTP+SSE', () => {
   });
 
   covers('aggregation.static.transport-sse');
-  test('lists and calls tools; nobody asks the backend for its revision', async () => {
+  test('lists and calls tools; the backend is not probed for its revision', async () => {
     assert.deepEqual(await session.toolNames(), ['a_echo']);
     assert.equal(resultText(await session.call('a_echo', { x: 1 })), 'echo {"x":1}');
     assert.equal(count(backend, 'server/discover'), 0);
@@ -215,7 +215,7 @@ describe('a resource that a client has subscribed to', () => {
     assert.equal(subscriptions(), 1);
   });
 
-  test('is told of again after the stream was lost', async () => {
+  test('is subscribed to again after the stream was lost', async () => {
     bridge.drop();
     await eventually('a new subscription', () => {
       clock.advance(500);
@@ -272,7 +272,7 @@ describe('a client of 2026-07-28', () => {
     await eventually('the end of the stream', () => bridge.streams.size === 1);
   });
 
-  test('hears of an updated resource, also after the stream was lost', async () => {
+  test('is notified of an updated resource, also after the stream was lost', async () => {
     const uri = 'a://1';
     await serve({}, { hasStream: true, lists: { resources: [`{"uri":"${uri}","name":"1"}`] } });
     await session.toolNames();

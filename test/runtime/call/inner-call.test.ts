@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ClientBackendSessions } from '../../../runtime/backends/index.ts';
 import type { Call } from '../../../runtime/call/call.ts';
-import { argumentsOf } from '../../../runtime/call/arguments.ts';
+import { argumentsOf } from '../../../runtime/call/call.ts';
 import { innerCalls } from '../../../runtime/call/inner-call.ts';
 import type { Span } from '../../../runtime/json/bytes.ts';
 import { userOf } from '../../fixtures/callers.ts';

@@ -13,7 +13,7 @@ describe('the id of a task', () => {
     ['beyond ASCII', 'größe 作業 🙂'],
     ['that is no proper Unicode', 'x\ud800y'],
   ] as const)
-    test(`${what} is told from it again`, () => {
+    test(`${what} is read from it again`, () => {
       const id = taskIdOf({ backend: 'github', ownId }) ?? '';
       assert.match(id, /^[\w-]+$/);
       assert.deepEqual(readTaskId(id), { backend: 'github', ownId });

@@ -183,7 +183,7 @@ describe('from the resources of a cluster', () => {
   };
 
   covers('crd.vmcp.minimal-valid', 'aggregation.members.only-group', 'aggregation.members.defined-by-group');
-  test('the members of the group are served, and nobody else', async () => {
+  test('the members of the group are served, and no other server', async () => {
     await start({ tools: ['t'] }, { tools: ['t'] });
     const { files, status } = planned(
       server(),

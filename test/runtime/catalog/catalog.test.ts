@@ -75,7 +75,7 @@ describe('names under rule prefix', () => {
     assert.ok(names(catalog).includes(`a_${'x'.repeat(53)}_43afd6bc`), names(catalog).join('\n'));
   });
 
-  test('that common clients refuse are served as they are, and told while they are listed', () => {
+  test('that common clients refuse are served as they are, and reported while they are listed', () => {
     const backends = [backend('a', ['x.y', 'ok', 'hidden.z']), backend('b', ['x/y'], false)];
     const catalog = buildCatalog(backends, settings({ tools: { a: { filter: ['x.y', 'ok'] } } }));
     assert.deepEqual(names(catalog), ['a_ok', 'a_x.y']);

@@ -105,7 +105,7 @@ describe('under manual', () => {
   });
 
   covers('aggregation.conflict.manual.all-must-be-covered');
-  test('a conflict left over: nobody has the name, it is told, and everything else is served', () => {
+  test('a conflict left over: no tool has the name, it is reported, and everything else is served', () => {
     const catalog = by({ a: { search: { name: 'find' } } });
     assert.deepEqual(names(catalog), ['find', 'x', 'y']);
     assert.equal(owner(catalog, 'search'), undefined);
@@ -119,7 +119,7 @@ describe('under manual', () => {
     assert.deepEqual(names(catalog), ['search', 'w', 'z']);
   });
 
-  test('a conflict inside one backend concerns nobody else: one is kept, the loss is told', () => {
+  test('a conflict inside one backend concerns no other backend: one is kept, the loss is reported', () => {
     const catalog = by({ a: { search: { name: 'x' } }, b: { search: { name: 'b' } } });
     assert.deepEqual(names(catalog), ['b', 'search', 'x', 'y']);
     assert.deepEqual(catalog.collisions, [{ kind: 'tools', name: 'x', keptBy: 'a', lostBy: 'a' }]);

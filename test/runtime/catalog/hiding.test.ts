@@ -156,7 +156,7 @@ describe('filter', () => {
     assert.deepEqual(names(catalog), ['a_t']);
   });
 
-  test('an entry that matches nothing is told, and so is an override of no tool', () => {
+  test('an entry that matches nothing is reported, and so is an override of no tool', () => {
     const tools = { a: { filter: ['t', 'gone'], overrides: { misspelt: { name: 'x' } } } };
     assert.deepEqual(built({ tools }).unmatched, [
       { workload: 'a', setting: 'overrides', tool: 'misspelt' },
@@ -164,7 +164,7 @@ describe('filter', () => {
     ]);
   });
 
-  test('of a backend that is down nobody knows what it has, so nothing is told', () => {
+  test('of a backend that is down the tools are not known, so nothing is reported', () => {
     const catalog = buildCatalog([backend('a', [], false)], settings({ tools: { a: { filter: ['t'] } } }));
     assert.deepEqual(catalog.unmatched, []);
   });

@@ -53,7 +53,7 @@ describe('that lists have changed', () => {
     });
   }
 
-  test('is told after a change of settings, and no more once nobody wants to hear', () => {
+  test('notifies listeners after a change of settings, until they unsubscribe', () => {
     const { offer, change, heard } = offerOf([a]);
     change([a], { excludeAllTools: true });
     assert.deepEqual(heard, [['tools']]);
@@ -73,7 +73,7 @@ describe('that lists have changed', () => {
 });
 
 describe('a list', () => {
-  test('waits for backends at start, and later for nobody', async () => {
+  test('waits for backends at start, and for none later', async () => {
     const { change, names, waits } = offerOf([up('a', { tools: ['t'] })]);
     await names();
     change([up('a', { tools: ['t'] }), { name: 'slow', status: 'unknown' }]);
@@ -90,7 +90,7 @@ describe('a list', () => {
   });
 });
 
-describe('a name that nobody has', () => {
+describe('a name that no backend has', () => {
   const gone: OfferedBackend = { name: 'gone', status: 'unavailable', isWithheld: true };
   const refusal = (code: string) => (error: unknown) => error instanceof VmcpError && error.code === code;
 
@@ -236,7 +236,7 @@ describe('the id of a task', () => {
     assert.deepEqual([target?.backend, JSON.parse(target?.ownName.toString() ?? '')], ['b', '"1"']);
   });
 
-  test('of a backend that has not been heard of yet waits for it', async () => {
+  test('of a backend that has not been checked yet waits for it', async () => {
     const scene = offerOf([{ name: 'a', status: 'unknown' }]);
     await lookUp(scene, 'a');
     assert.deepEqual(scene.waits, [10]);

@@ -201,7 +201,7 @@ describe('what a caller’s own credential adds', () => {
       assert.equal(asked, 2);
     });
 
-    test('for each issuer and subject by itself, and never for who is nobody', () => {
+    test('for each issuer and subject by itself, and never for a caller that is no user', () => {
       const { overlayOf, asked } = remembering({ count: 10, bytes: 1_000, ttlMs: 60_000 });
       void overlayOf(userOf('b","c', { issuer: 'a' }));
       void overlayOf(userOf('c', { issuer: 'a","b' }));

@@ -39,7 +39,7 @@ test('a client that hangs up cancels nothing: its call is executed once, ends, a
   assert.equal(count(scene.bad, 'notifications/cancelled'), 0);
 });
 
-test('a client that reads slowly gets 5 MB whole, and delays nobody', { timeout: 20_000 }, async (t) => {
+test('a client that reads slowly gets 5 MB whole, and delays no other client', { timeout: 20_000 }, async (t) => {
   const scene = await openScene(t);
   const large = 'z'.repeat(5_000_000);
   scene.onCall(answerJson(textResult(large)));

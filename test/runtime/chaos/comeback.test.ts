@@ -31,7 +31,7 @@ const begin = async (t: TestContext) => {
   return { port, first, running, session };
 };
 
-test('a backend killed in the middle of a call fails that call, which nobody repeats, and is used again once it is back', async (t) => {
+test('a backend killed in the middle of a call fails that call, which is not repeated, and is used again once it is back', async (t) => {
   const { port, first, session } = await begin(t);
   const answer = session.call('mortal_echo');
   await first.called();

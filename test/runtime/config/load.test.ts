@@ -105,7 +105,7 @@ suite('loading', () => {
     ]);
   });
 
-  test('every problem is told, in the order of the lines', () => {
+  test('every problem is reported, in the order of the lines', () => {
     const problems = problemsOf('nam: x\nbackends:\n  - url: 5\noperational:\n  logLevel: trace\nincomingAuth: {}\n');
     assert.deepEqual(
       problems.map(({ line, column, path }) => [line, column, path]),
@@ -120,7 +120,7 @@ suite('loading', () => {
     );
   });
 
-  test('a rule is told although a sibling field has the wrong type', () => {
+  test('a rule is checked although a sibling field has the wrong type', () => {
     const paths = problemsOf({ sessionStorage: { provider: 'kvstore', db: 'one' } }).map(({ reason }) => reason);
     assert.ok(paths.includes('provider kvstore needs address'));
   });
@@ -218,7 +218,7 @@ suite('backends.yaml', () => {
     ]);
   });
 
-  test('problems of both files are told together', () => {
+  test('problems of both files are reported together', () => {
     const loaded = both({ nam: 'x' }, { backends: 5, formatVersion: 1 });
     assert.ok(!loaded.ok);
     assert.deepEqual(

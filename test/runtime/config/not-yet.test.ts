@@ -64,7 +64,7 @@ suite('what is not supported yet', () => {
     });
   });
 
-  test('a mark is found below lists, maps and defaults, and told once for the outermost value', () => {
+  test('a mark is found below lists, maps and defaults, and reported once for the outermost value', () => {
     const inner = z.strictObject({ a: notYet(z.boolean().default(true), 'a'), b: z.string().optional() });
     const schema = z.strictObject({
       list: z.array(inner).prefault([]),

@@ -89,7 +89,7 @@ const byHand = async (method: string, more: readonly string[], body: Buffer): Pr
 const isFree = (budget: ByteBudget): Promise<true> =>
   until('free room', async () => (budget.taken === 0 ? true : undefined), SOON);
 
-describe('the room that all requests share', () => {
+describe('the budgets that all requests share', () => {
   test('is taken for the body of a request until it is answered', async () => {
     const called = Promise.withResolvers<void>();
     const release = Promise.withResolvers<Reply>();
@@ -125,7 +125,7 @@ describe('the room that all requests share', () => {
     await Promise.all([isFree(bodies), isFree(answers)]);
   });
 
-  test('is given back where a stream is the answer, and nobody waits for that one', async () => {
+  test('is given back where a stream is the answer, and no request waits for it', async () => {
     handle = async () => ({ kind: 'stream', open: () => {} });
     const { body } = await post();
     await endpoint.idle();
@@ -208,13 +208,13 @@ describe('a client that sends a body to its end before it reads', () => {
         Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]),
     ],
   ] as const)
-    test(`is told that it is too large (${how})`, async () => {
+    test(`is answered that it is too large (${how})`, async () => {
       const body = Buffer.alloc(6 * 1_024 * KIB, 'x');
       for (let asked = 0; asked < 5; asked += 1)
         assert.match(await sendsAll(headers(body), frame(body)), /^HTTP\/1\.1 413 /);
     });
 
-  test('is told that there is no room', async () => {
+  test('is answered that the budget is exhausted', async () => {
     bodies.take(8_000 * KIB);
     const body = Buffer.alloc(4 * 1_024 * KIB, 'x');
     for (let asked = 0; asked < 5; asked += 1)

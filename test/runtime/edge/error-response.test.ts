@@ -36,7 +36,7 @@ const optionsOf = (failure: keyof typeof FAILURES): BackendOptions => ({
   on: ({ recorded: { method } }) => (ROUTED.has(method ?? '') ? FAILURES[failure] : undefined),
 });
 
-describe('what a client is told', () => {
+describe('what a client is answered', () => {
   const backends = new Map<string, FixtureBackend>();
   let running: Running;
   let session: RawSession;
@@ -148,7 +148,7 @@ describe('what a client is told', () => {
     });
   }
 
-  test('the same id twice at once: refused, since answers could not be told apart', async () => {
+  test('the same id twice at once: refused, since their answers could not be distinguished', async () => {
     const silent = { jsonrpc: '2.0', id: 'same', method: 'tools/call', params: { name: 'silent_silent' } };
     const first = session.send(silent);
     const second = await session.send(silent);

@@ -127,7 +127,7 @@ describe('the sender of a request through proxies', () => {
     assert.ok(performance.now() - began < 2_000);
   });
 
-  test('is the peer where nobody is trusted', () => {
+  test('is the peer where no proxy is trusted', () => {
     const direct = hostCheck({ allowedHosts: [], allowedOrigins: [], trustedProxies: [] });
     const headers = { host: DIRECT, 'x-forwarded-for': CLIENT, forwarded: `for=${CLIENT}` };
     assert.deepEqual(direct.senderOf('10.0.0.1', headers), { address: '10.0.0.1', host: DIRECT });

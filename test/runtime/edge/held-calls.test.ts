@@ -211,7 +211,7 @@ describe('of calls that are held', () => {
     }
   });
 
-  test('a result that is too large to be kept is told as an error', async () => {
+  test('a result that is too large to be kept becomes an error', async () => {
     const held = serve();
     const state = await stateIn(held);
     held.outcome.resolve(result(JSON.stringify('x'.repeat(64 * MIB))));

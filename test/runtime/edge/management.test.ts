@@ -118,7 +118,7 @@ describe('the management port', () => {
     }
   });
 
-  test('shows metrics to whoever reaches it, with and without keys', async () => {
+  test('shows metrics to every client that reaches it, with and without keys', async () => {
     for (const { managementUrl } of [open, guarded])
       assert.equal((await fetch(`${managementUrl}/metrics`)).status, 200);
   });

@@ -98,7 +98,7 @@ describe('a client of 2026-07-28', () => {
     assert.deepEqual(seen?.params, { name: 'echo', arguments: { x: 1 }, _meta: { traceparent: '00-1' } });
   });
 
-  test('sends as much as anybody with a session', async () => {
+  test('sends as much as a client with a session', async () => {
     const text = 'x'.repeat(1_000_000);
     const { content } = resultOf(await send('tools/call', { name: 'a_echo', arguments: { text } }));
     assert.match(JSON.stringify(content), /x{1000000}/);
@@ -116,7 +116,7 @@ describe('a client of 2026-07-28', () => {
     assert.deepEqual(contents, [{ uri: 'a://é', text: 'the resource' }]);
   });
 
-  test('hears of progress, and of log messages only when it asks for them', async () => {
+  test('gets progress, and log messages only when it asks for them', async () => {
     const progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}';
     const log = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"x"}}';
     const on = ({ recorded }: { recorded: { method: string | undefined } }) =>
@@ -152,7 +152,7 @@ describe('a client of 2026-07-28', () => {
     backend.set({ tools: ['echo'] });
   });
 
-  test('that has failed is told in the form of its revision', async () => {
+  test('that has failed is answered in the form of its revision', async () => {
     backend.set({
       tools: ['echo'],
       on: ({ recorded }) => (recorded.method === 'tools/call' ? ({ response }) => void response.destroy() : undefined),
@@ -262,7 +262,7 @@ describe('refused in 2026-07-28:', () => {
       }
     });
 
-  test('an unknown revision is told what there is', async () => {
+  test('an unknown revision is answered with those that are served', async () => {
     const { data } = errorOf(await unknownRevision());
     assert.equal(data['requested'], '2027-01-01');
     assert.deepEqual((data['supported'] as string[])[0], '2026-07-28');

@@ -6,7 +6,7 @@ import { DONE, serveEndpoint } from '../../fixtures/endpoint.ts';
 import { postAs } from '../../fixtures/post-as.ts';
 import { serveRoutes } from './routes-under-test.ts';
 
-describe('observers are told of an answer that the pipeline does not make', () => {
+describe('observers get an answer that the pipeline does not make', () => {
   test('the refusal of a foreign Host, of a media type and of a method at the endpoint', async (t) => {
     const { url, outside } = await serveEndpoint(t, () => DONE);
     await postAs(url, {}, { host: 'evil.example.com' });

@@ -17,7 +17,7 @@ const opened = (pending: PendingStream): readonly string[] => {
 };
 
 describe('a stream that is not there yet', () => {
-  test('gets later what it was told, after what comes first', () => {
+  test('gets later what was sent to it, after what comes first', () => {
     const pending = new PendingStream();
     pending.send(Buffer.from('early'));
     const events = opened(pending);
@@ -31,7 +31,7 @@ describe('a stream that is not there yet', () => {
     assert.deepEqual(opened(pending), ['first', 'end']);
   });
 
-  test('is told so much and no more, and then ends', () => {
+  test('takes so many bytes and no more, and then ends', () => {
     const pending = new PendingStream();
     pending.send(Buffer.from('x'));
     pending.send(Buffer.alloc(1024 * 1024));

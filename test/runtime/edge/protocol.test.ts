@@ -58,7 +58,7 @@ describe('initialize', () => {
     assert.equal(errorOf(await post(running.url, { ...INITIALIZE, params: {} })).code, -32602);
   });
 
-  test('that declares more than anybody needs is refused', async () => {
+  test('that declares more than a client needs is refused', async () => {
     const declare = (length: number): Promise<RawAnswer> => {
       const capabilities = { experimental: { x: 'y'.repeat(length) } };
       return post(running.url, { ...INITIALIZE, params: { ...INITIALIZE.params, capabilities } });

@@ -81,7 +81,7 @@ describe('answers', () => {
     assert.equal((await served.ask('192.0.2.2', 'large')).status, 200);
   });
 
-  test('that nobody takes give way to others', async (t) => {
+  test('that their clients do not read give way to others', async (t) => {
     const served = await serveEndpoint(t, large, { answers: new ByteBudget(96 * MIB) });
     askAndStall(t, served);
     askAndStall(t, served);
@@ -90,7 +90,7 @@ describe('answers', () => {
     assert.equal((await served.ask('192.0.2.1', 'large')).status, 200);
   });
 
-  test('that nobody takes are cut', async (t) => {
+  test('that their clients do not read are cut', async (t) => {
     const answers = new ByteBudget(96 * MIB);
     const served = await serveEndpoint(t, large, { answers, bounds: { stallMs: 50 } });
     askAndStall(t, served);

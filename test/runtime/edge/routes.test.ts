@@ -17,13 +17,13 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 describe('a route beside MCP', () => {
-  test('is told who sent the request, behind proxies that are trusted', async (t) => {
+  test('gets the address of the sender, behind proxies that are trusted', async (t) => {
     const { get } = await serveRoutes(t);
     const { json } = await get('/fixture/who', { ...from('192.0.2.7'), 'user-agent': 'me' });
     assert.deepEqual(json, { http: 'GET', clientAddress: '192.0.2.7', agent: 'me', correlationId: 'c' });
   });
 
-  test('is told only the address of the connection where no proxy is trusted', async (t) => {
+  test('gets only the address of the connection where no proxy is trusted', async (t) => {
     const { get } = await serveRoutes(t, { hosts: { trustedProxies: [] } });
     const { json } = await get('/fixture/who', from('192.0.2.7'));
     assert.equal((json as { clientAddress: string }).clientAddress, '127.0.0.1');

@@ -46,7 +46,7 @@ describe('a client of HTTP+SSE', () => {
     await assert.rejects(client.callTool({ name: 'nothing' }), /unknown/);
   });
 
-  test('hears of changed lists on the same stream', async () => {
+  test('is notified of changed lists on the same stream', async () => {
     await client.connect(new SSEClientTransport(url));
     await client.listTools();
     const changed = new Promise<void>((resolve) =>
@@ -182,7 +182,7 @@ describe('a message to a connection of HTTP+SSE', () => {
     close();
   });
 
-  test('is not even read from anybody else', async () => {
+  test('is not even read from another caller', async () => {
     const { close } = open();
     const { request, answers } = messageOf(() => assert.fail('it is read'));
     for (const stranger of [userOf('stranger'), userOf('owner', { issuer: 'https://other.example' }), ANYBODY])
@@ -198,7 +198,7 @@ describe('a message to a connection of HTTP+SSE', () => {
     assert.deepEqual(answers, []);
   });
 
-  test('is not taken where the connection is somebody else’s before it is here', async () => {
+  test('is not taken where the connection belongs to another caller by then', async () => {
     const first = open();
     const { request, answers } = messageOf(async () => {
       first.close();

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { explanationText } from '../../../runtime/explain/text.ts';
+import { explanationText } from '../../../runtime/explain/explanation.ts';
 import type { Running } from '../../../runtime/start.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { explanationSchema } from '../../../runtime/explain/explanation.ts';

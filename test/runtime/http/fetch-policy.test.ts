@@ -176,7 +176,7 @@ describe('the address of a name', () => {
       assert.equal(addressRefusal(fetchPolicies[row], protocol, address), refusal));
 });
 
-test('a stranger has 5 seconds and 64 KiB', () => {
+test('an unknown server has 5 seconds and 64 KiB', () => {
   assert.equal(stranger.timeoutMs, 5_000);
   assert.equal(stranger.maxBodyBytes, 65_536);
 });

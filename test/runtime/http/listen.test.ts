@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type ListenAt, listen } from '../../../runtime/http/listen.ts';
+import { type ListenAt, listen, listeningOrigin } from '../../../runtime/http/listen.ts';
 
 /** A server on a machine that refuses `::` with this code. */
 const serverRefused = (code: string) => {
@@ -34,4 +34,14 @@ test('an address that was asked for and is not there is never replaced by every 
   const server = serverRefused('EADDRNOTAVAIL');
   await assert.rejects(listen(server, { host: '::1', port: 0 }), { code: 'EADDRNOTAVAIL' });
   assert.deepEqual(server.hosts, ['::1']);
+});
+
+describe('the URL of a server that listens on', () => {
+  for (const [address, origin] of [
+    ['127.0.0.1', 'http://127.0.0.1:80'],
+    ['fd00::1', 'http://[fd00::1]:80'],
+    ['::', 'http://localhost:80'],
+    ['0.0.0.0', 'http://localhost:80'],
+  ] as const)
+    test(address, () => assert.equal(listeningOrigin({ address, port: 80 }), origin));
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { networkOf } from '../../../runtime/http/addresses.ts';
 
-describe('clients are told apart', () => {
+describe('clients are distinguished', () => {
   const rows: readonly (readonly [string | undefined, string])[] = [
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '::ffff:192.0.2.7'],
@@ -16,6 +16,6 @@ describe('clients are told apart', () => {
     [undefined, ''],
   ];
   for (const [address, expected] of rows)
-    test(`${address ?? 'an unknown address'} as ${expected === '' ? 'nobody' : expected}`, () =>
+    test(`${address ?? 'an unknown address'} as ${expected === '' ? 'no client' : expected}`, () =>
       assert.equal(networkOf(address), expected));
 });

@@ -23,7 +23,7 @@ const USUAL = [
   'io.modelcontextprotocol/clientInfo',
 ];
 
-test('usual texts are told by their bytes', () => {
+test('interned keys are found by their bytes', () => {
   for (const text of USUAL) assert.equal(told(text), text);
 });
 

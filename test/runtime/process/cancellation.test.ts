@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Cancellation } from '../../../runtime/process/cancellation.ts';
 
-test('everybody who listens hears of a cancellation once, with its first reason', () => {
+test('every listener is called once for a cancellation, with its first reason', () => {
   const cancellation = new Cancellation();
   const heard: string[] = [];
   const hear = (name: string) => () => void heard.push(`${name}: ${cancellation.reason?.message}`);
@@ -15,7 +15,7 @@ test('everybody who listens hears of a cancellation once, with its first reason'
   assert.equal(cancellation.aborted, true);
 });
 
-test('who has left hears nothing', () => {
+test('a listener that was removed is not called', () => {
   const cancellation = new Cancellation();
   const left = () => assert.fail('was told');
   cancellation.addEventListener('abort', left);
@@ -23,7 +23,7 @@ test('who has left hears nothing', () => {
   cancellation.abort(new Error('no longer wanted'));
 });
 
-test('of those who listen, only who leaves hears nothing', () => {
+test('of several listeners only the one that was removed is not called', () => {
   for (const leaving of [0, 1, 2]) {
     const cancellation = new Cancellation();
     const heard: number[] = [];

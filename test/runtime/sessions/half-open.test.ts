@@ -42,7 +42,7 @@ const slowBackend = async () => {
   };
 };
 
-describe('a backend session that opens when nobody wants it any more', () => {
+describe('a backend session that opens when no call needs it any more', () => {
   for (const isCancelled of [false, true])
     test(`is ended: its client has gone${isCancelled ? ', its call was cancelled before' : ''}`, async () => {
       const { backend, arrived, open, ended, slowFromNow } = await slowBackend();

@@ -68,7 +68,7 @@ describe('what a backend tells between calls', () => {
       soon,
     );
 
-  test('is heard again after it has lost its sessions, without a call', async () => {
+  test('is relayed again after it has lost its sessions, without a call', async () => {
     const stream = await listenWithGet();
     await session.request('resources/subscribe', { uri: URI });
     forget();
@@ -77,7 +77,7 @@ describe('what a backend tells between calls', () => {
     await stream.close();
   });
 
-  test('is subscribed to again by the next call where nobody listens', async () => {
+  test('is subscribed to again by the next call where no client listens', async () => {
     await session.request('resources/subscribe', { uri: URI });
     await session.request('resources/subscribe', { uri: 'a://2' });
     await session.request('resources/unsubscribe', { uri: 'a://2' });
@@ -105,7 +105,7 @@ describe('what a backend tells between calls', () => {
   });
 
   for (const status of [404, 408, 409, 429, 503])
-    test(`is heard although the stream was refused with ${status} at first`, async () => {
+    test(`is relayed although the stream was refused with ${status} at first`, async () => {
       let refusals = 1;
       backend.set({
         ...WITH_RESOURCES,
@@ -181,7 +181,7 @@ describe('resources that clients of 2026-07-28 listen to at an earlier backend',
       await stream.close();
     });
 
-  test('are told the end when the backend has another address, and heard of there', async () => {
+  test('end when the backend has another address, and go on there', async () => {
     const other = await startBackend(WITH_RESOURCES);
     const { stream } = await acknowledged([URI]);
     running.reload(configFile({ a: other.url }));

@@ -81,7 +81,7 @@ describe('a session that replicas share', { skip: noRedis }, () => {
     assert.equal([...usedSessions()].filter((id) => backend.sessions.has(String(id))).length, 1);
   });
 
-  test('ends everywhere, at the backend too, whoever is told', async () => {
+  test('ends everywhere, at the backend too, whichever replica gets the request', async () => {
     const session = await openShared(one.url);
     await session.call(one.url, 1, 'a_echo');
     const [used] = usedSessions();
@@ -126,7 +126,7 @@ describe('a session that replicas share', { skip: noRedis }, () => {
     assert.equal(told.params['requestId'], 7);
   });
 
-  test('tells nobody of a request given up whose id can be none', async () => {
+  test('sends no cancellation for an id that no request can have', async () => {
     const session = await openShared(one.url);
     for (const requestId of ['x'.repeat(255), { a: 1 }, null]) {
       const answer = await session.send(one.url, { method: 'notifications/cancelled', params: { requestId } });
@@ -161,7 +161,7 @@ describe('a session that replicas share', { skip: noRedis }, () => {
     for (const close of again) close();
   });
 
-  test('hears on its stream what the backend tells another replica', async () => {
+  test('gets on its stream what the backend sends to another replica', async () => {
     const session = await openShared(one.url);
     const stream = await session.listen(two.url);
     await session.call(one.url, 1, 'a_echo');
@@ -172,7 +172,7 @@ describe('a session that replicas share', { skip: noRedis }, () => {
     stream.close();
   });
 
-  test('hears of changed lists at whatever replica it listens', async () => {
+  test('is notified of changed lists at whichever replica it listens', async () => {
     const session = await openShared(one.url);
     await session.send(two.url, { id: 1, method: 'tools/list' });
     const stream = await session.listen(two.url);

@@ -40,7 +40,7 @@ describe('while the store of the sessions is away', { skip: noRedis }, () => {
   const isAway = (): Promise<true> =>
     until('a refusal', async () => ((await post(one.url, INITIALIZE)).status === 503 ? true : undefined), soon);
 
-  test('a session in use goes on, others and new ones are told to come back', async () => {
+  test('a session in use goes on, others and new ones are answered to try again', async () => {
     const session = await openShared(one.url);
     await session.call(one.url, 1, 'a_echo');
     await redis.kill();

@@ -68,7 +68,7 @@ describe('a subscription at a backend of 2026-07-28, in a session that replicas 
     await backend.close();
   });
 
-  test('is heard of at the replica where the client listens', async () => {
+  test('reaches the replica where the client listens', async () => {
     const stream = await session.listen(two.url);
     await subscribe(one.url);
     await watchers(1);
@@ -108,7 +108,7 @@ describe('a subscription at a backend of 2026-07-28, in a session that replicas 
     stream.close();
   });
 
-  test('ends for all replicas, whichever is told', async () => {
+  test('ends for all replicas, whichever gets the request', async () => {
     await subscribe(one.url);
     await watchers(1);
     await subscribe(two.url, 'resources/unsubscribe');

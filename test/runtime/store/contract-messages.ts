@@ -4,7 +4,7 @@ import { until } from '../../cluster/until.ts';
 import { bytes, type Given, soon } from './given-store.ts';
 
 export const messagesContract = ({ given, newKey }: Given): void => {
-  test('messages reach whoever listens, in order, and nobody else', async () => {
+  test('messages reach every listener of the channel, in order, and no other', async () => {
     const [store, channel] = [given(), newKey()];
     const heard: string[] = [];
     const other: string[] = [];
@@ -71,7 +71,7 @@ export const messagesContract = ({ given, newKey }: Given): void => {
     one.end();
   });
 
-  test('each of many listeners hears a message once', async () => {
+  test('each of many listeners gets a message once', async () => {
     const [store, channel] = [given(), newKey()];
     const all = await Promise.all(Array.from({ length: 100 }, () => listening(channel)));
     await store.publish(channel, bytes('x'));
@@ -84,7 +84,7 @@ export const messagesContract = ({ given, newKey }: Given): void => {
     for (const each of [...all, last]) each.end();
   });
 
-  test('one function that listens twice hears twice, until it is ended twice', async () => {
+  test('one function that listens twice is called twice, until it is ended twice', async () => {
     const [store, channel] = [given(), newKey()];
     const heard: string[] = [];
     const listener = (message: Buffer): void => void heard.push(message.toString());
@@ -112,7 +112,7 @@ export const messagesContract = ({ given, newKey }: Given): void => {
     second.end();
   });
 
-  test('what a listener ends hears nothing more, and what it begins hears what comes next', async () => {
+  test('a subscription that a listener ends gets nothing more, and one that it begins gets what comes next', async () => {
     const [store, channel] = [given(), newKey()];
     const late: string[] = [];
     const ends: (() => void)[] = [];

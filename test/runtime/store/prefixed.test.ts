@@ -51,7 +51,7 @@ inEveryStore(
       assert.equal(text(await given().get('outer:inner:key')), 'x');
     });
 
-    test('one that is closed hears nothing and does nothing any more, and leaves the store open to the others', async () => {
+    test('one that is closed gets nothing and does nothing any more, and leaves the store open to the others', async () => {
       const [closed, other] = [prefixed(given(), 'closed:'), prefixed(given(), 'closed:')];
       const [deaf, hears] = await Promise.all([listening(closed, 'news'), listening(other, 'news')]);
       await closed.close();

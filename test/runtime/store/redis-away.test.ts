@@ -221,7 +221,7 @@ describe('a Redis behind TLS', { skip: noRedis }, () => {
       .firstAnswer;
   });
 
-  test('is not trusted otherwise, unless told to', async () => {
+  test('is not trusted otherwise, unless the settings say so', async () => {
     const { store, transitions } = onRedis([redis.address], { tls: { insecureSkipVerify: false } });
     kept(store);
     await until('the refusal', async () => (transitions.length > 0 ? true : undefined), soon);

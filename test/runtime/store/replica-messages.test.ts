@@ -81,7 +81,7 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
     }
   });
 
-  test('that a session has ended, or a request was cancelled, is heard everywhere', async () => {
+  test('that a session has ended, or a request was cancelled, reaches every replica', async () => {
     const [one, two] = await replicas();
     await one.announceEnd(SESSION);
     await one.announceChange(SESSION);
@@ -105,7 +105,7 @@ const behaviour = (stores: () => readonly [Store, Store]): void => {
     subscription.end();
   });
 
-  test('what is not ours is not heard', async () => {
+  test('messages of other programs are ignored', async () => {
     const [one, two] = await replicas();
     const [store] = stores();
     const strange = [

@@ -59,7 +59,7 @@ const behaviour = (given: () => Store): void => {
     assert.deepEqual([...(fields?.keys() ?? [])].sort(), ['capabilities', 'createdAt', 'form', 'revision']);
   });
 
-  test('a session is unknown to everybody but its caller', async () => {
+  test('a session is unknown to every other caller', async () => {
     const { one, two } = replicas(given());
     const session = newSession();
     await one.create(session, START);
@@ -133,7 +133,7 @@ const behaviour = (given: () => Store): void => {
     await assert.rejects(one.saveBackendSession(session, 'github', opened(long)), hasCode('backend_unavailable'));
   });
 
-  test('a record that nobody can read is an unknown session, and told', async () => {
+  test('a record that cannot be read is an unknown session, and reported', async () => {
     const store = given();
     const { one, corrupt } = replicas(store);
     const start = { form: '2', revision: '2025-11-25', createdAt: '1', capabilities: '{}' };
@@ -172,7 +172,7 @@ const behaviour = (given: () => Store): void => {
     assert.equal((await one.find(session))?.backendSessions.get('a')?.path, path);
   });
 
-  test('a record that somebody else has written to is an unknown session', async () => {
+  test('a record that another program has written to is an unknown session', async () => {
     const store = given();
     const { one, corrupt } = replicas(store);
     const other = newSession();

@@ -15,6 +15,7 @@ export interface BackendAuth {
   readonly strategy?: Readonly<Record<string, unknown>>;
 }
 
+/** Why a backend has no strategy. */
 export interface AuthProblem {
   readonly reason: 'AuthConfigNotFound' | 'AuthConfigInvalid';
   readonly message: string;

@@ -32,7 +32,7 @@ export interface PlannedBackend {
   /** Kind of the group member it stands for; absent for an entry of `config.backends`. */
   readonly kind?: string;
   readonly url?: string;
-  /** What the runtime is told; absent when the backend is withheld. */
+  /** The entry in the runtime's file; absent when the backend is withheld. */
   readonly entry?: BackendConfigEntry;
   readonly withheld?: Withheld;
   /** How it is authenticated to. */
@@ -134,7 +134,7 @@ export const discoveredBackends = (
   });
 };
 
-/** Where it runs: what local mode was told, else what the manifest says, else its Service. */
+/** Where it runs: as local mode maps it, else what the manifest says, else its Service. */
 const urlOf = (member: KubeObject, settings: Settings): string | undefined => {
   const mapped = mappedUrl(settings, member.metadata.name);
   if (mapped !== undefined) return mapped;

@@ -86,6 +86,7 @@ export const refusalOf = (violation: Violation): Refusal => ({
   message: violationText(violation),
 });
 
+/** Why a backend is withheld: the reason of the first refusal, the messages of all. Undefined without refusals. */
 export const withheldFor = (label: string, refusals: readonly Refusal[]): Withheld | undefined => {
   const [first] = refusals;
   if (first === undefined) return undefined;

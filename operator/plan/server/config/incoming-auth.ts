@@ -14,7 +14,7 @@ import { type KnownPolicies, policiesOf } from './policies.ts';
 export interface IncomingAuth {
   /** As the file says it. */
   readonly value: Value;
-  /** Beside references that lead to nothing: those are told of by conditions of their own. */
+  /** Beside references that lead to nothing, which have conditions of their own. */
   readonly refusals: readonly Refusal[];
   /** Certificates of the issuer, as today's references have them. */
   readonly caBundle: KeyRef | undefined;
@@ -32,7 +32,7 @@ export const incomingAuth = (input: PartInput): IncomingAuth => {
     value: {
       type,
       ...(oidcConfigRef && { oidc: (issuer && oidc(oidcConfigRef, issuer, input)) ?? asBefore('oidc', input) }),
-      // Without policies everybody might do everything: a file that lacks them is refused.
+      // Without policies every caller might do everything: a file that lacks them is refused.
       ...(known && { authz: enforced(known, input) ?? asBefore('authz', input) ?? { type: 'cedar' } }),
     },
     refusals: [...issuerRefusals(issuer, input), ...policyRefusals(known, input)],
@@ -51,7 +51,7 @@ const oidcConfigOf = ({ name }: OidcConfigRef, { references }: PartInput): OidcC
   return config && specOf('MCPOIDCConfig', config);
 };
 
-/** `oidc` of docs/configuration.md "incomingAuth". Undefined while nobody knows who issues. */
+/** `oidc` of docs/configuration.md "incomingAuth". Undefined while the issuer is not known. */
 const oidc = (ref: OidcConfigRef, { inline }: OidcConfig, { settings, server }: PartInput): Value | undefined => {
   const source = inline === undefined ? clusterIssuer(settings) : inlineIssuer(inline, settings);
   if (source === undefined) return undefined;
@@ -105,7 +105,7 @@ const policyRefusals = (known: KnownPolicies | undefined, { files }: PartInput):
   files === undefined ? (known?.refusals ?? []) : [];
 
 /**
- * `spec.incomingAuth.authzConfig` of docs/resources.md "VirtualMCPServer". Undefined while nobody knows the policies.
+ * `spec.incomingAuth.authzConfig` of docs/resources.md "VirtualMCPServer". Undefined while the policies are not known.
  */
 const enforced = ({ policies: known }: KnownPolicies, { spec }: PartInput): Value | undefined => {
   if (known === undefined) return undefined;

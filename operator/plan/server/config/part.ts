@@ -6,6 +6,7 @@ import type { ServerSpec } from '../../server-spec.ts';
 import type { Settings } from '../../settings.ts';
 import type { WrittenSpec } from '../../written-spec.ts';
 
+/** A value of the configuration file. */
 export type Value = Readonly<Record<string, unknown>>;
 
 /** The newest spec of a server, or the accepted one, as it was written. */

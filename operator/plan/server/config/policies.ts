@@ -41,7 +41,7 @@ const policyReference = (references: readonly ResolvedReference[]): ResolvedRefe
 
 /** What a server enforces, and what speaks against serving with it. */
 export interface KnownPolicies {
-  /** Absent while nobody knows them. */
+  /** Absent while they are not known. */
   readonly policies?: Policies;
   readonly refusals: readonly Refusal[];
 }
@@ -52,7 +52,7 @@ interface Place {
   readonly path: string;
 }
 
-/** A ConfigMap that is not there is told of by its reference, and is no refusal. */
+/** A ConfigMap that is not there is reported by the condition of its reference, and is no refusal. */
 export const policiesOf = (
   { inline, configMap }: AuthzConfig,
   references: readonly ResolvedReference[],
@@ -111,7 +111,7 @@ const yamlIn = (text: string): unknown => {
   }
 };
 
-/** Characters. Whoever may write a ConfigMap makes the operator of everybody read it. */
+/** Characters. A user who may write a ConfigMap makes the operator of all tenants read it. */
 export const MAX_POLICIES = 256 * 1024;
 const MAX_YAML = 32 * 1024;
 

@@ -46,6 +46,7 @@ export interface RenderedShape {
   backendsOf(bundle: ServerBundle, input: SpecInput, deps: PlanDeps): ServedBackends;
 }
 
+/** The group as it was found, and a planned backend for each member. */
 export interface ServedBackends {
   readonly group: GroupView;
   readonly backends: readonly PlannedBackend[];
@@ -55,6 +56,7 @@ export interface RenderDeps extends PlanDeps {
   readonly shape: RenderedShape;
 }
 
+/** Renders one spec, accepted or not: `refusals` and `unresolved` say whether its files may be served. Never throws. */
 export const render = (bundle: ServerBundle, said: WrittenInput, deps: RenderDeps): Rendering => {
   const { settings, contract, shape } = deps;
   const { server, children, accepted } = bundle;

@@ -22,6 +22,7 @@ export const service = (server: KubeObject, spec: ServerSpec): KubeObject =>
     ...spec.config?.extensions?.service,
   });
 
+/** The ConfigMap with the files of a server; its `name` (`configMapName`) changes with the pod template. */
 export const configMap = (server: KubeObject, name: string, data: ConfigFiles): KubeObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -29,5 +30,6 @@ export const configMap = (server: KubeObject, name: string, data: ConfigFiles): 
   data,
 });
 
+/** The Deployment of the runtime. */
 export const deployment = (input: PodTemplateInput): KubeObject =>
   workload.deployment(servedChild(input.server), podTemplate(input, configMapName(input)), input.spec.replicas);

@@ -95,6 +95,7 @@ export const fileVolumes = ({ secrets, caBundles }: MountedFiles): readonly Valu
   ),
 ];
 
+/** The `volumeMounts` of the runtime for these files; none for a volume without files. */
 export const fileMounts = ({ secrets, caBundles }: MountedFiles): readonly Value[] => [
   ...mount(SECRETS, secrets),
   ...mount(CA_BUNDLES, caBundles),

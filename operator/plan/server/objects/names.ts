@@ -4,6 +4,7 @@ import { type Child, SERVICE_PORT, childOf, labelsOfChild, originOfChild } from 
 
 /** docs/decisions.md "Names of children": what the children of a server are called and where it can be reached. */
 export const MCP_PORT = 4483;
+/** Port of `/healthz`, `/readyz`, `/metrics` and `/status` in the pod; on no Service. */
 export const MANAGEMENT_PORT = 4484;
 const MCP_PATH = '/mcp';
 
@@ -21,7 +22,7 @@ export const childName = (server: KubeObject): string => servedChild(server).nam
 /** Port of its Service; its pods listen on `MCP_PORT`, whatever their kind. */
 export const servicePort = ({ kind }: KubeObject): number => (kind === AGGREGATOR ? MCP_PORT : SERVICE_PORT);
 
-/** Tells the runtime from the container that had the same labels, and Deployment, before it got a runtime in front. */
+/** Distinguishes the runtime from a container that had the same labels before the runtime stood in front of it. */
 const RUNTIME_LABEL = { 'vmcp.dev/runtime': 'true' };
 
 /**

@@ -35,7 +35,7 @@ const backendsDiscovered: Fact = ({ newest, served }) => {
   return fact('BackendsDiscovered', true, 'BackendsFound', [...names].join(', '));
 };
 
-/** The group is missing and nothing that came from it earlier is served: `GroupResolved` tells, and warns, once. */
+/** The group is missing and nothing that came from it earlier is served: `GroupResolved` says so, and warns, once. */
 const hasNoGroup = ({ newest, served }: Pick<StatusInput, 'newest' | 'served'>): boolean =>
   served === undefined && newest.group.group === undefined && newest.backends.length === 0;
 
@@ -161,7 +161,7 @@ const unknownWorkload: Problem = ({ newest: { spec, group, backends } }) => {
   return problem('UnknownWorkload', 'NoSuchBackend', message);
 };
 
-/** Accepted, ignored, told: docs/decisions.md "Anonymous access" */
+/** Accepted, ignored, and reported: docs/decisions.md "Anonymous access" */
 const oidcConfigIgnored: Problem = ({ newest: { spec } }) =>
   spec.incomingAuth.type === 'anonymous' && spec.incomingAuth.oidcConfigRef !== undefined
     ? problem('OidcConfigIgnored', 'AnonymousAccess', 'incomingAuth.type anonymous checks no token; set it to oidc')

@@ -32,7 +32,7 @@ export const authServerStorageIgnored: Problem = ({ newest: { spec } }) =>
   authStorageIgnored('spec.authServerConfig', spec.authServerConfig);
 
 /**
- * docs/decisions.md "Upstream provider for policies". With `anonymous` no policy counts, which another condition tells.
+ * docs/decisions.md "Upstream provider for policies". With `anonymous` no policy counts, which another condition says.
  */
 export const primaryUpstreamIgnored: Problem = ({ bundle: { references }, newest: { spec } }) => {
   const { type, authzConfig } = spec.incomingAuth;

@@ -132,6 +132,7 @@ const servingText = (backends: readonly BackendView[]): string => {
 export const withoutLogin = (backends: readonly BackendView[]): readonly BackendView[] =>
   backends.filter(({ status }) => status === 'unauthenticated');
 
+/** For messages: names the backends that were reached without credentials. */
 export const notLoggedIn = (backends: readonly BackendView[]): string =>
   `not logged in to ${withoutLogin(backends).map(named).join(', ')}`;
 
@@ -155,5 +156,6 @@ const whyNot = ({ refusals, unresolved }: Rendering): string => {
 const told = (named: readonly string[], words: string): readonly string[] =>
   named.length === 0 ? [] : [`${named.join(', ')} ${words}`];
 
+/** All messages in one. */
 export const refusalText = (refusals: readonly { readonly message: string }[]): string =>
   refusals.map(({ message }) => message).join('; ');

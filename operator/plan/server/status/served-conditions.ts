@@ -10,10 +10,12 @@ import { type Phase, refusalText } from './phase.ts';
 import { type StatusInput, conditionsBefore, isAwaitingReports } from './status-input.ts';
 import { audienceOfApiServer, sharedConditions } from './uniqueness.ts';
 
+/** Computes a condition that is always present. */
 export type Fact = (statusInput: StatusInput, phase: Phase) => PlannedCondition;
+/** Computes a condition that is present while there is a problem; undefined without one. */
 export type Problem = (statusInput: StatusInput) => PlannedCondition | undefined;
 
-/** What a kind tells beside what all of them do. */
+/** The conditions that a kind has beside those of all. */
 export interface OwnConditions {
   readonly facts: readonly Fact[];
   readonly problems: readonly Problem[];
@@ -132,6 +134,6 @@ const PROBLEMS: readonly Problem[] = [
   audienceShared,
 ];
 
-/** What pods told of `types` stays until one is asked again. */
+/** The conditions of these types, which come from pods, stay until a pod is asked again. */
 const keptConditions = (statusInput: StatusInput, types: readonly string[]): readonly PlannedCondition[] =>
   isAwaitingReports(statusInput) ? conditionsBefore(statusInput).filter(({ type }) => types.includes(type)) : [];

@@ -48,6 +48,7 @@ export interface ReportedShape {
   readonly lastReported: (server: KubeObject) => ReadonlyMap<string, BackendReport> | undefined;
 }
 
+/** Gathers what conditions and phase are computed from: merged reports, pods, and each backend with both. */
 export const statusInputOf = (
   parts: Pick<StatusInput, 'bundle' | 'settings' | 'newest' | 'served'>,
   shape: ReportedShape,
@@ -143,5 +144,6 @@ const backendViews = (
 export const isAwaitingReports = ({ pods, reports: { reachable, unreachable } }: StatusInput): boolean =>
   pods.isServing && reachable === 0 && unreachable.length === 0;
 
+/** The conditions that the status has now, without times. */
 export const conditionsBefore = ({ bundle: { server } }: StatusInput): readonly PlannedCondition[] =>
   conditionsIn(server['status']).map(({ type, status, reason, message }) => ({ type, status, reason, message }));

@@ -30,7 +30,7 @@ const name = z
   .transform((given) => printable(given));
 
 /**
- * What a body of `GET /status` is taken for by those who ask: anybody may run as a pod, so the numbers of things have
+ * How the operator reads a body of `GET /status`: any program may run as a pod, so the numbers of things have
  * bounds and long texts are cut. Keys that are not known are left out: the process may be newer than who asks.
  */
 export const statusReportSchema: z.ZodType<StatusReport> = z.object({

@@ -72,6 +72,7 @@ export const sharingServers = (server: KubeObject, servers: readonly KubeObject[
   );
 };
 
+/** The values that must be unique and that other servers of the namespace have, too, with those servers. */
 export const sharedValues = (server: KubeObject, servers: readonly KubeObject[]): readonly Shared[] => {
   const sharing = sharingServers(server, servers);
   return OWN.flatMap((each) => {

@@ -45,7 +45,7 @@ const stranger = behind('weather-backend', 'another');
 const edited = behind('weather', UID, false);
 const withLogin = server({ ...oidc, authServerRef: { name: 'own' } });
 
-test('the front contacts nobody where the name of its container belongs to another MCPServer', () => {
+test('the front contacts no backend where the name of its container belongs to another MCPServer', () => {
   const misled = plan([withLogin, issuer, embedded(), stranger]);
   assert.doesNotMatch(misled.config?.['backends.yaml'] ?? '', /mcpserver-weather-backend\.|upstream_inject/);
   const { status, reason, message } = condition(misled, 'BackendReachable') ?? {};
@@ -57,7 +57,7 @@ test('the front contacts nobody where the name of its container belongs to anoth
   }
 });
 
-test('it is looked at again when somebody takes that name, or gives it back', () => {
+test('it is reconciled again when another object takes that name, or gives it back', () => {
   const touched = mcpServer().affectedBy(objectsSource([withLogin]), stranger);
   assert.deepEqual(touched, [KEY]);
 });
@@ -87,7 +87,7 @@ test('nor does a VirtualMCPServer, where the name of a member leads to the conta
   assert.deepEqual(touched, [['VirtualMCPServer/default/demo'], [], []]);
 });
 
-test('nor where the member itself has told that its Service is another one, which is not watched', () => {
+test('nor where the status of the member says that its Service is another one, which is not watched', () => {
   const member = made(
     'MCPServer',
     'weather',
@@ -222,7 +222,7 @@ test('a VirtualMCPServer sends no credential to a container that runs without it
   assert.equal(backendsWith('Ready').match(/url: /g)?.length, 3);
 });
 
-test('pods from before a runtime stood in front serve nobody and say nothing', () => {
+test('pods from before a runtime stood in front count neither as serving nor with their reports', () => {
   const forged = new Map([...answering].map(([, told]) => ['old', told] as const));
   const objects = [
     server(limited),

@@ -42,7 +42,7 @@ test('policies, limits, callers or an embedded server of its own put the runtime
   ]);
 });
 
-test('policies that are stored without oidcConfigRef are refused, and nothing is made that serves everybody', () => {
+test('policies that are stored without oidcConfigRef are refused, and nothing is made that admits every caller', () => {
   const stored = server({});
   const spec = { ...(stored['spec'] as object), authzConfig: policies };
   const refused = plan([{ ...stored, spec }]);
@@ -61,7 +61,7 @@ test('an embedded server with two upstream providers is invalid, and nothing is 
 });
 
 covers('errors.primary-upstream-ignored.mcpserver');
-test('primaryUpstreamProvider is told of and ignored, and the server runs', () => {
+test('primaryUpstreamProvider is reported and ignored, and the server runs', () => {
   const inline = { ...policies.inline, primaryUpstreamProvider: 'other' };
   const ignored = plan([server({ ...oidc, authzConfig: { ...policies, inline } }), issuer]);
   assert.equal(condition(ignored, 'AuthzPrimaryUpstreamProviderIgnored')?.status, 'True');

@@ -50,7 +50,7 @@ const REFERENCES: readonly (readonly [type: string, naming: object, good: KubeOb
 ];
 
 for (const [type, naming, good] of REFERENCES) {
-  test(`${type}: found, missing and in another namespace are told, and none holds the pods up`, () => {
+  test(`${type}: found, missing and in another namespace are reported, and none holds the pods up`, () => {
     const contract = everythingBuilt();
     const elsewhere = { ...good, metadata: { ...good.metadata, namespace: 'elsewhere' } };
     const reasons = [[good], [], [elsewhere]].map((objects) => {
@@ -93,7 +93,7 @@ test('how others will authenticate to it holds no pod up, and they wait until th
   assert.doesNotMatch(over.config?.['backends.yaml'] ?? '', /url: /);
 });
 
-test('where no VirtualMCPServer finds it, how they authenticate to it is told to be without effect', () => {
+test('where no VirtualMCPServer finds it, how they authenticate to it is reported to be without effect', () => {
   const ref = { externalAuthConfigRef: { name: 'it' } };
   assert.equal(condition(planOf([weather(ref)]), 'ExternalAuthConfigIgnored')?.reason, 'NotInGroup');
   const member = planOf([weather({ ...ref, groupRef: { name: 'tools' } })]);
@@ -114,7 +114,7 @@ test('the container behind a vmcp runtime has a name and a label of its own', ()
   assert.partialDeepStrictEqual(service, { spec: { selector: labels } });
 });
 
-test('a Deployment of that name which belongs to somebody else tells nothing of this server', () => {
+test('a Deployment of that name which belongs to another owner says nothing of this server', () => {
   const foreign: KubeObject = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -146,7 +146,7 @@ test('without a cluster it runs where it is mapped to, or not at all', () => {
   assert.deepEqual([mapped.objects, statusOf(mapped)['url']], [[], backends.weather]);
 });
 
-test('where pods answer is told by what they were given, and by no note that anybody could write', () => {
+test('where pods answer follows from their template, and from no annotation that any user could write', () => {
   const refused = { podTemplateSpec: { spec: { containers: 5 } } };
   const urlBehind = (given: object, notes: Readonly<Record<string, string>>, newest: object): unknown => {
     const made = planOf([weather(given)]).objects?.find(({ kind }) => kind === 'Deployment');

@@ -124,7 +124,7 @@ describe('the responses of all backends', () => {
   });
 });
 
-test('a body that drips in is heard of once', async () => {
+test('a body that drips in refreshes the idle timeout once', async () => {
   let heard = 0;
   backend.set({
     on:
@@ -228,7 +228,7 @@ describe('a body in pieces', () => {
     await assert.rejects(fetch(request(long)));
   });
 
-  test('is broken off when nobody wants its answer any more', async (t) => {
+  test('is aborted when its answer is not needed any more', async (t) => {
     const begun = Promise.withResolvers<Socket>();
     const fetch = await answering(t, begun.resolve);
     let abandon: ((reason: Error) => void) | undefined;

@@ -52,7 +52,7 @@ describe('on the stream of a call', () => {
     assert.equal(heard(), 2);
   });
 
-  test('a ping is answered, what a client cannot answer or nobody may ask is refused', async () => {
+  test('a ping is answered, what a client cannot answer or no server may ask is refused', async () => {
     const { hear, replies } = make();
     hear(ping('p'));
     hear('{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}');

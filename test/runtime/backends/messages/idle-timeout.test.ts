@@ -30,7 +30,7 @@ const waitFor = (idleTimeoutMs: number) => {
   return { clock, over, settled, heard: () => idleTimeout?.refresh() };
 };
 
-describe('a call that is heard of', () => {
+describe('a call whose backend sends something', () => {
   test('goes on for as long as it is never silent for too long', async () => {
     const { clock, settled, heard } = waitFor(10 * MINUTE);
     for (let heardOf = 0; heardOf < 3; heardOf += 1) {

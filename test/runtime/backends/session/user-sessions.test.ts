@@ -117,7 +117,7 @@ const handshakes = (): number => count(backend, 'initialize') - 1;
 const ends = (): number => backend.requests.filter(({ http }) => http === 'DELETE').length;
 
 describe('callers without a session here, at a backend that keeps sessions', () => {
-  test('a user has one there, from call to call, and nobody else has it', async () => {
+  test('a user has one there, from call to call, and no other user has it', async () => {
     await call(user('a'));
     await Promise.all([call(user('a')), call(user('a'))]);
     await call(user('b'));
@@ -268,7 +268,7 @@ describe('a client with a session here, at a backend that keeps none', () => {
       .slice(1)
       .map(({ params }) => params['capabilities']);
 
-  test('has a handshake of its own, which tells what it can do, whoever was there before', async () => {
+  test('has a handshake of its own, with its own capabilities, whichever client was there before', async () => {
     backend.set({ isStateless: true });
     await call(ANYBODY);
     const backendSessions = new ClientBackendSessions({ owner: () => ANYBODY, client });
@@ -276,7 +276,7 @@ describe('a client with a session here, at a backend that keeps none', () => {
     assert.deepEqual(said(), [{}, { roots: {} }]);
   });
 
-  test('leaves its handshake to nobody', async () => {
+  test('does not share its handshake with callers without a session', async () => {
     backend.set({ isStateless: true });
     const backendSessions = new ClientBackendSessions({ owner: () => ANYBODY, client });
     await callOver(backendSessions, ANYBODY, { era: 'legacy', signal });

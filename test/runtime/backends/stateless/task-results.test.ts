@@ -55,7 +55,7 @@ describe('the answer to a call', () => {
 });
 
 describe('what has become of a task', () => {
-  test('is told under our id, and the result inside is not touched', () => {
+  test('is returned under our id, and the result inside is not touched', () => {
     const of = (id: string): string =>
       `{"id":1,"result":{"resultType":"complete","taskId":"${id}","status":"completed","result":{"taskId":"1","n":1.0}}}`;
     assert.equal(relayed(of('1'), 'tasks/get'), of(ours('1')));

@@ -101,7 +101,7 @@ test('tokens of service accounts are checked with the keys that the operator has
 });
 
 covers('incoming-auth.anonymous');
-test('anonymous serves everybody, and no metadata', async () => {
+test('anonymous admits every caller, and serves no metadata', async () => {
   const running = await served([server()]);
   assert.equal((await enter(running)).status, 200);
   await running.stop();

@@ -83,7 +83,7 @@ test('an EmbeddingServer of another namespace counts as missing', () => {
   assert.equal(statusOf(plan)['phase'], 'Pending');
 });
 
-test('one that breaks a rule counts as missing, and its rule is told', () => {
+test('one that breaks a rule counts as missing, and its rule is reported', () => {
   const broken = { ...embeddingServer('Ready'), spec: { modelCache: { enabled: true, size: 'big' } } };
   const plan = planOf(searching(), broken);
   assert.equal(condition(plan, 'EmbeddingServerResolved')?.reason, 'EmbeddingServerInvalid');
@@ -91,7 +91,7 @@ test('one that breaks a rule counts as missing, and its rule is told', () => {
   assert.equal(plan.objects, undefined);
 });
 
-test('without an optimizer nobody waits for it', () => {
+test('without an optimizer no server waits for it', () => {
   const plan = planOf(server({ embeddingServerRef: { name: 'minilm' } }));
   assert.ok(plan.objects);
 });

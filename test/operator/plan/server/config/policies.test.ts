@@ -69,7 +69,7 @@ for (const [what, data, message] of [
   ],
   ['no policies', { 'authz.json': document({ cedar: { policies: [] } }) }, /authz\.json\.cedar\.policies: /],
 ] as const) {
-  test(`policies: ${what} is told, and nothing is served without them`, () => {
+  test(`policies: ${what} is reported, and nothing is served without them`, () => {
     const plan = planOf(server(policies()), group(), idp(), configMap('policies', data));
     assert.equal(plan.objects, undefined);
     assert.match(condition(plan, 'Valid')?.message ?? '', message);
@@ -83,7 +83,7 @@ const naming = (provider: string): string => {
   return document({ cedar });
 };
 
-test('primary_upstream_provider of a ConfigMap is told of and ignored: the first upstream counts', () => {
+test('primary_upstream_provider of a ConfigMap is reported and ignored: the first upstream counts', () => {
   const planFor = (text: string, more: object = {}) => {
     const spec = { ...policies(), authServerConfig: { ...authServerConfig, upstreamProviders }, ...more };
     return planOf(server(spec), group(), idp(), configMap('policies', { 'authz.json': text }));
@@ -138,7 +138,7 @@ test('policies that take long to read are not read', () => {
   }
 });
 
-test('an inline policy that is broken is told with its place, and nothing is served without it', () => {
+test('an inline policy that is broken is reported with its place, and nothing is served without it', () => {
   const inline = {
     policies: ['permit(principal, action, resource);', 'permit(principal, action, resource) when { x };'],
   };

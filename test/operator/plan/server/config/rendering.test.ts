@@ -79,7 +79,7 @@ test('what came from a lost MCPOIDCConfig goes on being served, with its certifi
   );
 });
 
-test('certificates that somebody edited into what are none are mounted from nowhere', () => {
+test('certificates that another writer has broken are mounted from nowhere', () => {
   const first = planOf(server(oidc()), group(), idp({ caBundleRef: { configMapRef: { name: 'a', key: 'b' } } }));
   const { 'accepted.json': text = '', ...data } = planned(first, 'ConfigMap')['data'] as Record<string, string>;
   for (const caBundles of [5, [null, 5, { owner: '_oidc' }, { owner: '_oidc', configMap: { name: {}, key: 'b' } }]]) {
@@ -104,7 +104,7 @@ test("tokens of the cluster's service accounts are taken once the cluster has sa
   assert.deepEqual(issuerKeys, { keys: clusterIssuer.keys });
 });
 
-test('a server whose audience is that of the API server is told so', () => {
+test('a server whose audience is that of the API server has a condition that says so', () => {
   const clusterIssuer = { issuer: 'https://kubernetes.default.svc', keys: [{ kty: 'RSA', kid: 'k' }] };
   const told = (audience: string, type = 'oidc') => {
     const { incomingAuth } = oidc({ type, oidcConfigRef: { name: 'idp', audience } }) as { incomingAuth: object };
@@ -142,7 +142,7 @@ test('config.name is the name in the configuration, that of the resource without
 });
 
 covers('versioning.config-telemetry.deprecated');
-test('config.telemetry counts and is told to be deprecated, with what to do instead', () => {
+test('config.telemetry counts and is reported as deprecated, with what to do instead', () => {
   const config = { telemetry: { endpoint: 'https://collector.example' } };
   const plan = planOf(server({ config }), group());
   assert.match(plan.config?.['config.yaml'] ?? '', /endpoint: https:\/\/collector\.example/);
@@ -155,7 +155,7 @@ test('config.telemetry counts and is told to be deprecated, with what to do inst
 });
 
 covers('incoming-auth.audience.unique-per-server', 'telemetry.config-ref.service-name-unique');
-test('a server whose audience or service name another one has, too, is told which', () => {
+test('a server whose audience or service name another one has, too, has a condition that names it', () => {
   const named = (name: string, spec: object) => server(spec, { name, uid: name });
   const told = (other: object, type: string) =>
     condition(
@@ -229,7 +229,7 @@ test('a text that looks like the place of a secret mounts nothing', () => {
   assert.equal(sourcesIn(plan, 'vmcp-secrets'), undefined);
 });
 
-test('a name in outgoingAuth.backends that is no backend is told', () => {
+test('a name in outgoingAuth.backends that is no backend is reported', () => {
   const rule = { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'x' } };
   const plan = planOf(server({ outgoingAuth: { backends: { github: rule } } }), group(), entry('git-hub'));
   assert.match(condition(plan, 'UnknownWorkload')?.message ?? '', /names github, which is no backend/);

@@ -33,7 +33,7 @@ const planOf = (manifests: string) => {
 };
 
 covers('errors.reference-missing.tool-config');
-test('a toolConfigRef that leads nowhere is told, with the remedy, and nothing is applied', () => {
+test('a toolConfigRef that leads nowhere is reported, with the remedy, and nothing is applied', () => {
   const { plan, condition } = planOf(server);
   assert.deepEqual(condition, {
     status: 'False',

@@ -78,7 +78,7 @@ test('while one is withheld, pods keep what is its own alone, and lose the files
   assert.deepEqual(templateOf(back), templateOf(planFor(header('one'))));
 });
 
-test('whoever came too late for a name takes nothing from who has it', () => {
+test('a backend that came too late for a name takes nothing from the one that has it', () => {
   const holder = {
     name: 'a',
     entry: { name: 'a', url: 'http://a/mcp', transport: 'sse', caBundlePath: '/new' },

@@ -32,7 +32,7 @@ test('replicas is the count of the one Deployment, zero included', () => {
   }
 });
 
-test('without replicas the count is nobody of ours', () => {
+test('without replicas the operator does not own the count', () => {
   assert.equal(Object.hasOwn(planned(planOf(inputs()), 'Deployment')['spec'] as object, 'replicas'), false);
 });
 

@@ -23,7 +23,7 @@ const STORAGES: readonly (readonly [storage: object | undefined, isTold: boolean
 ];
 
 for (const [storage, isTold] of STORAGES) {
-  test(`storage ${JSON.stringify(storage)} of an embedded authorization server is ${isTold ? '' : 'not '}told to be ignored`, () => {
+  test(`storage ${JSON.stringify(storage)} of an embedded authorization server is ${isTold ? '' : 'not '}reported as ignored`, () => {
     const embedded = { ...authServerConfig, ...(storage && { storage }) };
     const plan = planOf(server({ ...oidc(), authServerConfig: embedded }), group(), idp());
     const config = made('MCPExternalAuthConfig', 'own', { type: 'embeddedAuthServer', embeddedAuthServer: embedded });
@@ -60,7 +60,7 @@ const literal = (more: object) => ({
   ...more,
 });
 
-test('a static header value is rendered, and told to be readable without being repeated', () => {
+test('a static header value is rendered, and reported as readable without being repeated', () => {
   const plan = planOf(server(literal({})), group());
   assert.equal(condition(plan, 'Valid')?.status, 'True');
   assert.match(plan.config?.['config.yaml'] ?? '', /headerValue: sesame[^]*headerValue: oyster/);
@@ -73,7 +73,7 @@ test('a static header value is rendered, and told to be readable without being r
   assert.doesNotMatch(JSON.stringify(plan.status), /sesame|oyster/);
 });
 
-test('it is told, too, where spec.outgoingAuth counts instead: the ConfigMap holds the accepted spec', () => {
+test('it is reported, too, where spec.outgoingAuth counts instead: the ConfigMap holds the accepted spec', () => {
   const plan = planOf(server(literal({ outgoingAuth: { source: 'discovered' } })), group());
   assert.doesNotMatch(plan.config?.['config.yaml'] ?? '', /sesame/);
   assert.equal(condition(plan, 'LiteralHeaderValue')?.status, 'True');
@@ -85,7 +85,7 @@ test('and while no runtime injects headers, when the spec is refused for that', 
   assert.equal(condition(plan, 'LiteralHeaderValue')?.status, 'True');
 });
 
-test('no condition tells of headers whose values come from elsewhere', () => {
+test('no condition reports headers whose values come from Secrets', () => {
   const { default: _literal, backends } = literal({}).config.outgoingAuth;
   const config = { outgoingAuth: { source: 'inline', backends: { b: backends.b } } };
   assert.equal(condition(planOf(server({ config }), group()), 'LiteralHeaderValue'), undefined);

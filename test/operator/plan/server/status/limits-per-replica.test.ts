@@ -19,7 +19,7 @@ const SPECS: readonly (readonly [what: string, spec: object, isTold: boolean])[]
 
 covers('ratelimit.requires-kvstore');
 for (const [what, spec, isTold] of SPECS)
-  test(`replicas that count calls each for itself are told of: ${what}`, () => {
+  test(`replicas that count calls each for itself are reported: ${what}`, () => {
     const told = [planOf(server({ ...limits, ...spec }), group()), plan([mcpServer({ ...limited, ...spec })])];
     for (const each of told) assert.equal(condition(each, 'LimitsPerReplica') !== undefined, isTold);
   });

@@ -48,7 +48,7 @@ test('the order in which replicas are asked does not matter', () => {
   assert.deepEqual(mergeReports(new Map(views)), mergeReports(new Map(views.toReversed())));
 });
 
-test('what any replica says about names is told once', () => {
+test('what any replica says about names is reported once', () => {
   const unresolved = [{ name: 't', backends: ['a', 'b'] }];
   const unmatched = [{ workload: 'a', setting: 'filter', tool: 'x' }] as const;
   const unusual = [{ name: 'a.b', backend: 'a' }];

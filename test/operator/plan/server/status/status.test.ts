@@ -55,7 +55,7 @@ for (const [state, reason] of [
   ['refusing', 'CommandsRefused'],
   ['up', undefined],
 ] as const) {
-  test(`a session store that is ${state} for a pod ${reason ? `is told as ${reason}` : 'needs no word'}`, () => {
+  test(`a session store that is ${state} for a pod ${reason ? `is reported as ${reason}` : 'needs no word'}`, () => {
     const sessionStore = { state, since: '2026-01-01T00:00:00.000Z', ...(reason && { reason: 'OOM no room' }) };
     const plan = planOf({
       objects: [server(), group(), entry('a'), availableDeployment],
@@ -70,7 +70,7 @@ for (const [state, reason] of [
   });
 }
 
-test('a timeout for a backend that the server does not have is told', () => {
+test('a timeout for a backend that the server does not have is reported', () => {
   const config = { operational: { timeouts: { perWorkload: { a: '1s', nope: '1s' } } } };
   const told = condition(planOf({ objects: [server({ config }), group(), entry('a')] }), 'UnknownWorkload');
   assert.match(
@@ -173,7 +173,7 @@ test('credentials in the url of an entry appear nowhere', () => {
   assert.equal(condition(plan, 'BackendsWithheld')?.reason, 'Invalid');
 });
 
-test('what spec overrides in spec.config is told, what says the same is not', () => {
+test('what spec overrides in spec.config is reported, what says the same is not', () => {
   const told = (spec: object): string | undefined =>
     condition(planOf({ objects: [server(spec), group()] }), 'ConfigOverridden')?.message;
   const same = { groupRef: 'tools', incomingAuth: { type: 'anonymous' }, sessionStorage: { provider: 'memory' } };
@@ -227,7 +227,7 @@ test('no config, however wrong, stops the plan: it is refused or served, and sta
 });
 
 for (const text of ['backends: 5', 'backends: [null]', 'backends: [{ name: a }]', 'withheld: {}', '[]', ': {']) {
-  test(`a kept backends.yaml that somebody edited into ${text} stops no plan`, () => {
+  test(`a kept backends.yaml that another writer changed into ${text} stops no plan`, () => {
     const kept: KubeObject = {
       apiVersion: 'v1',
       kind: 'ConfigMap',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hostAndPort } from '../../../runtime/store/redis-address.ts';
+import { hostAndPort } from '../../../runtime/store/redis-client.ts';
 
 const ADDRESSES: readonly (readonly [string, string, number])[] = [
   ['redis', 'redis', 6379],
