@@ -9,7 +9,12 @@ export const policies: Validator = {
 };
 
 /** What inline policies probably do not mean. */
-export const questionablePolicies = (object: KubeObject): readonly Violation[] => told(object, questionable);
+export const questionablePolicies = (object: KubeObject): readonly Violation[] => {
+  const hasFurtherIssuers = isFilled(member(member(member(object.spec, 'config'), 'extensions'), 'issuers'));
+  return told(object, (written) => questionable({ ...written, hasFurtherIssuers }));
+};
+
+const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
 
 const told = (
   object: KubeObject,

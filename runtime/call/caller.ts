@@ -17,6 +17,8 @@ export interface User {
   readonly token: string;
   /** When the token ends, in milliseconds since the epoch; undefined where that is not known. */
   readonly expiresAt: number | undefined;
+  /** Whether the same token was refused when it was presented later: it was revoked, or its key withdrawn. */
+  readonly isWithdrawn?: () => boolean;
   /**
    * The user's access token at an upstream provider of the authorization server, fit for use. Undefined: the user has
    * to sign in there first, or again.

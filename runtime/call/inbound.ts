@@ -10,6 +10,8 @@ export interface RequestHead {
    * Address of the client, or of a proxy that is not trusted to name the client; undefined when the connection is gone.
    */
   readonly clientAddress: string | undefined;
+  /** Scheme and host that the client has used, as far as trusted proxies tell. Absent, or undefined: not known. */
+  origin?(): string | undefined;
   /** Id of this request in answers and logs; generated on first use. */
   correlationId(): string;
 }

@@ -2,32 +2,40 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { networksOf } from '../config/index.ts';
 
-/** The address that sent a request, and the host it was sent to, as far as trusted proxies tell. */
+/** The address that sent a request, and how and to which host, as far as trusted proxies tell. */
 export interface Sender {
   readonly address: string | undefined;
   /** In the form of a Host header. */
   readonly host: string | undefined;
+  readonly scheme: Scheme;
 }
+
+type Scheme = 'http' | 'https';
+
+/** Scheme and host that the client has used; undefined where no host is known. */
+export const requestedOrigin = ({ scheme, host }: Sender): string | undefined =>
+  host === undefined ? undefined : `${scheme}://${host}`;
 
 /** Finds the sender of a request by the address of its connection (`peer`) and its headers. */
 export type SenderOf = (peer: string | undefined, headers: IncomingHttpHeaders) => Sender;
 
 /**
- * Believes what trusted proxies forward (`Forwarded`, RFC 7239; else `X-Forwarded-For` and `-Host`), and no other
- * headers: the client is the last address on the way that is no trusted proxy's. A proxy that writes one of the two
- * families and lets the client's own headers of the other pass must not be fooled with: where both are given and
+ * Believes what trusted proxies forward (`Forwarded`, RFC 7239; else `X-Forwarded-For`, `-Host` and `-Proto`), and no
+ * other headers: the client is the last address on the way that is no trusted proxy's. A proxy that writes one of the
+ * two families and lets the client's own headers of the other pass must not be fooled with: where both are given and
  * differ, neither counts.
  */
 export const senderBehind = (trusted: readonly string[]): SenderOf => {
-  if (trusted.length === 0) return (address, { host }) => ({ address, host });
+  if (trusted.length === 0) return (address, { host }) => ({ address, host, scheme: 'http' });
   const contains = networksOf(trusted);
   const isTrusted = (address: string | undefined): boolean => address !== undefined && contains(address);
   return (peer, headers) => {
-    const direct = { address: peer, host: headers.host };
+    const direct: Sender = { address: peer, host: headers.host, scheme: 'http' };
     if (!isTrusted(peer)) return direct;
     const told = [standardHops(headers.forwarded), customaryHops(headers)].filter((hops) => hops.length > 0);
     const [sender = direct, other = sender] = told.map((hops) => senderIn(hops, direct, isTrusted));
-    return sender.address === other.address && sender.host === other.host ? sender : direct;
+    if (sender.address !== other.address || sender.host !== other.host) return direct;
+    return sender.scheme === other.scheme ? sender : { ...sender, scheme: 'http' };
   };
 };
 
@@ -35,6 +43,7 @@ export const senderBehind = (trusted: readonly string[]): SenderOf => {
 interface Hop {
   readonly address: string | undefined;
   readonly host: string | undefined;
+  readonly scheme: Scheme | undefined;
 }
 
 /**
@@ -47,8 +56,8 @@ const senderIn = (
   isTrusted: (address: string | undefined) => boolean,
 ): Sender => {
   let sender = direct;
-  for (const { address, host } of hops.toReversed()) {
-    sender = { address: address ?? sender.address, host: host ?? sender.host };
+  for (const { address, host, scheme } of hops.toReversed()) {
+    sender = { address: address ?? sender.address, host: host ?? sender.host, scheme: scheme ?? sender.scheme };
     if (!isTrusted(address)) break;
   }
   return sender;
@@ -60,7 +69,7 @@ const MAX_HOPS = 32;
 const standardHops = (header: string | undefined): readonly Hop[] =>
   lastPieces(header ?? '', ',', MAX_HOPS).map((element) => {
     const pairs = new Map(lastPieces(element, ';', MAX_PAIRS).map(pairIn));
-    return { address: addressIn(pairs.get('for')), host: pairs.get('host') };
+    return { address: addressIn(pairs.get('for')), host: pairs.get('host'), scheme: schemeIn(pairs.get('proto')) };
   });
 
 /** RFC 7239 §5 has four. */
@@ -97,12 +106,22 @@ const pairIn = (pair: string): readonly [name: string, value: string] => {
   return [name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain];
 };
 
-/** The nearest proxy names the host; each proxy adds the address that it had the request from. */
+/** The nearest proxy names host and scheme; each proxy adds the address that it had the request from. */
 const customaryHops = (headers: IncomingHttpHeaders): readonly Hop[] => {
   const host = listIn(headers['x-forwarded-host']).at(-1);
+  const scheme = schemeIn(listIn(headers['x-forwarded-proto']).at(-1));
   const addresses = listIn(headers['x-forwarded-for']).slice(-MAX_HOPS).map(addressIn);
-  if (addresses.length === 0) return host === undefined ? [] : [{ address: undefined, host }];
-  return addresses.map((address, index) => ({ address, host: index === addresses.length - 1 ? host : undefined }));
+  if (addresses.length === 0)
+    return host === undefined && scheme === undefined ? [] : [{ address: undefined, host, scheme }];
+  const nearest = addresses.length - 1;
+  return addresses.map((address, index) =>
+    index === nearest ? { address, host, scheme } : { address, host: undefined, scheme: undefined },
+  );
+};
+
+const schemeIn = (text: string | undefined): Scheme | undefined => {
+  const scheme = text?.toLowerCase();
+  return scheme === 'https' || scheme === 'http' ? scheme : undefined;
 };
 
 const listIn = (header: string | readonly string[] | undefined): readonly string[] =>

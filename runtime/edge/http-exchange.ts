@@ -3,6 +3,7 @@ import type { Caller, EventSink, Inbound, StreamRecord, OpenStream, StreamReply,
 import type { Clock, Timer } from '../process/index.ts';
 import { writeEarly } from './body.ts';
 import { acceptsEvents, EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
+import { requestedOrigin } from './forwarded.ts';
 import type { RequestShares } from './ingress.ts';
 import { cutOffWhenSlow, type SlowClientBounds } from './slow-client.ts';
 
@@ -75,6 +76,10 @@ export class HttpExchange implements Inbound {
 
   receive(caller: Caller): void | Promise<void> {
     if (this.http === 'POST') return this.#deps.readBody(this, caller);
+  }
+
+  origin(): string | undefined {
+    return requestedOrigin(this.held.sender);
   }
 
   correlationId(): string {

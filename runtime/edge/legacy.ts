@@ -108,7 +108,7 @@ const messageIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Messag
 const take = (session: Session, envelope: Envelope): void | Promise<void> => {
   if (envelope.kind === 'response') return settle(session, envelope);
   if (envelope.method === 'notifications/cancelled') return cancel(session, envelope);
-  if (envelope.method === 'notifications/roots/list_changed') return session.notifyBackends(envelope.body);
+  if (envelope.method === 'notifications/roots/list_changed') return session.rootsChanged(envelope.body);
 };
 
 const accepted: Reply = { kind: 'whole', status: 202 };

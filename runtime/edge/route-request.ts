@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestHead } from '../call/index.ts';
 import type { VmcpError } from '../errors.ts';
+import { requestedOrigin } from './forwarded.ts';
 import type { RequestShares, Ingress } from './ingress.ts';
 
 export interface RouteRequestDeps {
@@ -38,6 +39,10 @@ export class RouteRequest implements RequestHead {
     response.on('close', () => {
       if (response.writableEnded) this.answered();
     });
+  }
+
+  origin(): string | undefined {
+    return requestedOrigin(this.held.sender);
   }
 
   correlationId(): string {

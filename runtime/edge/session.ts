@@ -1,6 +1,6 @@
 import type { ClientBackendSessions } from '../backends/index.ts';
 import type { Caller, EventSink, Inbound, OpenStream, SessionClient, ClientAnswer, Question } from '../call/index.ts';
-import type { CancelSignal } from '../process/index.ts';
+import type { CancelSignal, Clock } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { PendingClientRequests } from './pending-client-requests.ts';
@@ -8,6 +8,7 @@ import { type BegunCall, type CallBounds, CallsUnderWay } from './calls-under-wa
 import type { EventLog, EventLogs } from './event-log.ts';
 import { canAnswer } from './client-capabilities.ts';
 import { requestKey } from './request-id.ts';
+import { RootsChanges } from './roots-changes.ts';
 import type { ReplicaPeers } from './replica-peers.ts';
 
 /** What `initialize` agreed on. */
@@ -23,7 +24,7 @@ export interface SessionParts {
   readonly caller: Caller;
   readonly client: InitializedClient;
   readonly newBackendSessions: (client: SessionClient) => ClientBackendSessions;
-  readonly usedAt: number;
+  readonly clock: Clock;
   readonly limits: CallBounds;
   /** Called when the last call or stream of the session has ended. */
   readonly onIdle: (session: Session) => void;
@@ -59,16 +60,19 @@ export class Session implements SessionClient {
   /** Event log of the last of the client's own streams that lost its connection. */
   #lost: EventLog | undefined;
   readonly #onIdle: SessionParts['onIdle'];
+  readonly #clock: Clock;
+  #rootsChanges: RootsChanges | undefined;
   usedAt: number;
 
-  constructor({ id, caller, client, newBackendSessions, usedAt, limits, onIdle, peers, logs }: SessionParts) {
+  constructor({ id, caller, client, newBackendSessions, clock, limits, onIdle, peers, logs }: SessionParts) {
     this.id = id;
     this.#calls = new CallsUnderWay(limits, () => this.#checkIdle());
     this.caller = caller;
     this.revision = client.revision;
     this.capabilities = client.capabilities;
-    this.usedAt = usedAt;
+    this.usedAt = clock.now();
     this.#onIdle = onIdle;
+    this.#clock = clock;
     this.#peers = peers;
     this.logs = logs;
     this.backendSessions = newBackendSessions(this);
@@ -259,11 +263,16 @@ export class Session implements SessionClient {
     this.backendSessions.setLogLevel(level);
   }
 
-  /** Sends a notification of the client to all backends that have a session for it. */
-  notifyBackends(notification: Buffer): void | Promise<void> {
+  /** Sends `notifications/roots/list_changed` to all backends that have a session for the client. */
+  rootsChanged(notification: Buffer): void | Promise<void> {
+    const relay = this.#notifyBackends;
+    return (this.#rootsChanges ??= new RootsChanges({ clock: this.#clock, relay })).note(notification);
+  }
+
+  readonly #notifyBackends = (notification: Buffer): void | Promise<void> => {
     if (!this.#peers) return this.backendSessions.notify(notification);
     return this.#peers.gatherBackendSessions().then(() => this.backendSessions.notify(notification));
-  }
+  };
 
   end(reason: VmcpError): void {
     this.cancelAll(reason);

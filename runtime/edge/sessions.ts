@@ -67,7 +67,7 @@ export class Sessions {
       client,
       newBackendSessions,
       logs: newLogs?.(client),
-      usedAt: clock.now(),
+      clock,
       limits: this.#limits,
       onIdle: (idle) => this.#touch(idle, clock.now()),
     });

@@ -195,7 +195,7 @@ export class SharedSessions {
     const session: Session = new Session({
       ...ref,
       client,
-      usedAt: clock.now(),
+      clock,
       limits: this.#limits,
       onIdle: () => this.#touch(held),
       logs: this.#deps.newLogs(client),

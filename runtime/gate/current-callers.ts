@@ -23,14 +23,15 @@ export class CurrentCallers {
     this.#deps = deps;
   }
 
-  /** Notes a caller that was just authenticated. A token that expires sooner than the noted one does not replace it. */
+  /**
+   * Notes a caller that was just authenticated. The newest one counts, however long its token lasts: an earlier token
+   * may have been revoked, or have rights that the user has given up.
+   */
   note(caller: Caller): void {
     if (caller.kind !== 'user') return;
     const key = clientKey(caller);
-    const before = this.#latest.get(key);
-    const isSooner = before !== undefined && !this.#hasEnded(before) && endOf(caller) < endOf(before);
     this.#latest.delete(key);
-    this.#latest.set(key, isSooner ? before : caller);
+    this.#latest.set(key, caller);
     this.#forgetOldest();
   }
 
@@ -42,9 +43,9 @@ export class CurrentCallers {
   }
 
   /**
-   * The caller; where the token has expired, or its expiry is not known, the same user with the newest token that the
-   * same client has presented. Throws `credential_unavailable` where that one has expired, too: nothing is sent on
-   * behalf of an invalid token.
+   * The caller; where the token has expired or was refused meanwhile, or its expiry is not known, the same user with
+   * the newest token that the same client has presented. Throws `credential_unavailable` where that one has ended, too:
+   * nothing is sent on behalf of an invalid token.
    */
   readonly current = (caller: Caller): Caller => {
     if (caller.kind !== 'user') return caller;
@@ -54,12 +55,10 @@ export class CurrentCallers {
     return current;
   };
 
-  #hasEnded({ expiresAt }: User): boolean {
-    return expiresAt !== undefined && expiresAt <= this.#deps.now();
+  #hasEnded({ expiresAt, isWithdrawn }: User): boolean {
+    return (expiresAt !== undefined && expiresAt <= this.#deps.now()) || isWithdrawn?.() === true;
   }
 }
-
-const endOf = ({ expiresAt = Infinity }: User): number => expiresAt;
 
 /** Time for `authenticate`, which may have to ask the identity provider. */
 const AUTHENTICATE_MS = 10_000;

@@ -19,6 +19,7 @@ export {
   policyProblems,
   policySettingsOf,
   policyWarnings,
+  type QuestionedPolicies,
   questionable,
   type UpstreamClaims,
   type WrittenPolicies,

@@ -182,6 +182,7 @@ export class ClientBackendSessions implements BackendSessions {
 
   /** Sends a notification to every backend that has a session open. */
   notify(notification: Buffer): void {
+    if (this.#closeMode) return;
     for (const session of this.#sessions?.values() ?? []) session.post(notification);
   }
 

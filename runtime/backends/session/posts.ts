@@ -22,7 +22,7 @@ const PING = { body: pingRequest(PING_ID), id: PING_ID };
 export class SessionPosts {
   readonly #deps: SessionPostsDeps;
   readonly #posting = new Set<Promise<unknown>>();
-  #lastLevel: { readonly open: OpenSession; readonly level: string } | undefined;
+  #lastLevel: { readonly open: OpenSession; readonly fetch: Fetch; readonly level: string } | undefined;
   /**
    * While it is set, calls wait for it: the backend has to know the log level before it executes them. Never rejects.
    */
@@ -42,15 +42,22 @@ export class SessionPosts {
 
   /**
    * Sends `logging/setLevel`, unless the session has this level already; later calls wait until the backend has
-   * answered. Never throws.
+   * answered. Of levels that follow while one is on its way, the last one is sent after it. Never throws.
    */
   postLogLevel(open: OpenSession, fetch: Fetch, level: string): void {
     if (!open.capabilities.logging || (this.#lastLevel?.open === open && this.#lastLevel.level === level)) return;
-    this.#lastLevel = { open, level };
-    const told = this.post(open, fetch, setLevelRequest(level)).then(() => {
-      if (this.pendingLevel === told) this.pendingLevel = undefined;
+    this.#lastLevel = { open, fetch, level };
+    this.pendingLevel ??= this.#sendLevels().finally(() => {
+      this.pendingLevel = undefined;
     });
-    this.pendingLevel = told;
+  }
+
+  async #sendLevels(): Promise<void> {
+    for (let sent: unknown; this.#lastLevel && this.#lastLevel !== sent;) {
+      const { open, fetch, level } = this.#lastLevel;
+      sent = this.#lastLevel;
+      await this.post(open, fetch, setLevelRequest(level));
+    }
   }
 
   /**

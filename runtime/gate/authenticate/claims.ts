@@ -4,6 +4,9 @@ import type { IssuerSettings } from './settings.ts';
 /** Longest subject: it is part of keys in caches, limits and the session store. */
 const MAX_SUBJECT_CHARACTERS = 1_024;
 
+/** What subjects of clients without a user begin with (`introspection.ts`), and no subject of a token. */
+export const CLIENT_SUBJECT = 'client_id:';
+
 /** What the claims of a token whose origin and lifetime were checked say about its user. */
 export const judgeClaims = (
   claims: Claims,
@@ -16,7 +19,9 @@ export const judgeClaims = (
   const subject = claimOf(used, 'sub');
   if (typeof subject !== 'string' || subject === '' || subject.length > MAX_SUBJECT_CHARACTERS)
     return invalid('the token names no subject');
-  const held = scopesOf(used);
+  if (subject.startsWith(CLIENT_SUBJECT))
+    return invalid('the subject of the token has a form that is kept for clients');
+  const held = scopesOf(used, claimMapping);
   if (!scopes.every((scope) => held.has(scope))) {
     const description = 'the token lacks a scope that is needed here';
     return { kind: 'refused', code: 'insufficient_scope', description, scopes };
@@ -56,9 +61,17 @@ const mapped = (claims: Claims, mapping: Readonly<Record<string, string>>): Clai
   return used;
 };
 
-/** RFC 8693 §4.2 and RFC 7662 §2.2 have `scope`, separated by spaces; others have `scp`, a text or a list. */
-const scopesOf = (claims: Claims): ReadonlySet<unknown> =>
-  new Set(['scope', 'scp'].map((name) => claimOf(claims, name)).flatMap(listed));
+const SCOPE_CLAIMS = ['scope', 'scp'];
+
+/**
+ * RFC 8693 §4.2 and RFC 7662 §2.2 have `scope`, separated by spaces; others have `scp`, a text or a list. Where the
+ * mapping says which claim holds the scopes, no other one counts: users may have a hand in it.
+ */
+const scopesOf = (claims: Claims, mapping: Readonly<Record<string, string>>): ReadonlySet<unknown> => {
+  const written = SCOPE_CLAIMS.filter((name) => Object.hasOwn(mapping, name));
+  const names = written.length > 0 ? written : SCOPE_CLAIMS;
+  return new Set(names.map((name) => claimOf(claims, name)).flatMap(listed));
+};
 
 const listed = (value: unknown): readonly unknown[] => {
   if (typeof value === 'string') return value.split(' ');

@@ -1,7 +1,7 @@
 import type { GuardedClient } from '../../http/index.ts';
 import { lineWindows, type Log } from '../../observe/index.ts';
 import type { ReadSecret } from '../../process/index.ts';
-import { judgeClaims } from './claims.ts';
+import { CLIENT_SUBJECT, judgeClaims } from './claims.ts';
 import { askIssuer, IssuerUnreachableError } from './issuer-client.ts';
 import { issuerUnavailable } from './refusals.ts';
 import type { IntrospectionSettings, IssuerSettings } from './settings.ts';
@@ -88,14 +88,27 @@ const judgeAnswer = ({ active, ...claims }: Claims, issuer: IssuerSettings, now:
   if (expiresAt !== undefined && !(expiresAt > now)) return invalid('the token has expired');
   if (nbf !== undefined && !(millisecondsOf(nbf, -CLOCK_TOLERANCE_SECONDS) <= now))
     return { ...invalid('the token is not valid yet'), mayBecomeValid: true };
-  return judgeClaims(withSubject(claims), expiresAt, issuer);
+  const client = clientAlone(claims);
+  if (client === undefined) return judgeClaims(claims, expiresAt, issuer);
+  return asClient(client, judgeClaims({ ...claims, sub: client }, expiresAt, issuer));
 };
 
 /**
- * Where no user is involved, issuers leave `sub` out (RFC 7662 §2.2 lets them): the client is the subject then, as in
- * the JWTs of the same issuers (RFC 9068 §2.2).
+ * The client of a token in which no user is involved: issuers leave `sub` out there (RFC 7662 §2.2 lets them). Where
+ * there is a `username`, a user is involved, and the client must not stand for them.
  */
-const withSubject = (claims: Claims): Claims => ({ ...claims, sub: claims['sub'] ?? claims['client_id'] });
+const clientAlone = ({ sub, username, client_id: client }: Claims): string | undefined =>
+  sub === undefined && username === undefined && typeof client === 'string' && client !== '' ? client : undefined;
+
+/**
+ * A client is never the user whose subject is equal to the client's id (RFC 9700 §4.15), which clients may choose
+ * themselves. So its subject has a form that `judgeClaims` takes from nobody.
+ */
+const asClient = (client: string, verdict: Verdict): Verdict => {
+  if (verdict.kind === 'refused') return verdict;
+  const subject = `${CLIENT_SUBJECT}${client}`;
+  return { ...verdict, subject, claims: Object.freeze({ ...verdict.claims, sub: subject }) };
+};
 
 /** NaN for what is no time. */
 const millisecondsOf = (seconds: unknown, tolerance: number): number =>

@@ -37,9 +37,14 @@ export interface FetchedKeysDeps {
   readonly onChanged: () => void;
 }
 
-/** Time after an attempt to fetch during which a key that is not known causes no other one. */
-export const COOL_DOWN_MS = 30_000;
-/** The same as long as there are no keys at all. */
+/**
+ * Fetches for keys that are not known which may follow one another at once, so that a rotation fails no token. Key ids
+ * that somebody invents cause no more of them, and one in `COOL_DOWN_MS` after that.
+ */
+export const UNKNOWN_KEY_FETCHES = 4;
+/** Time in which one of these fetches comes back; between attempts to fetch old keys again. */
+export const COOL_DOWN_MS = 10_000;
+/** Time between attempts as long as there are no keys at all. */
 export const FIRST_COOL_DOWN_MS = 2_000;
 /** Age at which keys are fetched again, so that a withdrawn key is no longer taken. */
 export const MAX_AGE_MS = 600_000;
@@ -55,6 +60,9 @@ export class FetchedKeys implements IssuerKeys {
   #triedAt = -Infinity;
   #attempt: Promise<void> | undefined;
   #isAway = false;
+  /** Fetches for unknown keys that were made lately, as of `#countedAt`. */
+  #unknownKeyFetches = 0;
+  #countedAt = -Infinity;
 
   constructor(deps: FetchedKeysDeps) {
     this.#deps = deps;
@@ -71,7 +79,7 @@ export class FetchedKeys implements IssuerKeys {
       return await known.findKey(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      await this.#refresh().catch(() => {});
+      await this.#refreshForUnknownKey().catch(() => {});
       const newer = this.#known;
       if (newer === undefined || newer === known) throw error;
       return newer.findKey(header, token);
@@ -82,6 +90,21 @@ export class FetchedKeys implements IssuerKeys {
   #refresh(): Promise<void> {
     const coolDownMs = this.#known ? COOL_DOWN_MS : FIRST_COOL_DOWN_MS;
     if (!this.#attempt && this.#deps.now() - this.#triedAt < coolDownMs) return Promise.resolve();
+    return this.#attemptNow();
+  }
+
+  /** Joins the attempt under way, or begins one unless there were too many for unknown keys. Throws where it fails. */
+  #refreshForUnknownKey(): Promise<void> {
+    if (this.#attempt) return this.#attempt;
+    const now = this.#deps.now();
+    const lately = Math.max(0, this.#unknownKeyFetches - (now - this.#countedAt) / COOL_DOWN_MS);
+    if (lately > UNKNOWN_KEY_FETCHES - 1) return Promise.resolve();
+    this.#unknownKeyFetches = lately + 1;
+    this.#countedAt = now;
+    return this.#attemptNow();
+  }
+
+  #attemptNow(): Promise<void> {
     this.#attempt ??= this.#fetch().finally(() => {
       this.#attempt = undefined;
     });

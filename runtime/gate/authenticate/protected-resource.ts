@@ -5,7 +5,7 @@ import type { TokenSettings } from './settings.ts';
 /** What clients are told about this server as a protected resource (RFC 9728). */
 export interface ProtectedResource {
   /** Address of the metadata, for `WWW-Authenticate` (RFC 9728 §5.1). */
-  readonly metadataUrl: (head: Pick<RequestHead, 'headers'>) => string;
+  readonly metadataUrl: (head: Pick<RequestHead, 'origin'>) => string;
   /** The metadata as JSON text; undefined: nothing is served at this path. */
   readonly metadataAt: (path: string) => string | undefined;
   /** Scopes to ask for, separated by spaces; empty: none in particular. */
@@ -30,7 +30,7 @@ export const protectedResource = (settings: TokenSettings): ProtectedResource =>
   const required = settings.issuers[0]?.scopes ?? [];
   return {
     // The name under which the client has come was checked (docs/decisions.md "Hosts and origins").
-    metadataUrl: ({ headers: { host = 'localhost' } }) => `${url?.origin ?? `http://${host}`}${WELL_KNOWN}${path}`,
+    metadataUrl: (head) => `${url?.origin ?? head.origin?.() ?? 'http://localhost'}${WELL_KNOWN}${path}`,
     metadataAt: (asked) => (paths.has(asked) ? text : undefined),
     scope: (required.length > 0 ? required : advertised(settings)).join(' '),
   };

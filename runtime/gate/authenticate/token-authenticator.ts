@@ -4,7 +4,7 @@ import { isToken, presentedCredential } from './bearer-token.ts';
 import { FailureBudget, type FailureBounds } from './failure-budget.ts';
 import type { ProtectedResource } from './protected-resource.ts';
 import { tooManyFailures } from './refusals.ts';
-import { type Known, TokenCache, type TokenCacheBounds, tokenKey } from './token-cache.ts';
+import { type Known, type Standing, TokenCache, type TokenCacheBounds, tokenKey } from './token-cache.ts';
 import type { TokenVerifier } from './verify-token.ts';
 import { invalid, type RefusedToken, type ValidToken } from './verdict.ts';
 
@@ -95,7 +95,7 @@ export class TokenAuthenticator {
       if (isCurrent) this.#cache.setRefused(key, verdict, now);
       return verdict;
     }
-    const user = userOf(verdict, token);
+    const user = userOf(verdict, token, this.#cache.standingOf(key));
     if (isCurrent) this.#cache.setValid(key, user, now);
     return { kind: 'user', user };
   }
@@ -129,7 +129,7 @@ export class TokenAuthenticator {
   }
 }
 
-const userOf = ({ issuer, subject, claims, expiresAt }: ValidToken, token: string): User => ({
+const userOf = ({ issuer, subject, claims, expiresAt }: ValidToken, token: string, standing: Standing): User => ({
   kind: 'user',
   issuer,
   subject,
@@ -137,5 +137,6 @@ const userOf = ({ issuer, subject, claims, expiresAt }: ValidToken, token: strin
   claims: { iss: issuer, sub: subject, ...claims },
   token,
   expiresAt,
+  isWithdrawn: () => standing.isWithdrawn,
   upstreamToken: async () => undefined,
 });

@@ -21,6 +21,11 @@ export const VALID_MS = 60_000;
 /** Longest time for which a token is refused without another check. */
 export const REFUSED_MS = 10_000;
 
+/** What became of a token; one for all users that its checks gave, and changed by later checks. */
+export interface Standing {
+  isWithdrawn: boolean;
+}
+
 interface Held<T> {
   readonly value: T;
   readonly until: number;
@@ -34,7 +39,7 @@ export class TokenCache {
   #valid: LruCache<Held<Extract<Known, { kind: 'user' }>>>;
   #refused: LruCache<Held<RefusedToken>>;
   /** Tokens that were valid at their last check, under other keys as well. */
-  readonly #passed: LruCache<true>;
+  readonly #passed: LruCache<Standing>;
 
   constructor(bounds: TokenCacheBounds) {
     this.#bounds = bounds;
@@ -54,15 +59,24 @@ export class TokenCache {
     return this.#passed.get(key) !== undefined;
   }
 
+  /** The standing of a token that a check has just found valid. */
+  standingOf(key: string): Standing {
+    const standing = this.#passed.get(key) ?? { isWithdrawn: false };
+    this.#passed.set(key, standing, KEY_BYTES);
+    return standing;
+  }
+
   setValid(key: string, user: User, now: number): void {
     this.#refused.delete(key);
     const until = Math.min(user.expiresAt ?? Infinity, now + VALID_MS);
-    this.#passed.set(key, true, KEY_BYTES);
+    this.standingOf(key);
     this.#valid.set(key, { value: { kind: 'user', user }, until }, bytesOf(user));
   }
 
   setRefused(key: string, refusal: RefusedToken, now: number): void {
     this.#valid.delete(key);
+    const standing = this.#passed.get(key);
+    if (standing) standing.isWithdrawn = true;
     this.#passed.delete(key);
     if (!refusal.mayBecomeValid) this.#refused.set(key, { value: refusal, until: now + REFUSED_MS }, ENTRY_BYTES);
   }

@@ -7,6 +7,7 @@ import type { Principal } from './decision-request.ts';
 import { ARGUMENT, CLAIM } from './environment.ts';
 import type { Matter, PolicySet } from './policy-set.ts';
 import { NOTHING_READ, readArguments, readClaims, type ReadValues } from './read-values.ts';
+import { type PrincipalId, principalIdAmong } from './principal-id.ts';
 import { keyOf } from './represent.ts';
 import { type Subject, subjectOfAccess, subjectOfEntry } from './subject.ts';
 
@@ -49,6 +50,7 @@ const MAX_KEY_LENGTH = 1_024;
  */
 export class Decisions {
   readonly #set: PolicySet;
+  readonly #idOf: PrincipalId;
   readonly #classes = lruCache<CallerClass>({ count: MOST_CLASSES, bytes: Infinity });
   readonly #classOf = new WeakMap<User, { readonly claims: Claims; readonly of: CallerClass }>();
   /** What calls and list entries are about, which is equal for all callers. */
@@ -58,8 +60,9 @@ export class Decisions {
   #decisions = 0;
   #period = 0;
 
-  constructor(set: PolicySet) {
+  constructor(set: PolicySet, idOf: PrincipalId = principalIdAmong([])) {
     this.#set = set;
+    this.#idOf = idOf;
   }
 
   visibility(user: User, claims: Claims): Visibility {
@@ -146,7 +149,7 @@ export class Decisions {
     const before = this.#classOf.get(user);
     if (before?.claims === claims) return before.of;
     const read = readClaims(claims, this.#set.reads);
-    const id = this.#set.dependsOnIdentity ? user.subject : '';
+    const id = this.#set.dependsOnIdentity ? this.#idOf(user) : '';
     const key = keyOf([id, [...read.known].map(([name, { json }]) => [name, json]), [...read.failed.keys()]]);
     const of =
       this.#classes.get(key) ?? this.#newClass({ entity: { kind: 'entity', type: 'Client', id }, claims: read });

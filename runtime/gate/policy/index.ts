@@ -8,6 +8,7 @@ export {
   policyFindings,
   policyProblems,
   policyWarnings,
+  type QuestionedPolicies,
   questionable,
   type WrittenPolicies,
 } from './policy-findings.ts';

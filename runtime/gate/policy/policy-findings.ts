@@ -58,27 +58,43 @@ const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((each) => typeof each === 'string');
 
 /** Warnings about policies of a valid configuration. */
-export const policyWarnings = ({ incomingAuth: { type, authz } }: Pick<Config, 'incomingAuth'>): readonly string[] => {
+export const policyWarnings = ({
+  incomingAuth: { type, authz },
+  extensions,
+}: Pick<Config, 'incomingAuth' | 'extensions'>): readonly string[] => {
   if (authz === undefined || authz.type === 'none') return [];
   if (type === 'anonymous')
     return ['incomingAuth.authz: not evaluated, since incomingAuth.type anonymous disables all access control'];
   const { policies = [], entitiesJson } = authz;
-  return questionable({ policies, entitiesJson }).map(({ path, reason, remedy }) => {
+  const hasFurtherIssuers = extensions.issuers.length > 0;
+  return questionable({ policies, entitiesJson, hasFurtherIssuers }).map(({ path, reason, remedy }) => {
     const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
     return `incomingAuth.authz${place}: ${reason}; ${remedy}`;
   });
 };
 
+export interface QuestionedPolicies extends WrittenPolicies {
+  /** Tokens of several issuers are taken. */
+  readonly hasFurtherIssuers?: boolean;
+}
+
 /**
  * What valid policies say and probably do not mean: names that are not in the entity model (docs/policies.md
  * "Entities"), attributes that may be absent. Nothing for policies that have problems.
  */
-export const questionable = ({ policies: texts, entitiesJson = '[]' }: WrittenPolicies): readonly PolicyProblem[] => {
+export const questionable = ({
+  policies: texts,
+  entitiesJson = '[]',
+  hasFurtherIssuers = false,
+}: QuestionedPolicies): readonly PolicyProblem[] => {
   if (policyProblems({ policies: texts, entitiesJson }).length > 0) return [];
   const { entities } = parseEntities(entitiesJson);
   const policies = parsePolicies(texts).policies.map(compilePolicy);
   const found = policies.flatMap((policy, index) =>
-    doubtsAbout(policy, entities).map((doubt) => ({ path: ['policies', index], ...doubt })),
+    [...doubtsAbout(policy, entities), ...(hasFurtherIssuers ? doubtsAboutIssuer(policy) : [])].map((doubt) => ({
+      path: ['policies', index],
+      ...doubt,
+    })),
   );
   const isAnyPermitted = policies.some(({ effect, isDryRun }) => effect === 'permit' && !isDryRun);
   return isAnyPermitted ? found : [...found, NOTHING_PERMITTED];
@@ -116,6 +132,15 @@ function* doubts({ reads }: CompiledPolicy, written: WrittenEntities): Generator
         remedy: `test for it first: … has ${name} && …`,
       };
 }
+
+/** A subject alone tells nobody where there are several issuers (OpenID Connect Core §2: unique within one). */
+const doubtsAboutIssuer = ({ effect, reads }: CompiledPolicy): readonly Doubt[] =>
+  effect === 'permit' && reads.claims.has('claim_sub') && !reads.claims.has('claim_iss') ? [SUBJECT_ALONE] : [];
+
+const SUBJECT_ALONE: Doubt = {
+  reason: 'reads claim_sub and not claim_iss, and each of the issuers may have a user of this subject',
+  remedy: 'compare claim_iss, too, or name the principal: Client::"<issuer> <subject>" for further issuers',
+};
 
 const doubtsAbout = (policy: CompiledPolicy, written: WrittenEntities): readonly Doubt[] => [
   ...doubts(policy, written),

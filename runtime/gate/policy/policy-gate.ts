@@ -8,6 +8,7 @@ import type { ExaminedPolicies } from '../examine.ts';
 import type { Gate } from '../gate.ts';
 import { Decisions } from './callers.ts';
 import { type Claims, claimsOf, type ClaimsOf, type UpstreamClaims } from './claims.ts';
+import { principalIdAmong } from './principal-id.ts';
 import { policyLog } from './policy-log.ts';
 import { openPolicySet, type PolicySettings } from './policy-set.ts';
 
@@ -26,16 +27,24 @@ interface InForce {
   readonly close: () => void;
 }
 
+interface PolicyConfig extends Pick<Config, 'name' | 'incomingAuth'> {
+  readonly extensions: Pick<Config['extensions'], 'issuers'>;
+}
+
+interface GateSettings extends PolicySettings {
+  readonly provider: string | undefined;
+  /** Issuers beside the first one. */
+  readonly furtherIssuers: readonly string[];
+}
+
 /** The part of the configuration that says what policies there are; undefined: none are evaluated. */
-export const policySettingsOf = ({
-  name,
-  incomingAuth,
-}: Pick<Config, 'name' | 'incomingAuth'>): (PolicySettings & { readonly provider: string | undefined }) | undefined => {
+export const policySettingsOf = ({ name, incomingAuth, extensions }: PolicyConfig): GateSettings | undefined => {
   const { type, authz } = incomingAuth;
   // docs/decisions.md "Anonymous access"
   if (type === 'anonymous' || authz === undefined || authz.type === 'none') return undefined;
   const { policies = [], entitiesJson, primaryUpstreamProvider: provider } = authz;
-  return { policies, entitiesJson, server: name, provider };
+  const furtherIssuers = extensions.issuers.map(({ issuer }) => issuer);
+  return { policies, entitiesJson, server: name, provider, furtherIssuers };
 };
 
 /**
@@ -52,7 +61,8 @@ export const policyGate = (
       if (!settings) return undefined;
       const set = openPolicySet(settings, { onFailure: tell.failure });
       const ofUser = claimsOf(settings.provider, deps.upstreamClaims);
-      return { decisions: new Decisions(set), claimsOf: ofUser, close: set.close };
+      const decisions = new Decisions(set, principalIdAmong(settings.furtherIssuers));
+      return { decisions, claimsOf: ofUser, close: set.close };
     },
     (policies) => policies?.close(),
   );

@@ -84,6 +84,20 @@ describe('what is created', () => {
     );
   });
 
+  test('a policy that permits a subject of any issuer gets a warning where there are several', async () => {
+    const policies = ['permit(principal, action, resource) when { principal.claim_sub == "ann" };'];
+    const warningsWith = async (config: object) => {
+      const server = stored('VirtualMCPServer', {
+        groupRef: { name: 'tools' },
+        incomingAuth: { type: 'anonymous', authzConfig: { type: 'inline', inline: { policies } } },
+        config,
+      });
+      return (await checkSpec(creating(server), clusterOf([]))).warnings.filter((each) => each.includes('claim_iss'));
+    };
+    assert.equal((await warningsWith({ extensions: { issuers: [{ issuer: 'https://ci.example.com' }] } })).length, 1);
+    assert.deepEqual(await warningsWith({}), []);
+  });
+
   test('a header value is let through with a warning that does not repeat it', async () => {
     const headerInjection = { headerName: 'X-Key', headerValue: 'sesame' };
     const server = stored('VirtualMCPServer', {

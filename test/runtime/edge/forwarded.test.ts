@@ -22,6 +22,7 @@ interface Case {
   readonly headers: Readonly<Record<string, string>>;
   readonly address: string;
   readonly host?: string;
+  readonly scheme?: string;
 }
 
 const cases: readonly Case[] = [
@@ -63,6 +64,31 @@ const cases: readonly Case[] = [
     headers: { forwarded: `for=${CLIENT};proto=https;host="mcp.example.com:8443", for="10.3.0.1"` },
     address: CLIENT,
     host: 'mcp.example.com:8443',
+    scheme: 'https',
+  },
+  {
+    what: 'X-Forwarded-Proto',
+    headers: { 'x-forwarded-for': CLIENT, 'x-forwarded-proto': 'HTTPS' },
+    address: CLIENT,
+    scheme: 'https',
+  },
+  { what: 'X-Forwarded-Proto alone', headers: { 'x-forwarded-proto': 'https' }, address: '10.0.0.1', scheme: 'https' },
+  {
+    what: 'X-Forwarded-Proto of a stranger',
+    peer: '192.0.2.9',
+    headers: { 'x-forwarded-proto': 'https' },
+    address: '192.0.2.9',
+  },
+  { what: 'a scheme that is none', headers: { 'x-forwarded-proto': 'javascript' }, address: '10.0.0.1' },
+  {
+    what: 'a scheme that the client wrote before the proxy',
+    headers: { forwarded: `for=127.0.0.1;proto=https, for=${CLIENT};proto=http` },
+    address: CLIENT,
+  },
+  {
+    what: 'both families that differ in the scheme',
+    headers: { forwarded: `for=${CLIENT};proto=https`, 'x-forwarded-for': CLIENT },
+    address: CLIENT,
   },
   { what: 'Forwarded with IPv6', headers: { forwarded: 'For="[2001:db8::7]:4711"' }, address: '2001:db8::7' },
   { what: 'Forwarded with a comma in quotes', headers: { forwarded: `for=${CLIENT};by="a,b"` }, address: CLIENT },
@@ -107,9 +133,9 @@ const cases: readonly Case[] = [
 ];
 
 describe('the sender of a request through proxies', () => {
-  for (const { what, peer = '10.0.0.1', headers, address, host = DIRECT } of cases) {
+  for (const { what, peer = '10.0.0.1', headers, address, host = DIRECT, scheme = 'http' } of cases) {
     test(`with ${what}`, () => {
-      assert.deepEqual(senderOf(peer, { host: DIRECT, ...headers }), { address, host });
+      assert.deepEqual(senderOf(peer, { host: DIRECT, ...headers }), { address, host, scheme });
     });
   }
 
@@ -130,7 +156,7 @@ describe('the sender of a request through proxies', () => {
   test('is the peer where no proxy is trusted', () => {
     const direct = hostCheck({ allowedHosts: [], allowedOrigins: [], trustedProxies: [] });
     const headers = { host: DIRECT, 'x-forwarded-for': CLIENT, forwarded: `for=${CLIENT}` };
-    assert.deepEqual(direct.senderOf('10.0.0.1', headers), { address: '10.0.0.1', host: DIRECT });
+    assert.deepEqual(direct.senderOf('10.0.0.1', headers), { address: '10.0.0.1', host: DIRECT, scheme: 'http' });
   });
 });
 

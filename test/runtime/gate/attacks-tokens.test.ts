@@ -87,6 +87,7 @@ const ATTACKS: readonly (readonly [string, Make, RegExp?])[] = [
   ['crit that is not understood', headed({ crit: ['urn:example:unknown'], 'urn:example:unknown': 1 })],
   ['crit b64: payload that is not encoded', headedText('{"alg":"ES256","kid":"key-1","b64":false,"crit":["b64"]}')],
   ['an empty crit', headedText('{"alg":"ES256","kid":"key-1","crit":[]}')],
+  ['kid of no key of the issuer', headed({ kid: 'key-9' }), /does not publish/],
   ['kid that is a path', headed({ kid: '../../../../dev/null' })],
   ['kid that is a query', headed({ kid: "x' UNION SELECT 'key" })],
   ['kid that is a member of every object', headed({ kid: '__proto__' })],

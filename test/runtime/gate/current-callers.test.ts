@@ -27,11 +27,24 @@ describe('what is sent outside of a request is sent for', () => {
     assert.equal(callers.current(first), first);
   });
 
-  test('the same user and client with the token that ends last, once it has ended', () => {
+  test('the same user and client with the token that was presented last, once it has ended', () => {
     const { callers, advance } = make();
-    const [first, second, third] = [until(NOW + 10), until(NOW + 1_000), until(NOW + 20)];
+    const [first, second, third] = [until(NOW + 10), until(NOW + 1_000), until(NOW + 500)];
     for (const each of [first, second, third, until(NOW + 2_000, 'another')]) callers.note(each);
     advance(30);
+    assert.equal(callers.current(first), third, 'the second one lasts longer, and may have more rights');
+  });
+
+  test('the token that was presented last, once theirs was refused', () => {
+    const { callers } = make();
+    let isRevoked = false;
+    const first: User = { ...until(NOW + 1_000), isWithdrawn: () => isRevoked };
+    callers.note(first);
+    assert.equal(callers.current(first), first);
+    isRevoked = true;
+    assert.throws(() => callers.current(first), hasCode('credential_unavailable'));
+    const second = until(NOW + 20);
+    callers.note(second);
     assert.equal(callers.current(first), second);
   });
 

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { REFUSED_MS, VALID_MS } from '../../../../runtime/gate/authenticate/token-cache.ts';
+import type { Caller } from '../../../../runtime/call/index.ts';
 import { count } from '../../../fixtures/backend.ts';
 import { AUDIENCE, INTROSPECTION_PATH, JWKS_PATH, sendJson } from '../../../fixtures/identity-provider.ts';
 import { type ProtectedGateway, type ProtectedOptions, startProtected } from '../../../fixtures/protected-gateway.ts';
-import { post } from '../../../fixtures/raw-client.ts';
+import { openSession, post } from '../../../fixtures/raw-client.ts';
 import { covers } from '../../../requirements.ts';
 import { LIMITS } from '../../../../runtime/limits.ts';
 
@@ -72,6 +73,10 @@ suite('opaque tokens', () => {
     ['with an expiry that is no number', () => ({ exp: 'tomorrow' })],
     ['not valid yet', (gateway) => ({ nbf: seconds(gateway, 60) })],
     ['of nobody', () => ({ sub: undefined })],
+    ['of nobody, with a client that is none', () => ({ sub: undefined, client_id: '' })],
+    ['of a user whom only a name for people tells', () => ({ sub: undefined, client_id: 'app', username: 'Alice' })],
+    ['of a user named null', () => ({ sub: null, client_id: 'app' })],
+    ['of a user who is named like a client without one', () => ({ sub: 'client_id:app' })],
     ['bound to a key', () => ({ cnf: { jkt: 'x' } })],
   ];
   test('that are active and not for here are refused', async () => {
@@ -115,6 +120,35 @@ suite('opaque tokens', () => {
     const gateway = await started({ oidc: { clientSecretEnv: 'CLIENT_SECRET' } });
     gateway.provider.opaque.set('opaque', { active: true, aud: AUDIENCE, sub: 'alice' });
     assert.equal((await gateway.enter('opaque')).status, 200);
+    await gateway.stop();
+  });
+
+  test('of a client without a user are not those of the user whose subject is its id', async () => {
+    const gateway = await started({
+      policies: ['permit(principal == Client::"alice", action, resource) when { principal.claim_sub == "alice" };'],
+    });
+    const { provider, running } = gateway;
+    provider.opaque.set('of-user', { active: true, aud: AUDIENCE, sub: 'alice', client_id: 'app' });
+    provider.opaque.set('of-client', { active: true, aud: AUDIENCE, client_id: 'alice' });
+    const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+    const ofUser = await openSession(running.url, {}, bearer('of-user'));
+    assert.deepEqual(await ofUser.toolNames(), ['a_echo']);
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    assert.equal((await ofUser.send(list, bearer('of-client'))).status, 404, 'the session is of the user');
+    const ofClient = await openSession(running.url, {}, bearer('of-client'));
+    assert.deepEqual(await ofClient.toolNames(), [], 'the policies permit the user');
+    await gateway.stop();
+  });
+
+  test('of a client without a user are known to policies by its id', async () => {
+    const gateway = await started({
+      policies: [
+        'permit(principal == Client::"client_id:job", action, resource) when { principal.claim_client_id == "job" };',
+      ],
+    });
+    gateway.provider.opaque.set('of-client', { active: true, aud: AUDIENCE, client_id: 'job' });
+    const session = await openSession(gateway.running.url, {}, { authorization: 'Bearer of-client' });
+    assert.deepEqual(await session.toolNames(), ['a_echo']);
     await gateway.stop();
   });
 
@@ -233,6 +267,40 @@ suite('answers are kept for a short time', () => {
     assert.equal((await gateway.enter('revoked')).status, 200);
     clock.advance(1);
     assert.equal((await gateway.enter('revoked')).status, 401);
+    await gateway.stop();
+  });
+
+  test('a revoked token that is presented again is known as such to what was begun with it', async () => {
+    const callers: Caller[] = [];
+    const gateway = await started({
+      deps: {
+        environment,
+        features: () => ({
+          observers: [
+            {
+              audit: async (record, next) => {
+                const reply = await next();
+                if (record.caller) callers.push(record.caller);
+                return reply;
+              },
+            },
+          ],
+        }),
+      },
+    });
+    const { provider, clock } = gateway;
+    const exp = seconds(gateway, 3_600);
+    provider.opaque.set('revoked', { active: true, aud: AUDIENCE, sub: 'alice', exp });
+    provider.opaque.set('other', { active: true, aud: AUDIENCE, sub: 'alice', exp });
+    for (const token of ['revoked', 'other']) assert.equal((await gateway.enter(token)).status, 200);
+    clock.advance(VALID_MS);
+    assert.equal((await gateway.enter('revoked')).status, 200, 'checked again');
+    const withdrawn = () => callers.map((caller) => caller.kind === 'user' && caller.isWithdrawn?.());
+    assert.deepEqual(withdrawn(), [false, false, false]);
+    provider.opaque.delete('revoked');
+    clock.advance(VALID_MS);
+    assert.equal((await gateway.enter('revoked')).status, 401);
+    assert.deepEqual(withdrawn(), [true, false, true]);
     await gateway.stop();
   });
 

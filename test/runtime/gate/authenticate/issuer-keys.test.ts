@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import { metadataUrlsOf } from '../../../../runtime/gate/authenticate/discovery.ts';
-import { COOL_DOWN_MS, FIRST_COOL_DOWN_MS, MAX_AGE_MS } from '../../../../runtime/gate/authenticate/issuer-keys.ts';
+import {
+  COOL_DOWN_MS,
+  FIRST_COOL_DOWN_MS,
+  MAX_AGE_MS,
+  UNKNOWN_KEY_FETCHES,
+} from '../../../../runtime/gate/authenticate/issuer-keys.ts';
 import { VALID_MS } from '../../../../runtime/gate/authenticate/token-cache.ts';
 import { noCertificates, testCertificates } from '../../../fixtures/certificates.ts';
 import { JWKS_PATH, sendJson, signingKey } from '../../../fixtures/identity-provider.ts';
@@ -174,16 +179,39 @@ suite('keys come and go', () => {
     await gateway.stop();
   });
 
-  test('an unknown key id has the keys fetched once in a while, not once a token', async () => {
+  test('tokens of a key that has just rotated in are taken at once, and of the next ones, too', async () => {
     const gateway = await startProtected(DISCOVERED);
-    await gateway.enter(await gateway.provider.token());
-    const unknown = async (kid: string) => gateway.enter(await gateway.provider.token({}, { header: { kid } }));
-    gateway.clock.advance(COOL_DOWN_MS);
-    for (const kid of ['a', 'b', 'c', 'd']) assert.equal((await unknown(kid)).status, 401);
-    assert.equal(gateway.provider.count(JWKS_PATH), 2);
-    gateway.clock.advance(COOL_DOWN_MS);
-    assert.equal((await unknown('e')).status, 401);
-    assert.equal(gateway.provider.count(JWKS_PATH), 3);
+    const { provider } = gateway;
+    assert.equal((await gateway.enter(await provider.token())).status, 200);
+    for (let rotation = 0; rotation < UNKNOWN_KEY_FETCHES; rotation += 1) {
+      await provider.rotate();
+      assert.equal((await gateway.enter(await provider.token())).status, 200);
+    }
+    await gateway.stop();
+  });
+
+  test('key ids that somebody invents have the keys fetched a few times, then once in a while', async () => {
+    const gateway = await startProtected(DISCOVERED);
+    const { provider, clock } = gateway;
+    await gateway.enter(await provider.token());
+    const invented = async (from: number) => {
+      for (let number = from; number < from + 20; number += 1) {
+        const token = await provider.token({}, { header: { kid: `invented-${number}` } });
+        assert.equal((await gateway.enter(token)).status, 401);
+      }
+    };
+    await invented(0);
+    assert.equal(provider.count(JWKS_PATH), 1 + UNKNOWN_KEY_FETCHES);
+    for (let later = 1; later <= 3; later += 1) {
+      clock.advance(COOL_DOWN_MS);
+      await invented(later * 100);
+      assert.equal(provider.count(JWKS_PATH), 1 + UNKNOWN_KEY_FETCHES + later);
+    }
+    await provider.rotate();
+    const token = await provider.token();
+    assert.equal((await gateway.enter(token)).status, 401, 'nothing may be fetched now');
+    clock.advance(COOL_DOWN_MS);
+    assert.equal((await gateway.enter(token)).status, 200, 'the refusal was not kept');
     await gateway.stop();
   });
 

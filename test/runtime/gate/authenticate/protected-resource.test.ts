@@ -137,6 +137,26 @@ suite('protected-resource metadata', () => {
     await gateway.stop();
   });
 
+  test('behind a proxy that ends TLS, the challenge names https: by the resource, or as a trusted proxy tells', async () => {
+    const more = { extensions: { trustedProxies: ['127.0.0.1'], allowedHosts: ['mcp.example.com'] } };
+    const challengeOf = async (oidc: object, settings: object, headers: Record<string, string>) => {
+      const gateway = await startProtected({ oidc: { issuerKeys: { keys: [] }, ...oidc }, more: settings });
+      const answer = await gateway.enter(undefined, headers);
+      const address = originOf(gateway.running.url);
+      await gateway.stop();
+      return [answer.status, answer.headers.get('www-authenticate')?.replace(address, '<address>')];
+    };
+    const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'mcp.example.com' };
+    const named = { audience: 'my-api' };
+    const url = (origin: string) => `Bearer resource_metadata="${origin}${PATH}/mcp"`;
+    const resource = { ...named, resource: 'https://public.example/mcp' };
+    assert.deepEqual(await challengeOf(resource, {}, {}), [401, url('https://public.example')]);
+    assert.deepEqual(await challengeOf(resource, more, forwarded), [401, url('https://public.example')]);
+    assert.deepEqual(await challengeOf(named, more, forwarded), [401, url('https://mcp.example.com')]);
+    assert.deepEqual(await challengeOf(named, {}, forwarded), [401, url('<address>')], 'no proxy is trusted');
+    assert.equal((await challengeOf(named, more, { ...forwarded, 'x-forwarded-host': 'evil.example' }))[0], 403);
+  });
+
   covers('incoming-auth.config.type-anonymous', 'incoming-auth.anonymous', 'incoming-auth.config.oidc-only-for-oidc');
   test('there is none where everybody may connect, and no token is looked at, whatever oidc says', async () => {
     const oidc = { issuer: 'https://idp.example', audience: 'x', clientId: 'x' };

@@ -201,6 +201,23 @@ suite('further issuers', () => {
     await second.close();
   });
 
+  test('where the mapping names the claim of the scopes, a token gains none by another claim', async () => {
+    const second = await startIdentityProvider({ now: () => Date.UTC(2026, 0, 1) });
+    const gateway = await startProtected({
+      more: {
+        extensions: {
+          issuers: [{ issuer: second.issuer, scopes: ['run'], claimMapping: { scope: 'permissions' }, ...ON_LOOPBACK }],
+        },
+      },
+    });
+    const statusOf = async (claims: object) => (await gateway.enter(await second.token({ ...claims }))).status;
+    assert.equal(await statusOf({ permissions: ['run'] }), 200);
+    for (const claims of [{ scp: ['run'] }, { scp: 'run', permissions: ['read'] }, { scope: 'run' }, {}])
+      assert.equal(await statusOf(claims), 403, JSON.stringify(claims));
+    await gateway.stop();
+    await second.close();
+  });
+
   test('the same subject of two issuers are two users', async () => {
     const second = await startIdentityProvider({ now: () => Date.UTC(2026, 0, 1) });
     const gateway = await startProtected({
@@ -211,6 +228,36 @@ suite('further issuers', () => {
     assert.equal((await as(await second.token())).status, 404);
     assert.equal((await as(await gateway.provider.token())).status, 200);
     await gateway.stop();
+    await second.close();
+  });
+
+  test('are no principals of the first issuer: policies and groups that name a subject mean the first one alone', async () => {
+    const second = await startIdentityProvider({ now: () => Date.UTC(2026, 0, 1) });
+    const listed = async (policies: readonly string[], who: (issuer: string) => object = () => []) => {
+      const gateway = await startProtected({
+        policies,
+        entities: who(second.issuer),
+        more: { extensions: { issuers: [{ issuer: second.issuer, ...ON_LOOPBACK }] } },
+      });
+      const namesFor = async (token: string) => (await openSession(gateway.running.url, {}, bearer(token))).toolNames();
+      const like = `${second.issuer} alice`;
+      const names = [
+        await namesFor(await gateway.provider.token()),
+        await namesFor(await second.token()),
+        await namesFor(await gateway.provider.token({ sub: like })),
+      ];
+      await gateway.stop();
+      return names.map(({ length }) => length);
+    };
+    assert.deepEqual(await listed(['permit(principal == Client::"alice", action, resource);']), [1, 0, 0]);
+    const long = `permit(principal == Client::"${second.issuer} alice", action, resource);`;
+    assert.deepEqual(await listed([long]), [0, 1, 0]);
+    const inGroup = 'permit(principal in Group::"staff", action, resource);';
+    const staff = (id: string) => [
+      { uid: { type: 'Client', id }, attrs: {}, parents: [{ type: 'Group', id: 'staff' }] },
+    ];
+    assert.deepEqual(await listed([inGroup], () => staff('alice')), [1, 0, 0]);
+    assert.deepEqual(await listed([inGroup], (issuer) => staff(`${issuer} alice`)), [0, 1, 0]);
     await second.close();
   });
 

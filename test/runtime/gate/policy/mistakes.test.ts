@@ -120,6 +120,18 @@ test('what they probably do not mean is a warning', () => {
     'policies.0: reads claim_a, and where it is absent denies the call',
     'policies.0: reads arg_b, and where it is absent denies the call',
   ]);
+  assert.deepEqual(
+    [
+      reading('claim_sub'),
+      'permit(principal, action, resource) when { principal.claim_sub == "x" && context.claim_iss == "https://a" };',
+      'forbid(principal, action, resource) when { principal.claim_sub == "x" };',
+      PERMIT,
+    ].map((text) =>
+      questionable({ policies: [PERMIT, text], hasFurtherIssuers: true }).map(({ path }) => path.join('.')),
+    ),
+    [['policies.1'], [], [], []],
+    'a subject alone, where there are several issuers',
+  );
   const groups = JSON.stringify([entity('Client', 'a', { parents: [{ type: 'Group', id: 'g' }] })]);
   assert.deepEqual(doubts(['permit(principal in Group::"g", action, resource);'], groups), []);
 });

@@ -18,7 +18,8 @@ interface Line {
 
 const gateOf = (authz: object, more: Partial<PolicyGateDeps> = {}) => {
   const oidc = { issuer: 'https://idp.example', audience: 'a', clientId: 'c' };
-  const config = { name: 's', incomingAuth: fileIncomingAuthSchema.parse({ type: 'oidc', oidc, authz }) };
+  const incomingAuth = fileIncomingAuthSchema.parse({ type: 'oidc', oidc, authz });
+  const config = { name: 's', incomingAuth, extensions: { issuers: [] } };
   const lines: Line[] = [];
   const line =
     (level: string) =>
@@ -26,7 +27,7 @@ const gateOf = (authz: object, more: Partial<PolicyGateDeps> = {}) => {
       void lines.push({ level, fields, message });
   const clock = frozenClock();
   const live: LiveConfig['live'] = (part, make) => {
-    const made = make(part(config as Parameters<typeof part>[0]));
+    const made = make(part(config as unknown as Parameters<typeof part>[0]));
     return () => made;
   };
   const gate = policyGate({
@@ -176,5 +177,5 @@ test('without policies there are none', () => {
     type: 'anonymous',
     authz: cedar('forbid(principal, action, resource);'),
   });
-  assert.equal(policySettingsOf({ name: 's', incomingAuth: anonymous }), undefined);
+  assert.equal(policySettingsOf({ name: 's', incomingAuth: anonymous, extensions: { issuers: [] } }), undefined);
 });

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+
+const ROOT = new URL('../../', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
+
+/** Names of tests, and of the rows of tables that have a test each. */
+const titlesIn = (source: string): readonly string[] =>
+  [...source.matchAll(/^ {2,4}\[\s*'([^'\n]+)',|^\s*test\(\s*'([^'\n]+)'/gm)].map(
+    ([, row, own]) => row ?? own ?? assert.fail(),
+  );
+
+describe('docs/attacks.md', () => {
+  const sections = read('docs/attacks.md').split('\n## ').slice(1);
+  const tried = sections.filter((section) => /^`test\/[^`]+`:/m.test(section));
+
+  test('has the attacks that are tried, and no others', () => {
+    assert.equal(tried.length, 3);
+    for (const section of tried) {
+      const [, path = ''] = /^`(test\/[^`]+)`:/m.exec(section) ?? [];
+      const rows = [...section.matchAll(/^\| (.+?) \| .+ \|$/gm)].map(([, attack]) => attack);
+      assert.deepEqual(rows.slice(1), titlesIn(read(path)), path);
+    }
+  });
+
+  test('has at least the fifty that a security review asks for', () => {
+    const count = tried.reduce((sum, section) => sum + (section.match(/^\| /gm)?.length ?? 0) - 1, 0);
+    assert.ok(count > 50, String(count));
+  });
+
+  test('names tests that are there', () => {
+    for (const [, path = ''] of read('docs/attacks.md').matchAll(/`(test\/[^`]+\.ts)`/g))
+      assert.ok(existsSync(new URL(path, ROOT)), path);
+  });
+});
