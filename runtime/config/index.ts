@@ -1,6 +1,6 @@
 /**
  * The contract of the config file: one schema per section, cross-checks, durations, file paths, and the live
- * configuration that is swapped without a restart. Pure but for `read-files.ts` and `watch-files.ts`. Start at
+ * configuration that is swapped without a restart. Pure but for `read-files.ts` and `watch-config.ts`. Start at
  * `config.ts` (the schema), `load.ts` (text to configuration) and `live-config.ts` (changes).
  */
 
@@ -93,5 +93,5 @@ export {
   writtenConfig,
 } from './render.ts';
 export { InvalidConfigError, type LiveConfig, type ReloadResult, liveConfig } from './live-config.ts';
-export { watchConfig } from './watch-files.ts';
+export { watchConfig } from './watch-config.ts';
 export { isNetwork, networksOf } from './networks.ts';

@@ -113,7 +113,7 @@ export class RemoteHeldCalls {
     const taken = payload <= MAX_HELD_PAYLOAD_BYTES ? this.#outbox.enter(round, payload) : undefined;
     if (!taken) return false;
     await this.#deps.store
-      .publish(heldRoundChannel(call, round), encodeHeld(call, told), 'withIdleTimeout')
+      .publish(heldRoundChannel(call, round), encodeHeld(call, told), 'withoutDeadline')
       .then(taken, taken);
     return true;
   }

@@ -47,15 +47,15 @@ export class RedisLink {
   }
 
   /**
-   * Runs one command within its deadline, or with `withIdleTimeout` for as long as the connection lasts. Throws
+   * Runs one command within its deadline, or with `withoutDeadline` for as long as the connection lasts. Throws
    * VmcpError `store_unavailable`.
    */
-  async run<T>(operation: string, command: (client: RedisClient) => Promise<T>, how?: 'withIdleTimeout'): Promise<T> {
+  async run<T>(operation: string, command: (client: RedisClient) => Promise<T>, how?: 'withoutDeadline'): Promise<T> {
     const client = this.#client;
     if (!client) throw storeUnavailable(this.#reason);
     try {
       const work = command(client);
-      const answer = await (how === 'withIdleTimeout' ? work : this.#withinDeadline(work));
+      const answer = await (how === 'withoutDeadline' ? work : this.#withinDeadline(work));
       this.#deps.outcomes?.done(operation);
       return answer;
     } catch (error) {

@@ -93,7 +93,7 @@ export const replicaMessages = (
       const taken = answers.enter(sessionName(session), answer.payload.length);
       if (!taken) throw new VmcpError('overloaded', 'too much waits to be sent to another replica; try again');
       const message = encodeMessage(session, { kind: 'answer', ...answer });
-      await store.publish(replicaChannel(waiting), message, 'withIdleTimeout').finally(taken);
+      await store.publish(replicaChannel(waiting), message, 'withoutDeadline').finally(taken);
       return true;
     },
     announceEnd: (session) => announce(session, { kind: 'ended' }),
@@ -105,7 +105,7 @@ export const replicaMessages = (
       if (!taken) return false;
       const message = encodeMessage(session, { kind: 'stream', payload });
       // Messages are not kept: those lost in an outage stay lost.
-      void store.publish(streamChannel(session), message, 'withIdleTimeout').then(taken, taken);
+      void store.publish(streamChannel(session), message, 'withoutDeadline').then(taken, taken);
       return true;
     },
     listenForStream: (session, listener) =>

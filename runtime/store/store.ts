@@ -120,9 +120,9 @@ export interface QuotaGroup {
  */
 interface StoreMessages {
   /**
-   * `withIdleTimeout`: no deadline but the connection's life; a slow call does not mean that the store is unreachable.
+   * `withoutDeadline`: no deadline but the connection's life; a slow call does not mean that the store is unreachable.
    */
-  readonly publish: (channel: string, message: Buffer, how?: 'withIdleTimeout') => Promise<void>;
+  readonly publish: (channel: string, message: Buffer, how?: 'withoutDeadline') => Promise<void>;
   /**
    * Subscribes, through every outage, until `end`. The listener must not throw, nor change the message, which other
    * listeners get, too.

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { stringify } from 'yaml';
 import { readConfigFiles } from '../../runtime/config/index.ts';
-import { watchConfig } from '../../runtime/config/watch-files.ts';
+import { watchConfig } from '../../runtime/config/watch-config.ts';
 import { systemClock } from '../../runtime/process/system-clock.ts';
 import { until } from '../cluster/until.ts';
 import { count, startBackend } from '../fixtures/backend.ts';

@@ -54,7 +54,7 @@ export const messagesContract = ({ given, newKey }: Given): void => {
     await store.publish(channel, bytes('lost'));
     const one = await listening(channel);
     await store.publish(channel, bytes(''));
-    await store.publish(channel, bytes('last'), 'withIdleTimeout');
+    await store.publish(channel, bytes('last'), 'withoutDeadline');
     await one.hears(2);
     assert.deepEqual(one.heard, ['', 'last']);
     one.end();

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, afterEach, beforeEach, describe, test } from 'node:test';
 import { readConfigFiles } from '../../../runtime/config/index.ts';
-import { watchConfig } from '../../../runtime/config/watch-files.ts';
+import { watchConfig } from '../../../runtime/config/watch-config.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 
 let directory: string;
