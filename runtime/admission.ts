@@ -1,5 +1,5 @@
-import type { Access, Admission, AdmissionSteps, Admit, CallRecord, MayHave, Target } from './call/index.ts';
-import { asVmcpError } from './errors.ts';
+import type { Access, Admission, AdmissionSteps, Admit, CallRecord, MayHave, OnDecided, Target } from './call/index.ts';
+import { asVmcpError, type VmcpError } from './errors.ts';
 import type { Log } from './observe/index.ts';
 
 /** Joins the steps of an admission in their order. */
@@ -33,16 +33,43 @@ export const admission = ({ lookUp, authorize, limit }: AdmissionSteps): Admissi
 /** Wraps `admit` so that a refusal gives undefined. An internal error is logged, since no answer reports it. */
 export const unlessRefused =
   (admit: Admit, log: Pick<Log, 'error'>): MayHave =>
-  async (access) => {
-    try {
-      return await admit(access);
-    } catch (thrown) {
-      const { code, detail, cause } = asVmcpError(thrown);
-      const { method, names } = access;
-      if (code === 'internal') log.error({ code, detail, method, names, err: cause }, 'admission failed');
-      return undefined;
-    }
+  async (access) =>
+    (await decided(admit, access, log)).target;
+
+export interface OnRecordDeps {
+  readonly log: Pick<Log, 'error'>;
+  readonly onDecided: OnDecided;
+}
+
+/** As `unlessRefused`, with every decision on record, or only those that refuse. */
+export const onRecord =
+  (admit: Admit, recorded: 'all' | 'refusals', { log, onDecided }: OnRecordDeps): MayHave =>
+  async (access, request) => {
+    const { target, refusal, record } = await decided(admit, access, log);
+    const { caller, method, name, names } = access;
+    if (refusal || recorded === 'all')
+      await onDecided({ caller, method, watched: { name, names }, record, request, refusal });
+    return target;
   };
+
+interface Outcome {
+  readonly target: Target | undefined;
+  readonly refusal: VmcpError | undefined;
+  readonly record: CallRecord;
+}
+
+const decided = async (admit: Admit, access: Access, log: Pick<Log, 'error'>): Promise<Outcome> => {
+  const record: CallRecord = { target: undefined, decision: undefined };
+  try {
+    return { target: await admit(access, record), refusal: undefined, record };
+  } catch (thrown) {
+    const refusal = asVmcpError(thrown);
+    const { code, detail, cause } = refusal;
+    const { method, names } = access;
+    if (code === 'internal') log.error({ code, detail, method, names, err: cause }, 'admission failed');
+    return { target: undefined, refusal, record };
+  }
+};
 
 /** Calls `goOn` synchronously unless the step is a promise. */
 const after = <T, R>(step: T | Promise<T>, goOn: (value: T) => R | Promise<R>): R | Promise<R> =>

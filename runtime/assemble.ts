@@ -1,8 +1,9 @@
-import { admission, unlessRefused } from './admission.ts';
-import { type Admission, type MayHave, innerCalls } from './call/index.ts';
-import { BackendSet, UserBackendSessions } from './backends/index.ts';
+import { admission } from './admission.ts';
+import { type Caller, innerCalls } from './call/index.ts';
+import { BackendSet, type UserBackendSessions } from './backends/index.ts';
 import { ByteBudget, type Clock, secretReader } from './process/index.ts';
-import { type CatalogParts, liveCatalogOf, publishChanges } from './catalog-parts.ts';
+import { liveCatalogOf, publishChanges } from './catalog-parts.ts';
+import { type Clients, clientsOf, tellOfLists } from './clients.ts';
 import { type Config, type ConfigFile, warningsOf, liveConfig, type LiveConfig } from './config/index.ts';
 import {
   accessOf,
@@ -15,15 +16,11 @@ import {
 import {
   type Endpoint,
   type EndpointDeps,
-  HeldCalls,
-  RemoteHeldCalls,
+  type HeldCalls,
   hostCheck,
-  Listeners,
-  listChangedNotifications,
   managementServer,
   mcpEndpoint,
   publicServer,
-  SseConnections,
 } from './edge/index.ts';
 import { countedReloads, failuresSeen } from './counted.ts';
 import { type ExplainParts, explainRequests } from './explain-requests.ts';
@@ -34,16 +31,16 @@ import { CurrentCallers, rememberCallers } from './gate/index.ts';
 import { LIMITS } from './limits.ts';
 import { metricsRoutes } from './metrics-route.ts';
 import { createMetrics, type Log, observersTogether, openTelemetry, type Telemetry } from './observe/index.ts';
-import { openSessions, type OpenedSessions } from './open-sessions.ts';
+import type { OpenedSessions } from './open-sessions.ts';
 import { strategiesBy } from './outgoing-strategies.ts';
 import { pipeline } from './pipeline.ts';
+import { readmitOnReload, watchRights } from './readmission.ts';
 import { statusReport } from './self-description.ts';
 import { stagesOf } from './stages.ts';
 import type { StatusReport } from './status/index.ts';
 import { openStore } from './store/index.ts';
 import { telemetrySettingsOf } from './telemetry-settings.ts';
 import { VERSION } from './version.ts';
-import { resourceWatcher, taskWatcher } from './watches.ts';
 
 export interface AssembleOptions {
   readonly files: readonly ConfigFile[];
@@ -156,17 +153,19 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
   const parts = { config, backends, liveCatalog, gate, ownTools, observers };
   publishChanges({ ...parts, clock, log });
   const admitted = admission({ lookUp: liveCatalog.lookUp, authorize: gate.authorize, limit: gate.limit });
-  const clients = clientsOf({ config, backends, log, store, phase, admitted }, deps);
-  const listeners = listenersOf(unlessRefused(admitted.admit, log), backends);
-  tellOfLists(liveCatalog, clients.sessions, listeners);
+  const { onDecided } = observers;
+  const rights = watchRights({ admitted, gate, log, onDecided });
+  const isValid = (caller: Caller): boolean => users.valid(caller) !== undefined;
+  const onSessionsReady = (): void => void (phase.hasSessions = true);
+  const clients = clientsOf({ config, backends, log, store, rights, isValid, onSessionsReady }, deps);
+  tellOfLists(liveCatalog, clients);
   const innerCall = innerCalls(deps.newCorrelationId);
-  const handle = pipeline(
-    stagesOf({ ...parts, innerCall, authenticate, admitted, clients, listeners, onFailure, phase }),
-  );
+  const handle = pipeline(stagesOf({ ...parts, innerCall, authenticate, admitted, clients, onFailure, phase }));
   const endpoint = endpointOf({ config, handle, answers, clients, onFailure, onOutsideAnswer, onCut, phase }, deps);
   const status = (): StatusReport => statusReport(config, backends, liveCatalog.catalog(), clients.storeReport());
   telemetry.show({ status, sessions: () => clients.sessions.size });
   serveByConfig({ config, backends, log });
+  readmitOnReload({ config, gate, users, clients, onDecided, log, clock });
   return {
     config,
     log,
@@ -209,7 +208,7 @@ const warnOf = (log: Log, config: Config): void => {
 
 interface EndpointParts extends Pick<EndpointDeps, 'handle' | 'answers' | 'onFailure' | 'onOutsideAnswer' | 'onCut'> {
   readonly config: LiveConfig;
-  readonly clients: ReturnType<typeof clientsOf>;
+  readonly clients: Clients;
   readonly phase: Phase;
 }
 
@@ -237,56 +236,4 @@ const managementOf = ({ phase, status, metrics, ...parts }: ManagementParts, clo
     access: () => accessOf(parts.config.current()),
     explain: explainRequests(parts, clock),
     now: clock.now,
-  });
-
-type ClientParts = Pick<Parts, 'config' | 'backends' | 'log' | 'phase'> &
-  Pick<FeatureDeps, 'store'> & { readonly admitted: Admission };
-
-const clientsOf = ({ config, backends, log, store, phase, admitted }: ClientParts, deps: AssembleDeps) => {
-  const { sessions, ready, storeReport } = openSessions(config.current, {
-    ...deps,
-    log,
-    backends,
-    store,
-    readmit: unlessRefused(admitted.readmit, log),
-  });
-  void ready.then(() => {
-    phase.hasSessions = true;
-  });
-  const isShared = config.current().sessionStorage?.provider === 'kvstore';
-  const endSession = (id: string): void => sessions.endById(id);
-  const limit = LIMITS.sseConnections;
-  return {
-    sessions,
-    storeReport,
-    connections: new SseConnections({ newId: deps.newSessionId, endSession, limit }),
-    heldCalls: new HeldCalls({
-      clock: deps.clock,
-      newId: deps.newSessionId,
-      remote: isShared ? new RemoteHeldCalls({ store, clock: deps.clock, newId: deps.newSessionId }) : undefined,
-      ttlMs: () => config.current().extensions.heldCallTtl,
-    }),
-    callers: new UserBackendSessions({
-      clock: deps.clock,
-      idleMs: () => config.current().extensions.sessionTtl,
-      users: LIMITS.sessions,
-    }),
-  };
-};
-
-const listenersOf = (mayHave: MayHave, backends: BackendSet): Listeners =>
-  new Listeners({
-    limit: LIMITS.listeners,
-    watchTasks: taskWatcher(mayHave, backends),
-    watchResource: resourceWatcher(mayHave, backends),
-  });
-
-const tellOfLists = (
-  liveCatalog: CatalogParts['liveCatalog'],
-  sessions: Parts['sessions'],
-  listeners: Listeners,
-): void =>
-  void liveCatalog.onListsChanged((kinds) => {
-    listeners.listsChanged(kinds);
-    for (const notification of listChangedNotifications(kinds)) sessions.notifyAll(notification);
   });

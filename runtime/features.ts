@@ -77,9 +77,9 @@ export interface RouteDeps {
 
 /** The features that this version has. */
 export const makeFeatures: MakeFeatures = (deps) => {
-  const { authenticate, examineCaller, metadataAt } = incomingAuth(deps);
+  const { metadataAt, ...authentication } = incomingAuth(deps);
   return {
-    gate: { ...policyGate(deps), ...rateLimit(deps), authenticate, examineCaller },
+    gate: { ...policyGate(deps), ...rateLimit(deps), ...authentication },
     observers: [audit(deps).observers],
     connectStrategy,
     ownTools: {},

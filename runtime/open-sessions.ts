@@ -1,4 +1,4 @@
-import type { MayHave, SessionClient } from './call/index.ts';
+import type { Caller, MayHave, SessionClient, SubscriptionRights } from './call/index.ts';
 import { type BackendSet, type BackendSessionMemory, ClientBackendSessions } from './backends/index.ts';
 import { ByteBudget, type Clock } from './process/index.ts';
 import type { Config } from './config/index.ts';
@@ -20,6 +20,9 @@ export interface OpenSessionsDeps {
   readonly store: Store;
   /** Whether a client may still read a resource that it has subscribed to at another replica. */
   readonly readmit: MayHave;
+  readonly rights: SubscriptionRights;
+  /** Whether some token of the caller is valid. */
+  readonly isValid: (caller: Caller) => boolean;
 }
 
 export interface OpenedSessions {
@@ -46,7 +49,7 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
       return current().extensions.sessionTtl;
     },
   };
-  const { clock, store, newSessionId: newId } = deps;
+  const { clock, store, newSessionId: newId, rights, isValid } = deps;
   const budget = new ByteBudget(LIMITS.resumableBytesTogether);
   const newLogs = ({ revision }: { readonly revision: string }): EventLogs | undefined => {
     const { streamResumption } = current().extensions;
@@ -55,9 +58,9 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     return streamResumption && new EventLogs({ prefix, budget, isPrimed, maxBytes: streamResumption.maxBytes });
   };
   const newBackendSessions = (client: SessionClient, memory?: BackendSessionMemory): ClientBackendSessions =>
-    new ClientBackendSessions({ owner: () => client.caller, client, ...(memory && { memory }) });
+    new ClientBackendSessions({ owner: () => client.caller, client, rights, ...(memory && { memory }) });
   if (config.sessionStorage?.provider !== 'kvstore') {
-    const sessions = new Sessions(limits, { clock, newId, newBackendSessions, newLogs });
+    const sessions = new Sessions(limits, { clock, newId, newBackendSessions, newLogs, isValid });
     return { sessions, ready: Promise.resolve(), storeReport: () => undefined };
   }
   const bounds = {
@@ -82,6 +85,7 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     messagesFor: (listeners) => replicaMessages(store, listeners, deps.newReplicaId()),
     backends: () => deps.backends.all(),
     readmit: deps.readmit,
+    isValid,
   });
   return {
     sessions,

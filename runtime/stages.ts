@@ -44,8 +44,8 @@ export interface StageParts {
     readonly connections: SseConnections;
     readonly callers: UserBackendSessions;
     readonly heldCalls: HeldCalls;
+    readonly listeners: Listeners;
   };
-  readonly listeners: Listeners;
   readonly onFailure: (error: VmcpError, request: Inbound) => void;
   readonly phase: { readonly isStopping: boolean };
 }
@@ -91,8 +91,8 @@ const servedBy = ({
   };
 };
 
-const erasOf = ({ config, gate, backends, liveCatalog, clients, listeners, phase }: StageParts): Eras => {
-  const { sessions, connections, callers } = clients;
+const erasOf = ({ config, gate, backends, liveCatalog, clients, phase }: StageParts): Eras => {
+  const { sessions, connections, callers, listeners } = clients;
   const common = {
     serverInfo: () => serverInfoOf(config),
     instructions: () => instructionsOf(config.current()),

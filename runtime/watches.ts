@@ -1,12 +1,11 @@
 import type { BackendSet } from './backends/index.ts';
-import type { BackendTarget, Caller, MayHave, WatchResource, WatchTasks } from './call/index.ts';
+import type { Access, BackendTarget, MayHave, Watcher, WatchResource, WatchTasks } from './call/index.ts';
 
 /** Watches a resource at the backend that owns it, if the caller may read it. */
 export const resourceWatcher =
   (mayHave: MayHave, backends: Pick<BackendSet, 'watch'>): WatchResource =>
-  async (uri, caller, listener) => {
-    const access = { caller, method: 'subscriptions/listen', names: 'resource', name: uri, origin: 'client' } as const;
-    const target = await mayHave(access);
+  async (uri, { caller, request }, listener) => {
+    const target = await mayHave(watchOf(caller, 'resource', uri), request);
     if (target?.kind !== 'backend') return undefined;
     try {
       return backends.watch(target, { uri, caller }, listener);
@@ -23,7 +22,7 @@ export const resourceWatcher =
 export const taskWatcher =
   (mayHave: MayHave, backends: Pick<BackendSet, 'watchTasks'>): WatchTasks =>
   async (ids, listener, events) => {
-    const targets = (await Promise.all(ids.map((id) => taskFor(listener.caller, id, mayHave)))).filter(
+    const targets = (await Promise.all(ids.map((id) => taskFor(listener, id, mayHave)))).filter(
       (target) => target !== undefined,
     );
     const watched = await Promise.all(
@@ -36,7 +35,20 @@ export const taskWatcher =
 
 const NONE: ReadonlySet<string> = new Set();
 
-const taskFor = async (caller: Caller, name: string, mayHave: MayHave): Promise<BackendTarget | undefined> => {
-  const target = await mayHave({ caller, method: 'subscriptions/listen', names: 'task', name, origin: 'client' });
+const taskFor = async (
+  { caller, request }: Watcher,
+  id: string,
+  mayHave: MayHave,
+): Promise<BackendTarget | undefined> => {
+  const target = await mayHave(watchOf(caller, 'task', id), request);
   return target?.kind === 'backend' ? target : undefined;
 };
+
+/** Access to a name that is listened to, as policies decide it. */
+export const watchOf = (caller: Access['caller'], names: 'resource' | 'task', name: string): Access => ({
+  caller,
+  method: 'subscriptions/listen',
+  names,
+  name,
+  origin: 'client',
+});

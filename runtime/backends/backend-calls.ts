@@ -65,9 +65,7 @@ export class BackendCalls {
   }
 
   #inSession(call: Call, sending: Sending, session?: 'kept'): Promise<Buffer> {
-    return sessionsOf(call)
-      .to(this.#deps.backend)
-      .request({ ...this.#requestOf(call, sending), session });
+    return sessionsOf(call).request(this.#deps.backend, { ...this.#requestOf(call, sending), session });
   }
 
   #withoutSession(call: Call, sending: Sending): Promise<Buffer> {

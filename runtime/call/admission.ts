@@ -1,5 +1,6 @@
 import type { CallRecord } from './around.ts';
 import type { Access } from './call.ts';
+import type { Inbound } from './inbound.ts';
 import type { Target } from './target.ts';
 
 /** The steps of an admission; each refuses by throwing a VmcpError. */
@@ -26,10 +27,10 @@ export interface Admission {
    */
   readonly admit: Admit;
   /**
-   * Look up → authorize: for a subscription that another replica has admitted, which is not counted by limits again.
+   * Look up → authorize: for a watch that was admitted before, which is not counted by limits again.
    */
   readonly readmit: Admit;
 }
 
-/** As `Admit`, where a refusal gives undefined instead of an error. */
-export type MayHave = (access: Access) => Promise<Target | undefined>;
+/** As `Admit`, where a refusal gives undefined instead of an error. `request`: the one that asks, if there is one. */
+export type MayHave = (access: Access, request?: Inbound) => Promise<Target | undefined>;

@@ -1,5 +1,5 @@
 import type { VmcpError } from '../errors.ts';
-import type { Call } from './call.ts';
+import type { Access, Call } from './call.ts';
 import type { Caller } from './caller.ts';
 import type { Inbound, RequestHead } from './inbound.ts';
 import type { Message } from './message.ts';
@@ -46,7 +46,6 @@ export interface PolicyDecision {
 export type AroundCall = (call: Call, record: CallRecord, next: () => Promise<Reply>) => Promise<Reply>;
 
 /**
-/**
  * An answer that the pipeline did not make: that of a route beside MCP, or the refusal of a request that did not reach
  * the pipeline or whose answer could not be sent. A route that writes to its response itself (`hijack`) is not seen.
  */
@@ -63,6 +62,25 @@ export interface OutsideAnswer {
 
 /** Observes such an answer before it is sent; where it returns a promise, the answer waits for that. Never throws. */
 export type OnOutsideAnswer = (answer: OutsideAnswer) => void | Promise<void>;
+
+/** A decision beside the calls: about a watched name, or about what is open since earlier settings. */
+export interface Decided {
+  readonly caller: Caller;
+  /** `GET`, `DELETE`: an open stream, or a session, as the request that opens or ends it. */
+  readonly method: Access['method'] | 'GET' | 'DELETE';
+  /** Absent: the decision is about the whole stream or session. */
+  readonly watched?: Pick<Access, 'name' | 'names'>;
+  /** What the steps of an admission have noted. */
+  readonly record?: CallRecord;
+  /** The request that is decided about; absent: what it has opened is decided about again. */
+  readonly request?: Inbound | undefined;
+  readonly sessionId?: string | undefined;
+  /** Why it was refused, or has ended. */
+  readonly refusal: VmcpError | undefined;
+}
+
+/** Observes such a decision; where it returns a promise, the answer waits for that. Never throws. */
+export type OnDecided = (decided: Decided) => void | Promise<void>;
 
 /**
  * Wraps every call that is sent to a backend. `next` sends the call that it is given, which may be one with a trace

@@ -12,7 +12,9 @@ export type {
   AroundCall,
   AroundRequest,
   CallRecord,
+  Decided,
   Dispatch,
+  OnDecided,
   OnOutsideAnswer,
   OutsideAnswer,
   PolicyDecision,
@@ -34,9 +36,19 @@ export { type Caller, type User, callerKey, clientKey, isSameCaller } from './ca
 export type { EventSink, Inbound, RequestHead, StreamRecord } from './inbound.ts';
 export { type InnerCall, type NewInnerCall, innerCalls } from './inner-call.ts';
 export { type Message, methodOf } from './message.ts';
+export type { OpenFor } from './open-for.ts';
 export { type Answered, type ClientAnswer, type Question, unknownState } from './questions.ts';
 export type { OpenStream, Reply, StreamReply, WholeReply } from './reply.ts';
 export { traceContextIn, withTraceContext } from './trace-meta.ts';
 export type { BackendTarget, BuiltinTarget, Target, WorkflowTarget } from './target.ts';
 export { type TaskName, readTaskId, taskIdOf } from './task-id.ts';
-export type { ResourceListener, TaskEvents, TaskListener, WatchResource, WatchTasks, Watching } from './watches.ts';
+export type {
+  ResourceListener,
+  SubscriptionRights,
+  TaskEvents,
+  TaskListener,
+  WatchResource,
+  Watcher,
+  WatchTasks,
+  Watching,
+} from './watches.ts';

@@ -1,4 +1,5 @@
 import type { Caller } from './caller.ts';
+import type { Inbound } from './inbound.ts';
 
 /** Receives the updates of a resource. */
 export interface ResourceListener {
@@ -18,12 +19,30 @@ export interface Watching {
   readonly stop: () => void;
 }
 
+/** The client that watches. */
+export interface Watcher {
+  readonly caller: Caller;
+  /** The request by which it does so. */
+  readonly request?: Inbound | undefined;
+}
+
 /** Watches a resource. Undefined where no backend owns it, or the caller may not read it. */
-export type WatchResource = (uri: string, caller: Caller, listener: ResourceListener) => Promise<Watching | undefined>;
+export type WatchResource = (
+  uri: string,
+  watcher: Watcher,
+  listener: ResourceListener,
+) => Promise<Watching | undefined>;
+
+/** Decides again about what the client of a session has subscribed to. */
+export interface SubscriptionRights {
+  /** Whether the subscription goes on. Where it does not, that is put on record. */
+  readonly mayKeep: (uri: string, caller: Caller) => Promise<boolean>;
+  /** Whether an update of the resource may be told; a promise where that has to be decided. */
+  readonly mayHear: (uri: string, caller: Caller) => boolean | Promise<boolean>;
+}
 
 /** The client that listens for tasks. */
-export interface TaskListener {
-  readonly caller: Caller;
+export interface TaskListener extends Watcher {
   /** JSON text of the client's declared capabilities. */
   readonly capabilities: Buffer;
 }

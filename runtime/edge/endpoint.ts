@@ -8,7 +8,7 @@ import { acceptsEvents } from './event-stream.ts';
 import { HttpExchange, type HttpExchangeDeps } from './http-exchange.ts';
 import { type RequestShares, Ingress, type IngressBounds, type IngressDeps } from './ingress.ts';
 import { MODERN_REVISION } from '../mcp/index.ts';
-import { noSuchSession } from './session.ts';
+import { noSuchSession } from './sessions.ts';
 import type { SseConnections } from './sse-connections.ts';
 import { errorResponse } from './error-response.ts';
 
@@ -176,9 +176,14 @@ const readBodyOf = (deps: EndpointDeps, exchange: HttpExchange, caller: Caller):
 
 /** The answer goes to another stream than that of the request (2024-11-05). */
 const handleStreamed = async (deps: EndpointDeps, exchange: HttpExchange): Promise<Reply> => {
-  const reply = await deps.handle(deps.connections.streamed(exchange));
-  deps.connections.answer(exchange, reply);
-  return reply;
+  const request = deps.connections.streamed(exchange);
+  try {
+    const reply = await deps.handle(request);
+    deps.connections.answer(exchange, reply);
+    return reply;
+  } finally {
+    request.over();
+  }
 };
 
 const boundsOf = ({ bounds, clock }: EndpointDeps, isSessionKnown: boolean | 'none', share: Share): BodyBounds => {

@@ -1,5 +1,5 @@
 import { Share, type ByteBudget } from '../process/index.ts';
-import type { EventSink, StreamRecord } from '../call/index.ts';
+import type { EventSink, OpenStream, StreamRecord } from '../call/index.ts';
 
 export interface EventLogsParts {
   /** Prefix of the event ids of this session at this replica, different from all others; letters and digits. */
@@ -174,3 +174,9 @@ export class EventLog implements StreamRecord {
 }
 
 const NO_DATA = Buffer.alloc(0);
+
+/** The connection of a stream, as one that receives events. */
+export const sinkOf = (stream: OpenStream): EventSink => ({
+  send: (data, id) => stream.send(data, undefined, id),
+  end: stream.end,
+});

@@ -1,5 +1,6 @@
-import type { MayHave, Caller, SessionClient } from '../call/index.ts';
+import type { MayHave, Caller, ClientAnswer, SessionClient } from '../call/index.ts';
 import type { Backend, BackendSessionMemory, ClientBackendSessions } from '../backends/index.ts';
+import { VmcpError } from '../errors.ts';
 import { atMost, type Clock } from '../process/index.ts';
 import type {
   ReplicaListeners,
@@ -11,7 +12,8 @@ import type {
   Subscription,
 } from '../store/index.ts';
 import type { EventLogs } from './event-log.ts';
-import type { InitializedClient, Session } from './session.ts';
+import { memoryOf, replicaPeersOf } from './replica-peers.ts';
+import { type InitializedClient, Session, type SessionParts } from './session.ts';
 
 export interface SharedSessionsDeps {
   readonly clock: Clock;
@@ -30,6 +32,8 @@ export interface SharedSessionsDeps {
   readonly backends: () => readonly Backend[];
   /** Whether the client may still read a resource that it has subscribed to at another replica. */
   readonly readmit: MayHave;
+  /** As in `SessionParts`. */
+  readonly isValid?: (caller: Caller) => boolean;
 }
 
 /** A session that this replica has in memory. */
@@ -46,6 +50,55 @@ export interface LoadedSession {
   /** When a stream was last about to be opened. */
   preparedAt?: number;
   isEnding?: true;
+}
+
+export interface NewSession extends Pick<SessionParts, 'client' | 'limits' | 'onIdle'> {
+  readonly ref: SessionRef;
+  readonly records: SessionRecords;
+  readonly messages: ReplicaMessages;
+  /** The session itself, once it is in memory and as long as it is. */
+  readonly held: () => LoadedSession | undefined;
+  readonly remoteSession: () => RemoteSession;
+}
+
+/** A session that other replicas serve, too. */
+export const newSharedSession = (
+  { ref, records, messages, client, limits, onIdle, held, remoteSession }: NewSession,
+  { clock, newBackendSessions, newLogs, isValid }: SharedSessionsDeps,
+): Session =>
+  new Session({
+    ...ref,
+    client,
+    clock,
+    limits,
+    onIdle,
+    isValid,
+    logs: newLogs(client),
+    peers: replicaPeersOf({
+      ref,
+      records,
+      messages,
+      listen: async () => {
+        const known = held();
+        if (known) await listenAtReplicas(known, messages, clock);
+      },
+      gather: async () => {
+        const known = held();
+        if (known && (await gather(known, remoteSession()))) await messages.announceChange(ref);
+      },
+    }),
+    newBackendSessions: (of) =>
+      newBackendSessions(
+        of,
+        memoryOf(ref, records, () => messages.announceChange(ref)),
+      ),
+  });
+
+/** A session that is being read from its record. */
+export interface LoadingSession {
+  readonly ref: SessionRef;
+  readonly session: Promise<Session>;
+  isEnded?: true;
 }
 
 /** How much longer than the idle time (`ttlMs`) a session's record lives, so that not every use has to renew it. */
@@ -125,7 +178,7 @@ const routesTo = async (
 };
 
 /** Receives the other replicas' messages for the client's own streams; waits up to LISTENING_MS until they arrive. */
-export const listenAtReplicas = async (
+const listenAtReplicas = async (
   held: LoadedSession,
   messages: Pick<ReplicaMessages, 'listenForStream'>,
   clock: Clock,
@@ -144,7 +197,7 @@ export const stopListening = (held: LoadedSession, now: number): void => {
 };
 
 /** Takes over what the client has changed at another replica: its log level and its subscriptions. */
-export const takeChange = async (held: LoadedSession, { records, ...watchable }: RemoteSession): Promise<void> => {
+const takeChange = async (held: LoadedSession, { records, ...watchable }: RemoteSession): Promise<void> => {
   const asOf = held.session.backendSessions.changes;
   const record = await records.find(held.ref);
   if (!record) return;
@@ -153,3 +206,37 @@ export const takeChange = async (held: LoadedSession, { records, ...watchable }:
   void watchHere(held, { record, asOf }, watchable);
   if (logLevel !== undefined && logLevel !== session.logLevel) session.takeLogLevel(logLevel);
 };
+
+export interface KnownSessions {
+  readonly held: (name: string) => LoadedSession | undefined;
+  /** Also of a session that is being loaded. */
+  readonly refOf: (name: string) => SessionRef | undefined;
+  readonly onEnded: (name: string) => void;
+  readonly remoteSession: () => RemoteSession;
+}
+
+/** What the messages of other replicas do to the sessions of this one. */
+export const replicaListeners = ({ held, refOf, onEnded, remoteSession }: KnownSessions): ReplicaListeners => ({
+  sessionOf: refOf,
+  answered: ({ session, ask, outcome, payload }) => {
+    const answer: ClientAnswer =
+      outcome === 'result' ? { kind: outcome, result: payload } : { kind: outcome, error: payload };
+    held(session)?.session.settleHere(JSON.stringify(ask), answer);
+  },
+  sessionEnded: onEnded,
+  sessionChanged: (name) => {
+    const changed = held(name);
+    if (changed) void takeChange(changed, remoteSession()).catch(() => {});
+  },
+  requestCancelled: (name, requestId) =>
+    void held(name)?.session.cancelHere(requestId, new VmcpError('cancelled_by_client', 'cancelled by the client')),
+});
+
+/** Sessions looked at to find one that can make room. */
+const MAX_LOOKED_AT = 64;
+
+/** The first session that is idle, of the least recently used ones. */
+export const oldestIdle = (sessions: Iterable<LoadedSession>): LoadedSession | undefined =>
+  Iterator.from(sessions)
+    .take(MAX_LOOKED_AT)
+    .find(({ session }) => session.isIdle);

@@ -1,4 +1,4 @@
-import type { Inbound, StreamReply, WatchResource, TaskListener, WatchTasks } from '../call/index.ts';
+import type { Caller, Inbound, OpenFor, StreamReply, WatchResource, TaskListener, WatchTasks } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import {
   isObject,
@@ -10,6 +10,7 @@ import {
   isText,
 } from '../json/index.ts';
 import { LIST_CHANGED, type ListKind, RESERVED_PREFIX, TASK_NOTIFICATION } from '../mcp/index.ts';
+import { nextTurn } from '../process/index.ts';
 import { demandTasks } from './client-capabilities.ts';
 import { paramValue, type Envelope } from './envelope.ts';
 import { PendingStream } from './pending-stream.ts';
@@ -20,7 +21,13 @@ export interface ListenersDeps {
   readonly limit: number;
   readonly watchResource: WatchResource;
   readonly watchTasks: WatchTasks;
+  /** Whether some token of the caller is valid; where none is, nothing is told any more. */
+  readonly isValid: (caller: Caller) => boolean;
+  readonly mayWatch: MayWatch;
 }
+
+/** Decides again whether the caller may watch a name. */
+export type MayWatch = (caller: Caller, names: 'resource' | 'task', name: string) => Promise<boolean>;
 
 /** MCP 2026-07-28, `SubscriptionFilter`, and what the extension for tasks adds to it. */
 interface Filter {
@@ -32,8 +39,12 @@ interface Filter {
 }
 
 interface Listening {
-  readonly filter: Filter;
+  /** What is acknowledged; undefined until that is known. */
+  filter?: Filter;
+  /** By the token presented last. */
+  caller: Caller;
   readonly tell: (method: string, params?: object) => void;
+  readonly pending: PendingStream;
 }
 
 /** Resources that one stream may ask about, and tasks. */
@@ -49,8 +60,11 @@ const WANTED: Readonly<Record<ListKind, keyof Filter>> = {
 /** The streams of `subscriptions/listen` (MCP 2026-07-28): all messages that a client gets outside of its requests. */
 export class Listeners {
   readonly #deps: ListenersDeps;
+  /** The streams that are open or about to open. */
   readonly #open = new Set<Listening>();
   readonly #slots: StreamSlots;
+  /** How often rights have changed. */
+  #changes = 0;
 
   constructor(deps: ListenersDeps) {
     this.#deps = deps;
@@ -60,9 +74,40 @@ export class Listeners {
   /** Notifies every client that has asked for changes of these lists. */
   listsChanged(kinds: readonly ListKind[]): void {
     for (const { filter, tell } of this.#open) {
-      const methods = kinds.filter((kind) => filter[WANTED[kind]]).map((kind) => LIST_CHANGED[kind]);
+      const methods = kinds.filter((kind) => filter?.[WANTED[kind]]).map((kind) => LIST_CHANGED[kind]);
       for (const method of new Set(methods)) tell(method);
     }
+  }
+
+  /**
+   * Decides again about every watched name. A stream with a name that is refused ends in order, so that its client
+   * listens anew and is acknowledged what it may have. Resolves with the number of streams that end.
+   */
+  async readmit(): Promise<number> {
+    this.#changes += 1;
+    let ended = 0;
+    for (const listening of this.#open) {
+      await nextTurn();
+      if (await this.#isAdmitted(listening)) continue;
+      listening.pending.cut();
+      ended += 1;
+    }
+    return ended;
+  }
+
+  /** The streams, for a check of their callers. */
+  openFor(): readonly OpenFor[] {
+    return [...this.#open].map((listening) => ({
+      caller: listening.caller,
+      method: 'subscriptions/listen',
+      keep: (caller) => {
+        listening.caller = caller;
+      },
+      end: () => {
+        listening.pending.cut();
+        return this.#open.has(listening);
+      },
+    }));
   }
 
   /** Throws `invalid_request`, `missing_client_capability`, and `overloaded` when too many streams are open. */
@@ -74,15 +119,18 @@ export class Listeners {
     if (!release) throw new VmcpError('overloaded', 'too many clients are listening; try again later');
     const tag = `"${RESERVED_PREFIX}subscriptionId":${id.toString()}`;
     const ended = new AbortController();
-    ended.signal.addEventListener('abort', release);
+    const telling = this.#telling(client, { tag, signal: ended.signal });
+    const { listening, pending } = telling;
+    this.#open.add(listening);
+    ended.signal.addEventListener('abort', () => {
+      this.#open.delete(listening);
+      release();
+    });
     client.onGone(() => ended.abort());
-    const pending = new PendingStream();
-    const tell = (method: string, params: object = {}): void => pending.send(notification(method, params, tag));
-    const filter = await this.#watch(wanted, client, { pending, tell, tag, signal: ended.signal }).catch((error) => {
+    await this.#begin(listening, () => this.#watch(wanted, client, telling)).catch((error) => {
       ended.abort();
       throw error;
     });
-    const listening = { filter, tell };
     return {
       kind: 'stream',
       // MCP: a stream that ends in order ends with its result.
@@ -90,16 +138,43 @@ export class Listeners {
         `{"jsonrpc":"2.0","id":${id.toString()},"result":{"resultType":"complete","_meta":{${tag},"${RESERVED_PREFIX}serverInfo":${client.serverInfo}}}}`,
       ),
       open: (opened) => {
-        this.#open.add(listening);
-        opened.onClosed(() => {
-          this.#open.delete(listening);
-          ended.abort();
-        });
-        const acknowledged = { notifications: filter };
+        opened.onClosed(() => ended.abort());
+        const acknowledged = { notifications: listening.filter };
         pending.open(opened, notification('notifications/subscriptions/acknowledged', acknowledged, tag));
       },
       abandon: () => ended.abort(),
     };
+  }
+
+  #telling({ caller }: Client, { tag, signal }: Pick<Telling, 'tag' | 'signal'>): Telling {
+    const pending = new PendingStream();
+    const send = (message: Buffer): void => {
+      // The client comes back with a token that is valid, and listens anew.
+      if (this.#deps.isValid(listening.caller)) pending.send(message);
+      else pending.cut();
+    };
+    const tell: Telling['tell'] = (method, params = {}) => send(notification(method, params, tag));
+    const listening: Listening = { caller, tell, pending };
+    return { listening, pending, send, tell, tag, signal };
+  }
+
+  async #begin(listening: Listening, watch: () => Promise<Filter>): Promise<void> {
+    const before = this.#changes;
+    listening.filter = await watch();
+    // Rights have changed while the backends were asked.
+    if (this.#changes !== before && !(await this.#isAdmitted(listening))) listening.pending.cut();
+  }
+
+  async #isAdmitted({
+    filter: { resourceSubscriptions = [], taskIds = [] } = {},
+    caller,
+  }: Listening): Promise<boolean> {
+    const { mayWatch } = this.#deps;
+    const decisions = await Promise.all([
+      ...resourceSubscriptions.map((uri) => mayWatch(caller, 'resource', uri)),
+      ...taskIds.map((id) => mayWatch(caller, 'task', id)),
+    ]);
+    return decisions.every((isAdmitted) => isAdmitted);
   }
 
   /**
@@ -115,9 +190,9 @@ export class Listeners {
     return { ...wanted, ...(resources && { resourceSubscriptions: resources }), ...(tasks && { taskIds: tasks }) };
   }
 
-  async #watchResources(uris: readonly string[], { caller }: Client, { pending, tell, signal }: Telling) {
+  async #watchResources(uris: readonly string[], client: Client, { pending, tell, signal }: Telling) {
     const heard = uris.map(async (uri) => {
-      const watching = await this.#deps.watchResource(uri, caller, {
+      const watching = await this.#deps.watchResource(uri, client, {
         onUpdated: () => tell('notifications/resources/updated', { uri }),
         // The client listens anew, and reaches the backend's replacement.
         onEnd: () => pending.end(),
@@ -134,10 +209,10 @@ export class Listeners {
     return (await Promise.all(heard)).flat();
   }
 
-  #watchTasks(ids: readonly string[], client: Client, { pending, tag, signal }: Telling) {
+  #watchTasks(ids: readonly string[], client: Client, { pending, send, tag, signal }: Telling) {
     return this.#deps.watchTasks(ids, client, {
       signal,
-      onTold: (params) => pending.send(taskTold(params, tag)),
+      onTold: (params) => send(taskTold(params, tag)),
       // Notifications may have been missed: the stream ends, so that the client listens anew.
       onEnd: () => pending.end(),
     });
@@ -146,7 +221,9 @@ export class Listeners {
 
 /** The stream of one client that listens. */
 interface Telling {
+  readonly listening: Listening;
   readonly pending: PendingStream;
+  readonly send: (message: Buffer) => void;
   readonly tell: Listening['tell'];
   /** JSON text of the member of `_meta` that names the stream. */
   readonly tag: string;

@@ -132,7 +132,7 @@ const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, request, call
     const { capabilities } = client;
     const { clientAddress: address } = request;
     const onGone = (run: () => void): void => request.onGone(run);
-    const listener = { caller, capabilities, serverInfo, address, onGone };
+    const listener = { caller, request, capabilities, serverInfo, address, onGone };
     return local(() => deps.listeners.open(envelope, id, listener));
   }
   const kind = listAskedFor(method);

@@ -23,6 +23,12 @@ export class PendingStream {
     this.#stream?.end();
   }
 
+  /** Ends it, and drops what waits to be told. */
+  cut(): void {
+    this.#early = [];
+    this.end();
+  }
+
   open(stream: OpenStream, first: Buffer): void {
     this.#stream = stream;
     for (const message of [first, ...this.#early]) stream.send(message);

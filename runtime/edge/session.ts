@@ -5,7 +5,7 @@ import { VmcpError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { PendingClientRequests } from './pending-client-requests.ts';
 import { type BegunCall, type CallBounds, CallsUnderWay } from './calls-under-way.ts';
-import type { EventLog, EventLogs } from './event-log.ts';
+import { type EventLog, type EventLogs, sinkOf } from './event-log.ts';
 import { canAnswer } from './client-capabilities.ts';
 import { requestKey } from './request-id.ts';
 import { RootsChanges } from './roots-changes.ts';
@@ -28,6 +28,8 @@ export interface SessionParts {
   readonly limits: CallBounds;
   /** Called when the last call or stream of the session has ended. */
   readonly onIdle: (session: Session) => void;
+  /** Whether some token of the caller is valid. */
+  readonly isValid?: ((caller: Caller) => boolean) | undefined;
   readonly peers?: ReplicaPeers;
   /** Present: streams can be resumed. */
   readonly logs?: EventLogs | undefined;
@@ -61,10 +63,11 @@ export class Session implements SessionClient {
   #lost: EventLog | undefined;
   readonly #onIdle: SessionParts['onIdle'];
   readonly #clock: Clock;
+  readonly #isValid: SessionParts['isValid'];
   #rootsChanges: RootsChanges | undefined;
   usedAt: number;
 
-  constructor({ id, caller, client, newBackendSessions, clock, limits, onIdle, peers, logs }: SessionParts) {
+  constructor({ id, caller, client, newBackendSessions, clock, limits, onIdle, isValid, peers, logs }: SessionParts) {
     this.id = id;
     this.#calls = new CallsUnderWay(limits, () => this.#checkIdle());
     this.caller = caller;
@@ -73,6 +76,7 @@ export class Session implements SessionClient {
     this.usedAt = clock.now();
     this.#onIdle = onIdle;
     this.#clock = clock;
+    this.#isValid = isValid;
     this.#peers = peers;
     this.logs = logs;
     this.backendSessions = newBackendSessions(this);
@@ -197,6 +201,8 @@ export class Session implements SessionClient {
     this.#sendOnOpenStream(message) || this.#keepForLost(message);
 
   #sendOnOpenStream(message: Buffer): boolean {
+    // The client comes back with a token that is valid. Until then a message is kept only where streams can be resumed.
+    if (this.#calls.size === 0 && this.#isValid?.(this.caller) === false) this.endStreams();
     for (const stream of this.#streams) if (stream.send(message)) return true;
     return false;
   }
@@ -274,19 +280,20 @@ export class Session implements SessionClient {
     return this.#peers.gatherBackendSessions().then(() => this.backendSessions.notify(notification));
   };
 
+  /** Ends the client's own streams in order. */
+  endStreams(): void {
+    for (const stream of this.#streams) stream.end();
+  }
+
   end(reason: VmcpError): void {
     this.cancelAll(reason);
     this.#pendingRequests?.refuseAll(reason);
-    for (const stream of this.#streams) stream.end();
+    this.retire();
+  }
+
+  /** Ends everything but the calls under way. */
+  retire(): void {
+    this.endStreams();
     this.logs?.clear();
   }
 }
-
-/** The error for unknown, expired and other callers' sessions alike. */
-export const noSuchSession = (): VmcpError =>
-  new VmcpError('session_not_found', 'no such session; initialize a new one');
-
-const sinkOf = (stream: OpenStream): EventSink => ({
-  send: (data, id) => stream.send(data, undefined, id),
-  end: stream.end,
-});

@@ -1,10 +1,10 @@
 import type { ClientBackendSessions } from '../backends/index.ts';
-import { isSameCaller, type Caller, type SessionClient } from '../call/index.ts';
-import type { Clock, Timer } from '../process/index.ts';
+import { isSameCaller, type Caller, type OpenFor, type SessionClient } from '../call/index.ts';
+import { type Clock, nextTurn, type Timer } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { EventLogs } from './event-log.ts';
 import { LIMITS } from '../limits.ts';
-import { noSuchSession, Session, type InitializedClient } from './session.ts';
+import { Session, type InitializedClient } from './session.ts';
 
 /** Limits of sessions; idle time in ms. */
 export interface SessionLimits {
@@ -24,12 +24,18 @@ export interface SessionDeps {
   readonly newBackendSessions: (client: SessionClient) => ClientBackendSessions;
   /** Makes the event logs of one session; undefined where streams are not resumed. */
   readonly newLogs?: (client: InitializedClient) => EventLogs | undefined;
+  /** As in `SessionParts`. */
+  readonly isValid?: (caller: Caller) => boolean;
 }
 
 const SWEEP_MS = 60_000;
 /** A session may end too early by this part of its idle time, and by no more than TOUCH_MS. */
 const TOUCH_PART = 0.001;
 const TOUCH_MS = 1_000;
+
+/** The error for unknown, expired and other callers' sessions alike. */
+export const noSuchSession = (): VmcpError =>
+  new VmcpError('session_not_found', 'no such session; initialize a new one');
 
 /** The sessions of this process, in the order of their last use. */
 export class Sessions {
@@ -39,6 +45,8 @@ export class Sessions {
   readonly #limits: SessionLimits;
   readonly #deps: SessionDeps;
   readonly #ending = new Set<Promise<void>>();
+  /** Sessions that are over but for their calls under way. */
+  readonly #retired = new Set<Session>();
   #sweep: Timer;
 
   constructor(limits: SessionLimits, deps: SessionDeps) {
@@ -60,7 +68,7 @@ export class Sessions {
   create(caller: Caller, client: InitializedClient): Session {
     this.#endExpired();
     if (this.#sessions.size >= this.#limits.count) this.#makeRoom();
-    const { newId, newBackendSessions, newLogs, clock } = this.#deps;
+    const { newId, newBackendSessions, newLogs, clock, isValid } = this.#deps;
     const session = new Session({
       id: newId(),
       caller,
@@ -70,6 +78,7 @@ export class Sessions {
       clock,
       limits: this.#limits,
       onIdle: (idle) => this.#touch(idle, clock.now()),
+      isValid,
     });
     this.#sessions.set(session.id, session);
     this.#unused.add(session);
@@ -104,11 +113,41 @@ export class Sessions {
   }
 
   end(session: Session): void {
+    session.end(new VmcpError('cancelled', 'the session has ended'));
+    this.#close(session);
+  }
+
+  /** Ends a session without its calls under way: those get their answers. */
+  retire(session: Session): void {
+    session.retire();
+    this.#retired.add(session);
+    this.#close(session);
+  }
+
+  #close(session: Session): void {
     this.#sessions.delete(session.id);
     this.#unused.delete(session);
-    session.end(new VmcpError('cancelled', 'the session has ended'));
-    const closing = session.backendSessions.close().finally(() => this.#ending.delete(closing));
+    const closing = session.backendSessions.close().finally(() => {
+      this.#ending.delete(closing);
+      this.#retired.delete(session);
+    });
     this.#ending.add(closing);
+  }
+
+  /** The sessions, for a check of their callers. */
+  openFor(): readonly OpenFor[] {
+    return [...this.#sessions.values()].map((session) =>
+      sessionOpenFor(session, () => {
+        const isKnown = this.#sessions.get(session.id) === session;
+        if (isKnown) this.retire(session);
+        return isKnown;
+      }),
+    );
+  }
+
+  /** Decides again about every subscription; resolves with the number of those that end. */
+  readmit(): Promise<number> {
+    return readmitAll([...this.#sessions.values()]);
   }
 
   /** Sends a notification to every client that has a stream open, or has lost one that it can resume. */
@@ -117,7 +156,7 @@ export class Sessions {
   }
 
   cancelAllCalls(reason: VmcpError): void {
-    for (const session of this.#sessions.values()) session.cancelAll(reason);
+    for (const session of [...this.#sessions.values(), ...this.#retired]) session.cancelAll(reason);
   }
 
   /** Ends all sessions and waits until their backend sessions are closed. */
@@ -165,3 +204,27 @@ export class Sessions {
     this.end(oldest);
   }
 }
+
+/** A session as what stays open for its caller; `end` ends it. */
+export const sessionOpenFor = (session: Session, end: OpenFor['end']): OpenFor => {
+  const { caller, id } = session;
+  return {
+    caller,
+    method: 'DELETE',
+    sessionId: id,
+    keep: (verified) => void (session.caller === caller && session.presentedBy(verified)),
+    // A newer token that was presented meanwhile was taken by the authentication in force.
+    end: (why) => session.caller === caller && end(why),
+  };
+};
+
+/** Decides again about the subscriptions of these sessions; resolves with the number of those that end. */
+export const readmitAll = async (sessions: readonly Session[]): Promise<number> => {
+  let ended = 0;
+  for (const { backendSessions } of sessions) {
+    if (!backendSessions.hasSubscriptions) continue;
+    await nextTurn();
+    ended += await backendSessions.readmit();
+  }
+  return ended;
+};

@@ -1,24 +1,25 @@
-import { isSameCaller, type Caller, type ClientAnswer } from '../call/index.ts';
+import { isSameCaller, type Caller, type OpenFor } from '../call/index.ts';
 import type { Timer } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { ReplicaMessages, SessionRecords, SessionRef } from '../store/index.ts';
-import { replicaPeersOf, memoryOf } from './replica-peers.ts';
 import {
   gather,
   type LoadedSession,
-  listenAtReplicas,
+  type LoadingSession,
+  newSharedSession,
+  oldestIdle,
   type RemoteSession,
+  replicaListeners,
   type SharedSessionsDeps,
   slackMs,
   stopListening,
-  takeChange,
 } from './held-session.ts';
-import { type InitializedClient, noSuchSession, Session } from './session.ts';
-import type { SessionLimits } from './sessions.ts';
+import type { InitializedClient, Session } from './session.ts';
+import { noSuchSession, readmitAll, type SessionLimits, sessionOpenFor } from './sessions.ts';
 
 const SWEEP_MS = 60_000;
-/** Sessions looked at to find one that can make room. */
-const MAX_LOOKED_AT = 64;
+/** By then, other replicas have the newer configuration as well, and have retired the session. */
+const RETIRED_MS = 30_000;
 
 /**
  * Sessions that every replica can serve. A replica keeps in memory the sessions that it served lately; the record in
@@ -33,11 +34,10 @@ export class SharedSessions {
   /** Sessions in memory by id, least recently used first. */
   readonly #held = new Map<string, LoadedSession>();
   readonly #byName = new Map<string, LoadedSession>();
-  readonly #loading = new Map<
-    string,
-    { readonly ref: SessionRef; readonly session: Promise<Session>; isEnded?: true }
-  >();
+  readonly #loading = new Map<string, LoadingSession>();
   readonly #closing = new Set<Promise<void>>();
+  /** Sessions that are over here but for their calls under way. */
+  readonly #retired = new Set<LoadedSession>();
   /** Time in ms since which the store was connected: messages of other replicas before it may have been missed. */
   #connectedSince = 0;
   #sweep: Timer;
@@ -45,20 +45,14 @@ export class SharedSessions {
   constructor(limits: SessionLimits, deps: SharedSessionsDeps) {
     this.#limits = limits;
     this.#deps = deps;
-    this.#messages = deps.messagesFor({
-      sessionOf: (name) => (this.#byName.get(name) ?? this.#loading.get(name))?.ref,
-      answered: ({ session, ask, outcome, payload }) => {
-        const answer: ClientAnswer =
-          outcome === 'result' ? { kind: outcome, result: payload } : { kind: outcome, error: payload };
-        this.#byName.get(session)?.session.settleHere(JSON.stringify(ask), answer);
-      },
-      sessionEnded: (name) => this.#endedElsewhere(name),
-      sessionChanged: (name) => this.#changedElsewhere(name),
-      requestCancelled: (name, requestId) =>
-        void this.#byName
-          .get(name)
-          ?.session.cancelHere(requestId, new VmcpError('cancelled_by_client', 'cancelled by the client')),
-    });
+    this.#messages = deps.messagesFor(
+      replicaListeners({
+        held: (name) => this.#byName.get(name),
+        refOf: (name) => (this.#byName.get(name) ?? this.#loading.get(name))?.ref,
+        onEnded: (name) => this.#endedElsewhere(name),
+        remoteSession: () => this.#remoteSession,
+      }),
+    );
     this.#records = deps.recordsFor(this.#messages.announceEnd);
     deps.store.onState((state) => {
       if (state === 'up') this.#connectedSince = deps.clock.now();
@@ -150,7 +144,34 @@ export class SharedSessions {
   }
 
   cancelAllCalls(reason: VmcpError): void {
-    for (const { session } of this.#held.values()) session.cancelAll(reason);
+    for (const { session } of [...this.#held.values(), ...this.#retired]) session.cancelAll(reason);
+  }
+
+  /** The sessions in memory, for a check of their callers. */
+  openFor(): readonly OpenFor[] {
+    return [...this.#held.values()].map((held) =>
+      sessionOpenFor(held.session, (why) => {
+        const isHeld = this.#held.get(held.ref.id) === held;
+        if (isHeld) this.#retire(held, why);
+        return isHeld;
+      }),
+    );
+  }
+
+  /** Decides again about every subscription at this replica; resolves with the number of those that end. */
+  readmit(): Promise<number> {
+    return readmitAll([...this.#held.values()].map(({ session }) => session));
+  }
+
+  /** Leaves a session but for its calls under way; a session of an unknown caller ends at all replicas soon. */
+  #retire(held: LoadedSession, why: 'expired' | 'unknown'): void {
+    this.#retired.add(held);
+    this.#drop(held, 'leave', 'retired');
+    if (why === 'unknown') this.#deps.clock.after(RETIRED_MS, () => void this.#endRetired(held.ref).catch(() => {}));
+  }
+
+  async #endRetired(ref: SessionRef): Promise<void> {
+    if (!this.#held.has(ref.id)) await this.end(await this.#load(ref));
   }
 
   /** Leaves all sessions to the other replicas, and waits until that is done. */
@@ -191,30 +212,17 @@ export class SharedSessions {
   }
 
   #hold(ref: SessionRef, name: string, client: InitializedClient, confirmedAt: number): LoadedSession {
-    const { clock, newBackendSessions } = this.#deps;
-    const session: Session = new Session({
-      ...ref,
+    const parts = {
+      ref,
       client,
-      clock,
+      records: this.#records,
+      messages: this.#messages,
       limits: this.#limits,
       onIdle: () => this.#touch(held),
-      logs: this.#deps.newLogs(client),
-      peers: replicaPeersOf({
-        ref,
-        records: this.#records,
-        messages: this.#messages,
-        listen: () => this.#listen(name),
-        gather: async () => {
-          const known = this.#byName.get(name);
-          if (known && (await gather(known, this.#remoteSession))) await this.#messages.announceChange(ref);
-        },
-      }),
-      newBackendSessions: (of) =>
-        newBackendSessions(
-          of,
-          memoryOf(ref, this.#records, () => this.#messages.announceChange(ref)),
-        ),
-    });
+      held: () => this.#byName.get(name),
+      remoteSession: () => this.#remoteSession,
+    };
+    const session: Session = newSharedSession(parts, this.#deps);
     const held: LoadedSession = { ref, name, session, confirmedAt };
     this.#held.set(ref.id, held);
     this.#byName.set(name, held);
@@ -236,11 +244,6 @@ export class SharedSessions {
     throw noSuchSession();
   }
 
-  async #listen(name: string): Promise<void> {
-    const held = this.#byName.get(name);
-    if (held) await listenAtReplicas(held, this.#messages, this.#deps.clock);
-  }
-
   #endedElsewhere(name: string): void {
     const loading = this.#loading.get(name);
     if (loading) loading.isEnded = true;
@@ -248,30 +251,26 @@ export class SharedSessions {
     if (held && !held.isEnding) this.#drop(held, 'leave');
   }
 
-  #changedElsewhere(name: string): void {
-    const held = this.#byName.get(name);
-    if (held) void takeChange(held, this.#remoteSession).catch(() => {});
-  }
-
   /** `leave`: other replicas continue the session, or have ended it. */
-  #drop(held: LoadedSession, how: 'end' | 'leave'): void {
+  #drop(held: LoadedSession, how: 'end' | 'leave', calls?: 'retired'): void {
     this.#held.delete(held.ref.id);
     this.#byName.delete(held.name);
     held.subscription?.end();
-    held.session.end(new VmcpError('cancelled', 'the session has ended'));
-    const parting = held.session.backendSessions.close(how).finally(() => this.#closing.delete(parting));
+    if (calls === 'retired') held.session.retire();
+    else held.session.end(new VmcpError('cancelled', 'the session has ended'));
+    const parting = held.session.backendSessions.close(how).finally(() => {
+      this.#closing.delete(parting);
+      this.#retired.delete(held);
+    });
     this.#closing.add(parting);
   }
 
   /** Drops an idle session from memory. Its record stays, and the replica that gets its next request reads it again. */
   #makeRoom(): void {
     if (this.#held.size < this.#limits.count) return;
-    let looked = 0;
-    for (const held of this.#held.values()) {
-      if (held.session.isIdle) return this.#drop(held, 'leave');
-      if ((looked += 1) === MAX_LOOKED_AT) break;
-    }
-    throw new VmcpError('overloaded', 'too many sessions are open; try again later');
+    const idle = oldestIdle(this.#held.values());
+    if (!idle) throw new VmcpError('overloaded', 'too many sessions are open; try again later');
+    this.#drop(idle, 'leave');
   }
 
   #sweepLater(): Timer {

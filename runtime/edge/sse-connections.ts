@@ -2,6 +2,7 @@ import {
   isSameCaller,
   type Caller,
   type Inbound,
+  type OpenFor,
   type OpenStream,
   type Reply,
   type StreamReply,
@@ -22,8 +23,13 @@ export interface SseConnectionsDeps {
 
 /** A stream that a client of 2024-11-05 reads its answers from, while it POSTs to an address of its own. */
 interface SseConnection {
-  readonly caller: Caller;
+  /** By the token presented last. */
+  caller: Caller;
   readonly stream: OpenStream;
+  /** POSTs whose answers are not sent yet. */
+  underWay: number;
+  /** The stream ends as soon as nothing is under way. */
+  isEnding?: true;
   isInitialized?: boolean;
   /** Set once `initialize` has been answered. */
   sessionId?: string;
@@ -51,7 +57,7 @@ export class SseConnections {
     return {
       kind: 'stream',
       open: (stream) => {
-        const connection: SseConnection = { caller, stream };
+        const connection: SseConnection = { caller, stream, underWay: 0 };
         this.#connections.set(id, connection);
         stream.onClosed(() => {
           this.#connections.delete(id);
@@ -73,7 +79,7 @@ export class SseConnections {
   /**
    * The POST as a request of Streamable HTTP whose answers go to the stream. The POST itself is answered 202.
    */
-  streamed(request: Inbound & Answered): Inbound {
+  streamed(request: Inbound & Answered): Streamed {
     return new StreamedRequest(request, (caller) => this.#findOf(request.query, caller));
   }
 
@@ -101,13 +107,34 @@ export class SseConnections {
 
   /** The stream of the connection, for messages of the session between calls. */
   streamOf({ query }: Pick<Inbound, 'query'>): OpenStream {
-    return this.#find(query).stream;
+    const connection = this.#find(query);
+    return { ...connection.stream, end: () => endAfterAnswers(connection) };
+  }
+
+  /** The connections, for a check of their callers. */
+  openFor(): readonly OpenFor[] {
+    return [...this.#connections.values()].map((connection) => {
+      const { caller } = connection;
+      return {
+        caller,
+        method: 'GET',
+        keep: (verified) => {
+          if (connection.caller === caller) connection.caller = verified;
+        },
+        end: () => {
+          const isUnknown = connection.caller === caller && !connection.isEnding;
+          if (isUnknown) endAfterAnswers(connection);
+          return isUnknown;
+        },
+      };
+    });
   }
 
   /** Throws `session_not_found` for unknown connections and for those of other callers alike. */
   #findOf(query: string, caller: Caller): SseConnection {
     const connection = this.#find(query);
     if (!isSameCaller(connection.caller, caller)) throw notFound();
+    connection.caller = caller;
     return connection;
   }
 
@@ -118,6 +145,18 @@ export class SseConnections {
   }
 }
 
+/** All answers go to the one stream, so it ends after those that are awaited. */
+const endAfterAnswers = (connection: SseConnection): void => {
+  connection.isEnding = true;
+  if (connection.underWay === 0) connection.stream.end();
+};
+
+/** A request whose answer goes to the stream. */
+export interface Streamed extends Inbound {
+  /** To be called once, after the answer was sent. */
+  over(): void;
+}
+
 interface Answered {
   readonly answer: (reply: WholeReply) => void;
 }
@@ -126,7 +165,7 @@ interface Answered {
  * The connection is looked up once the caller is authenticated: other callers can neither probe for connections nor
  * write on them.
  */
-class StreamedRequest implements Inbound {
+class StreamedRequest implements Streamed {
   readonly http: Inbound['http'];
   readonly endpoint: Inbound['endpoint'];
   readonly query: string;
@@ -165,10 +204,18 @@ class StreamedRequest implements Inbound {
     await this.#request.receive(caller);
     // The connection may have closed meanwhile.
     this.#connection = this.#find(caller);
+    this.#connection.underWay += 1;
     // A body that is no JSON-RPC message is refused on the POST itself: its sender could not match an answer on the
     // stream.
     readEnvelope(this.body);
     this.#request.answer({ kind: 'whole', status: 202 });
+  }
+
+  over(): void {
+    const connection = this.#connection;
+    if (!connection) return;
+    connection.underWay -= 1;
+    if (connection.isEnding) endAfterAnswers(connection);
   }
 
   send(message: Buffer): boolean {

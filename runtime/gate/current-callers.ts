@@ -55,6 +55,20 @@ export class CurrentCallers {
     return current;
   };
 
+  /** As `current`; undefined where no token of the user and client is valid. */
+  valid(caller: Caller): Caller | undefined {
+    try {
+      return this.current(caller);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Forgets all tokens: what they were verified by is no longer in force. */
+  forget(): void {
+    this.#latest.clear();
+  }
+
   #hasEnded({ expiresAt, isWithdrawn }: User): boolean {
     return (expiresAt !== undefined && expiresAt <= this.#deps.now()) || isWithdrawn?.() === true;
   }

@@ -9,6 +9,13 @@ import { unlimited } from './limit.ts';
 export interface Gate extends Pick<AdmissionSteps, 'authorize' | 'limit'>, Examine {
   /** Finds the caller by the head of a request alone. Throws VmcpError. */
   readonly authenticate: (head: RequestHead) => Caller | Promise<Caller>;
+  /** The authentication in force: a new value whenever it has changed. Absent: it never does. */
+  readonly authentication?: () => unknown;
+  /**
+   * The caller as the authentication in force knows it, by the token that was presented; undefined where it does not
+   * know such a caller. Counts no failure. Throws where that cannot be found out.
+   */
+  readonly verifyAgain?: (caller: Caller) => Caller | undefined | Promise<Caller | undefined>;
   /**
    * The policies in force: a new value whenever they have changed, undefined where there are none. With policies,
    * unknown names are refused like denied ones (docs/decisions.md "Hidden names"). Absent: there never are any.

@@ -1,4 +1,4 @@
-import type { AroundBackendCall, AroundCall, AroundRequest, OnOutsideAnswer } from '../call/index.ts';
+import type { AroundBackendCall, AroundCall, AroundRequest, OnDecided, OnOutsideAnswer } from '../call/index.ts';
 
 /** Wraps requests, the calls that they make, and what is sent to backends for them. */
 export interface Observers {
@@ -8,6 +8,8 @@ export interface Observers {
   /** Observes the answers to all other requests: of routes, and refusals by the head of a request. */
   readonly onOutsideAnswer: OnOutsideAnswer;
   readonly aroundBackendCall: AroundBackendCall;
+  /** Observes decisions about watches, and about what is open when settings change. */
+  readonly onDecided: OnDecided;
 }
 
 /** Audit and tracing are off: nothing is recorded. */
@@ -17,6 +19,7 @@ const noObservers: Observers = {
   aroundCall: (_call, _record, next) => next(),
   onOutsideAnswer: () => {},
   aroundBackendCall: (call, _target, next) => next(call),
+  onDecided: () => {},
 };
 
 /**
@@ -25,7 +28,7 @@ const noObservers: Observers = {
  */
 export const observersTogether = (all: readonly Partial<Observers>[]): Observers =>
   all.reduceRight<Observers>(
-    (inner, { audit, trace, aroundCall, aroundBackendCall, onOutsideAnswer }) => ({
+    (inner, { audit, trace, aroundCall, aroundBackendCall, onOutsideAnswer, onDecided }) => ({
       audit: audit ? (record, next) => audit(record, () => inner.audit(record, next)) : inner.audit,
       trace: trace ? (record, next) => trace(record, () => inner.trace(record, next)) : inner.trace,
       aroundCall: aroundCall
@@ -37,13 +40,16 @@ export const observersTogether = (all: readonly Partial<Observers>[]): Observers
       aroundBackendCall: aroundBackendCall
         ? (call, target, next) => aroundBackendCall(call, target, (sent) => inner.aroundBackendCall(sent, target, next))
         : inner.aroundBackendCall,
+      onDecided: onDecided ? oneAfterTheOther(inner.onDecided, onDecided) : inner.onDecided,
     }),
     noObservers,
   );
 
 const oneAfterTheOther =
-  (first: OnOutsideAnswer, second: OnOutsideAnswer): OnOutsideAnswer =>
-  (answer) => {
-    const told = first(answer);
-    return told ? told.then(() => second(answer)) : second(answer);
+  <Seen>(first: See<Seen>, second: See<Seen>): See<Seen> =>
+  (seen) => {
+    const told = first(seen);
+    return told ? told.then(() => second(seen)) : second(seen);
   };
+
+type See<Seen> = (seen: Seen) => void | Promise<void>;

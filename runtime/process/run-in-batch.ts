@@ -17,3 +17,6 @@ const runAll = (): void => {
   waiting = [];
   for (const goOn of all) goOn();
 };
+
+/** Lets input be read and answered before a long run of work goes on. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => runInBatch(resolve));

@@ -4,6 +4,7 @@ import {
   readString,
   skipSpace,
   skipValue,
+  smallMember,
   walkObject,
   type Span,
   isText,
@@ -99,4 +100,12 @@ export const isAnswerTo = (bytes: Buffer, id: Buffer): boolean => {
   const message = readServerMessage(bytes);
   const isAnswer = message?.kind === 'response' || message?.kind === 'error';
   return isAnswer && message.id !== undefined && isSameId(bytes, message.id, id);
+};
+
+/** The URI in `notifications/resources/updated`, null where none can be read; undefined for other messages. */
+export const updatedUri = (notification: Buffer): unknown => {
+  const message = readServerMessage(notification);
+  if (message?.kind !== 'notification' || message.method !== 'notifications/resources/updated') return undefined;
+  const { params } = message;
+  return (params && smallMember(notification, params.start, 'uri')) ?? null;
 };

@@ -1,7 +1,17 @@
-import type { BackendSessions, Call, SessionClient, Caller, ResourceListener, Watching } from '../../call/index.ts';
+import type {
+  BackendSessions,
+  Call,
+  Caller,
+  ResourceListener,
+  SessionClient,
+  SubscriptionRights,
+  Watching,
+} from '../../call/index.ts';
 import { VmcpError } from '../../errors.ts';
 import { LIST_CHANGED } from '../../mcp/index.ts';
 import type { SavedBackendSession, ResourceSubscription } from '../../store/index.ts';
+import type { BackendCall } from '../messages/backend-call.ts';
+import { HearingClient } from './hearing-client.ts';
 import type { BackendSession } from './session.ts';
 import type { CloseMode, SessionOptions, BackendSessionMemory } from './settings.ts';
 import { resourceUpdated } from '../messages/small-messages.ts';
@@ -18,6 +28,8 @@ export interface ClientBackendSessionsParts {
   readonly capabilities?: Buffer;
   /** Where other replicas find the sessions; absent: only this replica uses them. */
   readonly memory?: BackendSessionMemory;
+  /** Absent: rights never change. */
+  readonly rights?: SubscriptionRights;
 }
 
 /** The part of a backend that its sessions use. */
@@ -36,33 +48,41 @@ export interface WantedWatch {
   readonly uri: string;
 }
 
+/** A subscription that the gateway keeps itself. */
+interface Watch extends Watching, ResourceSubscription {}
+
 /** The warm backend sessions of one client session: at most one per backend, opened when first needed. */
 export class ClientBackendSessions implements BackendSessions {
   /** Created when first needed, as the maps below: most calls of 2026-07-28 need no session. */
   #sessions: Map<SessionBackend, BackendSession> | undefined;
   readonly #client: SessionClient | undefined;
+  /** The client as backends reach it. */
+  readonly #hearing: HearingClient | undefined;
+  readonly #rights: SubscriptionRights | undefined;
   readonly #capabilities: Buffer | undefined;
   readonly #memory: BackendSessionMemory | undefined;
   readonly #owner: () => Caller;
   /** The subscriptions that the gateway keeps itself. */
-  #watches: Map<string, Watching> | undefined;
+  #watches: Map<string, Watch> | undefined;
   /** Value of `changes` when the client's last change of each subscription was recorded; Infinity until then. */
   #changedAt: Map<string, number> | undefined;
   #changes = 0;
   #closeMode: CloseMode | undefined;
 
-  constructor({ owner, client, capabilities, memory }: ClientBackendSessionsParts) {
+  constructor({ owner, client, capabilities, memory, rights }: ClientBackendSessionsParts) {
     this.#owner = owner;
     this.#client = client;
     this.#capabilities = capabilities;
     this.#memory = memory;
+    this.#rights = rights;
+    if (client && rights) this.#hearing = new HearingClient(client, { rights, isShared: memory !== undefined });
   }
 
   to(backend: SessionBackend): BackendSession {
     const known = this.#sessions?.get(backend) ?? (this.#client ? undefined : backend.shared);
     if (known) return known;
     const onClosed = (): void => void this.#sessions?.delete(backend);
-    const common = { owner: this.#owner, client: this.#client, memory: this.#memory };
+    const common = { owner: this.#owner, client: this.#hearing ?? this.#client, memory: this.#memory };
     const parts = { ...common, capabilities: this.#capabilities, onClosed };
     const session = backend.openSession(parts);
     this.#sessions ??= new Map();
@@ -72,6 +92,51 @@ export class ClientBackendSessions implements BackendSessions {
     const parting = this.#closeMode;
     if (parting) queueMicrotask(() => void session.close(parting));
     return session;
+  }
+
+  /** Sends a call over the session with this backend. */
+  request(backend: SessionBackend, call: BackendCall): Promise<Buffer> {
+    const answer = this.to(backend).request(call);
+    if (call.subscription?.kind !== 'begins') return answer;
+    const uri = uriIn(call.subscription.uri);
+    // Rights may have changed since the call was admitted.
+    return answer.finally(() => void this.readmit(uri).catch(() => {}));
+  }
+
+  get hasSubscriptions(): boolean {
+    return this.#subscriptions().length > 0;
+  }
+
+  /**
+   * Decides again about every subscription, or those to one resource. What is refused ends at its backend, and the
+   * client is told that resources have changed. Resolves with the number of those.
+   */
+  async readmit(only?: string): Promise<number> {
+    let ended = 0;
+    for (const { uri, end } of this.#subscriptions()) {
+      if (only !== undefined && uri !== only) continue;
+      if (!this.#rights || (await this.#rights.mayKeep(uri, this.#owner()))) continue;
+      this.#hearing?.ended(uri);
+      end();
+      ended += 1;
+    }
+    if (ended > 0) this.#client?.notify(RESOURCES_CHANGED);
+    return ended;
+  }
+
+  #subscriptions(): readonly { readonly uri: string; readonly end: () => void }[] {
+    const kept = [...(this.#watches ?? [])].map(([key, { backend, uri }]) => ({
+      uri,
+      end: () => {
+        this.#unwatch(key);
+        // Without the store, another replica that takes the subscription over decides again.
+        this.#memory?.unsubscribe({ backend, uri }).catch(() => {});
+      },
+    }));
+    const atBackends = [...(this.#sessions?.values() ?? [])].flatMap(({ subscriptions }) =>
+      (subscriptions?.uris ?? []).map((uri) => ({ uri: uriIn(uri), end: () => subscriptions?.end(uri) })),
+    );
+    return [...kept, ...atBackends];
   }
 
   /** Uses the session that another replica has opened for the caller. */
@@ -99,6 +164,8 @@ export class ClientBackendSessions implements BackendSessions {
       await (isWanted ? this.#memory?.subscribe(subscription) : this.#memory?.unsubscribe(subscription))?.catch(
         () => {},
       );
+      // Rights may have changed since the call was admitted.
+      if (isWanted) await this.readmit(uri);
     } finally {
       this.#changes += 1;
       this.#noteChange(key, this.#changes);
@@ -137,7 +204,7 @@ export class ClientBackendSessions implements BackendSessions {
    */
   async #watch(backend: SessionBackend, uri: string, caller: Caller): Promise<boolean> {
     const key = keyOf({ backend: backend.name, uri });
-    const watches = (this.#watches ??= new Map<string, Watching>());
+    const watches = (this.#watches ??= new Map<string, Watch>());
     const watching = watches.get(key) ?? this.#begin(backend, uri, caller);
     try {
       await watching?.confirmed;
@@ -149,12 +216,12 @@ export class ClientBackendSessions implements BackendSessions {
   }
 
   /** Undefined when the session is over. */
-  #begin(backend: SessionBackend, uri: string, caller: Caller): Watching | undefined {
+  #begin(backend: SessionBackend, uri: string, caller: Caller): Watch | undefined {
     const key = keyOf({ backend: backend.name, uri });
-    const watches = (this.#watches ??= new Map<string, Watching>());
+    const watches = (this.#watches ??= new Map<string, Watch>());
     if (this.#closeMode) return undefined;
     if (watches.size >= MAX_WATCHES) throw new VmcpError('busy', 'too many subscriptions; end one');
-    const watching = backend.watch(uri, caller, {
+    const begun = backend.watch(uri, caller, {
       onUpdated: () => this.#client?.notify(resourceUpdated(uri)),
       onEnd: () => {
         watches.delete(key);
@@ -162,8 +229,9 @@ export class ClientBackendSessions implements BackendSessions {
         this.#client?.notify(RESOURCES_CHANGED);
       },
     });
-    watches.set(key, watching);
-    return watching;
+    const watch = { ...begun, backend: backend.name, uri };
+    watches.set(key, watch);
+    return watch;
   }
 
   #unwatch(key: string): void {
@@ -207,5 +275,8 @@ export const sessionsOf = ({ backendSessions }: Pick<Call, 'backendSessions'>): 
 };
 
 const RESOURCES_CHANGED = Buffer.from(`{"jsonrpc":"2.0","method":"${LIST_CHANGED.resources}"}`);
+
+/** The URI that a JSON text holds. */
+const uriIn = (json: string): string => JSON.parse(json) as string;
 
 const keyOf = ({ backend, uri }: ResourceSubscription): string => `${backend} ${uri}`;

@@ -27,7 +27,8 @@ export class BackendSession {
   readonly #onClosed: () => void;
   readonly #posts: SessionPosts;
   readonly #channel: SseChannel | undefined;
-  #subscriptions: Subscriptions | undefined;
+  /** Undefined: nothing was subscribed to over this session here. */
+  subscriptions: Subscriptions | undefined;
   #open: OpenSession | undefined;
   #opening: Promise<OpenSession> | undefined;
   readonly #calls = new SessionCalls();
@@ -86,7 +87,7 @@ export class BackendSession {
       if (this.#calls.size === 0) this.#idle.resolve();
     }
     this.#stream?.close();
-    this.#subscriptions?.stop();
+    this.subscriptions?.stop();
     await this.#idle.promise;
     await this.#posts.allPosted();
     await this.#opening?.catch(() => {}); // A session that is still being opened has to be ended, too.
@@ -190,19 +191,19 @@ export class BackendSession {
 
   #sessionLost(): void {
     this.#open = undefined;
-    this.#subscriptions?.lost();
+    this.subscriptions?.lost();
   }
 
   async #noteSubscription(change: SubscriptionChange, idleTimeoutMs: number): Promise<void> {
     const { fetch } = this.#settings;
-    this.#subscriptions ??= new Subscriptions({
+    this.subscriptions ??= new Subscriptions({
       ...this.#settings,
       clock: this.#clock,
       post: (request) => this.post(request),
       reopen: async (again) =>
         this.#open || this.#closeMode ? undefined : this.#openFor({ fetch, idleTimeoutMs: again }),
     });
-    this.#subscriptions.note(change, idleTimeoutMs);
+    this.subscriptions.note(change, idleTimeoutMs);
     // Updates are lost until the stream is open. The wait leaves time to send the call before its timeout.
     if (change.kind === 'begins') await atMost(this.#clock, idleTimeoutMs / 2, this.#streamTried());
   }
@@ -214,7 +215,7 @@ export class BackendSession {
 
   /** A backend without such a stream may answer the same: it is reopened only if the backend does not know it. */
   async #checkSession(open: OpenSession): Promise<void> {
-    if (!this.#subscriptions || this.#subscriptions.isEmpty) return;
+    if (!this.subscriptions || this.subscriptions.isEmpty) return;
     if (!(await this.#posts.isUnknown(open, this.#settings.fetch)) || this.#open !== open) return;
     this.#sessionLost();
     await this.#forget(open).catch(() => {});
@@ -245,7 +246,7 @@ export class BackendSession {
     this.#stream = undefined;
     this.setLogLevel(this.#settings.client?.logLevel);
     this.listen();
-    this.#subscriptions?.opened(this.#streamTried());
+    this.subscriptions?.opened(this.#streamTried());
   }
 
   /** Opens the stream for the backend's notifications and requests, when the client can receive them. */

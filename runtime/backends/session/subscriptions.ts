@@ -1,6 +1,7 @@
+import { VmcpError } from '../../errors.ts';
 import { backoffMs, sleep, type Clock } from '../../process/index.ts';
 import type { SubscriptionChange } from '../messages/backend-call.ts';
-import { subscribeRequest } from '../messages/small-messages.ts';
+import { subscribeRequest, unsubscribeRequest } from '../messages/small-messages.ts';
 
 export interface SubscriptionsDeps {
   readonly clock: Clock;
@@ -12,8 +13,8 @@ export interface SubscriptionsDeps {
   readonly post: (request: Buffer) => void;
 }
 
-/** Subscriptions beyond this number are not renewed. */
-const MAX_SUBSCRIPTIONS = 1_000;
+/** Further ones are refused: what is not known here could neither be renewed nor ended. */
+const MAX_SUBSCRIPTIONS = 1_024;
 const RETRY = { baseMs: 1_000, maxMs: 30_000 };
 
 /**
@@ -34,12 +35,27 @@ export class Subscriptions {
     this.#deps = deps;
   }
 
-  /** Notes the subscription of a call that is about to be sent: the session may be lost before the response arrives. */
+  /**
+   * Notes the subscription of a call that is about to be sent: the session may be lost before the response arrives.
+   * Throws `busy` when there are too many.
+   */
   note({ kind, uri }: SubscriptionChange, idleTimeoutMs: number): void {
-    if (kind === 'ends') this.#uris.delete(uri);
-    if (kind === 'ends' || this.#uris.size >= MAX_SUBSCRIPTIONS) return;
+    if (kind === 'ends') return void this.#uris.delete(uri);
+    if (this.#uris.size >= MAX_SUBSCRIPTIONS && !this.#uris.has(uri))
+      throw new VmcpError('busy', 'too many subscriptions; end one');
     this.#uris.add(uri);
     this.#idleTimeoutMs = idleTimeoutMs;
+  }
+
+  /** JSON texts of the URIs. */
+  get uris(): readonly string[] {
+    return [...this.#uris];
+  }
+
+  /** Unsubscribes from a resource (JSON text of its URI). */
+  end(uri: string): void {
+    this.#uris.delete(uri);
+    this.#deps.post(unsubscribeRequest(uri, Buffer.from(`"vmcp-unsubscribe"`)));
   }
 
   get isEmpty(): boolean {

@@ -1,4 +1,4 @@
-import { callerKey, type Caller } from '../../call/index.ts';
+import { callerKey, type Caller, type OpenFor } from '../../call/index.ts';
 import type { Clock, Timer } from '../../process/index.ts';
 import type { VmcpError } from '../../errors.ts';
 import { askableCapabilities } from './handshake.ts';
@@ -93,6 +93,24 @@ export class UserBackendSessions {
   cancelAllCalls(reason: VmcpError): void {
     const loans = [...this.#underWay];
     for (const { cancel } of loans) cancel(reason);
+  }
+
+  /** The sessions that are kept, for a check of their users. */
+  openFor(): readonly OpenFor[] {
+    return [...this.#users].map(([key, kept]) => {
+      const { caller } = kept;
+      return {
+        caller,
+        keep: (verified) => {
+          if (kept.caller === caller) kept.caller = verified;
+        },
+        end: () => {
+          const isUnknown = kept.caller === caller && this.#users.get(key) === kept;
+          if (isUnknown) this.#end(key, kept);
+          return isUnknown;
+        },
+      };
+    });
   }
 
   async close(): Promise<void> {

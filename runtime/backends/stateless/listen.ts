@@ -87,11 +87,3 @@ export const namesIn = (filter: unknown, key: 'resourceSubscriptions' | 'taskIds
   const names = (filter as Readonly<Record<string, unknown>> | null | undefined)?.[key];
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
 };
-
-/** The URI in `notifications/resources/updated`; undefined for other messages. */
-export const updatedUri = (notification: Buffer): unknown => {
-  const message = readServerMessage(notification);
-  if (message?.kind !== 'notification' || message.method !== 'notifications/resources/updated') return undefined;
-  const { params } = message;
-  return params && smallMember(notification, params.start, 'uri');
-};

@@ -2,7 +2,8 @@ import type { Caller, SessionClient, ResourceListener, Watching } from '../../ca
 import { atMost, type Clock } from '../../process/index.ts';
 import { VmcpError } from '../../errors.ts';
 import type { Fetch } from '../../outgoing/index.ts';
-import { type FirstAnswer, type ModernListening, type ModernStream, namesIn, updatedUri } from '../stateless/listen.ts';
+import { type FirstAnswer, type ModernListening, type ModernStream, namesIn } from '../stateless/listen.ts';
+import { updatedUri } from '../messages/server-message.ts';
 import { ResourceWatches } from './resource-watches.ts';
 import type { BackendSession } from '../session/session.ts';
 import { WatchSessions } from './watch-sessions.ts';

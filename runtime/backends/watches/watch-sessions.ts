@@ -2,8 +2,7 @@ import { clientKey, type Caller, type SessionClient } from '../../call/index.ts'
 import { VmcpError } from '../../errors.ts';
 import type { Fetch } from '../../outgoing/index.ts';
 import { noClient } from '../messages/call-stream.ts';
-import { updatedUri } from '../stateless/listen.ts';
-import { readServerMessage } from '../messages/server-message.ts';
+import { readServerMessage, updatedUri } from '../messages/server-message.ts';
 import type { BackendSession } from '../session/session.ts';
 import { subscribeRequest, unsubscribeRequest } from '../messages/small-messages.ts';
 

@@ -1,7 +1,7 @@
 import { InvalidConfigError, type LiveConfig } from '../../config/index.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Gate } from '../gate.ts';
-import { authenticateAnonymous } from './anonymous.ts';
+import { authenticateAnonymous, knownAnonymous } from './anonymous.ts';
 import { authenticateLocal } from './local.ts';
 import { protectedResource } from './protected-resource.ts';
 import { type AuthenticationSettings, authenticationSettingsOf } from './settings.ts';
@@ -26,13 +26,16 @@ export interface Machine {
 export interface IncomingAuth {
   readonly authenticate: Gate['authenticate'];
   readonly examineCaller: Gate['authenticate'];
+  readonly verifyAgain: Required<Gate>['verifyAgain'];
+  /** As in `Gate`. */
+  readonly authentication: () => unknown;
   /** The protected-resource metadata (RFC 9728) as JSON text; undefined: nothing is served at this path. */
   readonly metadataAt: (path: string) => string | undefined;
 }
 
-interface Made extends IncomingAuth {
+type Made = Omit<IncomingAuth, 'authentication'> & {
   readonly close: () => Promise<void>;
-}
+};
 
 /** Other settings come with caches of their own, so that nothing outlives what it was verified with. */
 export const incomingAuth = (deps: IncomingAuthDeps): IncomingAuth => {
@@ -44,13 +47,18 @@ export const incomingAuth = (deps: IncomingAuthDeps): IncomingAuth => {
   return {
     authenticate: (head) => current().authenticate(head),
     examineCaller: (head) => current().examineCaller(head),
+    verifyAgain: (caller) => current().verifyAgain(caller),
+    authentication: current,
     metadataAt: (path) => current().metadataAt(path),
   };
 };
 
 const made = (settings: AuthenticationSettings, deps: IncomingAuthDeps): Made => {
-  if (settings.kind === 'anonymous') return withoutTokens(authenticateAnonymous);
-  if (settings.kind === 'local') return withoutTokens(authenticateLocal(localUser(deps.machine)));
+  if (settings.kind === 'anonymous') return withoutTokens(authenticateAnonymous, knownAnonymous);
+  if (settings.kind === 'local') {
+    const { authenticate, verifyAgain } = authenticateLocal(localUser(deps.machine));
+    return withoutTokens(authenticate, verifyAgain);
+  }
   const { now } = deps.clock;
   const resource = protectedResource(settings);
   const authenticator = new TokenAuthenticator({
@@ -62,14 +70,16 @@ const made = (settings: AuthenticationSettings, deps: IncomingAuthDeps): Made =>
   return {
     authenticate: authenticator.authenticate,
     examineCaller: authenticator.examine,
+    verifyAgain: authenticator.verifyAgain,
     metadataAt: resource.metadataAt,
     close: () => authenticator.close(),
   };
 };
 
-const withoutTokens = (authenticate: Gate['authenticate']): Made => ({
+const withoutTokens = (authenticate: Gate['authenticate'], verifyAgain: Made['verifyAgain']): Made => ({
   authenticate,
   examineCaller: authenticate,
+  verifyAgain,
   metadataAt: () => undefined,
   close: async () => {},
 });

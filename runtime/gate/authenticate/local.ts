@@ -1,4 +1,4 @@
-import type { RequestHead, User } from '../../call/index.ts';
+import { type Caller, isSameCaller, type RequestHead, type User } from '../../call/index.ts';
 import { VmcpError } from '../../errors.ts';
 import { isLoopbackAddress } from '../../http/index.ts';
 
@@ -19,9 +19,11 @@ export const authenticateLocal = (name: string) => {
     expiresAt: undefined,
     upstreamToken: async () => undefined,
   };
-  return ({ clientAddress }: RequestHead): User => {
+  const authenticate = ({ clientAddress }: RequestHead): User => {
     if (clientAddress === undefined || !isLoopbackAddress(clientAddress))
       throw new VmcpError('invalid_token', 'only clients on this machine are served');
     return user;
   };
+  const verifyAgain = (caller: Caller): User | undefined => (isSameCaller(caller, user) ? user : undefined);
+  return { authenticate, verifyAgain };
 };

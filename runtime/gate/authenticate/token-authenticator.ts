@@ -1,4 +1,4 @@
-import type { Caller, RequestHead, User } from '../../call/index.ts';
+import { type Caller, isSameCaller, type RequestHead, type User } from '../../call/index.ts';
 import { type Challenge, VmcpError } from '../../errors.ts';
 import { isToken, presentedCredential } from './bearer-token.ts';
 import { FailureBudget, type FailureBounds } from './failure-budget.ts';
@@ -55,6 +55,14 @@ export class TokenAuthenticator {
     if (!isToken(credential)) throw this.#refusal(invalid('the Authorization header holds no token'), head);
     return this.#check({ key, token: credential, failures }, head);
   }
+
+  /** As `Gate.verifyAgain`: whether this token is valid, and still of the same user. */
+  readonly verifyAgain = async (caller: Caller): Promise<Caller | undefined> => {
+    if (caller.kind !== 'user' || !isToken(caller.token)) return undefined;
+    const key = tokenKey(caller.token);
+    const known = this.#cache.get(key, this.#deps.now()) ?? (await this.#checked(key, caller.token));
+    return known.kind === 'user' && isSameCaller(known.user, caller) ? known.user : undefined;
+  };
 
   /** Lets the checks under way end: their requests came while this was in force. */
   async close(): Promise<void> {

@@ -2,6 +2,7 @@ import {
   type Call,
   type Caller,
   type CallRecord,
+  type Decided,
   methodOf,
   type OutsideAnswer,
   type Reply,
@@ -32,7 +33,7 @@ export interface AuditObserverDeps {
 /** Records an event for every request, for every inner call, and for what is answered outside of the pipeline. */
 export const auditObserver = (
   deps: AuditObserverDeps,
-): Required<Pick<Observers, 'audit' | 'aroundCall' | 'onOutsideAnswer'>> => {
+): Required<Pick<Observers, 'audit' | 'aroundCall' | 'onOutsideAnswer' | 'onDecided'>> => {
   const { journal, now } = deps;
   return {
     audit: async (record, next) => {
@@ -57,6 +58,7 @@ export const auditObserver = (
         ? next()
         : aroundInner(deps, { call, record }, next),
     onOutsideAnswer: (answer) => journal.record(outsideEvent(answer))?.then(() => {}),
+    onDecided: (decided) => journal.record(decidedEvent(deps, decided))?.then(() => {}),
   };
 };
 
@@ -166,6 +168,29 @@ const outsideEvent = ({ request, path, receivedAt, status, error }: OutsideAnswe
   errorCode: error?.code,
   status,
 });
+
+/** The decision about a watched name, or the end of what was open; the request is absent where no client has asked. */
+const decidedEvent = ({ now, sessionName }: AuditObserverDeps, decided: Decided): AuditEvent => {
+  const { caller, method, watched, record, request, sessionId, refusal } = decided;
+  return {
+    type: watched?.names === 'task' ? 'mcp_task_get' : watched ? 'mcp_resource_subscribe' : eventTypeOf(method),
+    outcome: refusal ? outcomeOfError(refusal.code) : 'success',
+    receivedAt: now(),
+    ...(request && { source: sourceOf(request) }),
+    caller,
+    target: {
+      endpoint: `/${request?.endpoint ?? 'mcp'}`,
+      httpMethod: method === 'GET' || method === 'DELETE' ? method : 'POST',
+      method,
+      name: watched?.name,
+      type: watched?.names,
+      ...ledTo(record?.target),
+    },
+    session: sessionId === undefined ? undefined : sessionName(sessionId, caller),
+    decision: record?.decision,
+    errorCode: refusal?.code,
+  };
+};
 
 const MCP_PATHS: ReadonlySet<string> = new Set(['/', '/mcp', '/mcp/', '/sse', '/messages']);
 

@@ -33,11 +33,11 @@ export const operationMetrics = (meter: Meter, now: () => number): Partial<Obser
   });
   const decided = meter.counter({
     name: 'vmcp.policy.decisions',
-    help: 'Decisions of policies about calls.',
+    help: 'Decisions of policies about calls and watches.',
     labels: ['vmcp.policy.decision', 'vmcp.policy.dry_run'],
   });
-  const countDecision = ({ decision }: CallRecord): void => {
-    if (decision) decided(decisionLabels(decision));
+  const countDecision = (record: CallRecord | undefined): void => {
+    if (record?.decision) decided(decisionLabels(record.decision));
   };
   let active = 0;
   meter.gauge({ name: 'vmcp.requests.active', help: 'Requests that wait for their answer.' }, () => active);
@@ -58,6 +58,7 @@ export const operationMetrics = (meter: Meter, now: () => number): Partial<Obser
     },
     // The decision about a client's own call is counted with its request.
     aroundCall: (call, record, next) => (call.depth === 0 ? next() : afterwards(next, () => countDecision(record))),
+    onDecided: ({ record }) => countDecision(record),
     aroundBackendCall: async (call, { backend }, next) => {
       const began = now();
       let error: string | undefined;

@@ -55,7 +55,7 @@ beforeEach(async () => {
     },
     connections: {
       sessionOf: () => undefined,
-      streamed: (request) => request,
+      streamed: (request) => Object.assign(request, { over: () => {} }),
       answer: () => {},
     },
     isSessionKnown: () => true,

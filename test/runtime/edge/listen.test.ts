@@ -123,6 +123,8 @@ test('a stream that has closed makes room for another, and is told nothing', asy
     limit: 1,
     watchResource: async () => undefined,
     watchTasks: async () => [],
+    mayWatch: async () => true,
+    isValid: () => true,
   });
   const client = {
     caller: { kind: 'anonymous' },

@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { Decided } from '../../runtime/call/around.ts';
+import { until } from '../cluster/until.ts';
+import { type Behaviour, textResult } from '../fixtures/backend.ts';
+import { AUDIENCE } from '../fixtures/identity-provider.ts';
+import { listen, LISTEN_HEADERS, type Listening, listenRequest } from '../fixtures/listening.ts';
+import { openSse } from '../fixtures/old-client.ts';
+import {
+  ON_LOOPBACK,
+  type ProtectedGateway,
+  type ProtectedOptions,
+  startProtected,
+} from '../fixtures/protected-gateway.ts';
+import { INITIALIZE, post } from '../fixtures/raw-client.ts';
+import { noRedis, startRedis } from '../fixtures/redis.ts';
+import { isReady, openShared } from '../fixtures/replicas.ts';
+import { configFile, startRuntime } from '../fixtures/runtime.ts';
+import { startLegacyWatched } from '../fixtures/watched-backends.ts';
+
+const soon = { timeoutMs: 10_000, intervalMs: 5 };
+const URI = 'a://1';
+const UPDATED = 'notifications/resources/updated';
+const OTHER_AUDIENCE = 'https://other.example';
+
+const BACKEND = {
+  hasStream: true,
+  capabilities: { resources: { subscribe: true } },
+  lists: { resources: [`{"uri":"${URI}","name":"1"}`] },
+};
+
+const is = (what: string, isSo: () => boolean): Promise<true> =>
+  until(what, async () => (isSo() ? true : undefined), soon);
+const byText = (one: readonly unknown[], other: readonly unknown[]): number => String(one).localeCompare(String(other));
+const withToken = (token: string): { readonly authorization: string } => ({ authorization: `Bearer ${token}` });
+
+interface Opened extends ProtectedGateway {
+  readonly decided: readonly Decided[];
+  readonly update: () => void;
+  /** The backend's sessions of users, beside the gateway's own. */
+  readonly users: () => number;
+}
+
+const start = async (t: TestContext, options: ProtectedOptions = {}): Promise<Opened> => {
+  const decided: Decided[] = [];
+  const features = () => ({ observers: [{ onDecided: (each: Decided) => void decided.push(each) }] });
+  const gateway = await startProtected({ backend: BACKEND, deps: { features }, ...options });
+  t.after(() => gateway.stop());
+  const { backend } = gateway;
+  await is('the lists', () => backend.requests.some(({ method }) => method === 'resources/list'));
+  const own = backend.sessions.size;
+  return {
+    ...gateway,
+    decided,
+    update: () => backend.tell(JSON.stringify({ jsonrpc: '2.0', method: UPDATED, params: { uri: URI } })),
+    users: () => backend.sessions.size - own,
+  };
+};
+
+const hears = async ({ running }: Opened, token: string): Promise<Listening> => {
+  const stream = await listen(running.url, { resourceSubscriptions: [URI] }, {}, withToken(token));
+  assert.deepEqual((await stream.next())?.params?.['notifications'], { resourceSubscriptions: [URI] });
+  return stream;
+};
+const endsInOrder = async (stream: Listening): Promise<void> => {
+  const last = await stream.next();
+  assert.equal((last?.result as Record<string, unknown> | undefined)?.['resultType'], 'complete', JSON.stringify(last));
+  assert.equal(await stream.next(), undefined);
+};
+const listenStatus = async ({ running }: Opened, token: string): Promise<number> => {
+  const headers = { ...LISTEN_HEADERS, ...withToken(token) };
+  return (await post(running.url, listenRequest({ resourceSubscriptions: [URI] }), headers)).status;
+};
+const subscribed = async ({ running, backend }: Opened, token: string) => {
+  const session = await openShared(running.url, {}, withToken(token));
+  const stream = await session.listen(running.url);
+  await session.send(running.url, { id: 's', method: 'resources/subscribe', params: { uri: URI } });
+  await is('its stream', () => backend.streams.size > 0);
+  return { session, stream };
+};
+
+describe('what is open when authentication changes', () => {
+  for (const [what, changed, begun] of [
+    ['the audience', () => ({ audience: OTHER_AUDIENCE }), 401],
+    ['the keys', () => ({ issuerKeys: { keys: [] } }), 503],
+    ['the issuer', () => ({ issuer: 'https://idp.example' }), 401],
+    ['the required scopes', () => ({ scopes: ['more'] }), 403],
+  ] as const)
+    test(`ends with ${what}: streams, sessions, and what they hold at backends`, async (t) => {
+      const gateway = await start(t);
+      const { running, provider, lines, decided } = gateway;
+      const keys = { issuerKeys: { keys: [provider.key().publicJwk] } };
+      const token = await provider.token();
+      const listening = await hears(gateway, token);
+      const { stream } = await subscribed(gateway, token);
+      const old = await openSse(running.url, withToken(token));
+      const before = decided.length;
+      assert.ok(gateway.users() > 0);
+      assert.deepEqual(running.reload(gateway.file({ ...keys, ...changed() })), { ok: true });
+      await Promise.all([endsInOrder(listening), stream.ended, old.ended]);
+      await is('nothing is held at the backend', () => gateway.users() === 0);
+      if (begun !== 503) assert.equal(await listenStatus(gateway, token), begun);
+      await is('it is logged', () => lines.some(({ message }) => message.startsWith('streams and sessions ended')));
+      assert.deepEqual(
+        decided
+          .slice(before)
+          .map(({ method, caller, refusal }) => [method, caller.kind === 'user' && caller.subject, refusal?.code])
+          .toSorted(byText),
+        [
+          ['DELETE', 'alice', 'invalid_token'],
+          ['GET', 'alice', 'invalid_token'],
+          ['subscriptions/listen', 'alice', 'invalid_token'],
+        ],
+      );
+    });
+
+  test('goes on where the token is still taken', async (t) => {
+    const gateway = await start(t);
+    const { running, provider } = gateway;
+    const keys = { issuerKeys: { keys: [provider.key().publicJwk] } };
+    const token = await provider.token({ scope: 'mcp' });
+    const listening = await hears(gateway, token);
+    const { session, stream } = await subscribed(gateway, token);
+    assert.deepEqual(running.reload(gateway.file({ ...keys, scopes: ['mcp'] })), { ok: true });
+    assert.equal((await session.send(running.url, { id: 1, method: 'ping' })).status, 200);
+    gateway.update();
+    assert.equal((await listening.next())?.method, UPDATED);
+    await stream.heard(UPDATED);
+    await listening.close();
+    stream.close();
+  });
+
+  test('ends for the callers of an issuer that was removed, and for no others', async (t) => {
+    const ci = await startProtected();
+    t.after(() => ci.stop());
+    const issuer = {
+      issuer: ci.provider.issuer,
+      audience: AUDIENCE,
+      issuerKeys: { keys: [ci.provider.key().publicJwk] },
+      ...ON_LOOPBACK,
+    };
+    const gateway = await start(t, { more: { extensions: { issuers: [issuer] } } });
+    const [theirs, ours] = [
+      await hears(gateway, await ci.provider.token()),
+      await hears(gateway, await gateway.provider.token()),
+    ];
+    const keys = { issuerKeys: { keys: [gateway.provider.key().publicJwk] } };
+    assert.deepEqual(gateway.running.reload(gateway.file(keys, {})), { ok: true });
+    await endsInOrder(theirs);
+    gateway.update();
+    assert.equal((await ours.next())?.method, UPDATED);
+    await ours.close();
+  });
+
+  test('ends where the token cannot be verified, as its issuer does not answer', async (t) => {
+    const gateway = await start(t);
+    const { running, provider } = gateway;
+    const listening = await hears(gateway, await provider.token());
+    provider.beAway(true);
+    assert.deepEqual(running.reload(gateway.file({})), { ok: true });
+    await endsInOrder(listening);
+  });
+
+  test('ends where everybody was anonymous before', async (t) => {
+    const backend = await startLegacyWatched('a');
+    const gateway = await startProtected();
+    const running = await startRuntime(configFile({ a: backend.url }));
+    t.after(async () => {
+      await running.stop();
+      await Promise.all([backend.close(), gateway.stop()]);
+    });
+    const session = await openShared(running.url);
+    await session.send(running.url, { id: 1, method: 'resources/list' });
+    const stream = await session.listen(running.url);
+    const listening = await listen(running.url, { resourceSubscriptions: [URI] });
+    await listening.next();
+    assert.deepEqual(running.reload(gateway.file()), { ok: true });
+    await Promise.all([endsInOrder(listening), stream.ended]);
+    assert.equal((await session.send(running.url, { id: 2, method: 'ping' })).status, 401);
+  });
+
+  test('lets calls under way have their answers, over HTTP+SSE as well', async (t) => {
+    const gateway = await start(t);
+    const { running, provider, backend } = gateway;
+    const answers = Promise.withResolvers<void>();
+    const slowly: Behaviour = ({ id, response }) =>
+      void answers.promise.then(() => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(`{"jsonrpc":"2.0","id":${id},"result":${textResult('late')}}`);
+      });
+    backend.set({ ...BACKEND, on: ({ recorded: { method } }) => (method === 'tools/call' ? slowly : undefined) });
+    const token = await provider.token();
+    const session = await openShared(running.url, {}, withToken(token));
+    const stream = await session.listen(running.url);
+    const answer = session.call(running.url, 1, 'a_echo');
+    const old = await openSse(running.url, withToken(token));
+    await post(old.address, INITIALIZE, withToken(token));
+    await old.heard('"id":0,');
+    const call = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'a_echo' } };
+    assert.equal((await post(old.address, call, withToken(token))).status, 202);
+    await is('both calls', () => backend.requests.filter(({ method }) => method === 'tools/call').length === 2);
+    const keys = { issuerKeys: { keys: [provider.key().publicJwk] } };
+    assert.deepEqual(running.reload(gateway.file({ ...keys, audience: OTHER_AUDIENCE })), { ok: true });
+    await stream.ended;
+    assert.equal((await session.call(running.url, 2, 'a_echo')).status, 401);
+    answers.resolve();
+    assert.match((await answer).text, /late/);
+    await old.ended;
+    assert.match(old.text(), /"id":7,.*late/);
+    await is('no session is held at the backend', () => gateway.users() === 0);
+  });
+
+  test(
+    'ends in a session that replicas share: here at once, at all of them a while later',
+    { skip: noRedis },
+    async (t) => {
+      const redis = await startRedis();
+      t.after(() => redis.stop());
+      const more = { sessionStorage: { provider: 'kvstore', address: redis.address } };
+      const gateway = await start(t, { more });
+      const { running, provider, clock } = gateway;
+      await isReady(running.managementUrl);
+      const keys = { issuerKeys: { keys: [provider.key().publicJwk] } };
+      const token = await provider.token();
+      const { session, stream } = await subscribed(gateway, token);
+      assert.deepEqual(running.reload(gateway.file({ ...keys, audience: OTHER_AUDIENCE })), { ok: true });
+      await stream.ended;
+      await is('no stream is held at the backend', () => gateway.backend.streams.size === 0);
+      assert.ok(gateway.users() > 0, 'other replicas may have calls in it');
+      // Step by step, as what is sent to the store has deadlines, too.
+      for (let second = 0; second < 30; second += 1) {
+        clock.advance(1_000);
+        await isReady(running.managementUrl);
+      }
+      await is('nothing is held at the backend', () => gateway.users() === 0);
+      assert.deepEqual(running.reload(gateway.file(keys)), { ok: true });
+      assert.equal((await session.send(running.url, { id: 2, method: 'ping' })).status, 404);
+    },
+  );
+
+  test('is looked at once more, for what requests of before the change have opened', async (t) => {
+    const gateway = await start(t);
+    const { running, provider, clock } = gateway;
+    const keys = { issuerKeys: { keys: [provider.key().publicJwk] } };
+    const token = await provider.token();
+    const { hostname, port } = new URL(running.url);
+    const { connect } = await import('node:net');
+    const body = listenRequest({ toolsListChanged: true });
+    const head = Object.entries({ ...LISTEN_HEADERS, ...withToken(token), 'content-length': `${body.length}` });
+    const socket = connect(Number(port), hostname);
+    t.after(() => socket.destroy());
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    const ended = new Promise<void>((resolve) => socket.on('end', resolve));
+    const written = head.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    socket.write(`POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${written}\r\n${body.slice(0, 10)}`);
+    // The token is known once another request with it was answered.
+    await gateway.enter(token);
+    await setImmediate();
+    assert.deepEqual(running.reload(gateway.file({ ...keys, audience: OTHER_AUDIENCE })), { ok: true });
+    socket.write(body.slice(10));
+    await is('it listens', () => text.includes('acknowledged'));
+    clock.advance(60_000);
+    await ended;
+    assert.match(text, /"resultType":"complete"/);
+  });
+});
+
+describe('a stream whose caller has no valid token any more', () => {
+  test('ends in place of what it would tell, and the client listens anew', async (t) => {
+    const gateway = await start(t);
+    const { provider, clock } = gateway;
+    const listening = await hears(gateway, await provider.token({}, { lifeSeconds: 60 }));
+    const { stream } = await subscribed(gateway, await provider.token({}, { lifeSeconds: 60 }));
+    gateway.update();
+    assert.equal((await listening.next())?.method, UPDATED);
+    await stream.heard(UPDATED);
+    clock.advance(91_000);
+    gateway.update();
+    await Promise.all([endsInOrder(listening), stream.ended]);
+    assert.equal(stream.messages.length, 1);
+  });
+
+  test('goes on where the same client has presented a newer one', async (t) => {
+    const gateway = await start(t);
+    const { provider, clock, running } = gateway;
+    const first = await provider.token({}, { lifeSeconds: 60 });
+    const listening = await hears(gateway, first);
+    const { session, stream } = await subscribed(gateway, first);
+    const newer = withToken(await provider.token());
+    const { status } = await post(
+      running.url,
+      { jsonrpc: '2.0', id: 1, method: 'ping' },
+      { 'mcp-session-id': session.id, ...newer },
+    );
+    assert.equal(status, 200);
+    clock.advance(91_000);
+    gateway.update();
+    assert.equal((await listening.next())?.method, UPDATED);
+    await stream.heard(UPDATED);
+    await listening.close();
+    stream.close();
+  });
+});
