@@ -22,7 +22,7 @@ import {
   mcpEndpoint,
   publicServer,
 } from './edge/index.ts';
-import { countedReloads, failuresSeen } from './counted.ts';
+import { circuitsSeen, countedReloads, failuresSeen } from './counted.ts';
 import { type ExplainParts, explainRequests } from './explain-requests.ts';
 import { featureDepsOf } from './feature-deps.ts';
 import type { FeatureDeps, Features, MakeFeatures } from './features.ts';
@@ -144,6 +144,7 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
     answers,
     connectStrategy: strategiesBy(features.connectStrategy, featureDeps),
     currentCaller: users.current,
+    events: circuitsSeen(log, telemetry.events),
   });
   const liveCatalog = liveCatalogOf({ config, backends, clock, gate, ownTools });
   const routes = [
@@ -163,7 +164,7 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
   const handle = pipeline(stagesOf({ ...parts, innerCall, authenticate, admitted, clients, onFailure, phase }));
   const endpoint = endpointOf({ config, handle, answers, clients, onFailure, onOutsideAnswer, onCut, phase }, deps);
   const status = (): StatusReport => statusReport(config, backends, liveCatalog.catalog(), clients.storeReport());
-  telemetry.show({ status, sessions: () => clients.sessions.size });
+  telemetry.show({ status, sessions: () => clients.sessions.size, calls: () => backends.all() });
   serveByConfig({ config, backends, log });
   readmitOnReload({ config, gate, users, clients, onDecided, log, clock });
   return {

@@ -38,6 +38,8 @@ export const wantedBackendsOf = ({ backends, outgoingAuth, operational, extensio
     timeoutMs: failureHandling.healthCheckTimeout,
     unhealthyThreshold: failureHandling.unhealthyThreshold,
   };
+  const { enabled: isEnabled, failureThreshold, timeout: timeoutMs } = failureHandling.circuitBreaker;
+  const circuitBreaker = { isEnabled, failureThreshold, timeoutMs };
   return backends.map(({ name, url, transport, caBundlePath }) => ({
     settings: {
       name,
@@ -47,7 +49,12 @@ export const wantedBackendsOf = ({ backends, outgoingAuth, operational, extensio
       ...eraOf(own(extensions.perWorkload, name)),
       ...(caBundlePath !== undefined && { caBundlePath }),
     },
-    tuning: { idleTimeoutMs: own(timeouts.perWorkload, name) ?? timeouts.default, health },
+    tuning: {
+      idleTimeoutMs: own(timeouts.perWorkload, name) ?? timeouts.default,
+      health,
+      circuitBreaker,
+      maxCalls: own(extensions.perWorkload, name)?.calls ?? extensions.callsPerBackend,
+    },
   }));
 };
 

@@ -1,3 +1,4 @@
+import type { BackendEvents } from './backends/index.ts';
 import type { LiveConfig } from './config/index.ts';
 import { cutLog, failureLog, type Log, type Telemetry } from './observe/index.ts';
 import type { Clock } from './process/index.ts';
@@ -13,6 +14,22 @@ export const failuresSeen = (log: Log, { now }: Clock, { refused, cut }: Telemet
     onCut: (...cutOff: Parameters<typeof logCut>): void => {
       cut();
       logCut(...cutOff);
+    },
+  };
+};
+
+/** Circuits that open and close, logged and counted, and calls that are refused, counted. */
+export const circuitsSeen = (log: Log, { circuitChanged, callRefused }: Telemetry['events']): BackendEvents => {
+  const open = new Set<string>();
+  return {
+    callRefused,
+    circuitChanged: (backend, state) => {
+      circuitChanged(backend, state);
+      if (state === 'closed' && open.delete(backend)) log.info({ backend }, 'circuit closed');
+      // A trial that fails is no news.
+      if (state !== 'open' || open.has(backend)) return log.debug({ backend, state }, 'circuit changed');
+      open.add(backend);
+      log.warn({ backend }, 'circuit open, the backend keeps failing');
     },
   };
 };

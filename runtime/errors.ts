@@ -33,6 +33,8 @@ export type ErrorCode =
   | 'backend_unreachable'
   | 'backend_unauthenticated'
   | 'backend_timeout'
+  // The circuit breaker of the backend lets nothing through.
+  | 'circuit_open'
   | 'credential_unavailable'
   | 'login_required'
   | 'cancelled'
@@ -54,6 +56,7 @@ export interface VmcpErrorMore {
   readonly cause?: unknown;
   readonly data?: Readonly<Record<string, unknown>>;
   readonly challenge?: Challenge;
+  readonly isOutage?: boolean;
 }
 
 /**
@@ -70,6 +73,11 @@ export class VmcpError extends Error {
   /** More members of the JSON-RPC error's `data`, as the protocol requires them for this code. */
   readonly data: Readonly<Record<string, unknown>> | undefined;
   readonly challenge: Challenge | undefined;
+  /**
+   * A backend, or who issues the credentials for it, is away, silent or broken, where the code alone does not say so:
+   * it counts for the circuit breaker of the backend (docs/failures.md "What counts").
+   */
+  readonly isOutage: boolean;
 
   constructor(code: ErrorCode, message: string, more: VmcpErrorMore = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
@@ -77,6 +85,7 @@ export class VmcpError extends Error {
     this.detail = more.detail;
     this.data = more.data;
     this.challenge = more.challenge;
+    this.isOutage = more.isOutage ?? false;
   }
 }
 

@@ -22,7 +22,9 @@ export const explainRequests = ({ config, backends, gate, liveCatalog, log }: Ex
   const backend: ExplainDeps['backend'] = (name) => {
     const served = backends.all().find((each) => each.name === name);
     const wanted = wantedBackendsOf(config.current()).find(({ settings }) => settings.name === name);
-    return served && wanted && { status: served.state.status, strategy: wanted.settings.strategy.type };
+    if (!served || !wanted) return undefined;
+    const { state, circuit } = served;
+    return { status: state.status, circuit: circuit?.state, strategy: wanted.settings.strategy.type };
   };
   const explain = explainer({
     now: clock.now,

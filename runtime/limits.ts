@@ -60,6 +60,8 @@ export const LIMITS = Object.freeze({
   tokens: { count: 20_000, bytes: 64 * MIB },
   /** Refused tokens of one client address, beyond which those that are not known have to wait. */
   refusedTokens: { burst: 1_000, refillMs: 60_000, addresses: 8_192 },
+  /** Calls to one backend under way: a quarter of `requests`, so that a slow one leaves room for the others. */
+  callsPerBackend: 512,
   /** Credentials cached for the users of one backend. */
   credentialsPerBackend: 10_000,
   /** Limits of each backend. */
@@ -70,6 +72,9 @@ export const LIMITS = Object.freeze({
     /** Resources that clients watch at the backend, each counted once for each user. */
     watches: 1_024,
     maxResponseBytes: 32 * MIB,
+    /** Bytes of calls under way, and of answers that arrive: half of what all together may take. */
+    requestBytesTogether: 32 * MIB,
+    responseBytesTogether: 64 * MIB,
     uncountedBytes: 16 * KIB,
     connectTimeoutMs: 10_000,
   },

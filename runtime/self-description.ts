@@ -58,13 +58,15 @@ export const statusReport = (
 const reported = <T extends { readonly name: string }>(list: readonly T[]): readonly T[] =>
   list.slice(0, LIMITS.reportedCollisions).map((each) => ({ ...each, name: clipped(each.name) }));
 
-const backendReport = ({ name, state }: Backend, metadata: BackendReport['metadata']): BackendReport => ({
+const backendReport = ({ name, state, circuit }: Backend, metadata: BackendReport['metadata']): BackendReport => ({
   name,
   status: state.status,
   ...(state.message !== undefined && { message: state.message }),
   ...(state.checkedAt !== undefined && { lastHealthCheck: new Date(state.checkedAt).toISOString() }),
   consecutiveFailures: state.consecutiveFailures,
   toolCount: state.lists?.tools.length ?? 0,
+  ...(circuit && { circuitBreakerState: circuit.state }),
+  ...(circuit?.changedAt !== undefined && { circuitLastChanged: new Date(circuit.changedAt).toISOString() }),
   ...(metadata && { metadata }),
 });
 

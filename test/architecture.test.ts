@@ -141,7 +141,7 @@ const effectful: readonly RegExp[] = [
   /^runtime\/(main|start)\.ts$/,
   /^operator\/(main|run|local|render|bridge)\.ts$/,
   /^runtime\/process\/system-clock\.ts$/,
-  /^runtime\/config\/(read|watch)-files\.ts$/,
+  /^runtime\/config\/(read-files|watch-config)\.ts$/,
   /^runtime\/observe\/audit\/destination\.ts$/,
   /^operator\/read\/directory\.ts$/,
   /^operator\/api\/kubeconfig\.ts$/,

@@ -2,11 +2,16 @@ import type { Caller } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { AddressedFetch, Fetch, Prove, Strategy } from '../outgoing/index.ts';
 import type { BackendDeps, BackendSettings } from './backend-settings.ts';
+import type { CircuitBreaker } from './discovery/circuit-breaker.ts';
 import { bundleOf } from './http/ca-bundle.ts';
 import { type Connection, openConnection } from './http/connection.ts';
 
 /** The caller of the gateway's own list requests and health checks. */
 export const PROBE: Caller = { kind: 'probe' };
+
+export interface BackendClientDeps extends Omit<BackendDeps, 'events'> {
+  readonly circuit: Pick<CircuitBreaker, 'isClosed' | 'refusal'>;
+}
 
 /** The HTTP client of one backend; every request carries the caller's credential. */
 export class BackendClient {
@@ -18,11 +23,14 @@ export class BackendClient {
   /** Adds scheme and host to requests, for strategies that sign them. */
   readonly #addressed: (send: AddressedFetch) => Fetch;
 
-  constructor(settings: BackendSettings, deps: BackendDeps) {
+  constructor(settings: BackendSettings, deps: BackendClientDeps) {
     const { origin, protocol, host } = new URL(settings.url);
     this.#backend = settings.name;
     this.#strategy = deps.connectStrategy(settings.strategy, { name: settings.name, origin });
-    this.#connection = openConnection(origin, deps.limits, { ...deps, caBundle: bundleOf(settings, deps) });
+    const { limits } = deps;
+    const answers = deps.answers.part(() => limits.responseBytesTogether);
+    const connection = openConnection(origin, limits, { ...deps, answers, caBundle: bundleOf(settings, deps) });
+    this.#connection = { ...connection, fetch: withoutNewStreams(connection.fetch, deps.circuit) };
     this.#currentCaller = deps.currentCaller;
     const scheme = protocol === 'https:' ? 'https' : 'http';
     this.#addressed = (send) => (request) => send({ ...request, scheme, host });
@@ -90,3 +98,9 @@ export class BackendClient {
     };
   }
 }
+
+/** Streams begin by themselves, again and again; while the circuit is not closed they do not. */
+const withoutNewStreams =
+  (fetch: Fetch, circuit: BackendClientDeps['circuit']): Fetch =>
+  (request) =>
+    request.lane === 'stream' && !circuit.isClosed ? Promise.reject(circuit.refusal()) : fetch(request);

@@ -3,6 +3,8 @@ import type { Caller } from '../call/index.ts';
 import type { StrategyConfig } from '../config/index.ts';
 import type { Strategy, StrategyDeps } from '../outgoing/index.ts';
 import type { ConnectionLimits } from './http/connection.ts';
+import type { CircuitState } from '../status/index.ts';
+import type { CircuitBreakerSettings } from './discovery/circuit-breaker.ts';
 import type { HealthSettings } from './discovery/health.ts';
 import type { Transport } from './session/settings.ts';
 
@@ -26,11 +28,26 @@ export interface BackendTuning {
   /** Longest silence of a call. */
   readonly idleTimeoutMs: number;
   readonly health: HealthSettings;
+  readonly circuitBreaker: CircuitBreakerSettings;
+  /** Calls under way at one time. */
+  readonly maxCalls: number;
 }
 
 export interface BackendLimits extends ConnectionLimits {
   /** Resources that are watched at one time, each counted once for each caller. */
   readonly watches: number;
+  /** Bytes of the calls under way, of those that are larger than `uncountedBytes`. */
+  readonly requestBytesTogether: number;
+  /** Bytes of the responses that arrive. */
+  readonly responseBytesTogether: number;
+}
+
+/** What the breaker of a backend, and the bound of its calls, do. */
+export interface BackendEvents {
+  /** The state of a circuit has changed. */
+  readonly circuitChanged: (backend: string, state: CircuitState) => void;
+  /** A call was refused before anything was sent. */
+  readonly callRefused: (backend: string, reason: 'circuit_open' | 'busy') => void;
 }
 
 export interface BackendDeps {
@@ -43,6 +60,7 @@ export interface BackendDeps {
   readonly lists: ByteBudget;
   /** Called after the backend's list or status has changed. */
   readonly onChange: () => void;
+  readonly events: BackendEvents;
   readonly readFile: (path: string) => Promise<string>;
   /** Throws where the backend cannot be served with this strategy. */
   readonly connectStrategy: (config: StrategyConfig, backend: StrategyDeps['backend']) => Strategy;

@@ -4,7 +4,6 @@ import {
   type Call,
   type Caller,
   type Reply,
-  argumentsOf,
   type ResourceListener,
   type Watching,
   type TaskEvents,
@@ -15,6 +14,8 @@ import type { Fetch } from '../outgoing/index.ts';
 import { VmcpError } from '../errors.ts';
 import { BackendCalls } from './backend-calls.ts';
 import { BackendClient, PROBE } from './backend-client.ts';
+import { Bulkhead } from './bulkhead.ts';
+import type { Circuit } from './discovery/circuit-breaker.ts';
 import { BackendWatches } from './watches/backend-watches.ts';
 import { ListDiscovery, noLists } from './discovery/list-discovery.ts';
 import { type CallerLists, listFor } from './discovery/user-lists.ts';
@@ -43,6 +44,7 @@ export class Backend {
   readonly #end = new AbortController();
   readonly #sessions = new Set<BackendSession>();
   readonly #calls: BackendCalls;
+  readonly #bulkhead: Bulkhead;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
   #tuning: BackendTuning;
@@ -54,7 +56,9 @@ export class Backend {
     this.openedAt = deps.clock.now();
     this.#listShare = new Share(deps.lists);
     const { pathname, search } = new URL(settings.url);
-    this.#client = new BackendClient(settings, deps);
+    this.#bulkhead = this.#newBulkhead();
+    const { circuit } = this.#bulkhead;
+    this.#client = new BackendClient(settings, { ...deps, circuit });
     const clientInfo = JSON.stringify(deps.clientInfo);
     this.#common = { backend: settings.name, path: pathname + search, clientInfo, clock: deps.clock };
     this.#listDiscovery = this.dependsOnCaller
@@ -88,6 +92,7 @@ export class Backend {
       backend: settings.name,
       clock: deps.clock,
       limit: deps.limits.watches,
+      circuit,
       idleTimeoutMs: () => this.#tuning.idleTimeoutMs,
       isModern: () => this.#controlClient.modern !== undefined,
       openSession: (client) => this.openSession({ owner: () => client.caller, client }),
@@ -100,6 +105,17 @@ export class Backend {
       check: (signal, health) => this.#controlClient.check(signal, health),
       listDiscovery: this.#listDiscovery,
       settings: () => this.#tuning.health,
+      circuit,
+    });
+  }
+
+  #newBulkhead(): Bulkhead {
+    return new Bulkhead({
+      ...this.#deps,
+      backend: this.name,
+      tuning: () => this.#tuning,
+      onHeld: () => this.#monitor.hold(),
+      onReleased: () => this.#monitor.release(),
     });
   }
 
@@ -115,6 +131,16 @@ export class Backend {
   /** Status and last good list. */
   get state(): BackendState {
     return this.#monitor.state;
+  }
+
+  /** Undefined where the circuit breaker is turned off. */
+  get circuit(): Circuit | undefined {
+    return this.#bulkhead.circuit.circuit;
+  }
+
+  /** Calls, and lists read for users, that are under way. */
+  get callsUnderWay(): number {
+    return this.#bulkhead.count;
   }
 
   /** Resolves once the first check has ended, and the first attempt to list with it. */
@@ -139,6 +165,7 @@ export class Backend {
   tune(tuning: BackendTuning): void {
     const isMonitoredAnew = !isDeepStrictEqual(tuning.health, this.#tuning.health);
     this.#tuning = tuning;
+    this.#bulkhead.circuit.configure(tuning.circuitBreaker);
     if (isMonitoredAnew) this.#monitor.reschedule();
   }
 
@@ -153,6 +180,7 @@ export class Backend {
         clientInfo,
         random,
         fetch: this.#client.fetchForOwner(owner),
+        mayReopen: () => this.#bulkhead.circuit.isClosed,
         onListChanged: () => this.#monitor.noteChange(),
         ...(client && { client }),
         capabilities,
@@ -193,12 +221,16 @@ export class Backend {
    * warm.
    */
   async call(call: Call, target: BackendTarget): Promise<Reply> {
-    checkHeaders(call, target);
+    checkParamHeaders(call, target);
+    const { length: bytes } = call.request.bytes;
+    const period = this.#bulkhead.begin(bytes);
     try {
       const body = await this.#calls.send(call, { target, fetch: this.#fetchFor(call) });
+      this.#bulkhead.succeeded(period, bytes);
       this.#monitor.noteAnswer();
       return { kind: 'whole', status: 200, body };
     } catch (error) {
+      this.#bulkhead.failed(period, error, bytes);
       // The backend may have been replaced; the checks notice by themselves when it is unreachable.
       if (error instanceof VmcpError && error.code === 'backend_unavailable') this.#monitor.recheck();
       throw error;
@@ -226,19 +258,22 @@ export class Backend {
 
   /** The lists of the backend for this user. Takes a bounded time; a failure shows in the status. */
   listFor(caller: Caller): Promise<CallerLists> {
-    return listFor({
-      backend: this.name,
-      clock: this.#deps.clock,
-      idleTimeoutMs: this.#tuning.idleTimeoutMs,
-      fetch: this.#client.fetchFor(caller),
-      link: async (bounds) =>
-        (await this.#controlClient.listSource(bounds)) ?? this.openSession({ owner: () => caller, purpose: 'lists' }),
-    });
+    return this.#bulkhead.list(() =>
+      listFor({
+        backend: this.name,
+        clock: this.#deps.clock,
+        idleTimeoutMs: this.#tuning.idleTimeoutMs,
+        fetch: this.#client.fetchFor(caller),
+        link: async (bounds) =>
+          (await this.#controlClient.listSource(bounds)) ?? this.openSession({ owner: () => caller, purpose: 'lists' }),
+      }),
+    );
   }
 
   /** Ends every session after its calls, then the connections. */
   async retire(): Promise<void> {
     this.#monitor.stop();
+    this.#bulkhead.circuit.stop();
     this.#end.abort();
     this.#isRetired = true;
     this.#controlClient.stop();
@@ -251,16 +286,11 @@ export class Backend {
   /** Aborts whatever is still under way. */
   async destroy(): Promise<void> {
     this.#monitor.stop();
+    this.#bulkhead.circuit.stop();
     this.#end.abort();
     this.#controlClient.stop();
     await this.#client.destroy();
   }
 }
-
-/** Proxies on the way may have judged the call by headers that repeat its arguments, so they must match. */
-const checkHeaders = (call: Call, { listed }: BackendTarget): void => {
-  if (call.headers && call.method === 'tools/call' && listed)
-    checkParamHeaders(listed, () => argumentsOf(call.request), call.headers);
-};
 
 const ALL_LISTS = '{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}';

@@ -7,7 +7,7 @@
 
 export { BackendSet, type WantedBackend } from './backend-set.ts';
 export type { Backend } from './backend.ts';
-export type { BackendDeps } from './backend-settings.ts';
+export type { BackendDeps, BackendEvents } from './backend-settings.ts';
 export { UserBackendSessions } from './session/user-sessions.ts';
 export { ClientBackendSessions } from './session/client-sessions.ts';
 export type { BackendSessionMemory } from './session/settings.ts';

@@ -1,4 +1,5 @@
 import { callerKey, type Caller } from '../call/index.ts';
+import type { ErrorCode } from '../errors.ts';
 import { LIST_KINDS } from '../mcp/index.ts';
 import type { OfferedBackend, Overlay } from './live-catalog.ts';
 import { lruCache, type LruBounds } from '../process/index.ts';
@@ -90,9 +91,13 @@ const withLastGood = (overlay: Overlay, before: Overlay = []): Overlay =>
   overlay.map((backend) => {
     if (backend.lists || backend.error?.code === 'backend_unauthenticated') return backend;
     const lists = before.find(({ name }) => name === backend.name)?.lists;
-    const status = backend.status === 'unauthenticated' ? 'degraded' : backend.status;
+    const isStillListed = backend.status === 'unauthenticated' || NOT_ASKED.has(backend.error?.code);
+    const status = isStillListed ? 'degraded' : backend.status;
     return lists ? { ...backend, status, lists } : backend;
   });
+
+/** Nothing was sent to the backend, which shows nothing of it. */
+const NOT_ASKED: ReadonlySet<ErrorCode | undefined> = new Set(['circuit_open', 'busy']);
 
 const ttlOf = (overlay: Overlay, { ttlMs, failedTtlMs = ttlMs }: OverlayBounds): number =>
   overlay.some(({ status }) => status !== 'ready') ? failedTtlMs : ttlMs;

@@ -56,6 +56,8 @@ const auditDeliverySchema = z
   .prefault({})
   .describe('Delivery and redaction of audit events.');
 
+const callsSchema = z.int32().min(1).max(LIMITS.requests);
+
 /** Keys of our own: docs/decisions.md "Keys that only the file has" */
 export const extensionsSchema = z
   .strictObject({
@@ -110,6 +112,11 @@ export const extensionsSchema = z
       .describe(
         `Calls of one session under way at a time; up to ${LIMITS.waitingCallsPerSession} more wait until one of them has ended.`,
       ),
+    callsPerBackend: callsSchema
+      .default(LIMITS.callsPerBackend)
+      .describe(
+        'Calls to one backend under way at a time, so that a slow backend leaves the room of the others alone; more are refused.',
+      ),
     perWorkload: z
       .record(
         workloadNameSchema,
@@ -120,6 +127,9 @@ export const extensionsSchema = z
             .describe(
               'Revisions to speak to the backend: legacy, those with sessions (2024-11-05 to 2025-11-25); modern, 2026-07-28; auto, those of the client at hand where the backend knows them, else those that it knows.',
             ),
+          calls: callsSchema
+            .optional()
+            .describe('Calls to the backend under way at a time, in place of callsPerBackend.'),
         }),
       )
       .default({})

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { duration, durationOr } from './durations.ts';
-import { notYet } from './not-yet.ts';
 import { workloadNameSchema } from './scalars.ts';
 
 const timeoutsSchema = z
@@ -16,17 +15,23 @@ const timeoutsSchema = z
   .prefault({})
   .describe('Timeouts of backend requests.');
 
-const circuitBreakerSchema = notYet(
-  z
-    .strictObject({
-      enabled: z.boolean().default(false).describe('Stops calling a backend that keeps failing.'),
-      failureThreshold: z.int32().min(1).default(5).describe('Failures in a row before the circuit opens.'),
-      timeout: durationOr('60s', { min: '1s' }).describe('Wait before an attempt to close the circuit.'),
-    })
-    .prefault({})
-    .describe('Circuit breaker per backend.'),
-  'circuit breakers',
-);
+const circuitBreakerSchema = z
+  .strictObject({
+    enabled: z
+      .boolean()
+      .default(false)
+      .describe('Stops calling a backend that keeps failing: calls are refused at once.'),
+    failureThreshold: z
+      .int32()
+      .min(1)
+      .default(5)
+      .describe('Failures in a row, of calls and checks, that open the circuit.'),
+    timeout: durationOr('60s', { min: '1s' }).describe(
+      'Time from the opening to the check that tries whether the circuit can close.',
+    ),
+  })
+  .prefault({})
+  .describe('Circuit breaker per backend.');
 
 const failureHandlingSchema = z
   .strictObject({

@@ -76,6 +76,7 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   backend_unreachable: { http: 200, rpc: 502, reason: 'backend_unavailable', asToolResult: true },
   backend_unauthenticated: { http: 200, rpc: 502, reason: 'backend_unavailable', asToolResult: true },
   backend_timeout: { http: 200, rpc: 504, reason: 'backend_timeout', asToolResult: true },
+  circuit_open: { http: 200, rpc: 502, reason: 'circuit_open', asToolResult: true },
   credential_unavailable: { http: 200, rpc: 502, reason: 'credential_unavailable', asToolResult: true },
   // The client can mend it by a sign-in at the upstream provider that `scope` names: `upstream:<name>`.
   login_required: { http: 401, rpc: 401, reason: 'login_required', headers: challengeForScope },

@@ -1,4 +1,5 @@
 import type { Target } from '../call/index.ts';
+import type { CircuitState } from '../status/index.ts';
 import type { Step } from './explanation.ts';
 
 export interface OutgoingDeps {
@@ -8,6 +9,8 @@ export interface OutgoingDeps {
 
 export interface BackendFacts {
   readonly status: string;
+  /** State of its circuit breaker; absent where that is turned off. */
+  readonly circuit?: CircuitState | undefined;
   /** Type of its outgoing strategy. */
   readonly strategy: string;
 }
@@ -32,7 +35,21 @@ export const outgoingSteps = (target: Target | undefined, { backend }: OutgoingD
   return [backendStep(target.backend, facts), outgoingStep(target.backend, facts)];
 };
 
-const backendStep = (backend: string, { status }: BackendFacts): Step =>
+const backendStep = (backend: string, { status, circuit }: BackendFacts): Step => {
+  if (circuit === undefined || circuit === 'closed') return statusStep(backend, status);
+  return {
+    step: 'backend',
+    outcome: 'refused',
+    backend,
+    status,
+    circuit,
+    code: 'circuit_open',
+    reason: `the circuit of backend "${backend}" is ${circuit}: it kept failing, and calls are refused`,
+    remedy: 'mend the backend; a check closes the circuit as soon as one succeeds; docs/failures.md',
+  };
+};
+
+const statusStep = (backend: string, status: string): Step =>
   status === 'ready'
     ? { step: 'backend', outcome: 'ok', backend, status, reason: `backend "${backend}" is ready` }
     : {

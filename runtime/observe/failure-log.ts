@@ -12,6 +12,7 @@ const DEGRADED: ReadonlySet<ErrorCode> = new Set([
   'backend_unreachable',
   'backend_unauthenticated',
   'backend_timeout',
+  'circuit_open',
   'credential_unavailable',
   'lists_unavailable',
   'overloaded',

@@ -5,6 +5,7 @@
 export type {
   BackendReport,
   BackendStatus,
+  CircuitState,
   CollisionReport,
   SessionStoreReport,
   StatusReport,

@@ -54,6 +54,10 @@ export interface BackendReport {
   /** Failed checks since the last success. */
   readonly consecutiveFailures: number;
   readonly toolCount: number;
+  /** Absent where the circuit breaker is turned off. */
+  readonly circuitBreakerState?: CircuitState;
+  /** RFC 3339; absent when the state has never changed. */
+  readonly circuitLastChanged?: string;
   /** As configured. */
   readonly metadata?: Metadata;
 }
@@ -62,6 +66,9 @@ type Metadata = Readonly<Record<string, string>>;
 
 /** docs/health.md "What a status means" */
 export type BackendStatus = 'ready' | 'degraded' | 'unavailable' | 'unauthenticated' | 'unknown';
+
+/** docs/failures.md "The circuit breaker" */
+export type CircuitState = 'closed' | 'open' | 'half-open';
 
 export interface CollisionReport {
   /** Absent: tools. */

@@ -1,4 +1,4 @@
-import { later, proven } from './rule.ts';
+import { proven } from './rule.ts';
 
 export const status = {
   'status.phase.default-pending': proven('`status.phase` of a VirtualMCPServer is `Pending` by default, until something else has been reported.'),
@@ -40,10 +40,10 @@ export const status = {
   'status.discovered.consecutive-failures': proven('`consecutiveFailures` of a discoveredBackends item is an integer counting health-check failures in a row.'),
   'status.discovered.consecutive-failures-reset': proven('`consecutiveFailures` returns to 0 when the backend is healthy again.'),
   'status.discovered.circuit-state-enum': proven('`circuitBreakerState` is one of `closed`, `open`, `half-open`.'),
-  'status.discovered.circuit-state-disabled': later('circuit breaker', '`circuitBreakerState` is empty when the circuit breaker is disabled.'),
-  'status.discovered.circuit-last-changed': later('circuit breaker', '`circuitLastChanged` is the date-time of the latest circuit state change.'),
-  'status.discovered.circuit-last-changed-disabled': later('circuit breaker', '`circuitLastChanged` is empty when the circuit breaker is disabled.'),
-  'status.discovered.circuit-last-changed-never': later('circuit breaker', '`circuitLastChanged` is empty while an enabled circuit has never changed state.'),
+  'status.discovered.circuit-state-disabled': proven('`circuitBreakerState` is empty when the circuit breaker is disabled.'),
+  'status.discovered.circuit-last-changed': proven('`circuitLastChanged` is the date-time of the latest circuit state change.'),
+  'status.discovered.circuit-last-changed-disabled': proven('`circuitLastChanged` is empty when the circuit breaker is disabled.'),
+  'status.discovered.circuit-last-changed-never': proven('`circuitLastChanged` is empty while an enabled circuit has never changed state.'),
   'status.changes-reported': proven('A state change of a resource is reported through that resource\'s `status` and `conditions`.'),
   'extauth.status.conditions': proven('MCPExternalAuthConfig `status.conditions` is a list of Conditions under the same field rules as for VirtualMCPServer.'),
   'extauth.status.config-hash': proven('MCPExternalAuthConfig `status.configHash` is a string hash of the configuration that changes with it.'),

@@ -14,15 +14,20 @@ test('a backend has its own timeout and strategy, else the default, whatever it 
     ],
     operational: { timeouts: { perWorkload: { a: '5s' } }, failureHandling: { healthCheckInterval: '20s' } },
     outgoingAuth: { source: 'inline', backends: { a: { type: 'unauthenticated' } } },
+    extensions: { perWorkload: { a: { calls: 7 } } },
   });
   const strategy = { type: 'unauthenticated' };
+  const circuitBreaker = { isEnabled: false, failureThreshold: 5, timeoutMs: 60_000 };
   const health = { intervalMs: 20_000, timeoutMs: 10_000, unhealthyThreshold: 3 };
   assert.deepEqual(wantedBackendsOf(config), [
     {
       settings: { name: 'a', url, transport, strategy, caBundlePath: '/ca.crt' },
-      tuning: { idleTimeoutMs: 5_000, health },
+      tuning: { idleTimeoutMs: 5_000, health, circuitBreaker, maxCalls: 7 },
     },
-    { settings: { name: 'constructor', url, transport, strategy }, tuning: { idleTimeoutMs: 30_000, health } },
+    {
+      settings: { name: 'constructor', url, transport, strategy },
+      tuning: { idleTimeoutMs: 30_000, health, circuitBreaker, maxCalls: 512 },
+    },
   ]);
 });
 

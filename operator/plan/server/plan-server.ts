@@ -80,6 +80,8 @@ const discoveredBackend = (view: BackendView): Value => ({
   ...(view.message !== undefined && { message: view.message }),
   ...(view.lastHealthCheck !== undefined && { lastHealthCheck: view.lastHealthCheck }),
   consecutiveFailures: view.consecutiveFailures,
+  ...(view.circuitBreakerState !== undefined && { circuitBreakerState: view.circuitBreakerState }),
+  ...(view.circuitLastChanged !== undefined && { circuitLastChanged: view.circuitLastChanged }),
 });
 
 /** What status says of a backend that was withheld is no report: no pod contacted that. */
@@ -91,8 +93,14 @@ const lastReported = (server: KubeObject): ReadonlyMap<string, BackendReport> | 
 
 type Discovered = NonNullable<StatusOf<'VirtualMCPServer'>['discoveredBackends']>[number];
 
-const reportOf = ({ status = 'unknown', consecutiveFailures = 0, ...rest }: Discovered): BackendReport => ({
+const reportOf = ({
+  status = 'unknown',
+  consecutiveFailures = 0,
+  circuitBreakerState: circuit = '',
+  ...rest
+}: Discovered): BackendReport => ({
   ...rest,
+  ...(circuit !== '' && { circuitBreakerState: circuit }),
   status,
   consecutiveFailures,
   toolCount: 0,
@@ -115,6 +123,8 @@ const AGGREGATOR: ServedShape = {
 export const volatileStatus = (server: KubeObject): VolatileKeys =>
   new Map([
     ['lastHealthCheck', 0],
+    // It changes with each trial that fails; what was true all along may wait.
+    ['circuitLastChanged', 0],
     ['consecutiveFailures', unhealthyThreshold(server)],
   ]);
 

@@ -3,6 +3,7 @@ import { asVmcpError, VmcpError } from '../../errors.ts';
 import type { Lists } from '../../mcp/index.ts';
 import type { ListDiscovery } from './list-discovery.ts';
 import type { ListSource } from '../messages/backend-call.ts';
+import type { CircuitBreaker, CheckOutcome } from './circuit-breaker.ts';
 import { type Finding, type Health, healthAfter, type HealthSettings, UNKNOWN } from './health.ts';
 
 /** Status and last good lists of one backend. */
@@ -17,6 +18,8 @@ export interface MonitorDeps {
   readonly check: (signal: AbortSignal, settings: HealthSettings) => Promise<ListSource>;
   readonly listDiscovery: Pick<ListDiscovery, 'isDue' | 'leftOut' | 'lists' | 'read'>;
   readonly settings: () => HealthSettings;
+  /** Says when nothing may be sent, and learns what checks have found. */
+  readonly circuit: Pick<CircuitBreaker, 'isHeld' | 'isTrialDue' | 'beginCheck' | 'checkEnded'>;
   readonly clock: Clock;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
@@ -85,6 +88,19 @@ export class Monitor {
     this.#known.resolve();
   }
 
+  /** The circuit has opened: no round begins before `release`. */
+  hold(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#isBroughtForward = false;
+    this.#resolveWaiting();
+  }
+
+  /** A round begins, or follows the one that is under way. */
+  release(): void {
+    void this.#runRound();
+  }
+
   /** Reschedules the next round after the settings have changed. */
   reschedule(): void {
     if (this.#timer && !this.#isBroughtForward) this.#scheduleRound(this.#leftMs(this.#delayMs()));
@@ -106,7 +122,7 @@ export class Monitor {
   refreshLists(): Promise<void> {
     const now = this.#deps.clock.now();
     const isDue = now - this.#refreshedAt >= REFRESH_MS && this.#deps.listDiscovery.lists !== undefined;
-    if (this.#isStopped || (!isDue && this.#waiting.length === 0)) return Promise.resolve();
+    if (this.#isStopped || this.#isHeld || (!isDue && this.#waiting.length === 0)) return Promise.resolve();
     if (isDue) {
       this.#refreshedAt = now;
       this.#isStale = true;
@@ -131,18 +147,24 @@ export class Monitor {
 
   /** Brings the next round forward, once for a burst of requests. */
   #bringForward(ms: number): void {
-    if (this.#isBroughtForward || this.#round || this.#isStopped) return;
+    if (this.#isBroughtForward || this.#round || this.#isStopped || this.#isHeld) return;
     this.#isBroughtForward = true;
     this.#scheduleRound(Math.max(ms, this.#leftMs(FIRST_RETRY_MS)));
   }
 
+  get #isHeld(): boolean {
+    return this.#deps.circuit.isHeld;
+  }
+
   #scheduleRound(ms: number): void {
     this.#timer?.cancel();
-    this.#timer = this.#deps.clock.after(ms, () => void this.#runRound());
+    this.#timer = undefined;
+    if (this.#isHeld) return;
+    this.#timer = this.#deps.clock.after(this.#deps.circuit.isTrialDue ? 0 : ms, () => void this.#runRound());
   }
 
   async #runRound(): Promise<void> {
-    if (this.#round || this.#isStopped) return;
+    if (this.#round || this.#isStopped || this.#isHeld) return;
     this.#isBroughtForward = false;
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -164,7 +186,7 @@ export class Monitor {
     if (this.#isStale && finding.kind === 'well') this.noteChange();
     const { status, message, lists } = this.state;
     if (status !== before.status || message !== before.message || lists !== before.lists) onChange();
-    if (!this.#isStale || finding.kind !== 'well') this.#resolveWaiting();
+    if (!this.#isStale || finding.kind !== 'well' || this.#isHeld) this.#resolveWaiting();
     this.#firstRound.resolve();
     if (status !== 'unknown') this.#known.resolve();
   }
@@ -183,13 +205,19 @@ export class Monitor {
   }
 
   async #check(round: AbortController): Promise<ListSource> {
-    const { backend, clock, check, settings } = this.#deps;
+    const { backend, clock, check, circuit, settings } = this.#deps;
     const health = settings();
+    const period = circuit.beginCheck();
     const timer = clock.after(health.timeoutMs, () =>
       round.abort(new VmcpError('backend_timeout', `backend "${backend}" did not answer in time`)),
     );
     try {
-      return await check(round.signal, health);
+      const link = await check(round.signal, health);
+      circuit.checkEnded(period, 'succeeded');
+      return link;
+    } catch (error) {
+      circuit.checkEnded(period, outcomeOf(asVmcpError(error)));
+      throw error;
     } finally {
       timer.cancel();
     }
@@ -218,5 +246,11 @@ export class Monitor {
     return Math.max(0, (this.#health.checkedAt ?? 0) + delayMs - this.#deps.clock.now());
   }
 }
+
+/** A backend that wants a login has answered; a check without the credential that it needs was never sent. */
+const outcomeOf = ({ code, isOutage }: VmcpError): CheckOutcome => {
+  if (code === 'backend_unauthenticated') return 'succeeded';
+  return code === 'credential_unavailable' && !isOutage ? 'undecided' : 'failed';
+};
 
 const isServing = ({ status }: Health): boolean => status === 'ready' || status === 'unauthenticated';

@@ -46,13 +46,17 @@ export const listFor = async ({ backend, clock, idleTimeoutMs, fetch, link }: Ca
     await listDiscovery.read(over, { now: clock.now(), signal });
     return { name: backend, status: 'ready', ...(listDiscovery.lists && { lists: listDiscovery.lists }) };
   } catch (error) {
-    const refusal = asVmcpError(error);
-    const status = WANTS_LOGIN.has(refusal.code) ? 'unauthenticated' : 'unavailable';
-    return { name: backend, status, message: refusal.message, error: refusal };
+    return notListed(backend, asVmcpError(error));
   } finally {
     timer.cancel();
     if (over && 'close' in over) void over.close();
   }
+};
+
+/** What is told of a backend whose lists cannot be had now. */
+export const notListed = (name: string, error: VmcpError): CallerLists => {
+  const status = WANTS_LOGIN.has(error.code) ? 'unauthenticated' : 'unavailable';
+  return { name, status, message: error.message, error };
 };
 
 /** docs/decisions.md "Unavailable backends in lists": such a backend is not down. */

@@ -85,6 +85,7 @@ const confirm = async (backend: string, open: OpenSession, fetch: Fetch, idleTim
   if (status >= 400)
     throw new VmcpError('backend_unavailable', `backend "${backend}" failed`, {
       detail: `HTTP ${status} to initialized`,
+      isOutage: status >= 500,
     });
 };
 
@@ -176,6 +177,7 @@ const readResult = (
     const Refusal = isUndecided(response.status) ? VmcpError : NoSessionError;
     throw new Refusal('backend_unavailable', `backend "${backend}" does not answer like an MCP server${hint}`, {
       detail: `HTTP ${response.status}`,
+      isOutage: response.status >= 500,
     });
   }
   const { start } = message.result;

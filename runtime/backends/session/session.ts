@@ -195,13 +195,15 @@ export class BackendSession {
   }
 
   async #noteSubscription(change: SubscriptionChange, idleTimeoutMs: number): Promise<void> {
-    const { fetch } = this.#settings;
+    const { fetch, mayReopen = () => true } = this.#settings;
     this.subscriptions ??= new Subscriptions({
       ...this.#settings,
       clock: this.#clock,
       post: (request) => this.post(request),
-      reopen: async (again) =>
-        this.#open || this.#closeMode ? undefined : this.#openFor({ fetch, idleTimeoutMs: again }),
+      reopen: async (again) => {
+        if (!mayReopen()) throw new SessionOverError(this.#settings.backend);
+        return this.#open || this.#closeMode ? undefined : this.#openFor({ fetch, idleTimeoutMs: again });
+      },
     });
     this.subscriptions.note(change, idleTimeoutMs);
     // Updates are lost until the stream is open. The wait leaves time to send the call before its timeout.

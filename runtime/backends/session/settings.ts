@@ -19,6 +19,8 @@ export interface SessionSettings {
   readonly capabilities?: Buffer | undefined;
   /** Sends as the owner of the session, with the credential that is valid at the time of sending. */
   readonly fetch: Fetch;
+  /** Whether a session that was lost may be reopened without a call that needs it. Absent: yes. */
+  readonly mayReopen?: () => boolean;
   /** Called when a list of the backend has changed, or may have. */
   readonly onListChanged: () => void;
   /** The session only reads lists, or also receives notifications of changed ones; absent: it is for calls. */

@@ -57,7 +57,8 @@ export class SseChannel {
 
   /** Ends the stream; the next call opens another one. */
   drop(): void {
-    this.#stream?.end(new VmcpError('backend_unavailable', `backend "${this.#deps.backend}" has lost the session`));
+    const lost = `backend "${this.#deps.backend}" has lost the session`;
+    this.#stream?.end(new VmcpError('backend_unavailable', lost, { isOutage: true }));
   }
 
   close(): void {

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import { argumentsOf, type BackendTarget, type Call } from '../../call/index.ts';
 import { VmcpError } from '../../errors.ts';
 import { type ListedItem, decodedHeader, encodedHeader } from '../../mcp/index.ts';
 
@@ -22,9 +22,13 @@ export const paramHeaders = (tool: ListedItem, argumentsText: Arguments): readon
     value === undefined ? [] : [header, encodedHeader(value)],
   );
 
-/** Throws `header_mismatch` when a client's `Mcp-Param-*` are not what its arguments say. */
-export const checkParamHeaders = (tool: ListedItem, argumentsText: Arguments, headers: IncomingHttpHeaders): void => {
-  for (const { header, value } of repeated(tool, argumentsText)) {
+/**
+ * Throws `header_mismatch` when a client's `Mcp-Param-*` are not what its arguments say: proxies on the way may have
+ * judged the call by them.
+ */
+export const checkParamHeaders = ({ method, headers, request }: Call, { listed }: BackendTarget): void => {
+  if (!headers || method !== 'tools/call' || !listed) return;
+  for (const { header, value } of repeated(listed, () => argumentsOf(request))) {
     if (decodedHeader(headers[header]) !== value)
       throw new VmcpError('header_mismatch', `the header ${header} does not match the arguments`);
   }

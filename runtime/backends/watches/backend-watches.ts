@@ -4,6 +4,7 @@ import { VmcpError } from '../../errors.ts';
 import type { Fetch } from '../../outgoing/index.ts';
 import { type FirstAnswer, type ModernListening, type ModernStream, namesIn } from '../stateless/listen.ts';
 import { updatedUri } from '../messages/server-message.ts';
+import type { CircuitBreaker } from '../discovery/circuit-breaker.ts';
 import { ResourceWatches } from './resource-watches.ts';
 import type { BackendSession } from '../session/session.ts';
 import { WatchSessions } from './watch-sessions.ts';
@@ -16,6 +17,7 @@ export interface BackendWatchesDeps {
   /** Longest silence of a call. */
   readonly idleTimeoutMs: () => number;
   readonly isModern: () => boolean;
+  readonly circuit: Pick<CircuitBreaker, 'isClosed' | 'refusal'>;
   /** Makes a session; nothing is sent before its first request. */
   readonly openSession: (client: SessionClient) => BackendSession;
   readonly fetchFor: (caller: Caller) => Fetch;
@@ -48,7 +50,9 @@ export class BackendWatches {
   }
 
   readonly #begin = (uri: string, caller: Caller, onUpdated: () => void): Watching => {
-    if (!this.#deps.isModern()) {
+    const { circuit, isModern } = this.#deps;
+    if (!isModern()) {
+      if (!circuit.isClosed) return { confirmed: Promise.reject(circuit.refusal()), stop: () => {} };
       const begun = this.#sessions.subscribe(uri, caller, onUpdated);
       return { confirmed: begun.then(() => {}), stop: () => void begun.then((end) => end()).catch(() => {}) };
     }

@@ -24,6 +24,7 @@ const ERRORS: ReadonlySet<ErrorCode> = new Set([
   'backend_unreachable',
   'backend_unauthenticated',
   'backend_timeout',
+  'circuit_open',
   'credential_unavailable',
   'stopping',
   'issuer_unavailable',

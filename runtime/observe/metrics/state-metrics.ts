@@ -1,15 +1,17 @@
 import type { VmcpError } from '../../errors.ts';
-import type { StatusReport } from '../../status/index.ts';
+import type { CircuitState, StatusReport } from '../../status/index.ts';
 import type { Meter } from './meter.ts';
 
 /** The state of the process, at the moment it is read. */
 export interface StateReaders {
   readonly status: () => StatusReport;
   readonly sessions: () => number;
+  /** Calls under way, by backend. */
+  readonly calls: () => readonly { readonly name: string; readonly callsUnderWay: number }[];
 }
 
 /** Shows what `/status` tells as gauges. */
-export const stateMetrics = (meter: Meter, { status, sessions }: StateReaders): void => {
+export const stateMetrics = (meter: Meter, { status, sessions, calls }: StateReaders): void => {
   meter.gauge({ name: 'vmcp.build.info', help: 'Version of the runtime; always 1.', labels: ['version'] }, () => [
     [{ version: status().version }, 1],
   ]);
@@ -19,23 +21,7 @@ export const stateMetrics = (meter: Meter, { status, sessions }: StateReaders): 
     { name: 'vmcp.names.collisions', help: 'Tools, prompts and resources that lost their name to another backend.' },
     () => status().collisionCount ?? 0,
   );
-  meter.gauge(
-    {
-      name: 'vmcp.backend.status',
-      help: 'Always 1, with the present status of each backend.',
-      labels: ['vmcp.backend.name', 'vmcp.backend.status'],
-    },
-    () =>
-      status().backends.map(({ name, status: is }) => [{ 'vmcp.backend.name': name, 'vmcp.backend.status': is }, 1]),
-  );
-  meter.gauge(
-    {
-      name: 'vmcp.backend.failed_checks',
-      help: 'Failed checks of a backend since the last one that succeeded.',
-      labels: ['vmcp.backend.name'],
-    },
-    () => status().backends.map((each) => [{ 'vmcp.backend.name': each.name }, each.consecutiveFailures]),
-  );
+  backendMetrics(meter, { status, calls });
   meter.gauge(
     { name: 'vmcp.config.info', help: 'Always 1, with the hash of the configuration.', labels: ['vmcp.config.hash'] },
     () => [[{ 'vmcp.config.hash': status().config.hash.slice(0, HASH_DIGITS) }, 1]],
@@ -56,6 +42,41 @@ export const stateMetrics = (meter: Meter, { status, sessions }: StateReaders): 
   );
 };
 
+const backendMetrics = (meter: Meter, { status, calls }: Pick<StateReaders, 'status' | 'calls'>): void => {
+  meter.gauge(
+    {
+      name: 'vmcp.backend.status',
+      help: 'Always 1, with the present status of each backend.',
+      labels: ['vmcp.backend.name', 'vmcp.backend.status'],
+    },
+    () =>
+      status().backends.map(({ name, status: is }) => [{ 'vmcp.backend.name': name, 'vmcp.backend.status': is }, 1]),
+  );
+  meter.gauge(
+    {
+      name: 'vmcp.backend.failed_checks',
+      help: 'Failed checks of a backend since the last one that succeeded.',
+      labels: ['vmcp.backend.name'],
+    },
+    () => status().backends.map((each) => [{ 'vmcp.backend.name': each.name }, each.consecutiveFailures]),
+  );
+  meter.gauge(
+    {
+      name: 'vmcp.backend.circuit.state',
+      help: 'Always 1, with the present state of the circuit of each backend; absent without a circuit breaker.',
+      labels: ['vmcp.backend.name', 'vmcp.circuit.state'],
+    },
+    () =>
+      status().backends.flatMap(({ name, circuitBreakerState: is }) =>
+        is === undefined ? [] : [[{ 'vmcp.backend.name': name, 'vmcp.circuit.state': is }, 1]],
+      ),
+  );
+  meter.gauge(
+    { name: 'vmcp.backend.calls.active', help: 'Calls to a backend under way.', labels: ['vmcp.backend.name'] },
+    () => calls().map(({ name, callsUnderWay }) => [{ 'vmcp.backend.name': name }, callsUnderWay]),
+  );
+};
+
 /** Enough to tell two configurations apart. */
 const HASH_DIGITS = 12;
 
@@ -65,6 +86,9 @@ export interface EventMetrics {
   /** A client was cut off. */
   readonly cut: () => void;
   readonly reloaded: (isApplied: boolean) => void;
+  readonly circuitChanged: (backend: string, state: CircuitState) => void;
+  /** A call was refused before anything was sent to its backend. */
+  readonly callRefused: (backend: string, reason: string) => void;
 }
 
 /** Counts what happens beside the pipeline. */
@@ -80,9 +104,21 @@ export const eventMetrics = (meter: Meter): EventMetrics => {
     help: 'Newer configurations, by whether they were applied.',
     labels: ['vmcp.config.outcome'],
   });
+  const circuits = meter.counter({
+    name: 'vmcp.backend.circuit.changes',
+    help: 'Changes of the circuit of a backend, by the state that it came to.',
+    labels: ['vmcp.backend.name', 'vmcp.circuit.state'],
+  });
+  const refusedCalls = meter.counter({
+    name: 'vmcp.backend.calls.refused',
+    help: 'Calls that were refused before anything was sent to their backend.',
+    labels: ['vmcp.backend.name', 'error.type'],
+  });
   return {
     refused: ({ code }) => refusals({ 'error.type': code }),
     cut: () => cuts({}),
+    circuitChanged: (backend, state) => circuits({ 'vmcp.backend.name': backend, 'vmcp.circuit.state': state }),
+    callRefused: (backend, reason) => refusedCalls({ 'vmcp.backend.name': backend, 'error.type': reason }),
     reloaded: (isApplied) => reloads({ 'vmcp.config.outcome': isApplied ? 'applied' : 'refused' }),
   };
 };

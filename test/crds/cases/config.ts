@@ -96,6 +96,20 @@ export const generalConfigCases = [
     { set: set('extensions', { streamResumption: {} }) },
     { 'config.extensions.streamResumption.maxBytes': 262_144 },
   ),
+  accepts(
+    { set: set('extensions', { perWorkload: { github: { calls: 20 } } }) },
+    { 'config.extensions.callsPerBackend': 512, 'config.extensions.perWorkload.github.calls': 20 },
+  ),
+  refuses(
+    { set: set('extensions', { callsPerBackend: 0 }) },
+    'spec.config.extensions.callsPerBackend',
+    'should be greater than or equal to 1',
+  ),
+  refuses(
+    { set: set('extensions', { perWorkload: { github: { calls: 2_049 } } }) },
+    'spec.config.extensions.perWorkload.github.calls',
+    'should be less than or equal to 2048',
+  ),
   accepts({ set: set('extensions', { sessionTtl: '1h30m' }) }),
   refuses(
     { set: set('extensions', { sessionTtl: '59s' }) },

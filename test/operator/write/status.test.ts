@@ -212,6 +212,16 @@ test('the threshold is that of the server', () => {
   assert.equal(volatileStatus(server()).get('consecutiveFailures'), 3);
 });
 
+test('a circuit that a trial has opened again is no reason to write, one in another state is', async () => {
+  const withCircuit = (circuitBreakerState: string, circuitLastChanged: string) => ({
+    discoveredBackends: [{ name: 'a', circuitBreakerState, circuitLastChanged }],
+  });
+  const isWritten = async (before: readonly [string, string], after: readonly [string, string]): Promise<boolean> =>
+    (await report(reportedAs(withCircuit(...before), now), withCircuit(...after), now)).written;
+  assert.equal(await isWritten(['open', 'T1'], ['open', 'T2']), false);
+  assert.equal(await isWritten(['open', 'T1'], ['closed', 'T2']), true);
+});
+
 covers('status.discovered.last-health-check');
 test('a newer timestamp is sent along as soon as something else changed', async () => {
   const owner = reportedAs(withCheck('T1'), now - minutes);

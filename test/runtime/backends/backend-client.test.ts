@@ -33,6 +33,9 @@ const noting =
   };
 const tokenOf = (caller: Caller): string => (caller.kind === 'user' ? caller.token : caller.kind);
 
+/** The circuit of a backend without a breaker. */
+const alwaysClosed = { isClosed: true, refusal: () => assert.fail('nothing is refused') };
+
 describe('the client of a backend', () => {
   let backend: FixtureBackend;
   let clients: BackendClient[];
@@ -64,6 +67,7 @@ describe('the client of a backend', () => {
         readFile: () => Promise.reject(new Error('no files')),
         connectStrategy: () => ({ dependsOnCaller: false, close: async () => {}, ...strategy }),
         currentCaller,
+        circuit: alwaysClosed,
       },
     );
     clients.push(client);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Backend } from '../../../runtime/backends/backend.ts';
+import type { BackendEvents, BackendTuning } from '../../../runtime/backends/backend-settings.ts';
 import { ByteBudget } from '../../../runtime/process/byte-budget.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
@@ -11,11 +12,21 @@ const LIMITS = {
   watches: 1,
   streamConnections: 8,
   maxResponseBytes: 1_000_000,
+  requestBytesTogether: 1_000_000,
+  responseBytesTogether: 10_000_000,
   uncountedBytes: 1_000,
   connectTimeoutMs: 1_000,
 };
 export const DEFAULTS = { intervalMs: 30_000, timeoutMs: 10_000, unhealthyThreshold: 3 };
-export const TUNING = { idleTimeoutMs: 30_000, health: DEFAULTS };
+export const TUNING: BackendTuning & { readonly health: typeof DEFAULTS } = {
+  idleTimeoutMs: 30_000,
+  health: DEFAULTS,
+  circuitBreaker: { isEnabled: false, failureThreshold: 5, timeoutMs: 60_000 },
+  maxCalls: 512,
+};
+
+/** Nobody hears of circuits and refused calls. */
+export const unheard: BackendEvents = { circuitChanged: () => {}, callRefused: () => {} };
 
 /** A server, and what the gateway knows of it by itself, as its time is turned. */
 export interface OneBackend {
@@ -63,6 +74,7 @@ export const startOneBackend = async (): Promise<OneBackend> => {
           answers: new ByteBudget(10_000_000),
           lists,
           ...openly,
+          events: unheard,
           readFile: () => Promise.reject(new Error('no files')),
           onChange: () => {
             for (const notify of changes.splice(0)) notify();

@@ -169,6 +169,8 @@ describe('what a caller’s own credential adds', () => {
 
       for (const [status, code, shown] of [
         ['unavailable', 'backend_timeout', { status: 'unavailable', tools: ['x'] }],
+        ['unavailable', 'circuit_open', { status: 'degraded', tools: ['x'] }],
+        ['unavailable', 'busy', { status: 'degraded', tools: ['x'] }],
         ['unauthenticated', 'login_required', { status: 'degraded', tools: ['x'] }],
         ['unauthenticated', 'backend_unauthenticated', { status: 'unauthenticated', tools: undefined }],
       ] as const)

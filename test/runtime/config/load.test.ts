@@ -35,6 +35,7 @@ suite('loading', () => {
         tolerateHeaders: false,
         trustedProxies: [],
         callsPerSession: 32,
+        callsPerBackend: 512,
         clientEra: 'auto',
         heldCallTtl: 300_000,
         issuers: [],

@@ -5,14 +5,12 @@ import { formatProblem, notYet, unsupportedIn } from '../../../runtime/config/in
 import { accepted, problemsOf } from './files.ts';
 
 const backend = { name: 'a', url: 'https://a.example', transport: 'streamable-http' };
-const failureHandling = (more: object) => ({ operational: { failureHandling: more } });
 
 /** What today's runtime refuses, with the place it is refused at. The work that builds a feature deletes its lines. */
 const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, unknown>>])[] = [
   ['authServer', { authServer: { issuer: 'https://as.example' } }],
   ['backends[0].headerForward', { backends: [{ ...backend, headerForward: { plaintext: { 'X-A': 'b' } } }] }],
   ['compositeTools', { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] }],
-  ['operational.failureHandling.circuitBreaker', failureHandling({ circuitBreaker: { enabled: true } })],
   ['optimizer', { optimizer: {} }],
   [
     'outgoingAuth.default.headerInjection',

@@ -98,6 +98,23 @@ describe('what a client is answered', () => {
     assert.match(text, /"error":\{"code":-32099,"message":"mine","data":\{"big":12345678901234567890\}\}/);
   });
 
+  for (const code of ['circuit_open', 'busy'] as const) {
+    test(`${code}, whatever was called`, () => {
+      const error = new VmcpError(code, 'backend "a" …');
+      const answerTo = (method: 'tools/call' | 'prompts/get'): unknown => {
+        const { status, body } = errorResponse(error, { id: Buffer.from('1'), method, correlationId: 'c' });
+        return [status, JSON.parse(String(body))];
+      };
+      const rpc = { circuit_open: 502, busy: 429 }[code];
+      const data = { reason: code, correlationId: 'c' };
+      const asError = [200, { jsonrpc: '2.0', id: 1, error: { code: rpc, message: error.message, data } }];
+      assert.deepEqual(answerTo('prompts/get'), asError);
+      if (code === 'busy') return assert.deepEqual(answerTo('tools/call'), asError);
+      const [, { result }] = answerTo('tools/call') as [number, { result: Record<string, unknown> }];
+      assert.deepEqual([result['isError'], result['_meta']], [true, { 'vmcp.dev/error': data }]);
+    });
+  }
+
   const unknown: readonly (readonly [string, object])[] = [
     ['tools/call', { name: 'nobody' }],
     ['prompts/get', { name: 'nobody' }],

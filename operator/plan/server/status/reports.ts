@@ -1,6 +1,7 @@
 import type {
   BackendReport,
   BackendStatus,
+  CircuitState,
   CollisionReport,
   SessionStoreReport,
   StatusReport,
@@ -94,23 +95,42 @@ const mergeBackend = (views: readonly BackendReport[]): BackendReport => {
   const [worst = NO_REPORT] = worstFirst;
   const routing = worstFirst.filter(({ status }) => isRoutable(status)).length;
   const disagree = routing > 0 && routing < worstFirst.length;
-  const { message: said, lastHealthCheck: _own, ...rest } = worst;
+  const { message: said } = worst;
   const message = disagree
     ? `${worstFirst.length - routing} of ${worstFirst.length} replicas: ${said ?? worst.status}`
     : said;
-  const lastHealthCheck = views
-    .flatMap((view) => view.lastHealthCheck ?? [])
-    .sort()
-    .at(-1);
+  const lastHealthCheck = latest(views.map((view) => view.lastHealthCheck));
   return {
-    ...rest,
+    name: worst.name,
     status: disagree ? 'degraded' : worst.status,
     consecutiveFailures: Math.max(...views.map((view) => view.consecutiveFailures)),
     toolCount: Math.max(...views.map((view) => view.toolCount)),
     ...(message !== undefined && { message }),
     ...(lastHealthCheck !== undefined && { lastHealthCheck }),
+    ...mergeCircuits(views),
   };
 };
+
+/** Worst first. */
+const CIRCUIT_STATES: readonly CircuitState[] = ['open', 'half-open', 'closed'];
+
+/** The worst state that a replica tells, and when the last of those in it came to it. */
+const mergeCircuits = (
+  views: readonly BackendReport[],
+): Pick<BackendReport, 'circuitBreakerState' | 'circuitLastChanged'> => {
+  const worst = CIRCUIT_STATES.find((state) => views.some((view) => view.circuitBreakerState === state));
+  if (worst === undefined) return {};
+  const changed = latest(
+    views.filter((view) => view.circuitBreakerState === worst).map((view) => view.circuitLastChanged),
+  );
+  return { circuitBreakerState: worst, ...(changed !== undefined && { circuitLastChanged: changed }) };
+};
+
+const latest = (times: readonly (string | undefined)[]): string | undefined =>
+  times
+    .filter((time) => time !== undefined)
+    .sort()
+    .at(-1);
 
 const NO_REPORT: BackendReport = { name: '', status: 'unknown', consecutiveFailures: 0, toolCount: 0 };
 

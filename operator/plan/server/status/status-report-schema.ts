@@ -59,6 +59,8 @@ export const statusReportSchema: z.ZodType<StatusReport> = z.object({
         lastHealthCheck: z.iso.datetime().max(64).exactOptional(),
         consecutiveFailures: count,
         toolCount: count,
+        circuitBreakerState: z.enum(['closed', 'open', 'half-open']).exactOptional(),
+        circuitLastChanged: z.iso.datetime().max(64).exactOptional(),
       }),
     )
     .max(5000),

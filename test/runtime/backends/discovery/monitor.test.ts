@@ -158,6 +158,7 @@ describe('a check', () => {
       },
       listDiscovery: { isDue: () => false, leftOut: undefined, lists: undefined, read: () => Promise.resolve() },
       settings: () => ({ ...DEFAULTS, unhealthyThreshold: 1 }),
+      circuit: { isHeld: false, isTrialDue: false, beginCheck: () => 0, checkEnded: () => {} },
       clock: at.clock,
       random: () => 1,
       onChange: () => {},

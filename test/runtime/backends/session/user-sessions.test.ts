@@ -20,6 +20,7 @@ import { frozenClock, type FrozenClock } from '../../../fixtures/frozen-clock.ts
 import { userOf } from '../../../fixtures/callers.ts';
 import { silentClient } from '../../../fixtures/silent-client.ts';
 import { asUser, credentialIn, openly, strategyDeps } from '../../../fixtures/strategies.ts';
+import { TUNING, unheard } from '../one-backend.ts';
 
 const user = (subject: string, issuer = 'https://idp.example'): Caller => userOf(subject, { issuer });
 const ANYBODY: Caller = { kind: 'anonymous' };
@@ -39,12 +40,13 @@ const serve = async (connectStrategy = openly.connectStrategy): Promise<void> =>
     answers: new ByteBudget(10_000_000),
     ...openly,
     connectStrategy,
+    events: unheard,
     readFile: () => Promise.reject(new Error('no files')),
   });
   const health = { intervalMs: 1e9, timeoutMs: 10_000, unhealthyThreshold: 3 };
   const strategy = { type: 'unauthenticated' as const };
   const settings = { name: 'a', url: backend.url, transport: 'streamable-http' as const, strategy };
-  backends.prepare([{ settings, tuning: { idleTimeoutMs: 30_000, health } }]).change();
+  backends.prepare([{ settings, tuning: { ...TUNING, health } }]).change();
   await backends.all()[0]?.firstListed;
 };
 

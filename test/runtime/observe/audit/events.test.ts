@@ -6,7 +6,7 @@ import { VmcpError } from '../../../../runtime/errors.ts';
 import { openGate } from '../../../../runtime/gate/index.ts';
 import { covers } from '../../../requirements.ts';
 import { errorOf, resultText } from '../../../fixtures/answers.ts';
-import { answerError, answerJson } from '../../../fixtures/backend.ts';
+import { answerError, answerJson, answerStatus } from '../../../fixtures/backend.ts';
 import { postAs } from '../../../fixtures/post-as.ts';
 import { openSession, post } from '../../../fixtures/raw-client.ts';
 import { bothOf } from '../../../fixtures/workflows.ts';
@@ -291,6 +291,21 @@ describe('an error in an answer of 200', () => {
   test('is a success where bodies are not inspected', async (t) => {
     for (const result of [ERROR, IS_ERROR])
       assert.equal((await callWith(t, result, { detectApplicationErrors: false })).outcome, 'success');
+  });
+
+  test('that an open circuit refuses is an error, as one of the backend is', async (t) => {
+    const failureHandling = { circuitBreaker: { enabled: true, failureThreshold: 1 } };
+    const { url, events, backend } = await startAudited(t, { more: { operational: { failureHandling } } });
+    const session = await openSession(url);
+    await session.toolNames();
+    backend.set({ on: ({ recorded }) => (recorded.method === 'tools/call' ? answerStatus(503) : undefined) });
+    await session.call('a_t');
+    await session.call('a_t');
+    const calls = (await events()).filter(({ type }) => type === 'mcp_tool_call');
+    assert.deepEqual(
+      calls.map(({ outcome }) => outcome),
+      ['error', 'error'],
+    );
   });
 
   covers('audit.detect-application-errors.only-2xx');

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { isRoutable, mergeReports } from '../../../../../operator/plan/server/status/reports.ts';
-import type { BackendStatus, StatusReport } from '../../../../../runtime/status/report.ts';
+import type { BackendStatus, CircuitState, StatusReport } from '../../../../../runtime/status/report.ts';
 import { covers } from '../../../../requirements.ts';
-import { entry, group, planOf, report, server, statusOf } from '../../plan-of-demo.ts';
+import { availableDeployment, entry, group, planOf, report, server, statusOf } from '../../plan-of-demo.ts';
 
 const merged = (...views: readonly BackendStatus[]): BackendStatus | undefined =>
   mergeReports(new Map(views.map((status, index) => [`pod-${index}`, report({ a: status })]))).backends.get('a')
@@ -120,3 +120,92 @@ for (const each of odd) {
     assert.deepEqual(mergeReports(reports), { ...alone, unreachable: ['odd'] });
   });
 }
+
+const OLD = '2026-11-20T11:00:00.000Z';
+const NEW = '2026-11-20T12:00:00.000Z';
+
+interface SeenCircuit {
+  readonly state?: CircuitState;
+  readonly at?: string;
+}
+
+const withCircuit = ({ state, at }: SeenCircuit): StatusReport => {
+  const seen = report({ a: 'ready' });
+  const circuit = {
+    ...(state !== undefined && { circuitBreakerState: state }),
+    ...(at !== undefined && { circuitLastChanged: at }),
+  };
+  return { ...seen, backends: seen.backends.map((backend) => ({ ...backend, ...circuit })) };
+};
+const reportsOf = (views: readonly SeenCircuit[]) =>
+  new Map(views.map((view, index) => [`pod-${index}`, withCircuit(view)]));
+
+describe('the circuit of a backend, as replicas see it', () => {
+  for (const [views, expected] of [
+    [[{}, {}], {}],
+    [[{ state: 'closed' }, {}], { state: 'closed' }],
+    [
+      [
+        { state: 'closed', at: OLD },
+        { state: 'closed', at: NEW },
+      ],
+      { state: 'closed', at: NEW },
+    ],
+    [
+      [
+        { state: 'closed', at: NEW },
+        { state: 'open', at: OLD },
+      ],
+      { state: 'open', at: OLD },
+    ],
+    [
+      [
+        { state: 'half-open', at: NEW },
+        { state: 'open', at: OLD },
+      ],
+      { state: 'open', at: OLD },
+    ],
+    [
+      [
+        { state: 'half-open', at: OLD },
+        { state: 'closed', at: NEW },
+      ],
+      { state: 'half-open', at: OLD },
+    ],
+    [[{ state: 'open', at: OLD }, { state: 'open', at: NEW }, { state: 'closed' }], { state: 'open', at: NEW }],
+  ] as const satisfies readonly (readonly [readonly SeenCircuit[], SeenCircuit])[]) {
+    test(`${JSON.stringify(views)} is ${JSON.stringify(expected)} together`, () => {
+      for (const asked of [views, views.toReversed()]) {
+        const backend = mergeReports(reportsOf(asked)).backends.get('a');
+        const { circuitBreakerState: state, circuitLastChanged: at } = backend ?? {};
+        assert.deepEqual({ ...(state && { state }), ...(at && { at }) }, expected);
+      }
+    });
+  }
+
+  covers(
+    'status.discovered.circuit-state-disabled',
+    'status.discovered.circuit-last-changed',
+    'status.discovered.circuit-last-changed-disabled',
+    'status.discovered.circuit-last-changed-never',
+  );
+  test('is in the status of the server, and absent without a breaker; an operator that starts anew keeps it', () => {
+    const objects = (status: object = {}) => [{ ...server(), status }, group(), entry('a'), availableDeployment];
+    const shown = (plan: ReturnType<typeof planOf>) => {
+      const [backend] = statusOf(plan)['discoveredBackends'] as readonly Record<string, unknown>[];
+      return Object.fromEntries(Object.entries(backend ?? {}).filter(([key]) => key.startsWith('circuit')));
+    };
+    const told = (view: SeenCircuit) => planOf({ objects: objects(), reports: reportsOf([view]) });
+    assert.deepEqual(shown(told({})), {});
+    assert.deepEqual(shown(told({ state: 'closed' })), { circuitBreakerState: 'closed' });
+    const open = told({ state: 'open', at: NEW });
+    const expected = { circuitBreakerState: 'open', circuitLastChanged: NEW };
+    assert.deepEqual(shown(open), expected);
+    assert.deepEqual(shown(planOf({ objects: objects(statusOf(open)) })), expected);
+  });
+
+  test('may be told in known words only', () => {
+    const bad = withCircuit({ state: 'ajar' as CircuitState });
+    assert.equal(mergeReports(new Map([['pod', bad]])).reachable, 0);
+  });
+});
