@@ -123,6 +123,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/': ['runtime/edge/', 'runtime/backends/'],
   ioredis: ['runtime/store/'],
   '@cedar-policy/': ['runtime/gate/'],
+  '@bufbuild/': ['runtime/cel/'],
   '@opentelemetry/': ['runtime/observe/', 'operator/observe/'],
   'prom-client': ['runtime/observe/', 'operator/observe/'],
   '@kubernetes/client-node': ['operator/api/', 'operator/engine/', 'operator/bridge/'],

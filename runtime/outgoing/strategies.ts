@@ -5,6 +5,7 @@ import {
   strategyNameOf,
   type SupportedStrategy,
 } from '../config/index.ts';
+import { cloudSts } from './cloud-sts/connect.ts';
 import type { ConnectStrategy, Strategy, StrategyDeps } from './strategy.ts';
 import { unauthenticated } from './unauthenticated.ts';
 
@@ -15,6 +16,7 @@ import { unauthenticated } from './unauthenticated.ts';
  */
 const strategies: Connectors = {
   unauthenticated,
+  cloudSts,
 };
 
 type Connectors = { readonly [Name in SupportedStrategy]: Connect<BlockInFile<Name>> };

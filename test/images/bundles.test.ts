@@ -130,6 +130,31 @@ describe('the program of an image', () => {
     );
   });
 
+  for (const dockerfile of ['Dockerfile.vmcp', 'Dockerfile.operator'])
+    test(`${dockerfile} puts CEL beside the program, which loads it where there are conditions`, async (t) => {
+      const text = await readFile(join(REPOSITORY, dockerfile), 'utf8');
+      const [, made] = /^RUN (node \S+ @bufbuild\/cel (?:.*\\\n)*.*)$/m.exec(text) ?? [];
+      const folder = await mkdtemp(join(tmpdir(), 'vmcp-bundle-'));
+      t.after(() => rm(folder, { recursive: true }));
+      await symlink(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'));
+      await promisify(execFile)('sh', ['-c', made ?? 'false'], { cwd: folder });
+      await rm(join(folder, 'node_modules'));
+      const { outputFiles } = await bundleOf('runtime/main.ts');
+      const [program] = outputFiles;
+      assert.doesNotMatch(program?.text ?? '', /cel\.expr\.ParsedExpr/);
+      await writeFile(join(folder, 'dist', 'vmcp.mjs'), program?.text ?? '');
+      const validated = async (matcher: string): Promise<string> => {
+        const roleMappings = [{ roleArn: 'arn:aws:iam::123456789012:role/x', matcher }];
+        const cloudSts = { region: 'eu-west-1', roleMappings };
+        const outgoingAuth = { source: 'inline', default: { type: 'cloud_sts', cloudSts } };
+        const file = join(folder, 'config.yaml');
+        await writeFile(file, JSON.stringify({ incomingAuth: { type: 'anonymous' }, outgoingAuth }));
+        return textOf(spawn(process.execPath, [join(folder, 'dist', 'vmcp.mjs'), 'validate', '-c', file]).stdout);
+      };
+      assert.match(await validated('"admins" in claims.groups'), /: valid\n$/);
+      assert.match(await validated('"admins" in groups'), /there is no variable groups/);
+    });
+
   for (const [dockerfile, entry, folders] of [
     ['Dockerfile.vmcp', 'runtime/main.ts', ['runtime']],
     ['Dockerfile.operator', 'operator/main.ts', ['runtime', 'crds', 'operator']],

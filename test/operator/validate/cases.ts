@@ -163,6 +163,20 @@ export const refused: readonly Refused[] = [
     ],
   ],
   [
+    'MCPExternalAuthConfig',
+    'a matcher over what there is not',
+    {
+      type: 'cloudSts',
+      cloudSts: {
+        region: 'eu-west-1',
+        roleMappings: [{ roleArn: 'arn:aws:iam::123456789012:role/tools', matcher: '"admins" in groups' }],
+      },
+    },
+    [
+      'spec.cloudSts.roleMappings[0].matcher: no CEL condition over claims: there is no variable groups; write, for instance, "admins" in claims.groups',
+    ],
+  ],
+  [
     'VirtualMCPCompositeToolDefinition',
     'a step that waits for nobody',
     workflow({ dependsOn: ['nobody'] }),

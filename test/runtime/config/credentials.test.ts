@@ -12,6 +12,7 @@ const backendSts = (more: object) => ({
     backends: { a: { type: 'cloud_sts', cloudSts: { region: 'us-east-1', ...more } } },
   },
 });
+const matcher = (text: string) => sts({ roleMappings: [{ roleArn: ARN, matcher: text }] });
 const NO_ROLE = 'at least one of fallbackRoleArn and roleMappings must be set';
 const ARN = 'arn:aws:iam::123456789012:role/team/reader';
 
@@ -159,6 +160,20 @@ sections({
         ],
         [sts({ roleMappings: [{ roleArn: ARN }] }), /exactly one of claim and matcher must be set$/],
         [sts({ roleMappings: [{ roleArn: ARN, claim: 'a', priority: -1 }] }), /priority: must be at least 0$/],
+        [sts({ fallbackRoleArn: ARN, service: 'a/b' }), /service: not a service name$/],
+        [sts({ fallbackRoleArn: ARN, roleClaim: '' }), /roleClaim: /],
+      ],
+    },
+    {
+      fact: 'a matcher is a condition that can be evaluated',
+      accepts: [matcher('"admins" in claims.groups'), matcher('claims["https://a.example/b"].exists(x, x == "c")')],
+      refuses: [
+        [matcher('claims.groups.'), /matcher: no CEL condition over claims: it cannot be read from character 14 on$/],
+        [matcher('"a" in groups'), /matcher: no CEL condition over claims: there is no variable groups$/],
+        [matcher('lower(claims.sub) == "a"'), /matcher: no CEL condition over claims: there is no function lower$/],
+        [matcher('claims.sub + "a"'), /matcher: no CEL condition over claims: its value is neither true nor false$/],
+        [matcher(`${'('.repeat(30)}true${')'.repeat(30)}`), /matcher: no CEL condition over claims: more than 24 br/],
+        [matcher('x'.repeat(1_025)), /matcher: must have at most 1024 characters$/],
       ],
     },
   ],
