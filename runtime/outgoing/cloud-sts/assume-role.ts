@@ -55,12 +55,17 @@ export const assumeRoleAt =
       throw refuse('the security token service cannot be asked', { cause });
     });
     const answer = readStsAnswer(status, body);
+    const isOutage = status >= 500;
     if (answer.kind === 'refused' && answer.code === EXPIRED_TOKEN && expired) throw expired();
     if (answer.kind === 'refused')
-      throw refuse('the security token service refuses the role', { detail: `${answer.code} for ${roleArn}` });
+      throw refuse('the security token service refuses the role', {
+        detail: `${answer.code} for ${roleArn}`,
+        isOutage,
+      });
     if (answer.kind === 'unusable')
       throw refuse('the answer of the security token service cannot be used', {
         detail: `HTTP ${status}: ${answer.what}`,
+        isOutage,
       });
     if (answer.expiresAt <= clock.now())
       throw refuse('the credentials of the security token service have ended already', {

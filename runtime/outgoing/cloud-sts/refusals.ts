@@ -4,6 +4,8 @@ interface Why {
   /** For logs. */
   readonly detail?: string;
   readonly cause?: unknown;
+  /** The service that issues the credentials is away or broken. */
+  readonly isOutage?: boolean;
 }
 
 /** Makes the errors of this strategy at one backend; `step` is safe for strangers. */
