@@ -1,13 +1,17 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { INITIALIZE, JSON_HEADERS, postOf, type Work, wireOf } from './requests.ts';
+import { authorization, INITIALIZE, JSON_HEADERS, postOf, type Work, wireOf } from './requests.ts';
 
 /**
- * Clients that each keep one request under way on a connection of their own. Argument: JSON of `Load`. Says `warm` to
- * its parent, then runs for each number of milliseconds that it is sent, and tells what it saw.
+ * Clients that each keep one request under way on a connection of their own. The first message of its parent is a
+ * `Load`. Says `warm`, then runs for each number of milliseconds that it is sent, and tells what it saw.
  */
 export interface Load extends Work {
   readonly clients: number;
+  /** Of users, who are spread evenly over the clients; a client with several uses them in turn. */
+  readonly tokens?: readonly string[] | undefined;
+  /** Further arguments, which each client uses in turn. */
+  readonly variants?: readonly NonNullable<Work['moreArguments']>[] | undefined;
 }
 
 export interface Seen {
@@ -17,27 +21,43 @@ export interface Seen {
   readonly p99: number;
 }
 
-const load = JSON.parse(process.argv[2] ?? '{}') as Load;
+const [load] = (await once(process, 'message')) as [Load];
 const target = new URL(load.url);
 const EXPECTED = load.kind === 'list' ? '"tools":[{' : '"content":[{"type":"text"';
 
-const openSession = async (): Promise<string | undefined> => {
-  if (load.era === 'modern') return undefined;
-  const response = await fetch(load.url, { method: 'POST', headers: JSON_HEADERS, body: INITIALIZE });
+const openSession = async (work: Work): Promise<string | undefined> => {
+  if (work.era === 'modern') return undefined;
+  const headers = { ...JSON_HEADERS, ...authorization(work) };
+  const response = await fetch(work.url, { method: 'POST', headers, body: INITIALIZE });
   await response.arrayBuffer();
   return response.headers.get('mcp-session-id') ?? undefined;
 };
 
-/** What a client sends in turn: a list of several pages page by page. */
-const requestsOf = async (session: string | undefined): Promise<readonly Buffer[]> => {
+/** What one user sends in turn: a list of several pages page by page. */
+const requestsOf = async (user: Work): Promise<readonly Buffer[]> => {
+  const session = await openSession(user);
+  if (user.kind === 'list') return pagesOf(user, session);
+  const { variants = [user.moreArguments] } = load;
+  return variants.map((moreArguments) => wireOf({ ...user, moreArguments }, session));
+};
+
+const pagesOf = async (list: Work, session: string | undefined): Promise<readonly Buffer[]> => {
   const requests: Buffer[] = [];
-  for (let work: Work | undefined = load; work;) {
+  for (let work: Work | undefined = list; work;) {
     requests.push(wireOf(work, session));
     const response = await fetch(work.url, { method: 'POST', ...postOf(work, session) });
     const cursor = /"nextCursor":("[^"]*")/.exec(await response.text())?.[1];
-    work = cursor === undefined ? undefined : { ...load, cursor: JSON.parse(cursor) as string };
+    work = cursor === undefined ? undefined : { ...list, cursor: JSON.parse(cursor) as string };
   }
   return requests;
+};
+
+/** The tokens of one client; undefined: it has none. */
+const tokensOf = (client: number): readonly (string | undefined)[] => {
+  const { tokens, clients } = load;
+  if (tokens === undefined) return [undefined];
+  if (tokens.length <= clients) return [tokens[client % tokens.length]];
+  return tokens.filter((_, index) => index % clients === client);
 };
 
 /** One response at a time, as it arrives; the next request is sent only after it. */
@@ -121,8 +141,9 @@ class Client {
   }
 }
 
-const openClient = async (): Promise<Client> => {
-  const requests = await requestsOf(await openSession());
+const openClient = async (_: unknown, index: number): Promise<Client> => {
+  const users = tokensOf(index).map((token) => ({ ...load, token }));
+  const requests = (await Promise.all(users.map(requestsOf))).flat();
   const socket = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
   await once(socket, 'connect');
   return new Client(requests, socket);

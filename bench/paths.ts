@@ -1,13 +1,16 @@
+import type { Load } from './load.ts';
 import { cpuMicrosOf, type Loader, type Processes, requestsAt, type Started } from './processes.ts';
 import { servesModern, type Work } from './requests.ts';
 
 /** One way to the backend. */
 export interface Path {
-  readonly name: 'direct' | 'byte proxy' | 'vmcp' | 'vmcp from source';
+  readonly name: string;
   readonly url: string;
   readonly prefix: string;
   /** The process in between; none when the backend is called directly. */
   readonly pid?: number;
+  /** Of users, of which a scenario takes the first ones; absent: it wants none. */
+  readonly tokens?: readonly string[];
 }
 
 export interface Scenario {
@@ -16,6 +19,10 @@ export interface Scenario {
   readonly kind: Work['kind'];
   readonly era: Work['era'];
   readonly paths: readonly Path[];
+  /** Users with tokens; default: one for each client. */
+  readonly users?: number;
+  readonly moreArguments?: Load['moreArguments'];
+  readonly variants?: Load['variants'];
 }
 
 export interface Sample {
@@ -31,20 +38,32 @@ export type Samples = ReadonlyMap<string, readonly Sample[]>;
 export const keyOf = (scenario: Scenario, path: Path): string =>
   `${scenario.name} · ${scenario.clients} · ${path.name}`;
 
-/** All scenarios over one backend; those of 2026-07-28 only where it is served. */
-export const scenariosOf = async (processes: Processes, backend: Started): Promise<readonly Scenario[]> => {
+/** Name of the path through a build from before. */
+export const EARLIER = 'vmcp, earlier';
+
+/**
+ * All scenarios over one backend; those of 2026-07-28 only where it is served. `earlier`: a build that each of them is
+ * tried with, too.
+ */
+export const scenariosOf = async (
+  processes: Processes,
+  backend: Started,
+  earlier: string | undefined,
+): Promise<readonly Scenario[]> => {
   const proxy = await processes.byteProxy(backend.url);
   const over = async (path: string): Promise<readonly Path[]> => {
     const vmcp = await processes.vmcp(`${backend.url}${path}`);
+    const before = earlier && (await processes.vmcp(`${backend.url}${path}`, { program: { file: earlier } }));
     return [
       { name: 'direct', url: `${backend.url}${path}`, prefix: '' },
       { name: 'byte proxy', url: `${proxy.url}${path}`, prefix: '', pid: proxy.pid },
       { name: 'vmcp', url: vmcp.url, prefix: 'bench_', pid: vmcp.pid },
+      ...(before ? [{ name: EARLIER, url: before.url, prefix: 'bench_', pid: before.pid }] : []),
     ];
   };
   const [few, many, modern] = [await over('/mcp'), await over('/2000/mcp'), await over('/modern/mcp')];
   const legacy = { era: 'legacy', paths: few } as const;
-  const source = await processes.vmcp(`${backend.url}/mcp`, 'fromSource');
+  const source = await processes.vmcp(`${backend.url}/mcp`, { program: 'source' });
   const fromSource: Path = { name: 'vmcp from source', url: source.url, prefix: 'bench_', pid: source.pid };
   const vmcp = modern.find(({ name }) => name === 'vmcp');
   const isModernServed = vmcp !== undefined && (await servesModern(vmcp.url));
@@ -108,7 +127,9 @@ export const measureAll = async (
   const samples = new Map<string, Sample[]>();
   for (let round = 0; round < rounds; round += 1) {
     for (const scenario of scenarios) {
-      const paths = await Promise.all(scenario.paths.map((path) => loaded(processes, scenario, path)));
+      const paths: Awaited<ReturnType<typeof loaded>>[] = [];
+      // One after the other: new processes want more than the machine has.
+      for (const path of scenario.paths) paths.push(await loaded(processes, scenario, path));
       // The load generators are new, and V8 has dropped optimised code of a hop that was idle for a minute.
       for (const { loader } of paths) await loader.run(settleMs);
       for (let window = 0; window < windows; window += 1) {
@@ -125,10 +146,12 @@ export const measureAll = async (
   return samples;
 };
 
-const loaded = async (processes: Processes, { kind, era, clients }: Scenario, path: Path) => ({
-  path,
-  loader: await processes.load({ url: path.url, era, kind, prefix: path.prefix, clients }),
-});
+const loaded = async (processes: Processes, scenario: Scenario, path: Path) => {
+  const { kind, era, clients, users = clients, moreArguments, variants } = scenario;
+  const { url, prefix, tokens } = path;
+  const client = { clients, tokens: tokens?.slice(0, users), moreArguments, variants };
+  return { path, loader: await processes.load({ url, era, kind, prefix, ...client }) };
+};
 
 interface Window {
   readonly path: Path;

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -19,15 +20,27 @@ export interface Loader {
   readonly end: () => void;
 }
 
+/** How a gateway is started. */
+export interface GatewayOptions {
+  /**
+   * Default: this source as the image has it. `source`: `runtime/main.ts`; a path: a build as an image has it. Both
+   * with the image's flags for Node.
+   */
+  readonly program?: 'source' | { readonly file: string };
+  /** Further members of its configuration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
 /** The processes of one run. */
 export interface Processes {
+  /** Starts a file of `bench/` that prints its port. */
+  readonly role: (file: string, ...args: readonly string[]) => Promise<Started>;
   readonly backend: () => Promise<Started>;
   readonly byteProxy: (origin: string) => Promise<Started>;
-  /**
-   * In front of backends by their names, or of one named `bench`; as the image has it, or from source with the image's
-   * flags for Node.
-   */
-  readonly vmcp: (backends: string | Readonly<Record<string, string>>, how?: 'fromSource') => Promise<Started>;
+  /** The gateway in front of backends by their names, or of one named `bench`. */
+  readonly vmcp: (backends: string | Readonly<Record<string, string>>, options?: GatewayOptions) => Promise<Started>;
+  /** Redis; `127.0.0.1:port`. */
+  readonly redis: () => Promise<string>;
   /** Clients that are connected, warm and at rest. */
   readonly load: (load: Load) => Promise<Loader>;
   readonly endAll: () => Promise<void>;
@@ -38,36 +51,56 @@ const here = (name: string): string => join(import.meta.dirname, name);
 export const startProcesses = async (): Promise<Processes> => {
   const directory = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
   const { flags } = await imageSettings('Dockerfile.vmcp');
-  const program = await imageProgram(directory);
+  const image = await imageProgram(directory);
   const children = new Set<ChildProcess>();
   const run = (args: readonly string[]) => {
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     children.add(child);
     return { child, started: { pid: child.pid ?? 0, end: () => void child.kill('SIGKILL') } };
   };
-  const role = async (...args: readonly string[]): Promise<Started> => {
-    const { child, started } = run(args);
+  const role: Processes['role'] = async (file, ...args) => {
+    const { child, started } = run([here(file), ...args]);
     const [line] = (await once(child.stdout, 'data')) as [Buffer];
     return { ...started, url: `http://127.0.0.1:${line.toString().trim()}` };
   };
   let configs = 0;
   return {
-    backend: () => role(here('backend.ts')),
-    byteProxy: (origin) => role(here('byte-proxy.ts'), origin),
-    vmcp: async (backends, how) => {
+    role,
+    backend: () => role('backend.ts'),
+    byteProxy: (origin) => role('byte-proxy.ts', origin),
+    vmcp: async (backends, { program, config: more = {} } = {}) => {
       configs += 1;
       const config = join(directory, `config-${configs}.yaml`);
-      await writeFile(config, configOver(typeof backends === 'string' ? { bench: backends } : backends));
+      const own = configOver(typeof backends === 'string' ? { bench: backends } : backends);
+      await writeFile(config, JSON.stringify({ ...own, ...more }));
       const args = ['serve', '-c', config, '--port', '0', '--management-port', '0'];
-      const { child, started } = run([...flags, how === 'fromSource' ? here('../runtime/main.ts') : program, ...args]);
+      const { child, started } = run([...flags, fileOf(program) ?? image, ...args]);
       const url = await urlFrom(child.stdout);
       // A gateway whose log lines are not read would stop at a full pipe.
       child.stdout.resume();
       return { ...started, url };
     },
-    load: async (load) => {
-      const child = fork(here('load.ts'), [JSON.stringify(load)], { stdio: 'inherit' });
+    redis: async () => {
+      const port = await freePort();
+      const child = spawn('redis-server', [
+        '--port',
+        `${port}`,
+        '--bind',
+        '127.0.0.1',
+        '--save',
+        '',
+        '--dir',
+        directory,
+      ]);
       children.add(child);
+      for await (const line of createInterface(child.stdout)) if (line.includes('Ready to accept')) break;
+      child.stdout.resume();
+      return `127.0.0.1:${port}`;
+    },
+    load: async (load) => {
+      const child = fork(here('load.ts'), { stdio: 'inherit' });
+      children.add(child);
+      child.send(load);
       await heard(child);
       const run = async (milliseconds: number): Promise<Seen> => {
         child.send(milliseconds);
@@ -82,19 +115,31 @@ export const startProcesses = async (): Promise<Processes> => {
   };
 };
 
-/** What the image runs: the gateway as one file. */
+const fileOf = (program: GatewayOptions['program']): string | undefined =>
+  program === 'source' ? here('../runtime/main.ts') : program?.file;
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+/** What the image runs: the gateway as one file, beside the packages that are not in it. */
 const imageProgram = async (directory: string): Promise<string> => {
   const [file] = (await bundleOf('runtime/main.ts')).outputFiles;
   const path = join(directory, 'vmcp.mjs');
   await writeFile(path, file?.contents ?? '');
+  await symlink(here('../node_modules'), join(directory, 'node_modules'));
   return path;
 };
 
-const configOver = (backends: Readonly<Record<string, string>>): string =>
-  JSON.stringify({
-    incomingAuth: { type: 'anonymous' },
-    backends: Object.entries(backends).map(([name, url]) => ({ name, url, transport: 'streamable-http' })),
-  });
+const configOver = (backends: Readonly<Record<string, string>>) => ({
+  incomingAuth: { type: 'anonymous' },
+  backends: Object.entries(backends).map(([name, url]) => ({ name, url, transport: 'streamable-http' })),
+});
 
 const urlFrom = async (output: NodeJS.ReadableStream): Promise<string> => {
   for await (const line of createInterface(output)) {

@@ -1,16 +1,11 @@
 import { keyOf, mediansOf, type Path, ratioOf, type Sample, type Samples, type Scenario } from './paths.ts';
-import type { Lives, Memory, Peak } from './sessions.ts';
+import type { Sessions } from './sessions.ts';
 import { type Target, atLeast, atMost, targetTable } from './targets.ts';
 
-export interface Measured {
+export interface Measured extends Sessions {
   readonly scenarios: readonly Scenario[];
   readonly samples: Samples;
-  readonly lives: Lives;
-  readonly idleKb: number;
-  readonly warmKb: number;
   readonly idleSessions: number;
-  readonly memory: Memory;
-  readonly peaks: readonly Peak[];
 }
 
 /** Markdown: every path and scenario, then what was aimed at. */
@@ -41,7 +36,7 @@ const pathTable = ({ scenarios, samples }: Measured): string => {
   ].join('\n');
 };
 
-const samplesOf = (scenario: Scenario | undefined, samples: Samples, name: Path['name']): readonly Sample[] => {
+export const samplesOf = (scenario: Scenario | undefined, samples: Samples, name: Path['name']): readonly Sample[] => {
   const path = scenario?.paths.find((path) => path.name === name);
   return (scenario && path && samples.get(keyOf(scenario, path))) ?? [];
 };

@@ -8,6 +8,10 @@ export interface Work {
   readonly prefix: string;
   /** Of a list. */
   readonly cursor?: string;
+  /** Further arguments of a call. */
+  readonly moreArguments?: Readonly<Record<string, string>> | undefined;
+  /** Of the user. */
+  readonly token?: string | undefined;
 }
 
 const MESSAGES = { echo: 'x'.repeat(1_000), both: 'x'.repeat(100_000), large: undefined };
@@ -35,10 +39,10 @@ interface Asked {
   readonly name?: string;
 }
 
-const askedBy = ({ kind, prefix, cursor }: Work): Asked => {
+const askedBy = ({ kind, prefix, cursor, moreArguments }: Work): Asked => {
   if (kind === 'list') return { method: 'tools/list', params: cursor === undefined ? {} : { cursor } };
   const name = `${prefix}${kind === 'both' ? 'echo' : kind}`;
-  return { method: 'tools/call', name, params: { name, arguments: { message: MESSAGES[kind] } } };
+  return { method: 'tools/call', name, params: { name, arguments: { message: MESSAGES[kind], ...moreArguments } } };
 };
 
 export const headersOf = ({ method, name }: Asked, era: Work['era'], session?: string): Record<string, string> => ({
@@ -53,8 +57,13 @@ const bodyOf = ({ method, params }: Asked, era: Work['era'], id: number): string
 
 export const postOf = (work: Work, session?: string) => {
   const asked = askedBy(work);
-  return { headers: headersOf(asked, work.era, session), body: bodyOf(asked, work.era, 7) };
+  const headers = { ...headersOf(asked, work.era, session), ...authorization(work) };
+  return { headers, body: bodyOf(asked, work.era, 7) };
 };
+
+/** No header for a client without a token. */
+export const authorization = ({ token }: Pick<Work, 'token'>): Readonly<Record<string, string>> =>
+  token === undefined ? {} : { authorization: `Bearer ${token}` };
 
 /** Whether the newer revision is served there. */
 export const servesModern = async (url: string): Promise<boolean> => {

@@ -1,20 +1,26 @@
 import { parseArgs } from 'node:util';
+import { resolve } from 'node:path';
+import { comparisonOf } from './comparison.ts';
 import { measureAll, type Scenario, scenariosOf, warmUp } from './paths.ts';
-import { startProcesses } from './processes.ts';
+import { type Processes, startProcesses } from './processes.ts';
 import { publish } from './publish.ts';
 import { reportOf } from './report.ts';
-import { idleSessionKb, memoryUnderLoad, peaksBothWays, sessionLives } from './sessions.ts';
+import { idleSessionKb, memoryUnderLoad, peaksBothWays, sessionLives, type Sessions } from './sessions.ts';
 
-/** `npm run bench [-- --rounds 2 --windows 12 --seconds 0.6 --write | --quick]`: see README.md beside this file. */
+/** `npm run bench [-- --rounds 2 --windows 12 --seconds 0.6 --against <file> | --write | --quick]`: see README.md. */
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '2' },
     windows: { type: 'string', default: '12' },
     seconds: { type: 'string', default: '0.6' },
+    against: { type: 'string' },
     write: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
   },
 });
+if (values.write && values.against !== undefined)
+  throw new Error('a comparison is not published: --write or --against');
+const earlier = values.against === undefined ? undefined : resolve(values.against);
 const size = values.quick
   ? {
       warmUpMs: 50,
@@ -42,27 +48,41 @@ const size = values.quick
 const processes = await startProcesses();
 try {
   const backend = await processes.backend();
-  const all = await scenariosOf(processes, backend);
+  const all = await scenariosOf(processes, backend, earlier);
   const scenarios = values.quick ? fewest(all) : all;
   await warmUp(processes, scenarios, size.warmUpMs);
   const samples = await measureAll(processes, backend, scenarios, size);
   const { idleSessions } = size;
-  const report = reportOf({
-    scenarios,
-    samples,
-    // A backend of its own, which no other gateway uses.
-    lives: await sessionLives(processes, await processes.backend(), size.lives),
-    idleKb: await idleSessionKb(processes, backend, { sessions: idleSessions, areWarm: false }),
-    warmKb: await idleSessionKb(processes, backend, { sessions: idleSessions, areWarm: true }),
-    idleSessions,
-    memory: await memoryUnderLoad(processes, backend, { calls: size.calls, milliseconds: size.underLoad }),
-    peaks: await peaksBothWays(processes, backend, size.underLoad),
-  });
+  const sessions = await sessionsOf(processes);
+  const report = reportOf({ scenarios, samples, ...sessions, idleSessions });
   console.log(report);
+  if (earlier !== undefined) {
+    const before = await sessionsOf(withProgram(processes, earlier));
+    console.log(`\n${comparisonOf({ scenarios, samples, sessions, before })}`);
+  }
   const { rounds, windows, seconds } = values;
   if (values.write) await publish('data plane', `${rounds} rounds of ${windows} windows of ${seconds} s`, report);
 } finally {
   await processes.endAll();
+}
+
+/** Sessions and memory, each in processes of its own. */
+async function sessionsOf(processes: Processes): Promise<Sessions> {
+  const { idleSessions, underLoad } = size;
+  // Backends of its own, which no other gateway uses.
+  const backend = await processes.backend();
+  return {
+    lives: await sessionLives(processes, await processes.backend(), size.lives),
+    idleKb: await idleSessionKb(processes, backend, { sessions: idleSessions, areWarm: false }),
+    warmKb: await idleSessionKb(processes, backend, { sessions: idleSessions, areWarm: true }),
+    memory: await memoryUnderLoad(processes, backend, { calls: size.calls, milliseconds: underLoad }),
+    peaks: await peaksBothWays(processes, backend, underLoad),
+  };
+}
+
+/** The same, with another build of the gateway. */
+function withProgram(processes: Processes, file: string): Processes {
+  return { ...processes, vmcp: (backends) => processes.vmcp(backends, { program: { file } }) };
 }
 
 /** Those that the targets need. */

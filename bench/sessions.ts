@@ -126,6 +126,16 @@ export interface Peak {
   readonly peakMb: number;
 }
 
+/** What is measured of sessions and of memory. */
+export interface Sessions {
+  readonly lives: Lives;
+  /** Kilobytes of an idle session, without and with a backend session. */
+  readonly idleKb: number;
+  readonly warmKb: number;
+  readonly memory: Memory;
+  readonly peaks: readonly Peak[];
+}
+
 /** Peaks of resident memory with 100 KB both ways, each of a process of its own. */
 export const peaksBothWays = async (
   processes: Processes,

@@ -1,3 +1,4 @@
+import { callerKey } from './call/index.ts';
 import type { Config, LiveConfig } from './config/index.ts';
 import { errorResponse } from './edge/index.ts';
 import {
@@ -81,14 +82,13 @@ const NAMES = { count: 10_000, bytes: 4 * 1024 * 1024 };
 
 /** As `sessionName`, which is the name of the session among replicas, too. */
 const rememberedName = (): ((...session: Parameters<Name>) => string) => {
-  const known = lruCache<string>(NAMES);
+  const known = lruCache<{ readonly caller: string; readonly name: string }>(NAMES);
   return (id, caller) => {
-    // A header holds no line end.
-    const key = caller.kind === 'user' ? `${id}\n${caller.issuer}\n${caller.subject}` : id;
-    const before = known.get(key);
-    if (before !== undefined) return before;
+    const key = callerKey(caller);
+    const before = known.get(id);
+    if (before?.caller === key) return before.name;
     const name = sessionName({ id, caller });
-    known.set(key, name, 2 * (key.length + name.length));
+    known.set(id, { caller: key, name }, 2 * (id.length + key.length + name.length));
     return name;
   };
 };

@@ -27,17 +27,33 @@ export interface User {
 }
 
 /** A key that is equal for the same callers, as `isSameCaller` compares them. */
-export const callerKey = (caller: Caller): string =>
-  caller.kind === 'user' ? JSON.stringify([caller.issuer, caller.subject]) : caller.kind;
+export const callerKey = (caller: Caller): string => (caller.kind === 'user' ? keysOf(caller).ofUser : caller.kind);
 
 /**
  * As `callerKey`, but different for each client of a user: another client of the same user may have fewer rights. RFC
  * 9068 §2.2 has `client_id`, OpenID Connect Core §2 `azp`.
  */
-export const clientKey = (caller: Caller): string =>
-  caller.kind === 'user'
-    ? JSON.stringify([caller.issuer, caller.subject, caller.claims['client_id'] ?? caller.claims['azp']])
-    : caller.kind;
+export const clientKey = (caller: Caller): string => (caller.kind === 'user' ? keysOf(caller).ofClient : caller.kind);
+
+interface Keys {
+  readonly ofUser: string;
+  readonly ofClient: string;
+}
+
+/** Every request asks for them, and a user is one value as long as the token is cached. */
+const known = new WeakMap<User, Keys>();
+
+const keysOf = (user: User): Keys => {
+  const before = known.get(user);
+  if (before) return before;
+  const { issuer, subject, claims } = user;
+  const keys = {
+    ofUser: JSON.stringify([issuer, subject]),
+    ofClient: JSON.stringify([issuer, subject, claims['client_id'] ?? claims['azp']]),
+  };
+  known.set(user, keys);
+  return keys;
+};
 
 /** Whether both are the same user, by issuer and subject, or of the same kind. */
 export const isSameCaller = (a: Caller, b: Caller): boolean =>

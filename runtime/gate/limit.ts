@@ -12,7 +12,7 @@ export interface LimitDeps {
   /** The limits in force. */
   readonly bucketsFor: () => BucketsFor;
   /** As `Store.takeTokens`. */
-  readonly takeTokens: (buckets: readonly Bucket[]) => Promise<number>;
+  readonly takeTokens: (buckets: readonly Bucket[]) => number | Promise<number>;
 }
 
 /**
@@ -23,7 +23,9 @@ export const limitRate =
   ({ bucketsFor, takeTokens }: LimitDeps): AdmissionSteps['limit'] =>
   (access) => {
     const buckets = bucketsFor()(access);
-    return buckets.length === 0 ? undefined : takeTokens(buckets).then(refuseEarly);
+    if (buckets.length === 0) return undefined;
+    const waitMs = takeTokens(buckets);
+    return waitMs instanceof Promise ? waitMs.then(refuseEarly) : refuseEarly(waitMs);
   };
 
 export interface ExamineLimitsDeps {

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { type Access, callerKey } from '../call/index.ts';
+import { hash } from 'node:crypto';
+import { type Access, type Caller, callerKey } from '../call/index.ts';
 import type { Bucket } from '../store/index.ts';
 
 /** A limit without the key of its bucket. */
@@ -54,26 +54,27 @@ const LEAST_OVERFLOW_BUCKETS = 64;
 /** Keys are hashes: names and subjects may be long, and who lists the keys of a store learns no subject from them. */
 export const bucketsFor = ({ server, tools, ...ofServer }: RateLimits): BucketsFor => {
   // One hash tag, so that a Redis Cluster keeps all buckets of a call in one slot.
-  const prefix = `{${digest(server).toString('base64url').slice(0, 16)}}`;
+  const prefix = `{${digest(server).slice(0, 16)}}`;
   const perUserLimits = [ofServer, ...tools.values()].filter(({ perUser }) => perUser !== undefined).length;
   const overflowBuckets = Math.max(LEAST_OVERFLOW_BUCKETS, Math.floor(OVERFLOW_BUCKETS / Math.max(1, perUserLimits)));
-  const pair = (name: string, sizes: BucketSizes): BucketPair => ({
-    ...sizes,
-    scope: name === '' ? 'server' : 'tool',
-    prefix: `${prefix}${name}`,
-    overflowBuckets,
-  });
-  const serverPair = pair('', ofServer);
-  const toolPairs = new Map([...tools].map(([name, sizes]) => [name, pair(`:tool:${hash(name)}`, sizes)]));
-  return (access) => {
-    const { method, names, origin } = access;
-    const pairs: BucketPair[] = [];
-    if (origin === 'client' && names !== 'task' && COUNTS_FOR_SERVER[method]) pairs.push(serverPair);
-    const ofTool = method === 'tools/call' ? toolPairs.get(access.name) : undefined;
-    if (ofTool) pairs.push(ofTool);
-    return pairs.flatMap((each) => bucketsOf(each, access));
+  const pair = (name: string, sizes: BucketSizes) =>
+    bucketsOfPair({
+      ...sizes,
+      scope: name === '' ? 'server' : 'tool',
+      prefix: `${prefix}${name}`,
+      overflowBuckets,
+    });
+  const ofServerPair = pair('', ofServer);
+  const ofToolPairs = new Map([...tools].map(([name, sizes]) => [name, pair(`:tool:${digest(name)}`, sizes)]));
+  return ({ method, names, origin, name, caller }) => {
+    const isOfServer = origin === 'client' && names !== 'task' && COUNTS_FOR_SERVER[method];
+    const buckets = isOfServer ? ofServerPair(caller) : NO_BUCKETS;
+    const ofTool = method === 'tools/call' ? ofToolPairs.get(name)?.(caller) : undefined;
+    return ofTool ? [...buckets, ...ofTool] : buckets;
   };
 };
+
+const NO_BUCKETS: readonly LimitBucket[] = [];
 
 interface BucketPair extends BucketSizes {
   readonly scope: LimitScope;
@@ -81,26 +82,36 @@ interface BucketPair extends BucketSizes {
   readonly overflowBuckets: number;
 }
 
-const bucketsOf = (
-  { shared, perUser, scope, prefix, overflowBuckets }: BucketPair,
-  { caller }: Access,
-): readonly LimitBucket[] => {
-  const buckets: LimitBucket[] = [];
-  if (shared) buckets.push({ ...shared, scope, isPerUser: false, key: `${prefix}:shared` });
-  if (perUser) {
-    const user = digest(callerKey(caller));
-    const overflow = user.readUInt32BE(0) % overflowBuckets;
-    buckets.push({
-      ...perUser,
-      scope,
-      isPerUser: true,
-      key: `${prefix}:user:${user.toString('base64url')}`,
-      overflowKey: `${prefix}:users:${overflow}`,
-    });
-  }
-  return buckets;
+/** The buckets of a caller are made once: a caller is one value as long as its token is cached. */
+const bucketsOfPair = (pair: BucketPair): ((caller: Caller) => readonly LimitBucket[]) => {
+  const { shared, scope, prefix } = pair;
+  const sharedBuckets: readonly LimitBucket[] = shared
+    ? [{ ...shared, scope, isPerUser: false, key: `${prefix}:shared` }]
+    : [];
+  const known = new WeakMap<Caller, readonly LimitBucket[]>();
+  return (caller) => {
+    if (!pair.perUser) return sharedBuckets;
+    const before = known.get(caller);
+    if (before) return before;
+    const buckets = [...sharedBuckets, userBucket(pair, pair.perUser, caller)];
+    known.set(caller, buckets);
+    return buckets;
+  };
 };
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+const userBucket = (
+  { scope, prefix, overflowBuckets }: BucketPair,
+  perUser: BucketSize,
+  caller: Caller,
+): LimitBucket => {
+  const user = hash('sha256', callerKey(caller), 'buffer');
+  return {
+    ...perUser,
+    scope,
+    isPerUser: true,
+    key: `${prefix}:user:${user.toString('base64url')}`,
+    overflowKey: `${prefix}:users:${user.readUInt32BE(0) % overflowBuckets}`,
+  };
+};
 
-const hash = (text: string): string => digest(text).toString('base64url');
+const digest = (text: string): string => hash('sha256', text, 'base64url');

@@ -33,17 +33,17 @@ export const takeDespiteOutage = ({ shared, local, whenStoreUnavailable, log, no
     log.warn({ count, whenStoreUnavailable: policy, detail }, 'rate limits without their store');
     count = 0;
   };
-  return async (buckets) => {
-    try {
-      return await shared(buckets);
-    } catch (thrown) {
-      const { code, detail } = asVmcpError(thrown);
-      if (code !== 'store_unavailable') throw thrown;
-      const policy = whenStoreUnavailable();
-      tell(policy, detail);
-      if (policy === 'deny') throw thrown;
-      return policy === 'allow' ? 0 : local(buckets);
-    }
+  const despite = (thrown: unknown, buckets: readonly Bucket[]): number | Promise<number> => {
+    const { code, detail } = asVmcpError(thrown);
+    if (code !== 'store_unavailable') throw thrown;
+    const policy = whenStoreUnavailable();
+    tell(policy, detail);
+    if (policy === 'deny') throw thrown;
+    return policy === 'allow' ? 0 : local(buckets);
+  };
+  return (buckets) => {
+    const taken = shared(buckets);
+    return taken instanceof Promise ? taken.catch((error: unknown) => despite(error, buckets)) : taken;
   };
 };
 

@@ -37,9 +37,14 @@ export const bounded = (store: Store): Store => {
     setFieldIfAbsent: (key, field, value) =>
       within({ key, field, value }, () => store.setFieldIfAbsent(key, field, value)),
     deleteField: (key, field, only) => within({ key, field, value: only }, () => store.deleteField(key, field, only)),
-    takeTokens: async (buckets) => {
-      checkBuckets(buckets);
-      return within({ key: '' }, () => store.takeTokens(buckets));
+    takeTokens: (buckets) => {
+      try {
+        if (isClosed) throw storeUnavailable('closed');
+        checkBuckets(buckets);
+        return store.takeTokens(buckets);
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
     countTokens: async (buckets) => {
       checkBuckets(buckets);

@@ -90,7 +90,7 @@ const liveIn = (map: ReadonlyMap<string, Kept>, key: string, nowMs: number): Buc
 export const localBuckets = (clock: Clock): Pick<Store, 'takeTokens' | 'countTokens'> => {
   const buckets = new MemoryBuckets(clock);
   return {
-    takeTokens: async (asked) => buckets.take(asked),
+    takeTokens: (asked) => buckets.take(asked),
     countTokens: async (asked) => buckets.count(asked),
   };
 };

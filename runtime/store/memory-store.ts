@@ -25,7 +25,7 @@ export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: TtlMap
   return bounded({
     ...valuesOn(entries, groups),
     ...mapsOn(entries, groups),
-    takeTokens: async (buckets) => tokens.take(buckets),
+    takeTokens: (buckets) => tokens.take(buckets),
     countTokens: async (buckets) => tokens.count(buckets),
     ...messages,
     state: () => 'up',

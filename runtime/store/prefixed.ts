@@ -9,11 +9,16 @@ export const prefixed = (store: Store, prefix: string): Store => {
   const ends = new Set<() => void>();
   const at = (name: string): string => prefix + name;
   const within = (group: QuotaGroup | undefined): QuotaGroup | undefined => group && { ...group, name: at(group.name) };
-  const bucketAt = (bucket: Bucket): Bucket => ({
-    ...bucket,
-    key: at(bucket.key),
-    ...(bucket.overflowKey !== undefined && { overflowKey: at(bucket.overflowKey) }),
-  });
+  // Made once for a bucket that is used again, as the buckets of a user are.
+  const buckets = new WeakMap<Bucket, Bucket>();
+  const bucketAt = (bucket: Bucket): Bucket => {
+    const before = buckets.get(bucket);
+    if (before) return before;
+    const { key, overflowKey } = bucket;
+    const prefixed = { ...bucket, key: at(key), ...(overflowKey !== undefined && { overflowKey: at(overflowKey) }) };
+    buckets.set(bucket, prefixed);
+    return prefixed;
+  };
   return bounded({
     ...store,
     get: (key) => store.get(at(key)),

@@ -130,19 +130,16 @@ export const requestOf = (
   for (const [name, { json }] of who.claims.known)
     if (reads.wholeContext || reads.contextClaims.has(name)) context[name] = json;
   for (const [name, { json }] of args.known) if (reads.wholeContext || reads.args.has(name)) context[name] = json;
-  const attributes = Object.fromEntries(
-    [...(subject.attributes?.members ?? EMPTY)].filter(([name]) => reads.attributes.has(name)),
-  );
-  const claims = [...who.claims.known]
-    .filter(([name]) => reads.attributes.has(name))
-    .map(([name, { json }]) => [name, json]);
+  const attributes = ofRead(subject.attributes?.members ?? EMPTY, reads, (value) => value);
+  const claims = ofRead(who.claims.known, reads, ({ json }) => json);
+  const parents = parentsToSend(subject, reads, world);
   const entities = new Map<string, unknown>();
   const action = { type: 'Action', id: subject.action };
   const { written } = world;
   // An entity that is not there has neither attributes nor parents either.
-  if (claims.length > 0 || written.size > 0)
-    add(entities, principal, { attrs: Object.fromEntries(claims), parents: [] }, written);
-  add(entities, resource, { attrs: attributes, parents: parentsOf(subject, world) }, written);
+  if (claims || written.size > 0) add(entities, principal, { attrs: claims ?? {}, parents: [] }, written);
+  if (attributes || parents.length > 0 || written.size > 0)
+    add(entities, resource, { attrs: attributes ?? {}, parents }, written);
   if (written.size > 0) addWritten(entities, [action, ...reads.entities.values()], written);
   return {
     principal,
@@ -151,6 +148,29 @@ export const requestOf = (
     context: context as PolicyRequest['context'],
     entities: [...entities.values()] as PolicyRequest['entities'],
   };
+};
+
+/** The attributes that policies read of entities; undefined: none of these. */
+const ofRead = <T>(
+  known: ReadonlyMap<string, T>,
+  { attributes }: Reads,
+  jsonOf: (value: T) => unknown,
+): Record<string, unknown> | undefined => {
+  let found: Record<string, unknown> | undefined;
+  for (const name of attributes) {
+    const value = known.get(name);
+    if (value !== undefined) (found ??= {})[name] = jsonOf(value);
+  }
+  return found;
+};
+
+/**
+ * The parents of the subject that a policy can ask for: those it names. Where `entitiesJson` has entities, their
+ * attributes and parents may lead to any.
+ */
+const parentsToSend = (subject: Subject, { entities }: Reads, world: World): readonly Uid[] => {
+  const parents = parentsOf(subject, world);
+  return world.written.size > 0 ? parents : parents.filter((parent) => entities.has(uidKey(parent)));
 };
 
 const add = (

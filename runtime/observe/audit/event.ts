@@ -74,22 +74,25 @@ export const lineOf = (event: AuditEvent, { component, replica, sequence, logged
   `,"replica":"${replica}","sequence":${sequence},"type":"${event.type}","logged_at":"${isoTime(loggedAt)}"` +
   `,"outcome":"${event.outcome}","component":${jsonText(component)}` +
   sourceOf(event.source) +
-  subjectsOf(event.caller) +
+  (event.caller ? textOf(knownSubjects, event.caller, subjectsOf) : '') +
   targetOf(event.target) +
   (event.session === undefined ? '' : `,"session":"${event.session}"`) +
-  policyOf(event.decision) +
+  (event.decision ? textOf(knownPolicies, event.decision, policyOf) : '') +
   metadataOf(event, loggedAt) +
   dataOf(event) +
   '}';
 
-let lastMs = NaN;
+/** All events of one second share the text of their times up to it. */
+let lastSecond = NaN;
 let lastText = '';
 
 const isoTime = (ms: number): string => {
-  if (ms === lastMs) return lastText;
-  lastMs = ms;
-  lastText = new Date(ms).toISOString();
-  return lastText;
+  const second = Math.floor(ms / 1_000);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    lastText = new Date(second * 1_000).toISOString().slice(0, -'000Z'.length);
+  }
+  return `${lastText}${String(Math.floor(ms) - second * 1_000).padStart(3, '0')}Z`;
 };
 
 /** A member with a text from outside: without secrets, cut, in ASCII. */
@@ -121,8 +124,19 @@ const sourceOf = (source: EventSource | undefined): string => {
   return `,"source":{"type":"network",${address}"extra":{${agent}}},"correlation_id":${jsonText(source.correlationId)}`;
 };
 
-const subjectsOf = (caller: Caller | undefined): string => {
-  if (!caller) return '';
+/** By what an event tells of: a caller is one value as long as its token is cached, and so is a cached decision. */
+const knownSubjects = new WeakMap<Caller, string>();
+const knownPolicies = new WeakMap<PolicyDecision, string>();
+
+const textOf = <T extends object>(known: WeakMap<T, string>, of: T, written: (of: T) => string): string => {
+  const before = known.get(of);
+  if (before !== undefined) return before;
+  const now = written(of);
+  known.set(of, now);
+  return now;
+};
+
+const subjectsOf = (caller: Caller): string => {
   if (caller.kind !== 'user') return `,"subjects":{"user":"${caller.kind}"}`;
   const { issuer, subject, claims } = caller;
   const client = claims['client_id'] ?? claims['azp'];
@@ -154,11 +168,8 @@ const ownNameIn = (json: Buffer): string => {
   return inner.includes('\\') ? (JSON.parse(json.toString()) as string) : inner;
 };
 
-const policyOf = (decision: PolicyDecision | undefined): string => {
-  if (!decision) return '';
-  const { isAllowed, policies, failed, dryRun } = decision;
-  return `,"policy":{"allowed":${isAllowed},"ids":${ids(policies)},"failed":${ids(failed)},"dry_run":${ids(dryRun)}}`;
-};
+const policyOf = ({ isAllowed, policies, failed, dryRun }: PolicyDecision): string =>
+  `,"policy":{"allowed":${isAllowed},"ids":${ids(policies)},"failed":${ids(failed)},"dry_run":${ids(dryRun)}}`;
 
 const ids = (policies: readonly string[]): string =>
   `[${policies

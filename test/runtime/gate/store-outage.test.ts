@@ -35,12 +35,12 @@ test('a store that answers is asked, and nothing is logged', async () => {
 test('without the store, limits do as the setting says', async () => {
   assert.equal(await given('local', 'store_unavailable').take(BUCKETS), 11);
   assert.equal(await given('allow', 'store_unavailable').take(BUCKETS), 0);
-  await assert.rejects(given('deny', 'store_unavailable').take(BUCKETS), hasCode('store_unavailable'));
+  await assert.rejects(async () => given('deny', 'store_unavailable').take(BUCKETS), hasCode('store_unavailable'));
 });
 
 test('any other error refuses the call, whatever the setting', async () => {
   for (const setting of ['local', 'deny', 'allow'] as const)
-    await assert.rejects(given(setting, 'internal').take(BUCKETS), hasCode('internal'));
+    await assert.rejects(async () => given(setting, 'internal').take(BUCKETS), hasCode('internal'));
 });
 
 test('an outage is logged once a minute, with the number of calls', async () => {

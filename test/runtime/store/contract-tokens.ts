@@ -9,7 +9,7 @@ export const tokensContract = ({ given, newKey }: Given): void => {
   test('a bucket gives as many tokens as it holds, and tells when the next one is there', async () => {
     const [store, key] = [given(), newKey()];
     const bucket = { key, capacity: 3, refillPeriodMs: LONG };
-    const waits = await Promise.all(Array.from({ length: 5 }, () => store.takeTokens([bucket])));
+    const waits = await Promise.all(Array.from({ length: 5 }, async () => store.takeTokens([bucket])));
     assert.deepEqual(waits.slice(0, 3), [0, 0, 0]);
     for (const wait of waits.slice(3)) assert.ok(wait > LONG / 3 - 5_000 && wait <= LONG / 3, `${wait}`);
   });
@@ -73,7 +73,7 @@ export const tokensContract = ({ given, newKey }: Given): void => {
     const good = { key: `{${key}}good`, capacity: 1, refillPeriodMs: LONG };
     for (const refillPeriodMs of [0, Number.NaN, STORE_LIMITS.ttlMs])
       await assert.rejects(
-        store.takeTokens([good, { key: `{${key}}bad`, capacity: 1, refillPeriodMs }]),
+        async () => store.takeTokens([good, { key: `{${key}}bad`, capacity: 1, refillPeriodMs }]),
         hasCode('internal'),
       );
     assert.equal(await store.takeTokens([good]), 0);

@@ -32,7 +32,7 @@ export const CALLS: Readonly<Record<string, (store: Store, key: string) => Promi
   setField: (store, key) => store.setField(key, 'a', bytes('x')),
   setFieldIfAbsent: (store, key) => store.setFieldIfAbsent(key, 'a', bytes('x')),
   deleteField: (store, key) => store.deleteField(key, 'a'),
-  takeTokens: (store, key) => store.takeTokens([{ key, capacity: 1, refillPeriodMs: LONG }]),
+  takeTokens: async (store, key) => store.takeTokens([{ key, capacity: 1, refillPeriodMs: LONG }]),
   countTokens: (store, key) => store.countTokens([{ key, capacity: 1, refillPeriodMs: LONG }]),
   publish: (store, key) => store.publish(key, bytes('x')),
 };
