@@ -24,22 +24,28 @@ export const liveCatalogOf = ({
   gate,
   ownTools,
   clock,
-}: Pick<CatalogParts, 'config' | 'backends' | 'gate' | 'ownTools' | 'clock'>): LiveCatalog =>
-  buildLiveCatalog({
+}: Pick<CatalogParts, 'config' | 'backends' | 'gate' | 'ownTools' | 'clock'>): LiveCatalog => {
+  const overlay = overlays({
+    list: (caller) => backends.listFor(caller),
+    listed: () => backends.dependents,
+    now: clock.now,
+  });
+  return buildLiveCatalog({
     settings: () => catalogSettingsOf(config.current()),
     backends: () => backendStates({ config, backends }),
     firstListed: (timeoutMs) => backends.firstListed(timeoutMs),
     statusKnown: (timeoutMs) => backends.statusKnown(timeoutMs),
     refreshLists: (timeoutMs) => backends.refreshLists(timeoutMs),
-    overlay: overlays({
-      list: (caller) => backends.listFor(caller),
-      listed: () => backends.dependents,
-      now: clock.now,
-    }),
+    overlay,
+    onOverlayStale: (listener) =>
+      backends.onListsChangedFor((caller) => {
+        if (overlay.noteChange(caller)) listener(caller);
+      }),
     visible: gate.visible,
     policies: gate.policies,
     ownTools: () => [...(ownTools.builtin?.all() ?? []), ...(ownTools.workflow?.all() ?? [])],
   });
+};
 
 /** The current state of every configured backend, withheld ones included. */
 const backendStates = ({ config, backends }: Pick<CatalogParts, 'config' | 'backends'>): readonly OfferedBackend[] => [

@@ -80,7 +80,7 @@ export const clientsOf = (parts: ClientParts, deps: ClientDeps): Clients => {
 
 /** Notifies clients of changed lists. */
 export const tellOfLists = (liveCatalog: LiveCatalog, { sessions, listeners }: Clients): void =>
-  void liveCatalog.onListsChanged((kinds) => {
-    listeners.listsChanged(kinds);
-    for (const notification of listChangedNotifications(kinds)) sessions.notifyAll(notification);
+  void liveCatalog.onListsChanged((kinds, caller) => {
+    listeners.listsChanged(kinds, caller);
+    for (const notification of listChangedNotifications(kinds)) sessions.notifyAll(notification, caller);
   });

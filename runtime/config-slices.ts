@@ -1,6 +1,6 @@
 import type { WantedBackend } from './backends/index.ts';
 import type { OfferedBackend, LiveCatalogSettings, WorkloadTools } from './catalog/index.ts';
-import type { Config } from './config/index.ts';
+import { type Config, withFirstProvider } from './config/index.ts';
 import type { BucketSize, BucketSizes, RateLimits } from './gate/index.ts';
 import type { HostRules, OperatorTokenSettings } from './edge/index.ts';
 import type { LogFields, LogLevel } from './observe/index.ts';
@@ -31,7 +31,14 @@ const workloadToolsOf = ({ excludeAll, filter, overrides }: ConfiguredTools): Wo
 /** Short enough for any test, and no busy loop. */
 const SHORTEST_INTERVAL_MS = 10;
 
-export const wantedBackendsOf = ({ backends, outgoingAuth, operational, extensions }: Config): WantedBackend[] => {
+export const wantedBackendsOf = ({
+  backends,
+  outgoingAuth,
+  operational,
+  extensions,
+  authServer,
+}: Config): WantedBackend[] => {
+  const upstreams = (authServer?.upstreamProviders ?? []).map(({ name }) => name);
   const { timeouts, failureHandling } = operational;
   const health = {
     intervalMs: Math.max(SHORTEST_INTERVAL_MS, failureHandling.healthCheckInterval),
@@ -45,7 +52,7 @@ export const wantedBackendsOf = ({ backends, outgoingAuth, operational, extensio
       name,
       url,
       transport,
-      strategy: own(outgoingAuth.backends, name) ?? outgoingAuth.default ?? NO_PROOF,
+      strategy: withFirstProvider(own(outgoingAuth.backends, name) ?? outgoingAuth.default ?? NO_PROOF, upstreams),
       ...eraOf(own(extensions.perWorkload, name)),
       ...(caBundlePath !== undefined && { caBundlePath }),
     },

@@ -58,17 +58,32 @@ export const statusReport = (
 const reported = <T extends { readonly name: string }>(list: readonly T[]): readonly T[] =>
   list.slice(0, LIMITS.reportedCollisions).map((each) => ({ ...each, name: clipped(each.name) }));
 
-const backendReport = ({ name, state, circuit }: Backend, metadata: BackendReport['metadata']): BackendReport => ({
-  name,
-  status: state.status,
-  ...(state.message !== undefined && { message: state.message }),
-  ...(state.checkedAt !== undefined && { lastHealthCheck: new Date(state.checkedAt).toISOString() }),
-  consecutiveFailures: state.consecutiveFailures,
-  toolCount: state.lists?.tools.length ?? 0,
-  ...(circuit && { circuitBreakerState: circuit.state }),
-  ...(circuit?.changedAt !== undefined && { circuitLastChanged: new Date(circuit.changedAt).toISOString() }),
+const backendReport = (backend: Backend, metadata: BackendReport['metadata']): BackendReport => ({
+  ...reportOf(backend),
   ...(metadata && { metadata }),
 });
+
+/** Why it is not ready, and how many users it is not listed for. */
+const messageOf = ({ state, usersWithoutCredential: users }: Backend): string | undefined => {
+  const unlisted = users > 0 ? `needs sign-in: it could not be listed for ${users} of its users` : undefined;
+  const said = [state.message, unlisted].filter((each) => each !== undefined);
+  return said.length > 0 ? said.join('; ') : undefined;
+};
+
+const reportOf = (backend: Backend): BackendReport => {
+  const { name, state, circuit } = backend;
+  const message = messageOf(backend);
+  return {
+    name,
+    status: state.status,
+    ...(message !== undefined && { message }),
+    ...(state.checkedAt !== undefined && { lastHealthCheck: new Date(state.checkedAt).toISOString() }),
+    consecutiveFailures: state.consecutiveFailures,
+    toolCount: state.lists?.tools.length ?? 0,
+    ...(circuit && { circuitBreakerState: circuit.state }),
+    ...(circuit?.changedAt !== undefined && { circuitLastChanged: new Date(circuit.changedAt).toISOString() }),
+  };
+};
 
 const withheldReport = ({ name, message }: Config['withheld'][number]): BackendReport => ({
   name,

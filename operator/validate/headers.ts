@@ -1,5 +1,5 @@
 import { fieldsOf } from '../../crds/index.ts';
-import { firstIndexes } from '../../runtime/config/index.ts';
+import { firstIndexes, HEADER_VALUE, headerNameProblem } from '../../runtime/config/index.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
 /** A header that a resource adds to requests. */
@@ -21,42 +21,19 @@ export const headerViolations = (headers: readonly AddedHeader[]): readonly Viol
 
 const own = ({ path, name, value }: AddedHeader): readonly Violation[] => {
   const key = name.toLowerCase();
-  // RFC 9110 §5.6.2
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
-    return [violation(path, `${JSON.stringify(name)} is no header name`, 'use letters, digits and hyphens')];
-  }
-  if (RESERVED.has(key)) return [violation(path, `${name} belongs to the connection or to MCP`, 'use another header')];
+  const problem = headerNameProblem(name);
+  if (problem !== undefined) return [violation(path, problem.reason, problem.remedy)];
   if (value === undefined) return [];
   if (SECRET.has(key)) {
     return [violation(path, `${name} would put a secret into the resource`, 'take its value from a Secret')];
   }
-  // RFC 9110 §5.5
-  return /[^\t\x20-\x7e\x80-\xff]/.test(value)
+  return !HEADER_VALUE.test(value)
     ? [violation(path, `the value of ${name} has characters that no header has`, 'remove line breaks and the like')]
     : [];
 };
 
 const twice = ({ path, name }: AddedHeader, earlier: AddedHeader): Violation =>
   violation(path, `${name} is set by ${earlier.path} too; the case of letters makes no difference`, 'keep one of them');
-
-/** RFC 9110 §7.6.1, and what the transport of MCP sets itself. */
-const RESERVED: ReadonlySet<string> = new Set([
-  // No YAML map can hold it.
-  '__proto__',
-  'connection',
-  'content-length',
-  'content-type',
-  'host',
-  'keep-alive',
-  'last-event-id',
-  'mcp-protocol-version',
-  'mcp-session-id',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /** docs/decisions.md "Literal header values" */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);

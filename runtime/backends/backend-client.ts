@@ -1,4 +1,4 @@
-import type { Caller } from '../call/index.ts';
+import type { Call, Caller } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { AddressedFetch, Fetch, Prove, Strategy } from '../outgoing/index.ts';
 import type { BackendDeps, BackendSettings } from './backend-settings.ts';
@@ -48,6 +48,15 @@ export class BackendClient {
   fetchFor(caller: Caller): Fetch {
     if (caller.kind !== 'user' || !this.#strategy.prove) return this.#fetchAs(caller);
     return async (request) => this.#fetchAs(this.#currentCaller(caller))(request);
+  }
+
+  /** Sends as the caller, and within the trace of the call. */
+  fetchForCall({ caller, trace }: Pick<Call, 'caller' | 'trace'>): Fetch {
+    const fetch = this.fetchFor(caller);
+    if (!trace) return fetch;
+    const { traceparent, tracestate } = trace;
+    const added = ['traceparent', traceparent, ...(tracestate === undefined ? [] : ['tracestate', tracestate])];
+    return (request) => fetch({ ...request, headers: [...request.headers, ...added] });
   }
 
   /** Sends as the owner of a session, with the token that the owner has presented last at the time of sending. */

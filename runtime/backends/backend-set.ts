@@ -20,7 +20,7 @@ export interface WantedBackend {
   readonly tuning: BackendTuning;
 }
 
-export type BackendSetDeps = Omit<BackendDeps, 'onChange' | 'lists'>;
+export type BackendSetDeps = Omit<BackendDeps, 'onChange' | 'onListsChangedFor' | 'lists'>;
 
 /** Bytes of all backends' lists. Memory use is two or three times that: as received, renamed, and as pages. */
 const ALL_LISTS_BYTES = 32 * 1024 * 1024;
@@ -32,6 +32,7 @@ export class BackendSet {
   /** Backends whose lists differ by user. */
   #dependents: readonly Backend[] = [];
   readonly #listeners = new Set<() => void>();
+  readonly #userListeners = new Set<(caller: Caller) => void>();
   readonly #retiring = new Set<Backend>();
   readonly #lists = new ByteBudget(ALL_LISTS_BYTES);
   #isClosed = false;
@@ -80,6 +81,15 @@ export class BackendSet {
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
   }
+
+  /** Calls `listener` when a backend has notified a user of a change of lists that are the user's own. */
+  onListsChangedFor(listener: (caller: Caller) => void): void {
+    this.#userListeners.add(listener);
+  }
+
+  readonly #changedFor = (caller: Caller): void => {
+    if (!this.#isClosed) for (const listener of this.#userListeners) listener(caller);
+  };
 
   #changed(): void {
     if (!this.#isClosed) for (const listener of this.#listeners) listener();
@@ -176,7 +186,12 @@ export class BackendSet {
 
   #keepOrOpen(known: Backend | undefined, { settings, tuning }: WantedBackend): Backend {
     if (known && isDeepStrictEqual(known.settings, settings)) return known;
-    return new Backend(settings, tuning, { ...this.#deps, lists: this.#lists, onChange: () => this.#changed() });
+    return new Backend(settings, tuning, {
+      ...this.#deps,
+      lists: this.#lists,
+      onChange: () => this.#changed(),
+      onListsChangedFor: this.#changedFor,
+    });
   }
 
   #retire(backend: Backend): void {

@@ -61,6 +61,8 @@ export interface BackendDeps {
   /** Called after the backend's list or status has changed. */
   readonly onChange: () => void;
   readonly events: BackendEvents;
+  /** Called when a backend whose lists depend on the caller has notified this one of a changed list. */
+  readonly onListsChangedFor?: ((caller: Caller) => void) | undefined;
   readonly readFile: (path: string) => Promise<string>;
   /** Throws where the backend cannot be served with this strategy. */
   readonly connectStrategy: (config: StrategyConfig, backend: StrategyDeps['backend']) => Strategy;

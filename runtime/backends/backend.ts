@@ -3,6 +3,7 @@ import {
   type BackendTarget,
   type Call,
   type Caller,
+  callerKey,
   type Reply,
   type ResourceListener,
   type Watching,
@@ -10,7 +11,6 @@ import {
   type TaskListener,
 } from '../call/index.ts';
 import { Share } from '../process/index.ts';
-import type { Fetch } from '../outgoing/index.ts';
 import { VmcpError } from '../errors.ts';
 import { BackendCalls } from './backend-calls.ts';
 import { BackendClient, PROBE } from './backend-client.ts';
@@ -18,12 +18,12 @@ import { Bulkhead } from './bulkhead.ts';
 import type { Circuit } from './discovery/circuit-breaker.ts';
 import { BackendWatches } from './watches/backend-watches.ts';
 import { ListDiscovery, noLists } from './discovery/list-discovery.ts';
-import { type CallerLists, listFor } from './discovery/user-lists.ts';
+import { type CallerLists, listFor, UnlistedUsers } from './discovery/user-lists.ts';
 import type { BackendDeps, BackendSettings, BackendTuning } from './backend-settings.ts';
 import { ControlClient } from './discovery/control-client.ts';
 import { checkParamHeaders } from './stateless/param-headers.ts';
 import { type BackendState, Monitor } from './discovery/monitor.ts';
-import { listenToModern, type ModernListening, type ModernStream } from './stateless/listen.ts';
+import { ALL_LISTS, listenToModern, type ModernListening, type ModernStream } from './stateless/listen.ts';
 import { BackendSession } from './session/session.ts';
 import type { SessionOptions } from './session/settings.ts';
 import { watchTasks } from './watches/task-watch.ts';
@@ -40,6 +40,7 @@ export class Backend {
   /** Settings that all clients of the backend share. */
   readonly #common: Pick<ModernListening, 'backend' | 'path' | 'clientInfo' | 'clock'>;
   readonly #watches: BackendWatches;
+  readonly #unlistedUsers = new UnlistedUsers();
   #isRetired = false;
   readonly #end = new AbortController();
   readonly #sessions = new Set<BackendSession>();
@@ -181,7 +182,7 @@ export class Backend {
         random,
         fetch: this.#client.fetchForOwner(owner),
         mayReopen: () => this.#bulkhead.circuit.isClosed,
-        onListChanged: () => this.#monitor.noteChange(),
+        onListChanged: () => this.#noteListChange(owner),
         ...(client && { client }),
         capabilities,
         // A session over HTTP+SSE ends with its stream, so other replicas cannot use it.
@@ -196,6 +197,12 @@ export class Backend {
     );
     this.#sessions.add(session);
     return session;
+  }
+
+  /** The lists are the user's where they depend on the caller, else the shared ones. */
+  #noteListChange(owner: () => Caller): void {
+    if (this.dependsOnCaller) this.#deps.onListsChangedFor?.(owner());
+    else this.#monitor.noteChange();
   }
 
   #listenToModern(caller: Caller, what: Pick<ModernListening, 'filter' | 'onListChanged' | 'notify'>): ModernStream {
@@ -225,7 +232,7 @@ export class Backend {
     const { length: bytes } = call.request.bytes;
     const period = this.#bulkhead.begin(bytes);
     try {
-      const body = await this.#calls.send(call, { target, fetch: this.#fetchFor(call) });
+      const body = await this.#calls.send(call, { target, fetch: this.#client.fetchForCall(call) });
       this.#bulkhead.succeeded(period, bytes);
       this.#monitor.noteAnswer();
       return { kind: 'whole', status: 200, body };
@@ -235,15 +242,6 @@ export class Backend {
       if (error instanceof VmcpError && error.code === 'backend_unavailable') this.#monitor.recheck();
       throw error;
     }
-  }
-
-  /** Sends as the caller, and within the trace of the call. */
-  #fetchFor({ caller, trace }: Call): Fetch {
-    const fetch = this.#client.fetchFor(caller);
-    if (!trace) return fetch;
-    const { traceparent, tracestate } = trace;
-    const added = ['traceparent', traceparent, ...(tracestate === undefined ? [] : ['tracestate', tracestate])];
-    return (request) => fetch({ ...request, headers: [...request.headers, ...added] });
   }
 
   /** The session that all callers without one share, where the backend keeps no sessions. */
@@ -256,9 +254,14 @@ export class Backend {
     return !this.#isRetired && !this.dependsOnCaller && this.#calls.share(session);
   }
 
+  /** Users, of those who were listed last, who could not be listed for want of a credential. */
+  get usersWithoutCredential(): number {
+    return this.#unlistedUsers.size;
+  }
+
   /** The lists of the backend for this user. Takes a bounded time; a failure shows in the status. */
-  listFor(caller: Caller): Promise<CallerLists> {
-    return this.#bulkhead.list(() =>
+  async listFor(caller: Caller): Promise<CallerLists> {
+    const lists = await this.#bulkhead.list(() =>
       listFor({
         backend: this.name,
         clock: this.#deps.clock,
@@ -268,6 +271,8 @@ export class Backend {
           (await this.#controlClient.listSource(bounds)) ?? this.openSession({ owner: () => caller, purpose: 'lists' }),
       }),
     );
+    this.#unlistedUsers.note(callerKey(caller), lists.status === 'unauthenticated');
+    return lists;
   }
 
   /** Ends every session after its calls, then the connections. */
@@ -292,5 +297,3 @@ export class Backend {
     await this.#client.destroy();
   }
 }
-
-const ALL_LISTS = '{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}';

@@ -21,9 +21,10 @@ export interface User {
   readonly isWithdrawn?: () => boolean;
   /**
    * The user's access token at an upstream provider of the authorization server, fit for use. Undefined: the user has
-   * to sign in there first, or again.
+   * to sign in there first, or again. `refused`: a token that a server of the provider has refused although it has not
+   * expired; the answer is another one, refreshed where it has to be.
    */
-  readonly upstreamToken: (provider: string) => Promise<string | undefined>;
+  readonly upstreamToken: (provider: string, refused?: string) => Promise<string | undefined>;
 }
 
 /** A key that is equal for the same callers, as `isSameCaller` compares them. */

@@ -17,7 +17,7 @@ import type {
 } from './live-catalog.ts';
 import { type ListPages, pageCaches } from './pages.ts';
 import type { Listed } from './name-table.ts';
-import { traceName } from './name-trace.ts';
+import { traceName, type UnlistedBackend } from './name-trace.ts';
 import { LIST_OF, visibleUnder, type Visibility } from './visible.ts';
 
 /** The live catalog of these backends and settings. `rebuild` must be called whenever either has changed. */
@@ -41,6 +41,10 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
     const told = policies === before ? changed : LIST_KINDS;
     if (told.length > 0) for (const listener of listeners) listener(told);
   };
+  deps.onOverlayStale?.((caller) => {
+    // Which of the lists has changed is not known before they are read again.
+    for (const listener of listeners) listener(LIST_KINDS, caller);
+  });
   const views = callerViews(deps, { shared: () => shared, build });
   let isStarted = false;
   const settled = async (): Promise<void> => {
@@ -53,6 +57,7 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
     if (!isStarted || isStrict) await settled();
     const { listed, overlay } = await views(caller);
     if (isStrict) refuseWhenDown(withOverlay(deps.backends(), overlay));
+    refuseWhenNothingIsLeft(listed, overlay);
     return listed[kind].page(cursor);
   };
   return {
@@ -64,7 +69,7 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
     trace: async ({ caller, names, name }) => {
       const { catalog, overlay } = await views(caller);
       const sources = withOverlay(deps.backends(), overlay).map(asSource);
-      return traceName({ catalog, sources, settings }, names, name);
+      return traceName({ catalog, sources, settings, unlisted: unlistedIn(overlay) }, names, name);
     },
     onListsChanged: (listener) => {
       listeners.add(listener);
@@ -192,6 +197,23 @@ const asSource = ({ name, status, lists }: OfferedBackend): SourceBackend => ({
 });
 
 const NO_LISTS: Lists = { tools: [], prompts: [], resources: [], resourceTemplates: [] };
+
+/** The backends that could not be listed for a caller, and why. */
+const unlistedIn = (overlay: Overlay): readonly UnlistedBackend[] =>
+  overlay.flatMap(({ name, lists, error }) => (lists || !error ? [] : [{ backend: name, error }]));
+
+/**
+ * A caller who would see nothing at all for want of a credential is told so: an empty list would look as if there were
+ * no tools. A missing sign-in comes first, as the user can mend that.
+ */
+const refuseWhenNothingIsLeft = (listed: CallerView['listed'], overlay: Overlay): void => {
+  if (overlay.length === 0 || LIST_KINDS.some((kind) => listed[kind].size > 0)) return;
+  const errors = unlistedIn(overlay).map(({ error }) => error);
+  const error =
+    errors.find(({ code }) => code === 'login_required') ??
+    errors.find(({ code }) => code === 'credential_unavailable');
+  if (error) throw error;
+};
 
 /** docs/decisions.md "Unavailable backends in lists": a backend that only wants a login is not down. */
 const refuseWhenDown = (backends: readonly OfferedBackend[]): void => {

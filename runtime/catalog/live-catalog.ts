@@ -31,6 +31,8 @@ export interface LiveCatalogDeps {
    * names.
    */
   readonly overlay?: (caller: Caller) => Overlay | Promise<Overlay> | undefined;
+  /** Calls `listener` when the overlay of a caller is no longer what the caller's backends list. */
+  readonly onOverlayStale?: (listener: (caller: Caller) => void) => void;
   /** What this caller may see; undefined: all. */
   readonly visible?: ((caller: Caller) => Visibility | undefined | Promise<Visibility | undefined>) | undefined;
   /** As in `Gate`. */
@@ -99,7 +101,8 @@ export interface LiveCatalog {
   readonly onListsChanged: (listener: ListsListener) => () => void;
 }
 
-export type ListsListener = (kinds: readonly ListKind[]) => void;
+/** With `caller`, the lists of this caller alone have changed. */
+export type ListsListener = (kinds: readonly ListKind[], caller?: Caller) => void;
 
 /** A caller's catalog with its lists and its overlay. */
 export interface CallerView extends CallerCatalog {

@@ -6,6 +6,7 @@ import { splitHidden } from './hiding.ts';
 import { LIST_OF } from './visible.ts';
 import type { Listed } from './name-table.ts';
 import type { AggregationSettings } from './settings.ts';
+import type { VmcpError } from '../errors.ts';
 import { compareText } from '../text.ts';
 
 /** Why a name is offered or not, before policies. */
@@ -16,6 +17,14 @@ export interface NameTrace {
   readonly collisions: readonly Collision[];
   /** The backend to which a name of this form belongs, where names show that. */
   readonly owner: string | undefined;
+  /** Backends that could not be listed for this caller; the name may be one of theirs. */
+  readonly unlisted: readonly UnlistedBackend[];
+}
+
+/** A backend that could not be listed with the credential of a caller. */
+export interface UnlistedBackend {
+  readonly backend: string;
+  readonly error: VmcpError;
 }
 
 /** What became of one tool of a backend. */
@@ -43,6 +52,7 @@ export interface TracedCatalog {
   readonly catalog: Catalog;
   readonly sources: readonly SourceBackend[];
   readonly settings: AggregationSettings;
+  readonly unlisted: readonly UnlistedBackend[];
 }
 
 /** Takes as long as building the catalog, so it is for people who ask, not for requests. */
@@ -56,6 +66,7 @@ export const traceName = (of: TracedCatalog, names: Listed, name: string): NameT
           name,
           of.sources.map((each) => each.name),
         ),
+  unlisted: of.unlisted,
 });
 
 const toolTraces = ({ catalog, sources, settings }: TracedCatalog, name: string): readonly ToolTrace[] => {

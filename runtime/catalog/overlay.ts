@@ -37,6 +37,18 @@ interface CachedOverlay {
   /** Value of `listed()` when the overlay was made. */
   listed?: unknown;
   refreshing?: Promise<Overlay>;
+  /** A backend has notified of a changed list since the overlay was listed. */
+  isStale?: boolean;
+}
+
+/** The overlays of all callers. */
+export interface Overlays {
+  (caller: Caller): Overlay | Promise<Overlay> | undefined;
+  /**
+   * A backend has notified this caller of a changed list: the next request lists again, and waits for it. False where
+   * that was known already, or the caller has no overlay.
+   */
+  readonly noteChange: (caller: Caller) => boolean;
 }
 
 /**
@@ -44,13 +56,11 @@ interface CachedOverlay {
  * than its TTL is listed again; the last good one is served meanwhile, for one more TTL, so that a revoked credential
  * shows nothing for long.
  */
-export const overlays = (
-  { list, now, listed = () => undefined }: OverlayDeps,
-  bounds = OVERLAY_BOUNDS,
-): ((caller: Caller) => Overlay | Promise<Overlay> | undefined) => {
+export const overlays = ({ list, now, listed = () => undefined }: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays => {
   const known = lruCache<CachedOverlay>(bounds);
   const refresh = (key: string, entry: CachedOverlay, caller: Caller): Promise<Overlay> | undefined => {
     const source = listed();
+    entry.isStale = false;
     const refreshing = list(caller)
       ?.then((listed) => {
         const overlay = withLastGood(listed, entry.overlay);
@@ -69,17 +79,26 @@ export const overlays = (
     refreshing?.catch(() => {});
     return refreshing;
   };
-  return (caller) => {
+  const noteChange = (caller: Caller): boolean => {
+    const entry = known.get(callerKey(caller));
+    if (!entry?.overlay || entry.isStale) return false;
+    entry.isStale = true;
+    return true;
+  };
+  const overlayOf = (caller: Caller): Overlay | Promise<Overlay> | undefined => {
     if (caller.kind !== 'user') return undefined;
     const key = callerKey(caller);
     const entry = known.get(key) ?? { listedAt: 0 };
     const ageMs = now() - entry.listedAt;
-    const isFresh = entry.overlay !== undefined && ageMs < ttlOf(entry.overlay, bounds) && entry.listed === listed();
+    const { isStale = false } = entry;
+    const isFresh =
+      !isStale && entry.overlay !== undefined && ageMs < ttlOf(entry.overlay, bounds) && entry.listed === listed();
     const refreshing = isFresh ? undefined : (entry.refreshing ?? refresh(key, entry, caller));
     if (!isFresh && !refreshing) return undefined;
     if (!entry.overlay) known.set(key, entry, 0);
-    return ageMs < 2 * bounds.ttlMs ? (entry.overlay ?? refreshing) : refreshing;
+    return !isStale && ageMs < 2 * bounds.ttlMs ? (entry.overlay ?? refreshing) : refreshing;
   };
+  return Object.assign(overlayOf, { noteChange });
 };
 
 /**

@@ -2,6 +2,7 @@ import type { Finding } from './explain.ts';
 import { networksOf } from './networks.ts';
 import { isRecord } from './schema-walk.ts';
 import { otlpEndpoint } from './telemetry.ts';
+import { credentialHeadersAreFree, strategiesIn } from './credential-headers.ts';
 import { everyStrategy } from './strategies/index.ts';
 
 /**
@@ -20,6 +21,7 @@ export function crossChecks(file: unknown, main: unknown): readonly Finding[] {
     ...issuersDiffer(file),
     ...resourceIsPublic(file),
     ...otlpCanBeSent(file),
+    ...credentialHeadersAreFree(file),
   ];
 }
 
@@ -168,13 +170,7 @@ function* providersNamed(file: Fields): Generator<{ readonly path: readonly Prop
   const authz = field(file['incomingAuth'], 'authz');
   const primary = 'primaryUpstreamProvider';
   yield { path: ['incomingAuth', 'authz', primary], name: field(authz, primary) };
-  const outgoing = file['outgoingAuth'];
-  const strategies = field(outgoing, 'backends');
-  const all: [PropertyKey[], unknown][] = [[['outgoingAuth', 'default'], field(outgoing, 'default')]];
-  for (const [name, strategy] of Object.entries(isRecord(strategies) ? strategies : {})) {
-    all.push([['outgoingAuth', 'backends', name], strategy]);
-  }
-  for (const [path, strategy] of all) {
+  for (const { path, strategy } of strategiesIn(file['outgoingAuth'])) {
     for (const [block, { provider }] of everyStrategy) {
       if (provider !== undefined)
         yield { path: [...path, block, provider], name: field(field(strategy, block), provider) };

@@ -53,6 +53,7 @@ export {
   stringMap,
   workloadNameSchema,
 } from './scalars.ts';
+export { HEADER_VALUE, headerNameProblem } from './header-fields.ts';
 export { FILE_KEY_OF_SECRET_REF, secretFiles, secretRefs, type SecretSpelling } from './secret-spelling.ts';
 export { sessionStorageRules, sessionStorageSchema, sessionStorageShape } from './session-storage.ts';
 export {
@@ -64,6 +65,8 @@ export {
   type StrategyName,
   strategyNameOf,
   type SupportedStrategy,
+  tokenTypeUri,
+  withFirstProvider,
 } from './strategies/index.ts';
 export { type OtlpEndpoint, otlpEndpoint, telemetrySchema } from './telemetry.ts';
 export type { ConfigFile } from './yaml-text.ts';

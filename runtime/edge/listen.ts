@@ -1,4 +1,13 @@
-import type { Caller, Inbound, OpenFor, StreamReply, WatchResource, TaskListener, WatchTasks } from '../call/index.ts';
+import {
+  type Caller,
+  type Inbound,
+  isSameCaller,
+  type OpenFor,
+  type StreamReply,
+  type TaskListener,
+  type WatchResource,
+  type WatchTasks,
+} from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import {
   isObject,
@@ -71,9 +80,10 @@ export class Listeners {
     this.#slots = new StreamSlots(deps.limit);
   }
 
-  /** Notifies every client that has asked for changes of these lists. */
-  listsChanged(kinds: readonly ListKind[]): void {
-    for (const { filter, tell } of this.#open) {
+  /** Notifies every client that has asked for changes of these lists; with `caller`, those of this caller alone. */
+  listsChanged(kinds: readonly ListKind[], caller?: Caller): void {
+    for (const { filter, tell, caller: listening } of this.#open) {
+      if (caller && !isSameCaller(listening, caller)) continue;
       const methods = kinds.filter((kind) => filter?.[WANTED[kind]]).map((kind) => LIST_CHANGED[kind]);
       for (const method of new Set(methods)) tell(method);
     }

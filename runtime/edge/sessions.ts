@@ -150,9 +150,13 @@ export class Sessions {
     return readmitAll([...this.#sessions.values()]);
   }
 
-  /** Sends a notification to every client that has a stream open, or has lost one that it can resume. */
-  notifyAll(notification: Buffer): void {
-    for (const session of this.#sessions.values()) session.sendOnStreamHere(notification);
+  /**
+   * Sends a notification to every client that has a stream open, or has lost one that it can resume; with `caller`, to
+   * those of this caller alone.
+   */
+  notifyAll(notification: Buffer, caller?: Caller): void {
+    for (const session of this.#sessions.values())
+      if (!caller || isSameCaller(session.caller, caller)) session.sendOnStreamHere(notification);
   }
 
   cancelAllCalls(reason: VmcpError): void {

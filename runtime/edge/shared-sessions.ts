@@ -73,9 +73,7 @@ export class SharedSessions {
     return this.#held.size;
   }
 
-  /**
-   * Whether the session with this id exists and is the caller's; a promise when this replica has not served it lately.
-   */
+  /** Whether the session exists and is the caller's; a promise when this replica has not served it lately. */
   isKnown(id: string, caller: Caller): boolean | Promise<boolean> {
     const held = this.#held.get(id);
     return held ? isSameCaller(held.ref.caller, caller) : this.#isFound({ id, caller });
@@ -138,9 +136,10 @@ export class SharedSessions {
     if (held) void this.end(held.session).catch(() => {});
   }
 
-  /** Sends a notification to every client that has a stream open at this replica. */
-  notifyAll(notification: Buffer): void {
-    for (const { session } of this.#held.values()) session.sendOnStreamHere(notification);
+  /** Sends a notification to every client (`to`: of this caller) that has a stream open at this replica. */
+  notifyAll(notification: Buffer, to?: Caller): void {
+    for (const { session } of this.#held.values())
+      if (!to || isSameCaller(session.caller, to)) session.sendOnStreamHere(notification);
   }
 
   cancelAllCalls(reason: VmcpError): void {

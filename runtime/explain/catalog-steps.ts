@@ -76,7 +76,7 @@ const lostStep = ({ backend, ownName, outcome }: ToolTrace): Step => {
   };
 };
 
-const missingStep = (names: Access['names'], { tools, owner }: NameTrace): Step => {
+const missingStep = (names: Access['names'], { tools, owner, unlisted }: NameTrace): Step => {
   const hidden = tools.find(({ outcome }) => outcome.kind === 'hidden');
   if (hidden?.outcome.kind === 'hidden') {
     const { by } = hidden.outcome;
@@ -101,6 +101,19 @@ const missingStep = (names: Access['names'], { tools, owner }: NameTrace): Step 
       offeredAs: others.slice(0, MOST_NAMES).map(({ name }) => clipped(name)),
       reason: 'it is offered under another name',
       remedy: `call ${quoted(others.slice(0, MOST_NAMES).map(({ name }) => clipped(name)))}`,
+    };
+  const missed = unlisted.find(({ backend }) => backend === owner) ?? (owner === undefined ? unlisted[0] : undefined);
+  if (missed)
+    return {
+      step: 'filter',
+      outcome: 'refused',
+      backend: missed.backend,
+      unlisted: unlisted.slice(0, MOST_NAMES).map(({ backend }) => backend),
+      reason: `backend "${missed.backend}" could not be listed for this caller: ${missed.error.message}`,
+      remedy:
+        missed.error.code === 'login_required'
+          ? 'let the user sign in at that provider; docs/outgoing-auth.md'
+          : 'see what the log of this server says of that backend; docs/outgoing-auth.md',
     };
   return {
     step: 'filter',

@@ -12,6 +12,7 @@ export {
   writtenGroupsOf,
 } from './addresses.ts';
 export { bundleConnector } from './ca-bundle-connector.ts';
+export { basicAuthorization } from './client-authentication.ts';
 export { FetchError } from './fetch-error.ts';
 export { type FetchPolicy, fetchPolicies, ownersPolicy, telemetryPolicy } from './fetch-policy.ts';
 export { GrowableBuffer } from './growable-buffer.ts';

@@ -71,15 +71,16 @@ export class CredentialCache<V> {
 
   /**
    * The credential itself where a valid one is cached, else a promise of the result of `obtain`, which callers
-   * meanwhile share: their own `obtain` is not called. Rejects with its error, or with the reason of `signal`, which
-   * ends the wait of this caller alone. A credential that is expired on arrival is returned, since its issuer's clock
-   * may differ, but not cached. `key` is a `credentialKey`.
+   * meanwhile share: their own `obtain` is not called. Rejects with its error, or with the reason of the signal
+   * `wanted`, which ends the wait of this caller alone. A credential that is expired on arrival is returned, since its
+   * issuer's clock may differ, but not cached. `key` is a `credentialKey`.
    */
-  get(key: string, obtain: Obtain<V>, signal?: AbortSignal): V | Promise<V> {
+  get(key: string, obtain: Obtain<V>, wanted?: AbortSignal | (() => AbortSignal)): V | Promise<V> {
     const now = this.#now();
     const kept = this.#kept.get(key);
     if (kept && now < kept.usableUntil) return kept.value;
     this.#kept.delete(key);
+    const signal = typeof wanted === 'function' ? wanted() : wanted;
     if (signal?.aborted) return Promise.reject(signal.reason);
     return this.#wait(key, this.#flights.get(key) ?? this.#begin(key, obtain), signal);
   }

@@ -4,6 +4,7 @@
  */
 
 export { connectStrategy } from './strategies.ts';
+export { type CredentialSource, proveWith, withHeader } from './credential-source.ts';
 export { CredentialCache } from './credential-cache.ts';
 export type { IdleTimeout, AwaitedAnswer, BackendRequest, BackendResponse, Fetch } from './fetch.ts';
-export type { AddressedFetch, ConnectStrategy, Prove, Strategy, StrategyDeps } from './strategy.ts';
+export type { AddressedFetch, ConnectStrategy, CredentialMeasures, Prove, Strategy, StrategyDeps } from './strategy.ts';

@@ -7,7 +7,11 @@ import {
 } from '../config/index.ts';
 import { cloudSts } from './cloud-sts/connect.ts';
 import type { ConnectStrategy, Strategy, StrategyDeps } from './strategy.ts';
+import { bearerToken } from './bearer-token.ts';
+import { headerInjection } from './header-injection.ts';
+import { tokenExchange } from './token-exchange/connect.ts';
 import { unauthenticated } from './unauthenticated.ts';
+import { upstreamInject } from './upstream-inject.ts';
 
 /**
  * What each strategy does on the wire, one line per strategy. The compiler asks for every strategy that the
@@ -16,6 +20,10 @@ import { unauthenticated } from './unauthenticated.ts';
  */
 const strategies: Connectors = {
   unauthenticated,
+  headerInjection,
+  bearerToken,
+  tokenExchange,
+  upstreamInject,
   cloudSts,
 };
 

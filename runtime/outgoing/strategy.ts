@@ -48,6 +48,17 @@ export interface StrategyDeps {
   readonly readSecret: ReadSecret;
   /** Makes an empty cache, so that a replaced backend begins without credentials. */
   readonly newCredentialCache: <V>() => CredentialCache<V>;
+  readonly measures: CredentialMeasures;
+}
+
+/** What is counted of the credentials of one backend. */
+export interface CredentialMeasures {
+  /** A credential was taken from the cache. */
+  readonly cached: () => void;
+  /** A credential was asked for at its issuer, with this outcome. */
+  readonly obtained: (outcome: 'obtained' | 'refused' | 'failed' | 'invalid', seconds: number) => void;
+  /** The backend has refused a credential with 401. */
+  readonly refused: () => void;
 }
 
 /**

@@ -36,6 +36,7 @@ const SAME_BACKEND: ReadonlySet<VmcpError['code']> = new Set([
   'backend_unreachable',
   'backend_timeout',
   'backend_unauthenticated',
+  'credential_unavailable',
   'cancelled',
   'cancelled_by_client',
 ]);

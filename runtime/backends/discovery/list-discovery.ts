@@ -157,6 +157,8 @@ const NO_ANSWER: ReadonlySet<VmcpError['code']> = new Set([
   'backend_unreachable',
   'backend_timeout',
   'backend_unauthenticated',
+  'credential_unavailable',
+  'login_required',
 ]);
 
 const unchanged = (known: readonly ListedItem[], listed: readonly ListedItem[]): readonly ListedItem[] => {

@@ -65,3 +65,25 @@ const WANTS_LOGIN: ReadonlySet<VmcpError['code']> = new Set([
   'login_required',
   'credential_unavailable',
 ]);
+
+/** As many users as lists are kept of (docs/limits.md). */
+const MOST_USERS = 1_000;
+
+/** The users for whom a backend could not be listed when that was tried last, for want of a credential. */
+export class UnlistedUsers {
+  /** The one that was noted first is forgotten first. */
+  readonly #keys = new Set<string>();
+
+  note(key: string, isUnlisted: boolean): void {
+    this.#keys.delete(key);
+    if (isUnlisted) this.#keys.add(key);
+    for (const oldest of this.#keys) {
+      if (this.#keys.size <= MOST_USERS) return;
+      this.#keys.delete(oldest);
+    }
+  }
+
+  get size(): number {
+    return this.#keys.size;
+  }
+}

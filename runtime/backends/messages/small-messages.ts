@@ -82,7 +82,7 @@ const detailOf = (error: unknown): string => {
 export const unauthenticatedBy = (backend: string, status: number): VmcpError =>
   new VmcpError(
     'backend_unauthenticated',
-    `backend "${backend}" answered ${status} to a request without credentials: it wants a login, or does not accept this Host`,
+    `backend "${backend}" answered ${status}: it wants a login, or does not accept this Host`,
     { detail: `HTTP ${status}` },
   );
 

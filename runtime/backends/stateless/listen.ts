@@ -87,3 +87,6 @@ export const namesIn = (filter: unknown, key: 'resourceSubscriptions' | 'taskIds
   const names = (filter as Readonly<Record<string, unknown>> | null | undefined)?.[key];
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
 };
+
+/** JSON text of the filter for changes of all lists. */
+export const ALL_LISTS = '{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}';

@@ -10,7 +10,7 @@ const resource = (secretRef: SecretRefSchema) =>
 /** A bearer token that is the same for all callers. */
 export const bearerToken = defineStrategy({
   type: 'bearer_token',
-  isSupported: false,
+  isSupported: true,
   file: z
     .strictObject({ tokenFile: filePathSchema.describe('File that holds the token.') })
     .describe('Fixed token; for type bearer_token.'),

@@ -1,16 +1,12 @@
 import * as z from 'zod';
 import { filePathSchema } from '../file-paths.ts';
+import { headerNameSchema, headerValueSchema } from '../header-fields.ts';
 import { exactlyOne, withRules } from '../rules.ts';
 import { type SecretRefSchema, defineStrategy } from './slice.ts';
 
 const inConfig = {
-  headerName: z
-    .string()
-    .min(1)
-    .max(256)
-    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: 'not a header name; use letters, digits and hyphens' })
-    .describe('Header to set.'),
-  headerValue: z.string().optional().describe('Its value; exclusive with headerValueEnv.'),
+  headerName: headerNameSchema.describe('Header to set.'),
+  headerValue: headerValueSchema.optional().describe('Its value; exclusive with headerValueEnv.'),
   headerValueEnv: z.string().min(1).optional().describe('Environment variable that holds the value.'),
 };
 const inFile = { ...inConfig, headerValueFile: filePathSchema.optional().describe('File that holds the value.') };
@@ -27,7 +23,7 @@ const meaning = 'Header with a fixed value; for type header_injection.';
 /** A header whose value is the same for all callers. */
 export const headerInjection = defineStrategy({
   type: 'header_injection',
-  isSupported: false,
+  isSupported: true,
   config: withRules(z.strictObject(inConfig), exactlyOne('headerValue', 'headerValueEnv')).describe(meaning),
   file: withRules(z.strictObject(inFile), exactlyOne('headerValue', 'headerValueEnv', 'headerValueFile')).describe(
     meaning,

@@ -11,5 +11,7 @@ export {
   strategyNameOf,
   type StrategyType,
   type SupportedStrategy,
+  withFirstProvider,
 } from './union.ts';
+export { tokenTypeUri } from './token-exchange.ts';
 export type { ResourceContext, SecretRefSchema } from './slice.ts';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { filePathSchema } from '../file-paths.ts';
+import { headerNameSchema } from '../header-fields.ts';
 import { atMostOne, rule, withRules } from '../rules.ts';
 import { httpUrlSchema, providerNameSchema } from '../scalars.ts';
 import { type SecretRefSchema, defineStrategy, subjectProvider } from './slice.ts';
@@ -25,9 +26,7 @@ const inConfig = {
 const inFile = {
   ...inConfig,
   clientSecretFile: filePathSchema.optional().describe('File that holds the client secret.'),
-  externalTokenHeaderName: z
-    .string()
-    .min(1)
+  externalTokenHeaderName: headerNameSchema
     .optional()
     .describe('Header for the exchanged token; Authorization when left out.'),
 };
@@ -73,14 +72,14 @@ const noClientSecret = rule<{ readonly clientSecret?: unknown }>({
  * `tokenExchange.subjectTokenType` has short forms (docs/resources.md "MCPExternalAuthConfig"); the file has RFC 8693's
  * own.
  */
-const urnOf = (type: string): string => (type.includes(':') ? type : `${URN}${type}`);
+export const tokenTypeUri = (type: string): string => (type.includes(':') ? type : `${URN}${type}`);
 
 const meaning = 'Token exchange; for type token_exchange.';
 
 /** Exchanges the caller's token for one that the backend takes (RFC 8693). */
 export const tokenExchange = defineStrategy({
   type: 'token_exchange',
-  isSupported: false,
+  isSupported: true,
   config: withRules(z.strictObject(inConfig), atMostOne('clientSecret', 'clientSecretEnv'), noClientSecret).describe(
     meaning,
   ),
@@ -93,7 +92,7 @@ export const tokenExchange = defineStrategy({
     // A header left empty counts as left out.
     ...(externalTokenHeaderName && { externalTokenHeaderName }),
     ...(clientSecretRef && { clientSecretFile: context.fileOf(clientSecretRef) }),
-    ...(subjectTokenType !== undefined && { subjectTokenType: urnOf(subjectTokenType) }),
+    ...(subjectTokenType !== undefined && { subjectTokenType: tokenTypeUri(subjectTokenType) }),
     ...subjectProvider(subjectProviderName, context),
   }),
   provider: 'subjectProviderName',

@@ -106,3 +106,15 @@ export const strategyFromResource = (
   // The API server has checked the block against the schema of this very slice.
   return block === undefined ? undefined : { type: slice.type, [name]: slice.toFile(block as never, context) };
 };
+
+/**
+ * The strategy as it holds on a server with these upstream providers: where it may name one and does not, it uses the
+ * first (docs/configuration.md "outgoingAuth"). Without an embedded authorization server it stays as it is.
+ */
+export const withFirstProvider = <S extends { readonly type: string }>(strategy: S, [first]: readonly string[]): S => {
+  const [name, slice] = everyStrategy.find(([, { type }]) => type === strategy.type) ?? [];
+  const block = name && blockOf(strategy, name);
+  const key = slice?.provider;
+  if (!block || key === undefined || first === undefined || (block[key] ?? '') !== '') return strategy;
+  return { ...strategy, [name]: { ...block, [key]: first } };
+};

@@ -9,7 +9,7 @@ const block = z
 /** The token that the user got when they logged in at an upstream provider. */
 export const upstreamInject = defineStrategy({
   type: 'upstream_inject',
-  isSupported: false,
+  isSupported: true,
   config: block,
   file: block,
   resource: () =>

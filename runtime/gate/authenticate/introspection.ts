@@ -1,4 +1,4 @@
-import type { GuardedClient } from '../../http/index.ts';
+import { basicAuthorization, type GuardedClient } from '../../http/index.ts';
 import { lineWindows, type Log } from '../../observe/index.ts';
 import type { ReadSecret } from '../../process/index.ts';
 import { CLIENT_SUBJECT, judgeClaims } from './claims.ts';
@@ -63,7 +63,7 @@ const answerAbout = async (
     method: 'POST',
     headers: {
       'content-type': 'application/x-www-form-urlencoded',
-      ...(secret !== undefined && { authorization: basic(clientId, secret) }),
+      ...(secret !== undefined && { authorization: basicAuthorization(clientId, secret) }),
     },
     body: form.toString(),
   });
@@ -71,12 +71,6 @@ const answerAbout = async (
   const isOurs = status === 401 || status === 403;
   throw new IssuerUnreachableError(WHAT, `HTTP ${status}${isOurs ? ', the client is not accepted' : ''}`);
 };
-
-/** RFC 6749 §2.3.1: id and secret are form-encoded before they are joined. */
-const basic = (clientId: string, secret: string): string =>
-  `Basic ${Buffer.from(`${formEncoded(clientId)}:${formEncoded(secret)}`).toString('base64')}`;
-
-const formEncoded = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);
 
 const judgeAnswer = ({ active, ...claims }: Claims, issuer: IssuerSettings, now: number): Verdict => {
   if (active !== true) return invalid('the token is not active');

@@ -146,7 +146,7 @@ describe('a burst of failures', () => {
     [503, FAILED],
     [429, FAILED],
     [500, FAILED],
-    [401, failed('answered 401 to a request without credentials: it wants a login, or does not accept this Host')],
+    [401, failed('answered 401: it wants a login, or does not accept this Host')],
   ] as const;
   for (const [status, seen] of bursts) {
     test(`of ${status}: every call fails, none is repeated, and no session is opened`, async (t) => {

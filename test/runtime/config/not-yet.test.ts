@@ -12,25 +12,7 @@ const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, u
   ['backends[0].headerForward', { backends: [{ ...backend, headerForward: { plaintext: { 'X-A': 'b' } } }] }],
   ['compositeTools', { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] }],
   ['optimizer', { optimizer: {} }],
-  [
-    'outgoingAuth.default.headerInjection',
-    {
-      outgoingAuth: {
-        source: 'inline',
-        default: { type: 'unauthenticated', headerInjection: { headerName: 'X', headerValue: 'y' } },
-      },
-    },
-  ],
   ['outgoingAuth.default.type', { outgoingAuth: { source: 'inline', default: { type: 'obo' } } }],
-  [
-    'outgoingAuth.backends.a.type',
-    {
-      outgoingAuth: {
-        source: 'inline',
-        backends: { a: { type: 'bearer_token' } },
-      },
-    },
-  ],
 ];
 
 suite('what is not supported yet', () => {

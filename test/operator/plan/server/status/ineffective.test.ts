@@ -79,8 +79,9 @@ test('it is reported, too, where spec.outgoingAuth counts instead: the ConfigMap
   assert.equal(condition(plan, 'LiteralHeaderValue')?.status, 'True');
 });
 
-test('and while no runtime injects headers, when the spec is refused for that', () => {
-  const plan = planToday({ objects: [server(literal({})), group()] });
+test('and where the spec is refused for what is not built', () => {
+  const { config, ...more } = literal({});
+  const plan = planToday({ objects: [server({ ...more, config: { ...config, optimizer: {} } }), group()] });
   assert.equal(condition(plan, 'Valid')?.reason, 'NotSupportedYet');
   assert.equal(condition(plan, 'LiteralHeaderValue')?.status, 'True');
 });

@@ -1,0 +1,53 @@
+import type { Caller } from '../call/index.ts';
+import { VmcpError } from '../errors.ts';
+
+/** A strategy at one backend, as errors name it. */
+export interface Named {
+  readonly backend: string;
+  /** As the configuration spells it: `token_exchange`. */
+  readonly strategy: string;
+}
+
+interface Why {
+  /** For logs. */
+  readonly detail?: string | undefined;
+  readonly cause?: unknown;
+  /** Who issues the credentials is away, silent or broken: it counts for the circuit breaker of the backend. */
+  readonly isOutage?: boolean;
+}
+
+/** There is no credential, and the user cannot change that. `what` is safe for strangers: the step that has failed. */
+export const noCredential = (
+  { backend, strategy }: Named,
+  what: string,
+  { detail, cause, isOutage = false }: Why = {},
+): VmcpError =>
+  new VmcpError('credential_unavailable', `no credential for backend "${backend}" (${strategy}): ${what}`, {
+    ...(detail !== undefined && { detail }),
+    ...(cause !== undefined && { cause }),
+    isOutage,
+  });
+
+const HTTP_401 = { detail: 'HTTP 401' };
+
+/**
+ * The backend answers 401 to the credential, and there is no other one. For the gateway's own checks that says that the
+ * backend is there (docs/health.md "What a status means").
+ */
+export const credentialRefused = (of: Named, caller: Caller): VmcpError =>
+  caller.kind === 'probe'
+    ? new VmcpError(
+        'backend_unauthenticated',
+        `backend "${of.backend}" refuses the credential (${of.strategy})`,
+        HTTP_401,
+      )
+    : noCredential(of, 'the backend refuses the credential', HTTP_401);
+
+/**
+ * The user has to sign in at an upstream provider, for the first time or again. The challenge names the provider, so
+ * that a client can ask for just that (docs/decisions.md "Errors").
+ */
+export const loginRequired = ({ backend }: Named, provider: string): VmcpError =>
+  new VmcpError('login_required', `backend "${backend}" needs a sign-in at "${provider}"`, {
+    challenge: { error: 'insufficient_scope', scope: `upstream:${provider}` },
+  });

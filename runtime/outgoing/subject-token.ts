@@ -1,0 +1,27 @@
+import type { Caller, User } from '../call/index.ts';
+import { loginRequired, type Named, noCredential } from './refusals.ts';
+
+/** A user, and the token that shows to others who the user is. */
+export interface Subject {
+  readonly user: User;
+  readonly token: string;
+}
+
+/**
+ * The token by which a user is known to those who issue credentials: what the user has shown to this server, or the
+ * one that the user got at an upstream provider. Throws `login_required` where the user has to sign in at that
+ * provider, and `credential_unavailable` for a caller who has no token. `refused`: a token of the provider that was
+ * refused, and has to be renewed.
+ */
+export const subjectTokenOf =
+  (of: Named, provider: string | undefined) =>
+  (caller: Caller, refused?: string): Subject | Promise<Subject> => {
+    if (caller.kind !== 'user') throw noCredential(of, 'the caller has not signed in');
+    if (provider !== undefined && provider !== '')
+      return caller.upstreamToken(provider, refused).then((token) => {
+        if (token === undefined || token === '') throw loginRequired(of, provider);
+        return { user: caller, token };
+      });
+    if (caller.token === '') throw noCredential(of, 'the caller has no token that could be shown');
+    return { user: caller, token: caller.token };
+  };

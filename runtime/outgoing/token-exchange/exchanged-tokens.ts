@@ -1,0 +1,72 @@
+import { type BlockInFile, tokenTypeUri } from '../../config/index.ts';
+import { credentialKey, type Obtained } from '../credential-cache.ts';
+import type { Wanted } from '../credential-source.ts';
+import { type Named, noCredential } from '../refusals.ts';
+import type { StrategyDeps } from '../strategy.ts';
+import type { Subject } from '../subject-token.ts';
+import { exchange, ExchangeError, type ExchangeFailure, type ExchangeSettings } from './exchange.ts';
+
+type Block = BlockInFile<'tokenExchange'>;
+
+export interface ExchangedTokens {
+  /** The token for the backend, from the cache where it is fit for use. Throws `credential_unavailable`. */
+  readonly tokenFor: (subject: Subject, wanted: Wanted) => string | Promise<string>;
+  /** Forgets a token that the backend has refused. */
+  readonly drop: (subject: Subject, refused: string) => void;
+}
+
+/** The tokens that one backend takes, each asked for once for all requests until it expires. */
+export const exchangedTokens = (block: Block, of: Named, deps: StrategyDeps): ExchangedTokens => {
+  const { backend, clock, measures } = deps;
+  const settings = settingsOf(block);
+  const cache = deps.newCredentialCache<string>();
+  const target = [settings.tokenUrl, settings.audience ?? '', ...(settings.scopes ?? [])];
+  const keyOf = ({ user: { issuer, subject }, token }: Subject): string =>
+    credentialKey([of.strategy, backend.name, backend.origin, issuer, subject, token, ...target]);
+  const obtain = async (subjectToken: string, signal: AbortSignal): Promise<Obtained<string>> => {
+    const clientSecret = await clientSecretOf(block, of, deps);
+    const askedAt = clock.now();
+    const measure = (outcome: ExchangeFailure | 'obtained'): void =>
+      measures.obtained(outcome, (clock.now() - askedAt) / 1_000);
+    try {
+      const obtained = await exchange(settings, { subjectToken, clientSecret, signal }, deps);
+      measure('obtained');
+      return obtained;
+    } catch (error) {
+      if (!(error instanceof ExchangeError)) throw error;
+      measure(error.outcome);
+      throw noCredential(of, error.message, { detail: error.detail, isOutage: error.isOutage });
+    }
+  };
+  return {
+    tokenFor: (subject, wanted) => {
+      const token = cache.get(keyOf(subject), (signal) => obtain(subject.token, signal), wanted);
+      if (typeof token === 'string') measures.cached();
+      return token;
+    },
+    drop: (subject, refused) => cache.drop(keyOf(subject), refused),
+  };
+};
+
+const settingsOf = ({ tokenUrl, subjectTokenType, audience, scopes, clientId }: Block): ExchangeSettings => ({
+  tokenUrl,
+  subjectTokenType: tokenTypeUri(subjectTokenType),
+  audience,
+  scopes,
+  clientId,
+});
+
+/** Read for every exchange, so that it can rotate. Undefined: none is configured. */
+const clientSecretOf = async (
+  { clientSecret, clientSecretEnv, clientSecretFile }: Block,
+  of: Named,
+  { readSecret }: Pick<StrategyDeps, 'readSecret'>,
+): Promise<string | undefined> => {
+  const isConfigured = [clientSecret, clientSecretEnv, clientSecretFile].some((each) => each !== undefined);
+  if (!isConfigured || clientSecret) return clientSecret || undefined;
+  const secret = await readSecret({ file: clientSecretFile, environment: clientSecretEnv }).catch((cause: unknown) => {
+    throw noCredential(of, 'the client secret cannot be read', { cause });
+  });
+  if (secret === undefined) throw noCredential(of, 'the client secret is missing or empty');
+  return secret;
+};
