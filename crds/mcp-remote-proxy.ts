@@ -24,14 +24,10 @@ const spec = z.strictObject({
     .default('streamable-http')
     .describe('How the remote server is spoken to.'),
   groupRef: groupRef().optional().describe('The MCPGroup (same namespace) that this proxy belongs to.'),
-  externalAuthConfigRef: notYet(
-    externalAuthConfigRef().optional().describe('How requests to the remote server are authenticated.'),
-    'outgoing authentication',
-  ),
-  headerForward: notYet(
-    headerForward().optional().describe('Headers added to every request to the remote server.'),
-    'headers added to requests',
-  ),
+  externalAuthConfigRef: externalAuthConfigRef()
+    .optional()
+    .describe('How requests to the remote server are authenticated.'),
+  headerForward: headerForward().optional().describe('Headers added to every request to the remote server.'),
   oidcConfigRef: oidcConfigRef()
     .optional()
     .describe('Whose tokens the proxy accepts from its clients. Absent: everybody may connect.'),

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { notYet } from '../runtime/config/index.ts';
 import { AGE_COLUMN, defineKind } from './kind.ts';
 import { commonStatus, configMapKeyRef } from './kit.ts';
 import { externalAuthConfigRef, groupRef, headerForward, remoteUrl } from './workload.ts';
@@ -16,18 +15,12 @@ export const mcpServerEntry = defineKind({
     groupRef: groupRef().describe('The MCPGroup (same namespace) that this server belongs to.'),
     remoteUrl: remoteUrl(),
     transport: z.enum(['streamable-http', 'sse']).describe('How the server is spoken to.'),
-    externalAuthConfigRef: notYet(
-      externalAuthConfigRef()
-        .optional()
-        .describe(
-          'How requests to the server are authenticated; taken by a VirtualMCPServer that discovers its backends.',
-        ),
-      'outgoing authentication',
-    ),
-    headerForward: notYet(
-      headerForward().optional().describe('Headers added to every request to the server.'),
-      'headers added to requests',
-    ),
+    externalAuthConfigRef: externalAuthConfigRef()
+      .optional()
+      .describe(
+        'How requests to the server are authenticated; taken by a VirtualMCPServer that discovers its backends.',
+      ),
+    headerForward: headerForward().optional().describe('Headers added to every request to the server.'),
     caBundleRef: caBundleRef()
       .optional()
       .describe("Certificates that the server's own is verified against, in place of the usual authorities."),

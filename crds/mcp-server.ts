@@ -46,12 +46,9 @@ const spec = z.strictObject({
     .optional()
     .describe('Secret keys given to the container as environment variables.'),
   groupRef: groupRef().optional().describe('The MCPGroup (same namespace) that this server belongs to.'),
-  externalAuthConfigRef: notYet(
-    externalAuthConfigRef()
-      .optional()
-      .describe('How a VirtualMCPServer that discovers its backends authenticates to this server.'),
-    'outgoing authentication',
-  ),
+  externalAuthConfigRef: externalAuthConfigRef()
+    .optional()
+    .describe('How a VirtualMCPServer that discovers its backends authenticates to this server.'),
   oidcConfigRef: oidcConfigRef().optional().describe('Whose tokens this server accepts from its own clients.'),
   authzConfig: authzConfig().optional().describe('Policies for calls of its own clients.'),
   authServerRef: notYet(

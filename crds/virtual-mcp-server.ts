@@ -31,10 +31,7 @@ const backendAuth = () =>
       type: z
         .enum(['discovered', 'externalAuthConfigRef'])
         .describe("Whether the backend's own reference is used or the one given here."),
-      externalAuthConfigRef: notYet(
-        refTo('MCPExternalAuthConfig').optional().describe('The MCPExternalAuthConfig to use.'),
-        'authenticating to backends',
-      ),
+      externalAuthConfigRef: refTo('MCPExternalAuthConfig').optional().describe('The MCPExternalAuthConfig to use.'),
     }),
     ...presentExactlyWhen({ key: 'type', is: 'externalAuthConfigRef' }, 'externalAuthConfigRef'),
   );

@@ -47,7 +47,7 @@ export const wantedBackendsOf = ({
   };
   const { enabled: isEnabled, failureThreshold, timeout: timeoutMs } = failureHandling.circuitBreaker;
   const circuitBreaker = { isEnabled, failureThreshold, timeoutMs };
-  return backends.map(({ name, url, transport, caBundlePath }) => ({
+  return backends.map(({ name, url, transport, caBundlePath, headerForward, relaysCredentials }) => ({
     settings: {
       name,
       url,
@@ -55,6 +55,8 @@ export const wantedBackendsOf = ({
       strategy: withFirstProvider(own(outgoingAuth.backends, name) ?? outgoingAuth.default ?? NO_PROOF, upstreams),
       ...eraOf(own(extensions.perWorkload, name)),
       ...(caBundlePath !== undefined && { caBundlePath }),
+      ...(headerForward !== undefined && { headerForward }),
+      ...(relaysCredentials && { relaysCredentials }),
     },
     tuning: {
       idleTimeoutMs: own(timeouts.perWorkload, name) ?? timeouts.default,

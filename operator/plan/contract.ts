@@ -100,12 +100,18 @@ const backendRefusals = ({ entry, strategy }: BackendWithStrategy): readonly Ref
   const missing = unsupportedIn(backendsFileSchema, file);
   const { error } = backendsFileSchema.safeParse(file);
   return [
-    ...missing.map(({ reason, remedy }) => ({ reason: 'NotSupportedYet', message: `${reason}; ${remedy}` }) as const),
+    ...[...new Set(missing.map(({ reason, remedy }) => `${reason}${typeIn(strategy)}; ${remedy}`))].map(
+      (message) => ({ reason: 'NotSupportedYet', message }) as const,
+    ),
     ...(error?.issues ?? []).map(
       ({ path, message }) => ({ reason: 'Invalid', message: `${path.slice(2).join('.')}: ${message}` }) as const,
     ),
   ];
 };
+
+/** Which strategy it is, where there is one: only strategies are marked in a backend. */
+const typeIn = (strategy: Value | undefined): string =>
+  typeof strategy?.['type'] === 'string' ? ` by ${strategy['type']}` : '';
 
 const filesOf = ({ main, found }: FilesInput): CheckedFiles => {
   const config = writtenConfig(main as ConfigInput);

@@ -8,6 +8,8 @@ export type ServerSpec = SpecOf<'VirtualMCPServer'> & {
   readonly resources?: SpecOf<'MCPRemoteProxy'>['resources'] & {};
   /** It stands in front of one backend: what an MCPRemoteProxy or an MCPServer asks for. */
   readonly isFront?: true;
+  /** It checks no tokens, and passes on the credential that another runtime sends along. */
+  readonly relaysCredentials?: true;
 };
 
 /** `spec.config`. */

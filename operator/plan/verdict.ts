@@ -19,10 +19,8 @@ export interface Verdict {
 export const verdictOn = (
   { config, references }: { readonly config: KubeObject; readonly references: readonly ResolvedReference[] },
   contract: Contract,
-  /** What of the spec has to be supported for that. */
-  asked: unknown = config['spec'],
 ): Verdict => {
-  const unsupported = contract.unsupportedFields(config.kind, asked);
+  const unsupported = contract.unsupportedFields(config.kind, config['spec']);
   if (unsupported.length > 0) {
     const complaints = unsupported.map(({ message }) => message);
     return { conditionReason: 'NotSupportedYet', complaints, stalledBy: unsupported };

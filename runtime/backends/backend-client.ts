@@ -1,10 +1,11 @@
 import type { Call, Caller } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import type { AddressedFetch, Fetch, Prove, Strategy } from '../outgoing/index.ts';
+import { type AddressedFetch, type Fetch, type Prove, type Strategy, relayed } from '../outgoing/index.ts';
 import type { BackendDeps, BackendSettings } from './backend-settings.ts';
 import type { CircuitBreaker } from './discovery/circuit-breaker.ts';
 import { bundleOf } from './http/ca-bundle.ts';
 import { type Connection, openConnection } from './http/connection.ts';
+import { type AddForwarded, forwardedHeaders } from './http/forwarded-headers.ts';
 
 /** The caller of the gateway's own list requests and health checks. */
 export const PROBE: Caller = { kind: 'probe' };
@@ -18,6 +19,9 @@ export class BackendClient {
   readonly #backend: string;
   readonly #connection: Connection;
   readonly #strategy: Strategy;
+  readonly #addForwarded: AddForwarded | undefined;
+  /** Sends a request that has its credential. */
+  readonly #send: Fetch;
   #closing: Promise<void> | undefined;
   readonly #currentCaller: BackendDeps['currentCaller'];
   /** Adds scheme and host to requests, for strategies that sign them. */
@@ -30,7 +34,10 @@ export class BackendClient {
     const { limits } = deps;
     const answers = deps.answers.part(() => limits.responseBytesTogether);
     const connection = openConnection(origin, limits, { ...deps, answers, caBundle: bundleOf(settings, deps) });
-    this.#connection = { ...connection, fetch: withoutNewStreams(connection.fetch, deps.circuit) };
+    const fetch = withoutNewStreams(connection.fetch, deps.circuit);
+    this.#connection = connection;
+    this.#send = settings.relaysCredentials === true ? (request) => fetch(relayed(request)) : fetch;
+    this.#addForwarded = forwardedHeaders(settings, deps);
     this.#currentCaller = deps.currentCaller;
     const scheme = protocol === 'https:' ? 'https' : 'http';
     this.#addressed = (send) => (request) => send({ ...request, scheme, host });
@@ -81,9 +88,9 @@ export class BackendClient {
   }
 
   #fetchAs(caller: Caller): Fetch {
-    const { fetch } = this.#connection;
     const { prove } = this.#strategy;
-    return prove ? this.#withCredential(caller, prove) : fetch;
+    const fetch = prove ? this.#withCredential(caller, prove) : this.#send;
+    return this.#addForwarded?.(fetch) ?? fetch;
   }
 
   /** A failure before anything is sent to the backend becomes `credential_unavailable`. */
@@ -93,7 +100,7 @@ export class BackendClient {
       const send = this.#addressed(
         prove(caller)((addressed) => {
           isSent = true;
-          return this.#connection.fetch(addressed);
+          return this.#send(addressed);
         }),
       );
       try {

@@ -5,6 +5,7 @@ import type { Strategy, StrategyDeps } from '../outgoing/index.ts';
 import type { ConnectionLimits } from './http/connection.ts';
 import type { CircuitState } from '../status/index.ts';
 import type { CircuitBreakerSettings } from './discovery/circuit-breaker.ts';
+import type { HeaderForward } from './http/forwarded-headers.ts';
 import type { HealthSettings } from './discovery/health.ts';
 import type { Transport } from './session/settings.ts';
 
@@ -21,6 +22,10 @@ export interface BackendSettings {
   readonly strategy: StrategyConfig;
   /** File with the authorities that may have signed its certificate; absent: those of the system. */
   readonly caBundlePath?: string | undefined;
+  /** Headers that every request carries, whoever is calling. */
+  readonly headerForward?: HeaderForward | undefined;
+  /** A runtime that passes the credential on: it gets it in another header than the one for its own. */
+  readonly relaysCredentials?: boolean | undefined;
 }
 
 /** What may change while a backend keeps its connections. */

@@ -59,3 +59,12 @@ const keysOf = (user: User): Keys => {
 /** Whether both are the same user, by issuer and subject, or of the same kind. */
 export const isSameCaller = (a: Caller, b: Caller): boolean =>
   a.kind === 'user' && b.kind === 'user' ? a.issuer === b.issuer && a.subject === b.subject : a.kind === b.kind;
+
+/**
+ * Header by which one vmcp runtime hands a credential to another that passes it on. Not `Authorization`, which clients
+ * send of themselves: what they mean for this server must not reach another one.
+ */
+export const RELAYED_AUTHORIZATION = 'vmcp-relayed-authorization';
+
+/** Issuer of users whose token nobody has verified here; no issuer of tokens has such a name, as theirs are URLs. */
+export const UNVERIFIED_ISSUER = 'unverified';

@@ -32,7 +32,15 @@ export {
   type SessionClient,
   type TraceContext,
 } from './call.ts';
-export { type Caller, type User, callerKey, clientKey, isSameCaller } from './caller.ts';
+export {
+  type Caller,
+  type User,
+  callerKey,
+  clientKey,
+  isSameCaller,
+  RELAYED_AUTHORIZATION,
+  UNVERIFIED_ISSUER,
+} from './caller.ts';
 export type { EventSink, Inbound, RequestHead, StreamRecord } from './inbound.ts';
 export { type InnerCall, type NewInnerCall, innerCalls } from './inner-call.ts';
 export { type Message, methodOf } from './message.ts';

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { keyedList } from './keyed-list.ts';
-import { notYet } from './not-yet.ts';
 import { rule, withRules } from './rules.ts';
 import { filePathSchema } from './file-paths.ts';
+import { firstIndexes } from './first-indexes.ts';
+import { HEADER_VALUE, headerNameSchema, reservedHeaderProblem } from './header-fields.ts';
 import { httpUrlSchema, stringMap, workloadNameSchema } from './scalars.ts';
 
 const backendShape = {
@@ -41,24 +42,54 @@ const backendOf = <More extends z.core.$ZodLooseShape>(more: More) =>
 /** One of docs/configuration.md "backends" */
 export const backendSchema = backendOf({});
 
-/**
- * A header that every request to the backend carries. File only: MCPServerEntry.spec.headerForward, with secrets as
- * files.
- */
-const headerForwardSchema = z.strictObject({
-  plaintext: stringMap().optional().describe('Header values by name.'),
-  secretFiles: z
-    .record(z.string(), filePathSchema)
-    .optional()
-    .describe('Files that hold header values, by header name.'),
+const forwardedNameSchema = headerNameSchema.refine((name) => reservedHeaderProblem(name) === undefined, {
+  error: 'belongs to the connection or to MCP; use another header',
 });
+
+const forwardedValueSchema = z
+  .string()
+  .regex(HEADER_VALUE, { error: 'has characters that no header has; write it in printable characters, on one line' });
+
+const eachHeaderOnce = rule<HeaderForward>({
+  // Only the file has it.
+  cel: 'true',
+  holds: ({ plaintext = {}, secretFiles = {} }) => {
+    const names = [...Object.keys(plaintext), ...Object.keys(secretFiles)].map((name) => name.toLowerCase());
+    return firstIndexes(names).every((first, index) => first === index);
+  },
+  reason: 'a header is set twice; the case of letters makes no difference',
+  remedy: 'keep one of them',
+});
+
+/**
+ * Headers that every request to the backend carries. File only: `headerForward` of docs/resources.md "MCPServerEntry",
+ * with secrets as files.
+ */
+const headerForwardSchema = withRules(
+  z.strictObject({
+    plaintext: z.record(forwardedNameSchema, forwardedValueSchema).optional().describe('Header values by name.'),
+    secretFiles: z
+      .record(forwardedNameSchema, filePathSchema)
+      .optional()
+      .describe('Files that hold header values, by header name; read for every request.'),
+  }),
+  eachHeaderOnce,
+);
+
+interface HeaderForward {
+  readonly plaintext?: Readonly<Record<string, string>> | undefined;
+  readonly secretFiles?: Readonly<Record<string, string>> | undefined;
+}
 
 /** The same in the file. */
 const fileBackendSchema = backendOf({
-  headerForward: notYet(
-    headerForwardSchema.optional().describe('Headers that every request to the backend carries.'),
-    'forwarding headers',
-  ),
+  headerForward: headerForwardSchema.optional().describe('Headers that every request to the backend carries.'),
+  relaysCredentials: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether the backend is a vmcp runtime with incomingAuth.relaysCredentials: it gets the credential in the header Vmcp-Relayed-Authorization, and passes it on.',
+    ),
 });
 
 /** `backends.yaml`: a backend that is not contacted because its configuration is wrong. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { httpNeedsFlag, issuerCaBundleSchema, issuerKeysSchema, issuerShape } from './issuers.ts';
-import { requiredWhen, withRules } from './rules.ts';
+import { requiredWhen, rule, withRules } from './rules.ts';
 import { filePathSchema } from './file-paths.ts';
 import { httpUrlSchema, providerNameSchema } from './scalars.ts';
 
@@ -49,9 +49,22 @@ const fileOidcShape = {
 /** Policy entities, wherever policies are written but in `config.incomingAuth`. */
 export const entitiesJsonSchema = z.string().default('[]').describe('Policy entities as JSON text.');
 
-const incomingAuthOf = <Oidc extends z.ZodType, Authz extends z.core.$ZodLooseShape>(oidc: Oidc, moreAuthz: Authz) =>
+interface FileOnly<Authz, More> {
+  readonly authz: Authz;
+  readonly more: More;
+}
+
+const incomingAuthOf = <
+  Oidc extends z.ZodType,
+  Authz extends z.core.$ZodLooseShape,
+  More extends z.core.$ZodLooseShape,
+>(
+  oidc: Oidc,
+  { authz: moreAuthz, more }: FileOnly<Authz, More>,
+) =>
   withRules(
     z.strictObject({
+      ...more,
       type: z
         .enum(['oidc', 'local', 'anonymous'])
         .describe(
@@ -69,12 +82,31 @@ const incomingAuthOf = <Oidc extends z.ZodType, Authz extends z.core.$ZodLooseSh
   );
 
 /** docs/configuration.md "incomingAuth" */
-export const incomingAuthSchema = incomingAuthOf(z.strictObject(oidcShape), {}).describe(
+export const incomingAuthSchema = incomingAuthOf(z.strictObject(oidcShape), { authz: {}, more: {} }).describe(
   'Client authentication; superseded by spec.incomingAuth in the cluster.',
 );
 
+const relayedWithoutCallers = rule<{ readonly relaysCredentials?: unknown; readonly type?: unknown }>({
+  // Only the file has it.
+  cel: 'true',
+  holds: ({ relaysCredentials, type }) => relaysCredentials !== true || type === 'anonymous',
+  reason: 'relaysCredentials is for servers that ask no caller for a token',
+  remedy: 'keep it to the file of a proxy that the operator writes',
+  field: 'relaysCredentials',
+});
+
 /** The same in the file. */
-export const fileIncomingAuthSchema = incomingAuthOf(
-  withRules(z.strictObject({ ...oidcShape, ...fileOidcShape }), httpNeedsFlag),
-  { entitiesJson: entitiesJsonSchema },
+export const fileIncomingAuthSchema = withRules(
+  incomingAuthOf(withRules(z.strictObject({ ...oidcShape, ...fileOidcShape }), httpNeedsFlag), {
+    authz: { entitiesJson: entitiesJsonSchema },
+    more: {
+      relaysCredentials: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Whether the token in the header Vmcp-Relayed-Authorization of a request, which is not verified here, is what outgoing strategies take for the caller; whoever gets it verifies it.',
+        ),
+    },
+  }),
+  relayedWithoutCallers,
 ).describe('Client authentication.');

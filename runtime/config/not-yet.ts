@@ -15,13 +15,7 @@ export interface NotYet {
 const registry = z.registry<NotYet>();
 
 /** Features that restrict access: no message suggests to do without them. */
-const GUARDS: ReadonlySet<string> = new Set([
-  'authenticating to backends',
-  'forwarding headers',
-  'headers added to requests',
-  'outgoing authentication',
-  'the embedded authorization server',
-]);
+const GUARDS: ReadonlySet<string> = new Set(['authenticating to backends', 'the embedded authorization server']);
 
 /**
  * Marks a field whose behaviour does not exist: a value that differs from its default is refused, never parsed and

@@ -10,6 +10,7 @@ import type { ConnectStrategy, Strategy, StrategyDeps } from './strategy.ts';
 import { bearerToken } from './bearer-token.ts';
 import { headerInjection } from './header-injection.ts';
 import { tokenExchange } from './token-exchange/connect.ts';
+import { tokenRelay } from './token-relay.ts';
 import { unauthenticated } from './unauthenticated.ts';
 import { upstreamInject } from './upstream-inject.ts';
 
@@ -25,6 +26,7 @@ const strategies: Connectors = {
   tokenExchange,
   upstreamInject,
   cloudSts,
+  tokenRelay,
 };
 
 type Connectors = { readonly [Name in SupportedStrategy]: Connect<BlockInFile<Name>> };

@@ -241,6 +241,7 @@ covers(
   'extauth.role-mapping.role-format',
   'extauth.role-mapping.role-required',
   'extauth.token-exchange.audience-required',
+  'extauth.token-exchange.client-optional',
   'extauth.token-exchange.subject-token-type-values',
   'extauth.token-exchange.token-url-required',
   'extauth.type.bearer-token-sibling',

@@ -1,4 +1,4 @@
-import { later, proven } from './rule.ts';
+import { proven } from './rule.ts';
 
 export const crd = {
   'crd.duration.single-group': proven('A duration may be one `<number><unit>` group, such as `30s`.'),
@@ -174,7 +174,7 @@ export const crd = {
   'extauth.type.unauthenticated-no-sibling': proven('`spec.type: unauthenticated` needs no sibling object.'),
   'extauth.token-exchange.token-url-required': proven('`tokenExchange.tokenUrl` is required.'),
   'extauth.token-exchange.audience-required': proven('`tokenExchange.audience` is required.'),
-  'extauth.token-exchange.client-optional': later('outgoing auth', '`tokenExchange.clientId` and `clientSecretRef` are both optional.'),
+  'extauth.token-exchange.client-optional': proven('`tokenExchange.clientId` and `clientSecretRef` are both optional.'),
   'extauth.token-exchange.subject-token-type-values': proven('`subjectTokenType` accepts `access_token`, `id_token`, `jwt` and the three full URNs, nothing else.'),
   'extauth.header-injection.name-required': proven('`headerInjection.headerName` is required with minLength 1.'),
   'extauth.header-injection.value-required': proven('`headerInjection.valueSecretRef` (SecretRef) is required.'),

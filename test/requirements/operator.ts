@@ -1,4 +1,4 @@
-import { later, proven } from './rule.ts';
+import { proven } from './rule.ts';
 
 export const operator = {
   'operator.secretref.same-namespace': proven('A SecretRef names a secret in the namespace of the resource that holds it.'),
@@ -10,10 +10,10 @@ export const operator = {
   'operator.ref.tool-config.same-namespace': proven('`toolConfigRef` resolves only inside the namespace of the referring resource.'),
   'operator.ref.external-auth-config.same-namespace': proven('`externalAuthConfigRef` resolves only inside the namespace of the referring resource.'),
   'operator.process.single': proven('Incoming token validation, policy evaluation and forwarding run in the one virtual-server process, with no separate proxy in front.'),
-  'operator.extauth.referrer.mcpserver': later('outgoing auth', 'An `MCPServer` may refer to an MCPExternalAuthConfig.'),
-  'operator.extauth.referrer.mcpremoteproxy': later('outgoing auth', 'An `MCPRemoteProxy` may refer to an MCPExternalAuthConfig.'),
-  'operator.extauth.referrer.mcpserverentry': later('outgoing auth', 'An `MCPServerEntry` may refer to an MCPExternalAuthConfig.'),
-  'operator.extauth.referrer.virtualmcpserver': later('outgoing auth', 'A `VirtualMCPServer` may refer to an MCPExternalAuthConfig (in `outgoingAuth`).'),
+  'operator.extauth.referrer.mcpserver': proven('An `MCPServer` may refer to an MCPExternalAuthConfig.'),
+  'operator.extauth.referrer.mcpremoteproxy': proven('An `MCPRemoteProxy` may refer to an MCPExternalAuthConfig.'),
+  'operator.extauth.referrer.mcpserverentry': proven('An `MCPServerEntry` may refer to an MCPExternalAuthConfig.'),
+  'operator.extauth.referrer.virtualmcpserver': proven('A `VirtualMCPServer` may refer to an MCPExternalAuthConfig (in `outgoingAuth`).'),
   'operator.group-ref.must-exist': proven('The MCPGroup named by `spec.groupRef` must exist.'),
   'operator.pull-secrets.applied': proven('`spec.imagePullSecrets` are the image pull secrets of the deployed workload.'),
   'operator.pod-template.customizes-pod': proven('Settings in `spec.podTemplateSpec` customize the rendered pod.'),

@@ -2,12 +2,14 @@ import { specOf } from '../../../crds/index.ts';
 import { urlProblem } from '../../validate/backend-url.ts';
 import type { BackendConfigEntry } from '../server-spec.ts';
 import type { ServerBundle } from '../server/bundle.ts';
-import { authNamed } from '../server/config/backend-auth.ts';
 import type { PlannedBackend } from '../server/config/backends.ts';
 import { headerForward } from '../server/config/header-forward.ts';
 import { whyNotContacted } from '../server/config/check-backend.ts';
+import { type BackendAuth, authNamed, configNamed } from '../server/config/named-auth.ts';
 import type { SpecInput } from '../server/config/part.ts';
+import { relayedStrategy } from '../server/config/proxy-auth.ts';
 import type { PlanDeps } from '../server/config/render.ts';
+import type { Settings } from '../settings.ts';
 
 /** The remote server of an MCPRemoteProxy, as the backend that bears its name. */
 export const remoteBackend = (
@@ -30,8 +32,7 @@ export const remoteBackend = (
     transport: transport ?? 'streamable-http',
     ...(headers && { headerForward: headerForward(headers, settings) }),
   };
-  const known = { spec: input.spec, authConfigs: input.references, settings };
-  const auth = externalAuthConfigRef && authNamed(externalAuthConfigRef.name, known);
+  const auth = externalAuthConfigRef && authOf(externalAuthConfigRef.name, input, settings);
   const withheld = whyNotContacted({ label: `${server.kind} ${name}`, entry, auth, contract });
   return {
     name,
@@ -39,4 +40,13 @@ export const remoteBackend = (
     ...(auth && { auth }),
     ...(withheld === undefined ? { entry, ...(auth?.strategy && { strategy: auth.strategy }) } : { withheld }),
   };
+};
+
+const authOf = (configName: string, { spec, references }: SpecInput, settings: Settings): BackendAuth => {
+  const known = authNamed(configName, { spec, authConfigs: references, settings });
+  const { auth } = configNamed(configName, references);
+  // Which provider a token comes from is the business of whoever hands it over.
+  return spec.relaysCredentials === true && auth !== undefined
+    ? { configName, type: auth.type, strategy: relayedStrategy(auth, settings) }
+    : known;
 };

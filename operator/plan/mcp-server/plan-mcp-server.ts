@@ -16,7 +16,6 @@ import {
 } from '../workload/rollout-state.ts';
 import { type RunningWorkload, selects } from '../workload/running-workload.ts';
 import { planWithoutCluster } from '../workload/without-cluster.ts';
-import { ownFields, writtenSpec } from '../written-spec.ts';
 import { type BridgedDeps, bridgedObjects } from './bridged.ts';
 import { containerObjects } from './container.ts';
 import { ignoredFields } from './ignored-fields.ts';
@@ -90,7 +89,7 @@ const repairsOf = ({ server, workload: { controller }, service }: McpServerBundl
 
 /** What speaks against running it as its newest spec says. */
 export const verdictOnServer = ({ server, references }: McpServerBundle, contract: Contract): Verdict =>
-  verdictOn({ config: server, references }, contract, ownFields(server, writtenSpec(server)));
+  verdictOn({ config: server, references }, contract);
 
 /** docs/workloads.md "Status" */
 const PHASES: Readonly<Record<RolloutState['state'], string>> = {

@@ -2,6 +2,7 @@ import { bearerToken } from './bearer-token.ts';
 import { cloudSts } from './cloud-sts.ts';
 import { headerInjection } from './header-injection.ts';
 import { tokenExchange } from './token-exchange.ts';
+import { tokenRelay } from './token-relay.ts';
 import { unauthenticated } from './unauthenticated.ts';
 import { upstreamInject } from './upstream-inject.ts';
 
@@ -17,4 +18,5 @@ export const strategies = {
   bearerToken,
   upstreamInject,
   cloudSts,
+  tokenRelay,
 };

@@ -3,6 +3,7 @@ import { LIMITS } from '../../limits.ts';
 import type { Gate } from '../gate.ts';
 import { authenticateAnonymous, knownAnonymous } from './anonymous.ts';
 import { authenticateLocal } from './local.ts';
+import { authenticateRelayed, knownRelayed } from './relayed.ts';
 import { protectedResource } from './protected-resource.ts';
 import { type AuthenticationSettings, authenticationSettingsOf } from './settings.ts';
 import { TokenAuthenticator } from './token-authenticator.ts';
@@ -55,6 +56,7 @@ export const incomingAuth = (deps: IncomingAuthDeps): IncomingAuth => {
 
 const made = (settings: AuthenticationSettings, deps: IncomingAuthDeps): Made => {
   if (settings.kind === 'anonymous') return withoutTokens(authenticateAnonymous, knownAnonymous);
+  if (settings.kind === 'relayed') return withoutTokens(authenticateRelayed, knownRelayed);
   if (settings.kind === 'local') {
     const { authenticate, verifyAgain } = authenticateLocal(localUser(deps.machine));
     return withoutTokens(authenticate, verifyAgain);

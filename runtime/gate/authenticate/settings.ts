@@ -33,7 +33,12 @@ export interface IntrospectionSettings {
 }
 
 /** Who may connect. */
-export type AuthenticationSettings = { readonly kind: 'anonymous' } | { readonly kind: 'local' } | TokenSettings;
+export type AuthenticationSettings =
+  | { readonly kind: 'anonymous' }
+  /** Credentials for the backends come with the requests, and are not verified here. */
+  | { readonly kind: 'relayed' }
+  | { readonly kind: 'local' }
+  | TokenSettings;
 
 export interface TokenSettings {
   readonly kind: 'tokens';
@@ -49,7 +54,7 @@ export interface TokenSettings {
 /** What the configuration says of incoming authentication. */
 export const authenticationSettingsOf = ({ name, incomingAuth, extensions }: Config): AuthenticationSettings => {
   const { type, oidc } = incomingAuth;
-  if (type === 'anonymous') return { kind: 'anonymous' };
+  if (type === 'anonymous') return { kind: incomingAuth.relaysCredentials ? 'relayed' : 'anonymous' };
   // The schema asks for `oidc` where the type is `oidc`.
   if (type === 'local' || oidc === undefined) return { kind: 'local' };
   const main: IssuerSettings = { ...issuerOf(oidc), claimMapping: {}, introspection: introspectionOf(oidc) };

@@ -70,7 +70,13 @@ export const externalAuthBlockCases = [
     'spec.tokenExchange.audience',
     REQUIRED,
   ),
-  accepts({ set: exchange({}) }, { 'tokenExchange.subjectTokenType': 'access_token' }),
+  accepts(
+    { of: 'extauth.token-exchange.client-optional', set: exchange({}) },
+    { 'tokenExchange.subjectTokenType': 'access_token' },
+  ),
+  ...[{ clientId: 'a' }, { clientId: 'a', clientSecretRef: secret }].map((client) =>
+    accepts({ of: 'extauth.token-exchange.client-optional', set: exchange(client) }),
+  ),
   ...['access_token', 'id_token', 'jwt', `${urn}access_token`, `${urn}id_token`, `${urn}jwt`].map((subjectTokenType) =>
     accepts({ of: 'extauth.token-exchange.subject-token-type-values', set: exchange({ subjectTokenType }) }),
   ),

@@ -46,7 +46,7 @@ suite('loading', () => {
       aggregation: { conflictResolution: 'prefix', conflictResolutionConfig: { prefixFormat: '{workload}_' } },
       backends: [],
       withheld: [],
-      incomingAuth: { type: 'anonymous' },
+      incomingAuth: { type: 'anonymous', relaysCredentials: false },
       outgoingAuth: { source: 'inline', backends: {} },
       management: { operatorKeys: [] },
     });

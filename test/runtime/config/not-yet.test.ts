@@ -4,12 +4,9 @@ import * as z from 'zod';
 import { formatProblem, notYet, unsupportedIn } from '../../../runtime/config/index.ts';
 import { accepted, problemsOf } from './files.ts';
 
-const backend = { name: 'a', url: 'https://a.example', transport: 'streamable-http' };
-
 /** What today's runtime refuses, with the place it is refused at. The work that builds a feature deletes its lines. */
 const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, unknown>>])[] = [
   ['authServer', { authServer: { issuer: 'https://as.example' } }],
-  ['backends[0].headerForward', { backends: [{ ...backend, headerForward: { plaintext: { 'X-A': 'b' } } }] }],
   ['compositeTools', { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] }],
   ['optimizer', { optimizer: {} }],
   ['outgoingAuth.default.type', { outgoingAuth: { source: 'inline', default: { type: 'obo' } } }],

@@ -9,7 +9,7 @@ import type { WrittenSpec } from '../../written-spec.ts';
 import type { KeyRef } from '../bundle.ts';
 import { caBundlePath } from '../objects/mounted-files.ts';
 import { childName } from '../objects/names.ts';
-import { type AuthConfigs, type BackendAuth, backendAuth, typeInConfig } from './backend-auth.ts';
+import { backendAuth, typeInConfig } from './backend-auth.ts';
 import { contactFields, memberSpec } from './contact-fields.ts';
 import { headerForward } from './header-forward.ts';
 import {
@@ -25,6 +25,7 @@ import {
   withheldFor,
 } from './check-backend.ts';
 import { servedPath, workloadUrl } from './member-address.ts';
+import type { AuthConfigs, BackendAuth } from './named-auth.ts';
 
 /** A backend of the server: rendered for the runtime, or withheld from it with the reason. */
 export interface PlannedBackend {
@@ -62,21 +63,26 @@ export const staticBackends = (
 ): readonly PlannedBackend[] =>
   (spec.config?.backends ?? []).map((backend) => {
     const { name } = backend;
-    const entry = inGroup(located(backend, settings), spec);
+    const said = inGroup(located(backend, settings), spec);
+    const { url } = said;
     // A URL that is refused may hold credentials: it is not repeated.
-    if (urlProblem(entry.url) !== undefined) return { name };
+    if (urlProblem(url) !== undefined) return { name };
     const member = members.find(({ metadata }) => metadata.name === name);
-    const auth = spec.outgoingAuth && backendAuth(name, member, { spec, authConfigs, settings });
+    const auth = spec.outgoingAuth && backendAuth({ name, url, member }, { spec, authConfigs, settings });
+    const entry = withRelay(said, auth);
     const type = auth === undefined ? typeInConfig(name, spec) : undefined;
     const candidate = { label: `config.backends ${name}`, entry, auth, typeInConfig: type, contract };
     const withheld = whyNotContacted(candidate) ?? servesWithoutAuth(candidate, member);
-    const known = { name, url: entry.url, ...(auth && { auth }), ...(type !== undefined && { typeInConfig: type }) };
+    const known = { name, url, ...(auth && { auth }), ...(type !== undefined && { typeInConfig: type }) };
     if (withheld !== undefined) return { ...known, withheld };
     return { ...known, entry, ...strategyIn(auth), ...(member && caBundleIn(member)) };
   });
 
 const strategyIn = (auth: BackendAuth | undefined): Pick<PlannedBackend, 'strategy'> =>
   auth?.strategy === undefined ? {} : { strategy: auth.strategy };
+
+const withRelay = (entry: BackendConfigEntry, auth: BackendAuth | undefined): BackendConfigEntry =>
+  auth?.isRelayed === true ? { ...entry, relaysCredentials: true } : entry;
 
 /** The spec with the backends of its list where they really run. */
 export const withLocatedBackends = (spec: WrittenSpec, settings: Settings): WrittenSpec => {
@@ -114,14 +120,15 @@ export const discoveredBackends = (
   return members.map((member) => {
     const url = urlOf(member, settings);
     const isSafe = url !== undefined && urlProblem(url) === undefined;
-    const entry = isSafe ? entryOf(member, url, settings) : undefined;
-    const auth = backendAuth(member.metadata.name, member, { spec, authConfigs, settings });
-    const type = auth === undefined ? typeInConfig(member.metadata.name, spec) : undefined;
-    const label = `${member.kind} ${member.metadata.name}`;
+    const { name } = member.metadata;
+    const auth = backendAuth({ name, url, member }, { spec, authConfigs, settings });
+    const entry = isSafe ? withRelay(entryOf(member, url, settings), auth) : undefined;
+    const type = auth === undefined ? typeInConfig(name, spec) : undefined;
+    const label = `${member.kind} ${name}`;
     const checked = { label, entry, auth, typeInConfig: type, contract };
     const withheld = whyWithheld({ ...checked, member, holders, foreignServices, settings });
     return {
-      name: member.metadata.name,
+      name,
       kind: member.kind,
       // A URL that is refused may hold credentials: it is not repeated.
       ...(isSafe && { url }),

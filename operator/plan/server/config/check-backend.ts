@@ -5,7 +5,7 @@ import { conditionsIn } from '../../conditions.ts';
 import type { Contract, Refusal } from '../../contract.ts';
 import type { PlannedCondition } from '../../plan.ts';
 import type { BackendConfigEntry } from '../../server-spec.ts';
-import type { AuthProblem, BackendAuth } from './backend-auth.ts';
+import type { AuthProblem, BackendAuth } from './named-auth.ts';
 
 /** Why a backend is not contacted. */
 export interface Withheld {

@@ -24,8 +24,12 @@ export interface IncomingAuth {
  * docs/decisions.md "Spec before config". With `anonymous`, nothing else counts: docs/decisions.md "Anonymous access"
  */
 export const incomingAuth = (input: PartInput): IncomingAuth => {
-  const { type, oidcConfigRef, authzConfig } = input.spec.incomingAuth;
-  if (type === 'anonymous') return { value: { type }, refusals: [], caBundle: undefined };
+  const { incomingAuth: asked, relaysCredentials } = input.spec;
+  const { type, oidcConfigRef, authzConfig } = asked;
+  if (type === 'anonymous') {
+    const value = { type, ...(relaysCredentials && { relaysCredentials }) };
+    return { value, refusals: [], caBundle: undefined };
+  }
   const issuer = oidcConfigRef && oidcConfigOf(oidcConfigRef, input);
   const known = authzConfig && policiesOf(authzConfig, input.references);
   return {

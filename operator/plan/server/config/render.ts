@@ -6,7 +6,7 @@ import { isReady } from '../../embedding-server/spec.ts';
 import { type ResolvedReference, lookUpIn, unresolved } from '../../references.ts';
 import type { ServerSpec } from '../../server-spec.ts';
 import type { Settings } from '../../settings.ts';
-import { type WrittenSpec, ownFields } from '../../written-spec.ts';
+import type { WrittenSpec } from '../../written-spec.ts';
 import type { BackendFiles, CaBundle, GroupView, KeyRef, ServerBundle } from '../bundle.ts';
 import { CA_OWNERS, type MountedFiles, mountedFiles } from '../objects/mounted-files.ts';
 import { type PlannedBackend, whyDown, withLocatedBackends } from './backends.ts';
@@ -78,7 +78,7 @@ export const render = (bundle: ServerBundle, said: WrittenInput, deps: RenderDep
   const open = unresolved(requiredReferences(references, spec));
   const violations = violationsIn(server, said, settings);
   // Fields first: they say what the user wrote, the files only what became of it.
-  const unsupported = contract.unsupportedFields(server.kind, ownFields(server, written));
+  const unsupported = contract.unsupportedFields(server.kind, written);
   const complaints = [...unsupported, ...violations.map(refusalOf), ...auth.refusals];
   const refusals: readonly Refusal[] = complaints.length > 0 || open.length > 0 ? complaints : rendered.refusals;
   const alone = violations.length === 0 ? [] : violationsIn(server, { written, references: [] }, settings);

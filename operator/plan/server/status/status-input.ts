@@ -6,7 +6,7 @@ import type { Settings } from '../../settings.ts';
 import { whyPodsCannotStart } from '../../workload/pod-failures.ts';
 import { selects, wantsNoPods } from '../../workload/running-workload.ts';
 import type { PodReports, ServerBundle } from '../bundle.ts';
-import type { BackendAuth } from '../config/backend-auth.ts';
+import type { BackendAuth } from '../config/named-auth.ts';
 import type { Rendering } from '../config/render.ts';
 import { isRuntime } from '../objects/pod-template.ts';
 import { type MergedReports, mergeReports } from './reports.ts';

@@ -186,11 +186,13 @@ test('credentials in remoteUrl appear nowhere and refuse the spec', () => {
   assert.doesNotMatch(JSON.stringify(refused), /hunter2/);
 });
 
-test('what the runtime cannot do yet is told, and nothing is made', () => {
-  const spec = { ...oidc, externalAuthConfigRef: { name: 'token' } };
-  const early = plan([proxy(spec), issuer, token], { contract: newContract() });
-  assert.equal(condition(early, 'Valid')?.reason, 'NotSupportedYet');
-  assert.equal(early.objects, undefined);
+test('a strategy that the runtime does not have yet is told, and the remote server is not contacted', () => {
+  const refusal = { reason: 'NotSupportedYet', message: 'not supported yet' } as const;
+  const contract = { ...newContract(), backendRefusals: () => [refusal] };
+  const early = plan([proxy({ externalAuthConfigRef: { name: 'token' } }), token], { contract });
+  assert.deepEqual(fileOf(early, 'backends.yaml').backends ?? [], []);
+  assert.equal(condition(early, 'BackendReachable')?.reason, 'NotSupportedYet');
+  assert.equal(statusOf(early)['phase'], 'Failed');
 });
 
 test('a server over the group of a proxy has neither its credential nor its headers, whatever the outgoing auth says', () => {

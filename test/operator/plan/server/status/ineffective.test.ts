@@ -4,7 +4,7 @@ import { newContract } from '../../../../../operator/plan/contract.ts';
 import { planSharedConfig } from '../../../../../operator/plan/shared-config.ts';
 import { authServerConfig, idp, oidc, planOf } from '../../plan-with-everything-built.ts';
 import { made } from '../../made.ts';
-import { condition, group, planOf as planToday, server } from '../../plan-of-demo.ts';
+import { condition, group, server } from '../../plan-of-demo.ts';
 
 const kvstore = {
   addr: 'redis:6379',
@@ -79,14 +79,7 @@ test('it is reported, too, where spec.outgoingAuth counts instead: the ConfigMap
   assert.equal(condition(plan, 'LiteralHeaderValue')?.status, 'True');
 });
 
-test('and where the spec is refused for what is not built', () => {
-  const { config, ...more } = literal({});
-  const plan = planToday({ objects: [server({ ...more, config: { ...config, optimizer: {} } }), group()] });
-  assert.equal(condition(plan, 'Valid')?.reason, 'NotSupportedYet');
-  assert.equal(condition(plan, 'LiteralHeaderValue')?.status, 'True');
-});
-
-test('no condition reports headers whose values come from Secrets', () => {
+test('no condition tells of headers whose values come from elsewhere', () => {
   const { default: _literal, backends } = literal({}).config.outgoingAuth;
   const config = { outgoingAuth: { source: 'inline', backends: { b: backends.b } } };
   assert.equal(condition(planOf(server({ config }), group()), 'LiteralHeaderValue'), undefined);
