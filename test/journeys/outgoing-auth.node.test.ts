@@ -73,6 +73,16 @@ const everything = (): readonly object[] => [
     outgoingAuth: {
       backends: { overridden: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'token' } } },
     },
+    config: {
+      operational: {
+        failureHandling: {
+          healthCheckInterval: '2s',
+          healthCheckTimeout: '1s',
+          unhealthyThreshold: 1,
+          statusReportingInterval: '2s',
+        },
+      },
+    },
   }),
 ];
 
