@@ -1,6 +1,6 @@
 import type { Caller } from '../call/index.ts';
 import type { VmcpError } from '../errors.ts';
-import type { BackendRequest } from './fetch.ts';
+import type { BackendRequest, BackendResponse } from './fetch.ts';
 import type { AddressedRequest, Prove } from './strategy.ts';
 
 /** Where the credentials of one strategy for one backend come from. */
@@ -11,7 +11,7 @@ export interface CredentialSource<V> {
    */
   readonly current: (caller: Caller, wanted: Wanted) => V | undefined | Promise<V | undefined>;
   /**
-   * A credential in place of one that the backend has refused with 401; undefined where there is no other. Throws as
+   * A credential in place of one that the backend has refused; undefined where there is no other. Throws as
    * `current`.
    */
   readonly renewed: (caller: Caller, refused: V, wanted: Wanted) => Promise<V | undefined>;
@@ -19,7 +19,12 @@ export interface CredentialSource<V> {
   readonly addTo: (request: AddressedRequest, credential: V) => AddressedRequest | Promise<AddressedRequest>;
   /** The error for a caller whose credential, and the renewed one, were refused. */
   readonly refusal: (caller: Caller) => VmcpError;
-  /** Called for each credential that the backend refuses with 401. */
+  /**
+   * Whether the backend has refused the credential, and not executed the request. Absent: its answer 401 says so, and
+   * no other.
+   */
+  readonly isRefusal?: (response: BackendResponse) => boolean;
+  /** Called for each credential that the backend refuses. */
   readonly onRefused?: () => void;
 }
 
@@ -36,19 +41,22 @@ export const proveWith =
   (caller) =>
   (next) =>
   async (request) => {
+    const { isRefusal = isUnauthorized } = source;
     const wanted = (): AbortSignal => givenUp(request);
     const credential = await source.current(caller, wanted);
     if (credential === undefined) return next(request);
     const response = await next(await source.addTo(request, credential));
-    if (response.status !== 401) return response;
+    if (!isRefusal(response)) return response;
     source.onRefused?.();
     const newer = await source.renewed(caller, credential, wanted);
     if (newer === undefined) throw source.refusal(caller);
     const second = await next(await source.addTo(request, newer));
-    if (second.status !== 401) return second;
+    if (!isRefusal(second)) return second;
     source.onRefused?.();
     throw source.refusal(caller);
   };
+
+const isUnauthorized = ({ status }: BackendResponse): boolean => status === 401;
 
 const givenUp = ({ idleTimeout }: BackendRequest): AbortSignal => {
   const controller = new AbortController();

@@ -8,7 +8,8 @@ export interface Named {
   readonly strategy: string;
 }
 
-interface Why {
+/** What is known of a failure. */
+export interface Why {
   /** For logs. */
   readonly detail?: string | undefined;
   readonly cause?: unknown;

@@ -1,4 +1,5 @@
 import type { Caller, User } from '../call/index.ts';
+import { VmcpError } from '../errors.ts';
 import { loginRequired, type Named, noCredential } from './refusals.ts';
 
 /** A user, and the token that shows to others who the user is. */
@@ -13,15 +14,18 @@ export interface Subject {
  * provider, and `credential_unavailable` for a caller who has no token. `refused`: a token of the provider that was
  * refused, and has to be renewed.
  */
-export const subjectTokenOf =
-  (of: Named, provider: string | undefined) =>
-  (caller: Caller, refused?: string): Subject | Promise<Subject> => {
+export const subjectTokenOf = (of: Named, provider: string | undefined) => {
+  const ofProvider = async (user: User, name: string, refused: string | undefined): Promise<Subject> => {
+    const token = await user.upstreamToken(name, refused).catch((cause: unknown) => {
+      throw cause instanceof VmcpError ? cause : noCredential(of, `the token of "${name}" cannot be had`, { cause });
+    });
+    if (token === undefined || token === '') throw loginRequired(of, name);
+    return { user, token };
+  };
+  return (caller: Caller, refused?: string): Subject | Promise<Subject> => {
     if (caller.kind !== 'user') throw noCredential(of, 'the caller has not signed in');
-    if (provider !== undefined && provider !== '')
-      return caller.upstreamToken(provider, refused).then((token) => {
-        if (token === undefined || token === '') throw loginRequired(of, provider);
-        return { user: caller, token };
-      });
+    if (provider !== undefined && provider !== '') return ofProvider(caller, provider, refused);
     if (caller.token === '') throw noCredential(of, 'the caller has no token that could be shown');
     return { user: caller, token: caller.token };
   };
+};

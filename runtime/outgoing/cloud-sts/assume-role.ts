@@ -1,9 +1,8 @@
 import type { VmcpError } from '../../errors.ts';
-import type { GuardedFetch } from '../../http/index.ts';
-import type { Clock } from '../../process/index.ts';
 import type { Obtained } from '../credential-cache.ts';
+import { type Named, noCredential, type Why } from '../refusals.ts';
+import type { StrategyDeps } from '../strategy.ts';
 import { endpointOf } from './endpoint.ts';
-import type { Refuse } from './refusals.ts';
 import { readStsAnswer, type RoleCredential } from './role-credential.ts';
 
 export interface RoleRequest {
@@ -15,13 +14,11 @@ export interface RoleRequest {
   readonly expired?: () => VmcpError;
 }
 
-export interface AssumeRoleDeps {
-  readonly fetch: GuardedFetch;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly refuse: Refuse;
-}
+export type AssumeRoleDeps = Pick<StrategyDeps, 'fetch' | 'clock' | 'measures'> & { readonly of: Named };
 
 export type AssumeRole = (request: RoleRequest, signal: AbortSignal) => Promise<Obtained<RoleCredential>>;
+
+type Outcome = Parameters<StrategyDeps['measures']['obtained']>[0];
 
 /** The web identity token has ended. */
 const EXPIRED_TOKEN = 'ExpiredTokenException';
@@ -33,9 +30,15 @@ const EXPIRED_TOKEN = 'ExpiredTokenException';
 export const assumeRoleAt =
   (
     { region, durationSeconds }: { readonly region: string; readonly durationSeconds: number },
-    { fetch, clock, refuse }: AssumeRoleDeps,
+    { fetch, clock, measures, of }: AssumeRoleDeps,
   ): AssumeRole =>
   async ({ roleArn, sessionName, webIdentityToken, expired }, signal) => {
+    const askedAt = clock.now();
+    const measure = (outcome: Outcome): void => measures.obtained(outcome, (clock.now() - askedAt) / 1_000);
+    const refuse = (outcome: Outcome, what: string, why: Why): VmcpError => {
+      measure(outcome);
+      return noCredential(of, what, why);
+    };
     const form = new URLSearchParams({
       Action: 'AssumeRoleWithWebIdentity',
       Version: '2011-06-15',
@@ -52,24 +55,28 @@ export const assumeRoleAt =
       signal,
     }).catch((cause: unknown) => {
       signal.throwIfAborted();
-      throw refuse('the security token service cannot be asked', { cause });
+      throw refuse('failed', 'the security token service cannot be asked', { cause });
     });
     const answer = readStsAnswer(status, body);
     const isOutage = status >= 500;
-    if (answer.kind === 'refused' && answer.code === EXPIRED_TOKEN && expired) throw expired();
+    if (answer.kind === 'refused' && answer.code === EXPIRED_TOKEN && expired) {
+      measure('refused');
+      throw expired();
+    }
     if (answer.kind === 'refused')
-      throw refuse('the security token service refuses the role', {
+      throw refuse(isOutage ? 'failed' : 'refused', 'the security token service refuses the role', {
         detail: `${answer.code} for ${roleArn}`,
         isOutage,
       });
     if (answer.kind === 'unusable')
-      throw refuse('the answer of the security token service cannot be used', {
+      throw refuse(isOutage ? 'failed' : 'invalid', 'the answer of the security token service cannot be used', {
         detail: `HTTP ${status}: ${answer.what}`,
         isOutage,
       });
     if (answer.expiresAt <= clock.now())
-      throw refuse('the credentials of the security token service have ended already', {
+      throw refuse('invalid', 'the credentials of the security token service have ended already', {
         detail: `expiry ${new Date(answer.expiresAt).toISOString()}`,
       });
+    measure('obtained');
     return { value: answer.credential, expiresAt: answer.expiresAt };
   };

@@ -120,7 +120,7 @@ describe('callers that are no users', () => {
 
   test('anonymous ones are refused', async () => {
     const strategy = await connect();
-    await assert.rejects(strategy.send({ kind: 'anonymous' }), unavailable(/it needs a user/));
+    await assert.rejects(strategy.send({ kind: 'anonymous' }), unavailable(/the caller has not signed in/));
     assert.deepEqual(strategy.received, []);
   });
 });
@@ -187,7 +187,7 @@ describe('credentials of a role', () => {
   test('that are refused twice are an error that is no 401 of ours', async () => {
     const strategy = await connect();
     strategy.answers.push(answer(401), answer(401));
-    await assert.rejects(strategy.send(alice), unavailable(/the backend refuses the credentials of the role/));
+    await assert.rejects(strategy.send(alice), unavailable(/the backend refuses the credential/));
     assert.equal(strategy.received.length, 2);
     assert.equal((await strategy.send(alice)).status, 200);
     assert.equal(strategy.sts.given.length, 3);
