@@ -2,7 +2,7 @@ import { admission } from './admission.ts';
 import { type Caller, innerCalls } from './call/index.ts';
 import { BackendSet, type UserBackendSessions } from './backends/index.ts';
 import { ByteBudget, type Clock, secretReader } from './process/index.ts';
-import { liveCatalogOf, publishChanges } from './catalog-parts.ts';
+import { liveCatalogOf, publishChanges, userListsOf } from './catalog-parts.ts';
 import { type Clients, clientsOf, tellOfLists } from './clients.ts';
 import { type Config, type ConfigFile, warningsOf, liveConfig, type LiveConfig } from './config/index.ts';
 import {
@@ -36,6 +36,7 @@ import { strategiesBy } from './outgoing-strategies.ts';
 import { pipeline } from './pipeline.ts';
 import { readmitOnReload, watchRights } from './readmission.ts';
 import { statusReport } from './self-description.ts';
+import { stateReadersOf } from './state-readers.ts';
 import { stagesOf } from './stages.ts';
 import type { StatusReport } from './status/index.ts';
 import { openStore } from './store/index.ts';
@@ -111,10 +112,10 @@ export const assemble = async ({ files, makeFeatures }: AssembleOptions, deps: A
     await store.close();
   };
   try {
-    const { environment, steadyNow } = deps;
+    const { environment } = deps;
     const facts = { version: VERSION, instanceId: replicaId, environment };
     const settings = telemetrySettingsOf(config.current(), facts);
-    const telemetry = await openTelemetry(metrics, settings, { ...featureDeps, steadyNow });
+    const telemetry = await openTelemetry(metrics, settings, featureDeps);
     return { ...joined({ ...featureDeps, telemetry }, makeFeatures(featureDeps), deps), closeShared };
   } catch (error) {
     await closeShared();
@@ -136,7 +137,7 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
   const { onOutsideAnswer } = observers;
   const users = new CurrentCallers({ now: clock.now, limit: LIMITS.sessions });
   const authenticate = rememberCallers(users, gate.authenticate, clock);
-  const answers = new ByteBudget(LIMITS.responseBytesTogether);
+  const { answers, bodies } = byteBudgets();
   const backends = new BackendSet({
     ...deps,
     clientInfo: CLIENT,
@@ -146,7 +147,8 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
     currentCaller: users.current,
     events: circuitsSeen(log, telemetry.events),
   });
-  const liveCatalog = liveCatalogOf({ config, backends, clock, gate, ownTools });
+  const userLists = userListsOf(backends, clock);
+  const liveCatalog = liveCatalogOf({ config, backends, gate, ownTools, userLists });
   const routes = [
     ...features.routes({ authenticate, offeredTo: liveCatalog.offeredTo }),
     ...metricsRoutes(config.current(), telemetry.exposition, clock),
@@ -162,9 +164,10 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
   tellOfLists(liveCatalog, clients);
   const innerCall = innerCalls(deps.newCorrelationId);
   const handle = pipeline(stagesOf({ ...parts, innerCall, authenticate, admitted, clients, onFailure, phase }));
-  const endpoint = endpointOf({ config, handle, answers, clients, onFailure, onOutsideAnswer, onCut, phase }, deps);
+  const edge = { config, handle, answers, bodies, clients, onFailure, onOutsideAnswer, onCut, phase };
+  const endpoint = endpointOf(edge, deps);
   const status = (): StatusReport => statusReport(config, backends, liveCatalog.catalog(), clients.storeReport());
-  telemetry.show({ status, sessions: () => clients.sessions.size, calls: () => backends.all() });
+  telemetry.show(stateReadersOf({ ...clients, status, backends, bodies, answers, userLists }));
   serveByConfig({ config, backends, log });
   readmitOnReload({ config, gate, users, clients, onDecided, log, clock });
   return {
@@ -184,6 +187,12 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
     phase,
   };
 };
+
+/** The bytes of all answers, and of all requests, that are in memory at a time. */
+const byteBudgets = () => ({
+  answers: new ByteBudget(LIMITS.responseBytesTogether),
+  bodies: new ByteBudget(LIMITS.bodyBytesTogether),
+});
 
 /** Applies the configuration to the backends, now and after every reload. */
 const serveByConfig = ({ config, backends, log }: Pick<Parts, 'config' | 'backends' | 'log'>): void => {
@@ -207,7 +216,9 @@ const warnOf = (log: Log, config: Config): void => {
     log.warn({ problem }, 'questionable configuration');
 };
 
-interface EndpointParts extends Pick<EndpointDeps, 'handle' | 'answers' | 'onFailure' | 'onOutsideAnswer' | 'onCut'> {
+type GivenToEndpoint = 'handle' | 'answers' | 'bodies' | 'onFailure' | 'onOutsideAnswer' | 'onCut';
+
+interface EndpointParts extends Pick<EndpointDeps, GivenToEndpoint> {
   readonly config: LiveConfig;
   readonly clients: Clients;
   readonly phase: Phase;
@@ -224,7 +235,6 @@ const endpointOf = ({ config, clients, phase, ...parts }: EndpointParts, deps: A
     bounds: LIMITS,
     connections: clients.connections,
     isSessionKnown: (id, caller) => clients.sessions.isKnown(id, caller),
-    bodies: new ByteBudget(LIMITS.bodyBytesTogether),
   });
 
 type ManagementParts = Pick<Parts, 'phase' | 'status'> & ExplainParts & { readonly metrics: Telemetry['exposition'] };

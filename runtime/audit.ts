@@ -2,12 +2,13 @@ import { callerKey } from './call/index.ts';
 import type { Config, LiveConfig } from './config/index.ts';
 import { errorResponse } from './edge/index.ts';
 import {
-  type AuditCounts,
   type AuditSettings,
+  auditMetrics,
   auditObserver,
   Journal,
   type Log,
   logins,
+  type Meter,
   type Observers,
 } from './observe/index.ts';
 import { type Clock, lruCache } from './process/index.ts';
@@ -18,19 +19,15 @@ export interface AuditDeps {
   readonly config: LiveConfig;
   readonly clock: Clock;
   readonly log: Log;
+  readonly meter: Meter;
   readonly replicaId: string;
   readonly onStop: (close: () => Promise<void>) => void;
 }
 
-export interface Audit {
-  readonly observers: Partial<Observers>;
-  /** For metrics. */
-  readonly counts: () => AuditCounts;
-}
-
 /** Audit as `config.audit` and `extensions.audit` have it; every key takes effect live. */
-export const audit = ({ config, clock, log, replicaId, onStop }: AuditDeps): Audit => {
+export const audit = ({ config, clock, log, meter, replicaId, onStop }: AuditDeps): Partial<Observers> => {
   const journal = new Journal({ clock, log, replicaId });
+  auditMetrics(meter, journal);
   const queue = config.live(
     (part) => auditSettingsOf(part)?.delivery,
     (delivery) => delivery && journal.queueFor(delivery),
@@ -46,14 +43,13 @@ export const audit = ({ config, clock, log, replicaId, onStop }: AuditDeps): Aud
     };
   });
   onStop(() => journal.close());
-  const observers = auditObserver({
+  return auditObserver({
     journal,
     logins: logins(),
     now: clock.now,
     sessionName: rememberedName(),
     statusOf: (error) => errorResponse(error, { id: undefined, isUnread: true, correlationId: '' }).status,
   });
-  return { observers, counts: () => journal.counts };
 };
 
 /** Undefined: audit is off. */

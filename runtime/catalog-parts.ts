@@ -1,5 +1,12 @@
 import type { BackendSet } from './backends/index.ts';
-import { buildLiveCatalog, type Catalog, type LiveCatalog, type OfferedBackend, overlays } from './catalog/index.ts';
+import {
+  buildLiveCatalog,
+  type Catalog,
+  type LiveCatalog,
+  type OfferedBackend,
+  type Overlays,
+  overlays,
+} from './catalog/index.ts';
 import type { Clock } from './process/index.ts';
 import { catalogSettingsOf, withheldOf } from './config-slices.ts';
 import type { OwnToolsByKind } from './own-tools.ts';
@@ -13,9 +20,18 @@ export interface CatalogParts {
   readonly gate: Gate;
   readonly ownTools: OwnToolsByKind;
   readonly liveCatalog: LiveCatalog;
+  readonly userLists: Overlays;
   readonly clock: Clock;
   readonly log: Log;
 }
+
+/** The lists that differ by user. */
+export const userListsOf = (backends: BackendSet, clock: Clock): Overlays =>
+  overlays({
+    list: (caller) => backends.listFor(caller),
+    listed: () => backends.dependents,
+    now: clock.now,
+  });
 
 /** The live catalog: the lists of all backends, the lists that differ by user, and the runtime's own tools. */
 export const liveCatalogOf = ({
@@ -23,29 +39,23 @@ export const liveCatalogOf = ({
   backends,
   gate,
   ownTools,
-  clock,
-}: Pick<CatalogParts, 'config' | 'backends' | 'gate' | 'ownTools' | 'clock'>): LiveCatalog => {
-  const overlay = overlays({
-    list: (caller) => backends.listFor(caller),
-    listed: () => backends.dependents,
-    now: clock.now,
-  });
-  return buildLiveCatalog({
+  userLists,
+}: Pick<CatalogParts, 'config' | 'backends' | 'gate' | 'ownTools' | 'userLists'>): LiveCatalog =>
+  buildLiveCatalog({
     settings: () => catalogSettingsOf(config.current()),
     backends: () => backendStates({ config, backends }),
     firstListed: (timeoutMs) => backends.firstListed(timeoutMs),
     statusKnown: (timeoutMs) => backends.statusKnown(timeoutMs),
     refreshLists: (timeoutMs) => backends.refreshLists(timeoutMs),
-    overlay,
+    overlay: userLists.of,
     onOverlayStale: (listener) =>
       backends.onListsChangedFor((caller) => {
-        if (overlay.noteChange(caller)) listener(caller);
+        if (userLists.noteChange(caller)) listener(caller);
       }),
     visible: gate.visible,
     policies: gate.policies,
     ownTools: () => [...(ownTools.builtin?.all() ?? []), ...(ownTools.workflow?.all() ?? [])],
   });
-};
 
 /** The current state of every configured backend, withheld ones included. */
 const backendStates = ({ config, backends }: Pick<CatalogParts, 'config' | 'backends'>): readonly OfferedBackend[] => [
@@ -61,7 +71,7 @@ export const publishChanges = ({
   liveCatalog,
   clock,
   log,
-}: Omit<CatalogParts, 'gate'>): void => {
+}: Omit<CatalogParts, 'gate' | 'userLists'>): void => {
   const tell = changeLog(log, clock.now);
   const onChange = (): void => {
     liveCatalog.rebuild();

@@ -18,6 +18,7 @@ export const featureDepsOf = ({
   readFile,
   config,
   clock,
+  steadyNow,
   random,
   log,
   meter,
@@ -26,7 +27,7 @@ export const featureDepsOf = ({
   store,
   machine,
 }: GivenDeps): OpenedFeatureDeps => {
-  const given = { config, clock, random, log, meter, replicaId, readSecret, store, machine };
+  const given = { config, clock, steadyNow, random, log, meter, replicaId, readSecret, store, machine };
   // Sets keep the order of insertion.
   const closers = new Set<() => Promise<void>>();
   return {

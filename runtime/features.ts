@@ -37,6 +37,8 @@ export interface FeatureDeps {
   /** The live configuration; with `onReload` a feature takes part in every change. */
   readonly config: LiveConfig;
   readonly clock: Clock;
+  /** Milliseconds since some moment, for durations. */
+  readonly steadyNow: () => number;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: Log;
@@ -80,7 +82,7 @@ export const makeFeatures: MakeFeatures = (deps) => {
   const { metadataAt, ...authentication } = incomingAuth(deps);
   return {
     gate: { ...policyGate(deps), ...rateLimit(deps), ...authentication },
-    observers: [audit(deps).observers],
+    observers: [audit(deps)],
     connectStrategy,
     ownTools: {},
     routes: () => [protectedResourceRoutes(metadataAt)],

@@ -5,10 +5,11 @@ import {
   countDespiteOutage,
   examineLimits,
   type Gate,
+  limitMetrics,
   limitRate,
   takeDespiteOutage,
 } from './gate/index.ts';
-import type { Log } from './observe/index.ts';
+import type { Log, Meter } from './observe/index.ts';
 import type { Clock } from './process/index.ts';
 import { localBuckets, prefixed, type Store } from './store/index.ts';
 
@@ -16,6 +17,7 @@ export interface RateLimitDeps {
   readonly config: LiveConfig;
   readonly clock: Clock;
   readonly log: Log;
+  readonly meter: Meter;
   /** All replicas' store; the keys have a prefix of their own. */
   readonly store: Store;
 }
@@ -25,11 +27,13 @@ export const rateLimit = ({
   config,
   clock,
   log,
+  meter,
   store,
 }: RateLimitDeps): Required<Pick<Gate, 'limit' | 'examineLimits'>> => {
   const buckets = config.live(rateLimitsOf, bucketsFor);
   const shared = prefixed(store, 'limits:');
   const local = localBuckets(clock);
+  const metrics = limitMetrics(meter, () => shared.bucketCount() + local.bucketCount());
   const whenStoreUnavailable = () => config.current().extensions.rateLimiting.whenStoreUnavailable;
   return {
     limit: limitRate({
@@ -38,9 +42,11 @@ export const rateLimit = ({
         shared: shared.takeTokens,
         local: local.takeTokens,
         whenStoreUnavailable,
+        onOutage: metrics.storeAway,
         log,
         now: clock.now,
       }),
+      metrics,
     }),
     examineLimits: examineLimits({
       bucketsFor: buckets,

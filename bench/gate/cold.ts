@@ -1,8 +1,11 @@
 import type { Access, BackendTarget, RelayedRequest, User } from '../../runtime/call/index.ts';
+import { authenticationMetrics } from '../../runtime/gate/authenticate/authentication-metrics.ts';
 import { tokenVerifier } from '../../runtime/gate/authenticate/verify-token.ts';
 import { Decisions } from '../../runtime/gate/policy/callers.ts';
+import { policyMetrics } from '../../runtime/gate/policy/policy-metrics.ts';
 import { openPolicySet } from '../../runtime/gate/policy/policy-set.ts';
 import { memberAt } from '../../runtime/json/index.ts';
+import { createMetrics } from '../../runtime/observe/index.ts';
 import { median } from '../paths.ts';
 import { postOf } from '../requests.ts';
 import { AUDIENCE, claimsOf, type Issuer } from './issuer.ts';
@@ -52,7 +55,7 @@ const coldDecision = (times: number, asked: (index: number) => Asked): number =>
     throw new Error('Cedar has failed');
   };
   const set = openPolicySet({ policies, entitiesJson: '[]', server: 'vmcp' }, { onFailure: failed });
-  const decisions = new Decisions(set);
+  const decisions = new Decisions(set, policyMetrics(createMetrics().meter, steadyNow));
   const decide = (index: number): number => {
     const call = asked(index);
     const { user, kind } = call;
@@ -133,6 +136,7 @@ const coldToken = async (issuer: Issuer, times: number): Promise<number> => {
       readSecret: unused,
       fetchUnder: () => ({ fetch: unused, close: async () => {} }),
       onKeysChanged: () => {},
+      metrics: authenticationMetrics(createMetrics().meter, steadyNow),
     },
   );
   const all: number[] = [];
@@ -145,6 +149,8 @@ const coldToken = async (issuer: Issuer, times: number): Promise<number> => {
   await verifier.close();
   return median(all.slice(times));
 };
+
+const steadyNow = (): number => performance.now();
 
 const unused = (): never => {
   throw new Error('nothing is fetched: the keys are fixed');

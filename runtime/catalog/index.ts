@@ -7,7 +7,7 @@
 export { type Catalog, type OwnTool } from './catalog.ts';
 export type { NameTrace, ToolTrace } from './name-trace.ts';
 export { type LiveCatalog, type OfferedBackend, type LiveCatalogSettings } from './live-catalog.ts';
-export { overlays } from './overlay.ts';
+export { type Overlays, overlays } from './overlay.ts';
 export type { WorkloadTools } from './settings.ts';
 export type { Visibility } from './visible.ts';
 export { buildLiveCatalog } from './build-live-catalog.ts';

@@ -43,12 +43,15 @@ interface CachedOverlay {
 
 /** The overlays of all callers. */
 export interface Overlays {
-  (caller: Caller): Overlay | Promise<Overlay> | undefined;
+  /** Undefined: the caller sees the shared catalog alone. */
+  readonly of: (caller: Caller) => Overlay | Promise<Overlay> | undefined;
   /**
    * A backend has notified this caller of a changed list: the next request lists again, and waits for it. False where
    * that was known already, or the caller has no overlay.
    */
   readonly noteChange: (caller: Caller) => boolean;
+  /** Callers whose overlays are kept. */
+  readonly count: () => number;
 }
 
 /**
@@ -85,7 +88,7 @@ export const overlays = ({ list, now, listed = () => undefined }: OverlayDeps, b
     entry.isStale = true;
     return true;
   };
-  const overlayOf = (caller: Caller): Overlay | Promise<Overlay> | undefined => {
+  const of: Overlays['of'] = (caller) => {
     if (caller.kind !== 'user') return undefined;
     const key = callerKey(caller);
     const entry = known.get(key) ?? { listedAt: 0 };
@@ -98,7 +101,7 @@ export const overlays = ({ list, now, listed = () => undefined }: OverlayDeps, b
     if (!entry.overlay) known.set(key, entry, 0);
     return !isStale && ageMs < 2 * bounds.ttlMs ? (entry.overlay ?? refreshing) : refreshing;
   };
-  return Object.assign(overlayOf, { noteChange });
+  return { of, noteChange, count: known.count };
 };
 
 /**

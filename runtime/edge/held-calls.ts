@@ -76,6 +76,11 @@ export class HeldCalls {
       .then((reply) => reply ?? this.#begin(call, client, { given, next }));
   }
 
+  /** The taken part of what can be held, 0 to 1. */
+  get utilization(): { readonly calls: number; readonly bytes: number } {
+    return { calls: this.#calls.size / LIMITS.heldCalls, bytes: this.#bytes.utilization };
+  }
+
   cancelAll(reason: VmcpError): void {
     for (const { held } of this.#calls.values()) held.cancel(reason);
   }

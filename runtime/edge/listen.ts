@@ -80,6 +80,11 @@ export class Listeners {
     this.#slots = new StreamSlots(deps.limit);
   }
 
+  /** As `StreamSlots`. */
+  get utilization(): number {
+    return this.#slots.utilization;
+  }
+
   /** Notifies every client that has asked for changes of these lists; with `caller`, those of this caller alone. */
   listsChanged(kinds: readonly ListKind[], caller?: Caller): void {
     for (const { filter, tell, caller: listening } of this.#open) {

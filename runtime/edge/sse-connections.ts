@@ -49,6 +49,11 @@ export class SseConnections {
     this.#slots = new StreamSlots(deps.limit);
   }
 
+  /** As `StreamSlots`. */
+  get utilization(): number {
+    return this.#slots.utilization;
+  }
+
   /** `GET /sse`. The first event tells where to POST. */
   open(caller: Caller, address: string | undefined): StreamReply {
     const release = this.#slots.take(address);

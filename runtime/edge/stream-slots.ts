@@ -29,6 +29,11 @@ export class StreamSlots {
     };
   }
 
+  /** The taken part of all places, 0 to 1. */
+  get utilization(): number {
+    return this.#taken / this.#limit;
+  }
+
   #of(network: string): number {
     return this.#takenBy.get(network) ?? 0;
   }

@@ -7,6 +7,7 @@ export { CurrentCallers, inTime, rememberCallers } from './current-callers.ts';
 export { type IncomingAuth, type Machine, incomingAuth } from './authenticate/incoming-auth.ts';
 export type { ExaminedLimits, ExaminedPolicies } from './examine.ts';
 export { type Gate, openGate } from './gate.ts';
+export { type LimitMetrics, limitMetrics } from './limit-metrics.ts';
 export { verifyCallers } from './verify-callers.ts';
 export { examineLimits, limitRate } from './limit.ts';
 export { bucketsFor, type BucketSize, type BucketSizes, type RateLimits } from './rate-limits.ts';

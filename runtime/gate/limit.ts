@@ -1,8 +1,9 @@
 import type { Access, AdmissionSteps, Target } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import type { Bucket } from '../store/index.ts';
+import type { Store, Taken } from '../store/index.ts';
 import type { ExaminedLimits } from './examine.ts';
-import type { BucketsFor } from './rate-limits.ts';
+import type { LimitMetrics } from './limit-metrics.ts';
+import type { BucketsFor, LimitBucket } from './rate-limits.ts';
 import type { CountTokens } from './store-outage.ts';
 
 /** No limits configured. */
@@ -11,8 +12,8 @@ export const unlimited = (_access: Access, _target: Target): void => {};
 export interface LimitDeps {
   /** The limits in force. */
   readonly bucketsFor: () => BucketsFor;
-  /** As `Store.takeTokens`. */
-  readonly takeTokens: (buckets: readonly Bucket[]) => number | Promise<number>;
+  readonly takeTokens: Store['takeTokens'];
+  readonly metrics: Pick<LimitMetrics, 'decided'>;
 }
 
 /**
@@ -20,12 +21,16 @@ export interface LimitDeps {
  * in each.
  */
 export const limitRate =
-  ({ bucketsFor, takeTokens }: LimitDeps): AdmissionSteps['limit'] =>
+  ({ bucketsFor, takeTokens, metrics }: LimitDeps): AdmissionSteps['limit'] =>
   (access) => {
     const buckets = bucketsFor()(access);
     if (buckets.length === 0) return undefined;
-    const waitMs = takeTokens(buckets);
-    return waitMs instanceof Promise ? waitMs.then(refuseEarly) : refuseEarly(waitMs);
+    const decide = (taken: Taken): void => {
+      count(buckets, taken, metrics);
+      refuseEarly(taken);
+    };
+    const taken = takeTokens(buckets);
+    return taken instanceof Promise ? taken.then(decide) : decide(taken);
   };
 
 export interface ExamineLimitsDeps {
@@ -51,7 +56,13 @@ export const examineLimits =
     };
   };
 
-const refuseEarly = (waitMs: number): void => {
+const count = (buckets: readonly LimitBucket[], taken: Taken, { decided }: LimitDeps['metrics']): void => {
+  if (taken.waitMs === 0) for (const bucket of buckets) decided(bucket, true);
+  const empty = buckets[taken.emptyAt ?? -1];
+  if (empty) decided(empty, false);
+};
+
+const refuseEarly = ({ waitMs }: Taken): void => {
   if (waitMs === 0) return;
   throw new VmcpError('rate_limited', 'too many requests; try again later', {
     data: { retryAfterSeconds: waitMs / 1_000 },

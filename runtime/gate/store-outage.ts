@@ -15,6 +15,8 @@ export interface OutageDeps {
   readonly shared: TakeTokens;
   readonly local: TakeTokens;
   readonly whenStoreUnavailable: () => WhenStoreUnavailable;
+  /** An access is decided without the shared store. */
+  readonly onOutage: (policy: WhenStoreUnavailable) => void;
   readonly log: Pick<Log, 'warn'>;
   readonly now: Clock['now'];
 }
@@ -23,7 +25,8 @@ export interface OutageDeps {
 const LOG_INTERVAL_MS = 60_000;
 
 /** Takes tokens from the shared store; where that throws `store_unavailable`, does as the setting says. */
-export const takeDespiteOutage = ({ shared, local, whenStoreUnavailable, log, now }: OutageDeps): TakeTokens => {
+export const takeDespiteOutage = (deps: OutageDeps): TakeTokens => {
+  const { shared, local, whenStoreUnavailable, onOutage, log, now } = deps;
   let toldAt = -Infinity;
   let count = 0;
   const tell = (policy: WhenStoreUnavailable, detail: string | undefined): void => {
@@ -33,13 +36,14 @@ export const takeDespiteOutage = ({ shared, local, whenStoreUnavailable, log, no
     log.warn({ count, whenStoreUnavailable: policy, detail }, 'rate limits without their store');
     count = 0;
   };
-  const despite = (thrown: unknown, buckets: readonly Bucket[]): number | Promise<number> => {
+  const despite = (thrown: unknown, buckets: readonly Bucket[]): ReturnType<TakeTokens> => {
     const { code, detail } = asVmcpError(thrown);
     if (code !== 'store_unavailable') throw thrown;
     const policy = whenStoreUnavailable();
+    onOutage(policy);
     tell(policy, detail);
     if (policy === 'deny') throw thrown;
-    return policy === 'allow' ? 0 : local(buckets);
+    return policy === 'allow' ? { waitMs: 0 } : local(buckets);
   };
   return (buckets) => {
     const taken = shared(buckets);

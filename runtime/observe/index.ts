@@ -19,9 +19,11 @@ export {
 } from './metrics/meter.ts';
 export { createMetrics, type Exposition, type Metrics } from './metrics/registry.ts';
 export { createLog, type Log, type LogFields, type LogLevel } from './log.ts';
+export type { StateReaders } from './metrics/state-metrics.ts';
 export { openTelemetry, type Telemetry, type TelemetrySettings } from './telemetry.ts';
 export { type Observers, observersTogether } from './observers.ts';
+export { auditMetrics } from './audit/audit-metrics.ts';
 export { auditObserver } from './audit/audit-observer.ts';
-export { type AuditCounts, Journal } from './audit/journal.ts';
+export { Journal } from './audit/journal.ts';
 export { logins } from './audit/logins.ts';
 export type { AuditSettings } from './audit/settings.ts';

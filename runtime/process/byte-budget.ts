@@ -37,6 +37,11 @@ export class ByteBudget {
     return this.#taken;
   }
 
+  /** The taken part of all bytes, 0 to 1. */
+  get utilization(): number {
+    return this.#taken / this.#limit;
+  }
+
   /** From now on `share` may be cut when another holder needs room. */
   yields(share: Share): void {
     this.#yielding.add(share);

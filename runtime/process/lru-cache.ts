@@ -10,6 +10,7 @@ export interface LruCache<V> {
   /** Adds or replaces a value, which counts as `bytes`. */
   readonly set: (key: string, value: V, bytes: number) => void;
   readonly delete: (key: string) => void;
+  readonly count: () => number;
 }
 
 /** An empty cache with these bounds. */
@@ -39,5 +40,6 @@ export const lruCache = <V>(bounds: LruBounds): LruCache<V> => {
       }
     },
     delete: remove,
+    count: () => known.size,
   };
 };

@@ -27,5 +27,5 @@ export {
 } from './session-record.ts';
 export { sessionName, type SessionRef } from './session-name.ts';
 export { type SessionRecords, sessionRecords } from './session-records.ts';
-export { type Bucket, type Store, type Subscription, type TokenCount } from './store.ts';
+export { type Bucket, type Store, type Subscription, type Taken, type TokenCount } from './store.ts';
 export type { StoreSettings } from './store-settings.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../process/index.ts';
-import type { Bucket, Store, TokenCount } from './store.ts';
+import type { Bucket, Store, Taken, TokenCount } from './store.ts';
 import { bucketLifeMs, type BucketState, countIn, takeFrom } from './token-buckets.ts';
 
 interface Kept extends BucketState {
@@ -32,18 +32,22 @@ export class MemoryBuckets {
   }
 
   /** As `Store.takeTokens`. */
-  take(buckets: readonly Bucket[]): number {
+  take(buckets: readonly Bucket[]): Taken {
     const nowMs = this.#clock.now();
     this.#sweepEvery(SWEEP_MS, nowMs);
     const places = buckets.map((bucket) => this.#placeOf(bucket, nowMs));
     const kept = places.map(({ map, key }) => liveIn(map, key, nowMs));
     const taken = takeFrom(buckets, kept, Math.floor(nowMs * 1_000));
-    if (!taken.isTaken) return taken.waitMs;
+    if (!taken.isTaken) return { waitMs: taken.waitMs, emptyAt: taken.emptyAt };
     for (const [index, bucket] of buckets.entries()) {
       const [place, state] = [places[index], taken.states[index]];
       if (place && state) place.map.set(place.key, { ...state, endsAtMs: nowMs + bucketLifeMs(bucket) });
     }
-    return 0;
+    return { waitMs: 0 };
+  }
+
+  get size(): number {
+    return this.#buckets.size + this.#unbounded.size;
   }
 
   /** As `Store.countTokens`. */
@@ -87,10 +91,11 @@ const liveIn = (map: ReadonlyMap<string, Kept>, key: string, nowMs: number): Buc
 };
 
 /** Counts by this process alone, for when a shared store cannot be asked. */
-export const localBuckets = (clock: Clock): Pick<Store, 'takeTokens' | 'countTokens'> => {
+export const localBuckets = (clock: Clock): Pick<Store, 'takeTokens' | 'countTokens' | 'bucketCount'> => {
   const buckets = new MemoryBuckets(clock);
   return {
     takeTokens: (asked) => buckets.take(asked),
     countTokens: async (asked) => buckets.count(asked),
+    bucketCount: () => buckets.size,
   };
 };

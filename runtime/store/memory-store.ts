@@ -27,6 +27,7 @@ export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: TtlMap
     ...mapsOn(entries, groups),
     takeTokens: (buckets) => tokens.take(buckets),
     countTokens: async (buckets) => tokens.count(buckets),
+    bucketCount: () => tokens.size,
     ...messages,
     state: () => 'up',
     onState: () => () => {},

@@ -109,7 +109,7 @@ local function returnedAfter(tokens, capacity, period)
   return tokens * ((period - rest) / capacity) + ((high - left) / capacity) * 65536 + math.ceil(low / capacity)
 end
 local time = redis.call('TIME')
-local now, wait, states = tonumber(time[1]) * 1000000 + tonumber(time[2]), 0, {}
+local now, wait, empty, states = tonumber(time[1]) * 1000000 + tonumber(time[2]), 0, 0, {}
 for i, key in ipairs(KEYS) do
   local capacity, period = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
   local kept = redis.call('TYPE', key).ok == 'string' and redis.call('GET', key) or ''
@@ -127,12 +127,13 @@ for i, key in ipairs(KEYS) do
   end
   if not spent or spent <= 0 or returnedAfter(spent, capacity, period) <= now - at then spent, at = 0, now end
   local missing = spent + 1 - capacity
-  if missing > 0 then wait = math.max(wait, returnedAfter(missing, capacity, period) - (now - at)) end
+  local own = missing > 0 and returnedAfter(missing, capacity, period) - (now - at) or 0
+  if own > wait then wait, empty = own, i - 1 end
   states[i] = string.format('%.0f %.0f %.0f %.0f', spent + 1, at, capacity, period)
 end
-if wait > 0 then return math.ceil(wait / 1000) end
+if wait > 0 then return { math.ceil(wait / 1000), empty } end
 for i, key in ipairs(KEYS) do redis.call('SET', key, states[i], 'PX', ARGV[3 * i]) end
-return 0`);
+return { 0, 0 }`);
 
 /**
  * The time of the server in microseconds, then the states of the buckets at KEYS as `TAKE_TOKENS` writes them, empty

@@ -50,12 +50,15 @@ export const redisStore = (settings: RedisSettings, deps: RedisStoreDeps): Store
     ...valuesIn({ link: commands, keyOf, clock: deps.clock }),
     ...mapsIn({ link: commands, keyOf, clock: deps.clock }),
     takeTokens: async (buckets) => {
-      if (buckets.length === 0) return 0;
+      if (buckets.length === 0) return { waitMs: 0 };
       const keys = buckets.map(({ key }) => keyOf(key));
       const sizes = buckets.flatMap((bucket) => [bucket.capacity, periodUsOf(bucket), Math.ceil(bucketLifeMs(bucket))]);
       const within = { link: commands, keyOf, clock: deps.clock };
-      return Number(await runOn(within, scripts.TAKE_TOKENS, keys, sizes));
+      const answer = await runOn(within, scripts.TAKE_TOKENS, keys, sizes);
+      const [waitMs = 0, emptyAt = 0] = (answer as readonly unknown[]).map(Number);
+      return waitMs === 0 ? { waitMs } : { waitMs, emptyAt };
     },
+    bucketCount: () => 0,
     countTokens: async (buckets) => {
       if (buckets.length === 0) return [];
       const keys = buckets.map(({ key }) => keyOf(key));

@@ -64,14 +64,23 @@ export interface Store extends StoreMessages {
    */
   readonly deleteField: (key: string, field: string, only?: Buffer) => Promise<boolean>;
   /**
-   * Takes one token from every bucket and gives 0, or takes none and gives the milliseconds until all buckets have one,
-   * rounded up; by the clock of the store. No promise where the store is this process, so that no call waits for a
-   * count in memory. Rejects, and never throws. In a cluster their keys have one hash tag. Keys of buckets hold nothing
-   * else: what they hold otherwise may be overwritten.
+   * Takes one token from every bucket, or from none; by the clock of the store. No promise where the store is this
+   * process, so that no call waits for a count in memory. Rejects, and never throws. In a cluster their keys have one
+   * hash tag. Keys of buckets hold nothing else: what they hold otherwise may be overwritten.
    */
-  readonly takeTokens: (buckets: readonly Bucket[]) => number | Promise<number>;
+  readonly takeTokens: (buckets: readonly Bucket[]) => Taken | Promise<Taken>;
+  /** Buckets in the memory of this process. */
+  readonly bucketCount: () => number;
   /** What each bucket holds at this moment, in the order of the buckets, without taking anything. */
   readonly countTokens: (buckets: readonly Bucket[]) => Promise<readonly TokenCount[]>;
+}
+
+/** What came of `takeTokens`. */
+export interface Taken {
+  /** 0: one token was taken from every bucket. Else milliseconds until all buckets have one, rounded up. */
+  readonly waitMs: number;
+  /** Index of the bucket that has to be waited for. */
+  readonly emptyAt?: number;
 }
 
 /** Whole tokens in a bucket, and the milliseconds until it has one, rounded up: 0 where it has. */

@@ -1,4 +1,4 @@
-import type { Bucket, TokenCount } from './store.ts';
+import type { Bucket, Taken, TokenCount } from './store.ts';
 
 /** A bucket that is not used for this time is full again (docs/rate-limits.md "Buckets"). */
 export const bucketLifeMs = ({ refillPeriodMs }: Bucket): number => 2 * refillPeriodMs;
@@ -17,11 +17,11 @@ export interface BucketState {
 
 export type TakeResult =
   | { readonly isTaken: true; readonly states: readonly BucketState[] }
-  | { readonly isTaken: false; readonly waitMs: number };
+  | ({ readonly isTaken: false } & Required<Taken>);
 
 /**
- * Takes one token from each bucket, or returns the time in ms, rounded up, until all of them have one. `kept`: the
- * states, in the order of the buckets; an unknown bucket is full.
+ * Takes one token from each bucket, or tells how long to wait, as `Store.takeTokens`. `kept`: the states, in the order
+ * of the buckets; an unknown bucket is full.
  */
 export const takeFrom = (
   buckets: readonly Bucket[],
@@ -29,8 +29,9 @@ export const takeFrom = (
   nowUs: number,
 ): TakeResult => {
   const states = buckets.map((bucket, index) => stateAt(bucket, kept[index], nowUs));
-  const waitUs = Math.max(0, ...states.map((state) => untilNextUs(state, nowUs)));
-  if (waitUs > 0) return { isTaken: false, waitMs: Math.ceil(waitUs / 1_000) };
+  const waitsUs = states.map((state) => untilNextUs(state, nowUs));
+  const waitUs = Math.max(0, ...waitsUs);
+  if (waitUs > 0) return { isTaken: false, waitMs: Math.ceil(waitUs / 1_000), emptyAt: waitsUs.indexOf(waitUs) };
   return { isTaken: true, states: states.map((state) => ({ ...state, spent: state.spent + 1 })) };
 };
 

@@ -58,6 +58,7 @@ interface Alert {
 }
 
 interface Panel {
+  readonly id: number;
   readonly title: string;
   readonly description: string;
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
@@ -186,6 +187,7 @@ describe('monitoring by the chart', () => {
     const shown = new Set(panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => metricsIn(expr))));
     assert.deepEqual([...shown].toSorted(), Object.keys(METRICS).toSorted());
     for (const ofOne of dashboardsOf(await render(...ALL))) {
+      assert.equal(new Set(ofOne.map(({ id }) => id)).size, ofOne.length);
       const cells = ofOne.flatMap(({ gridPos: { x, y, w, h } }) =>
         Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
       );

@@ -67,6 +67,11 @@ export class UserBackendSessions {
     this.#deps = deps;
   }
 
+  /** Users whose sessions are kept, each of their clients' capabilities counted. */
+  get size(): number {
+    return this.#users.size;
+  }
+
   acquire(acquirer: Acquirer): AcquiredSessions {
     const { caller, cancel } = acquirer;
     const loan: Loan = { cancel, place: this.#underWay.length };

@@ -13,18 +13,19 @@ export const judgeClaims = (
   expiresAt: number | undefined,
   { issuer, scopes, claimMapping }: Pick<IssuerSettings, 'issuer' | 'scopes' | 'claimMapping'>,
 ): ValidToken | RefusedToken => {
-  if (isNoAccessToken(claims)) return invalid('this is no access token');
-  if (isSenderConstrained(claims)) return invalid('the token is bound to a key, of which a Bearer token shows nothing');
+  if (isNoAccessToken(claims)) return invalid('wrong_type', 'this is no access token');
+  if (isSenderConstrained(claims))
+    return invalid('wrong_type', 'the token is bound to a key, of which a Bearer token shows nothing');
   const used = mapped(claims, claimMapping);
   const subject = claimOf(used, 'sub');
   if (typeof subject !== 'string' || subject === '' || subject.length > MAX_SUBJECT_CHARACTERS)
-    return invalid('the token names no subject');
+    return invalid('wrong_claims', 'the token names no subject');
   if (subject.startsWith(CLIENT_SUBJECT))
-    return invalid('the subject of the token has a form that is kept for clients');
+    return invalid('wrong_claims', 'the subject of the token has a form that is kept for clients');
   const held = scopesOf(used, claimMapping);
   if (!scopes.every((scope) => held.has(scope))) {
     const description = 'the token lacks a scope that is needed here';
-    return { kind: 'refused', code: 'insufficient_scope', description, scopes };
+    return { kind: 'refused', code: 'insufficient_scope', reason: 'insufficient_scope', description, scopes };
   }
   return { kind: 'valid', issuer, subject, claims: Object.freeze(used), expiresAt };
 };

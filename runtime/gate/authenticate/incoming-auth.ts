@@ -1,6 +1,13 @@
 import { InvalidConfigError, type LiveConfig } from '../../config/index.ts';
+import type { Meter } from '../../observe/index.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Gate } from '../gate.ts';
+import {
+  authenticationMetrics,
+  type AuthenticationMetrics,
+  type KnownTokens,
+  showKnownTokens,
+} from './authentication-metrics.ts';
 import { authenticateAnonymous, knownAnonymous } from './anonymous.ts';
 import { authenticateLocal } from './local.ts';
 import { authenticateRelayed, knownRelayed } from './relayed.ts';
@@ -9,9 +16,12 @@ import { type AuthenticationSettings, authenticationSettingsOf } from './setting
 import { TokenAuthenticator } from './token-authenticator.ts';
 import { tokenVerifier, type VerifierDeps } from './verify-token.ts';
 
-export interface IncomingAuthDeps extends Omit<VerifierDeps, 'onKeysChanged' | 'now'> {
+export interface IncomingAuthDeps extends Omit<VerifierDeps, 'onKeysChanged' | 'now' | 'metrics'> {
   readonly config: Pick<LiveConfig, 'live'>;
   readonly clock: { readonly now: () => number };
+  /** Milliseconds, for durations. */
+  readonly steadyNow: () => number;
+  readonly meter: Meter;
   readonly machine: Machine;
 }
 
@@ -35,16 +45,19 @@ export interface IncomingAuth {
 }
 
 type Made = Omit<IncomingAuth, 'authentication'> & {
+  readonly knownTokens: () => KnownTokens;
   readonly close: () => Promise<void>;
 };
 
 /** Other settings come with caches of their own, so that nothing outlives what it was verified with. */
 export const incomingAuth = (deps: IncomingAuthDeps): IncomingAuth => {
+  const metrics = authenticationMetrics(deps.meter, deps.steadyNow);
   const current = deps.config.live(
     authenticationSettingsOf,
-    (settings) => made(settings, deps),
+    (settings) => made(settings, { ...deps, metrics }),
     ({ close }) => void close(),
   );
+  showKnownTokens(deps.meter, () => current().knownTokens());
   return {
     authenticate: (head) => current().authenticate(head),
     examineCaller: (head) => current().examineCaller(head),
@@ -54,7 +67,11 @@ export const incomingAuth = (deps: IncomingAuthDeps): IncomingAuth => {
   };
 };
 
-const made = (settings: AuthenticationSettings, deps: IncomingAuthDeps): Made => {
+interface MadeDeps extends IncomingAuthDeps {
+  readonly metrics: AuthenticationMetrics;
+}
+
+const made = (settings: AuthenticationSettings, deps: MadeDeps): Made => {
   if (settings.kind === 'anonymous') return withoutTokens(authenticateAnonymous, knownAnonymous);
   if (settings.kind === 'relayed') return withoutTokens(authenticateRelayed, knownRelayed);
   if (settings.kind === 'local') {
@@ -66,6 +83,7 @@ const made = (settings: AuthenticationSettings, deps: IncomingAuthDeps): Made =>
   const authenticator = new TokenAuthenticator({
     resource,
     makeVerifier: (onKeysChanged) => tokenVerifier(settings.issuers, { ...deps, now, onKeysChanged }),
+    metrics: deps.metrics,
     now,
     bounds: { tokens: LIMITS.tokens, failures: LIMITS.refusedTokens },
   });
@@ -74,6 +92,7 @@ const made = (settings: AuthenticationSettings, deps: IncomingAuthDeps): Made =>
     examineCaller: authenticator.examine,
     verifyAgain: authenticator.verifyAgain,
     metadataAt: resource.metadataAt,
+    knownTokens: () => authenticator.known,
     close: () => authenticator.close(),
   };
 };
@@ -83,6 +102,7 @@ const withoutTokens = (authenticate: Gate['authenticate'], verifyAgain: Made['ve
   examineCaller: authenticate,
   verifyAgain,
   metadataAt: () => undefined,
+  knownTokens: () => ({ valid: 0, refused: 0 }),
   close: async () => {},
 });
 

@@ -1,6 +1,7 @@
 import { basicAuthorization, type GuardedClient } from '../../http/index.ts';
 import { lineWindows, type Log } from '../../observe/index.ts';
 import type { ReadSecret } from '../../process/index.ts';
+import type { AuthenticationMetrics } from './authentication-metrics.ts';
 import { CLIENT_SUBJECT, judgeClaims } from './claims.ts';
 import { askIssuer, IssuerUnreachableError } from './issuer-client.ts';
 import { issuerUnavailable } from './refusals.ts';
@@ -12,6 +13,7 @@ export interface IntrospectionDeps {
   readonly readSecret: ReadSecret;
   readonly now: () => number;
   readonly log: Pick<Log, 'warn'>;
+  readonly metrics: Pick<AuthenticationMetrics, 'asking'>;
   /** The endpoint from the metadata of the issuer; undefined where it has none. Throws IssuerUnreachableError. */
   readonly discoverEndpoint: () => Promise<string | undefined>;
 }
@@ -36,7 +38,9 @@ export const introspection = (
   };
   return async (token) => {
     try {
-      return judgeAnswer(await answerAbout(token, settings, deps), issuer, deps.now());
+      const ask = () => answerAbout(token, settings, deps);
+      const answer = await deps.metrics.asking(issuer.issuer, 'introspection', ask);
+      return judgeAnswer(answer, issuer, deps.now());
     } catch (error) {
       if (!(error instanceof IssuerUnreachableError)) throw error;
       if (!error.isClosed) tell(error.message);
@@ -73,15 +77,15 @@ const answerAbout = async (
 };
 
 const judgeAnswer = ({ active, ...claims }: Claims, issuer: IssuerSettings, now: number): Verdict => {
-  if (active !== true) return invalid('the token is not active');
+  if (active !== true) return invalid('inactive', 'the token is not active');
   const { iss, aud, exp, nbf } = claims;
-  if (iss !== undefined && iss !== issuer.issuer) return invalid('the token is of another issuer');
+  if (iss !== undefined && iss !== issuer.issuer) return invalid('wrong_issuer', 'the token is of another issuer');
   if (![aud].flat().some((each) => issuer.audiences.includes(each as string)))
-    return invalid('the token is for another audience');
+    return invalid('wrong_audience', 'the token is for another audience');
   const expiresAt = exp === undefined ? undefined : millisecondsOf(exp, CLOCK_TOLERANCE_SECONDS);
-  if (expiresAt !== undefined && !(expiresAt > now)) return invalid('the token has expired');
+  if (expiresAt !== undefined && !(expiresAt > now)) return invalid('expired', 'the token has expired');
   if (nbf !== undefined && !(millisecondsOf(nbf, -CLOCK_TOLERANCE_SECONDS) <= now))
-    return { ...invalid('the token is not valid yet'), mayBecomeValid: true };
+    return { ...invalid('not_yet_valid', 'the token is not valid yet'), mayBecomeValid: true };
   const client = clientAlone(claims);
   if (client === undefined) return judgeClaims(claims, expiresAt, issuer);
   return asClient(client, judgeClaims({ ...claims, sub: client }, expiresAt, issuer));

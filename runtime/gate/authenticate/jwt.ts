@@ -22,7 +22,7 @@ export const readJwt = (token: string): ReadJwt | { readonly kind: 'opaque' } | 
   if (header === undefined) return OPAQUE;
   const claims = objectIn(second);
   if (header === 'ambiguous' || claims === 'ambiguous' || claims === undefined)
-    return invalid('the token is malformed');
+    return invalid('malformed', 'the token is malformed');
   return { kind: 'jwt', header, claims };
 };
 
@@ -78,7 +78,7 @@ export interface JwtToVerify {
  * are not looked at: only the keys of the issuer count (RFC 8725 §3.10). Throws where the keys cannot be had.
  */
 export const verifyJwt = async ({ token, jwt, issuer, findKey, now }: JwtToVerify): Promise<Verdict> => {
-  if (!isTypeAllowed(jwt.header['typ'])) return invalid('this is no access token');
+  if (!isTypeAllowed(jwt.header['typ'])) return invalid('wrong_type', 'this is no access token');
   const options: JWTVerifyOptions = {
     algorithms: [...ALGORITHMS],
     issuer: issuer.issuer,
@@ -118,22 +118,26 @@ const verifiedWithAnyKey = async (token: string, findKey: FindKey, options: JWTV
 };
 
 const refusalFor = (error: Error): RefusedToken => {
-  if (error instanceof errors.JWTExpired) return invalid('the token has expired');
+  if (error instanceof errors.JWTExpired) return invalid('expired', 'the token has expired');
   if (error instanceof errors.JWKSNoMatchingKey)
-    return { ...invalid('the token is signed with a key that its issuer does not publish'), mayBecomeValid: true };
+    return {
+      ...invalid('unknown_key', 'the token is signed with a key that its issuer does not publish'),
+      mayBecomeValid: true,
+    };
   if (error instanceof errors.JWTClaimValidationFailed) {
     if (error.claim === 'nbf' && error.reason === 'check_failed')
-      return { ...invalid('the token is not valid yet'), mayBecomeValid: true };
-    return invalid(CLAIM_TEXTS[error.claim] ?? 'a claim of the token is not valid');
+      return { ...invalid('not_yet_valid', 'the token is not valid yet'), mayBecomeValid: true };
+    return CLAIM_REFUSALS[error.claim] ?? invalid('wrong_claims', 'a claim of the token is not valid');
   }
-  if (error instanceof errors.JWSSignatureVerificationFailed) return invalid('the signature of the token is not valid');
+  if (error instanceof errors.JWSSignatureVerificationFailed)
+    return invalid('wrong_signature', 'the signature of the token is not valid');
   if (error instanceof errors.JOSEAlgNotAllowed)
-    return invalid('the token is signed with an algorithm that is not taken');
-  return invalid('the token cannot be verified');
+    return invalid('wrong_signature', 'the token is signed with an algorithm that is not taken');
+  return invalid('malformed', 'the token cannot be verified');
 };
 
-const CLAIM_TEXTS: Readonly<Record<string, string>> = {
-  aud: 'the token is for another audience',
-  iss: 'the token is of another issuer',
-  exp: 'the token does not say when it expires',
+const CLAIM_REFUSALS: Readonly<Record<string, RefusedToken>> = {
+  aud: invalid('wrong_audience', 'the token is for another audience'),
+  iss: invalid('wrong_issuer', 'the token is of another issuer'),
+  exp: invalid('wrong_claims', 'the token does not say when it expires'),
 };

@@ -1,5 +1,6 @@
 import { type Caller, isSameCaller, type RequestHead, type User } from '../../call/index.ts';
-import { type Challenge, VmcpError } from '../../errors.ts';
+import { asVmcpError, type Challenge, VmcpError } from '../../errors.ts';
+import type { AuthenticationMetrics, KnownTokens } from './authentication-metrics.ts';
 import { isToken, presentedCredential } from './bearer-token.ts';
 import { FailureBudget, type FailureBounds } from './failure-budget.ts';
 import type { ProtectedResource } from './protected-resource.ts';
@@ -11,15 +12,21 @@ import { invalid, type RefusedToken, type ValidToken } from './verdict.ts';
 export interface TokenAuthenticatorDeps {
   readonly resource: ProtectedResource;
   readonly makeVerifier: (onKeysChanged: () => void) => TokenVerifier;
+  readonly metrics: AuthenticationMetrics;
   readonly now: () => number;
   readonly bounds: { readonly tokens: TokenCacheBounds; readonly failures: FailureBounds };
+}
+
+/** Where requests are counted. */
+interface Counts extends Pick<AuthenticationMetrics, 'attempted' | 'lookedUp'> {
+  readonly failures: FailureBudget;
 }
 
 interface Presented {
   readonly key: string;
   readonly token: string;
-  /** Undefined: refused tokens are not counted. */
-  readonly failures: FailureBudget | undefined;
+  /** Undefined: nothing is counted. */
+  readonly counts: Counts | undefined;
 }
 
 /** Finds the user of a request by its Bearer token. */
@@ -27,7 +34,7 @@ export class TokenAuthenticator {
   readonly #deps: TokenAuthenticatorDeps;
   readonly #verifier: TokenVerifier;
   readonly #cache: TokenCache;
-  readonly #failures: FailureBudget;
+  readonly #counts: Counts;
   /** Checks under way, by token; as many as there are requests under way at most. */
   readonly #checks = new Map<string, Promise<Known>>();
   /** Grows when what was verified is to be verified again. */
@@ -36,24 +43,33 @@ export class TokenAuthenticator {
   constructor(deps: TokenAuthenticatorDeps) {
     this.#deps = deps;
     this.#cache = new TokenCache(deps.bounds.tokens);
-    this.#failures = new FailureBudget(deps.bounds.failures);
+    this.#counts = { ...deps.metrics, failures: new FailureBudget(deps.bounds.failures) };
     this.#verifier = deps.makeVerifier(() => this.#forget());
   }
 
   /** Returns a promise only for a token that is not known. Throws VmcpError. */
-  readonly authenticate = (head: RequestHead): Caller | Promise<Caller> => this.#authenticate(head, this.#failures);
+  readonly authenticate = (head: RequestHead): Caller | Promise<Caller> => this.#authenticate(head, this.#counts);
 
   /** As `authenticate`, for somebody who asks about a token: it neither counts nor suffers from refused ones. */
   readonly examine = (head: RequestHead): Caller | Promise<Caller> => this.#authenticate(head, undefined);
 
-  #authenticate(head: RequestHead, failures: FailureBudget | undefined): Caller | Promise<Caller> {
+  #authenticate(head: RequestHead, counts: Counts | undefined): Caller | Promise<Caller> {
     const credential = presentedCredential(head.headers);
-    if (credential === undefined) throw this.#unpresented(head);
+    if (credential === undefined) {
+      counts?.attempted('missing');
+      throw this.#unpresented(head);
+    }
     const key = tokenKey(credential);
     const known = this.#cache.get(key, this.#deps.now());
-    if (known) return this.#admitted(known, head);
-    if (!isToken(credential)) throw this.#refusal(invalid('the Authorization header holds no token'), head);
-    return this.#check({ key, token: credential, failures }, head);
+    counts?.lookedUp(known !== undefined);
+    if (known) return this.#admitted(known, head, counts);
+    if (!isToken(credential)) return this.#admitted(NO_TOKEN, head, counts);
+    return this.#check({ key, token: credential, counts }, head);
+  }
+
+  /** Tokens that are known at this moment. */
+  get known(): KnownTokens {
+    return this.#cache.size;
   }
 
   /** As `Gate.verifyAgain`: whether this token is valid, and still of the same user. */
@@ -70,16 +86,23 @@ export class TokenAuthenticator {
     await this.#verifier.close();
   }
 
-  async #check({ key, token, failures }: Presented, head: RequestHead): Promise<Caller> {
+  async #check({ key, token, counts }: Presented, head: RequestHead): Promise<Caller> {
     const { now } = this.#deps;
+    const failures = counts?.failures;
     // A token that was valid before is checked in any case, however many others of its address are not valid.
-    if (!this.#cache.wasValid(key) && failures?.has(head.clientAddress, now()) === false) throw tooManyFailures();
+    if (!this.#cache.wasValid(key) && failures?.has(head.clientAddress, now()) === false) {
+      counts?.attempted('throttled');
+      throw tooManyFailures();
+    }
     // What costs a check counts, also where the issuer could not be asked.
     let isFailed = true;
     try {
-      const known = await this.#checked(key, token);
+      const known = await this.#checked(key, token).catch((error: unknown) => {
+        if (asVmcpError(error).code === 'issuer_unavailable') counts?.attempted('issuer_unavailable');
+        throw error;
+      });
       isFailed = known.kind === 'refused' && !known.isUnchecked;
-      return this.#admitted(known, head);
+      return this.#admitted(known, head, counts);
     } finally {
       if (isFailed) failures?.spend(head.clientAddress, now());
     }
@@ -113,8 +136,12 @@ export class TokenAuthenticator {
     this.#cache.clear();
   }
 
-  #admitted(known: Known, head: RequestHead): Caller {
-    if (known.kind === 'user') return known.user;
+  #admitted(known: Known, head: RequestHead, counts: Counts | undefined): Caller {
+    if (known.kind === 'user') {
+      counts?.attempted('valid', known.user.issuer);
+      return known.user;
+    }
+    counts?.attempted(known.reason, known.issuer);
     throw this.#refusal(known, head);
   }
 
@@ -136,6 +163,8 @@ export class TokenAuthenticator {
     return { ...error, ...(scope !== '' && { scope }), resource_metadata: resource.metadataUrl(head) };
   }
 }
+
+const NO_TOKEN = invalid('malformed', 'the Authorization header holds no token');
 
 const userOf = ({ issuer, subject, claims, expiresAt }: ValidToken, token: string, standing: Standing): User => ({
   kind: 'user',

@@ -81,6 +81,10 @@ export class TokenCache {
     if (!refusal.mayBecomeValid) this.#refused.set(key, { value: refusal, until: now + REFUSED_MS }, ENTRY_BYTES);
   }
 
+  get size(): { readonly valid: number; readonly refused: number } {
+    return { valid: this.#valid.count(), refused: this.#refused.count() };
+  }
+
   clear(): void {
     this.#valid = lruCache(this.#bounds);
     this.#refused = lruCache(this.#bounds);

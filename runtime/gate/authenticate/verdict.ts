@@ -16,6 +16,9 @@ export interface ValidToken {
 export interface RefusedToken {
   readonly kind: 'refused';
   readonly code: Extract<ErrorCode, 'invalid_token' | 'insufficient_scope'>;
+  readonly reason: RefusalReason;
+  /** The configured issuer that the token says it is of; undefined where it is of none. */
+  readonly issuer?: string;
   /** May be read by strangers; names no claim value. */
   readonly description: string;
   /** Scopes that the token would need (RFC 6750 §3). */
@@ -26,13 +29,36 @@ export interface RefusedToken {
   readonly isUnchecked?: true;
 }
 
+/** What is wrong with a token, for metrics. */
+export type RefusalReason =
+  | 'malformed'
+  | 'opaque'
+  | 'wrong_issuer'
+  | 'wrong_audience'
+  | 'wrong_type'
+  | 'wrong_claims'
+  | 'wrong_signature'
+  | 'unknown_key'
+  | 'expired'
+  | 'not_yet_valid'
+  | 'inactive'
+  | 'insufficient_scope';
+
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** A token that is not valid, whatever it is for. */
-export const invalid = (description: string): RefusedToken => ({ kind: 'refused', code: 'invalid_token', description });
+export const invalid = (reason: RefusalReason, description: string): RefusedToken => ({
+  kind: 'refused',
+  code: 'invalid_token',
+  reason,
+  description,
+});
 
 /** The same of a token that is refused for its form alone. */
-export const unchecked = (description: string): RefusedToken => ({ ...invalid(description), isUnchecked: true });
+export const unchecked = (reason: RefusalReason, description: string): RefusedToken => ({
+  ...invalid(reason, description),
+  isUnchecked: true,
+});
 
 /**
  * Seconds by which the clocks of issuers may differ from the own one: `exp` and `nbf` are read with this tolerance (RFC

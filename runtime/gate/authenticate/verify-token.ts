@@ -2,6 +2,7 @@ import type { JSONWebKeySet } from 'jose';
 import { type FetchPolicy, type GuardedClient, ownersPolicy } from '../../http/index.ts';
 import type { Log } from '../../observe/index.ts';
 import type { ReadSecret } from '../../process/index.ts';
+import type { AuthenticationMetrics } from './authentication-metrics.ts';
 import { discover } from './discovery.ts';
 import { introspection, type Introspect } from './introspection.ts';
 import { askIssuer, IssuerUnreachableError } from './issuer-client.ts';
@@ -15,6 +16,7 @@ export interface VerifierDeps {
   readonly log: Pick<Log, 'warn' | 'info'>;
   readonly readSecret: ReadSecret;
   readonly fetchUnder: (policy: FetchPolicy, options?: { readonly caBundlePath?: string | undefined }) => GuardedClient;
+  readonly metrics: Pick<AuthenticationMetrics, 'asking'>;
   /** The keys of an issuer have changed. */
   readonly onKeysChanged: () => void;
 }
@@ -40,30 +42,37 @@ interface IssuerVerifier {
 export const tokenVerifier = (issuers: readonly IssuerSettings[], deps: VerifierDeps): TokenVerifier => {
   const verifiers = issuers.map((settings) => issuerVerifier(settings, deps));
   const byIssuer = new Map(verifiers.map((each) => [each.settings.issuer, each]));
-  const introspect = verifiers[0]?.introspect;
+  const [first] = verifiers;
   for (const { keys } of verifiers) keys.warm();
   return {
     verify: async (token) => {
       const read = readJwt(token);
       if (read.kind === 'refused') return { ...read, isUnchecked: true };
-      if (read.kind === 'opaque') return introspect ? introspect(token) : unchecked('opaque tokens are not taken here');
+      if (read.kind === 'opaque')
+        return first?.introspect
+          ? ofIssuer(first.settings, await first.introspect(token))
+          : unchecked('opaque', 'opaque tokens are not taken here');
       const { iss } = read.claims;
       const verifier = typeof iss === 'string' ? byIssuer.get(iss) : undefined;
-      if (!verifier) return unchecked('the token is of another issuer');
+      if (!verifier) return unchecked('wrong_issuer', 'the token is of another issuer');
       const { settings: issuer, keys } = verifier;
-      return verifyJwt({ token, jwt: read, issuer, findKey: keys.findKey, now: deps.now() });
+      return ofIssuer(issuer, await verifyJwt({ token, jwt: read, issuer, findKey: keys.findKey, now: deps.now() }));
     },
     close: async () => void (await Promise.all(verifiers.map(({ close }) => close()))),
   };
 };
+
+/** A refusal names the issuer whose settings were applied. */
+const ofIssuer = ({ issuer }: IssuerSettings, verdict: Verdict): Verdict =>
+  verdict.kind === 'refused' ? { ...verdict, issuer } : verdict;
 
 const issuerVerifier = (settings: IssuerSettings, deps: VerifierDeps): IssuerVerifier => {
   const { issuer, issuerKeys, insecureAllowHttp, jwksAllowPrivateIp, caBundlePath } = settings;
   const keys = issuerKeys && fixedKeys(issuerKeys);
   const policy = ownersPolicy('issuer', { insecureAllowHttp, allowPrivateAddresses: jwksAllowPrivateIp });
   const client = deps.fetchUnder(policy, { caBundlePath });
-  const { now, log, onKeysChanged: onChanged } = deps;
-  const fetchKeys = (): Promise<JSONWebKeySet> => fetchedKeys(client, settings);
+  const { now, log, metrics, onKeysChanged: onChanged } = deps;
+  const fetchKeys = (): Promise<JSONWebKeySet> => metrics.asking(issuer, 'keys', () => fetchedKeys(client, settings));
   return {
     settings,
     keys: keys ?? new FetchedKeys({ issuer, fetchKeys, now, log, onChanged }),

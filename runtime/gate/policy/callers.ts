@@ -6,6 +6,7 @@ import type { Claims } from './claims.ts';
 import type { Principal } from './decision-request.ts';
 import { ARGUMENT, CLAIM } from './environment.ts';
 import type { Matter, PolicySet } from './policy-set.ts';
+import type { PolicyMetrics } from './policy-metrics.ts';
 import { NOTHING_READ, readArguments, readClaims, type ReadValues } from './read-values.ts';
 import { type PrincipalId, principalIdAmong } from './principal-id.ts';
 import { keyOf } from './represent.ts';
@@ -50,6 +51,7 @@ const MAX_KEY_LENGTH = 1_024;
  */
 export class Decisions {
   readonly #set: PolicySet;
+  readonly #metrics: PolicyMetrics;
   readonly #idOf: PrincipalId;
   readonly #classes = lruCache<CallerClass>({ count: MOST_CLASSES, bytes: Infinity });
   readonly #classOf = new WeakMap<User, { readonly claims: Claims; readonly of: CallerClass }>();
@@ -60,9 +62,15 @@ export class Decisions {
   #decisions = 0;
   #period = 0;
 
-  constructor(set: PolicySet, idOf: PrincipalId = principalIdAmong([])) {
+  constructor(set: PolicySet, metrics: PolicyMetrics, idOf: PrincipalId = principalIdAmong([])) {
     this.#set = set;
+    this.#metrics = metrics;
     this.#idOf = idOf;
+  }
+
+  /** Groups of callers whose decisions are kept. */
+  get callers(): number {
+    return this.#classes.count();
   }
 
   visibility(user: User, claims: Claims): Visibility {
@@ -73,15 +81,19 @@ export class Decisions {
     const of = this.#class(user, claims);
     // A task has no target of its own, and of a completion the arguments are not known.
     if (access.names === 'task' || access.method === 'completion/complete')
-      return this.#set.decide(of.who, this.#set.matterOf(subjectOfAccess(access, target)), NOTHING_READ);
+      return this.#evaluate(of, this.#set.matterOf(subjectOfAccess(access, target)), NOTHING_READ);
     const decided = this.#decided(of, target, access.name);
-    if (decided.decision) return decided.decision;
+    if (decided.decision) {
+      this.#metrics.lookedUp(true);
+      return decided.decision;
+    }
     const matter = this.#matter(this.#calls, target, access.name, () => subjectOfAccess(access, target));
     const { hasArguments } = matter.subject;
     const { allReads } = matter.slice;
     if (!hasArguments || (allReads.args.size === 0 && !allReads.wholeContext)) {
       this.#count();
-      return (decided.decision = this.#set.decide(of.who, matter, NOTHING_READ));
+      this.#metrics.lookedUp(false);
+      return (decided.decision = this.#evaluate(of, matter, NOTHING_READ));
     }
     return this.#decideWith(readArguments(access.request, allReads), { of, matter, decided });
   }
@@ -107,8 +119,9 @@ export class Decisions {
   ): PolicyDecision {
     const key = keyOf([[...args.known].map(([name, { json }]) => [name, json]), [...args.failed.keys()]]);
     const before = decided.byArguments?.get(key);
+    this.#metrics.lookedUp(before !== undefined);
     if (before) return before;
-    const decision = this.#set.decide(of.who, matter, args);
+    const decision = this.#evaluate(of, matter, args);
     if (key.length > MAX_KEY_LENGTH) return decision;
     const known = (decided.byArguments ??= new Map());
     const [oldest] = known.keys();
@@ -116,6 +129,10 @@ export class Decisions {
     else this.#count();
     known.set(key, decision);
     return decision;
+  }
+
+  #evaluate({ who }: CallerClass, matter: Matter, args: ReadValues): PolicyDecision {
+    return this.#metrics.evaluating('call', () => this.#set.decide(who, matter, args));
   }
 
   #matter(known: Matters, target: Target, name: string, subject: () => Subject): Matter {
@@ -167,9 +184,11 @@ export class Decisions {
         isVisible: ({ name, target }, kind) => {
           const decided = this.#decided(of, target, name);
           if (decided.isListed === undefined) this.#count();
-          return (decided.isListed ??= this.#set.mayBeAdmitted(
-            who,
-            this.#matter(this.#entries, target, name, () => subjectOfEntry(name, target, kind)),
+          return (decided.isListed ??= this.#metrics.evaluating('list', () =>
+            this.#set.mayBeAdmitted(
+              who,
+              this.#matter(this.#entries, target, name, () => subjectOfEntry(name, target, kind)),
+            ),
           ));
         },
       },

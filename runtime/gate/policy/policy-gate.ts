@@ -2,12 +2,14 @@ import type { Access, Caller, CallRecord, PolicyDecision, Target, User } from '.
 import type { Visibility } from '../../catalog/index.ts';
 import type { Config, LiveConfig } from '../../config/index.ts';
 import { VmcpError } from '../../errors.ts';
-import type { Log } from '../../observe/index.ts';
+import type { Log, Meter } from '../../observe/index.ts';
 import type { Clock } from '../../process/index.ts';
 import type { ExaminedPolicies } from '../examine.ts';
 import type { Gate } from '../gate.ts';
 import { Decisions } from './callers.ts';
+import type { CedarFailure } from './engine.ts';
 import { type Claims, claimsOf, type ClaimsOf, type UpstreamClaims } from './claims.ts';
+import { type PolicyMetrics, policyMetrics, showCallerClasses } from './policy-metrics.ts';
 import { principalIdAmong } from './principal-id.ts';
 import { policyLog } from './policy-log.ts';
 import { openPolicySet, type PolicySettings } from './policy-set.ts';
@@ -16,6 +18,9 @@ export interface PolicyGateDeps {
   readonly config: LiveConfig;
   readonly log: Pick<Log, 'info' | 'warn' | 'error' | 'debug'>;
   readonly clock: Pick<Clock, 'now'>;
+  /** Milliseconds, for durations. */
+  readonly steadyNow: () => number;
+  readonly meter: Meter;
   /** Absent: there is no authorization server whose users have tokens of upstream providers. */
   readonly upstreamClaims?: UpstreamClaims | undefined;
 }
@@ -54,36 +59,27 @@ export const policySettingsOf = ({ name, incomingAuth, extensions }: PolicyConfi
 export const policyGate = (
   deps: PolicyGateDeps,
 ): Required<Pick<Gate, 'authorize' | 'policies' | 'visible' | 'examinePolicies'>> => {
-  const tell = policyLog(deps.log, deps.clock.now);
-  const inForce = deps.config.live(
-    policySettingsOf,
-    (settings): InForce | undefined => {
-      if (!settings) return undefined;
-      const set = openPolicySet(settings, { onFailure: tell.failure });
-      const ofUser = claimsOf(settings.provider, deps.upstreamClaims);
-      const decisions = new Decisions(set, principalIdAmong(settings.furtherIssuers));
-      return { decisions, claimsOf: ofUser, close: set.close };
-    },
-    (policies) => policies?.close(),
-  );
+  const record = recordOf(deps);
+  const inForce = policiesInForce(deps, record);
+  showCallerClasses(deps.meter, () => inForce()?.decisions.callers ?? 0);
   const decided = (access: Access, target: Target, known: KnownOrNot): PolicyDecision => {
     const policies = inForce();
     if (!policies) return NOT_ASKED;
     const { user, claims } = known;
     if (claims) return policies.decisions.decide(access, target, { user, claims });
-    tell.noClaims();
+    record.noClaims();
     return NOTHING_APPLIES;
   };
-  const authorize = (access: Access, target: Target, record?: CallRecord): void | Promise<void> => {
+  const authorize = (access: Access, target: Target, call?: CallRecord): void | Promise<void> => {
     const policies = inForce();
     if (!policies) return;
     const { caller: user } = access;
-    if (user.kind !== 'user') return refuse(NOTHING_APPLIES, record);
+    if (user.kind !== 'user') return refuse(NOTHING_APPLIES, call);
     const decide = (claims: Claims | undefined): void => {
       const decision = decided(access, target, { user, claims });
-      tell.decision(decision);
-      if (!decision.isAllowed) return refuse(decision, record);
-      if (record) record.decision = decision;
+      record.decided(decision);
+      if (!decision.isAllowed) return refuse(decision, call);
+      if (call) call.decision = decision;
     };
     const claims = policies.claimsOf(user);
     return claims instanceof Promise ? claims.then(decide) : decide(claims);
@@ -109,6 +105,46 @@ export const policyGate = (
   };
   return { authorize, policies: inForce, visible, examinePolicies };
 };
+
+/** Where decisions and failures go, beside the answer: the log and the metrics. */
+interface PolicyRecord extends Pick<PolicyMetrics, 'decided'> {
+  readonly metrics: PolicyMetrics;
+  readonly noClaims: () => void;
+  readonly failed: (error: CedarFailure) => void;
+}
+
+const recordOf = ({ log, clock, meter, steadyNow }: PolicyGateDeps): PolicyRecord => {
+  const tell = policyLog(log, clock.now);
+  const metrics = policyMetrics(meter, steadyNow);
+  return {
+    metrics,
+    noClaims: tell.noClaims,
+    decided: (decision) => {
+      metrics.decided(decision);
+      tell.decision(decision);
+    },
+    failed: (error) => {
+      metrics.engineFailed();
+      tell.failure(error);
+    },
+  };
+};
+
+const policiesInForce = (
+  { config, upstreamClaims }: PolicyGateDeps,
+  { metrics, failed }: PolicyRecord,
+): (() => InForce | undefined) =>
+  config.live(
+    policySettingsOf,
+    (settings): InForce | undefined => {
+      if (!settings) return undefined;
+      const set = openPolicySet(settings, { onFailure: failed });
+      const ofUser = claimsOf(settings.provider, upstreamClaims);
+      const decisions = new Decisions(set, metrics, principalIdAmong(settings.furtherIssuers));
+      return { decisions, claimsOf: ofUser, close: set.close };
+    },
+    (policies) => policies?.close(),
+  );
 
 interface KnownOrNot {
   readonly user: User;

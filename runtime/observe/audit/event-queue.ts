@@ -50,6 +50,11 @@ export class EventQueue {
     this.#deps = deps;
   }
 
+  /** What waits to be written. */
+  get waiting(): { readonly events: number; readonly bytes: number } {
+    return { events: this.#waiting.length, bytes: this.#bytes };
+  }
+
   /** Adds a line, to be written with others soon. */
   add(line: string): void {
     if (!this.#take({ line, told: undefined })) return;

@@ -57,6 +57,10 @@ export class Journal {
     return { ...this.#counts };
   }
 
+  get waiting(): EventQueue['waiting'] {
+    return this.#queue?.waiting ?? NOTHING;
+  }
+
   /** A queue for these settings, for `use`. Opens nothing yet. */
   queueFor({ logFile, bounds }: DeliverySettings): EventQueue {
     const { clock } = this.#deps;
@@ -144,6 +148,8 @@ export class Journal {
     if (unsaid !== undefined) this.#deps.log.error({ err, unsaid }, 'audit events cannot be written');
   }
 }
+
+const NOTHING = { events: 0, bytes: 0 };
 
 const wantedBy = ({ eventTypes, excludeEventTypes, mode }: AuditSettings): InForce['isWanted'] => {
   const [included, excluded] = [new Set(eventTypes), new Set(excludeEventTypes)];

@@ -2,6 +2,11 @@
 export interface Meter {
   /** A number that only grows. Returns the function that adds to it, 1 by default. */
   readonly counter: <L extends string = never>(of: Instrument<L>) => (labels: Labels<L>, by?: number) => void;
+  /** A number that only grows and is kept elsewhere: `read` as for a gauge. */
+  readonly observableCounter: <L extends string = never>(
+    of: Instrument<L>,
+    read: () => number | readonly Reading<L>[],
+  ) => void;
   /** A distribution. Returns the function that records one value, in the unit of the instrument. */
   readonly histogram: <L extends string = never>(
     of: Instrument<L> & { readonly buckets: readonly number[] },

@@ -49,6 +49,7 @@ const meterOf = (register: Register): Meter => ({
       set.cellOf(labels).value += by;
     };
   },
+  observableCounter: (of, read) => register('counter', of, { buckets: [], series: () => readingsOf(read()) }),
   histogram: (of) => {
     const { buckets } = of;
     const set = new SeriesSet(of.labels ?? [], buckets.length + 1);

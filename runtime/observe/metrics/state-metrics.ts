@@ -6,12 +6,20 @@ import type { Meter } from './meter.ts';
 export interface StateReaders {
   readonly status: () => StatusReport;
   readonly sessions: () => number;
+  /** Users whose own lists of backends are kept. */
+  readonly userLists: () => number;
+  /** Users whose sessions at backends are kept. */
+  readonly userSessions: () => number;
+  /** The used part of each limit at which requests are refused, 0 to 1. */
+  readonly utilization: () => Readonly<Record<string, number>>;
   /** Calls under way, by backend. */
   readonly calls: () => readonly { readonly name: string; readonly callsUnderWay: number }[];
 }
 
-/** Shows what `/status` tells as gauges. */
-export const stateMetrics = (meter: Meter, { status, sessions, calls }: StateReaders): void => {
+/** Shows what `/status` tells as gauges, and what is held for clients. */
+export const stateMetrics = (meter: Meter, readers: StateReaders): void => {
+  const { status, sessions, calls } = readers;
+  heldMetrics(meter, readers);
   meter.gauge({ name: 'vmcp.build.info', help: 'Version of the runtime; always 1.', labels: ['version'] }, () => [
     [{ version: status().version }, 1],
   ]);
@@ -74,6 +82,22 @@ const backendMetrics = (meter: Meter, { status, calls }: Pick<StateReaders, 'sta
   meter.gauge(
     { name: 'vmcp.backend.calls.active', help: 'Calls to a backend under way.', labels: ['vmcp.backend.name'] },
     () => calls().map(({ name, callsUnderWay }) => [{ 'vmcp.backend.name': name }, callsUnderWay]),
+  );
+};
+
+const heldMetrics = (
+  meter: Meter,
+  { userLists, userSessions, utilization }: Pick<StateReaders, 'userLists' | 'userSessions' | 'utilization'>,
+): void => {
+  meter.gauge({ name: 'vmcp.user_lists', help: 'Users whose own lists of backends are kept.' }, userLists);
+  meter.gauge({ name: 'vmcp.user_sessions', help: 'Users whose sessions at backends are kept.' }, userSessions);
+  meter.gauge(
+    {
+      name: 'vmcp.limit.utilization',
+      help: 'The used part of a limit beyond which requests are refused, 0 to 1.',
+      labels: ['vmcp.limit'],
+    },
+    () => Object.entries(utilization()).map(([limit, used]) => [{ 'vmcp.limit': limit }, used]),
   );
 };
 

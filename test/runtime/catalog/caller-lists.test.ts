@@ -67,7 +67,7 @@ test('a backend whose strategy depends on the caller is listed with each callerâ
     overlay: overlays({
       list: (caller) => (caller.kind === 'user' ? listAs(caller) : undefined),
       now: () => 1_000_000,
-    }),
+    }).of,
   });
   const seenBy = async (caller: Caller): Promise<string> => (await offer.list('tools', undefined, caller)).toString();
   const both = (subject: string): string => `{"tools":[{"name":"all_t"},{"name":"own_of-${subject}"}]}`;

@@ -54,7 +54,7 @@ describe('what a caller’s own credential adds', () => {
     const remembering = (bounds = { count: 2, bytes: 1_000, ttlMs: 60_000 }) => {
       let time = 1_000_000;
       const asked: { readonly subject: string; readonly answer: PromiseWithResolvers<Overlay> }[] = [];
-      const overlayOf = overlays(
+      const { of: overlayOf } = overlays(
         {
           list: (caller) => {
             if (caller.kind !== 'user') return undefined;
@@ -194,7 +194,7 @@ describe('what a caller’s own credential adds', () => {
       let listed = {};
       let asked = 0;
       const list = async (): Promise<Overlay> => own(`${(asked += 1)}`);
-      const overlayOf = overlays({ list, listed: () => listed, now: () => 1_000_000 });
+      const { of: overlayOf } = overlays({ list, listed: () => listed, now: () => 1_000_000 });
       await overlayOf(user('x'));
       await overlayOf(user('x'));
       assert.equal(asked, 1);

@@ -10,6 +10,7 @@ import { sendModern } from '../../fixtures/modern-caller.ts';
 import { ON_LOOPBACK } from '../../fixtures/protected-gateway.ts';
 import { INITIALIZE, post } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
+import { scraped } from '../../fixtures/scraped.ts';
 
 const POLICIES = [
   '@id("readers") permit(principal, action, resource == Tool::"a_read") when { principal.claim_role == "reader" };',
@@ -244,11 +245,18 @@ describe('an explanation', () => {
     assert.equal(elsewhere.status, 403);
   });
 
-  test('counts no refused token against an address', async () => {
+  test('counts no refused token against an address, nor among the attempts', async () => {
+    const before = await scraped(running, 'vmcp_authentication_');
     for (let at = 0; at < 300; at += 1) {
       const bad = await provider.token({ sub: `${at}`, aud: 'https://other.example' });
       assert.equal((await about(bad, 'a_read')).allowed, false);
     }
+    const isKept = /_(token_cache_entries|issuer_request)/;
+    const counted = (await scraped(running, 'vmcp_authentication_')).filter((line) => !isKept.test(line));
+    assert.deepEqual(
+      counted,
+      before.filter((line) => !isKept.test(line)),
+    );
     const fresh = await provider.token({ sub: 'fresh' });
     const answer = await post(running.url, INITIALIZE, { authorization: `Bearer ${fresh}` });
     assert.ok(resultOf(answer));

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { authenticationMetrics } from '../../../runtime/gate/authenticate/authentication-metrics.ts';
 import { tokenVerifier } from '../../../runtime/gate/authenticate/verify-token.ts';
 import { guardedFetch } from '../../../runtime/http/index.ts';
+import { createMetrics } from '../../../runtime/observe/index.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { resolvesTo } from '../../fixtures/guarded-fetch.ts';
 import { AUDIENCE, sendJson } from '../../fixtures/identity-provider.ts';
@@ -235,6 +237,7 @@ suite('attacks on the way to the issuer', () => {
           log,
           readSecret: async () => undefined,
           fetchUnder: (policy) => guardedFetch(policy, { clock, resolve }),
+          metrics: authenticationMetrics(createMetrics().meter, clock.now),
           onKeysChanged: () => {},
         },
       );

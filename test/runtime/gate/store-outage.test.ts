@@ -11,24 +11,27 @@ const given = (whenStoreUnavailable: 'local' | 'deny' | 'allow', code?: 'store_u
   const clock = frozenClock();
   const lines: unknown[] = [];
   const store = { code };
-  const take = takeDespiteOutage({
+  const outages: string[] = [];
+  const takeTokens = takeDespiteOutage({
     shared: async () => {
       if (store.code) throw new VmcpError(store.code, 'away', { detail: 'ECONNREFUSED' });
-      return 7;
+      return { waitMs: 7, emptyAt: 0 };
     },
-    local: async () => 11,
+    local: async () => ({ waitMs: 11, emptyAt: 0 }),
     whenStoreUnavailable: () => whenStoreUnavailable,
+    onOutage: (policy) => void outages.push(policy),
     log: { warn: (fields, message) => void lines.push([fields, message]) },
     now: clock.now,
   });
-  return { take, lines, clock, store };
+  const take = async (buckets: typeof BUCKETS): Promise<number> => (await takeTokens(buckets)).waitMs;
+  return { take, lines, clock, store, outages };
 };
 
 test('a store that answers is asked, and nothing is logged', async () => {
   for (const setting of ['local', 'deny', 'allow'] as const) {
-    const { take, lines } = given(setting);
+    const { take, lines, outages } = given(setting);
     assert.equal(await take(BUCKETS), 7);
-    assert.deepEqual(lines, []);
+    assert.deepEqual([lines, outages], [[], []]);
   }
 });
 
@@ -43,8 +46,8 @@ test('any other error refuses the call, whatever the setting', async () => {
     await assert.rejects(async () => given(setting, 'internal').take(BUCKETS), hasCode('internal'));
 });
 
-test('an outage is logged once a minute, with the number of calls', async () => {
-  const { take, lines, clock } = given('allow', 'store_unavailable');
+test('an outage is logged once a minute, with the number of calls, and each call is counted', async () => {
+  const { take, lines, clock, outages } = given('allow', 'store_unavailable');
   for (let at = 0; at < 5; at += 1) await take(BUCKETS);
   clock.advance(60_000);
   await take(BUCKETS);
@@ -53,6 +56,10 @@ test('an outage is logged once a minute, with the number of calls', async () => 
     [{ count: 1, ...fields }, 'rate limits without their store'],
     [{ count: 5, ...fields }, 'rate limits without their store'],
   ]);
+  assert.deepEqual(
+    outages,
+    Array.from({ length: 6 }, () => 'allow'),
+  );
 });
 
 test('the store counts again as soon as it answers', async () => {

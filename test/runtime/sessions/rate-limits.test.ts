@@ -10,6 +10,7 @@ import type { RawAnswer } from '../../fixtures/raw-client.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 import { startReplica } from '../../fixtures/replicas.ts';
 import { configFile } from '../../fixtures/runtime.ts';
+import { scraped } from '../../fixtures/scraped.ts';
 import { covers } from '../../requirements.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -104,6 +105,10 @@ describe('rate limits in Redis', { skip: noRedis }, () => {
       await redis.kill();
       for (const { url } of [one, two])
         assert.equal(await admitted(times(2 * LIMIT, () => sendModern(url, {}))), LIMIT);
+      assert.deepEqual(await scraped(one, 'vmcp_rate_limit_outage'), [
+        `vmcp_rate_limit_outage_decisions_total{vmcp_rate_limit_when_store_unavailable="local"} ${2 * LIMIT}`,
+      ]);
+      assert.deepEqual(await scraped(one, 'vmcp_rate_limit_buckets'), ['vmcp_rate_limit_buckets 1']);
     });
 
     test('refuse everything that is limited, under deny', async () => {

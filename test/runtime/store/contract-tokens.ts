@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { STORE_LIMITS } from '../../../runtime/store/store.ts';
+import { type Bucket, type Store, STORE_LIMITS } from '../../../runtime/store/store.ts';
 import { until } from '../../cluster/until.ts';
 import { bytes, type Given, LONG, soon } from './given-store.ts';
 import { hasCode } from './has-code.ts';
+
+/** 0: a token was taken from each. */
+const waitFor = async (store: Store, buckets: readonly Bucket[]): Promise<number> =>
+  (await store.takeTokens(buckets)).waitMs;
 
 export const tokensContract = ({ given, newKey }: Given): void => {
   test('a bucket gives as many tokens as it holds, and tells when the next one is there', async () => {
     const [store, key] = [given(), newKey()];
     const bucket = { key, capacity: 3, refillPeriodMs: LONG };
-    const waits = await Promise.all(Array.from({ length: 5 }, async () => store.takeTokens([bucket])));
+    const waits = await Promise.all(Array.from({ length: 5 }, () => waitFor(store, [bucket])));
     assert.deepEqual(waits.slice(0, 3), [0, 0, 0]);
     for (const wait of waits.slice(3)) assert.ok(wait > LONG / 3 - 5_000 && wait <= LONG / 3, `${wait}`);
   });
@@ -18,11 +22,26 @@ export const tokensContract = ({ given, newKey }: Given): void => {
     const [store, key] = [given(), newKey()];
     const large = { key: `{${key}}large`, capacity: 3, refillPeriodMs: LONG };
     const small = { key: `{${key}}small`, capacity: 1, refillPeriodMs: LONG };
-    assert.equal(await store.takeTokens([large, small]), 0);
-    for (let at = 0; at < 5; at += 1) assert.ok((await store.takeTokens([large, small])) > 0);
-    assert.deepEqual([await store.takeTokens([large]), await store.takeTokens([large])], [0, 0]);
-    assert.ok((await store.takeTokens([large])) > 0);
-    assert.equal(await store.takeTokens([]), 0);
+    assert.equal(await waitFor(store, [large, small]), 0);
+    for (let at = 0; at < 5; at += 1) assert.ok((await waitFor(store, [large, small])) > 0);
+    assert.deepEqual([await waitFor(store, [large]), await waitFor(store, [large])], [0, 0]);
+    assert.ok((await waitFor(store, [large])) > 0);
+    assert.equal(await waitFor(store, []), 0);
+  });
+
+  test('a refusal names the bucket that takes longest', async () => {
+    const [store, key] = [given(), newKey()];
+    const quick = { key: `{${key}}quick`, capacity: 1, refillPeriodMs: LONG };
+    const slow = { key: `{${key}}slow`, capacity: 1, refillPeriodMs: 2 * LONG };
+    const full = { key: `{${key}}full`, capacity: 9, refillPeriodMs: LONG };
+    assert.deepEqual(await store.takeTokens([quick, slow]), { waitMs: 0 });
+    for (const [buckets, emptyAt] of [
+      [[quick, slow, full], 1],
+      [[full, slow, quick], 1],
+      [[full, quick], 1],
+      [[quick, full], 0],
+    ] as const)
+      assert.equal((await store.takeTokens(buckets)).emptyAt, emptyAt);
   });
 
   test('the tokens of buckets are counted without taking one', async () => {
@@ -32,7 +51,7 @@ export const tokensContract = ({ given, newKey }: Given): void => {
     for (const available of [2, 1, 0]) {
       const [count, other] = await store.countTokens([bucket, full]);
       assert.deepEqual([count?.available, other], [available, { available: 5, waitMs: 0 }]);
-      const waitMs = await store.takeTokens([bucket]);
+      const waitMs = await waitFor(store, [bucket]);
       assert.ok(Math.abs(waitMs - (count?.waitMs ?? 0)) < 5_000);
     }
     assert.deepEqual(await store.countTokens([]), []);
@@ -41,20 +60,20 @@ export const tokensContract = ({ given, newKey }: Given): void => {
   test('tokens come back evenly, and never more than there is room for', async () => {
     const [store, key] = [given(), newKey()];
     const bucket = { key, capacity: 2, refillPeriodMs: 60 };
-    await until('an empty bucket', async () => ((await store.takeTokens([bucket])) > 0 ? true : undefined), soon);
-    const wait = await store.takeTokens([bucket]);
+    await until('an empty bucket', async () => ((await waitFor(store, [bucket])) > 0 ? true : undefined), soon);
+    const wait = await waitFor(store, [bucket]);
     assert.ok(wait <= 30, `${wait}`);
-    await until('a token', async () => ((await store.takeTokens([bucket])) === 0 ? true : undefined), soon);
+    await until('a token', async () => ((await waitFor(store, [bucket])) === 0 ? true : undefined), soon);
   });
 
   test('a bucket whose size changes keeps count of the tokens that are spent', async () => {
     const [store, key] = [given(), newKey()];
     const sized = (capacity: number) => ({ key, capacity, refillPeriodMs: LONG });
-    for (let at = 0; at < 3; at += 1) assert.equal(await store.takeTokens([sized(100)]), 0);
-    assert.ok((await store.takeTokens([sized(3)])) > 0);
-    assert.equal(await store.takeTokens([sized(4)]), 0);
-    assert.ok((await store.takeTokens([sized(4)])) > 0);
-    assert.equal(await store.takeTokens([sized(1_000)]), 0);
+    for (let at = 0; at < 3; at += 1) assert.equal(await waitFor(store, [sized(100)]), 0);
+    assert.ok((await waitFor(store, [sized(3)])) > 0);
+    assert.equal(await waitFor(store, [sized(4)]), 0);
+    assert.ok((await waitFor(store, [sized(4)])) > 0);
+    assert.equal(await waitFor(store, [sized(1_000)]), 0);
   });
 
   test('a key that holds something else is a full bucket', async () => {
@@ -63,8 +82,8 @@ export const tokensContract = ({ given, newKey }: Given): void => {
     await store.set(value, bytes('none'), LONG);
     for (const key of [map, value]) {
       const bucket = { key, capacity: 1, refillPeriodMs: LONG };
-      assert.equal(await store.takeTokens([bucket]), 0);
-      assert.ok((await store.takeTokens([bucket])) > 0);
+      assert.equal(await waitFor(store, [bucket]), 0);
+      assert.ok((await waitFor(store, [bucket])) > 0);
     }
   });
 
@@ -76,6 +95,6 @@ export const tokensContract = ({ given, newKey }: Given): void => {
         async () => store.takeTokens([good, { key: `{${key}}bad`, capacity: 1, refillPeriodMs }]),
         hasCode('internal'),
       );
-    assert.equal(await store.takeTokens([good]), 0);
+    assert.equal(await waitFor(store, [good]), 0);
   });
 };

@@ -13,9 +13,9 @@ inEveryStore('a store', contract, (given, redis) => {
     const late = onRedis([redis().address], {}, { clock: frozenClock(Date.UTC(2100, 0, 1)) }).store;
     t.after(() => Promise.all([early.close(), late.close()]));
     await Promise.all([early.firstAnswer, late.firstAnswer]);
-    assert.deepEqual([await early.takeTokens([bucket]), await late.takeTokens([bucket])], [0, 0]);
+    for (const store of [early, late]) assert.deepEqual(await store.takeTokens([bucket]), { waitMs: 0 });
     for (const store of [given(), early, late]) {
-      const waitMs = await store.takeTokens([bucket]);
+      const { waitMs } = await store.takeTokens([bucket]);
       assert.ok(waitMs > LONG / 2 - 5_000 && waitMs <= LONG / 2, `${waitMs}`);
     }
   });

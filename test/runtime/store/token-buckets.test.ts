@@ -108,7 +108,7 @@ test('a clock that is set back neither refills a bucket nor locks it', () => {
   taken = takeFrom([bucket], taken.states, START_US - 3_600_000_000);
   assert.ok(taken.isTaken);
   const { states } = taken;
-  assert.deepEqual(takeFrom([bucket], states, START_US - 3_600_000_000), { isTaken: false, waitMs: 500 });
+  assert.deepEqual(takeFrom([bucket], states, START_US - 3_600_000_000), { isTaken: false, waitMs: 500, emptyAt: 0 });
   assert.ok(takeFrom([bucket], states, START_US - 3_600_000_000 + 500_000).isTaken);
 });
 
@@ -156,7 +156,8 @@ describe('in Redis', { skip: noRedis }, () => {
             ...names,
             ...[...args, ...time].map(String),
           );
-          assert.equal(Number(answer), taken.isTaken ? 0 : taken.waitMs);
+          const expected = taken.isTaken ? [0, 0] : [taken.waitMs, taken.emptyAt];
+          assert.deepEqual(answer.split('\n').map(Number), expected);
         }
       }),
       { numRuns: 40 },

@@ -29,7 +29,7 @@ suite('the cache of tokens', () => {
   test('bad tokens drive out no good one', () => {
     const cache = new TokenCache({ count: 2, bytes: 1_000_000 });
     cache.setValid('good', userOf('a'), 0);
-    for (let i = 0; i < 1_000; i += 1) cache.setRefused(`bad-${i}`, invalid('bad'), 0);
+    for (let i = 0; i < 1_000; i += 1) cache.setRefused(`bad-${i}`, invalid('malformed', 'bad'), 0);
     assert.equal(cache.get('good', 0)?.kind, 'user');
   });
 
@@ -38,7 +38,7 @@ suite('the cache of tokens', () => {
     cache.setValid('good', userOf('a'), 0);
     cache.clear();
     assert.deepEqual([cache.get('good', 0), cache.wasValid('good'), cache.wasValid('other')], [undefined, true, false]);
-    cache.setRefused('good', invalid('bad'), 0);
+    cache.setRefused('good', invalid('malformed', 'bad'), 0);
     assert.equal(cache.wasValid('good'), false);
   });
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { authenticationMetrics } from '../../../../runtime/gate/authenticate/authentication-metrics.ts';
 import type { Verdict } from '../../../../runtime/gate/authenticate/verdict.ts';
 import { invalid } from '../../../../runtime/gate/authenticate/verdict.ts';
 import { TokenAuthenticator } from '../../../../runtime/gate/authenticate/token-authenticator.ts';
+import { createMetrics } from '../../../../runtime/observe/index.ts';
 import { userOf } from '../../../fixtures/callers.ts';
 import { hasCode } from '../../store/has-code.ts';
 
@@ -19,11 +21,12 @@ const authenticator = (): TokenAuthenticator =>
     makeVerifier: () => ({
       verify: async (token): Promise<Verdict> => {
         const [, subject] = /^good-(.*)$/.exec(token) ?? [];
-        if (subject === undefined) return invalid('no');
+        if (subject === undefined) return invalid('malformed', 'no');
         return { kind: 'valid', issuer: ISSUER, subject, claims: { groups: ['new'] }, expiresAt: undefined };
       },
       close: async () => {},
     }),
+    metrics: authenticationMetrics(createMetrics().meter, () => 0),
     now: () => 0,
     bounds: { tokens: { count: 100, bytes: 1_000_000 }, failures: { burst: 1, refillMs: 60_000, addresses: 8 } },
   });

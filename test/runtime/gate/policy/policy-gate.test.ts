@@ -5,6 +5,7 @@ import type { LiveConfig } from '../../../../runtime/config/index.ts';
 import { fileIncomingAuthSchema } from '../../../../runtime/config/incoming-auth.ts';
 import { VmcpError } from '../../../../runtime/errors.ts';
 import { type PolicyGateDeps, policyGate, policySettingsOf } from '../../../../runtime/gate/index.ts';
+import { createMetrics } from '../../../../runtime/observe/index.ts';
 import { taskIdOf } from '../../../../runtime/call/task-id.ts';
 import { frozenClock } from '../../../fixtures/frozen-clock.ts';
 import { userOf } from '../../../fixtures/callers.ts';
@@ -33,6 +34,8 @@ const gateOf = (authz: object, more: Partial<PolicyGateDeps> = {}) => {
   const gate = policyGate({
     config: { live } as LiveConfig,
     clock,
+    steadyNow: clock.now,
+    meter: createMetrics().meter,
     log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
     ...more,
   });

@@ -10,7 +10,7 @@ import { canRead, readArguments, readClaims } from '../../../../runtime/gate/pol
 import { openPolicySet } from '../../../../runtime/gate/policy/policy-set.ts';
 import { userOf } from '../../../fixtures/callers.ts';
 import { anyPolicies, ARGUMENT_VALUES, claims, ENTITIES, plainClaims, plainPolicies, subjects } from './generated.ts';
-import { toolCall, toolSubject, toolTarget, withArguments } from './requests.ts';
+import { toolCall, toolSubject, toolTarget, unshownMetrics, withArguments } from './requests.ts';
 
 const failure = (error: Error): never => {
   throw error;
@@ -44,7 +44,7 @@ const cases = (policies: fc.Arbitrary<string[]>, claims: fc.Arbitrary<object>): 
 /** Whether the tool is listed, and whether Cedar admits any call of it. */
 const tried = ({ texts, user, name }: Case, given: readonly Given[]) => {
   const set = policiesFor(texts);
-  const decisions = new Decisions(set);
+  const decisions = new Decisions(set, unshownMetrics());
   const target = toolTarget(name);
   const isListed = decisions.visibility(user, user.claims).isVisible({ name, target }, 'tools');
   const admitted = given.find((args) => {

@@ -2,7 +2,9 @@ import type { RelayedRequest } from '../../../../runtime/call/call.ts';
 import type { Access } from '../../../../runtime/call/index.ts';
 import type { BackendTarget } from '../../../../runtime/call/target.ts';
 import { memberAt } from '../../../../runtime/json/index.ts';
+import { policyMetrics } from '../../../../runtime/gate/policy/policy-metrics.ts';
 import { subjectOfAccess, type Subject } from '../../../../runtime/gate/policy/subject.ts';
+import { createMetrics } from '../../../../runtime/observe/index.ts';
 import { userOf } from '../../../fixtures/callers.ts';
 
 /** A tool of backend x; `x_a` only reads. */
@@ -49,3 +51,6 @@ export const withArguments = (given: Given | string): RelayedRequest => {
   const params = memberAt(bytes, 0, 'params');
   return { bytes, id: Buffer.from('1'), target: { start: 0, end: 0 }, params, meta: undefined };
 };
+
+/** What decisions are counted in, where no test looks at it. */
+export const unshownMetrics = () => policyMetrics(createMetrics().meter, () => 0);

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { Decisions } from '../../../../runtime/gate/policy/callers.ts';
 import { openPolicySet } from '../../../../runtime/gate/policy/policy-set.ts';
 import { userOf } from '../../../fixtures/callers.ts';
-import { toolCall, toolTarget } from './requests.ts';
+import { toolCall, toolTarget, unshownMetrics } from './requests.ts';
 
 const PERMIT = 'permit(principal, action, resource)';
 
@@ -21,10 +21,14 @@ const openSet = (policies: readonly string[]) =>
 const isAdmitted = (condition: string, args: string): boolean => {
   const set = openSet([`${PERMIT} when { ${condition} };`]);
   const user = userOf('alice');
-  const { isAllowed } = new Decisions(set).decide({ ...toolCall('x_a', args), caller: user }, toolTarget('x_a'), {
-    user,
-    claims: user.claims,
-  });
+  const { isAllowed } = new Decisions(set, unshownMetrics()).decide(
+    { ...toolCall('x_a', args), caller: user },
+    toolTarget('x_a'),
+    {
+      user,
+      claims: user.claims,
+    },
+  );
   set.close();
   return isAllowed;
 };
@@ -32,7 +36,7 @@ const isAdmitted = (condition: string, args: string): boolean => {
 const claimIsAdmitted = (condition: string, claim: unknown): boolean => {
   const set = openSet([`${PERMIT} when { ${condition} };`]);
   const user = userOf('alice', { claims: { sub: 'alice', x: claim } });
-  const decisions = new Decisions(set);
+  const decisions = new Decisions(set, unshownMetrics());
   const target = toolTarget('x_a');
   const known = { user, claims: user.claims };
   const { isAllowed } = decisions.decide({ ...toolCall('x_a'), caller: user }, target, known);

@@ -34,6 +34,19 @@ suite('the meter', () => {
     assert.match(text(), /^vmcp_sessions 1$/m);
   });
 
+  test('reads a counter that is kept elsewhere when the metrics are read', () => {
+    const { meter, text } = createMetrics();
+    const counts = { written: 1, dropped: 0 };
+    meter.observableCounter({ name: 'events', help: 'Events.', labels: ['is'] }, () =>
+      Object.entries(counts).map(([is, value]) => [{ is }, value] as const),
+    );
+    counts.written += 2;
+    assert.match(
+      text(),
+      /^# TYPE events_total counter\nevents_total\{is="written"\} 3\nevents_total\{is="dropped"\} 0$/m,
+    );
+  });
+
   test('tells a bounded number of values of a label apart', () => {
     const { meter, text } = createMetrics();
     const count = meter.counter({ name: 'calls', help: 'Calls.', labels: ['tool', 'method'] });
