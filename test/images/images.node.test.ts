@@ -56,13 +56,15 @@ describe('an image built from its Dockerfile', { skip }, () => {
       assert.deepEqual(Object.keys(config.ExposedPorts), ports);
     });
 
-    test(`${name} adds to its base that program, its compile cache and the engine of policies, and nothing else`, async () => {
+    test(`${name} adds to its base that program, its compile cache and the engines of policies and conditions, and nothing else`, async () => {
       const { files } = await inspect(images[name]);
       // The three are where a builder mounts its own during RUN.
       const own = files.filter((path) => !/^etc\/(hostname|hosts|resolv\.conf)$/.test(path));
-      const engine = /^app\/node_modules\/@cedar-policy\/cedar-wasm\/(package\.json|nodejs\/[^/]+)$/;
-      assert.ok(own.some((path) => engine.test(path)));
-      const [cache, ...rest] = own.filter((path) => join('/', path) !== program && !engine.test(path));
+      const cedar = /^app\/node_modules\/@cedar-policy\/cedar-wasm\/(package\.json|nodejs\/[^/]+)$/;
+      const cel = /^app\/node_modules\/@bufbuild\/cel\/index\.js$/;
+      const isEngine = (path: string): boolean => cedar.test(path) || cel.test(path);
+      for (const engine of [cedar, cel]) assert.ok(own.some((path) => engine.test(path)));
+      const [cache, ...rest] = own.filter((path) => join('/', path) !== program && !isEngine(path));
       assert.match(cache ?? '', /^app\/compile-cache\//);
       assert.deepEqual(rest, []);
     });
