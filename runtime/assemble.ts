@@ -158,9 +158,9 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
   const admitted = admission({ lookUp: liveCatalog.lookUp, authorize: gate.authorize, limit: gate.limit });
   const { onDecided } = observers;
   const rights = watchRights({ admitted, gate, log, onDecided });
-  const isValid = (caller: Caller): boolean => users.valid(caller) !== undefined;
+  const current = (caller: Caller): Caller | undefined => users.valid(caller);
   const onSessionsReady = (): void => void (phase.hasSessions = true);
-  const clients = clientsOf({ config, backends, log, store, rights, isValid, onSessionsReady }, deps);
+  const clients = clientsOf({ config, backends, log, store, rights, current, onSessionsReady }, deps);
   tellOfLists(liveCatalog, clients);
   const innerCall = innerCalls(deps.newCorrelationId);
   const handle = pipeline(stagesOf({ ...parts, innerCall, authenticate, admitted, clients, onFailure, phase }));

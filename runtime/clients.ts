@@ -17,8 +17,8 @@ export interface ClientParts {
   readonly log: Log;
   readonly store: Store;
   readonly rights: WatchRights;
-  /** Whether some token of the caller is valid. */
-  readonly isValid: (caller: Caller) => boolean;
+  /** The caller with a token that is valid; undefined where there is none. */
+  readonly current: (caller: Caller) => Caller | undefined;
   readonly onSessionsReady: () => void;
 }
 
@@ -39,14 +39,14 @@ export interface Clients {
 }
 
 export const clientsOf = (parts: ClientParts, deps: ClientDeps): Clients => {
-  const { config, backends, log, store, rights, isValid, onSessionsReady } = parts;
+  const { config, backends, log, store, rights, current, onSessionsReady } = parts;
   const { clock, newSessionId: newId } = deps;
   const { sessions, ready, storeReport } = openSessions(config.current, {
     ...deps,
     log,
     backends,
     store,
-    isValid,
+    isValid: (caller) => current(caller) !== undefined,
     readmit: rights.readmit,
     rights: rights.subscriptions,
   });
@@ -73,7 +73,7 @@ export const clientsOf = (parts: ClientParts, deps: ClientDeps): Clients => {
       watchTasks: taskWatcher(rights.mayHave, backends),
       watchResource: resourceWatcher(rights.mayHave, backends),
       mayWatch: rights.mayWatch,
-      isValid,
+      current,
     }),
   };
 };

@@ -111,7 +111,7 @@ const verifyAgain = async (parts: ReadmissionParts): Promise<void> => {
     each.openFor(),
   );
   const presented = all.flatMap((open) => {
-    const caller = users.valid(open.caller);
+    const caller = users.newest(open.caller);
     if (caller) return [{ ...open, caller }];
     if (open.end('expired')) onEnded(open);
     return [];

@@ -19,45 +19,36 @@ import {
   isText,
 } from '../json/index.ts';
 import { LIST_CHANGED, type ListKind, RESERVED_PREFIX, TASK_NOTIFICATION } from '../mcp/index.ts';
-import { nextTurn } from '../process/index.ts';
+import { eachOf } from '../process/index.ts';
 import { demandTasks } from './client-capabilities.ts';
-import { paramValue, type Envelope } from './envelope.ts';
+import type { Envelope } from './envelope.ts';
 import { PendingStream } from './pending-stream.ts';
 import { StreamSlots } from './stream-slots.ts';
+import { type Filter, filterIn } from './subscription-filter.ts';
 
 export interface ListenersDeps {
   /** Streams that may be open at one time; one address may have half as many. */
   readonly limit: number;
   readonly watchResource: WatchResource;
   readonly watchTasks: WatchTasks;
-  /** Whether some token of the caller is valid; where none is, nothing is told any more. */
-  readonly isValid: (caller: Caller) => boolean;
+  /** The caller with a token that is valid; undefined where there is none, and nothing is told any more. */
+  readonly current: (caller: Caller) => Caller | undefined;
   readonly mayWatch: MayWatch;
 }
 
 /** Decides again whether the caller may watch a name. */
 export type MayWatch = (caller: Caller, names: 'resource' | 'task', name: string) => Promise<boolean>;
 
-/** MCP 2026-07-28, `SubscriptionFilter`, and what the extension for tasks adds to it. */
-interface Filter {
-  toolsListChanged?: true;
-  promptsListChanged?: true;
-  resourcesListChanged?: true;
-  resourceSubscriptions?: readonly string[];
-  taskIds?: readonly string[];
-}
-
 interface Listening {
   /** What is acknowledged; undefined until that is known. */
   filter?: Filter;
-  /** By the token presented last. */
+  /** By the token that its names were decided for. */
   caller: Caller;
+  /** The decision for a newer token, while it is made. */
+  renewal?: Promise<void>;
   readonly tell: (method: string, params?: object) => void;
   readonly pending: PendingStream;
 }
-
-/** Resources that one stream may ask about, and tasks. */
-const MAX_NAMES = 64;
 
 const WANTED: Readonly<Record<ListKind, keyof Filter>> = {
   tools: 'toolsListChanged',
@@ -101,12 +92,13 @@ export class Listeners {
   async readmit(): Promise<number> {
     this.#changes += 1;
     let ended = 0;
-    for (const listening of this.#open) {
-      await nextTurn();
-      if (await this.#isAdmitted(listening)) continue;
+    const decide = async (listening: Listening): Promise<void> => {
+      listening.caller = this.#deps.current(listening.caller) ?? listening.caller;
+      if (await this.#isAdmitted(listening)) return;
       listening.pending.cut();
       ended += 1;
-    }
+    };
+    await eachOf([...this.#open], decide);
     return ended;
   }
 
@@ -164,13 +156,25 @@ export class Listeners {
   #telling({ caller }: Client, { tag, signal }: Pick<Telling, 'tag' | 'signal'>): Telling {
     const pending = new PendingStream();
     const send = (message: Buffer): void => {
+      const current = this.#deps.current(listening.caller);
       // The client comes back with a token that is valid, and listens anew.
-      if (this.#deps.isValid(listening.caller)) pending.send(message);
-      else pending.cut();
+      if (!current) return pending.cut();
+      if (current === listening.caller && !listening.renewal) return pending.send(message);
+      // Another token may give other rights.
+      listening.renewal ??= this.#renew(listening, current);
+      void listening.renewal.then(() => pending.send(message));
     };
     const tell: Telling['tell'] = (method, params = {}) => send(notification(method, params, tag));
     const listening: Listening = { caller, tell, pending };
     return { listening, pending, send, tell, tag, signal };
+  }
+
+  /** Decides about the names of a stream for another token of its client. */
+  async #renew(listening: Listening, caller: Caller): Promise<void> {
+    listening.caller = caller;
+    const isAdmitted = await this.#isAdmitted(listening).catch(() => false);
+    delete listening.renewal;
+    if (!isAdmitted) listening.pending.cut();
   }
 
   async #begin(listening: Listening, watch: () => Promise<Filter>): Promise<void> {
@@ -275,22 +279,4 @@ const taskTold = (params: Buffer, tag: string): Buffer => {
     tagged,
     Buffer.from('}'),
   ]);
-};
-
-const filterIn = (envelope: Envelope): Filter => {
-  const notifications = paramValue(envelope, 'notifications');
-  if (typeof notifications !== 'object' || notifications === null)
-    throw new VmcpError('invalid_request', 'params.notifications is missing or not an object');
-  const given = notifications as Readonly<Record<string, unknown>>;
-  const filter: Filter = {};
-  for (const key of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const)
-    if (given[key] === true) filter[key] = true;
-  for (const key of ['resourceSubscriptions', 'taskIds'] as const) {
-    const names = given[key];
-    if (names === undefined) continue;
-    if (!Array.isArray(names) || names.length > MAX_NAMES || !names.every((name) => typeof name === 'string'))
-      throw new VmcpError('invalid_request', `params.notifications.${key} must be a list of up to ${MAX_NAMES} texts`);
-    filter[key] = [...new Set<string>(names)];
-  }
-  return filter;
 };

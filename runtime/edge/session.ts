@@ -51,10 +51,7 @@ export class Session implements SessionClient {
   readonly #streams = new Set<OpenStream>();
   /** One for each stream that is open or about to be opened. */
   readonly #reservations = new Set<symbol>();
-  /**
-   * Event logs of the streams that are connected now, where streams can be resumed; includes streams of calls that the
-   * client has resumed.
-   */
+  /** Event logs of the streams that are connected now and can be resumed, resumed ones of calls included. */
   readonly #connected = new Set<EventLog>();
   #pendingRequests: PendingClientRequests | undefined;
   readonly #peers: ReplicaPeers | undefined;
@@ -84,7 +81,10 @@ export class Session implements SessionClient {
 
   /** Notes the caller of the newest request, whose token may be newer. */
   presentedBy(caller: Caller): this {
+    const isAnother = caller !== this.caller;
     this.caller = caller;
+    // Another token may give other rights.
+    if (isAnother) void this.backendSessions.readmit().catch(() => {});
     return this;
   }
 

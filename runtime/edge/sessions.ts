@@ -1,6 +1,6 @@
 import type { ClientBackendSessions } from '../backends/index.ts';
 import { isSameCaller, type Caller, type OpenFor, type SessionClient } from '../call/index.ts';
-import { type Clock, nextTurn, type Timer } from '../process/index.ts';
+import { type Clock, eachOf, type Timer } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { EventLogs } from './event-log.ts';
 import { LIMITS } from '../limits.ts';
@@ -225,10 +225,11 @@ export const sessionOpenFor = (session: Session, end: OpenFor['end']): OpenFor =
 /** Decides again about the subscriptions of these sessions; resolves with the number of those that end. */
 export const readmitAll = async (sessions: readonly Session[]): Promise<number> => {
   let ended = 0;
-  for (const { backendSessions } of sessions) {
-    if (!backendSessions.hasSubscriptions) continue;
-    await nextTurn();
-    ended += await backendSessions.readmit();
-  }
+  await eachOf(
+    sessions.filter(({ backendSessions }) => backendSessions.hasSubscriptions),
+    async ({ backendSessions }) => {
+      ended += await backendSessions.readmit();
+    },
+  );
   return ended;
 };

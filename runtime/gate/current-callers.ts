@@ -64,6 +64,12 @@ export class CurrentCallers {
     }
   }
 
+  /** The same user and client with the token presented last, where that is valid; else as `valid`. */
+  newest(caller: Caller): Caller | undefined {
+    const latest = caller.kind === 'user' ? this.#latest.get(clientKey(caller)) : undefined;
+    return latest && !this.#hasEnded(latest) ? latest : this.valid(caller);
+  }
+
   /** Forgets all tokens: what they were verified by is no longer in force. */
   forget(): void {
     this.#latest.clear();

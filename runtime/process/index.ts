@@ -11,5 +11,5 @@ export { type Command, type ExplainCommand, type TextSource, USAGE, readCommand 
 export { STOP_TIMES, type StopTimes, gracefulStop } from './graceful-stop.ts';
 export { type LruCache, type LruBounds, lruCache } from './lru-cache.ts';
 export { type ReadSecret, type SecretSource, secretReader } from './read-secret.ts';
-export { nextTurn, runInBatch } from './run-in-batch.ts';
+export { eachOf, nextTurn, runInBatch } from './run-in-batch.ts';
 export { steadyClock, systemClock } from './system-clock.ts';

@@ -20,3 +20,21 @@ const runAll = (): void => {
 
 /** Lets input be read and answered before a long run of work goes on. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => runInBatch(resolve));
+
+/** Items that `eachOf` works on at one time. */
+const AT_ONCE = 32;
+
+/**
+ * Runs `work` for every item, for 32 of them at one time, so that a slow one does not keep all others waiting, and
+ * input is read in between. Rejects with the first failure.
+ */
+export const eachOf = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
+  const waiting = items.values();
+  const workOn = async (): Promise<void> => {
+    for (const item of waiting) {
+      await nextTurn();
+      await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, workOn));
+};

@@ -131,6 +131,19 @@ describe('what is open when authentication changes', () => {
     stream.close();
   });
 
+  test('goes on where the token that the client presented last is taken, whatever becomes of an earlier one', async (t) => {
+    const gateway = await start(t);
+    const { provider, running, file } = gateway;
+    const listening = await hears(gateway, await provider.token());
+    const both = await provider.token({ aud: [AUDIENCE, OTHER_AUDIENCE] });
+    assert.equal((await gateway.enter(both)).status, 200);
+    assert.deepEqual(running.reload(file({ audience: OTHER_AUDIENCE })), { ok: true });
+    assert.equal((await gateway.enter(both)).status, 200);
+    gateway.update();
+    assert.equal((await listening.next())?.method, UPDATED);
+    await listening.close();
+  });
+
   test('ends for the callers of an issuer that was removed, and for no others', async (t) => {
     const ci = await startProtected();
     t.after(() => ci.stop());
@@ -302,6 +315,26 @@ describe('a stream whose caller has no valid token any more', () => {
     assert.equal((await listening.next())?.method, UPDATED);
     await stream.heard(UPDATED);
     await listening.close();
+    stream.close();
+  });
+
+  test('is decided again for the rights of the newer one', async (t) => {
+    const STAFF = 'permit(principal, action, resource) when { principal.claim_groups.contains("staff") };';
+    const gateway = await start(t, { policies: [STAFF] });
+    const { provider, clock, running } = gateway;
+    const staff = await provider.token({ groups: ['staff'] }, { lifeSeconds: 60 });
+    const listening = await hears(gateway, staff);
+    const { session, stream } = await subscribed(gateway, staff);
+    gateway.update();
+    assert.equal((await listening.next())?.method, UPDATED);
+    await stream.heard(UPDATED);
+    clock.advance(91_000);
+    const left = { 'mcp-session-id': session.id, ...withToken(await provider.token({ groups: [] })) };
+    assert.equal((await post(running.url, { jsonrpc: '2.0', id: 1, method: 'ping' }, left)).status, 200);
+    await stream.heard('notifications/resources/list_changed');
+    gateway.update();
+    await endsInOrder(listening);
+    assert.equal(stream.messages.filter(({ method }) => method === UPDATED).length, 1);
     stream.close();
   });
 });

@@ -124,7 +124,7 @@ test('a stream that has closed makes room for another, and is told nothing', asy
     watchResource: async () => undefined,
     watchTasks: async () => [],
     mayWatch: async () => true,
-    isValid: () => true,
+    current: (caller) => caller,
   });
   const client = {
     caller: { kind: 'anonymous' },
