@@ -28,7 +28,7 @@ export interface CatalogParts {
 /** The lists that differ by user. */
 export const userListsOf = (backends: BackendSet, clock: Clock): Overlays =>
   overlays({
-    list: (caller) => backends.listFor(caller),
+    list: (caller, names) => backends.listFor(caller, names),
     listed: () => backends.dependents,
     now: clock.now,
   });
@@ -48,6 +48,7 @@ export const liveCatalogOf = ({
     statusKnown: (timeoutMs) => backends.statusKnown(timeoutMs),
     refreshLists: (timeoutMs) => backends.refreshLists(timeoutMs),
     overlay: userLists.of,
+    askAgain: userLists.askAgain,
     onOverlayStale: (listener) =>
       backends.onListsChangedFor((caller) => {
         if (userLists.noteChange(caller)) listener(caller);

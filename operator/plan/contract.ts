@@ -100,7 +100,7 @@ const backendRefusals = ({ entry, strategy }: BackendWithStrategy): readonly Ref
   const missing = unsupportedIn(backendsFileSchema, file);
   const { error } = backendsFileSchema.safeParse(file);
   return [
-    ...[...new Set(missing.map(({ reason, remedy }) => `${reason}${typeIn(strategy)}; ${remedy}`))].map(
+    ...[...new Set(missing.map(({ reason, remedy }) => `${reason}${typeIn(strategy, reason)}; ${remedy}`))].map(
       (message) => ({ reason: 'NotSupportedYet', message }) as const,
     ),
     ...(error?.issues ?? []).map(
@@ -109,9 +109,11 @@ const backendRefusals = ({ entry, strategy }: BackendWithStrategy): readonly Ref
   ];
 };
 
-/** Which strategy it is, where there is one: only strategies are marked in a backend. */
-const typeIn = (strategy: Value | undefined): string =>
-  typeof strategy?.['type'] === 'string' ? ` by ${strategy['type']}` : '';
+/** Which strategy it is, where there is one and it is not said: only strategies are marked in a backend. */
+const typeIn = (strategy: Value | undefined, reason: string): string => {
+  const type = strategy?.['type'];
+  return typeof type === 'string' && !reason.includes(type) ? ` by ${type}` : '';
+};
 
 const filesOf = ({ main, found }: FilesInput): CheckedFiles => {
   const config = writtenConfig(main as ConfigInput);

@@ -4,8 +4,6 @@ import { addressViolations } from './address.ts';
 import { headerViolations } from './headers.ts';
 import { type Validator, type Violation, violation } from './validator.ts';
 
-type Block = Readonly<Record<string, unknown>>;
-
 /**
  * docs/resources.md "MCPExternalAuthConfig". Slices of strategies say which keys hold what; the embedded server has its
  * own rules.
@@ -24,18 +22,11 @@ export const externalAuth: Validator = {
         // Whether a token endpoint needs TLS depends on the issuer of the server that refers to it
         // (docs/decisions.md "Addresses that may be fetched").
         ...addresses.flatMap((key) => addressViolations(...at(key))),
-        ...secretWithoutClientId(`spec.${name}`, block),
         ...headers.flatMap((key) => header(...at(key))),
         ...(provider === undefined ? [] : unusableProvider(...at(provider))),
       ];
     }),
 };
-
-/** RFC 6749 §2.3.1 */
-const secretWithoutClientId = (at: string, { clientSecretRef, clientId = '' }: Block): readonly Violation[] =>
-  clientSecretRef !== undefined && clientId === ''
-    ? [violation(`${at}.clientSecretRef`, 'is the secret of no client', 'set clientId')]
-    : [];
 
 /** A header left empty counts as left out. */
 const header = (path: string, name = ''): readonly Violation[] =>

@@ -36,7 +36,7 @@ const twice = ({ path, name }: AddedHeader, earlier: AddedHeader): Violation =>
   violation(path, `${name} is set by ${earlier.path} too; the case of letters makes no difference`, 'keep one of them');
 
 /** docs/decisions.md "Literal header values" */
-const SECRET: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
+const SECRET: ReadonlySet<string> = new Set(['authorization', 'cookie']);
 
 const FORWARDING = ['MCPServerEntry', 'MCPRemoteProxy'] as const;
 

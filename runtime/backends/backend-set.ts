@@ -49,10 +49,14 @@ export class BackendSet {
     return this.#dependents;
   }
 
-  /** The lists of the `dependents` for this user; undefined for a caller that is no user, and where there are none. */
-  listFor(caller: Caller): Promise<readonly CallerLists[]> | undefined {
-    if (caller.kind !== 'user' || this.#dependents.length === 0) return undefined;
-    return Promise.all(this.#dependents.map((backend) => backend.listFor(caller)));
+  /**
+   * The lists of the `dependents` for this user, or of those in `names`; undefined for a caller that is no user, and
+   * where there are none.
+   */
+  listFor(caller: Caller, names?: ReadonlySet<string>): Promise<readonly CallerLists[]> | undefined {
+    const asked = names ? this.#dependents.filter(({ name }) => names.has(name)) : this.#dependents;
+    if (caller.kind !== 'user' || asked.length === 0) return undefined;
+    return Promise.all(asked.map((backend) => backend.listFor(caller)));
   }
 
   /** Watches a resource until the returned watch is stopped. */

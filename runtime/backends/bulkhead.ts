@@ -1,5 +1,4 @@
 import { asVmcpError, VmcpError } from '../errors.ts';
-import { FetchError } from '../http/index.ts';
 import type { BackendEvents, BackendLimits, BackendTuning } from './backend-settings.ts';
 import { CircuitBreaker, type CircuitBreakerDeps } from './discovery/circuit-breaker.ts';
 import { type CallerLists, notListed } from './discovery/user-lists.ts';
@@ -96,8 +95,5 @@ export class Bulkhead {
  */
 const isOutage = ({ code, cause, isOutage: isToldSo }: VmcpError): boolean => {
   if (isToldSo || code === 'backend_unreachable' || code === 'backend_timeout') return true;
-  if (code === 'backend_unavailable') return cause instanceof StreamEndedError;
-  return code === 'credential_unavailable' && cause instanceof FetchError && UNREACHED.has(cause.reason);
+  return code === 'backend_unavailable' && cause instanceof StreamEndedError;
 };
-
-const UNREACHED: ReadonlySet<FetchError['reason']> = new Set(['timeout', 'network_error']);

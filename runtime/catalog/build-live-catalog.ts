@@ -46,6 +46,13 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
     for (const listener of listeners) listener(LIST_KINDS, caller);
   });
   const views = callerViews(deps, { shared: () => shared, build });
+  const renewedView = async (caller: Caller): Promise<CallerView> => {
+    const view = await views(caller);
+    const asking = deps.askAgain?.(caller);
+    if (!asking) return view;
+    await asking;
+    return views(caller);
+  };
   let isStarted = false;
   const settled = async (): Promise<void> => {
     await deps.firstListed(settings.waitForUnknownMs);
@@ -55,7 +62,7 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
     const isStrict = settings.partialFailureMode === 'fail';
     // A backend that is added later does not delay lists; under `fail` the list would be refused without it.
     if (!isStarted || isStrict) await settled();
-    const { listed, overlay } = await views(caller);
+    const { listed, overlay } = await renewedView(caller);
     if (isStrict) refuseWhenDown(withOverlay(deps.backends(), overlay));
     refuseWhenNothingIsLeft(listed, overlay);
     return listed[kind].page(cursor);
@@ -67,7 +74,7 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
     offeredTo: views,
     lookUp: lookUpIn({ ...deps, settings: () => settings, views }),
     trace: async ({ caller, names, name }) => {
-      const { catalog, overlay } = await views(caller);
+      const { catalog, overlay } = await renewedView(caller);
       const sources = withOverlay(deps.backends(), overlay).map(asSource);
       return traceName({ catalog, sources, settings, unlisted: unlistedIn(overlay) }, names, name);
     },

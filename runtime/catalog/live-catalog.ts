@@ -31,6 +31,8 @@ export interface LiveCatalogDeps {
    * names.
    */
   readonly overlay?: (caller: Caller) => Overlay | Promise<Overlay> | undefined;
+  /** Asks again the backends that the caller has no lists of for want of a credential (`Overlays.askAgain`). */
+  readonly askAgain?: (caller: Caller) => Promise<void> | undefined;
   /** Calls `listener` when the overlay of a caller is no longer what the caller's backends list. */
   readonly onOverlayStale?: (listener: (caller: Caller) => void) => void;
   /** What this caller may see; undefined: all. */

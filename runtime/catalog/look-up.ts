@@ -12,7 +12,10 @@ import type {
 import { withOverlay } from './overlay.ts';
 import { taskTarget } from './task-target.ts';
 
-export interface LookUpDeps extends Pick<LiveCatalogDeps, 'backends' | 'statusKnown' | 'refreshLists' | 'policies'> {
+export interface LookUpDeps extends Pick<
+  LiveCatalogDeps,
+  'askAgain' | 'backends' | 'policies' | 'refreshLists' | 'statusKnown'
+> {
   /** The settings that the catalogs were made with. */
   readonly settings: () => LiveCatalogSettings;
   readonly views: (caller: Caller) => CallerView | Promise<CallerView>;
@@ -41,8 +44,9 @@ export const lookUpIn = (deps: LookUpDeps) => {
     const again = async (): Promise<Target> => {
       // A client may remember names from before a restart, or from another replica: a name is unknown only once no
       // backend's status is `unknown`, and the first check of a backend in a new pod may fail. Nor does every backend
-      // notify of new entries.
-      for (const wait of [known, async () => deps.refreshLists?.(deps.settings().waitForUnknownMs)]) {
+      // notify of new entries. And the user may have signed in since a backend was asked for its lists.
+      const refreshed = async () => deps.refreshLists?.(deps.settings().waitForUnknownMs);
+      for (const wait of [async () => deps.askAgain?.(caller), known, refreshed]) {
         await wait();
         const target = find(await deps.views(caller));
         if (target) return target;

@@ -1,15 +1,17 @@
-import { callerKey, type Caller } from '../call/index.ts';
+import { createHash } from 'node:crypto';
+import { callerKey, type Caller, type User } from '../call/index.ts';
 import type { ErrorCode } from '../errors.ts';
 import { LIST_KINDS } from '../mcp/index.ts';
 import type { OfferedBackend, Overlay } from './live-catalog.ts';
-import { lruCache, type LruBounds } from '../process/index.ts';
+import { type LruBounds, lruCache, type LruCache } from '../process/index.ts';
 
 export interface OverlayDeps {
   /**
-   * Lists the backends that depend on the caller with the caller's credential; undefined where none does. It takes a
-   * bounded time, and a backend that fails is reported by its status, so that the others are still listed.
+   * Lists the backends that depend on the caller with the caller's credential, or those of `names` alone; undefined
+   * where none does. It takes a bounded time, and a backend that fails is reported by its status, so that the others
+   * are still listed.
    */
-  readonly list: (caller: Caller) => Promise<Overlay> | undefined;
+  readonly list: (caller: Caller, names?: ReadonlySet<string>) => Promise<Overlay> | undefined;
   /** A new value whenever the set of listed backends has changed. */
   readonly listed?: () => unknown;
   readonly now: () => number;
@@ -19,6 +21,8 @@ export interface OverlayBounds extends LruBounds {
   readonly ttlMs: number;
   /** TTL of an overlay in which a backend has failed. */
   readonly failedTtlMs?: number;
+  /** How long a backend is not asked again for which there was no credential for the same token. */
+  readonly noCredentialTtlMs?: number;
 }
 
 /**
@@ -29,6 +33,7 @@ export const OVERLAY_BOUNDS: OverlayBounds = {
   bytes: 32 * 1024 * 1024,
   ttlMs: 60_000,
   failedTtlMs: 5_000,
+  noCredentialTtlMs: 1_000,
 };
 
 interface CachedOverlay {
@@ -37,6 +42,11 @@ interface CachedOverlay {
   /** Value of `listed()` when the overlay was made. */
   listed?: unknown;
   refreshing?: Promise<Overlay>;
+  /** Asks the backends without a credential again. */
+  asking?: { readonly done: Promise<void>; readonly token: string };
+  /** When the backends without a credential were asked last, and the digest of the token that was shown. */
+  askedAt: number;
+  askedWith?: string;
   /** A backend has notified of a changed list since the overlay was listed. */
   isStale?: boolean;
 }
@@ -50,6 +60,11 @@ export interface Overlays {
    * that was known already, or the caller has no overlay.
    */
   readonly noteChange: (caller: Caller) => boolean;
+  /**
+   * Asks again the backends that the caller has no lists of for want of a credential, and resolves once they have
+   * answered: the user may have signed in since. Undefined where there is nothing to ask.
+   */
+  readonly askAgain: (caller: Caller) => Promise<void> | undefined;
   /** Callers whose overlays are kept. */
   readonly count: () => number;
 }
@@ -59,16 +74,63 @@ export interface Overlays {
  * than its TTL is listed again; the last good one is served meanwhile, for one more TTL, so that a revoked credential
  * shows nothing for long.
  */
-export const overlays = ({ list, now, listed = () => undefined }: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays => {
+export const overlays = (deps: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays => {
+  const { now, listed = () => undefined } = deps;
   const known = lruCache<CachedOverlay>(bounds);
-  const refresh = (key: string, entry: CachedOverlay, caller: Caller): Promise<Overlay> | undefined => {
-    const source = listed();
+  const { refresh, ask } = listing(deps, known);
+  const noteChange = (caller: Caller): boolean => {
+    const entry = known.get(callerKey(caller));
+    if (!entry?.overlay || entry.isStale) return false;
+    entry.isStale = true;
+    return true;
+  };
+  const of: Overlays['of'] = (caller) => {
+    if (caller.kind !== 'user') return undefined;
+    const key = callerKey(caller);
+    const entry = known.get(key) ?? { listedAt: 0, askedAt: 0 };
+    const ageMs = now() - entry.listedAt;
+    const { isStale = false } = entry;
+    const isFresh =
+      !isStale && entry.overlay !== undefined && ageMs < ttlOf(entry.overlay, bounds) && entry.listed === listed();
+    const refreshing = isFresh ? undefined : (entry.refreshing ?? refresh(entry, caller));
+    if (!isFresh && !refreshing) return undefined;
+    if (!entry.overlay) known.set(key, entry, 0);
+    return !isStale && ageMs < 2 * bounds.ttlMs ? (entry.overlay ?? refreshing) : refreshing;
+  };
+  const askAgain: Overlays['askAgain'] = (caller) => {
+    const entry = caller.kind === 'user' ? known.get(callerKey(caller)) : undefined;
+    const without = entry?.overlay?.filter(hasNoCredential) ?? [];
+    if (caller.kind !== 'user' || !entry || without.length === 0) return undefined;
+    const token = digestOf(caller);
+    const { asking } = entry;
+    if (asking) return asking.token === token ? asking.done : asking.done.then(() => askAgain(caller));
+    const { noCredentialTtlMs = 0 } = bounds;
+    const isKept = token === entry.askedWith && now() - entry.askedAt < noCredentialTtlMs;
+    // To find out whether a user has signed in costs no request to an issuer.
+    const asked = isKept ? without.filter(({ error }) => error?.code === 'login_required') : without;
+    return asked.length > 0 ? ask(entry, caller, new Set(asked.map(({ name }) => name))) : undefined;
+  };
+  return { of, noteChange, askAgain, count: known.count };
+};
+
+/** What lists an overlay, or a part of it, and puts it into its entry. */
+const listing = (
+  { list, now, listed = () => undefined }: OverlayDeps,
+  known: Pick<LruCache<CachedOverlay>, 'get' | 'set' | 'delete'>,
+) => {
+  const put = (entry: CachedOverlay, caller: User, overlay: Overlay): void => {
+    const key = callerKey(caller);
+    Object.assign(entry, { overlay, askedAt: now(), askedWith: digestOf(caller) });
+    if (known.get(key) === entry) known.set(key, entry, bytesOf(overlay));
+  };
+  const refresh = (entry: CachedOverlay, caller: User): Promise<Overlay> | undefined => {
+    const [source, key] = [listed(), callerKey(caller)];
     entry.isStale = false;
     const refreshing = list(caller)
       ?.then((listed) => {
         const overlay = withLastGood(listed, entry.overlay);
-        Object.assign(entry, { overlay, listedAt: now(), listed: source });
-        if (known.get(key) === entry) known.set(key, entry, bytesOf(overlay));
+        Object.assign(entry, { listedAt: now(), listed: source });
+        put(entry, caller, overlay);
         return overlay;
       })
       .catch((error: unknown) => {
@@ -82,26 +144,31 @@ export const overlays = ({ list, now, listed = () => undefined }: OverlayDeps, b
     refreshing?.catch(() => {});
     return refreshing;
   };
-  const noteChange = (caller: Caller): boolean => {
-    const entry = known.get(callerKey(caller));
-    if (!entry?.overlay || entry.isStale) return false;
-    entry.isStale = true;
-    return true;
+  const ask = (entry: CachedOverlay, caller: User, names: ReadonlySet<string>): Promise<void> | undefined => {
+    const done = list(caller, names)
+      ?.then((listed) => put(entry, caller, withNewlyListed(entry.overlay ?? [], listed)))
+      .finally(() => delete entry.asking);
+    if (done) entry.asking = { done, token: digestOf(caller) };
+    return done;
   };
-  const of: Overlays['of'] = (caller) => {
-    if (caller.kind !== 'user') return undefined;
-    const key = callerKey(caller);
-    const entry = known.get(key) ?? { listedAt: 0 };
-    const ageMs = now() - entry.listedAt;
-    const { isStale = false } = entry;
-    const isFresh =
-      !isStale && entry.overlay !== undefined && ageMs < ttlOf(entry.overlay, bounds) && entry.listed === listed();
-    const refreshing = isFresh ? undefined : (entry.refreshing ?? refresh(key, entry, caller));
-    if (!isFresh && !refreshing) return undefined;
-    if (!entry.overlay) known.set(key, entry, 0);
-    return !isStale && ageMs < 2 * bounds.ttlMs ? (entry.overlay ?? refreshing) : refreshing;
+  return { refresh, ask };
+};
+
+/** No token stays in memory longer than its user. */
+const digestOf = ({ token }: User): string => createHash('sha256').update(token).digest('base64url');
+
+/** There was no credential for the user, and the backend has never been listed with one. */
+const hasNoCredential = ({ status, lists }: OfferedBackend): boolean => status === 'unauthenticated' && !lists;
+
+/** The overlay with the backends that were asked again; itself where they say what they said before. */
+const withNewlyListed = (overlay: Overlay, asked: Overlay): Overlay => {
+  const newer = new Map(asked.map((each) => [each.name, each]));
+  const isChanged = ({ name, message, error, lists }: OfferedBackend): boolean => {
+    const now = newer.get(name);
+    return !lists && now !== undefined && (now.message !== message || now.error?.code !== error?.code || !!now.lists);
   };
-  return { of, noteChange, count: known.count };
+  if (!overlay.some(isChanged)) return overlay;
+  return overlay.map((each) => (isChanged(each) ? (newer.get(each.name) ?? each) : each));
 };
 
 /**

@@ -1,11 +1,11 @@
-/** The evaluation has done as much as it may. */
+/** The evaluations for a decision have done as much as they may. */
 export class BudgetExceededError extends Error {
   override readonly name = 'BudgetExceededError';
 }
 
 /**
- * How much one evaluation may still do. Counted and not timed, so that an expression has the same result on a busy
- * machine.
+ * How much the evaluations for one decision may still do. Counted and not timed, so that an expression has the same
+ * result on a busy machine.
  */
 export class Budget {
   #units: number;

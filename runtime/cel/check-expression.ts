@@ -1,5 +1,6 @@
 import type { parse } from '@bufbuild/cel';
 import { type Engine, STEP } from './engine.ts';
+import { costOfPattern } from './pattern-cost.ts';
 
 export type Expr = ReturnType<typeof parse>['expr'];
 type Call = Extract<Expr['exprKind'], { case: 'callExpr' }>['value'];
@@ -63,7 +64,10 @@ class Check {
     const fits = overloads.some(
       (each) => each.arguments.length === args.length && (each.target === undefined) === (target === undefined),
     );
-    return fits ? undefined : `${name} is called with the wrong number of arguments`;
+    if (!fits) return `${name} is called with the wrong number of arguments`;
+    return name === 'matches' && args.some(isTooLarge)
+      ? 'a pattern is too large, its repetitions written out'
+      : undefined;
   }
 
   #struct(
@@ -85,6 +89,12 @@ class Check {
     return found;
   }
 }
+
+/** A pattern that stands in the expression; one that is computed is looked at when it is used. */
+const isTooLarge = ({ exprKind: kind }: Expr): boolean =>
+  kind.case === 'constExpr' &&
+  kind.value.constantKind.case === 'stringValue' &&
+  costOfPattern(kind.value.constantKind.value) === undefined;
 
 /** `STEP() && condition` */
 const counted = (condition: Expr): Expr => {

@@ -12,8 +12,8 @@ export type Verdict = 'true' | 'false' | 'absent' | 'failed' | 'exhausted';
 
 /** An expression that has been parsed and checked. */
 export interface Condition {
-  /** Never throws. */
-  readonly evaluate: (variables: Variables) => Verdict;
+  /** Never throws. Conditions that are evaluated for one decision share a budget (`newBudget`). */
+  readonly evaluate: (variables: Variables, budget: Budget) => Verdict;
 }
 
 export type Compiled =
@@ -25,8 +25,11 @@ export type Compiled =
 export const MAX_EXPRESSION = 1_024;
 /** Brackets inside brackets: the time that the parser takes grows with the third power of those that stay open. */
 const MAX_NESTING = 24;
-/** Units that one evaluation may spend: a tenth of a second. */
+/** Units that one decision may spend, however many conditions it takes: a quarter of a second or so. */
 const BUDGET = 500_000;
+
+/** For the conditions of one decision, together. */
+export const newBudget = (): Budget => new Budget(BUDGET);
 
 /**
  * Parses and checks an expression over these variables. Names and functions that do not exist are found here. A schema
@@ -56,9 +59,8 @@ const compile = (expression: string, variables: readonly string[]): Compiled => 
     return {
       ok: true,
       condition: {
-        evaluate: ({ values, takeAbsence }) => {
+        evaluate: ({ values, takeAbsence }, budget) => {
           takeAbsence();
-          const budget = new Budget(BUDGET);
           const value = spending(budget, () => run(values));
           const isAbsent = takeAbsence();
           // Also where CEL takes another operand's value for the one that was given up.

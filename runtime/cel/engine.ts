@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Cel from '@bufbuild/cel';
 import { type Budget, BudgetExceededError } from './budget.ts';
+import { costOfPattern } from './pattern-cost.ts';
 
 /** Not bundled: in the images it lies beside the program (Dockerfile.vmcp, Dockerfile.operator). */
 const packages = createRequire(import.meta.url);
@@ -55,11 +56,13 @@ const meteredFunctions = (cel: typeof Cel, spend: Spend): Cel.CelFunc[] => [
   }),
 ];
 
-/** A unit is some 200 ns. */
+/** A unit is up to some 400 ns. */
 const STEP_COST = 10;
 const CALL_COST = 10;
 const ZONE_COST = 1_000;
 const PATTERN_COST = 500;
+/** Characters of a text, times instructions of a pattern, that cost one unit. */
+const MATCHED_UNIT = 4;
 /** Characters of a text that cost one unit. */
 const TEXT_UNIT = 16;
 /** Characters of a text, bytes of bytes, and entries of a list that an expression may make. */
@@ -91,9 +94,12 @@ const metered = (cel: typeof Cel, func: Cel.CelFunc, spend: Spend): Cel.CelFunc 
   return cel.celMethod(name, target, types, result, method as never);
 };
 
-/** RE2 takes time in proportion to the text and to the pattern. */
-const costOfMatching = ([text, pattern]: readonly unknown[]): number =>
-  PATTERN_COST + (String(text).length * String(pattern).length) / 4;
+/** RE2 takes time in proportion to the text and to the compiled pattern. */
+const costOfMatching = ([text, pattern]: readonly unknown[]): number => {
+  const cost = costOfPattern(String(pattern));
+  if (!cost) return Infinity;
+  return PATTERN_COST + cost.compiling + (String(text).length * cost.instructions) / MATCHED_UNIT;
+};
 
 const joined = (cel: typeof Cel, left: Cel.CelList, right: Cel.CelList, spend: Spend): Cel.CelList => {
   const size = left.size + right.size;

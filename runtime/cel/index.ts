@@ -1,8 +1,16 @@
 /**
  * Conditions in CEL (https://cel.dev) that owners write over JSON values which strangers influence. A condition is
- * parsed and checked once, and every evaluation has a budget, so that neither its author nor the values can keep the
+ * parsed and checked once, and every decision has a budget, so that neither its author nor the values can keep the
  * process busy. Start at `condition.ts`.
  */
 
-export { type Compiled, compileCondition, type Condition, MAX_EXPRESSION, type Verdict } from './condition.ts';
+export type { Budget } from './budget.ts';
+export {
+  type Compiled,
+  compileCondition,
+  type Condition,
+  MAX_EXPRESSION,
+  newBudget,
+  type Verdict,
+} from './condition.ts';
 export { type Variables, variablesOf } from './variables.ts';

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { isDuration } from './durations.ts';
 import { nearest } from './nearest.ts';
+import { notYetOf } from './not-yet.ts';
 import { FILE_KEY_OF_SECRET_REF } from './secret-spelling.ts';
 import { fieldsOf, isOptional, isRecord, schemaAt, typeOf, wordsOf } from './schema-walk.ts';
 
@@ -30,7 +31,7 @@ export function explain(issue: z.core.$ZodIssue, { schema, value }: Context): re
     case 'invalid_type':
       return [wrongType({ path, given, schema, expected: issue.expected, message: issue.message })];
     case 'invalid_value':
-      return [wrongWord({ path, given, words: issue.values.map(String) })];
+      return [wrongWord({ path, given, words: issue.values.map(String), unproposed: unproposedAt(schema, path) })];
     case 'too_small':
       return [{ path, ...outOfBounds(issue.origin, 'at least', issue.minimum) }];
     case 'too_big':
@@ -112,14 +113,25 @@ function wrongType({ path, given, schema, expected, message }: WrongType): Findi
   return { path, reason, remedy: `write ${nameOf(expected)}` };
 }
 
-function wrongWord({ path, given, words }: Wrong & { words: readonly string[] }): Finding {
+interface WrongWord extends Wrong {
+  readonly words: readonly string[];
+  readonly unproposed: readonly string[];
+}
+
+function wrongWord({ path, given, words, unproposed }: WrongWord): Finding {
   const key = String(path.at(-1));
-  if (given === undefined) return { path, reason: 'is missing', remedy: `add ${key}: ${choice(words)}` };
-  const meant = typeof given === 'string' ? nearest(given, words) : undefined;
+  const writable = words.filter((word) => !unproposed.includes(word) || WITHOUT_GUARD.has(word));
+  if (given === undefined) return { path, reason: 'is missing', remedy: `add ${key}: ${choice(writable)}` };
+  const meant = typeof given === 'string' ? nearest(given, writable) : undefined;
   const reason = `${JSON.stringify(given) ?? 'this'} is not a known value`;
-  const proposed = words.filter((word) => word === meant || !WITHOUT_GUARD.has(word));
+  const proposed = writable.filter((word) => word === meant || !WITHOUT_GUARD.has(word));
   return { path, reason, remedy: `write ${choice(proposed)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}` };
 }
+
+const unproposedAt = (schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] => {
+  const field = schemaAt(schema, path);
+  return (field && notYetOf(field)?.unproposed) ?? [];
+};
 
 /** Values that turn authentication off: they are not suggested for a misspelt value. */
 const WITHOUT_GUARD: ReadonlySet<string> = new Set(['anonymous', 'none', 'unauthenticated']);
@@ -130,7 +142,8 @@ const choice = (words: readonly string[]): string =>
 /** How a missing key is written: `type: oidc or anonymous`, or the required keys of an object, or its type. */
 function hint(key: string, field: z.core.$ZodType | undefined): string {
   if (field === undefined) return key;
-  const words = wordsOf(field);
+  const unproposed = notYetOf(field)?.unproposed ?? [];
+  const words = wordsOf(field)?.filter((word) => !unproposed.includes(word) || WITHOUT_GUARD.has(word));
   if (words !== undefined) return `${key}: ${choice(words)}`;
   const required = Object.entries(fieldsOf(field) ?? {}).filter(([, inner]) => !isOptional(inner));
   if (required.length > 0) return `${key} with ${required.map(([name, inner]) => hint(name, inner)).join(', ')}`;

@@ -6,12 +6,16 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** RFC 9110 §5.5: no line breaks, by which a value would add headers of its own. */
 export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** What the connection (RFC 9110 §7.6.1), the transport of MCP and tracing (W3C Trace Context) set themselves. */
+/**
+ * What the connection (RFC 9110 §7.6.1), proxies (§11.7), the transport of MCP, tracing (W3C Trace Context, W3C
+ * Baggage) and the way between two runtimes (docs/outgoing-auth-kubernetes.md "Through a proxy") set themselves.
+ */
 const RESERVED: ReadonlySet<string> = new Set([
   // No YAML map can hold it.
   '__proto__',
   'accept',
   'accept-encoding',
+  'baggage',
   'connection',
   'content-encoding',
   'content-length',
@@ -24,6 +28,8 @@ const RESERVED: ReadonlySet<string> = new Set([
   'mcp-name',
   'mcp-protocol-version',
   'mcp-session-id',
+  'proxy-authenticate',
+  'proxy-authorization',
   'proxy-connection',
   'te',
   'traceparent',
@@ -31,6 +37,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
+  'vmcp-relayed-authorization',
 ]);
 
 /** Headers that repeat arguments of a call (MCP 2026-07-28). */

@@ -10,6 +10,15 @@ export interface NotYet {
   readonly except: readonly unknown[];
   /** For an optional object: being there at all counts, even when all its fields have their defaults. */
   readonly presence: boolean;
+  /** Says of a word why it is refused, where that is not because of the feature. */
+  readonly refusalOf: (value: unknown) => Words | undefined;
+  /** Words that are valid, and that no message recommends. */
+  readonly unproposed: readonly string[];
+}
+
+interface Words {
+  readonly reason: string;
+  readonly remedy: string;
 }
 
 const registry = z.registry<NotYet>();
@@ -24,9 +33,14 @@ const GUARDS: ReadonlySet<string> = new Set(['authenticating to backends', 'the 
 export function notYet<S extends z.ZodType>(
   schema: S,
   feature: string,
-  options: { readonly except?: readonly unknown[]; readonly presence?: boolean } = {},
+  {
+    except = [],
+    presence = false,
+    refusalOf = () => undefined,
+    unproposed = [],
+  }: Partial<Omit<NotYet, 'feature'>> = {},
 ): S {
-  registry.add(schema, { feature, except: options.except ?? [], presence: options.presence ?? false });
+  registry.add(schema, { feature, except, presence, refusalOf, unproposed });
   return schema;
 }
 
@@ -51,7 +65,8 @@ export function unsupportedIn(schema: z.core.$ZodType, value: unknown): readonly
   walk({ schema, value, path: [] }, (at) => {
     const mark = notYetOf(at.schema);
     if (mark === undefined || !counts(at.schema, at.value, mark)) return true;
-    found.push(unsupported(mark, at.schema, at.path));
+    const { feature } = mark;
+    found.push({ path: at.path, feature, ...(mark.refusalOf(at.value) ?? unsupported(mark, at.schema, at.path)) });
     return false;
   });
   return found;
@@ -82,11 +97,11 @@ function emptyLike(value: unknown): unknown {
   return value === '' || value === false ? value : undefined;
 }
 
-function unsupported({ feature, except }: NotYet, schema: z.core.$ZodType, path: readonly (string | number)[]) {
+function unsupported({ feature, except }: NotYet, schema: z.core.$ZodType, path: readonly (string | number)[]): Words {
   const key = path.at(-1) ?? 'it';
   const reason = `not supported yet: ${feature}`;
-  if (GUARDS.has(feature)) return { path, feature, reason, remedy: 'use a release that has it' };
-  if (except.length > 0) return { path, feature, reason, remedy: `set ${key} to ${except.join(' or ')}` };
+  if (GUARDS.has(feature)) return { reason, remedy: 'use a release that has it' };
+  if (except.length > 0) return { reason, remedy: `set ${key} to ${except.join(' or ')}` };
   const hasDefault = z.safeParse(schema, undefined).data !== undefined;
-  return { path, feature, reason, remedy: hasDefault ? `remove ${key}, or leave it at its default` : `remove ${key}` };
+  return { reason, remedy: hasDefault ? `remove ${key}, or leave it at its default` : `remove ${key}` };
 }

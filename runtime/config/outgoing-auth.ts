@@ -24,13 +24,24 @@ const strategyIn = <Blocks extends z.core.$ZodLooseShape>(types: readonly string
   return withRules(z.strictObject({ type: typeAmong(types), ...blocks }), ...rules);
 };
 
-const typeAmong = (types: readonly string[]) =>
-  notYet(
+const typeAmong = (types: readonly string[]) => {
+  // What has no block in an MCPExternalAuthConfig is written by the operator alone, or authenticates nobody.
+  const proposed = types.filter((type) => slices.some((slice) => slice.type === type && slice.resource !== undefined));
+  const refusal = {
+    reason: `not supported: ${RESERVED} is a reserved word, which has no fields, and nothing serves it`,
+    remedy: `write ${proposed.join(' or ')}`,
+  };
+  return notYet(
     // All of them are words of the list, which `map` forgets.
     z.enum(types as [Word]).describe(`Strategy; ${RESERVED} is a reserved word that nothing serves.`),
     FEATURE,
-    { except: slices.filter(({ isSupported }) => isSupported).map(({ type }) => type) },
+    {
+      except: slices.filter(({ isSupported }) => isSupported).map(({ type }) => type),
+      refusalOf: (type) => (type === RESERVED ? refusal : undefined),
+      unproposed: types.filter((type) => !proposed.includes(type)),
+    },
   );
+};
 
 const configTypes = [...ofConfig.map(({ type }) => type), RESERVED];
 

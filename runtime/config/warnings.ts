@@ -1,6 +1,9 @@
 import { AUDIT_EVENT_TYPES } from './audit.ts';
+import { strategiesIn } from './credential-headers.ts';
 import type { Config } from './load.ts';
 import { nearest } from './nearest.ts';
+import { networksOf } from './networks.ts';
+import { blockOf, everyStrategy } from './strategies/index.ts';
 
 /** Warnings about valid settings that are probably not intended, one line each. */
 export const warningsOf = (config: Config): readonly string[] => [
@@ -9,6 +12,8 @@ export const warningsOf = (config: Config): readonly string[] => [
   ...unknownBackends(config),
   ...unknownEventTypes(config),
   ...issuersUnused(config),
+  ...usersNeeded(config),
+  ...plainTokenUrls(config),
   ...unsentTelemetry(config),
 ];
 
@@ -17,6 +22,40 @@ function* issuersUnused({ incomingAuth: { type }, extensions }: Config): Generat
   if (type === 'oidc' || extensions.issuers.length === 0) return;
   yield `extensions.issuers: has no effect while incomingAuth.type is ${type}; set incomingAuth.type to oidc`;
 }
+
+/**
+ * Credentials that are made from a user's token (docs/outgoing-auth.md "Strategies"). A proxy that relays credentials
+ * takes that of the caller from a header.
+ */
+function* usersNeeded({ incomingAuth: { type, relaysCredentials }, outgoingAuth }: Config): Generator<string> {
+  if (type === 'oidc' || relaysCredentials) return;
+  for (const { path, strategy } of strategiesIn(outgoingAuth)) {
+    const needed = everyStrategy.find(([, slice]) => slice.type === strategy['type'])?.[1].provider !== undefined;
+    if (needed)
+      yield `${path.join('.')}.type: every call fails, since ${String(strategy['type'])} is made from a user's token and incomingAuth.type is ${type}; set incomingAuth.type to oidc`;
+  }
+}
+
+/** Only a warning: a host name may lead to a loopback address, and one backend must not cost the others their file. */
+function* plainTokenUrls({ incomingAuth: { oidc }, outgoingAuth }: Config): Generator<string> {
+  if (oidc?.insecureAllowHttp === true) return;
+  for (const { path, strategy } of strategiesIn(outgoingAuth)) {
+    for (const [name, { addresses = [] }] of everyStrategy)
+      for (const key of addresses) {
+        const text = blockOf(strategy, name)?.[key];
+        if (typeof text === 'string' && isPlainBeyondLoopback(text))
+          yield `${[...path, name, key].join('.')}: without TLS only loopback addresses are asked, so every call fails elsewhere; use https://`;
+      }
+  }
+}
+
+const isLoopback = networksOf(['127.0.0.0/8', '::1']);
+
+const isPlainBeyondLoopback = (text: string): boolean => {
+  const { protocol, hostname } = new URL(text);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return protocol === 'http:' && !isLoopback(host) && host !== 'localhost' && !host.endsWith('.localhost');
+};
 
 /** As the operator's condition `SessionStorageIgnored` says it. */
 function* storeless({ sessionStorage }: Config): Generator<string> {

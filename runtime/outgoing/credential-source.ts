@@ -17,13 +17,18 @@ export interface CredentialSource<V> {
   readonly renewed: (caller: Caller, refused: V, wanted: Wanted) => Promise<V | undefined>;
   /** The request with the credential. */
   readonly addTo: (request: AddressedRequest, credential: V) => AddressedRequest | Promise<AddressedRequest>;
-  /** The error for a caller whose credential, and the renewed one, were refused. */
-  readonly refusal: (caller: Caller) => VmcpError;
+  /** The error for a caller whose credential was refused: a renewed one, too, or there is no other. */
+  readonly refusal: (caller: Caller, isRenewed: boolean) => VmcpError;
   /**
    * Whether the backend has refused the credential, and not executed the request. Absent: its answer 401 says so, and
    * no other.
    */
   readonly isRefusal?: (response: BackendResponse) => boolean;
+  /**
+   * Called with the error when the last credential that could be tried was refused to a call; a stream that is refused
+   * says nothing about calls.
+   */
+  readonly onGivenUp?: (refused: V, error: VmcpError) => void;
   /** Called for each credential that the backend refuses. */
   readonly onRefused?: () => void;
 }
@@ -49,11 +54,16 @@ export const proveWith =
     if (!isRefusal(response)) return response;
     source.onRefused?.();
     const newer = await source.renewed(caller, credential, wanted);
-    if (newer === undefined) throw source.refusal(caller);
+    const giveUp = (refused: V, isRenewed: boolean): never => {
+      const error = source.refusal(caller, isRenewed);
+      if (request.lane !== 'stream') source.onGivenUp?.(refused, error);
+      throw error;
+    };
+    if (newer === undefined) return giveUp(credential, false);
     const second = await next(await source.addTo(request, newer));
     if (!isRefusal(second)) return second;
     source.onRefused?.();
-    throw source.refusal(caller);
+    return giveUp(newer, true);
   };
 
 const isUnauthorized = ({ status }: BackendResponse): boolean => status === 401;

@@ -1,5 +1,6 @@
-import type { Caller } from '../call/index.ts';
+import { type Caller, UNVERIFIED_ISSUER } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
+import { FetchError } from '../http/index.ts';
 
 /** A strategy at one backend, as errors name it. */
 export interface Named {
@@ -29,6 +30,11 @@ export const noCredential = (
     isOutage,
   });
 
+/** Whether a request has failed because who issues the credentials is away or silent. */
+export const isUnreached = (error: unknown): boolean => error instanceof FetchError && UNREACHED.has(error.reason);
+
+const UNREACHED: ReadonlySet<FetchError['reason']> = new Set(['timeout', 'network_error']);
+
 const HTTP_401 = { detail: 'HTTP 401' };
 
 /**
@@ -52,3 +58,17 @@ export const loginRequired = ({ backend }: Named, provider: string): VmcpError =
   new VmcpError('login_required', `backend "${backend}" needs a sign-in at "${provider}"`, {
     challenge: { error: 'insufficient_scope', scope: `upstream:${provider}` },
   });
+
+/**
+ * Who gets the caller's own token refuses it, where nobody here has verified it: the runtime that has sent it along
+ * learns of it as if it were refused here, so that it gets a new one. Undefined for any other caller, whose token is
+ * good here, whatever others say (docs/outgoing-auth-kubernetes.md "Through a proxy").
+ */
+export const relayedTokenRefused = (
+  { backend }: Pick<Named, 'backend'>,
+  caller: Caller,
+  detail: string,
+): VmcpError | undefined =>
+  caller.kind === 'user' && caller.issuer === UNVERIFIED_ISSUER
+    ? new VmcpError('invalid_token', `backend "${backend}" refuses the token`, { detail })
+    : undefined;

@@ -1,8 +1,9 @@
-import { type Caller, RELAYED_AUTHORIZATION, UNVERIFIED_ISSUER } from '../call/index.ts';
+import { type Caller, RELAYED_AUTHORIZATION } from '../call/index.ts';
 import type { BlockInFile } from '../config/index.ts';
 import { VmcpError } from '../errors.ts';
 import { withHeader } from './credential-source.ts';
 import type { BackendRequest } from './fetch.ts';
+import { relayedTokenRefused } from './refusals.ts';
 import type { Strategy, StrategyDeps } from './strategy.ts';
 
 const AUTHORIZATION = 'authorization';
@@ -32,17 +33,11 @@ const tokenOf = (caller: Caller, backend: string): string => {
   throw unavailable(backend, 'it needs the token of a user, and the request has none');
 };
 
-/**
- * Another runtime that has sent an unverified token along learns of it as if it were refused here, so that it gets a
- * new one. Any other caller's token is good here, whatever the backend says (docs/outgoing-auth-kubernetes.md
- * "Through a proxy").
- */
 const refusedTo = (caller: Caller, backend: string): VmcpError =>
-  caller.kind === 'user' && caller.issuer === UNVERIFIED_ISSUER
-    ? new VmcpError('invalid_token', `backend "${backend}" refuses the token`, REFUSED)
-    : unavailable(backend, 'the token of the caller is refused', REFUSED);
+  relayedTokenRefused({ backend }, caller, HTTP_401) ??
+  unavailable(backend, 'the token of the caller is refused', { detail: HTTP_401 });
 
-const REFUSED = { detail: 'HTTP 401' };
+const HTTP_401 = 'HTTP 401';
 
 const unavailable = (backend: string, why: string, more: { readonly detail?: string } = {}): VmcpError =>
   new VmcpError('credential_unavailable', `no credential for backend "${backend}" (token_relay): ${why}`, more);

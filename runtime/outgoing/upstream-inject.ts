@@ -1,9 +1,16 @@
 import type { Caller } from '../call/index.ts';
 import type { BlockInFile } from '../config/index.ts';
+import { credentialKey } from './credential-cache.ts';
 import { proveWith, withHeader } from './credential-source.ts';
+import { recentRefusals } from './recent-refusals.ts';
 import { credentialRefused, loginRequired } from './refusals.ts';
 import { subjectTokenOf } from './subject-token.ts';
 import type { Strategy, StrategyDeps } from './strategy.ts';
+
+interface Held {
+  readonly key: string;
+  readonly token: string;
+}
 
 /**
  * Strategy `upstream_inject`: the access token that the user got at an upstream provider of the embedded authorization
@@ -12,18 +19,31 @@ import type { Strategy, StrategyDeps } from './strategy.ts';
 export const upstreamInject = ({ providerName }: BlockInFile<'upstreamInject'>, deps: StrategyDeps): Strategy => {
   const of = { backend: deps.backend.name, strategy: 'upstream_inject' };
   const subjectOf = subjectTokenOf(of, providerName);
-  const tokenOf = async (caller: Caller, refused?: string): Promise<string> => (await subjectOf(caller, refused)).token;
+  const refusals = recentRefusals(deps.clock);
+  const held = async (caller: Caller, refused?: string): Promise<Held> => {
+    const { user, token } = await subjectOf(caller, refused);
+    return { key: credentialKey([user.issuer, user.subject, token]), token };
+  };
   return {
     dependsOnCaller: true,
-    prove: proveWith<string>({
-      current: (caller) => (caller.kind === 'probe' ? undefined : tokenOf(caller)),
-      renewed: async (caller, refused) => {
-        const newer = await tokenOf(caller, refused);
-        return newer === refused ? undefined : newer;
+    prove: proveWith<Held>({
+      current: async (caller) => {
+        if (caller.kind === 'probe') return undefined;
+        const current = await held(caller);
+        refusals.check(current.key);
+        return current;
       },
-      addTo: (request, token) => withHeader(request, 'authorization', `Bearer ${token}`),
-      // Only the user can get another token.
-      refusal: (caller) => (caller.kind === 'user' ? loginRequired(of, providerName) : credentialRefused(of, caller)),
+      renewed: async (caller, refused) => {
+        const newer = await held(caller, refused.token);
+        return newer.token === refused.token ? undefined : newer;
+      },
+      addTo: (request, { token }) => withHeader(request, 'authorization', `Bearer ${token}`),
+      // Only the user can get a token where there is no other; where fresh ones are refused, a login is no help.
+      refusal: (caller, isRenewed) => (isRenewed ? credentialRefused(of, caller) : loginRequired(of, providerName)),
+      // A login may give the same token once more.
+      onGivenUp: ({ key }, error) => {
+        if (error.code !== 'login_required') refusals.note(key, error);
+      },
       onRefused: deps.measures.refused,
     }),
     close: async () => {},

@@ -133,6 +133,9 @@ describe('headers that every request to a backend carries', () => {
 const refused: readonly (readonly [string, object, RegExp])[] = [
   ['a name that is none', { plaintext: { 'X Key': 'a' } }, /not a header name/],
   ['a header of the connection', { plaintext: { 'Content-Length': '1' } }, /belongs to the connection or to MCP/],
+  ['a token for another runtime', { secretFiles: { 'Vmcp-Relayed-Authorization': '/etc/a' } }, /belongs to the conn/],
+  ['a credential for proxies', { secretFiles: { 'Proxy-Authorization': '/etc/a' } }, /belongs to the connection/],
+  ['baggage of traces', { plaintext: { Baggage: 'a=b' } }, /belongs to the connection or to MCP/],
   ['a session id', { secretFiles: { 'Mcp-Session-Id': '/etc/a' } }, /belongs to the connection or to MCP/],
   ['a parameter of a tool', { plaintext: { 'Mcp-Param-Region': 'a' } }, /belongs to the connection or to MCP/],
   ['a line break', { plaintext: { 'X-Key': 'a\r\nb' } }, /has characters that no header has/],

@@ -135,6 +135,18 @@ describe('a server that knows its users, in front of a proxy that asks nobody wh
   });
 });
 
+test('the token goes in no header that the connection, MCP or another runtime has', () => {
+  const reasons = (headerName: string) =>
+    problemsOf({
+      outgoingAuth: { source: 'inline', default: { type: 'token_relay', tokenRelay: { headerName } } },
+    }).map(({ path, reason }) => `${path}: ${reason}`);
+  for (const name of ['Host', 'Mcp-Session-Id', 'Vmcp-Relayed-Authorization'])
+    assert.deepEqual(reasons(name), [
+      `outgoingAuth.default.tokenRelay.headerName: ${name} belongs to the connection or to MCP`,
+    ]);
+  assert.deepEqual(reasons('X-Token'), []);
+});
+
 test('a server that checks tokens relays none that it has not checked', () => {
   const oidc = { issuer: 'https://idp.example', audience: 'a', clientId: 'a' };
   const [problem] = problemsOf({ incomingAuth: { type: 'oidc', oidc, relaysCredentials: true } });

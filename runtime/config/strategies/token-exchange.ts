@@ -5,17 +5,33 @@ import { atMostOne, rule, withRules } from '../rules.ts';
 import { httpUrlSchema, providerNameSchema } from '../scalars.ts';
 import { type SecretRefSchema, defineStrategy, subjectProvider } from './slice.ts';
 
-const scopes = z.array(z.string()).optional().describe('Scopes to ask for.');
+/** RFC 6749 §3.3: scopes are sent in one text, separated by blanks. */
+const scopeSchema = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, {
+  error: 'not a scope; write each scope as an entry of its own, without blanks and quotes',
+});
+
+const scopes = z.array(scopeSchema).optional().describe('Scopes to ask for.');
+
+const clientId = z.string().min(1).optional();
+
+const URN = 'urn:ietf:params:oauth:token-type:';
+const SUBJECT_TOKEN_TYPES = ['access_token', 'id_token', 'jwt'] as const;
+
+/** Token types are URIs (RFC 8693 §3); anything else is a short form that is misspelt. */
+const subjectTokenTypeSchema = z
+  .string()
+  .regex(new RegExp(`^(${SUBJECT_TOKEN_TYPES.join('|')}|[A-Za-z][A-Za-z0-9+.-]*:[\\x21-\\x7e]+)$`), {
+    error: `not a token type; write ${SUBJECT_TOKEN_TYPES.join(', ')} or a URI`,
+  });
 
 const inConfig = {
   tokenUrl: httpUrlSchema.describe('Token endpoint (RFC 8693).'),
   audience: z.string().optional().describe('Audience of the exchanged token.'),
-  clientId: z.string().optional().describe('Client id.'),
-  clientSecret: z.string().optional().describe('Client secret; prefer clientSecretEnv.'),
+  clientId: clientId.describe('Client id; without a secret it names a public client.'),
+  clientSecret: z.string().min(1).optional().describe('Client secret; prefer clientSecretEnv.'),
   clientSecretEnv: z.string().min(1).optional().describe('Environment variable that holds the client secret.'),
   scopes,
-  subjectTokenType: z
-    .string()
+  subjectTokenType: subjectTokenTypeSchema
     .default('urn:ietf:params:oauth:token-type:access_token')
     .describe('Type of the subject token.'),
   subjectProviderName: providerNameSchema
@@ -31,15 +47,21 @@ const inFile = {
     .describe('Header for the exchanged token; Authorization when left out.'),
 };
 
-const URN = 'urn:ietf:params:oauth:token-type:';
-const SUBJECT_TOKEN_TYPES = ['access_token', 'id_token', 'jwt'] as const;
+/** RFC 6749 §2.3.1: a secret authenticates a client. Without one `clientId` names a public client. */
+const secretOfClient = (...secrets: readonly string[]) =>
+  rule<Readonly<Record<string, unknown>>>({
+    cel: `has(self.clientId) || !(${secrets.map((key) => `has(self.${key})`).join(' || ')})`,
+    holds: (block) => block['clientId'] !== undefined || secrets.every((key) => block[key] === undefined),
+    reason: 'a client secret without clientId authenticates no client',
+    remedy: 'set clientId',
+  });
 
 const resource = (secretRef: SecretRefSchema) =>
-  z
-    .strictObject({
+  withRules(
+    z.strictObject({
       tokenUrl: z.string().describe('Token endpoint of the exchange (RFC 8693).'),
       audience: z.string().describe('Audience of the exchanged token.'),
-      clientId: z.string().optional().describe('Client id at the token endpoint; not every flow needs one.'),
+      clientId: clientId.describe('Client id at the token endpoint; not every flow needs one.'),
       clientSecretRef: secretRef.optional().describe('Secret key of the client secret; not every flow needs one.'),
       scopes,
       subjectTokenType: z
@@ -56,8 +78,9 @@ const resource = (secretRef: SecretRefSchema) =>
         .describe(
           'Upstream provider whose token is exchanged instead of the issued JWT. Default with an embedded authorization server: its first upstream.',
         ),
-    })
-    .describe('Exchanges the token of the caller (RFC 8693).');
+    }),
+    secretOfClient('clientSecretRef'),
+  ).describe('Exchanges the token of the caller (RFC 8693).');
 
 /** docs/decisions.md "Literal header values". Everybody who can read the resource could read it. */
 const noClientSecret = rule<{ readonly clientSecret?: unknown }>({
@@ -80,12 +103,17 @@ const meaning = 'Token exchange; for type token_exchange.';
 export const tokenExchange = defineStrategy({
   type: 'token_exchange',
   isSupported: true,
-  config: withRules(z.strictObject(inConfig), atMostOne('clientSecret', 'clientSecretEnv'), noClientSecret).describe(
-    meaning,
-  ),
-  file: withRules(z.strictObject(inFile), atMostOne('clientSecret', 'clientSecretEnv', 'clientSecretFile')).describe(
-    meaning,
-  ),
+  config: withRules(
+    z.strictObject(inConfig),
+    atMostOne('clientSecret', 'clientSecretEnv'),
+    secretOfClient('clientSecret', 'clientSecretEnv'),
+    noClientSecret,
+  ).describe(meaning),
+  file: withRules(
+    z.strictObject(inFile),
+    atMostOne('clientSecret', 'clientSecretEnv', 'clientSecretFile'),
+    secretOfClient('clientSecret', 'clientSecretEnv', 'clientSecretFile'),
+  ).describe(meaning),
   resource,
   toFile: ({ clientSecretRef, subjectTokenType, externalTokenHeaderName, subjectProviderName, ...rest }, context) => ({
     ...rest,

@@ -16,4 +16,5 @@ export const tokenRelay = {
     .describe(
       "Sends the caller's own token to a runtime of the same operator, or on from there; for type token_relay.",
     ),
+  headers: ['headerName'],
 } as const;

@@ -1,6 +1,6 @@
 import type { VmcpError } from '../../errors.ts';
 import type { Obtained } from '../credential-cache.ts';
-import { type Named, noCredential, type Why } from '../refusals.ts';
+import { isUnreached, type Named, noCredential, type Why } from '../refusals.ts';
 import type { StrategyDeps } from '../strategy.ts';
 import { endpointOf } from './endpoint.ts';
 import { readStsAnswer, type RoleCredential } from './role-credential.ts';
@@ -10,8 +10,8 @@ export interface RoleRequest {
   readonly sessionName: string;
   /** JWT or access token of the user. */
   readonly webIdentityToken: string;
-  /** The error for a token that the service takes for expired; absent: as for any other refusal. */
-  readonly expired?: () => VmcpError;
+  /** The error for a token that the service takes for expired; undefined: as for any other refusal. */
+  readonly expired?: () => VmcpError | undefined;
 }
 
 export type AssumeRoleDeps = Pick<StrategyDeps, 'fetch' | 'clock' | 'measures'> & { readonly of: Named };
@@ -55,13 +55,14 @@ export const assumeRoleAt =
       signal,
     }).catch((cause: unknown) => {
       signal.throwIfAborted();
-      throw refuse('failed', 'the security token service cannot be asked', { cause });
+      throw refuse('failed', 'the security token service cannot be asked', { cause, isOutage: isUnreached(cause) });
     });
     const answer = readStsAnswer(status, body);
     const isOutage = status >= 500;
-    if (answer.kind === 'refused' && answer.code === EXPIRED_TOKEN && expired) {
+    const ended = answer.kind === 'refused' && answer.code === EXPIRED_TOKEN ? expired?.() : undefined;
+    if (ended) {
       measure('refused');
-      throw expired();
+      throw ended;
     }
     if (answer.kind === 'refused')
       throw refuse(isOutage ? 'failed' : 'refused', 'the security token service refuses the role', {

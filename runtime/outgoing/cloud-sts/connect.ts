@@ -2,7 +2,8 @@ import type { Caller, User } from '../../call/index.ts';
 import type { BlockInFile } from '../../config/index.ts';
 import { credentialKey } from '../credential-cache.ts';
 import { proveWith, type Wanted } from '../credential-source.ts';
-import { credentialRefused, loginRequired, type Named, noCredential } from '../refusals.ts';
+import { recentRefusals } from '../recent-refusals.ts';
+import { credentialRefused, loginRequired, type Named, noCredential, relayedTokenRefused } from '../refusals.ts';
 import { subjectTokenOf } from '../subject-token.ts';
 import type { Strategy, StrategyDeps } from '../strategy.ts';
 import { assumeRoleAt } from './assume-role.ts';
@@ -32,6 +33,7 @@ export const cloudSts = (block: Block, deps: StrategyDeps): Strategy => {
   const sessionOf = sessionsBy(block, of);
   const subjectOf = subjectTokenOf(of, provider);
   const cache = newCredentialCache<RoleCredential>();
+  const refusals = recentRefusals(clock);
   const current = async (caller: Caller, wanted: Wanted): Promise<Kept | undefined> => {
     // The gateway's own requests are nobody's: what they may not see is listed for each user.
     if (caller.kind === 'probe') return undefined;
@@ -41,10 +43,14 @@ export const cloudSts = (block: Block, deps: StrategyDeps): Strategy => {
     const { issuer, subject } = user;
     const parts = [of.strategy, backend.name, backend.origin, issuer, subject, token, roleArn, sessionName];
     const key = credentialKey(parts);
+    refusals.check(key);
     const role = {
       ...session,
       webIdentityToken: token,
-      ...(provider !== '' && { expired: () => loginRequired(of, provider) }),
+      expired: () =>
+        provider === ''
+          ? relayedTokenRefused(of, caller, 'ExpiredTokenException')
+          : refusals.noted(key, loginRequired(of, provider)),
     };
     const credential = cache.get(key, (signal) => assumeRole(role, signal), wanted);
     if (!(credential instanceof Promise)) measures.cached();
@@ -65,6 +71,7 @@ export const cloudSts = (block: Block, deps: StrategyDeps): Strategy => {
       }),
       isRefusal,
       refusal: (caller) => credentialRefused(of, caller),
+      onGivenUp: ({ key }, error) => refusals.note(key, error),
       onRefused: measures.refused,
     }),
     close: async () => {},

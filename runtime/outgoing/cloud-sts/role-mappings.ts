@@ -1,4 +1,11 @@
-import { compileCondition, type Variables, variablesOf, type Verdict } from '../../cel/index.ts';
+import {
+  type Budget,
+  compileCondition,
+  newBudget,
+  type Variables,
+  variablesOf,
+  type Verdict,
+} from '../../cel/index.ts';
 
 /** Which role a user takes; `undecided`: a mapping that might have applied could not be evaluated. */
 export type RoleChoice =
@@ -24,12 +31,18 @@ type Claims = Readonly<Record<string, unknown>>;
 /** Called at most once for each set of claims. */
 type ReadVariables = () => Variables | undefined;
 
+/** What matchers look into, and what all matchers of one choice may spend together. */
+interface Looking {
+  readonly read: ReadVariables;
+  readonly budget: Budget;
+}
+
 interface Mapping {
   readonly roleArn: string;
   /** Place in the configuration. */
   readonly index: number;
   readonly priority: number;
-  readonly evaluate: (claims: Claims, variables: ReadVariables) => Verdict;
+  readonly evaluate: (claims: Claims, looking: Looking) => Verdict;
 }
 
 /**
@@ -45,8 +58,9 @@ export const roleChoiceBy = (settings: RoleSettings): ((claims: Claims) => RoleC
   return (claims) => {
     let variables: { readonly read: Variables | undefined } | undefined;
     const read: ReadVariables = () => (variables ??= { read: variablesOf({ claims }) }).read;
+    const looking = { read, budget: newBudget() };
     for (const { roleArn, index, evaluate } of mappings) {
-      const verdict = evaluate(claims, read);
+      const verdict = evaluate(claims, looking);
       if (verdict === 'true') return { kind: 'role', roleArn };
       if (verdict === 'failed' || verdict === 'exhausted')
         return { kind: 'undecided', detail: `roleMappings[${index}]: ${verdict}` };
@@ -66,9 +80,9 @@ const mappingOf = (mapping: RoleMapping, index: number, roleClaim: string): Mapp
   const compiled = compileCondition(matcher ?? '', ['claims']);
   if (!compiled.ok) throw new Error(`roleMappings[${index}].matcher: ${compiled.reason}`);
   const { condition } = compiled;
-  const evaluate: Mapping['evaluate'] = (_claims, variables) => {
-    const read = variables();
-    return read ? condition.evaluate(read) : 'exhausted';
+  const evaluate: Mapping['evaluate'] = (_claims, { read, budget }) => {
+    const variables = read();
+    return variables ? condition.evaluate(variables, budget) : 'exhausted';
   };
   return { roleArn, index, priority, evaluate };
 };

@@ -3,7 +3,7 @@ import { proveWith, withHeader } from '../credential-source.ts';
 import { credentialRefused } from '../refusals.ts';
 import type { Strategy, StrategyDeps } from '../strategy.ts';
 import { subjectTokenOf } from '../subject-token.ts';
-import { exchangedTokens } from './exchanged-tokens.ts';
+import { type Exchanged, exchangedTokens } from './exchanged-tokens.ts';
 
 /**
  * Strategy `token_exchange`: the caller's token is exchanged for one that the backend takes (RFC 8693). The gateway's
@@ -12,11 +12,11 @@ import { exchangedTokens } from './exchanged-tokens.ts';
 export const tokenExchange = (block: BlockInFile<'tokenExchange'>, deps: StrategyDeps): Strategy => {
   const of = { backend: deps.backend.name, strategy: 'token_exchange' };
   const { subjectProviderName, externalTokenHeaderName: header = 'authorization' } = block;
-  const { tokenFor, drop } = exchangedTokens(block, of, deps);
+  const { tokenFor, drop, giveUp } = exchangedTokens(block, of, deps);
   const subjectOf = subjectTokenOf(of, subjectProviderName);
   return {
     dependsOnCaller: true,
-    prove: proveWith<string>({
+    prove: proveWith<Exchanged>({
       current: (caller, wanted) => {
         if (caller.kind === 'probe') return undefined;
         const subject = subjectOf(caller);
@@ -24,12 +24,13 @@ export const tokenExchange = (block: BlockInFile<'tokenExchange'>, deps: Strateg
       },
       renewed: async (caller, refused, wanted) => {
         const subject = await subjectOf(caller);
-        drop(subject, refused);
+        drop(refused);
         const newer = await tokenFor(subject, wanted);
-        return newer === refused ? undefined : newer;
+        return newer.token === refused.token ? undefined : newer;
       },
-      addTo: (request, token) => withHeader(request, header, `Bearer ${token}`),
+      addTo: (request, { token }) => withHeader(request, header, `Bearer ${token}`),
       refusal: (caller) => credentialRefused(of, caller),
+      onGivenUp: giveUp,
       onRefused: deps.measures.refused,
     }),
     close: async () => {},

@@ -1,5 +1,6 @@
 import { basicAuthorization, FetchError, type FetchResponse } from '../../http/index.ts';
 import type { Obtained } from '../credential-cache.ts';
+import { isUnreached } from '../refusals.ts';
 import type { StrategyDeps } from '../strategy.ts';
 
 /** Parameters of every exchange of one strategy. */
@@ -86,14 +87,13 @@ const formOf = (
   }).toString();
 
 /** An answer that comes, and is no answer to the exchange, counts as invalid; all else as a failure of the endpoint. */
-const notAsked = ({ reason, message, detail, origin }: FetchError): ExchangeError => {
+const notAsked = (error: FetchError): ExchangeError => {
+  const { reason, message, detail, origin } = error;
   const where = [detail, origin].filter((each) => each !== undefined).join(', ');
   return reason === 'redirected' || reason === 'body_too_large' || reason === 'head_too_large'
     ? new ExchangeError('invalid', `of the token endpoint, ${message}`, where)
-    : new ExchangeError('failed', `the token endpoint could not be asked: ${message}`, where, UNREACHED.has(reason));
+    : new ExchangeError('failed', `the token endpoint could not be asked: ${message}`, where, isUnreached(error));
 };
-
-const UNREACHED: ReadonlySet<FetchError['reason']> = new Set(['timeout', 'network_error']);
 
 const tokenIn = ({ status, body }: FetchResponse, askedAt: number): Obtained<string> => {
   const answer = objectIn(body);

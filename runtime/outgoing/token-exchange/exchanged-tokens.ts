@@ -1,6 +1,8 @@
 import { type BlockInFile, tokenTypeUri } from '../../config/index.ts';
+import type { VmcpError } from '../../errors.ts';
 import { credentialKey, type Obtained } from '../credential-cache.ts';
 import type { Wanted } from '../credential-source.ts';
+import { recentRefusals } from '../recent-refusals.ts';
 import { type Named, noCredential } from '../refusals.ts';
 import type { StrategyDeps } from '../strategy.ts';
 import type { Subject } from '../subject-token.ts';
@@ -8,11 +10,19 @@ import { exchange, ExchangeError, type ExchangeFailure, type ExchangeSettings } 
 
 type Block = BlockInFile<'tokenExchange'>;
 
+/** A token with the key that it is cached by. */
+export interface Exchanged {
+  readonly key: string;
+  readonly token: string;
+}
+
 export interface ExchangedTokens {
   /** The token for the backend, from the cache where it is fit for use. Throws `credential_unavailable`. */
-  readonly tokenFor: (subject: Subject, wanted: Wanted) => string | Promise<string>;
+  readonly tokenFor: (subject: Subject, wanted: Wanted) => Exchanged | Promise<Exchanged>;
   /** Forgets a token that the backend has refused. */
-  readonly drop: (subject: Subject, refused: string) => void;
+  readonly drop: (refused: Exchanged) => void;
+  /** For some seconds, `tokenFor` throws this error: the backend has refused the token although it was new. */
+  readonly giveUp: (refused: Exchanged, error: VmcpError) => void;
 }
 
 /** The tokens that one backend takes, each asked for once for all requests until it expires. */
@@ -20,6 +30,7 @@ export const exchangedTokens = (block: Block, of: Named, deps: StrategyDeps): Ex
   const { backend, clock, measures } = deps;
   const settings = settingsOf(block);
   const cache = deps.newCredentialCache<string>();
+  const refusals = recentRefusals(clock);
   const target = [settings.tokenUrl, settings.audience ?? '', ...(settings.scopes ?? [])];
   const keyOf = ({ user: { issuer, subject }, token }: Subject): string =>
     credentialKey([of.strategy, backend.name, backend.origin, issuer, subject, token, ...target]);
@@ -40,11 +51,15 @@ export const exchangedTokens = (block: Block, of: Named, deps: StrategyDeps): Ex
   };
   return {
     tokenFor: (subject, wanted) => {
-      const token = cache.get(keyOf(subject), (signal) => obtain(subject.token, signal), wanted);
-      if (typeof token === 'string') measures.cached();
-      return token;
+      const key = keyOf(subject);
+      refusals.check(key);
+      const token = cache.get(key, (signal) => obtain(subject.token, signal), wanted);
+      if (typeof token !== 'string') return token.then((obtained) => ({ key, token: obtained }));
+      measures.cached();
+      return { key, token };
     },
-    drop: (subject, refused) => cache.drop(keyOf(subject), refused),
+    drop: ({ key, token }) => cache.drop(key, token),
+    giveUp: ({ key }, error) => refusals.note(key, error),
   };
 };
 

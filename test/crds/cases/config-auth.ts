@@ -1,5 +1,5 @@
 import { casesOf } from '../case.ts';
-import { ENUM, REQUIRED } from './words.ts';
+import { EMPTY, ENUM, REQUIRED } from './words.ts';
 
 const { accepts, refuses } = casesOf('VirtualMCPServer');
 
@@ -137,9 +137,33 @@ export const strategyCases = [
   ),
   accepts({ set: header({ headerName: 'X-Key', headerValue: 'a' }) }),
   refuses(
-    { set: exchange({ tokenUrl: 'https://sts.example.com/token', clientSecret: 'a' }) },
+    { set: exchange({ tokenUrl: 'https://sts.example.com/token', clientId: 'a', clientSecret: 'a' }) },
     `${DEFAULT}.tokenExchange.clientSecret`,
     'clientSecret would put a secret into the resource',
+  ),
+  ...[
+    { clientId: 'gateway', clientSecretEnv: 'SECRET', subjectTokenType: 'jwt' },
+    { clientId: 'public', scopes: ['read'], subjectTokenType: 'urn:ietf:params:oauth:token-type:saml2' },
+  ].map((more) => accepts({ set: exchange({ tokenUrl: 'https://sts.example.com/token', ...more }) })),
+  refuses(
+    { set: exchange({ tokenUrl: 'https://sts.example.com/token', clientSecretEnv: 'SECRET' }) },
+    `${DEFAULT}.tokenExchange`,
+    'a client secret without clientId authenticates no client',
+  ),
+  refuses(
+    { set: exchange({ tokenUrl: 'https://sts.example.com/token', clientId: '' }) },
+    `${DEFAULT}.tokenExchange.clientId`,
+    EMPTY,
+  ),
+  refuses(
+    { set: exchange({ tokenUrl: 'https://sts.example.com/token', subjectTokenType: 'acess_token' }) },
+    `${DEFAULT}.tokenExchange.subjectTokenType`,
+    'should match',
+  ),
+  refuses(
+    { set: exchange({ tokenUrl: 'https://sts.example.com/token', scopes: ['a b'] }) },
+    `${DEFAULT}.tokenExchange.scopes[0]`,
+    'should match',
   ),
   refuses(
     { of: 'crd.config.token-exchange.token-url-required', set: exchange({}) },

@@ -85,6 +85,16 @@ export const externalAuthBlockCases = [
     'spec.tokenExchange.subjectTokenType',
     'Unsupported value',
   ),
+  accepts({ set: exchange({ clientId: 'gateway', clientSecretRef: secret, scopes: ['read', 'a:b/c'] }) }),
+  refuses(
+    { set: exchange({ clientSecretRef: secret }) },
+    'spec.tokenExchange',
+    'a client secret without clientId authenticates no client',
+  ),
+  refuses({ set: exchange({ clientId: '' }) }, 'spec.tokenExchange.clientId', EMPTY),
+  ...['a b', '', 'a"b'].map((scope) =>
+    refuses({ set: exchange({ scopes: ['read', scope] }) }, 'spec.tokenExchange.scopes[1]', 'should match'),
+  ),
   refuses(
     { of: 'extauth.header-injection.name-required', set: block('headerInjection', { headerName: undefined }) },
     'spec.headerInjection.headerName',

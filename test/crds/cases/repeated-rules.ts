@@ -124,7 +124,10 @@ const strategyPlaces = [
 const role = 'arn:aws:iam::123456789012:role/tools';
 const blocks = {
   header_injection: ['headerInjection', { headerName: 'X-Key', headerValueEnv: 'KEY' }],
-  token_exchange: ['tokenExchange', { tokenUrl: 'https://sts.example.com/token', clientSecretEnv: 'SECRET' }],
+  token_exchange: [
+    'tokenExchange',
+    { tokenUrl: 'https://sts.example.com/token', clientId: 'gateway', clientSecretEnv: 'SECRET' },
+  ],
   upstream_inject: ['upstreamInject', { providerName: 'idp' }],
   cloud_sts: ['cloudSts', { region: 'us-east-1', roleMappings: [{ roleArn: role, claim: 'admins' }] }],
 } as const;
@@ -153,6 +156,11 @@ const strategyPlaceCases = strategyPlaces.flatMap(({ at, around }) => {
       { set: changed('token_exchange', { clientSecret: 'a' }) },
       `${path}.tokenExchange`,
       'clientSecret and clientSecretEnv exclude each other',
+    ),
+    server.refuses(
+      { set: changed('token_exchange', { clientId: undefined }) },
+      `${path}.tokenExchange`,
+      'a client secret without clientId authenticates no client',
     ),
     server.refuses(
       { set: changed('token_exchange', { clientSecret: 'a' }) },

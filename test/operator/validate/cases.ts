@@ -95,12 +95,9 @@ export const refused: readonly Refused[] = [
   ],
   [
     'MCPExternalAuthConfig',
-    'a token endpoint with credentials, and a secret of nobody',
-    exchange({ tokenUrl: 'https://me:pw@sts.example.com', clientSecretRef: secret }),
-    [
-      'spec.tokenExchange.tokenUrl: holds credentials; remove them; a Secret is the place for them',
-      'spec.tokenExchange.clientSecretRef: is the secret of no client; set clientId',
-    ],
+    'a token endpoint with credentials',
+    exchange({ tokenUrl: 'https://me:pw@sts.example.com' }),
+    ['spec.tokenExchange.tokenUrl: holds credentials; remove them; a Secret is the place for them'],
   ],
   [
     'MCPExternalAuthConfig',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { compileCondition, MAX_EXPRESSION, variablesOf, type Verdict } from '../../../runtime/cel/index.ts';
+import { compileCondition, MAX_EXPRESSION, newBudget, variablesOf, type Verdict } from '../../../runtime/cel/index.ts';
 
 const CLAIMS = {
   sub: 'alice',
@@ -31,7 +31,7 @@ const evaluated = (expression: string, claims: object = CLAIMS): string => {
   const compiled = compileCondition(expression, ['claims']);
   if (!compiled.ok) return `refused: ${compiled.reason}`;
   const variables = variablesOf({ claims });
-  return variables ? compiled.condition.evaluate(variables) : 'too large';
+  return variables ? compiled.condition.evaluate(variables, newBudget()) : 'too large';
 };
 
 /**
@@ -225,6 +225,8 @@ describe('what is no condition is refused before anybody calls', () => {
     ['size(claims.sub, 1) == 1', 'size is called with the wrong number of arguments'],
     ['startsWith(claims.sub, "a")', 'startsWith is called with the wrong number of arguments'],
     ['google.protobuf.Struct{} == {}', 'there is no message google.protobuf.Struct'],
+    ['claims.sub.matches("((a{1,99}){1,99})$")', 'a pattern is too large'],
+    ['claims.groups.exists(g, g.matches("(?:abcdefgh){600}"))', 'a pattern is too large'],
     ['@step()', 'it cannot be read'],
     ['claims.sub + "a"', 'its value is neither true nor false'],
     ['"admins"', 'its value is neither true nor false'],
@@ -243,6 +245,7 @@ describe('what is no condition is refused before anybody calls', () => {
 
 describe('an evaluation is bounded, whatever owner and stranger write', () => {
   const words = (count: number) => ({ w: Array.from({ length: count }, (_each, index) => `word-${index}`) });
+  const repeated = (condition: string) => Array.from({ length: 10 }, () => condition).join(' && ');
   const digits = '[1,2,3,4,5,6,7,8,9]';
 
   for (const [fact, expression, claims] of [
@@ -253,6 +256,11 @@ describe('an evaluation is bounded, whatever owner and stranger write', () => {
     ['comparing lists', 'claims.w.all(a, claims.w == claims.w)', words(3_000)],
     ['searching lists', 'claims.w.all(a, a in claims.w)', words(3_000)],
     ['patterns', 'claims.w.exists(a, a.matches("(x?){50}y"))', words(5_000)],
+    ['patterns with large repetitions', repeated('claims.t.matches("((a{1,30}){1,30})$")'), { t: 'a'.repeat(9_000) }],
+    ['one of them', 'claims.t.matches("((a{1,30}){1,30})$")', { t: 'a'.repeat(9_000) }],
+    ['patterns that are computed', 'claims.t.matches("((a{1,99})" + "{1,99})$")', { t: 'a' }],
+    ['patterns from strangers', 'claims.t.matches(claims.t)', { t: 'a'.repeat(4_000) }],
+    ['cases of many characters', 'claims.w.exists(a, a.matches("(?i)[b-\\\\x{fffff}]y"))', words(5_000)],
     ['time zones', 'claims.w.all(a, timestamp(0).getHours("Europe/Berlin") >= 0)', words(5_000)],
     ['texts that double', `[claims.t]${'.map(a, a + a)'.repeat(20)} == []`, { t: 'x'.repeat(1_000) }],
   ] as const)
@@ -262,6 +270,24 @@ describe('an evaluation is bounded, whatever owner and stranger write', () => {
 
   test('patterns cannot be made to run for ever', () => {
     assert.equal(evaluated('claims.t.matches("^(a+)+$")', { t: `${'a'.repeat(60)}b` }), 'false');
+  });
+
+  test('patterns with repetitions that people write fit', () => {
+    const uuid = 'claims.t.matches("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")';
+    assert.equal(evaluated(uuid, { t: '0c7c1f0e-5f0b-4a37-9b1e-0123456789ab' }), 'true');
+    const address = 'claims.t.matches("(?i)^[a-z0-9._%+-]{1,64}@(?:[a-z0-9-]{1,63}\\\\.){1,8}[a-z]{2,63}$")';
+    assert.equal(evaluated(address, { t: 'Alice@mail.example.com' }), 'true');
+    const cost = 'claims.w.exists(a, a.matches("^team-[0-9]{1,4}$"))';
+    assert.equal(evaluated(cost, words(400)), 'false');
+  });
+
+  test('conditions of one decision share what they may do', () => {
+    const compiled = compileCondition('claims.w.all(a, a != "x")', ['claims']);
+    const variables = variablesOf({ claims: words(3_000) });
+    assert.ok(compiled.ok && variables);
+    const budget = newBudget();
+    const verdicts = Array.from({ length: 64 }, () => compiled.condition.evaluate(variables, budget));
+    assert.deepEqual([verdicts[0], verdicts.at(-1)], ['true', 'exhausted']);
   });
 
   test('what people really write fits well, also with many groups', () => {
@@ -284,7 +310,7 @@ describe('an evaluation is bounded, whatever owner and stranger write', () => {
     const compiled = compileCondition('claims.w.all(a, claims.w.all(b, true)) || has(claims.x)', ['claims']);
     assert.ok(compiled.ok);
     const verdictOf = (claims: object): Verdict =>
-      compiled.condition.evaluate(variablesOf({ claims }) ?? assert.fail('too large'));
+      compiled.condition.evaluate(variablesOf({ claims }) ?? assert.fail('too large'), newBudget());
     assert.equal(verdictOf(words(3_000)), 'exhausted');
     assert.equal(verdictOf({ x: 1 }), 'true');
     assert.equal(verdictOf({ w: [], x: 1 }), 'true');

@@ -77,7 +77,6 @@ sections({
       fact: 'a strategy comes with its own object and no other',
       accepts: [
         strategy({ type: 'unauthenticated' }),
-        strategy({ type: 'obo' }),
         strategy({ type: 'header_injection', headerInjection: { headerName: 'X-Key', headerValueEnv: 'KEY' } }),
         strategy({ type: 'bearer_token', bearerToken: { tokenFile: '/etc/token' } }),
         strategy({ type: 'token_exchange', tokenExchange: { tokenUrl: 'https://sts.example/token' } }),
@@ -86,6 +85,10 @@ sections({
       refuses: [
         [strategy({}), 'outgoingAuth.default.type: is missing'],
         [strategy({ type: 'basic' }), /"basic" is not a known value/],
+        [
+          strategy({ type: 'obo' }),
+          'outgoingAuth.default.type: not supported: obo is a reserved word, which has no fields, and nothing serves it',
+        ],
         [strategy({ type: 'header_injection' }), 'outgoingAuth.default: type header_injection needs headerInjection'],
         [strategy({ type: 'token_exchange' }), 'outgoingAuth.default: type token_exchange needs tokenExchange'],
         [strategy({ type: 'upstream_inject' }), 'outgoingAuth.default: type upstream_inject needs upstreamInject'],
@@ -123,7 +126,12 @@ sections({
         [
           strategy({
             type: 'token_exchange',
-            tokenExchange: { tokenUrl: 'https://sts.example', clientSecret: 'a', clientSecretFile: '/b' },
+            tokenExchange: {
+              tokenUrl: 'https://sts.example',
+              clientId: 'c',
+              clientSecret: 'a',
+              clientSecretFile: '/b',
+            },
           }),
           'outgoingAuth.default.tokenExchange: clientSecret, clientSecretEnv and clientSecretFile exclude each other',
         ],
@@ -177,6 +185,18 @@ sections({
       ],
     },
   ],
+});
+
+test('of strategies, only those that somebody would write are recommended', () => {
+  const remedyOf = (type: unknown) => problemsOf(strategy({ type }))[0]?.remedy;
+  const all = 'header_injection or token_exchange or upstream_inject or cloud_sts or bearer_token';
+  assert.equal(remedyOf('obo'), `write ${all}`);
+  for (const type of ['basic', 'oboe', 'token_rely']) {
+    assert.match(remedyOf(type) ?? '', /^write header_injection or /);
+    assert.doesNotMatch(remedyOf(type) ?? '', /obo\b|token_relay|unauthenticated/);
+  }
+  assert.match(remedyOf('unauthenticate') ?? '', /did you mean unauthenticated\?/);
+  assert.doesNotMatch(remedyOf(undefined) ?? '', /obo\b|token_relay/);
 });
 
 covers('authz.config.primary-upstream.must-match');

@@ -9,7 +9,6 @@ const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, u
   ['authServer', { authServer: { issuer: 'https://as.example' } }],
   ['compositeTools', { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] }],
   ['optimizer', { optimizer: {} }],
-  ['outgoingAuth.default.type', { outgoingAuth: { source: 'inline', default: { type: 'obo' } } }],
 ];
 
 suite('what is not supported yet', () => {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, suite, test } from 'node:test';
 import { covers } from '../../requirements.ts';
 import { checkConfigFiles, readConfigFiles } from '../../../runtime/config/index.ts';
 import { MINIMAL, yaml } from './files.ts';
+import { oidc } from './sections.ts';
 
 suite('reading the files', () => {
   let directory = '';
@@ -116,6 +117,58 @@ suite('reading the files', () => {
     const all = { enabled: true, eventTypes: ['request_received', 'mcp_tool_call'] };
     await write('config.yaml', yaml({ ...MINIMAL, audit: all }));
     assert.equal((await checkConfigFiles(path)).output, `${path}: valid\n`);
+  });
+
+  const EXCHANGE = { type: 'token_exchange', tokenExchange: { tokenUrl: 'https://idp.example/token' } };
+  const warningsFor = async (file: object): Promise<readonly string[]> => {
+    const path = join(directory, 'config.yaml');
+    await write('config.yaml', yaml({ ...MINIMAL, ...file }));
+    const { exitCode, output } = await checkConfigFiles(path);
+    assert.equal(exitCode, 0, output);
+    return output.split('\n').slice(0, -2);
+  };
+
+  test('validate warns of credentials that are made from a user’s token where no user is known', async () => {
+    const outgoingAuth = { source: 'inline', default: EXCHANGE };
+    for (const type of ['anonymous', 'local'])
+      assert.deepEqual(await warningsFor({ incomingAuth: { type }, outgoingAuth }), [
+        `warning: outgoingAuth.default.type: every call fails, since token_exchange is made from a user's token and incomingAuth.type is ${type}; set incomingAuth.type to oidc`,
+      ]);
+    const cloudSts = { region: 'us-east-1', fallbackRoleArn: 'arn:aws:iam::123456789012:role/reader' };
+    const [warning] = await warningsFor({
+      backends: [{ name: 'a', url: 'http://a.example/mcp', transport: 'streamable-http' }],
+      outgoingAuth: { source: 'inline', backends: { a: { type: 'cloud_sts', cloudSts } } },
+    });
+    assert.match(warning ?? '', /^warning: outgoingAuth\.backends\.a\.type: every call fails, since cloud_sts is made/);
+    assert.deepEqual(await warningsFor({ ...oidc({}), outgoingAuth }), []);
+    assert.deepEqual(
+      await warningsFor({ incomingAuth: { type: 'anonymous', relaysCredentials: true }, outgoingAuth }),
+      [],
+    );
+    const fixed = { type: 'header_injection', headerInjection: { headerName: 'X-Key', headerValue: 'a' } };
+    assert.deepEqual(await warningsFor({ outgoingAuth: { source: 'inline', default: fixed } }), []);
+  });
+
+  test('validate warns of token endpoints that are never asked, for want of TLS', async () => {
+    const at = (tokenUrl: string) => ({
+      outgoingAuth: { source: 'inline', default: { type: 'token_exchange', tokenExchange: { tokenUrl } } },
+    });
+    const what = 'without TLS only loopback addresses are asked, so every call fails elsewhere; use https://';
+    for (const url of ['http://idp.example/token', 'http://10.0.0.1/token', 'http://[fd00::1]/token'])
+      assert.deepEqual(await warningsFor({ ...oidc({}), ...at(url) }), [
+        `warning: outgoingAuth.default.tokenExchange.tokenUrl: ${what}`,
+      ]);
+    for (const url of [
+      'https://idp.example/token',
+      'http://127.0.0.1:80/token',
+      'http://[::1]/t',
+      'http://localhost/t',
+    ])
+      assert.deepEqual(await warningsFor({ ...oidc({}), ...at(url) }), []);
+    assert.deepEqual(
+      await warningsFor({ ...oidc({ insecureAllowHttp: true }), ...at('http://idp.example/token') }),
+      [],
+    );
   });
 
   test('validate warns of names that no backend has, in neither file', async () => {

@@ -162,7 +162,17 @@ describe('what a file may say of header_injection', () => {
     );
   const at = 'outgoingAuth.backends.a.headerInjection';
 
-  for (const headerName of ['Host', 'content-length', 'Transfer-Encoding', 'Mcp-Session-Id', 'mcp-param-x', 'Accept'])
+  for (const headerName of [
+    'Host',
+    'content-length',
+    'Transfer-Encoding',
+    'Mcp-Session-Id',
+    'mcp-param-x',
+    'Accept',
+    'Proxy-Authorization',
+    'baggage',
+    'Vmcp-Relayed-Authorization',
+  ])
     test(`${headerName} is no header for it: the connection or MCP sets it`, () =>
       assert.deepEqual(reasons({ headerName, headerValue: 'x' }), [
         `${at}.headerName: ${headerName} belongs to the connection or to MCP`,

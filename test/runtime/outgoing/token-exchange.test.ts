@@ -237,6 +237,29 @@ describe('token_exchange', () => {
     assert.equal(endpoint.exchanges.length, 2);
   });
 
+  test('a backend that refuses all tokens costs the endpoint no more than a token in 5 s', async () => {
+    await start();
+    const session = await openSession(gateway.running.url, {}, as('alice'));
+    await session.call('a_echo');
+    on = () => answerStatus(401);
+    const before = gateway.backend.requests.length;
+    const refuse = async () => {
+      const answers = await Promise.all([1, 2, 3, 4, 5].map(() => session.call('a_echo')));
+      assert.deepEqual(answers.map(reasonOf), Array(5).fill('credential_unavailable'));
+    };
+    await session.call('a_echo');
+    await refuse();
+    assert.deepEqual([endpoint.exchanges.length, gateway.backend.requests.length - before], [2, 2]);
+    gateway.clock.advance(5_000);
+    await session.call('a_echo');
+    await refuse();
+    assert.equal(endpoint.exchanges.length, 3);
+    on = () => undefined;
+    assert.equal(resultText(await call('alice', {}, 1)), 'echo {}', 'another token of the user starts afresh');
+    gateway.clock.advance(5_000);
+    assert.equal(resultText(await session.call('a_echo')), 'echo {}');
+  });
+
   test('checks of health never exchange anything, and a backend that refuses them is called all the same', async () => {
     await start();
     const status = () => gateway.running.status().backends[0]?.status;
@@ -356,12 +379,37 @@ describe('what a file may say of token_exchange', () => {
   const at = 'outgoingAuth.default.tokenExchange';
 
   test('a header that the connection or MCP sets carries no token', () => {
-    for (const externalTokenHeaderName of ['Host', 'Mcp-Session-Id', 'Content-Type'])
+    for (const externalTokenHeaderName of ['Host', 'Mcp-Session-Id', 'Content-Type', 'Vmcp-Relayed-Authorization'])
       assert.deepEqual(reasons({ externalTokenHeaderName }), [
         `${at}.externalTokenHeaderName: ${externalTokenHeaderName} belongs to the connection or to MCP`,
       ]);
     assert.deepEqual(reasons({ externalTokenHeaderName: 'X-Token' }), []);
   });
+
+  test('a client secret without a client is refused, however it is written; a client without a secret is not', () => {
+    for (const secret of [{ clientSecret: 'a' }, { clientSecretEnv: 'SECRET' }, { clientSecretFile: '/secret' }]) {
+      assert.deepEqual(reasons(secret), [`${at}: a client secret without clientId authenticates no client`]);
+      assert.deepEqual(reasons({ clientId: 'gateway', ...secret }), []);
+    }
+    assert.deepEqual(reasons({ clientId: 'public' }), []);
+    assert.deepEqual(reasons({ clientId: '', clientSecret: '' }), [
+      `${at}.clientId: must not be empty`,
+      `${at}.clientSecret: must not be empty`,
+    ]);
+  });
+
+  test('a misspelt type of token is refused, and any URI is none', () => {
+    for (const subjectTokenType of ['acess_token', '', 'urn :x'])
+      assert.deepEqual(reasons({ subjectTokenType }), [`${at}.subjectTokenType: not a token type`]);
+    for (const subjectTokenType of ['jwt', `${URN}saml2`, 'https://idp.example/types/badge'])
+      assert.deepEqual(reasons({ subjectTokenType }), []);
+  });
+
+  test('each scope is one word', () =>
+    assert.deepEqual(reasons({ scopes: ['read', 'a b', '', 'api://x/.default'] }), [
+      `${at}.scopes[1]: not a scope`,
+      `${at}.scopes[2]: not a scope`,
+    ]));
 
   test('a provider that no authorization server has is refused', () =>
     assert.deepEqual(reasons({ subjectProviderName: 'github' }), [

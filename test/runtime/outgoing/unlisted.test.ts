@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { errorOf, resultOf } from '../../fixtures/answers.ts';
+import { errorOf, reasonOf, resultOf, resultText } from '../../fixtures/answers.ts';
 import { answerStatus } from '../../fixtures/backend.ts';
 import { bearer, tokenGate } from '../../fixtures/gates.ts';
 import { type OutgoingGateway, startOutgoing } from '../../fixtures/outgoing.ts';
@@ -32,6 +32,8 @@ describe('a backend that cannot be listed for want of a credential', () => {
     await endpoint.close();
   });
 
+  const call = (user: string, serial = 0) =>
+    sendModern(gateway.running.url, { headers: bearer(user, ENDS_AT, serial) });
   const list = (user: string, method = 'tools/list') =>
     sendModern(gateway.running.url, { method, name: '', headers: bearer(user, ENDS_AT) });
   const toolsOf = async (user: string) =>
@@ -49,6 +51,22 @@ describe('a backend that cannot be listed for want of a credential', () => {
       assert.equal(errorOf(refused).data.reason, 'credential_unavailable');
       assert.match(errorOf(refused).message, /^no credential for backend "a" \(token_exchange\): .* invalid_grant$/);
     }
+  });
+
+  test('is asked again with another token at once, and with the same one once in a second', async () => {
+    endpoint.instead = answerWith(503, '');
+    assert.equal(reasonOf(await call('alice')), 'credential_unavailable');
+    const before = endpoint.exchanges.length;
+    endpoint.instead = undefined;
+    const answers = await Promise.all([1, 2, 3].map(() => call('alice')));
+    assert.deepEqual(answers.map(reasonOf), Array(3).fill('credential_unavailable'));
+    assert.equal(endpoint.exchanges.length, before, 'however many calls there are');
+    assert.equal(resultText(await call('alice', 1)), 'echo undefined');
+    endpoint.instead = answerWith(503, '');
+    await call('bob');
+    endpoint.instead = undefined;
+    gateway.clock.advance(1_000);
+    assert.equal(resultText(await call('bob')), 'echo undefined');
   });
 
   test('keeps what each user saw last, and is named in the status for those who never saw it', async () => {

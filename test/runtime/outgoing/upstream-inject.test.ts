@@ -5,7 +5,7 @@ import type { RequestHead } from '../../../runtime/call/inbound.ts';
 import { wantedBackendsOf } from '../../../runtime/config-slices.ts';
 import { openGate } from '../../../runtime/gate/index.ts';
 import { connectStrategy } from '../../../runtime/outgoing/index.ts';
-import { errorOf, resultText } from '../../fixtures/answers.ts';
+import { errorOf, reasonOf, resultText } from '../../fixtures/answers.ts';
 import { answerStatus } from '../../fixtures/backend.ts';
 import { userOf } from '../../fixtures/callers.ts';
 import { named } from '../../fixtures/gates.ts';
@@ -21,13 +21,17 @@ const GITHUB = { type: 'upstream_inject', upstreamInject: { providerName: 'githu
 class Logins {
   readonly tokens = new Map<string, string>();
   readonly refused: (string | undefined)[] = [];
+  /** What a provider gives in place of a refused token; absent: what the user has there. */
+  renew: ((refused: string) => string) | undefined;
 
   readonly caller = ({ headers }: RequestHead): Caller => {
     const subject = String(headers['x-user']);
     return userOf(subject, {
       upstreamToken: async (provider, refused) => {
+        const key = `${subject} at ${provider}`;
         if (refused !== undefined) this.refused.push(refused);
-        return this.tokens.get(`${subject} at ${provider}`);
+        if (refused !== undefined && this.renew) this.tokens.set(key, this.renew(refused));
+        return this.tokens.get(key);
       },
     });
   };
@@ -94,6 +98,19 @@ describe('upstream_inject', () => {
     assert.deepEqual(sent, []);
   });
 
+  test('who has signed in is served from the next call on, without any wait', async () => {
+    assert.equal(errorOf(await call('carol')).data.reason, 'login_required');
+    const before = gateway.backend.requests.length;
+    assert.equal(errorOf(await call('carol')).data.reason, 'login_required');
+    assert.equal(gateway.backend.requests.length, before, 'nobody is asked to find that out');
+    logins.tokens.set('carol at github', 'c1');
+    assert.equal(resultText(await call('carol')), 'echo undefined');
+    assert.equal(errorOf(await call('dave')).data.reason, 'login_required');
+    logins.tokens.set('dave at github', 'd1');
+    const listed = await sendModern(gateway.running.url, { method: 'tools/list', name: '', headers: named('dave') });
+    assert.match(JSON.stringify(listed.json), /"a_echo"/);
+  });
+
   test('a refused token is renewed once; where there is no other, the user has to sign in', async () => {
     logins.tokens.set('alice at github', 'a1');
     await call('alice');
@@ -105,6 +122,31 @@ describe('upstream_inject', () => {
     assert.equal(gateway.backend.requests.length - before, 1);
     logins.tokens.set('alice at github', 'a2');
     assert.equal(resultText(await call('alice')), 'echo undefined');
+  });
+
+  test('a backend that refuses fresh tokens, too, gives an error of the call, never a 401', async () => {
+    logins.tokens.set('alice at github', 'a1');
+    await call('alice');
+    isRefused = () => true;
+    logins.renew = (refused) => `${refused}+`;
+    const before = gateway.backend.requests.length;
+    const refused = await call('alice');
+    assert.equal(refused.status, 200);
+    assert.equal(reasonOf(refused), 'credential_unavailable');
+    assert.equal(
+      resultText(refused),
+      'no credential for backend "a" (upstream_inject): the backend refuses the credential',
+    );
+    assert.deepEqual(
+      gateway.backend.requests.slice(before).map(({ headers }) => headers.authorization),
+      ['Bearer a1', 'Bearer a1+'],
+    );
+    assert.equal(reasonOf(await call('alice')), 'credential_unavailable');
+    assert.deepEqual(logins.refused, ['a1'], 'the provider is not asked again for 5 s');
+    isRefused = () => false;
+    assert.equal(reasonOf(await call('alice')), 'credential_unavailable');
+    logins.tokens.set('alice at github', 'a2');
+    assert.equal(resultText(await call('alice')), 'echo undefined', 'a new token is tried at once');
   });
 });
 

@@ -26,6 +26,7 @@ import {
 } from './check-backend.ts';
 import { servedPath, workloadUrl } from './member-address.ts';
 import type { AuthConfigs, BackendAuth } from './named-auth.ts';
+import { isAtItsService } from './proxy-auth.ts';
 
 /** A backend of the server: rendered for the runtime, or withheld from it with the reason. */
 export interface PlannedBackend {
@@ -59,7 +60,7 @@ export const hasStaticBackends = (spec: ServerSpec): boolean =>
 
 export const staticBackends = (
   members: readonly KubeObject[],
-  { spec, authConfigs, settings, contract }: DiscoveryInput,
+  { spec, authConfigs, foreignServices, settings, contract }: DiscoveryInput,
 ): readonly PlannedBackend[] =>
   (spec.config?.backends ?? []).map((backend) => {
     const { name } = backend;
@@ -72,7 +73,11 @@ export const staticBackends = (
     const entry = withRelay(said, auth);
     const type = auth === undefined ? typeInConfig(name, spec) : undefined;
     const candidate = { label: `config.backends ${name}`, entry, auth, typeInConfig: type, contract };
-    const withheld = whyNotContacted(candidate) ?? servesWithoutAuth(candidate, member);
+    const isMember = member !== undefined && isAtItsService(member, url, settings);
+    const withheld =
+      (isMember ? behindForeignService({ ...candidate, member, foreignServices, settings }) : undefined) ??
+      whyNotContacted(candidate) ??
+      servesWithoutAuth(candidate, member);
     const known = { name, url, ...(auth && { auth }), ...(type !== undefined && { typeInConfig: type }) };
     if (withheld !== undefined) return { ...known, withheld };
     return { ...known, entry, ...strategyIn(auth), ...(member && caBundleIn(member)) };
@@ -222,7 +227,12 @@ function nameTaken({ member, holders }: Candidate): Withheld | undefined {
   return { reason: 'NameTaken', message };
 }
 
-function behindForeignService({ label, member, foreignServices, settings }: Candidate): Withheld | undefined {
+function behindForeignService({
+  label,
+  member,
+  foreignServices,
+  settings,
+}: Pick<Candidate, 'label' | 'member' | 'foreignServices' | 'settings'>): Withheld | undefined {
   if (settings.local !== undefined) return undefined;
   return serviceTaken(label, childName(member), foreignServices) ?? serviceTakenPerStatus(label, member);
 }

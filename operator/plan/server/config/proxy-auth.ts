@@ -25,7 +25,11 @@ type Value = Readonly<Record<string, unknown>>;
 
 /** Whether this is where the proxy itself answers: a mapping, or an entry of `config.backends`, may lead past it. */
 export const isTheProxy = (member: KubeObject, url: string | undefined, settings: Settings): boolean =>
-  member.kind === 'MCPRemoteProxy' &&
+  member.kind === 'MCPRemoteProxy' && isAtItsService(member, url, settings);
+
+/** Whether this is where the Service of the member leads; entries have none. */
+export const isAtItsService = (member: KubeObject, url: string | undefined, settings: Settings): boolean =>
+  member.kind !== 'MCPServerEntry' &&
   settings.local === undefined &&
   url !== undefined &&
   URL.canParse(url) &&

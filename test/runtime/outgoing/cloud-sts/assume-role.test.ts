@@ -87,10 +87,24 @@ describe('in place of credentials the service may send', () => {
       assert.deepEqual(strategy.faults, []);
     });
 
+  const breaksOff: RequestListener = (request) => void request.socket.destroy();
+  const redirects: RequestListener = (_request, response) =>
+    void response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end();
+  for (const [fact, answer, isOutage] of [
+    ['a connection that breaks is', breaksOff, true],
+    ['HTTP 500 is', xml('', 500), true],
+    ['a redirect is not', redirects, false],
+    ['an error of the service is not', stsError('AccessDenied'), false],
+  ] as const)
+    test(`${fact} an outage of the service`, async () => {
+      strategy.sts.instead = answer;
+      await assert.rejects(strategy.send(alice), { code: 'credential_unavailable', isOutage });
+    });
+
   test('nothing at all: the request is given up after a while', async () => {
     const arrived = Promise.withResolvers<void>();
     strategy.sts.instead = () => arrived.resolve();
-    const sent = assert.rejects(strategy.send(alice), /cannot be asked$/);
+    const sent = assert.rejects(strategy.send(alice), { message: /cannot be asked$/, isOutage: true });
     await arrived.promise;
     strategy.clock.advance(10_000);
     await sent;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
+import { UNVERIFIED_ISSUER } from '../../../../runtime/call/index.ts';
 import { VmcpError } from '../../../../runtime/errors.ts';
 import { answer, type ConnectedSts, connectSts, REGION, roleArn, userWith } from '../../../fixtures/cloud-sts.ts';
 import { stsError } from '../../../fixtures/sts.ts';
@@ -86,6 +87,11 @@ describe('a request of a user', () => {
     const ended = userWith({}, { upstreamToken: async () => 'ended' });
     strategy.sts.instead = stsError('ExpiredTokenException');
     await assert.rejects(strategy.send(ended), challenge);
+    await assert.rejects(strategy.send(ended), challenge);
+    assert.equal(strategy.sts.count(), 1, 'an ended token is shown once');
+    strategy.sts.instead = undefined;
+    await strategy.send(userWith({}, { upstreamToken: async () => 'token-of-okta' }));
+    assert.equal(strategy.received.splice(0).length, 1, 'a new one is tried at once');
     const broken = userWith({}, { upstreamToken: () => Promise.reject(new Error('token-of-okta')) });
     await assert.rejects(strategy.send(broken), unavailable(/the token of "okta" cannot be had/));
     assert.deepEqual(strategy.received, []);
@@ -170,6 +176,8 @@ describe('credentials of a role', () => {
     ['401', answer(401)],
     ['403 whose body says that they have ended', answer(403, '{"__type":"ExpiredTokenException","message":"x"}')],
     ['403 in XML', answer(403, '<ErrorResponse><Error><Code>InvalidClientTokenId</Code></Error></ErrorResponse>')],
+    ['403 with a namespace', answer(403, '{"__type":"com.amazon.coral.service#ExpiredTokenException"}')],
+    ['403 with a code', answer(403, '{"code":"ExpiredToken","message":"x"}')],
     ['403 whose header says so', answer(403, '', { 'x-amzn-errortype': 'ExpiredTokenException:http://x/' })],
   ] as const)
     test(`are dropped after ${fact}, and the request is sent once more with new ones`, async () => {
@@ -189,9 +197,56 @@ describe('credentials of a role', () => {
     strategy.answers.push(answer(401), answer(401));
     await assert.rejects(strategy.send(alice), unavailable(/the backend refuses the credential/));
     assert.equal(strategy.received.length, 2);
+    strategy.clock.advance(5_000);
     assert.equal((await strategy.send(alice)).status, 200);
     assert.equal(strategy.sts.given.length, 2);
   });
+
+  test('that are refused twice are neither sent nor asked for again for 5 s; those of a newer token are', async () => {
+    const strategy = await connect();
+    strategy.answers.push(...Array(4).fill(answer(401)));
+    for (let turn = 0; turn < 10; turn += 1)
+      await assert.rejects(strategy.send(alice), unavailable(/the backend refuses the credential/));
+    assert.deepEqual([strategy.sts.given.length, strategy.received.length], [2, 2]);
+    strategy.clock.advance(4_999);
+    await assert.rejects(strategy.send(alice), unavailable(/the backend refuses the credential/));
+    assert.equal(strategy.received.length, 2);
+    strategy.clock.advance(1);
+    await assert.rejects(strategy.send(alice), unavailable(/the backend refuses the credential/));
+    assert.deepEqual([strategy.sts.given.length, strategy.received.length], [3, 4]);
+    assert.equal((await strategy.send({ ...alice, token: 'token-of-alice-2' })).status, 200);
+    assert.equal((await strategy.send(bob)).status, 200);
+  });
+
+  test('that are refused to a stream are sent with calls all the same', async () => {
+    const strategy = await connect();
+    strategy.answers.push(answer(401), answer(401));
+    const stream = { method: 'GET', body: undefined, lane: 'stream' } as const;
+    await assert.rejects(strategy.send(alice, stream), unavailable(/the backend refuses the credential/));
+    assert.equal((await strategy.send(alice)).status, 200);
+  });
+  const ofTool = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    result: { isError: true, content: [{ type: 'text', text: 'S3: ExpiredToken "__type":"ExpiredTokenException"' }] },
+  });
+  for (const [fact, refusal] of [
+    ['a result of a tool that tells of other credentials', answer(403, ofTool)],
+    ['an error of a tool with such a code', answer(403, '{"jsonrpc":"2.0","id":1,"code":"ExpiredToken"}')],
+    ['a list of such messages', answer(403, `[${ofTool}]`)],
+    ['such a word elsewhere in a document', answer(403, '{"message":"ExpiredToken","error":{"code":"ExpiredToken"}}')],
+    ['such a word in a text', answer(403, 'upstream said: ExpiredToken')],
+    ['another document in XML', answer(403, '<Result><Error><Code>ExpiredToken</Code></Error></Result>')],
+    ['an error type that says otherwise', answer(403, ofTool, { 'x-amzn-errortype': 'AccessDeniedException' })],
+    ['a document that is large', answer(403, `{"__type":"ExpiredToken","m":"${'x'.repeat(5_000)}"}`)],
+  ] as const)
+    test(`stay after a 403 with ${fact}, and nothing is executed twice`, async () => {
+      const strategy = await connect();
+      strategy.answers.push(refusal);
+      assert.equal(await strategy.send(alice), refusal);
+      await strategy.send(alice);
+      assert.deepEqual([strategy.received.length, strategy.sts.given.length], [2, 1]);
+    });
 
   test('stay when the backend says that the role may not do this', async () => {
     const strategy = await connect();
@@ -201,4 +256,15 @@ describe('credentials of a role', () => {
     assert.equal(strategy.sts.given.length, 1);
     assert.equal(strategy.received.length, 2);
   });
+});
+
+test('a token that was handed over and has ended is refused to who has sent it, and to nobody else', async () => {
+  const strategy = await connect();
+  strategy.sts.instead = stsError('ExpiredTokenException');
+  const handedOver = userWith({}, { issuer: UNVERIFIED_ISSUER });
+  await assert.rejects(strategy.send(handedOver), refused('invalid_token', /^backend "a" refuses the token$/));
+  await assert.rejects(strategy.send(alice), unavailable(/the security token service refuses the role/));
+  strategy.sts.instead = stsError('AccessDenied');
+  await assert.rejects(strategy.send(handedOver), unavailable(/the security token service refuses the role/));
+  assert.deepEqual(strategy.received, []);
 });

@@ -103,6 +103,15 @@ describe('a mapping by matcher', () => {
     assert.equal(chosen(settings([{ role: 'r', claim: 'x' }]), many), 'r');
   });
 
+  test('and 63 others together may do as much as one', () => {
+    const matcher = 'claims.groups.exists(g, g == "")';
+    const groups = Array.from({ length: 2_000 }, (_each, index) => `group-${index}`);
+    const of = (count: number) => settings(Array.from({ length: count }, () => ({ role: 'r', matcher })));
+    assert.equal(chosen(of(2), { groups }), 'fallback');
+    assert.equal(chosen(of(64), { groups }), 'undecided');
+    assert.equal(chosen(of(64), { groups: groups.slice(0, 100) }), 'fallback');
+  });
+
   test('that is no condition is no strategy', () => {
     assert.throws(() => roleChoiceBy(settings([{ role: 'r', matcher: 'claims.' }])), /roleMappings\[0\]\.matcher/);
   });

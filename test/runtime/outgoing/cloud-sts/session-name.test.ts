@@ -26,6 +26,24 @@ test('different users have different names, also where only what is not allowed 
   assert.equal(new Set(users.map(sessionNameOf)).size, users.length);
 });
 
+test('nobody is called as another user’s name with its digest', () => {
+  const victim = sessionNameOf('auth0|abc') ?? '';
+  assert.equal(victim, 'auth0-abc-c5d09a771633');
+  assert.match(sessionNameOf(victim) ?? '', /^auth0-abc-c5d09a771633-[0-9a-f]{12}$/);
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (text) => {
+      const name = sessionNameOf(text) ?? '';
+      return name === text || (sessionNameOf(name) !== name && ALLOWED.test(sessionNameOf(name) ?? ''));
+    }),
+  );
+});
+
+test('a UUID is used as it is, and no other value becomes one', () => {
+  const uuid = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
+  assert.equal(sessionNameOf(uuid), uuid);
+  assert.match(sessionNameOf('1b4e28ba|2fa1|11d2|883f') ?? '', /^1b4e28ba-2fa1-11d2-883f--[0-9a-f]{12}$/);
+});
+
 test('what names nobody is no session name', () => {
   for (const nothing of [undefined, null, '', true, 1.5, NaN, 2 ** 60, ['a'], { a: 'b' }])
     assert.equal(sessionNameOf(nothing), undefined);

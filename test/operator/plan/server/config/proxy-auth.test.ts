@@ -220,4 +220,44 @@ describe('VirtualMCPServer → MCPRemoteProxy → remote server', () => {
     assert.deepEqual(strategyOf(at('http://mcpremoteproxy-search.default.svc.cluster.local:8080/mcp')), NOTHING);
     assert.partialDeepStrictEqual(strategyOf(at('https://search.example.com/mcp')), { type: 'bearer_token' });
   });
+
+  test('it is not contacted where the Service of the proxy is another’s: it would get the tokens of users', () => {
+    const { spec } = OF_ALL['bearerToken'] ?? assert.fail();
+    const member = proxy(callers('demo'));
+    const at = (url: string, ...more: readonly KubeObject[]): Plan =>
+      planOf(
+        gateway({
+          config: { backends: [{ name: 'search', url, transport: 'streamable-http' }] },
+          outgoingAuth: { source: 'inline', backends: { search: { type: 'discovered' } } },
+        }),
+        group(),
+        idp,
+        config(spec),
+        ...more,
+      );
+    const service = (uid: string): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: {
+        name: 'mcpremoteproxy-search',
+        namespace: 'default',
+        uid: 'service',
+        ownerReferences: [{ apiVersion: 'vmcp.dev/v1beta1', kind: 'Other', name: 'search', uid, controller: true }],
+      },
+    });
+    const its = 'http://mcpremoteproxy-search.default.svc.cluster.local:8080/mcp';
+    assert.deepEqual(strategyOf(at(its, member, service('u1'))), OWN_TOKEN);
+    const conflict = { type: 'ChildConflict', status: 'True', reason: 'ChildConflict', message: 'Service taken' };
+    for (const taken of [
+      at(its, member, service('stranger')),
+      at(its, { ...member, status: { conditions: [conflict] } }),
+    ]) {
+      const { reason, message } = condition(taken, 'BackendsWithheld') ?? {};
+      assert.equal(reason, 'ServiceTaken');
+      assert.match(message ?? '', /^config\.backends search: /);
+      assert.deepEqual([strategyOf(taken), filesOf(taken).backends ?? []], [undefined, []]);
+    }
+    const past = at('https://search.example.com/mcp', member, service('stranger'));
+    assert.equal(filesOf(past).backends?.[0]?.url, 'https://search.example.com/mcp');
+  });
 });
