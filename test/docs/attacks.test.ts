@@ -24,6 +24,22 @@ describe('docs/attacks.md', () => {
     }
   });
 
+  test('names tests of credentials, relayed tokens and circuits that are there', () => {
+    for (const [heading, least] of [
+      ['Credentials for backends', 15],
+      ['Relayed tokens', 5],
+      ['Circuits', 5],
+    ] as const) {
+      const section = sections.find((each) => each.startsWith(`${heading}\n`)) ?? assert.fail(heading);
+      const rows = [...section.matchAll(/^\| .+ \|$/gm)].slice(1);
+      assert.ok(rows.length >= least, heading);
+      for (const [row] of rows) {
+        const [, path = '', title = ''] = /\| `(test\/[^`]+)` "([^"]+)" \|$/.exec(row) ?? assert.fail(row);
+        assert.ok(titlesIn(read(path)).includes(title), row);
+      }
+    }
+  });
+
   test('has at least the fifty that a security review asks for', () => {
     const count = tried.reduce((sum, section) => sum + (section.match(/^\| /gm)?.length ?? 0) - 1, 0);
     assert.ok(count > 50, String(count));

@@ -11,7 +11,7 @@ import { isRefusal } from './is-refusal.ts';
 import type { RoleCredential } from './role-credential.ts';
 import { roleChoiceBy } from './role-mappings.ts';
 import { sessionNameOf } from './session-name.ts';
-import { signedHeaders } from './sign.ts';
+import { signedHeaders, unsendableHeader } from './sign.ts';
 
 type Block = BlockInFile<'cloudSts'>;
 
@@ -65,10 +65,12 @@ export const cloudSts = (block: Block, deps: StrategyDeps): Strategy => {
         cache.drop(key, credential);
         return current(caller, wanted);
       },
-      addTo: (request, { credential }) => ({
-        ...request,
-        headers: signedHeaders(request, credential, { ...scope, at: clock.now() }),
-      }),
+      addTo: (request, { credential }) => {
+        const header = unsendableHeader(request.headers);
+        if (header !== undefined)
+          throw noCredential(of, 'a header of the request has characters that cannot be signed', { detail: header });
+        return { ...request, headers: signedHeaders(request, credential, { ...scope, at: clock.now() }) };
+      },
       isRefusal,
       refusal: (caller) => credentialRefused(of, caller),
       onGivenUp: ({ key }, error) => refusals.note(key, error),

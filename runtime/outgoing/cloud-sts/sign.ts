@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { SentText } from '../../json/index.ts';
 import type { AddressedRequest } from '../strategy.ts';
-import { canonicalHeaders, canonicalTarget, type Header } from './canonical-request.ts';
+import { canonicalHeaders, canonicalTarget, type Header, trimmedAll } from './canonical-request.ts';
 import type { RoleCredential } from './role-credential.ts';
 
 /** What a signature is for, beside the request. */
@@ -25,13 +25,20 @@ export const signedHeaders = (
   const bodyHash = hashOf(body);
   const time = new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const sent: readonly Header[] = [
-    ...withoutSignature(headers),
+    // Some signers and services take a tab for a space, others for what it is: no tab is sent.
+    ...withoutSignature(headers).map(([name, value]): Header => [name, trimmedAll(value)]),
     ['x-amz-content-sha256', bodyHash],
     ['x-amz-date', time],
     ['x-amz-security-token', credential.sessionToken],
   ];
   const signed = { method, path, headers: [['host', host], ...sent], bodyHash } as const;
   return [...sent.flat(), 'authorization', authorizationOf(signed, credential, { region, service, time })];
+};
+
+/** A header whose value cannot be sent, as a character of it is more than a byte; undefined where all can. */
+export const unsendableHeader = (headers: readonly string[]): string | undefined => {
+  const value = headers.findIndex((each, index) => index % 2 === 1 && /[^\0-\xff]/.test(each));
+  return value === -1 ? undefined : headers[value - 1];
 };
 
 /** What is hashed of a request. */
@@ -43,7 +50,10 @@ export interface HashedRequest {
   readonly bodyHash: string;
 }
 
-/** `Authorization` of a request (AWS Signature Version 4, "Create a signed AWS API request"). */
+/**
+ * `Authorization` of a request (AWS Signature Version 4, "Create a signed AWS API request"). Header values are hashed
+ * as they are sent, one byte for each character; all else of a canonical request is ASCII.
+ */
 export const authorizationOf = (
   { method, path, headers, bodyHash }: HashedRequest,
   credential: SigningKeys,
@@ -52,7 +62,7 @@ export const authorizationOf = (
   const { text, names } = canonicalHeaders(headers);
   const canonical = [method, ...canonicalTarget(path), text, names, bodyHash].join('\n');
   const scope = `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
-  const toSign = ['AWS4-HMAC-SHA256', time, scope, sha256(canonical)].join('\n');
+  const toSign = ['AWS4-HMAC-SHA256', time, scope, sha256(Buffer.from(canonical, 'latin1'))].join('\n');
   const signature = createHmac('sha256', signingKey(credential, scope)).update(toSign).digest('hex');
   const proof = `Credential=${credential.accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
   return `AWS4-HMAC-SHA256 ${proof}`;

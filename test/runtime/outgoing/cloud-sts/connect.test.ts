@@ -108,6 +108,13 @@ describe('a request of a user', () => {
     assert.doesNotMatch(strategy.received[0].headers.join(), /Bearer/);
   });
 
+  test('is refused where a header cannot be sent as it would be signed', async () => {
+    const strategy = await connect();
+    const headers = ['x-tenant', 'łódź'];
+    await assert.rejects(strategy.send(alice, { headers }), unavailable(/a header of the request has characters/));
+    assert.deepEqual(strategy.received, []);
+  });
+
   test('is refused where the claim of the session name is missing', async () => {
     const strategy = await connect({ sessionNameClaim: 'email' });
     for (const email of [undefined, null, '', [], {}, true, 1.5])

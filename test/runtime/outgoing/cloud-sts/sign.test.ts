@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import { SignatureV4 } from '@smithy/signature-v4';
 import * as fc from 'fast-check';
+import * as undici from 'undici';
 import { joined } from '../../../../runtime/json/index.ts';
-import { authorizationOf, signedHeaders } from '../../../../runtime/outgoing/cloud-sts/sign.ts';
-import { verifySigV4 } from '../../../fixtures/sigv4-verifier.ts';
+import { canonicalTarget } from '../../../../runtime/outgoing/cloud-sts/canonical-request.ts';
+import { authorizationOf, signedHeaders, unsendableHeader } from '../../../../runtime/outgoing/cloud-sts/sign.ts';
+import { arrived, verifySigV4 } from '../../../fixtures/sigv4-verifier.ts';
 
 const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
 
@@ -267,6 +272,55 @@ describe('a signed request', () => {
       const headers = signedHeaders(request, CREDENTIAL, { ...SCOPE, at });
       assert.ok(verifySigV4(asArrived(headers), { ...verifier, now: () => at }).ok);
     }
+  });
+});
+
+describe('what is sent is what is signed', () => {
+  const sent = (more: Partial<typeof request>) => ({ ...request, ...more });
+  const verdictOf = (given: ReturnType<typeof sent>) => {
+    const headers = signedHeaders(given, CREDENTIAL, SCOPE);
+    return { headers, ...verifySigV4({ ...asArrived(headers), url: given.path }, verifier) };
+  };
+
+  test('in queries: bytes that are no UTF-8, and percent signs that encode nothing', () => {
+    assert.equal(canonicalTarget('/?a=%ff')[1], 'a=%FF');
+    assert.equal(canonicalTarget('/?a=%')[1], 'a=%25');
+    assert.equal(canonicalTarget('/?a=%zz%41')[1], 'a=%25zzA');
+    const part = fc.string({
+      unit: fc.constantFrom('a', '%', 'f', 'F', '4', '%ff', '%C3%A9', '=', '&', '+', '~', 'é'),
+    });
+    fc.assert(fc.property(part, (query) => verdictOf(sent({ path: `/mcp?${query}` as never })).ok));
+  });
+
+  test('in headers: tabs and spaces as one space, and every other byte as it is', () => {
+    const { headers, ok } = verdictOf(sent({ headers: ['x-a', ' a\t \tb  c\t', 'x-b', 'é\u00a0ÿ\u00a0'] as never }));
+    assert.ok(ok);
+    assert.deepEqual(headers.slice(0, 4), ['x-a', 'a b c', 'x-b', 'é\u00a0ÿ\u00a0']);
+    const value = fc.string({ unit: fc.constantFrom('a', ' ', '\t', '\u00a0', 'é', 'ÿ', '"', ',') });
+    fc.assert(fc.property(value, (text) => verdictOf(sent({ headers: ['x-a', text] as never })).ok));
+  });
+
+  test('byte by byte, as it arrives at a server', async () => {
+    const server = createServer((arriving, response) => {
+      const verdict = verifySigV4(arrived(arriving, request.body), verifier);
+      response.end(JSON.stringify(verdict));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const host = `127.0.0.1:${port}`;
+    const path = '/mcp?a=%ff&b=%';
+    const headers = signedHeaders({ ...request, host, path, headers: ['x-a', 'a\tb', 'x-b', 'é'] }, CREDENTIAL, SCOPE);
+    const client = new undici.Client(`http://${host}`);
+    const answer = await client.request({ path, method: 'POST', headers: [...headers], body: request.body });
+    assert.match(await answer.body.text(), /"ok":true/);
+    await client.close();
+    server.close();
+  });
+
+  test('a character that is no byte is found before', () => {
+    assert.equal(unsendableHeader(['x-a', 'é', 'X-B', 'ā']), 'X-B');
+    assert.equal(unsendableHeader(['x-a', 'ÿ\t ~']), undefined);
   });
 });
 
