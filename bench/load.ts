@@ -106,6 +106,7 @@ class Client {
   #sent = 0;
   #sentAt = 0;
   #until = 0;
+  #isClosed = false;
   #done = Promise.withResolvers<void>();
 
   constructor(requests: readonly Buffer[], socket: Socket) {
@@ -113,11 +114,15 @@ class Client {
     this.#socket = socket;
     socket.on('data', (chunk) => this.#push(chunk));
     socket.on('error', (error) => this.#done.reject(error));
-    socket.on('close', () => this.#done.reject(new Error('the connection was closed')));
+    socket.on('close', () => {
+      this.#isClosed = true;
+      this.#done.reject(new Error('the connection was closed'));
+    });
   }
 
   /** Calls one after the other; the last one is begun before `until`. */
   run(until: number): Promise<void> {
+    if (this.#isClosed) throw new Error('the connection was closed while it was idle');
     this.#until = until;
     this.#done = Promise.withResolvers();
     this.#send();

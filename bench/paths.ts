@@ -87,22 +87,22 @@ export const scenariosOf = async (
 
 /**
  * Gives every process that 1 KB calls of 50 clients go through such calls for so long, uncounted: V8 goes on optimising
- * for most of a minute of them.
+ * for most of a minute of them. In so many slices, in turn with those of the others, so that none is idle for long.
  */
 export const warmUp = async (
   processes: Processes,
   scenarios: readonly Scenario[],
-  milliseconds: number,
+  { milliseconds, slices }: { readonly milliseconds: number; readonly slices: number },
 ): Promise<void> => {
-  const warm = new Set<number | undefined>([undefined]);
+  const warm = new Map<number, Loader>();
   for (const scenario of scenarios.filter(({ kind, clients }) => kind === 'echo' && clients === 50)) {
-    for (const path of scenario.paths.filter(({ pid }) => !warm.has(pid))) {
-      warm.add(path.pid);
-      const { loader } = await loaded(processes, scenario, path);
-      await loader.run(milliseconds);
-      loader.end();
-    }
+    for (const path of scenario.paths)
+      if (path.pid !== undefined && !warm.has(path.pid))
+        warm.set(path.pid, (await loaded(processes, scenario, path)).loader);
   }
+  for (let slice = 0; slice < slices; slice += 1)
+    for (const loader of warm.values()) await loader.run(milliseconds / slices);
+  for (const loader of warm.values()) loader.end();
 };
 
 export interface Length {

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { bundleOf } from '../test/images/bundle.ts';
+import { writeProgram } from '../test/images/bundle.ts';
 import type { Load, Seen } from './load.ts';
 import { imageSettings } from './publish.ts';
 
@@ -127,11 +127,9 @@ const freePort = async (): Promise<number> => {
   return port;
 };
 
-/** What the image runs: the gateway as one file, beside the packages that are not in it. */
+/** What the image runs, beside the packages that are not in it. */
 const imageProgram = async (directory: string): Promise<string> => {
-  const [file] = (await bundleOf('runtime/main.ts')).outputFiles;
-  const path = join(directory, 'vmcp.mjs');
-  await writeFile(path, file?.contents ?? '');
+  const path = await writeProgram('runtime/main.ts', directory);
   await symlink(here('../node_modules'), join(directory, 'node_modules'));
   return path;
 };

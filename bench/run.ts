@@ -50,7 +50,7 @@ try {
   const backend = await processes.backend();
   const all = await scenariosOf(processes, backend, earlier);
   const scenarios = values.quick ? fewest(all) : all;
-  await warmUp(processes, scenarios, size.warmUpMs);
+  await warmUp(processes, scenarios, { milliseconds: size.warmUpMs, slices: 6 });
   const samples = await measureAll(processes, backend, scenarios, size);
   const { idleSessions } = size;
   const sessions = await sessionsOf(processes);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { notYet, withRules } from '../runtime/config/index.ts';
+import { withRules } from '../runtime/config/index.ts';
 import { authzConfig, callerRules, oidcConfigRef } from './incoming-auth.ts';
 import { AGE_COLUMN, READY_COLUMN, defineKind } from './kind.ts';
 import { commonStatus, statusExtensions } from './kit.ts';
@@ -32,12 +32,9 @@ const spec = z.strictObject({
     .optional()
     .describe('Whose tokens the proxy accepts from its clients. Absent: everybody may connect.'),
   authzConfig: authzConfig().optional().describe('Policies for calls of its clients.'),
-  authServerRef: notYet(
-    authServerRef()
-      .optional()
-      .describe('An MCPExternalAuthConfig of type embeddedAuthServer: the proxy issues tokens of its own.'),
-    'the embedded authorization server',
-  ),
+  authServerRef: authServerRef()
+    .optional()
+    .describe('An MCPExternalAuthConfig of type embeddedAuthServer: the proxy issues tokens of its own.'),
   sessionStorage: sessionStorage().optional().describe('Where sessions are kept when there are several replicas.'),
   replicas: replicas().optional().describe('Number of pods. Absent: left to an autoscaler.'),
   resources: resources().optional().describe("Resources of the proxy's container, in place of the usual ones."),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { notYet, rateLimitingSchema, rule, withRules } from '../runtime/config/index.ts';
+import { rateLimitingSchema, rule, withRules } from '../runtime/config/index.ts';
 import { authzConfig, callerRules, oidcConfigRef } from './incoming-auth.ts';
 import { AGE_COLUMN, READY_COLUMN, defineKind } from './kind.ts';
 import { commonStatus, dataKey, nonEmpty, refWith, statusExtensions, subdomain } from './kit.ts';
@@ -51,12 +51,9 @@ const spec = z.strictObject({
     .describe('How a VirtualMCPServer that discovers its backends authenticates to this server.'),
   oidcConfigRef: oidcConfigRef().optional().describe('Whose tokens this server accepts from its own clients.'),
   authzConfig: authzConfig().optional().describe('Policies for calls of its own clients.'),
-  authServerRef: notYet(
-    authServerRef()
-      .optional()
-      .describe('An MCPExternalAuthConfig of type embeddedAuthServer: this server issues tokens of its own.'),
-    'the embedded authorization server',
-  ),
+  authServerRef: authServerRef()
+    .optional()
+    .describe('An MCPExternalAuthConfig of type embeddedAuthServer: this server issues tokens of its own.'),
   rateLimiting: rateLimitingSchema.optional().describe('Limits for calls of its own clients.'),
   sessionStorage: sessionStorage()
     .optional()

@@ -73,12 +73,9 @@ const spec = z.strictObject({
   outgoingAuth: outgoingAuth
     .optional()
     .describe('Authentication to the backends; takes precedence over config.outgoingAuth.'),
-  authServerConfig: notYet(
-    embeddedAuthServer
-      .optional()
-      .describe('Embedded authorization server; its issuer must be that of the MCPOIDCConfig of incomingAuth.'),
-    'the embedded authorization server',
-  ),
+  authServerConfig: embeddedAuthServer
+    .optional()
+    .describe('Embedded authorization server; its issuer must be that of the MCPOIDCConfig of incomingAuth.'),
   config: config.optional(),
   embeddingServerRef: notYet(
     refTo('EmbeddingServer').optional().describe('The EmbeddingServer of the optimizer.'),

@@ -22,6 +22,7 @@ import {
   mcpEndpoint,
   publicServer,
 } from './edge/index.ts';
+import { endAccess } from './end-access.ts';
 import { circuitsSeen, countedReloads, failuresSeen } from './counted.ts';
 import { type ExplainParts, explainRequests } from './explain-requests.ts';
 import { featureDepsOf } from './feature-deps.ts';
@@ -34,6 +35,7 @@ import { createMetrics, type Log, observersTogether, openTelemetry, type Telemet
 import type { OpenedSessions } from './open-sessions.ts';
 import { strategiesBy } from './outgoing-strategies.ts';
 import { pipeline } from './pipeline.ts';
+import { revokeRequests } from './revoke-requests.ts';
 import { readmitOnReload, watchRights } from './readmission.ts';
 import { statusReport } from './self-description.ts';
 import { stateReadersOf } from './state-readers.ts';
@@ -59,6 +61,10 @@ export interface AssembleDeps {
   readonly newReplicaId: () => string;
   readonly newCorrelationId: () => string;
   readonly readFile: (path: string) => Promise<string>;
+  /** Undefined: there is no such file. */
+  readonly readBytes: FeatureDeps['readBytes'];
+  /** Random bytes that nobody can guess. */
+  readonly entropy: FeatureDeps['entropy'];
   /** The value of a variable of the environment. */
   readonly environment: (name: string) => string | undefined;
   readonly machine: FeatureDeps['machine'];
@@ -88,6 +94,8 @@ interface Phase {
   isReady: boolean;
   /** docs/decisions.md "Management port": the store of the sessions has answered once. */
   hasSessions: boolean;
+  /** So has all that features wait for. */
+  hasFeatures: boolean;
   /** The process was told to stop, and still serves all requests. */
   isLeaving: boolean;
   isStopping: boolean;
@@ -116,7 +124,11 @@ export const assemble = async ({ files, makeFeatures }: AssembleOptions, deps: A
     const facts = { version: VERSION, instanceId: replicaId, environment };
     const settings = telemetrySettingsOf(config.current(), facts);
     const telemetry = await openTelemetry(metrics, settings, featureDeps);
-    return { ...joined({ ...featureDeps, telemetry }, makeFeatures(featureDeps), deps), closeShared };
+    const features = await makeFeatures(featureDeps);
+    await features.start?.();
+    const parts = joined({ ...featureDeps, telemetry }, features, deps);
+    void Promise.resolve(features.ready).then(() => (parts.phase.hasFeatures = true));
+    return { ...parts, closeShared };
   } catch (error) {
     await closeShared();
     throw error;
@@ -130,13 +142,13 @@ interface JoinedDeps extends FeatureDeps {
 const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps): Omit<Parts, 'closeShared'> => {
   const { log, store, clock, telemetry } = featureDeps;
   const config = countedReloads(featureDeps.config, telemetry.events);
-  const phase: Phase = { isReady: false, hasSessions: false, isLeaving: false, isStopping: false };
+  const phase: Phase = { isReady: false, hasSessions: false, hasFeatures: false, isLeaving: false, isStopping: false };
   const { onFailure, onCut } = failuresSeen(log, clock, telemetry.events);
-  const { gate, ownTools } = features;
+  const { gate, ownTools, signIns } = features;
   const observers = observersTogether([...telemetry.observers, ...features.observers]);
-  const { onOutsideAnswer } = observers;
+  const { onOutsideAnswer, onDecided } = observers;
   const users = new CurrentCallers({ now: clock.now, limit: LIMITS.sessions });
-  const authenticate = rememberCallers(users, gate.authenticate, clock);
+  const authenticate = rememberCallers(users, gate, clock);
   const { answers, bodies } = byteBudgets();
   const backends = new BackendSet({
     ...deps,
@@ -149,26 +161,25 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
   });
   const userLists = userListsOf(backends, clock);
   const liveCatalog = liveCatalogOf({ config, backends, gate, ownTools, userLists });
-  const routes = [
-    ...features.routes({ authenticate, offeredTo: liveCatalog.offeredTo }),
-    ...metricsRoutes(config.current(), telemetry.exposition, clock),
-  ];
-  const parts = { config, backends, liveCatalog, gate, ownTools, observers };
-  publishChanges({ ...parts, clock, log });
+  const ownRoutes = metricsRoutes(config.current(), telemetry.exposition, clock);
+  const routes = [...features.routes({ authenticate, offeredTo: liveCatalog.offeredTo }), ...ownRoutes];
+  const parts = { config, backends, liveCatalog, gate, ownTools, observers, clock, signIns };
+  publishChanges({ ...parts, log });
   const admitted = admission({ lookUp: liveCatalog.lookUp, authorize: gate.authorize, limit: gate.limit });
-  const { onDecided } = observers;
   const rights = watchRights({ admitted, gate, log, onDecided });
   const current = (caller: Caller): Caller | undefined => users.valid(caller);
   const onSessionsReady = (): void => void (phase.hasSessions = true);
-  const clients = clientsOf({ config, backends, log, store, rights, current, onSessionsReady }, deps);
+  const sessionParts = { store, current, isEnded: endedBy(features), onSessionsReady };
+  const clients = clientsOf({ config, backends, log, rights, ...sessionParts }, deps);
   tellOfLists(liveCatalog, clients);
-  const innerCall = innerCalls(deps.newCorrelationId);
-  const handle = pipeline(stagesOf({ ...parts, innerCall, authenticate, admitted, clients, onFailure, phase }));
+  const stages = { ...parts, authenticate, admitted, clients, onFailure, phase };
+  const handle = pipeline(stagesOf({ ...stages, innerCall: innerCalls(deps.newCorrelationId) }));
   const edge = { config, handle, answers, bodies, clients, onFailure, onOutsideAnswer, onCut, phase };
   const endpoint = endpointOf(edge, deps);
   const status = (): StatusReport => statusReport(config, backends, liveCatalog.catalog(), clients.storeReport());
   telemetry.show(stateReadersOf({ ...clients, status, backends, bodies, answers, userLists }));
   serveByConfig({ config, backends, log });
+  features.revocation?.onRevoked(endAccess({ clients, clock, onDecided }));
   readmitOnReload({ config, gate, users, clients, onDecided, log, clock });
   return {
     config,
@@ -176,17 +187,18 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
     backends,
     ...clients,
     endpoint,
-    publicApp: publicServer({ endpoint, routes }, LIMITS, {
-      newCorrelationId: deps.newCorrelationId,
-      onFailure,
-      onOutsideAnswer,
-      now: clock.now,
-    }),
-    managementApp: managementOf({ ...parts, log, phase, status, metrics: telemetry.exposition }, clock),
+    publicApp: publicServer({ endpoint, routes }, LIMITS, { ...deps, onFailure, onOutsideAnswer, now: clock.now }),
+    managementApp: managementOf({ ...parts, ...features, log, phase, status, metrics: telemetry.exposition }, clock),
     status,
     phase,
   };
 };
+
+/** Whether the access of a caller was ended since a moment. */
+const endedBy =
+  ({ revocation }: Features) =>
+  (caller: Caller, sinceMs: number): boolean =>
+    caller.kind === 'user' && revocation?.isRevoked(caller, sinceMs) === true;
 
 /** The bytes of all answers, and of all requests, that are in memory at a time. */
 const byteBudgets = () => ({
@@ -237,14 +249,17 @@ const endpointOf = ({ config, clients, phase, ...parts }: EndpointParts, deps: A
     isSessionKnown: (id, caller) => clients.sessions.isKnown(id, caller),
   });
 
-type ManagementParts = Pick<Parts, 'phase' | 'status'> & ExplainParts & { readonly metrics: Telemetry['exposition'] };
+type ManagementParts = Pick<Parts, 'phase' | 'status'> &
+  Pick<Features, 'revocation' | 'record'> &
+  ExplainParts & { readonly log: Log; readonly metrics: Telemetry['exposition'] };
 
 const managementOf = ({ phase, status, metrics, ...parts }: ManagementParts, clock: Clock) =>
   managementServer({
     metrics,
-    isReady: () => phase.isReady && phase.hasSessions,
+    isReady: () => phase.isReady && phase.hasSessions && phase.hasFeatures,
     status,
     access: () => accessOf(parts.config.current()),
     explain: explainRequests(parts, clock),
+    revokeUser: revokeRequests({ revocation: undefined, ...parts, config: parts.config.current }),
     now: clock.now,
   });

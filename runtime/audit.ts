@@ -10,6 +10,7 @@ import {
   logins,
   type Meter,
   type Observers,
+  type RecordEvent,
 } from './observe/index.ts';
 import { type Clock, lruCache } from './process/index.ts';
 import { sessionName } from './store/index.ts';
@@ -24,8 +25,13 @@ export interface AuditDeps {
   readonly onStop: (close: () => Promise<void>) => void;
 }
 
+export interface Audit {
+  readonly observer: Partial<Observers>;
+  readonly record: RecordEvent;
+}
+
 /** Audit as `config.audit` and `extensions.audit` have it; every key takes effect live. */
-export const audit = ({ config, clock, log, meter, replicaId, onStop }: AuditDeps): Partial<Observers> => {
+export const audit = ({ config, clock, log, meter, replicaId, onStop }: AuditDeps): Audit => {
   const journal = new Journal({ clock, log, replicaId });
   auditMetrics(meter, journal);
   const queue = config.live(
@@ -43,13 +49,14 @@ export const audit = ({ config, clock, log, meter, replicaId, onStop }: AuditDep
     };
   });
   onStop(() => journal.close());
-  return auditObserver({
+  const observer = auditObserver({
     journal,
     logins: logins(),
     now: clock.now,
     sessionName: rememberedName(),
     statusOf: (error) => errorResponse(error, { id: undefined, isUnread: true, correlationId: '' }).status,
   });
+  return { observer, record: async (event) => void (await journal.record({ receivedAt: clock.now(), ...event })) };
 };
 
 /** Undefined: audit is off. */

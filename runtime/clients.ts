@@ -19,6 +19,8 @@ export interface ClientParts {
   readonly rights: WatchRights;
   /** The caller with a token that is valid; undefined where there is none. */
   readonly current: (caller: Caller) => Caller | undefined;
+  /** As in `OpenSessionsDeps`. */
+  readonly isEnded: (caller: Caller, sinceMs: number) => boolean;
   readonly onSessionsReady: () => void;
 }
 
@@ -39,13 +41,14 @@ export interface Clients {
 }
 
 export const clientsOf = (parts: ClientParts, deps: ClientDeps): Clients => {
-  const { config, backends, log, store, rights, current, onSessionsReady } = parts;
+  const { config, backends, log, store, rights, current, isEnded, onSessionsReady } = parts;
   const { clock, newSessionId: newId } = deps;
   const { sessions, ready, storeReport } = openSessions(config.current, {
     ...deps,
     log,
     backends,
     store,
+    isEnded,
     isValid: (caller) => current(caller) !== undefined,
     readmit: rights.readmit,
     rights: rights.subscriptions,
@@ -73,6 +76,7 @@ export const clientsOf = (parts: ClientParts, deps: ClientDeps): Clients => {
       watchTasks: taskWatcher(rights.mayHave, backends),
       watchResource: resourceWatcher(rights.mayHave, backends),
       mayWatch: rights.mayWatch,
+      listenForLists: backends.listenForLists,
       current,
     }),
   };

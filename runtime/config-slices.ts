@@ -1,6 +1,6 @@
 import type { WantedBackend } from './backends/index.ts';
 import type { OfferedBackend, LiveCatalogSettings, WorkloadTools } from './catalog/index.ts';
-import { type Config, withFirstProvider } from './config/index.ts';
+import { type Config, providerUseOf, withFirstProvider } from './config/index.ts';
 import type { BucketSize, BucketSizes, RateLimits } from './gate/index.ts';
 import type { HostRules, OperatorTokenSettings } from './edge/index.ts';
 import type { LogFields, LogLevel } from './observe/index.ts';
@@ -67,6 +67,22 @@ export const wantedBackendsOf = ({
   }));
 };
 
+/**
+ * Of each upstream provider the backends whose requests carry its users' tokens, with the origins that a token, or what
+ * is had for it, is sent to.
+ */
+export const tokenRecipientsOf = (config: Config): ReadonlyMap<string, ReadonlyMap<string, readonly string[]>> => {
+  const byProvider = new Map<string, Map<string, readonly string[]>>();
+  for (const { settings } of wantedBackendsOf(config)) {
+    const { name, url, strategy } = settings;
+    const { provider, recipients } = providerUseOf(strategy, new URL(url).origin) ?? {};
+    if (provider === undefined || recipients === undefined) continue;
+    const backends = byProvider.get(provider) ?? new Map<string, readonly string[]>();
+    byProvider.set(provider, backends.set(name, recipients));
+  }
+  return byProvider;
+};
+
 const eraOf = (
   settings: Config['extensions']['perWorkload'][string] | undefined,
 ): Pick<WantedBackend['settings'], 'era'> =>
@@ -83,12 +99,24 @@ const own = <T>(record: Readonly<Record<string, T>>, name: string): T | undefine
 export const withheldOf = ({ withheld }: Config): OfferedBackend[] =>
   withheld.map(({ name, message }) => ({ name, message, status: 'unavailable', isWithheld: true }));
 
-export const hostRulesOf = ({ extensions, incomingAuth }: Config): HostRules => ({
-  allowedHosts: extensions.allowedHosts ?? [],
-  allowedOrigins: extensions.allowedOrigins ?? [],
+export const hostRulesOf = ({ extensions, incomingAuth, authServer }: Config): HostRules => ({
+  allowedHosts: [...extensions.allowedHosts, ...browserUrlsOf(authServer).map(({ hostname }) => hostname)],
+  allowedOrigins: [...extensions.allowedOrigins, ...browserUrlsOf(authServer).map(({ origin }) => origin)],
   trustedProxies: extensions.trustedProxies,
   ...(incomingAuth.oidc?.resource !== undefined && { resourceUrl: incomingAuth.oidc.resource }),
 });
+
+/** Under which browsers, and clients, meet the authorization server: its pages send forms to themselves. */
+const browserUrlsOf = (authServer: Config['authServer']): readonly URL[] => {
+  if (!authServer) return [];
+  const { issuer, authorizationEndpointBaseUrl, upstreamProviders } = authServer;
+  const redirectUris = upstreamProviders.map(
+    ({ oidcConfig, oauth2Config }) => oidcConfig?.redirectUri ?? oauth2Config?.redirectUri,
+  );
+  return [issuer, authorizationEndpointBaseUrl, ...redirectUris].flatMap((each) =>
+    each === undefined ? [] : [new URL(each)],
+  );
+};
 
 export const rateLimitsOf = ({ name, rateLimiting = {} }: Config): RateLimits => ({
   server: name,

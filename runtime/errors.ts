@@ -37,6 +37,10 @@ export type ErrorCode =
   | 'circuit_open'
   | 'credential_unavailable'
   | 'login_required'
+  // The same, for a client that has declared to show URLs (MCP 2025-11-25).
+  | 'url_elicitation_required'
+  // The same, for a client that cannot do anything about it but tell its user.
+  | 'sign_in_needed'
   | 'cancelled'
   // The client has cancelled the call and keeps its request open: a late answer is still sent to it.
   | 'cancelled_by_client'

@@ -1,6 +1,7 @@
 import type { BackendSet } from './backends/index.ts';
+import type { User } from './call/index.ts';
 import type { LiveCatalog } from './catalog/index.ts';
-import { wantedBackendsOf } from './config-slices.ts';
+import { tokenRecipientsOf, wantedBackendsOf } from './config-slices.ts';
 import type { LiveConfig } from './config/index.ts';
 import { answerQuestion, type ExplainDeps, explainer } from './explain/index.ts';
 import { type Gate, inTime } from './gate/index.ts';
@@ -14,10 +15,11 @@ export interface ExplainParts {
   readonly gate: Gate;
   readonly liveCatalog: LiveCatalog;
   readonly log: Pick<Log, 'info'>;
+  readonly signIns?: { readonly isMissing: (user: User, provider: string) => Promise<boolean> } | undefined;
 }
 
 /** Answers `POST /explain` of the management port. */
-export const explainRequests = ({ config, backends, gate, liveCatalog, log }: ExplainParts, clock: Clock) => {
+export const explainRequests = ({ config, backends, gate, liveCatalog, log, signIns }: ExplainParts, clock: Clock) => {
   const examine = gate.examineCaller ?? gate.authenticate;
   const backend: ExplainDeps['backend'] = (name) => {
     const served = backends.all().find((each) => each.name === name);
@@ -25,6 +27,11 @@ export const explainRequests = ({ config, backends, gate, liveCatalog, log }: Ex
     if (!served || !wanted) return undefined;
     const { state, circuit } = served;
     return { status: state.status, circuit: circuit?.state, strategy: wanted.settings.strategy.type };
+  };
+  const signInMissing: ExplainDeps['signInMissing'] = async (caller, name) => {
+    const [provider] = [...tokenRecipientsOf(config.current())].find(([, by]) => by.has(name)) ?? [];
+    if (caller.kind !== 'user' || !signIns || provider === undefined) return undefined;
+    return (await signIns.isMissing(caller, provider).catch(() => false)) ? provider : undefined;
   };
   const explain = explainer({
     now: clock.now,
@@ -36,6 +43,7 @@ export const explainRequests = ({ config, backends, gate, liveCatalog, log }: Ex
     lookUp: liveCatalog.lookUp,
     liveCatalog,
     backend,
+    signInMissing,
   });
   return answerQuestion(async (question) => {
     const explanation = await explain(question);

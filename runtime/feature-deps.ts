@@ -1,6 +1,7 @@
 import { atMost, type Clock } from './process/index.ts';
 import type { FeatureDeps } from './features.ts';
 import { guardedFetch } from './http/index.ts';
+import { openStore } from './store/index.ts';
 
 export interface OpenedFeatureDeps extends FeatureDeps {
   /**
@@ -9,7 +10,7 @@ export interface OpenedFeatureDeps extends FeatureDeps {
   readonly close: () => Promise<void>;
 }
 
-export interface GivenDeps extends Omit<FeatureDeps, 'fetchUnder' | 'onStop'> {
+export interface GivenDeps extends Omit<FeatureDeps, 'fetchUnder' | 'onStop' | 'openStore'> {
   readonly readFile: (path: string) => Promise<string>;
 }
 
@@ -24,10 +25,13 @@ export const featureDepsOf = ({
   meter,
   replicaId,
   readSecret,
+  readBytes,
+  entropy,
   store,
   machine,
 }: GivenDeps): OpenedFeatureDeps => {
-  const given = { config, clock, steadyNow, random, log, meter, replicaId, readSecret, store, machine };
+  const secrets = { readSecret, readBytes, entropy };
+  const given = { config, clock, steadyNow, random, log, meter, replicaId, store, machine, ...secrets };
   // Sets keep the order of insertion.
   const closers = new Set<() => Promise<void>>();
   return {
@@ -42,6 +46,7 @@ export const featureDepsOf = ({
       closers.add(close);
       return { ...client, close };
     },
+    openStore: (settings, what) => openStore(settings, { ...given, readFile, what }),
     onStop: (close) => void closers.add(close),
     close: async () => {
       for (const close of [...closers].toReversed())

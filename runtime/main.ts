@@ -4,12 +4,14 @@ import { checkConfigFiles, formatProblem, readConfigFiles, InvalidConfigError, w
 import {
   type Command,
   type ExplainCommand,
+  type RevokeUserCommand,
   readCommand,
   type TextSource,
   USAGE,
   systemClock,
 } from './process/index.ts';
 import { askToExplain } from './explain/index.ts';
+import { askToRevoke } from './ask-to-revoke.ts';
 import { createLog } from './observe/index.ts';
 import { FURTHER_CHECKS } from './further-checks.ts';
 import { start } from './start.ts';
@@ -72,11 +74,20 @@ const explain = async (command: ExplainCommand): Promise<number> => {
       args: await textOf(args),
       managementToken: await textOf(managementToken),
     },
-    (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_MS) }),
+    fetchInTime,
   );
   (exitCode === 2 ? process.stderr : process.stdout).write(output);
   return exitCode;
 };
+
+const revokeUser = async (command: RevokeUserCommand): Promise<number> => {
+  const managementToken = await textOf(command.managementToken);
+  const { exitCode, output } = await askToRevoke({ ...command, managementToken }, fetchInTime);
+  (exitCode === 0 ? process.stdout : process.stderr).write(output);
+  return exitCode;
+};
+
+const fetchInTime: typeof fetch = (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_MS) });
 
 /** The server waits for backends that it does not know yet, and for the issuer of a token. */
 const ANSWER_MS = 60_000;
@@ -94,16 +105,20 @@ const run = async (command: Command): Promise<number | 'serving'> => {
     case 'validate':
       return validate(command.config);
     case 'explain':
-      return explain(command).catch((error: unknown) => {
-        complain([error instanceof Error ? error.message : String(error)]);
-        return 2;
-      });
+      return explain(command).catch(unanswered);
+    case 'revoke-user':
+      return revokeUser(command).catch(unanswered);
     case 'version':
       process.stdout.write(`${VERSION}\n`);
       return 0;
     default:
       return explainUsage(command.problem);
   }
+};
+
+const unanswered = (error: unknown): number => {
+  complain([error instanceof Error ? error.message : String(error)]);
+  return 2;
 };
 
 const explainUsage = (problem: string | undefined): number => {

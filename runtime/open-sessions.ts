@@ -6,7 +6,14 @@ import { EventLogs, SharedSessions, slackMs, Sessions } from './edge/index.ts';
 import { LIMITS } from './limits.ts';
 import type { Log } from './observe/index.ts';
 import type { SessionStoreReport } from './status/index.ts';
-import { replicaMessages, sessionName, sessionRecords, type Store } from './store/index.ts';
+import {
+  replicaMessages,
+  sessionName,
+  type SessionRecords,
+  sessionRecords,
+  type SessionRef,
+  type Store,
+} from './store/index.ts';
 
 export interface OpenSessionsDeps {
   readonly clock: Clock;
@@ -15,12 +22,14 @@ export interface OpenSessionsDeps {
   readonly newSessionId: () => string;
   /** 16 to 32 lower-case letters and digits, at random. */
   readonly newReplicaId: () => string;
-  readonly backends: Pick<BackendSet, 'all'>;
+  readonly backends: Pick<BackendSet, 'all' | 'listenForLists'>;
   /** Holds the sessions that replicas share; stays open when the sessions end. */
   readonly store: Store;
   /** Whether a client may still read a resource that it has subscribed to at another replica. */
   readonly readmit: MayHave;
   readonly rights: SubscriptionRights;
+  /** Whether the access of the caller was ended since. */
+  readonly isEnded: (caller: Caller, sinceMs: number) => boolean;
   /** Whether some token of the caller is valid. */
   readonly isValid: (caller: Caller) => boolean;
 }
@@ -49,7 +58,7 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
       return current().extensions.sessionTtl;
     },
   };
-  const { clock, store, newSessionId: newId, rights, isValid } = deps;
+  const { clock, store, newSessionId: newId, isValid } = deps;
   const budget = new ByteBudget(LIMITS.resumableBytesTogether);
   const newLogs = ({ revision }: { readonly revision: string }): EventLogs | undefined => {
     const { streamResumption } = current().extensions;
@@ -57,8 +66,7 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     const isPrimed = revision === '2025-11-25';
     return streamResumption && new EventLogs({ prefix, budget, isPrimed, maxBytes: streamResumption.maxBytes });
   };
-  const newBackendSessions = (client: SessionClient, memory?: BackendSessionMemory): ClientBackendSessions =>
-    new ClientBackendSessions({ owner: () => client.caller, client, rights, ...(memory && { memory }) });
+  const newBackendSessions = backendSessionsOf(deps);
   if (config.sessionStorage?.provider !== 'kvstore') {
     const sessions = new Sessions(limits, { clock, newId, newBackendSessions, newLogs, isValid });
     return { sessions, ready: Promise.resolve(), storeReport: () => undefined };
@@ -77,11 +85,7 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     newBackendSessions,
     newLogs,
     store,
-    recordsFor: (announceEnd) =>
-      sessionRecords(store, bounds, {
-        announceEnd,
-        onCorrupt: (session) => deps.log.warn({ session }, 'the record of a session cannot be read; it is unknown now'),
-      }),
+    recordsFor: (announceEnd) => recordsOf(bounds, announceEnd, deps),
     messagesFor: (listeners) => replicaMessages(store, listeners, deps.newReplicaId()),
     backends: () => deps.backends.all(),
     readmit: deps.readmit,
@@ -91,6 +95,35 @@ export const openSessions = (current: () => Config, deps: OpenSessionsDeps): Ope
     sessions,
     ready: Promise.all([store.firstAnswer, sessions.isLive]).then(() => undefined),
     storeReport: reportOf(store, clock),
+  };
+};
+
+const backendSessionsOf =
+  ({ rights, backends: { listenForLists } }: OpenSessionsDeps) =>
+  (client: SessionClient, memory?: BackendSessionMemory): ClientBackendSessions =>
+    new ClientBackendSessions({
+      owner: () => client.caller,
+      client,
+      rights,
+      listenForLists,
+      ...(memory && { memory }),
+    });
+/** The records of sessions; one that is older than the end of its user's access is none. */
+const recordsOf = (
+  bounds: Parameters<typeof sessionRecords>[1],
+  announceEnd: (session: SessionRef) => Promise<void>,
+  { store, log, isEnded }: OpenSessionsDeps,
+): SessionRecords => {
+  const records = sessionRecords(store, bounds, {
+    announceEnd,
+    onCorrupt: (session) => log.warn({ session }, 'the record of a session cannot be read; it is unknown now'),
+  });
+  return {
+    ...records,
+    find: async (ref) => {
+      const record = await records.find(ref);
+      return record && isEnded(ref.caller, record.createdAt) ? undefined : record;
+    },
   };
 };
 

@@ -1,3 +1,4 @@
+import { accessEnded } from './call/index.ts';
 import type {
   Admit,
   AroundCall,
@@ -26,10 +27,17 @@ export interface Stages {
   readonly parse: (request: Inbound, caller: Caller) => Message | Promise<Message>;
   readonly aroundCall: AroundCall;
   readonly admit: Admit;
-  /** Lets the target answer the call; `dispatch` sends the target's inner calls. */
-  readonly serve: (call: Call, target: Target, dispatch: Dispatch) => Promise<Reply>;
+  /** Lets the target answer the call. */
+  readonly serve: (call: Call, target: Target, of: Served) => Promise<Reply>;
   /** The answer to a request that was read and then refused, or has failed. */
   readonly refuse: (error: unknown, message: Message, request: Inbound) => Reply;
+}
+
+/** What belongs to a call that is served. */
+export interface Served {
+  /** Sends the target's inner calls. */
+  readonly dispatch: Dispatch;
+  readonly record: CallRecord;
 }
 
 /**
@@ -50,7 +58,11 @@ const handle = async (stages: Stages, record: RequestRecord, dispatch: Dispatch)
   const caller = known instanceof Promise ? await known : known;
   record.caller = caller;
   const received = request.receive(caller);
-  if (received) await received;
+  if (received) {
+    await received;
+    // However long it took.
+    if (caller.kind === 'user' && caller.isWithdrawn?.()) throw accessEnded();
+  }
   const parsed = stages.parse(request, caller);
   const message = parsed instanceof Promise ? await parsed : parsed;
   record.message = message;
@@ -73,7 +85,7 @@ export const dispatcher = ({ aroundCall, admit, serve }: Pick<Stages, 'aroundCal
     const record: CallRecord = { request: of, target: undefined, decision: undefined };
     if (of && call.depth === 0) of.call = record;
     const dispatchInner: Dispatch = (inner) => dispatch(inner, of);
-    const goOn = (target: Target): Promise<Reply> => serve(call, target, dispatchInner);
+    const goOn = (target: Target): Promise<Reply> => serve(call, target, { dispatch: dispatchInner, record });
     return aroundCall(call, record, () => {
       const target = admit(call, record);
       return target instanceof Promise ? wanted(call, target).then(goOn) : goOn(target);

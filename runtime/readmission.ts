@@ -7,7 +7,7 @@ import { VmcpError } from './errors.ts';
 import { type CurrentCallers, type Gate, verifyCallers } from './gate/index.ts';
 import type { Log } from './observe/index.ts';
 import type { OpenedSessions } from './open-sessions.ts';
-import type { Clock } from './process/index.ts';
+import type { Clock, Timer } from './process/index.ts';
 import { watchOf } from './watches.ts';
 
 /** Decisions about watches: new ones, and those about watches that were admitted before. */
@@ -37,8 +37,10 @@ export const watchRights = ({ admitted, gate, ...deps }: WatchRightsParts): Watc
     subscriptions: {
       mayKeep: async (uri, caller) => (await keep(subscriptionOf(caller, uri))) !== undefined,
       // Without policies, whoever may subscribe may hear all that a backend tells of the subscription.
-      mayHear: (uri, caller) =>
-        gate.policies?.() === undefined || readmit(subscriptionOf(caller, uri)).then((target) => target !== undefined),
+      mayHear: (uri, caller) => {
+        if (gate.policies?.() === undefined) return true;
+        return uri !== undefined && readmit(subscriptionOf(caller, uri)).then((target) => target !== undefined);
+      },
     },
   };
 };
@@ -53,7 +55,7 @@ const subscriptionOf = (caller: Caller, name: string): Access => ({
 
 export interface ReadmissionParts {
   readonly config: Pick<LiveConfig, 'onReload'>;
-  readonly gate: Pick<Gate, 'policies' | 'authentication' | 'verifyAgain'>;
+  readonly gate: Pick<Gate, 'policies' | 'authentication' | 'verifyAgain' | 'hasVerified'>;
   readonly users: CurrentCallers;
   readonly clients: {
     readonly listeners: Pick<Listeners, 'openFor' | 'readmit'>;
@@ -79,17 +81,30 @@ export const readmitOnReload = (parts: ReadmissionParts): void => {
   const inForce = () => ({ policies: gate.policies?.(), authentication: gate.authentication?.() });
   const failed = (err: unknown): void => log.error({ err }, 'what is open could not be checked again');
   let before = inForce();
+  let verifying: Promise<void> | undefined;
+  let stragglers: Timer | undefined;
+  const decide = (): void => void decideAgain(parts).catch(failed);
+  const verify = (): void => {
+    const pass = verifyAgain(parts).catch(failed);
+    verifying = pass;
+    void pass.then(() => {
+      if (verifying !== pass) return;
+      verifying = undefined;
+      decide();
+    });
+  };
   config.onReload(() => () => {
     const now = inForce();
-    const [hasOtherPolicies, hasOtherCallers] = [
-      now.policies !== before.policies,
-      now.authentication !== before.authentication,
-    ];
+    const hasOtherPolicies = now.policies !== before.policies;
+    const hasOtherCallers = now.authentication !== before.authentication;
     before = now;
-    if (hasOtherPolicies) decideAgain(parts).catch(failed);
-    if (!hasOtherCallers) return;
-    verifyAgain(parts).catch(failed);
-    clock.after(STRAGGLERS_MS, () => void verifyAgain(parts).catch(failed));
+    if (hasOtherCallers) {
+      verify();
+      stragglers?.cancel();
+      stragglers = clock.after(STRAGGLERS_MS, verify);
+    }
+    // Where callers are verified, that comes first: policies may read claims that were not known before.
+    else if (hasOtherPolicies && !verifying) decide();
   });
 };
 
@@ -98,9 +113,12 @@ const decideAgain = async ({ clients: { listeners, sessions }, log }: Readmissio
   if (streams + subscriptions > 0) log.info({ streams, subscriptions }, 'watches ended that are no longer admitted');
 };
 
+/** Verifies every caller of what is open. Does nothing any more once yet another authentication is in force. */
 const verifyAgain = async (parts: ReadmissionParts): Promise<void> => {
   const { gate, users, clients, clock, log } = parts;
   if (!gate.verifyAgain) return;
+  const authentication = gate.authentication?.();
+  const isOvertaken = (): boolean => gate.authentication?.() !== authentication;
   const ended = { streams: 0, sessions: 0 };
   const onEnded = (open: OpenFor): void => {
     if (open.method === 'DELETE') ended.sessions += 1;
@@ -112,24 +130,26 @@ const verifyAgain = async (parts: ReadmissionParts): Promise<void> => {
   );
   const presented = all.flatMap((open) => {
     const caller = users.newest(open.caller);
-    if (caller) return [{ ...open, caller }];
+    if (caller) return [presentedBy(caller, open, users)];
     if (open.end('expired')) onEnded(open);
     return [];
   });
-  // What was noted was verified by what is no longer in force.
-  users.forget();
-  const keep = (open: OpenFor, caller: Caller): void => {
-    users.note(caller);
-    open.keep(caller);
-  };
-  await verifyCallers(
-    presented.map((open) => ({ ...open, keep: (caller) => keep(open, caller) })),
-    { verifyAgain: gate.verifyAgain, clock, onEnded },
-  );
+  await verifyCallers(presented, { verifyAgain: gate.verifyAgain, clock, onEnded, isOvertaken });
+  if (isOvertaken()) return;
+  // What else was noted was verified by what is no longer in force.
+  users.retain((user) => gate.hasVerified?.(user) !== false);
   if (ended.streams + ended.sessions > 0) log.info(ended, 'streams and sessions ended whose callers are unknown now');
-  // Claims may be mapped differently now.
-  await decideAgain(parts);
 };
+
+/** What is open for a caller, by the token presented last. */
+const presentedBy = (caller: Caller, open: OpenFor, users: CurrentCallers): OpenFor => ({
+  ...open,
+  caller,
+  keep: (verified) => {
+    users.replace(caller, verified);
+    open.keep(verified);
+  },
+});
 
 const tellEnd = ({ onDecided }: ReadmissionParts, { caller, method, sessionId }: OpenFor): void => {
   if (!method) return;

@@ -1,5 +1,6 @@
 import {
   type Admission,
+  type AroundCall,
   type Caller,
   type Inbound,
   type Message,
@@ -17,6 +18,9 @@ import {
   type Listeners,
   modernEra,
   parseByEra,
+  type SignInLadder,
+  type SignInLadderDeps,
+  signInLadder,
   type SseConnections,
 } from './edge/index.ts';
 import { asVmcpError, VmcpError } from './errors.ts';
@@ -26,6 +30,7 @@ import type { Observers } from './observe/index.ts';
 import type { LiveConfig } from './config/index.ts';
 import type { OpenedSessions } from './open-sessions.ts';
 import type { Stages } from './pipeline.ts';
+import type { ListKind } from './mcp/index.ts';
 import { instructionsOf } from './self-description.ts';
 import { VERSION } from './version.ts';
 
@@ -48,18 +53,23 @@ export interface StageParts {
   };
   readonly onFailure: (error: VmcpError, request: Inbound) => void;
   readonly phase: { readonly isStopping: boolean };
+  readonly clock: SignInLadderDeps['clock'];
+  /** Absent: no user can sign in here. */
+  readonly signIns?: SignInLadderDeps['signIns'] | undefined;
 }
 
 /** Supplies each step of `pipeline.ts` from its room. */
 export const stagesOf = (parts: StageParts): Stages => {
   const { config, observers, authenticate, admitted, clients, onFailure } = parts;
   const served = servedBy(parts);
+  const ladder = ladderOf(parts);
   return {
     ...observers,
     authenticate,
-    parse: parseByEra(erasOf(parts)),
+    parse: parseByEra(erasOf(parts, ladder)),
+    ...(parts.signIns && { aroundCall: within(observers.aroundCall, ladder.aroundCall) }),
     admit: admitted.admit,
-    serve: (call, target, dispatch) => clients.heldCalls.serve(call, () => served(call, target, dispatch)),
+    serve: (call, target, of) => clients.heldCalls.serve(call, () => served(call, target, of)),
     refuse: (thrown, message, request) => {
       const error = asVmcpError(thrown);
       onFailure(error, request);
@@ -76,9 +86,9 @@ const servedBy = ({
   ownTools,
   innerCall,
 }: StageParts): Stages['serve'] => {
-  return (call, target, dispatch) => {
+  return (call, target, { dispatch, record }) => {
     if (target.kind === 'backend')
-      return observers.aroundBackendCall(call, target, (sent) => backends.call(sent, target));
+      return observers.aroundBackendCall(call, target, (sent) => backends.call(sent, target, record));
     if (call.answered?.state !== undefined) throw unknownState();
     const deps = { dispatch, innerCall, offeredTo };
     const served =
@@ -91,12 +101,24 @@ const servedBy = ({
   };
 };
 
-const erasOf = ({ config, gate, backends, liveCatalog, clients, phase }: StageParts): Eras => {
+const within =
+  (outer: AroundCall, inner: AroundCall): AroundCall =>
+  (call, record, next) =>
+    outer(call, record, () => inner(call, record, next));
+
+/** Without sign-ins, everything is as it is. */
+const ladderOf = ({ signIns, clock }: StageParts): SignInLadder =>
+  signIns
+    ? signInLadder({ signIns, clock })
+    : { aroundCall: (_call, _record, next) => next(), list: (_caller, list) => list() };
+
+const erasOf = ({ config, gate, backends, liveCatalog, clients, phase }: StageParts, ladder: SignInLadder): Eras => {
   const { sessions, connections, callers, listeners } = clients;
   const common = {
     serverInfo: () => serverInfoOf(config),
     instructions: () => instructionsOf(config.current()),
-    list: liveCatalog.list,
+    list: (kind: ListKind, cursor: string | undefined, caller: Caller) =>
+      ladder.list(caller, () => liveCatalog.list(kind, cursor, caller)),
     isStopping: () => phase.isStopping,
     toleratesHeaders: () => config.current().extensions.tolerateHeaders,
   };

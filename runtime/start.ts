@@ -6,7 +6,7 @@ import { assemble, type Parts } from './assemble.ts';
 import { type Clock, gracefulStop, STOP_TIMES, type StopTimes, steadyClock, systemClock } from './process/index.ts';
 import type { ConfigFile, ReloadResult } from './config/index.ts';
 import { levelOf, logFieldsOf } from './config-slices.ts';
-import { type FeatureDeps, type Features, makeFeatures } from './features.ts';
+import { type FeatureDeps, type Features, type MakeFeatures, makeFeatures } from './features.ts';
 import type { StatusReport } from './status/index.ts';
 import { isLoopbackAddress, listen, listeningOrigin } from './http/index.ts';
 import { createLog, type Log } from './observe/index.ts';
@@ -30,6 +30,8 @@ export interface StartDeps {
   readonly log: Log;
   /** Replaces features of this version. */
   readonly features: (deps: FeatureDeps) => Partial<Features>;
+  /** Replaces dependencies of features. */
+  readonly featureDeps: (deps: FeatureDeps) => FeatureDeps;
   /** The value of an environment variable. Default: the environment of the process. */
   readonly environment: (name: string) => string | undefined;
 }
@@ -57,7 +59,7 @@ const REPLICA_ID_BYTES = 12;
 export const start = async (options: StartOptions, given: Partial<StartDeps> = {}): Promise<Running> => {
   const { clock = systemClock, random = Math.random, environment = (name) => process.env[name] } = given;
   const parts = await assemble(
-    { files: options.files, makeFeatures: (deps) => ({ ...makeFeatures(deps), ...given.features?.(deps) }) },
+    { files: options.files, makeFeatures: featuresWith(given) },
     {
       clock,
       // A frozen clock stands still for durations, too.
@@ -67,6 +69,8 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
       newReplicaId: () => randomBytes(REPLICA_ID_BYTES).toString('hex'),
       newCorrelationId: randomUUID,
       readFile: (path) => readFile(path, 'utf8'),
+      readBytes: (path) => readFile(path).catch(noneWhereMissing),
+      entropy: randomBytes,
       environment,
       machine: { userName: () => userInfo().username, isLoopbackOnly: isLoopbackHost(options.host ?? LOCALHOST) },
       logFor: (config) =>
@@ -89,6 +93,18 @@ export const start = async (options: StartOptions, given: Partial<StartDeps> = {
     },
     stop: stopperOf(parts, clock, options.stopTimes ?? STOP_TIMES),
   };
+};
+
+const featuresWith =
+  ({ features, featureDeps = (deps) => deps }: Partial<StartDeps>): MakeFeatures =>
+  async (deps) => {
+    const given = featureDeps(deps);
+    return { ...(await makeFeatures(given)), ...features?.(given) };
+  };
+
+const noneWhereMissing = (error: unknown): undefined => {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+  throw error;
 };
 
 /** A log that the caller passed keeps its level and fields. */

@@ -126,6 +126,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   '@bufbuild/': ['runtime/cel/'],
   '@opentelemetry/': ['runtime/observe/', 'operator/observe/'],
   'prom-client': ['runtime/observe/', 'operator/observe/'],
+  oauth4webapi: ['runtime/auth-server/'],
   '@kubernetes/client-node': ['operator/api/', 'operator/engine/', 'operator/bridge/'],
 };
 

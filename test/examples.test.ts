@@ -46,8 +46,9 @@ const assertPart = (example: Example): void => {
   else assertServed(example, serverWith({ ...(config === undefined ? {} : { config }), ...(spec as object) }));
 };
 
-/** Of neither: values of the chart, and the settings of local mode. Each has its own test. */
-const OF_OTHER_FILES = /^docs\/((?:install|telemetry)\.md:\d+: metrics|local-mode\.md:\d+: backends)/;
+/** Of neither: values of the chart, the settings of local mode, and single identity providers. Each has its own test. */
+const OF_OTHER_FILES =
+  /^docs\/((?:install|telemetry)\.md:\d+: metrics|local-mode\.md:\d+: backends|upstream-providers\.md:)/;
 
 const isJudgedElsewhere = ({ at, value }: Example): boolean =>
   isManifest(value)

@@ -13,6 +13,7 @@ import { ensureMade, TOOLCHAINS } from './peers/toolchains.ts';
 /** What the tests take from the system, and how to see that it is there. */
 const DEBIAN_PACKAGES: Readonly<Record<string, () => Promise<boolean>>> = {
   buildah: () => isThere('buildah'),
+  chromium: () => isThere('chromium'),
   'containernetworking-plugins': async () => (await cniFolder()) !== undefined,
   iproute2: () => isThere('ip', ['-V']),
   iptables: () => isThere('iptables'),

@@ -1,5 +1,6 @@
 import type { Access, BackendTarget, RelayedRequest, User } from '../../runtime/call/index.ts';
 import { authenticationMetrics } from '../../runtime/gate/authenticate/authentication-metrics.ts';
+import { issuerVerifiers } from '../../runtime/gate/authenticate/issuer-verifier.ts';
 import { tokenVerifier } from '../../runtime/gate/authenticate/verify-token.ts';
 import { Decisions } from '../../runtime/gate/policy/callers.ts';
 import { policyMetrics } from '../../runtime/gate/policy/policy-metrics.ts';
@@ -132,11 +133,14 @@ const coldToken = async (issuer: Issuer, times: number): Promise<number> => {
     ],
     {
       now: Date.now,
-      log: { warn: console.warn, info: console.info },
-      readSecret: unused,
-      fetchUnder: () => ({ fetch: unused, close: async () => {} }),
-      onKeysChanged: () => {},
-      metrics: authenticationMetrics(createMetrics().meter, steadyNow),
+      takeVerifier: issuerVerifiers({
+        now: Date.now,
+        log: { warn: console.warn, info: console.info },
+        readSecret: unused,
+        fetchUnder: () => ({ fetch: unused, close: async () => {} }),
+        onKeysChanged: () => {},
+        metrics: authenticationMetrics(createMetrics().meter, steadyNow),
+      }),
     },
   );
   const all: number[] = [];

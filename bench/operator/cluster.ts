@@ -1,12 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ControlPlane, until } from '../../test/cluster/index.ts';
 import { made, madeServer } from '../../test/operator/engine/cluster-user.ts';
 import { kill, spawnOperator } from '../../test/operator/engine/operator-process.ts';
 import { installOperator, servers, untilQuiet } from '../../test/operator/engine/operator-under-test.ts';
-import { bundleOf } from '../../test/images/bundle.ts';
+import { writeProgram } from '../../test/images/bundle.ts';
 import { imageSettings } from '../publish.ts';
 
 /** The operator as a process of its own, with the rights that the chart gives it. */
@@ -21,7 +21,7 @@ export const startOperatorProcess = async (plane: ControlPlane): Promise<Operato
   const child = spawnOperator(
     await installOperator(plane, servers),
     { 'log-level': 'warn' },
-    { args, env, program: await programOfImage(folder), stdout: 'inherit' },
+    { args, env, program: await writeProgram('operator/main.ts', folder), stdout: 'inherit' },
   );
   await untilLeading(plane, child);
   return {
@@ -31,14 +31,6 @@ export const startOperatorProcess = async (plane: ControlPlane): Promise<Operato
       await rm(folder, { recursive: true });
     },
   };
-};
-
-/** One file, as the image has it: from source, Node would also keep the compiler of TypeScript in memory. */
-const programOfImage = async (folder: string): Promise<string> => {
-  const [file] = (await bundleOf('operator/main.ts')).outputFiles;
-  const path = join(folder, 'vmcp-operator.mjs');
-  await writeFile(path, file?.contents ?? '');
-  return path;
 };
 
 const untilLeading = async (plane: ControlPlane, child: ChildProcess): Promise<unknown> =>

@@ -14,6 +14,7 @@ import {
   deprecatedTelemetry,
   ignoredGuards,
   literalHeaderValues,
+  movedIssuer,
   unreadable,
   violationText,
   withoutSuperseded,
@@ -94,6 +95,7 @@ const warningsAbout = (
   const told = [
     ...unsupported(kind, { spec: withoutSuperseded(spec ?? {}) }),
     ...deprecatedTelemetry(object),
+    ...(oldObject === undefined || unreadable(oldObject) !== undefined ? [] : movedIssuer(object, oldObject)),
     ...(kind === 'VirtualMCPServer' ? [...literalHeaderValues(spec ?? {}), ...ignoredGuards(spec ?? {})] : []),
   ];
   return [...told.map(violationText), ...new Set(open.map(wordsFor))];

@@ -1,4 +1,4 @@
-import { type FieldsOf, fieldsOf, type SpecOf, specOf } from '../../crds/index.ts';
+import { type FieldsOf, fieldsOf, type ResourceProblem, type SpecOf, specOf } from '../../crds/index.ts';
 import type { KubeObject } from '../object.ts';
 import { type LookUp, type Validator, type Violation, violation } from './validator.ts';
 
@@ -40,6 +40,24 @@ const unsupportedScopes = (path: string, server: EmbeddedAuthServer | undefined)
         ],
   );
 };
+
+/** What users notice of a new spec in place of the old one; the change is admitted. */
+export const movedIssuer = (object: KubeObject, oldObject: KubeObject): readonly ResourceProblem[] => {
+  if (!WITH_SERVER.some((kind) => kind === object.kind)) return [];
+  const [now, before] = [object, oldObject].map((each) => fieldsOf(WITH_SERVER, each));
+  return PLACES.flatMap((place) => {
+    const [from, to] = [before?.[place]?.issuer, now?.[place]?.issuer];
+    const isMoved = from !== undefined && to !== undefined && from !== to;
+    return isMoved ? [{ path: `spec.${place}.issuer`, ...SIGNED_OUT }] : [];
+  });
+};
+
+const PLACES = ['authServerConfig', 'embeddedAuthServer'] as const;
+
+const SIGNED_OUT = {
+  reason: 'another issuer signs every user out: tokens of the one before are refused, and clients register anew',
+  remedy: 'keep the issuer unless that is meant',
+} as const;
 
 /** `authServerConfig`, and docs/decisions.md "Upstream provider for policies". */
 export const serverWithAuthServer: Validator = {

@@ -22,6 +22,7 @@ import { unreadable } from './unreadable.ts';
 import { type LookUp, MAX_VIOLATIONS, type Validator, type Violation } from './validator.ts';
 import { workload } from './workload.ts';
 
+export { movedIssuer } from './embedded-auth-server.ts';
 export { deprecatedTelemetry } from './warnings.ts';
 export { SUPERSEDED_KEYS, withoutSuperseded } from './contract.ts';
 export { ignoredGuards } from './warnings.ts';

@@ -1,6 +1,13 @@
-import type { Call, Caller } from '../call/index.ts';
+import { type Call, type Caller, type CallRecord, weightierOutcome } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import { type AddressedFetch, type Fetch, type Prove, type Strategy, relayed } from '../outgoing/index.ts';
+import {
+  type AddressedFetch,
+  type Fetch,
+  type NoteOutcome,
+  type Prove,
+  type Strategy,
+  relayed,
+} from '../outgoing/index.ts';
 import type { BackendDeps, BackendSettings } from './backend-settings.ts';
 import type { CircuitBreaker } from './discovery/circuit-breaker.ts';
 import { bundleOf } from './http/ca-bundle.ts';
@@ -10,7 +17,7 @@ import { type AddForwarded, forwardedHeaders } from './http/forwarded-headers.ts
 /** The caller of the gateway's own list requests and health checks. */
 export const PROBE: Caller = { kind: 'probe' };
 
-export interface BackendClientDeps extends Omit<BackendDeps, 'events'> {
+export interface BackendClientDeps extends Omit<BackendDeps, 'events' | 'listeningUsers'> {
   readonly circuit: Pick<CircuitBreaker, 'isClosed' | 'refusal'>;
 }
 
@@ -19,6 +26,8 @@ export class BackendClient {
   readonly #backend: string;
   readonly #connection: Connection;
   readonly #strategy: Strategy;
+  /** As the configuration spells it. */
+  readonly #strategyType: string;
   readonly #addForwarded: AddForwarded | undefined;
   /** Sends a request that has its credential. */
   readonly #send: Fetch;
@@ -30,6 +39,7 @@ export class BackendClient {
   constructor(settings: BackendSettings, deps: BackendClientDeps) {
     const { origin, protocol, host } = new URL(settings.url);
     this.#backend = settings.name;
+    this.#strategyType = settings.strategy.type;
     this.#strategy = deps.connectStrategy(settings.strategy, { name: settings.name, origin });
     const { limits } = deps;
     const answers = deps.answers.part(() => limits.responseBytesTogether);
@@ -52,14 +62,17 @@ export class BackendClient {
   readonly probe: Fetch = (request) => this.#fetchAs(PROBE)({ ...request, lane: 'control' });
 
   /** Sends as the caller, with the token that is valid at the time of sending. */
-  fetchFor(caller: Caller): Fetch {
-    if (caller.kind !== 'user' || !this.#strategy.prove) return this.#fetchAs(caller);
-    return async (request) => this.#fetchAs(this.#currentCaller(caller))(request);
+  fetchFor(caller: Caller, note?: NoteOutcome): Fetch {
+    if (caller.kind !== 'user' || !this.#strategy.prove) return this.#fetchAs(caller, note);
+    return async (request) => this.#fetchAs(this.#currentCaller(caller), note)(request);
   }
 
-  /** Sends as the caller, and within the trace of the call. */
-  fetchForCall({ caller, trace }: Pick<Call, 'caller' | 'trace'>): Fetch {
-    const fetch = this.fetchFor(caller);
+  /**
+   * Sends as the caller, and within the trace of the call. What comes of the credential is noted in the record, where
+   * there is one.
+   */
+  fetchForCall({ caller, trace }: Pick<Call, 'caller' | 'trace'>, record?: CallRecord): Fetch {
+    const fetch = this.fetchFor(caller, record && this.#noteIn(record));
     if (!trace) return fetch;
     const { traceparent, tracestate } = trace;
     const added = ['traceparent', traceparent, ...(tracestate === undefined ? [] : ['tracestate', tracestate])];
@@ -87,18 +100,25 @@ export class BackendClient {
     return this.#closing;
   }
 
-  #fetchAs(caller: Caller): Fetch {
+  #noteIn(record: CallRecord): NoteOutcome {
+    return (outcome) => {
+      const before = record.credential?.outcome ?? outcome;
+      record.credential = { strategy: this.#strategyType, outcome: weightierOutcome(before, outcome) };
+    };
+  }
+
+  #fetchAs(caller: Caller, note?: NoteOutcome): Fetch {
     const { prove } = this.#strategy;
-    const fetch = prove ? this.#withCredential(caller, prove) : this.#send;
+    const fetch = prove ? this.#withCredential(prove(caller, note)) : this.#send;
     return this.#addForwarded?.(fetch) ?? fetch;
   }
 
   /** A failure before anything is sent to the backend becomes `credential_unavailable`. */
-  #withCredential(caller: Caller, prove: Prove): Fetch {
+  #withCredential(prove: ReturnType<Prove>): Fetch {
     return async (request) => {
       let isSent = false;
       const send = this.#addressed(
-        prove(caller)((addressed) => {
+        prove((addressed) => {
           isSent = true;
           return this.#send(addressed);
         }),

@@ -1,17 +1,9 @@
 import { ByteBudget, atMost } from '../process/index.ts';
 import { isDeepStrictEqual } from 'node:util';
-import type {
-  BackendTarget,
-  Call,
-  Caller,
-  Reply,
-  ResourceListener,
-  Watching,
-  TaskEvents,
-  TaskListener,
-} from '../call/index.ts';
+import type { BackendTarget, Caller, ResourceListener, Watching, TaskEvents, TaskListener } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import { Backend } from './backend.ts';
+import { ListeningUsers } from './discovery/listening-users.ts';
 import type { CallerLists } from './discovery/user-lists.ts';
 import type { BackendDeps, BackendSettings, BackendTuning } from './backend-settings.ts';
 
@@ -20,7 +12,7 @@ export interface WantedBackend {
   readonly tuning: BackendTuning;
 }
 
-export type BackendSetDeps = Omit<BackendDeps, 'onChange' | 'onListsChangedFor' | 'lists'>;
+export type BackendSetDeps = Omit<BackendDeps, 'onChange' | 'onListsChangedFor' | 'listeningUsers' | 'lists'>;
 
 /** Bytes of all backends' lists. Memory use is two or three times that: as received, renamed, and as pages. */
 const ALL_LISTS_BYTES = 32 * 1024 * 1024;
@@ -32,7 +24,8 @@ export class BackendSet {
   /** Backends whose lists differ by user. */
   #dependents: readonly Backend[] = [];
   readonly #listeners = new Set<() => void>();
-  readonly #userListeners = new Set<(caller: Caller) => void>();
+  readonly #userListeners = new Set<NonNullable<BackendDeps['onListsChangedFor']>>();
+  readonly #listeningUsers = new ListeningUsers();
   readonly #retiring = new Set<Backend>();
   readonly #lists = new ByteBudget(ALL_LISTS_BYTES);
   #isClosed = false;
@@ -42,7 +35,7 @@ export class BackendSet {
   }
 
   /** Sends a call to the backend that the catalog found for its name. */
-  readonly call = (call: Call, target: BackendTarget): Promise<Reply> => this.#served(target).call(call, target);
+  readonly call: Backend['call'] = (call, target, record) => this.#served(target).call(call, target, record);
 
   /** Backends whose lists differ by user; a new array after each change of the set. */
   get dependents(): readonly Backend[] {
@@ -86,14 +79,20 @@ export class BackendSet {
     this.#listeners.add(listener);
   }
 
-  /** Calls `listener` when a backend has notified a user of a change of lists that are the user's own. */
-  onListsChangedFor(listener: (caller: Caller) => void): void {
+  /** Calls `listener` when lists that are a user's own may have changed. */
+  onListsChangedFor(listener: NonNullable<BackendDeps['onListsChangedFor']>): void {
     this.#userListeners.add(listener);
   }
 
-  readonly #changedFor = (caller: Caller): void => {
-    if (!this.#isClosed) for (const listener of this.#userListeners) listener(caller);
+  readonly #changedFor: BackendDeps['onListsChangedFor'] = (caller, change) => {
+    if (!this.#isClosed) for (const listener of this.#userListeners) listener(caller, change);
   };
+
+  /**
+   * Listens for changes of lists that are the caller's own, at backends of 2026-07-28, until the returned function is
+   * called: a client of the caller wants to know of them. At others, sessions hear of them.
+   */
+  readonly listenForLists = (caller: Caller): (() => void) => this.#listeningUsers.add(caller);
 
   #changed(): void {
     if (!this.#isClosed) for (const listener of this.#listeners) listener();
@@ -195,6 +194,7 @@ export class BackendSet {
       lists: this.#lists,
       onChange: () => this.#changed(),
       onListsChangedFor: this.#changedFor,
+      listeningUsers: this.#listeningUsers,
     });
   }
 

@@ -7,6 +7,7 @@ import type { CircuitState } from '../status/index.ts';
 import type { CircuitBreakerSettings } from './discovery/circuit-breaker.ts';
 import type { HeaderForward } from './http/forwarded-headers.ts';
 import type { HealthSettings } from './discovery/health.ts';
+import type { ListeningUsers } from './discovery/listening-users.ts';
 import type { Transport } from './session/settings.ts';
 
 /** Settings that identify a backend: when one changes, the backend is replaced. */
@@ -55,6 +56,12 @@ export interface BackendEvents {
   readonly callRefused: (backend: string, reason: 'circuit_open' | 'busy') => void;
 }
 
+/**
+ * `told`: the backend has told of a change, or may have told of one that was lost. `unknown`: changes before this
+ * moment were not listened for.
+ */
+export type ListChange = 'told' | 'unknown';
+
 export interface BackendDeps {
   readonly clock: Clock;
   readonly random: () => number;
@@ -66,8 +73,9 @@ export interface BackendDeps {
   /** Called after the backend's list or status has changed. */
   readonly onChange: () => void;
   readonly events: BackendEvents;
-  /** Called when a backend whose lists depend on the caller has notified this one of a changed list. */
-  readonly onListsChangedFor?: ((caller: Caller) => void) | undefined;
+  /** Called when the lists of a user may have changed, of a backend whose lists depend on the caller. */
+  readonly onListsChangedFor?: ((caller: Caller, change: ListChange) => void) | undefined;
+  readonly listeningUsers: Pick<ListeningUsers, 'forEach'>;
   readonly readFile: (path: string) => Promise<string>;
   /** Throws where the backend cannot be served with this strategy. */
   readonly connectStrategy: (config: StrategyConfig, backend: StrategyDeps['backend']) => Strategy;

@@ -4,6 +4,7 @@ import {
   type Call,
   type Caller,
   callerKey,
+  type CallRecord,
   type Reply,
   type ResourceListener,
   type Watching,
@@ -18,18 +19,20 @@ import { Bulkhead } from './bulkhead.ts';
 import type { Circuit } from './discovery/circuit-breaker.ts';
 import { BackendWatches } from './watches/backend-watches.ts';
 import { ListDiscovery, noLists } from './discovery/list-discovery.ts';
+import { listenForLists } from './discovery/list-streams.ts';
 import { type CallerLists, listFor, UnlistedUsers } from './discovery/user-lists.ts';
-import type { BackendDeps, BackendSettings, BackendTuning } from './backend-settings.ts';
+import type { BackendDeps, BackendSettings, BackendTuning, ListChange } from './backend-settings.ts';
 import { ControlClient } from './discovery/control-client.ts';
 import { checkParamHeaders } from './stateless/param-headers.ts';
 import { type BackendState, Monitor } from './discovery/monitor.ts';
-import { ALL_LISTS, listenToModern, type ModernListening, type ModernStream } from './stateless/listen.ts';
+import { type ListeningFor, listenToModern, type ModernListening, type ModernStream } from './stateless/listen.ts';
 import { BackendSession } from './session/session.ts';
 import type { SessionOptions } from './session/settings.ts';
 import { watchTasks } from './watches/task-watch.ts';
 
 /** One backend: its connections, the sessions that use them and the connection that keeps its lists fresh. */
 export class Backend {
+  readonly name: string;
   readonly settings: BackendSettings;
   readonly #deps: BackendDeps;
   readonly #client: BackendClient;
@@ -51,6 +54,7 @@ export class Backend {
   #tuning: BackendTuning;
 
   constructor(settings: BackendSettings, tuning: BackendTuning, deps: BackendDeps) {
+    this.name = settings.name;
     this.settings = settings;
     this.#tuning = tuning;
     this.#deps = deps;
@@ -77,11 +81,11 @@ export class Backend {
       mayHaveSessions: settings.era !== 'modern',
       fetch: this.#client.probe,
       openSession: () => this.openSession({ owner: () => PROBE, purpose: 'listChanges' }),
-      // Where lists differ by user, the gateway's own lists are not used, and it need not listen.
       listen: () =>
-        this.dependsOnCaller
-          ? () => {}
-          : this.#listenToModern(PROBE, { filter: ALL_LISTS, onListChanged: () => this.#monitor.noteChange() }).stop,
+        listenForLists(this.dependsOnCaller ? deps.listeningUsers : undefined, {
+          listen: (caller, what) => this.#listenToModern(caller, what),
+          onChange: (caller, change) => this.#noteListChange(() => caller, change),
+        }),
     });
     this.#calls = new BackendCalls({
       backend: this,
@@ -117,11 +121,8 @@ export class Backend {
       tuning: () => this.#tuning,
       onHeld: () => this.#monitor.hold(),
       onReleased: () => this.#monitor.release(),
+      onDoubted: () => this.#monitor.recheck(),
     });
-  }
-
-  get name(): string {
-    return this.settings.name;
   }
 
   /** Whether the backend's lists may differ by user. */
@@ -200,12 +201,12 @@ export class Backend {
   }
 
   /** The lists are the user's where they depend on the caller, else the shared ones. */
-  #noteListChange(owner: () => Caller): void {
-    if (this.dependsOnCaller) this.#deps.onListsChangedFor?.(owner());
+  #noteListChange(owner: () => Caller, change: ListChange = 'told'): void {
+    if (this.dependsOnCaller) this.#deps.onListsChangedFor?.(owner(), change);
     else this.#monitor.noteChange();
   }
 
-  #listenToModern(caller: Caller, what: Pick<ModernListening, 'filter' | 'onListChanged' | 'notify'>): ModernStream {
+  #listenToModern(caller: Caller, what: ListeningFor): ModernStream {
     const { random } = this.#deps;
     return listenToModern({ ...this.#common, random, fetch: this.#client.fetchFor(caller), ...what });
   }
@@ -225,19 +226,19 @@ export class Backend {
 
   /**
    * Sends the call over the caller's own session under the tool's own name; exactly one request when the session is
-   * warm.
+   * warm. What came of the credential is noted in the record.
    */
-  async call(call: Call, target: BackendTarget): Promise<Reply> {
+  async call(call: Call, target: BackendTarget, record?: CallRecord): Promise<Reply> {
     checkParamHeaders(call, target);
     const { length: bytes } = call.request.bytes;
-    const period = this.#bulkhead.begin(bytes);
+    const begun = this.#bulkhead.begin(call.caller, bytes);
     try {
-      const body = await this.#calls.send(call, { target, fetch: this.#client.fetchForCall(call) });
-      this.#bulkhead.succeeded(period, bytes);
+      const body = await this.#calls.send(call, { target, fetch: this.#client.fetchForCall(call, record) });
+      this.#bulkhead.succeeded(begun, bytes);
       this.#monitor.noteAnswer();
       return { kind: 'whole', status: 200, body };
     } catch (error) {
-      this.#bulkhead.failed(period, error, bytes);
+      this.#bulkhead.failed(begun, error, bytes);
       // The backend may have been replaced; the checks notice by themselves when it is unreachable.
       if (error instanceof VmcpError && error.code === 'backend_unavailable') this.#monitor.recheck();
       throw error;
@@ -261,7 +262,7 @@ export class Backend {
 
   /** The lists of the backend for this user. Takes a bounded time; a failure shows in the status. */
   async listFor(caller: Caller): Promise<CallerLists> {
-    const lists = await this.#bulkhead.list(() =>
+    const lists = await this.#bulkhead.list(caller, () =>
       listFor({
         backend: this.name,
         clock: this.#deps.clock,

@@ -1,10 +1,14 @@
 import { asVmcpError, VmcpError } from '../errors.ts';
 import type { BackendEvents, BackendLimits, BackendTuning } from './backend-settings.ts';
-import { CircuitBreaker, type CircuitBreakerDeps } from './discovery/circuit-breaker.ts';
+import { type BegunCall, CircuitBreaker, type CircuitBreakerDeps } from './discovery/circuit-breaker.ts';
+import { type Caller, callerKey } from '../call/index.ts';
 import { type CallerLists, notListed } from './discovery/user-lists.ts';
 import { StreamEndedError } from './http/connection.ts';
 
-export interface BulkheadDeps extends Pick<CircuitBreakerDeps, 'backend' | 'clock' | 'onHeld' | 'onReleased'> {
+export interface BulkheadDeps extends Pick<
+  CircuitBreakerDeps,
+  'backend' | 'clock' | 'onHeld' | 'onReleased' | 'onDoubted'
+> {
   readonly tuning: () => Pick<BackendTuning, 'circuitBreaker' | 'maxCalls'>;
   readonly events: BackendEvents;
   readonly limits: Pick<BackendLimits, 'requestBytesTogether' | 'uncountedBytes'>;
@@ -39,10 +43,10 @@ export class Bulkhead {
    * Counts a call and the bytes of its request, until `succeeded` or `failed` is called with the returned value and the
    * same bytes. Throws `circuit_open` and `busy`; nothing is counted then.
    */
-  begin(bytes = 0): number {
+  begin(caller: Caller, bytes = 0): BegunCall {
     const { backend, tuning, events, limits } = this.#deps;
     if (!this.circuit.isClosed) events.callRefused(backend, 'circuit_open');
-    const period = this.circuit.beginCall();
+    const begun = this.circuit.beginCall(caller.kind === 'user' ? callerKey(caller) : undefined);
     const counted = this.#counted(bytes);
     if (this.#count >= tuning().maxCalls || this.#bytes + counted > limits.requestBytesTogether) {
       events.callRefused(backend, 'busy');
@@ -50,30 +54,32 @@ export class Bulkhead {
     }
     this.#count += 1;
     this.#bytes += counted;
-    return period;
+    return begun;
   }
 
-  succeeded(period: number, bytes = 0): void {
+  succeeded(begun: BegunCall, bytes = 0): void {
     this.#end(bytes);
-    this.circuit.callSucceeded(period);
+    this.circuit.callSucceeded(begun);
   }
 
-  failed(period: number, error: unknown, bytes = 0): void {
+  failed(begun: BegunCall, thrown: unknown, bytes = 0): void {
     this.#end(bytes);
-    if (isOutage(asVmcpError(error))) this.circuit.callFailed(period);
+    const error = asVmcpError(thrown);
+    if (isOutage(error))
+      this.circuit.callFailed(begun, error.code === 'credential_unavailable' ? 'credential' : 'backend');
   }
 
   /** The same for lists that are read for a user; never throws, as `read` does not. */
-  async list(read: () => Promise<CallerLists>): Promise<CallerLists> {
-    let period: number;
+  async list(caller: Caller, read: () => Promise<CallerLists>): Promise<CallerLists> {
+    let begun: BegunCall;
     try {
-      period = this.begin();
+      begun = this.begin(caller);
     } catch (error) {
       return notListed(this.#deps.backend, asVmcpError(error));
     }
     const listed = await read();
-    if (listed.error) this.failed(period, listed.error);
-    else this.succeeded(period);
+    if (listed.error) this.failed(begun, listed.error);
+    else this.succeeded(begun);
     return listed;
   }
 

@@ -1,6 +1,7 @@
 import type { VmcpError } from '../errors.ts';
 import type { Access, Call } from './call.ts';
 import type { Caller } from './caller.ts';
+import type { UsedCredential } from './credential.ts';
 import type { Inbound, RequestHead } from './inbound.ts';
 import type { Message } from './message.ts';
 import type { Reply } from './reply.ts';
@@ -26,6 +27,8 @@ export interface CallRecord {
   target: Target | undefined;
   /** Undefined until policies have decided, and where there are none. */
   decision: PolicyDecision | undefined;
+  /** Absent until a request is to be sent to a backend that wants a credential. */
+  credential?: UsedCredential;
 }
 
 /** What the policies say about an access. */

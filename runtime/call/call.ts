@@ -101,6 +101,8 @@ export interface CallClient {
    * notification is dropped.
    */
   notify(notification: Buffer): void;
+  /** Sends a notification once the call is answered. Absent: the revision of the client has no such notifications. */
+  readonly notifyLater?: (notification: Buffer) => void;
   /** As `Inbound.backlog`: no more is read from the backend until it resolves. */
   backlog(): Promise<void> | undefined;
   /**

@@ -21,10 +21,18 @@ export interface User {
   readonly isWithdrawn?: () => boolean;
   /**
    * The user's access token at an upstream provider of the authorization server, fit for use. Undefined: the user has
-   * to sign in there first, or again. `refused`: a token that a server of the provider has refused although it has not
-   * expired; the answer is another one, refreshed where it has to be.
+   * to sign in there first, or again.
    */
-  readonly upstreamToken: (provider: string, refused?: string) => Promise<string | undefined>;
+  readonly upstreamToken: (provider: string, use: UpstreamTokenUse) => Promise<string | undefined>;
+}
+
+/** What a token of an upstream provider is for: the user has agreed to its recipients, or gets no token for them. */
+export interface UpstreamTokenUse {
+  readonly backend: string;
+  /** Origins that the token, or what is had for it, is sent to. */
+  readonly recipients: readonly string[];
+  /** A token that a recipient has refused although it has not expired; the answer is another one. */
+  readonly refused?: string;
 }
 
 /** A key that is equal for the same callers, as `isSameCaller` compares them. */

@@ -41,10 +41,11 @@ export {
   RELAYED_AUTHORIZATION,
   UNVERIFIED_ISSUER,
 } from './caller.ts';
+export { type CredentialOutcome, type UsedCredential, weightierOutcome } from './credential.ts';
 export type { EventSink, Inbound, RequestHead, StreamRecord } from './inbound.ts';
 export { type InnerCall, type NewInnerCall, innerCalls } from './inner-call.ts';
 export { type Message, methodOf } from './message.ts';
-export type { OpenFor } from './open-for.ts';
+export { accessEnded, type EndReason, type OpenFor } from './open-for.ts';
 export { type Answered, type ClientAnswer, type Question, unknownState } from './questions.ts';
 export type { OpenStream, Reply, StreamReply, WholeReply } from './reply.ts';
 export { traceContextIn, withTraceContext } from './trace-meta.ts';

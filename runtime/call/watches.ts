@@ -37,8 +37,11 @@ export type WatchResource = (
 export interface SubscriptionRights {
   /** Whether the subscription goes on. Where it does not, that is put on record. */
   readonly mayKeep: (uri: string, caller: Caller) => Promise<boolean>;
-  /** Whether an update of the resource may be told; a promise where that has to be decided. */
-  readonly mayHear: (uri: string, caller: Caller) => boolean | Promise<boolean>;
+  /**
+   * Whether an update of the resource may be told; a promise where that has to be decided. `uri` undefined: it cannot
+   * be read.
+   */
+  readonly mayHear: (uri: string | undefined, caller: Caller) => boolean | Promise<boolean>;
 }
 
 /** The client that listens for tasks. */

@@ -18,7 +18,7 @@ import type {
 import { type ListPages, pageCaches } from './pages.ts';
 import type { Listed } from './name-table.ts';
 import { traceName, type UnlistedBackend } from './name-trace.ts';
-import { LIST_OF, visibleUnder, type Visibility } from './visible.ts';
+import { LIST_OF, type visibleLists, visibleUnder, type Visibility } from './visible.ts';
 
 /** The live catalog of these backends and settings. `rebuild` must be called whenever either has changed. */
 export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
@@ -115,10 +115,7 @@ const callerViews = (
   const visibleNow = visibleUnder(() => deps.policies?.());
   const seenBy = (caller: Caller, whole: CallerView): CallerView | Promise<CallerView> => {
     const visible = visibleNow();
-    const asSeen = (by: Visibility | undefined): CallerView =>
-      by
-        ? { ...whole, all: visible(whole.all, by), listed: visible(whole.listed, by), find: onlyVisible(whole, by) }
-        : whole;
+    const asSeen = (by: Visibility | undefined): CallerView => (by ? seenAs(by, whole, visible) : whole);
     const visibility = deps.visible?.(caller);
     return visibility instanceof Promise ? visibility.then(asSeen) : asSeen(visibility);
   };
@@ -129,6 +126,23 @@ const callerViews = (
     return overlay instanceof Promise ? overlay.then(join) : join(overlay);
   };
 };
+
+/**
+ * The lists are made when they are asked for: a call needs none of them, and a decision about each entry takes time.
+ */
+const seenAs = (by: Visibility, whole: CallerView, visible: ReturnType<typeof visibleLists>): CallerView => ({
+  catalog: whole.catalog,
+  overlay: whole.overlay,
+  routableName: whole.routableName,
+  findHidden: whole.findHidden,
+  find: onlyVisible(whole, by),
+  get all() {
+    return visible(whole.all, by);
+  },
+  get listed() {
+    return visible(whole.listed, by);
+  },
+});
 
 const findIn =
   (catalog: Catalog): CallerCatalog['find'] =>

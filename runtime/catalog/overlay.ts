@@ -47,8 +47,8 @@ interface CachedOverlay {
   /** When the backends without a credential were asked last, and the digest of the token that was shown. */
   askedAt: number;
   askedWith?: string;
-  /** A backend has notified of a changed list since the overlay was listed. */
-  isStale?: boolean;
+  /** A list may have changed since the overlay was listed, and whether the caller was told. */
+  stale?: 'told' | 'unknown';
 }
 
 /** The overlays of all callers. */
@@ -56,10 +56,11 @@ export interface Overlays {
   /** Undefined: the caller sees the shared catalog alone. */
   readonly of: (caller: Caller) => Overlay | Promise<Overlay> | undefined;
   /**
-   * A backend has notified this caller of a changed list: the next request lists again, and waits for it. False where
-   * that was known already, or the caller has no overlay.
+   * A list of this caller has changed (`told`), or may have changed before it was listened for (`unknown`): the next
+   * request lists again, and waits for it. True where the caller has to be told: not where that has happened already,
+   * or the caller has no overlay.
    */
-  readonly noteChange: (caller: Caller) => boolean;
+  readonly noteChange: (caller: Caller, change: 'told' | 'unknown') => boolean;
   /**
    * Asks again the backends that the caller has no lists of for want of a credential, and resolves once they have
    * answered: the user may have signed in since. Undefined where there is nothing to ask.
@@ -78,18 +79,20 @@ export const overlays = (deps: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays =
   const { now, listed = () => undefined } = deps;
   const known = lruCache<CachedOverlay>(bounds);
   const { refresh, ask } = listing(deps, known);
-  const noteChange = (caller: Caller): boolean => {
+  const noteChange: Overlays['noteChange'] = (caller, change) => {
     const entry = known.get(callerKey(caller));
-    if (!entry?.overlay || entry.isStale) return false;
-    entry.isStale = true;
-    return true;
+    if (!entry || entry.stale === 'told') return false;
+    entry.stale = change;
+    // What is being listed may be from before the change: who asks from now on does not wait for that.
+    delete entry.refreshing;
+    return change === 'told';
   };
   const of: Overlays['of'] = (caller) => {
     if (caller.kind !== 'user') return undefined;
     const key = callerKey(caller);
     const entry = known.get(key) ?? { listedAt: 0, askedAt: 0 };
     const ageMs = now() - entry.listedAt;
-    const { isStale = false } = entry;
+    const isStale = entry.stale !== undefined;
     const isFresh =
       !isStale && entry.overlay !== undefined && ageMs < ttlOf(entry.overlay, bounds) && entry.listed === listed();
     const refreshing = isFresh ? undefined : (entry.refreshing ?? refresh(entry, caller));
@@ -125,19 +128,21 @@ const listing = (
   };
   const refresh = (entry: CachedOverlay, caller: User): Promise<Overlay> | undefined => {
     const [source, key] = [listed(), callerKey(caller)];
-    entry.isStale = false;
+    delete entry.stale;
     const refreshing = list(caller)
       ?.then((listed) => {
         const overlay = withLastGood(listed, entry.overlay);
+        if (!isNewest()) return overlay;
         Object.assign(entry, { listedAt: now(), listed: source });
         put(entry, caller, overlay);
         return overlay;
       })
       .catch((error: unknown) => {
-        if (known.get(key) === entry && entry.overlay === undefined) known.delete(key);
+        if (isNewest() && known.get(key) === entry && entry.overlay === undefined) known.delete(key);
         throw error;
       })
-      .finally(() => delete entry.refreshing);
+      .finally(() => isNewest() && delete entry.refreshing);
+    const isNewest = (): boolean => entry.refreshing === refreshing;
     if (refreshing) entry.refreshing = refreshing;
     // A caller that waits gets the error; while the last good overlay is served no caller waits, and the next request
     // tries again.

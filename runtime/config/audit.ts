@@ -2,6 +2,9 @@ import * as z from 'zod';
 
 /** Every type of an audit event (docs/audit.md "Event types"). */
 export const AUDIT_EVENT_TYPES = [
+  'account_ended',
+  'account_linked',
+  'account_unlinked',
   'audit_started',
   'audit_stopped',
   'http_request',
@@ -29,8 +32,16 @@ export const AUDIT_EVENT_TYPES = [
   'mcp_task_update',
   'mcp_tool_call',
   'mcp_tools_list',
+  'oauth_authorize',
+  'oauth_consent',
+  'oauth_grant_ended',
+  'oauth_register',
+  'oauth_revoke',
+  'oauth_token',
+  'oauth_upstream_login',
   'request_received',
   'sse_connection',
+  'user_revoked',
 ] as const;
 
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];

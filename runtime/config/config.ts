@@ -95,7 +95,7 @@ export const fileSchema = z
     incomingAuth: fileIncomingAuthSchema,
     outgoingAuth: fileOutgoingAuthSchema.prefault({ source: 'inline' }),
     telemetry: fileTelemetrySchema.optional(),
-    authServer: notYet(embeddedAuthServerSchema(secretFiles).optional(), 'the embedded authorization server'),
+    authServer: embeddedAuthServerSchema(secretFiles).optional(),
     management: managementSchema.prefault({}),
   })
   .describe('The configuration file of the runtime.');

@@ -1,9 +1,12 @@
 import type { Finding } from './explain.ts';
 import { networksOf } from './networks.ts';
+import { resourceUrlIn } from './resource-identifier.ts';
 import { isRecord } from './schema-walk.ts';
 import { otlpEndpoint } from './telemetry.ts';
 import { credentialHeadersAreFree, strategiesIn } from './credential-headers.ts';
 import { everyStrategy } from './strategies/index.ts';
+import { supportedScopes } from './supported-scopes.ts';
+import { signInsAreOfProviders, upstreamsCanBeAsked } from './upstream-checks.ts';
 
 /**
  * Rules across sections of `file`; `main` is the file that has the sections of the whole server (`file` itself, or the
@@ -19,9 +22,13 @@ export function crossChecks(file: unknown, main: unknown): readonly Finding[] {
     ...providersExist(file, main),
     ...storeFitsStorage(file),
     ...issuersDiffer(file),
+    ...issuedTokensAreAccepted(file),
+    ...baselineIsSupported(file),
     ...resourceIsPublic(file),
     ...otlpCanBeSent(file),
     ...credentialHeadersAreFree(file),
+    ...upstreamsCanBeAsked(file),
+    ...signInsAreOfProviders(file),
   ];
 }
 
@@ -37,6 +44,9 @@ const isPrivateAddress = networksOf([
 ]);
 
 type Fields = Readonly<Record<string, unknown>>;
+
+/** Most names listed in one finding. */
+const MOST_NAMED = 10;
 
 const field = (value: unknown, key: string): unknown => (isRecord(value) ? value[key] : undefined);
 
@@ -65,6 +75,37 @@ function* issuersDiffer(file: Fields): Generator<Finding> {
       path: ['extensions', 'issuers', index, 'issuer'],
       reason: 'this issuer is that of incomingAuth.oidc',
       remedy: 'name each issuer once',
+    };
+  }
+}
+
+/** `authServer` of docs/configuration.md: the tokens that it issues are those that are accepted. */
+function* issuedTokensAreAccepted(file: Fields): Generator<Finding> {
+  const issuer = field(file['authServer'], 'issuer');
+  if (typeof issuer !== 'string') return;
+  const type = field(file['incomingAuth'], 'type');
+  if (type !== 'oidc') {
+    const reason = 'nobody checks the tokens that it issues';
+    yield { path: ['authServer'], reason, remedy: 'set incomingAuth.type to oidc, with the same issuer' };
+    return;
+  }
+  const accepted = field(field(file['incomingAuth'], 'oidc'), 'issuer');
+  if (accepted === undefined || accepted === issuer || !resourceUrlIn(issuer)) return;
+  const reason = 'issues tokens of another issuer than incomingAuth.oidc accepts';
+  yield { path: ['authServer', 'issuer'], reason, remedy: 'make both issuers the same' };
+}
+
+/** docs/decisions.md "Scopes of the authorization server" */
+function* baselineIsSupported(file: Fields): Generator<Finding> {
+  const baseline = field(file['authServer'], 'baselineClientScopes');
+  if (!Array.isArray(baseline)) return;
+  const supported = new Set(supportedScopes(file));
+  for (const [index, scope] of baseline.entries()) {
+    if (typeof scope !== 'string' || supported.has(scope)) continue;
+    yield {
+      path: ['authServer', 'baselineClientScopes', index],
+      reason: `${scope} is no scope that this server supports`,
+      remedy: `use ${[...supported].slice(0, MOST_NAMED).join(', ')}, or add it to the scopes of an upstream provider`,
     };
   }
 }
@@ -146,9 +187,6 @@ const OTLP_HEADERS: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-
-/** Most names listed in one finding. */
-const MOST_NAMED = 10;
 
 /**
  * `primaryUpstreamProvider` and `upstreamInject.providerName` must match an upstream of the embedded server:

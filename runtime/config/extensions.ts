@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../limits.ts';
+import { authServerExtensionSchema } from './auth-server-extension.ts';
 import { durationOr } from './durations.ts';
 import { rateLimitingExtensionSchema } from './rate-limiting.ts';
 import { furtherIssuersSchema } from './issuers.ts';
@@ -85,6 +86,7 @@ export const extensionsSchema = z
       ),
     rateLimiting: rateLimitingExtensionSchema.prefault({}),
     audit: auditDeliverySchema,
+    authServer: authServerExtensionSchema,
     issuers: furtherIssuersSchema,
     sessionStore: sessionStoreSchema.optional(),
     streamResumption: z

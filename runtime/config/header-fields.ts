@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 /** RFC 9110 §5.6.2 */
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** RFC 9110 §5.5: no line breaks, by which a value would add headers of its own. */
 export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;

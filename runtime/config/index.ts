@@ -53,6 +53,7 @@ export {
   stringMap,
   workloadNameSchema,
 } from './scalars.ts';
+export { supportedScopes } from './supported-scopes.ts';
 export { HEADER_VALUE, headerNameProblem } from './header-fields.ts';
 export { FILE_KEY_OF_SECRET_REF, secretFiles, secretRefs, type SecretSpelling } from './secret-spelling.ts';
 export { sessionStorageRules, sessionStorageSchema, sessionStorageShape } from './session-storage.ts';
@@ -60,6 +61,9 @@ export {
   type BlockInFile,
   blockOf,
   everyStrategy,
+  needsUser,
+  providerUseOf,
+  recipientsOf,
   resourceBlocks,
   strategyFromResource,
   type StrategyName,
@@ -78,6 +82,7 @@ export {
   loadConfig,
   type LoadedConfig,
   type StrategyConfig,
+  type UpstreamProviderConfig,
 } from './load.ts';
 export type { AsWritten } from './freeze.ts';
 export { formatPath, formatProblem, type Problem } from './problem.ts';

@@ -13,6 +13,7 @@ import { type ConfigFile, type ParsedFile, parseYaml } from './yaml-text.ts';
 export type Config = DeepReadonly<z.output<typeof fileSchema> & Pick<FoundBackends, 'withheld'>>;
 export type BackendConfig = Config['backends'][number];
 export type StrategyConfig = NonNullable<Config['outgoingAuth']['default']>;
+export type UpstreamProviderConfig = NonNullable<Config['authServer']>['upstreamProviders'][number];
 
 /** A check that needs another room; takes the value as written, so that other problems do not hide what it finds. */
 export type ConfigCheck = (file: unknown) => readonly Finding[];

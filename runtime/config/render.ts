@@ -14,6 +14,8 @@ export type BackendsInput = AsWritten<z.input<typeof backendsFileSchema>>;
 const STARTUP_KEYS = ['sessionStorage', 'telemetry'] as const;
 /** The same under `extensions`. */
 const STARTUP_EXTENSIONS = ['sessionStore'] as const;
+/** The same under `authServer`, and whether there is one. */
+const STARTUP_AUTH_SERVER = ['issuer', 'authorizationEndpointBaseUrl', 'storage'] as const;
 
 /**
  * Text of `config.yaml`: only what differs from its default, in the order of the schema, maps by key. Does not
@@ -56,11 +58,18 @@ export function startupChanges(a: StartupPart, b: StartupPart): readonly string[
     ...STARTUP_EXTENSIONS.filter((key) => !isDeepStrictEqual(a.extensions[key], b.extensions[key])).map(
       (key) => `extensions.${key}`,
     ),
+    ...authServerChanges(a.authServer, b.authServer),
   ];
 }
 
+const authServerChanges = (a: StartupPart['authServer'], b: StartupPart['authServer']): readonly string[] => {
+  if (!a !== !b) return ['authServer'];
+  return STARTUP_AUTH_SERVER.filter((key) => !isDeepStrictEqual(a?.[key], b?.[key])).map((key) => `authServer.${key}`);
+};
+
 type StartupPart = { readonly [K in (typeof STARTUP_KEYS)[number]]?: unknown } & {
   readonly extensions: { readonly [K in (typeof STARTUP_EXTENSIONS)[number]]?: unknown };
+  readonly authServer?: { readonly [K in (typeof STARTUP_AUTH_SERVER)[number]]?: unknown } | undefined;
 };
 
 /** `value` with the start-up keys of `old` in place of its own. */
@@ -71,15 +80,22 @@ export function withStartupKeys(value: Shape, old: Shape): Shape {
 type Shape = Readonly<Record<string, unknown>>;
 
 function splitStartup(value: Shape): { readonly startup: Shape; readonly live: Shape } {
-  const { extensions, ...rest } = value;
+  const { extensions, authServer, ...rest } = value;
   const outer = split(rest, STARTUP_KEYS);
   const inner = split(isRecord(extensions) ? extensions : {}, STARTUP_EXTENSIONS);
-  return { startup: joined(outer.in, withExtensions(inner.in)), live: joined(outer.out, withExtensions(inner.out)) };
+  const server = split(isRecord(authServer) ? authServer : {}, STARTUP_AUTH_SERVER);
+  return {
+    startup: joined(outer.in, { ...within('extensions', inner.in), ...within('authServer', server.in) }),
+    live: joined(outer.out, { ...within('extensions', inner.out), ...within('authServer', server.out) }),
+  };
 }
 
-function withExtensions(extensions: Shape): Shape {
-  return Object.keys(extensions).length === 0 ? {} : { extensions };
+function within(key: NestedKey, part: Shape): Shape {
+  return Object.keys(part).length === 0 ? {} : { [key]: part };
 }
+
+const NESTED_KEYS = ['extensions', 'authServer'] as const;
+type NestedKey = (typeof NESTED_KEYS)[number];
 
 function split(value: Shape, keys: readonly string[]): { readonly in: Shape; readonly out: Shape } {
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
@@ -90,8 +106,10 @@ function split(value: Shape, keys: readonly string[]): { readonly in: Shape; rea
 }
 
 function joined(a: Shape, b: Shape): Shape {
-  const extensions = { ...(a['extensions'] as Shape | undefined), ...(b['extensions'] as Shape | undefined) };
-  return { ...a, ...b, ...withExtensions(extensions) };
+  const nested = NESTED_KEYS.map((key) =>
+    within(key, { ...(a[key] as Shape | undefined), ...(b[key] as Shape | undefined) }),
+  );
+  return Object.assign({}, a, b, ...nested);
 }
 
 function written(schema: z.ZodType, value: Shape): Shape {

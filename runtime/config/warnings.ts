@@ -2,8 +2,9 @@ import { AUDIT_EVENT_TYPES } from './audit.ts';
 import { strategiesIn } from './credential-headers.ts';
 import type { Config } from './load.ts';
 import { nearest } from './nearest.ts';
-import { networksOf } from './networks.ts';
-import { blockOf, everyStrategy } from './strategies/index.ts';
+import { isPlainBeyondLoopback } from './plain-http.ts';
+import { blockOf, everyStrategy, needsUser } from './strategies/index.ts';
+import { upstreamWarnings } from './upstream-warnings.ts';
 
 /** Warnings about valid settings that are probably not intended, one line each. */
 export const warningsOf = (config: Config): readonly string[] => [
@@ -15,6 +16,7 @@ export const warningsOf = (config: Config): readonly string[] => [
   ...usersNeeded(config),
   ...plainTokenUrls(config),
   ...unsentTelemetry(config),
+  ...upstreamWarnings(config),
 ];
 
 /** Issuers suggest a protection that is not there (docs/decisions.md "Anonymous access"). */
@@ -30,8 +32,7 @@ function* issuersUnused({ incomingAuth: { type }, extensions }: Config): Generat
 function* usersNeeded({ incomingAuth: { type, relaysCredentials }, outgoingAuth }: Config): Generator<string> {
   if (type === 'oidc' || relaysCredentials) return;
   for (const { path, strategy } of strategiesIn(outgoingAuth)) {
-    const needed = everyStrategy.find(([, slice]) => slice.type === strategy['type'])?.[1].provider !== undefined;
-    if (needed)
+    if (needsUser(strategy['type']))
       yield `${path.join('.')}.type: every call fails, since ${String(strategy['type'])} is made from a user's token and incomingAuth.type is ${type}; set incomingAuth.type to oidc`;
   }
 }
@@ -48,14 +49,6 @@ function* plainTokenUrls({ incomingAuth: { oidc }, outgoingAuth }: Config): Gene
       }
   }
 }
-
-const isLoopback = networksOf(['127.0.0.0/8', '::1']);
-
-const isPlainBeyondLoopback = (text: string): boolean => {
-  const { protocol, hostname } = new URL(text);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return protocol === 'http:' && !isLoopback(host) && host !== 'localhost' && !host.endsWith('.localhost');
-};
 
 /** As the operator's condition `SessionStorageIgnored` says it. */
 function* storeless({ sessionStorage }: Config): Generator<string> {

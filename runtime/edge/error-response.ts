@@ -80,6 +80,9 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   credential_unavailable: { http: 200, rpc: 502, reason: 'credential_unavailable', asToolResult: true },
   // The client can mend it by a sign-in at the upstream provider that `scope` names: `upstream:<name>`.
   login_required: { http: 401, rpc: 401, reason: 'login_required', headers: challengeForScope },
+  // MCP 2025-11-25, "URL Elicitation Required Error".
+  url_elicitation_required: { http: 200, rpc: -32_042, reason: 'login_required' },
+  sign_in_needed: { http: 200, rpc: 401, reason: 'login_required', asToolResult: true },
   cancelled: UNANSWERED,
   cancelled_by_client: UNANSWERED,
   stopping: { http: 503, rpc: 503, reason: 'stopping' },
@@ -147,11 +150,22 @@ const failureBody = (error: VmcpError, row: Row, request: FailedRequest): string
     const { serverInfo } = request;
     const result = {
       ...(serverInfo && { resultType: 'complete' }),
-      content: [{ type: 'text', text: error.message }],
+      content: [{ type: 'text', text: messageOf(error) }],
       isError: true,
-      _meta: { 'vmcp.dev/error': data, ...(serverInfo && { [`${RESERVED_PREFIX}serverInfo`]: serverInfo }) },
+      _meta: {
+        'vmcp.dev/error': data,
+        ...(error.challenge && { 'mcp/www_authenticate': [bearerChallenge(error.challenge)] }),
+        ...(serverInfo && { [`${RESERVED_PREFIX}serverInfo`]: serverInfo }),
+      },
     };
     return `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`;
   }
-  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify({ code: row.rpc, message: error.message, data })}}`;
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify({ code: row.rpc, message: messageOf(error), data })}}`;
+};
+
+/** With the page where a person can mend it. The address is no part of the error's own text, which logs have. */
+const messageOf = ({ message, data }: VmcpError): string => {
+  const { signInUrl, accountsUrl } = data ?? {};
+  if (typeof signInUrl !== 'string' || typeof accountsUrl !== 'string') return message;
+  return `${message}: open ${signInUrl} in a browser. All linked accounts: ${accountsUrl}`;
 };

@@ -13,7 +13,9 @@ import type {
 } from '../store/index.ts';
 import type { EventLogs } from './event-log.ts';
 import { memoryOf, replicaPeersOf } from './replica-peers.ts';
-import { type InitializedClient, Session, type SessionParts } from './session.ts';
+import type { InitializedClient } from './initialized-client.ts';
+import { objectToRetirement } from './retirements.ts';
+import { Session, type SessionParts } from './session.ts';
 
 export interface SharedSessionsDeps {
   readonly clock: Clock;
@@ -101,6 +103,17 @@ export interface LoadingSession {
   isEnded?: true;
 }
 
+/** False where the session that is being loaded is unknown. */
+export const isFound = async (loading: LoadingSession['session']): Promise<boolean> => {
+  try {
+    await loading;
+    return true;
+  } catch (error) {
+    if (error instanceof VmcpError && error.code === 'session_not_found') return false;
+    throw error;
+  }
+};
+
 /** How much longer than the idle time (`ttlMs`) a session's record lives, so that not every use has to renew it. */
 export const slackMs = (ttlMs: number): number => ttlMs / 10;
 
@@ -108,7 +121,7 @@ const LISTENING_MS = 1_000;
 
 /** Finds the backend sessions that other replicas have opened. */
 export interface RemoteSession extends Watchable {
-  readonly records: Pick<SessionRecords, 'find'>;
+  readonly records: Pick<SessionRecords, 'find' | 'takeBackRetirement'>;
 }
 
 /** Decides which subscriptions that a client made at another replica are watched here. */
@@ -134,7 +147,7 @@ export const gather = async (
     const saved = record.backendSessions.get(backend.name);
     if (saved) session.backendSessions.adopt(backend, saved, how);
   }
-  return session.hasStreams && how !== 'quietly' && watchHere(held, { record, asOf }, { backends, readmit });
+  return session.underWay.streams > 0 && how !== 'quietly' && watchHere(held, { record, asOf }, { backends, readmit });
 };
 
 /** A record that another replica may have changed, and the number of the client's changes here before it was read. */
@@ -158,7 +171,7 @@ const watchHere = async (
   held.watchDecisions = decision;
   const wanted = await Promise.all(
     subscriptions.map(async ({ backend: name, uri }) => {
-      const backend = session.hasStreams ? backends.find((each) => each.name === name) : undefined;
+      const backend = session.underWay.streams > 0 ? backends.find((each) => each.name === name) : undefined;
       return backend && (await routesTo(backend, { uri, caller }, readmit)) ? [{ backend, uri }] : [];
     }),
   );
@@ -191,18 +204,22 @@ const listenAtReplicas = async (
 /** Ends what `listenAtReplicas` began, unless a stream is open or about to be opened. */
 export const stopListening = (held: LoadedSession, now: number): void => {
   const isPrepared = now - (held.preparedAt ?? 0) <= 2 * LISTENING_MS;
-  if (!held.subscription || held.session.hasStreams || isPrepared) return;
+  if (!held.subscription || held.session.underWay.streams > 0 || isPrepared) return;
   held.subscription.end();
   delete held.subscription;
 };
 
-/** Takes over what the client has changed at another replica: its log level and its subscriptions. */
+/**
+ * Takes over what the client has changed at another replica: its log level and its subscriptions. A session that
+ * another replica is about to end goes on where its caller is known here.
+ */
 const takeChange = async (held: LoadedSession, { records, ...watchable }: RemoteSession): Promise<void> => {
   const asOf = held.session.backendSessions.changes;
   const record = await records.find(held.ref);
   if (!record) return;
   const { session } = held;
   const { logLevel } = record;
+  objectToRetirement(held, record, records);
   void watchHere(held, { record, asOf }, watchable);
   if (logLevel !== undefined && logLevel !== session.logLevel) session.takeLogLevel(logLevel);
 };

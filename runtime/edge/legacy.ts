@@ -2,7 +2,8 @@ import type { Call, Caller, Inbound, Message, OpenStream, Reply } from '../call/
 import { VmcpError } from '../errors.ts';
 import { paramText, paramValue, requestIdIn, type Envelope } from './envelope.ts';
 import { type EraWithSessions, methodIn } from './era.ts';
-import type { InitializedClient, Session } from './session.ts';
+import type { InitializedClient } from './initialized-client.ts';
+import type { Session } from './session.ts';
 import { isObject, smallMember } from '../json/index.ts';
 import { LIMITS } from '../limits.ts';
 import {

@@ -9,19 +9,11 @@ import {
   type WatchTasks,
 } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import {
-  isObject,
-  memberAt,
-  replacedMember,
-  withMembers,
-  withoutMembers,
-  type KeyTest,
-  isText,
-} from '../json/index.ts';
-import { LIST_CHANGED, type ListKind, RESERVED_PREFIX, TASK_NOTIFICATION } from '../mcp/index.ts';
+import { LIST_CHANGED, type ListKind, RESERVED_PREFIX } from '../mcp/index.ts';
 import { eachOf } from '../process/index.ts';
 import { demandTasks } from './client-capabilities.ts';
 import type { Envelope } from './envelope.ts';
+import { notification, taskTold } from './listen-messages.ts';
 import { PendingStream } from './pending-stream.ts';
 import { StreamSlots } from './stream-slots.ts';
 import { type Filter, filterIn } from './subscription-filter.ts';
@@ -34,6 +26,8 @@ export interface ListenersDeps {
   /** The caller with a token that is valid; undefined where there is none, and nothing is told any more. */
   readonly current: (caller: Caller) => Caller | undefined;
   readonly mayWatch: MayWatch;
+  /** Listens at backends for changes of lists that are the caller's own, until the returned function is called. */
+  readonly listenForLists: (caller: Caller) => () => void;
 }
 
 /** Decides again whether the caller may watch a name. */
@@ -44,7 +38,7 @@ interface Listening {
   filter?: Filter;
   /** By the token that its names were decided for. */
   caller: Caller;
-  /** The decision for a newer token, while it is made. */
+  /** The decision for a newer token, while it is made. Until then the stream is held back. */
   renewal?: Promise<void>;
   readonly tell: (method: string, params?: object) => void;
   readonly pending: PendingStream;
@@ -93,9 +87,10 @@ export class Listeners {
     this.#changes += 1;
     let ended = 0;
     const decide = async (listening: Listening): Promise<void> => {
+      await listening.renewal;
       listening.caller = this.#deps.current(listening.caller) ?? listening.caller;
-      if (await this.#isAdmitted(listening)) return;
-      listening.pending.cut();
+      if (!this.#open.has(listening) || (await this.#isAdmitted(listening))) return;
+      this.#cut(listening);
       ended += 1;
     };
     await eachOf([...this.#open], decide);
@@ -104,17 +99,22 @@ export class Listeners {
 
   /** The streams, for a check of their callers. */
   openFor(): readonly OpenFor[] {
-    return [...this.#open].map((listening) => ({
-      caller: listening.caller,
-      method: 'subscriptions/listen',
-      keep: (caller) => {
-        listening.caller = caller;
-      },
-      end: () => {
-        listening.pending.cut();
-        return this.#open.has(listening);
-      },
-    }));
+    return [...this.#open].map((listening) => {
+      const { caller } = listening;
+      const isSame = (): boolean => listening.caller === caller && this.#open.has(listening);
+      return {
+        caller,
+        method: 'subscriptions/listen',
+        keep: (verified) => {
+          if (isSame() && verified !== caller) this.#renew(listening, verified);
+        },
+        end: () => {
+          const isUnknown = isSame();
+          if (isUnknown) this.#cut(listening);
+          return isUnknown;
+        },
+      };
+    });
   }
 
   /** Throws `invalid_request`, `missing_client_capability`, and `overloaded` when too many streams are open. */
@@ -134,6 +134,8 @@ export class Listeners {
       release();
     });
     client.onGone(() => ended.abort());
+    if (Object.values(WANTED).some((key) => wanted[key]))
+      ended.signal.addEventListener('abort', this.#deps.listenForLists(client.caller));
     await this.#begin(listening, () => this.#watch(wanted, client, telling)).catch((error) => {
       ended.abort();
       throw error;
@@ -158,11 +160,10 @@ export class Listeners {
     const send = (message: Buffer): void => {
       const current = this.#deps.current(listening.caller);
       // The client comes back with a token that is valid, and listens anew.
-      if (!current) return pending.cut();
-      if (current === listening.caller && !listening.renewal) return pending.send(message);
+      if (!current) return this.#cut(listening);
       // Another token may give other rights.
-      listening.renewal ??= this.#renew(listening, current);
-      void listening.renewal.then(() => pending.send(message));
+      if (current !== listening.caller) this.#renew(listening, current);
+      pending.send(message);
     };
     const tell: Telling['tell'] = (method, params = {}) => send(notification(method, params, tag));
     const listening: Listening = { caller, tell, pending };
@@ -170,18 +171,33 @@ export class Listeners {
   }
 
   /** Decides about the names of a stream for another token of its client. */
-  async #renew(listening: Listening, caller: Caller): Promise<void> {
+  #renew(listening: Listening, caller: Caller): void {
+    const { pending } = listening;
     listening.caller = caller;
-    const isAdmitted = await this.#isAdmitted(listening).catch(() => false);
-    delete listening.renewal;
-    if (!isAdmitted) listening.pending.cut();
+    pending.hold();
+    const decide = async (): Promise<void> => {
+      const isAdmitted = await this.#isAdmitted(listening).catch(() => false);
+      // A later decision, for yet another token, says what becomes of the stream.
+      if (listening.renewal !== renewal) return;
+      delete listening.renewal;
+      if (isAdmitted) pending.release();
+      else this.#cut(listening);
+    };
+    const renewal = decide();
+    listening.renewal = renewal;
+  }
+
+  /** Ends a stream in order, without what waits to be told. Nothing more is decided about it. */
+  #cut(listening: Listening): void {
+    this.#open.delete(listening);
+    listening.pending.cut();
   }
 
   async #begin(listening: Listening, watch: () => Promise<Filter>): Promise<void> {
     const before = this.#changes;
     listening.filter = await watch();
     // Rights have changed while the backends were asked.
-    if (this.#changes !== before && !(await this.#isAdmitted(listening))) listening.pending.cut();
+    if (this.#changes !== before && !(await this.#isAdmitted(listening))) this.#cut(listening);
   }
 
   async #isAdmitted({
@@ -258,25 +274,3 @@ interface Client extends TaskListener {
   /** Runs once when the client goes away. */
   readonly onGone: Inbound['onGone'];
 }
-
-const notification = (method: string, params: object, tag: string): Buffer => {
-  const members = JSON.stringify(params).slice(1, -1);
-  return Buffer.from(
-    `{"jsonrpc":"2.0","method":"${method}","params":{${members === '' ? '' : `${members},`}"_meta":{${tag}}}}`,
-  );
-};
-
-/** A task notification as its backend wrote it, under the id of this stream. */
-const taskTold = (params: Buffer, tag: string): Buffer => {
-  const isTag: KeyTest = (bytes, keyAt) => isText(bytes, keyAt, `${RESERVED_PREFIX}subscriptionId`);
-  const tagged = memberAt(params, 0, '_meta')
-    ? replacedMember(params, '_meta', (meta) =>
-        isObject(meta, 0) ? withMembers(withoutMembers(meta, isTag), [tag]) : Buffer.from(`{${tag}}`),
-      )
-    : withMembers(params, [`"_meta":{${tag}}`]);
-  return Buffer.concat([
-    Buffer.from(`{"jsonrpc":"2.0","method":"${TASK_NOTIFICATION}","params":`),
-    tagged,
-    Buffer.from('}'),
-  ]);
-};

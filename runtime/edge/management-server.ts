@@ -15,6 +15,8 @@ export interface ManagementDeps {
   readonly now: () => number;
   /** Answers the body of `POST /explain`. */
   readonly explain: (question: Buffer) => Promise<{ readonly status: number; readonly body: object }>;
+  /** Answers the body of `POST /users/revoke`. */
+  readonly revokeUser: (request: Buffer) => Promise<{ readonly status: number; readonly body: object }>;
   readonly metrics: { readonly contentType: string; readonly text: () => string };
 }
 
@@ -41,12 +43,18 @@ export const managementServer = (deps: ManagementDeps): FastifyInstance => {
     guarded.removeAllContentTypeParsers();
     guarded.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     guarded.post('/explain', { bodyLimit: QUESTION_BYTES }, async ({ body }, reply) => {
-      const answer = await deps.explain(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+      const answer = await deps.explain(bytesOf(body));
+      return reply.code(answer.status).header('cache-control', 'no-store').send(answer.body);
+    });
+    guarded.post('/users/revoke', { bodyLimit: USER_BYTES }, async ({ body }, reply) => {
+      const answer = await deps.revokeUser(bytesOf(body));
       return reply.code(answer.status).header('cache-control', 'no-store').send(answer.body);
     });
   });
   return app;
 };
+
+const bytesOf = (body: unknown): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 
 /** A connection is for one request, so that idle ones do not keep probes out; further requests on it are not read. */
 const oneRequestEach = async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -75,6 +83,7 @@ const keepNewestConnections = (server: Server, limit: number): void => {
 const REQUEST_MS = 10_000;
 const BODY_BYTES = 1024;
 const QUESTION_BYTES = 64 * 1024;
+const USER_BYTES = 8 * 1024;
 const CHECK_MS = 2_000;
 
 /**

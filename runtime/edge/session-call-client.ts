@@ -28,6 +28,12 @@ export class SessionCallClient implements CallClient {
     if (!this.#request.send(notification)) this.#session.sendOnStream(notification);
   }
 
+  /** Keeps the session alone, and not the request. */
+  get notifyLater(): (notification: Buffer) => void {
+    const session = this.#session;
+    return (notification) => session.sendOnStream(notification);
+  }
+
   backlog(): Promise<void> | undefined {
     return this.#request.backlog();
   }

@@ -7,17 +7,10 @@ import { PendingClientRequests } from './pending-client-requests.ts';
 import { type BegunCall, type CallBounds, CallsUnderWay } from './calls-under-way.ts';
 import { type EventLog, type EventLogs, sinkOf } from './event-log.ts';
 import { canAnswer } from './client-capabilities.ts';
+import type { InitializedClient } from './initialized-client.ts';
 import { requestKey } from './request-id.ts';
 import { RootsChanges } from './roots-changes.ts';
 import type { ReplicaPeers } from './replica-peers.ts';
-
-/** What `initialize` agreed on. */
-export interface InitializedClient {
-  /** The protocol revision. */
-  readonly revision: string;
-  /** JSON text of `params.capabilities`. */
-  readonly capabilities: Buffer;
-}
 
 export interface SessionParts {
   readonly id: string;
@@ -62,6 +55,7 @@ export class Session implements SessionClient {
   readonly #clock: Clock;
   readonly #isValid: SessionParts['isValid'];
   #rootsChanges: RootsChanges | undefined;
+  #isOver = false;
   usedAt: number;
 
   constructor({ id, caller, client, newBackendSessions, clock, limits, onIdle, isValid, peers, logs }: SessionParts) {
@@ -88,6 +82,11 @@ export class Session implements SessionClient {
     return this;
   }
 
+  /** Whether some token of the caller is valid. */
+  get isCallerValid(): boolean {
+    return this.#isValid?.(this.caller) !== false;
+  }
+
   get isIdle(): boolean {
     return this.#calls.size === 0 && this.#streams.size === 0;
   }
@@ -97,8 +96,8 @@ export class Session implements SessionClient {
     return this.#streams.size > 0 || this.#peers !== undefined;
   }
 
-  get hasStreams(): boolean {
-    return this.#streams.size > 0;
+  get underWay(): { readonly calls: number; readonly streams: number } {
+    return { calls: this.#calls.size, streams: this.#streams.size };
   }
 
   /**
@@ -129,8 +128,9 @@ export class Session implements SessionClient {
     this.#calls.cancelAll(reason);
   }
 
-  /** Adds a stream that the client has opened. */
+  /** Adds a stream that the client has opened. The session may have ended while that was prepared. */
   listen(stream: OpenStream): void {
+    if (this.#isOver) return stream.end();
     if (!this.logs) return this.#add(stream);
     const log = this.logs.newStream();
     const sink = sinkOf(stream);
@@ -202,7 +202,7 @@ export class Session implements SessionClient {
 
   #sendOnOpenStream(message: Buffer): boolean {
     // The client comes back with a token that is valid. Until then a message is kept only where streams can be resumed.
-    if (this.#calls.size === 0 && this.#isValid?.(this.caller) === false) this.endStreams();
+    if (this.#calls.size === 0 && !this.isCallerValid) this.endStreams();
     for (const stream of this.#streams) if (stream.send(message)) return true;
     return false;
   }
@@ -293,6 +293,7 @@ export class Session implements SessionClient {
 
   /** Ends everything but the calls under way. */
   retire(): void {
+    this.#isOver = true;
     this.endStreams();
     this.logs?.clear();
   }

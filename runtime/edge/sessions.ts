@@ -1,10 +1,11 @@
 import type { ClientBackendSessions } from '../backends/index.ts';
-import { isSameCaller, type Caller, type OpenFor, type SessionClient } from '../call/index.ts';
+import { accessEnded, isSameCaller, type Caller, type OpenFor, type SessionClient } from '../call/index.ts';
 import { type Clock, eachOf, type Timer } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { EventLogs } from './event-log.ts';
 import { LIMITS } from '../limits.ts';
-import { Session, type InitializedClient } from './session.ts';
+import type { InitializedClient } from './initialized-client.ts';
+import { Session } from './session.ts';
 
 /** Limits of sessions; idle time in ms. */
 export interface SessionLimits {
@@ -112,8 +113,8 @@ export class Sessions {
     if (session) this.end(session);
   }
 
-  end(session: Session): void {
-    session.end(new VmcpError('cancelled', 'the session has ended'));
+  end(session: Session, reason = new VmcpError('cancelled', 'the session has ended')): void {
+    session.end(reason);
     this.#close(session);
   }
 
@@ -137,9 +138,10 @@ export class Sessions {
   /** The sessions, for a check of their callers. */
   openFor(): readonly OpenFor[] {
     return [...this.#sessions.values()].map((session) =>
-      sessionOpenFor(session, () => {
+      sessionOpenFor(session, (why) => {
         const isKnown = this.#sessions.get(session.id) === session;
-        if (isKnown) this.retire(session);
+        if (isKnown && why === 'revoked') this.end(session, accessEnded());
+        else if (isKnown) this.retire(session);
         return isKnown;
       }),
     );
@@ -211,11 +213,12 @@ export class Sessions {
 
 /** A session as what stays open for its caller; `end` ends it. */
 export const sessionOpenFor = (session: Session, end: OpenFor['end']): OpenFor => {
-  const { caller, id } = session;
+  const { caller, id, underWay } = session;
   return {
     caller,
     method: 'DELETE',
     sessionId: id,
+    underWay,
     keep: (verified) => void (session.caller === caller && session.presentedBy(verified)),
     // A newer token that was presented meanwhile was taken by the authentication in force.
     end: (why) => session.caller === caller && end(why),

@@ -1,9 +1,10 @@
-import { isSameCaller, type Caller, type OpenFor } from '../call/index.ts';
+import { accessEnded, isSameCaller, type Caller, type EndReason, type OpenFor } from '../call/index.ts';
 import type { Timer } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { ReplicaMessages, SessionRecords, SessionRef } from '../store/index.ts';
 import {
   gather,
+  isFound,
   type LoadedSession,
   type LoadingSession,
   newSharedSession,
@@ -14,12 +15,12 @@ import {
   slackMs,
   stopListening,
 } from './held-session.ts';
-import type { InitializedClient, Session } from './session.ts';
+import type { InitializedClient } from './initialized-client.ts';
+import { objectToRetirement, Retirements } from './retirements.ts';
+import type { Session } from './session.ts';
 import { noSuchSession, readmitAll, type SessionLimits, sessionOpenFor } from './sessions.ts';
 
 const SWEEP_MS = 60_000;
-/** By then, other replicas have the newer configuration as well, and have retired the session. */
-const RETIRED_MS = 30_000;
 
 /**
  * Sessions that every replica can serve. A replica keeps in memory the sessions that it served lately; the record in
@@ -38,6 +39,7 @@ export class SharedSessions {
   readonly #closing = new Set<Promise<void>>();
   /** Sessions that are over here but for their calls under way. */
   readonly #retired = new Set<LoadedSession>();
+  readonly #retirements: Retirements;
   /** Time in ms since which the store was connected: messages of other replicas before it may have been missed. */
   #connectedSince = 0;
   #sweep: Timer;
@@ -54,6 +56,8 @@ export class SharedSessions {
       }),
     );
     this.#records = deps.recordsFor(this.#messages.announceEnd);
+    const [messages, records] = [this.#messages, this.#records];
+    this.#retirements = new Retirements({ ...deps, messages, records, end: (ref) => this.#endRetired(ref) });
     deps.store.onState((state) => {
       if (state === 'up') this.#connectedSince = deps.clock.now();
     });
@@ -76,7 +80,7 @@ export class SharedSessions {
   /** Whether the session exists and is the caller's; a promise when this replica has not served it lately. */
   isKnown(id: string, caller: Caller): boolean | Promise<boolean> {
     const held = this.#held.get(id);
-    return held ? isSameCaller(held.ref.caller, caller) : this.#isFound({ id, caller });
+    return held ? isSameCaller(held.ref.caller, caller) : isFound(this.#load({ id, caller }));
   }
 
   async create(caller: Caller, client: InitializedClient): Promise<Session> {
@@ -162,11 +166,15 @@ export class SharedSessions {
     return readmitAll([...this.#held.values()].map(({ session }) => session));
   }
 
-  /** Leaves a session but for its calls under way; a session of an unknown caller ends at all replicas soon. */
-  #retire(held: LoadedSession, why: 'expired' | 'unknown'): void {
+  /** Leaves a session but for its calls under way; one whose caller no replica knows ends at all of them soon. */
+  #retire(held: LoadedSession, why: EndReason): void {
+    if (why === 'revoked') {
+      held.session.cancelAll(accessEnded());
+      void this.#records.end(held.ref).catch(() => {});
+    }
     this.#retired.add(held);
-    this.#drop(held, 'leave', 'retired');
-    if (why === 'unknown') this.#deps.clock.after(RETIRED_MS, () => void this.#endRetired(held.ref).catch(() => {}));
+    this.#drop(held, why === 'revoked' ? 'end' : 'leave', 'retired');
+    if (why === 'unknown') this.#retirements.begin(held.ref);
   }
 
   async #endRetired(ref: SessionRef): Promise<void> {
@@ -179,16 +187,6 @@ export class SharedSessions {
     for (const held of this.#held.values()) this.#drop(held, 'leave');
     await Promise.all(this.#closing);
     this.#messages.close();
-  }
-
-  async #isFound(ref: SessionRef): Promise<boolean> {
-    try {
-      await this.#load(ref);
-      return true;
-    } catch (error) {
-      if (error instanceof VmcpError && error.code === 'session_not_found') return false;
-      throw error;
-    }
   }
 
   #load(ref: SessionRef): Promise<Session> {
@@ -205,9 +203,10 @@ export class SharedSessions {
     const record = await this.#records.find(ref);
     if (!record || this.#loading.get(name)?.isEnded) throw noSuchSession();
     this.#makeRoom();
-    const { session } = this.#hold(ref, name, record, now);
-    session.logLevel = record.logLevel;
-    return session;
+    const held = this.#hold(ref, name, record, now);
+    held.session.logLevel = record.logLevel;
+    objectToRetirement(held, record, this.#records);
+    return held.session;
   }
 
   #hold(ref: SessionRef, name: string, client: InitializedClient, confirmedAt: number): LoadedSession {

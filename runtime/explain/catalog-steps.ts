@@ -112,7 +112,7 @@ const missingStep = (names: Access['names'], { tools, owner, unlisted }: NameTra
       reason: `backend "${missed.backend}" could not be listed for this caller: ${missed.error.message}`,
       remedy:
         missed.error.code === 'login_required'
-          ? 'let the user sign in at that provider; docs/outgoing-auth.md'
+          ? 'let the user sign in at that provider; docs/sign-in.md'
           : 'see what the log of this server says of that backend; docs/outgoing-auth.md',
     };
   return {

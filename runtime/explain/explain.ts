@@ -34,7 +34,7 @@ export const explainer =
       identified(caller, deps),
       await policiesStep(access, found, deps.gate),
       ...(await catalogSteps(access, found, deps)),
-      ...outgoingSteps(found.target, deps),
+      ...(await outgoingSteps(found.target, caller, deps)),
       await limitsStep(access, found, deps.gate),
     ];
     return { allowed: steps.every(({ outcome }) => outcome !== 'refused'), listed, steps };

@@ -1,10 +1,12 @@
-import type { Target } from '../call/index.ts';
+import type { Caller, Target } from '../call/index.ts';
 import type { CircuitState } from '../status/index.ts';
 import type { Step } from './explanation.ts';
 
 export interface OutgoingDeps {
   /** Status and outgoing strategy of a backend; undefined: it is not served. */
   readonly backend: (name: string) => BackendFacts | undefined;
+  /** The provider where the caller has to sign in before a call of this backend; undefined: none, or not known. */
+  readonly signInMissing: (caller: Caller, backend: string) => Promise<string | undefined>;
 }
 
 export interface BackendFacts {
@@ -16,7 +18,11 @@ export interface BackendFacts {
 }
 
 /** Where a call would be sent, and with which credential. Nothing is sent. */
-export const outgoingSteps = (target: Target | undefined, { backend }: OutgoingDeps): readonly Step[] => {
+export const outgoingSteps = async (
+  target: Target | undefined,
+  caller: Caller,
+  { backend, signInMissing }: OutgoingDeps,
+): Promise<readonly Step[]> => {
   if (target?.kind !== 'backend') {
     const reason = target ? 'this server answers itself' : 'it is not known which backend it would be';
     return [
@@ -32,7 +38,9 @@ export const outgoingSteps = (target: Target | undefined, { backend }: OutgoingD
       { step: 'outgoing', outcome: 'skipped', reason },
     ];
   }
-  return [backendStep(target.backend, facts), outgoingStep(target.backend, facts)];
+  const provider = await signInMissing(caller, target.backend);
+  const outgoing = provider === undefined ? outgoingStep(target.backend, facts) : signInStep(provider, facts);
+  return [backendStep(target.backend, facts), outgoing];
 };
 
 const backendStep = (backend: string, { status, circuit }: BackendFacts): Step => {
@@ -60,6 +68,15 @@ const statusStep = (backend: string, status: string): Step =>
         reason: `backend "${backend}" is ${status}: a call is tried, and may fail`,
         remedy: `/status says what its last health check has found; docs/health.md`,
       };
+
+const signInStep = (provider: string, { strategy }: BackendFacts): Step => ({
+  step: 'outgoing',
+  outcome: 'refused',
+  strategy,
+  code: 'login_required',
+  reason: `the user needs to sign in at "${provider}", for the first time or again`,
+  remedy: 'a call gets a link for that, and so does the page of linked accounts; docs/sign-in.md',
+});
 
 const outgoingStep = (backend: string, { strategy }: BackendFacts): Step =>
   strategy === 'unauthenticated'

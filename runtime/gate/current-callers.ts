@@ -70,9 +70,22 @@ export class CurrentCallers {
     return latest && !this.#hasEnded(latest) ? latest : this.valid(caller);
   }
 
-  /** Forgets all tokens: what they were verified by is no longer in force. */
-  forget(): void {
-    this.#latest.clear();
+  /**
+   * Goes on with what another check of a noted caller has found, unless the client has presented a newer token since.
+   */
+  replace(noted: Caller, found: Caller): void {
+    if (noted.kind !== 'user' || found.kind !== 'user') return;
+    const key = clientKey(noted);
+    if (this.#latest.get(key) !== noted) return;
+    const newKey = clientKey(found);
+    if (newKey === key) return void this.#latest.set(key, found);
+    this.#latest.delete(key);
+    if (!this.#latest.has(newKey)) this.#latest.set(newKey, found);
+  }
+
+  /** Forgets every user of whom this does not hold. */
+  retain(isKnown: (user: User) => boolean): void {
+    for (const [key, user] of this.#latest) if (!isKnown(user)) this.#latest.delete(key);
   }
 
   #hasEnded({ expiresAt, isWithdrawn }: User): boolean {
@@ -83,15 +96,18 @@ export class CurrentCallers {
 /** Time for `authenticate`, which may have to ask the identity provider. */
 const AUTHENTICATE_MS = 10_000;
 
-/** Wraps `authenticate`: bounds its time and notes every authenticated caller. */
+/**
+ * Wraps `authenticate`: bounds its time and notes every authenticated caller, unless another authentication has come
+ * into force meanwhile.
+ */
 export const rememberCallers =
-  (users: CurrentCallers, authenticate: Gate['authenticate'], clock: Clock): Gate['authenticate'] =>
+  (users: CurrentCallers, gate: Pick<Gate, 'authenticate' | 'hasVerified'>, clock: Clock): Gate['authenticate'] =>
   (head: RequestHead) => {
     const noted = (caller: Caller): Caller => {
-      users.note(caller);
+      if (gate.hasVerified?.(caller) !== false) users.note(caller);
       return caller;
     };
-    const known = authenticate(head);
+    const known = gate.authenticate(head);
     return known instanceof Promise ? inTime(clock, known).then(noted) : noted(known);
   };
 

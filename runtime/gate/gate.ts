@@ -16,6 +16,8 @@ export interface Gate extends Pick<AdmissionSteps, 'authorize' | 'limit'>, Exami
    * know such a caller. Counts no failure. Throws where that cannot be found out.
    */
   readonly verifyAgain?: (caller: Caller) => Caller | undefined | Promise<Caller | undefined>;
+  /** Whether it was the authentication in force that has verified this caller. */
+  readonly hasVerified?: (caller: Caller) => boolean;
   /**
    * The policies in force: a new value whenever they have changed, undefined where there are none. With policies,
    * unknown names are refused like denied ones (docs/decisions.md "Hidden names"). Absent: there never are any.

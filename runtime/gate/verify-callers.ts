@@ -6,6 +6,8 @@ export interface VerifyCallersDeps {
   readonly verifyAgain: Required<Gate>['verifyAgain'];
   readonly clock: Clock;
   readonly onEnded: (ended: OpenFor) => void;
+  /** Yet another authentication is in force: what is found out is worth nothing any more. */
+  readonly isOvertaken: () => boolean;
 }
 
 /** Tokens that are verified at one time, as each may be a question to its issuer. */
@@ -16,13 +18,15 @@ const TOGETHER_MS = 30_000;
 
 /**
  * Verifies the callers by the authentication in force, each token once, and ends what is open for those that it does
- * not know. A token that cannot be verified in time counts as unknown. Never rejects.
+ * not know. A token that cannot be verified in time counts as unknown. Once it is overtaken it does nothing any more.
+ * Never rejects.
  */
 export const verifyCallers = async (open: readonly OpenFor[], deps: VerifyCallersDeps): Promise<void> => {
   const waiting = [...Map.groupBy(open, ({ caller }) => tokenOf(caller)).values()];
   const deadline = deps.clock.now() + TOGETHER_MS;
   const verifyWaiting = async (): Promise<void> => {
-    for (let ofToken = waiting.pop(); ofToken; ofToken = waiting.pop()) await verify(ofToken, deadline, deps);
+    for (let ofToken = waiting.pop(); ofToken && !deps.isOvertaken(); ofToken = waiting.pop())
+      await verify(ofToken, deadline, deps);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, verifyWaiting));
 };
@@ -34,6 +38,7 @@ const tokenOf = (caller: Caller): string =>
 const verify = async (open: readonly OpenFor[], deadline: number, deps: VerifyCallersDeps): Promise<void> => {
   const [first] = open;
   const caller = first && (await verified(first.caller, deadline, deps));
+  if (deps.isOvertaken()) return;
   for (const each of open)
     if (caller) each.keep(caller);
     else if (each.end('unknown')) deps.onEnded(each);

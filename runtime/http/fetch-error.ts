@@ -39,6 +39,11 @@ export class FetchError extends Error {
     this.origin = origin;
     this.detail = detail;
   }
+
+  /** `detail` and `origin` as one text; empty where neither is known. */
+  get where(): string {
+    return [this.detail, this.origin].filter((each) => each !== undefined).join(', ');
+  }
 }
 
 /** The FetchError for an error of undici. */

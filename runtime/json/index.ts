@@ -31,6 +31,7 @@ export {
   withMembers,
   withoutMembers,
 } from './members.ts';
+export { objectIn } from './object-in.ts';
 export { type SentText, joined, spliced, wholeOf } from './text-pieces.ts';
 export { beginsWith, isText } from './text.ts';
 export { RepeatedNameError, checkUniqueNames } from './unique-names.ts';

@@ -24,6 +24,7 @@ export { openTelemetry, type Telemetry, type TelemetrySettings } from './telemet
 export { type Observers, observersTogether } from './observers.ts';
 export { auditMetrics } from './audit/audit-metrics.ts';
 export { auditObserver } from './audit/audit-observer.ts';
+export type { RecordEvent } from './audit/event.ts';
 export { Journal } from './audit/journal.ts';
 export { logins } from './audit/logins.ts';
 export type { AuditSettings } from './audit/settings.ts';

@@ -15,7 +15,7 @@ export const bearerToken = ({ tokenFile }: BlockInFile<'bearerToken'>, deps: Str
       renewed: (_caller, refused) => secret.renewed(refused),
       addTo: (request, token) => withHeader(request, 'authorization', `Bearer ${token}`),
       refusal: (caller) => credentialRefused(of, caller),
-      onRefused: deps.measures.refused,
+      measures: deps.measures,
     }),
     close: async () => {},
   };

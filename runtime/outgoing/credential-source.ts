@@ -1,7 +1,7 @@
-import type { Caller } from '../call/index.ts';
+import type { Caller, CredentialOutcome } from '../call/index.ts';
 import type { VmcpError } from '../errors.ts';
 import type { BackendRequest, BackendResponse } from './fetch.ts';
-import type { AddressedRequest, Prove } from './strategy.ts';
+import type { AddressedRequest, CredentialMeasures, NoteOutcome, Prove } from './strategy.ts';
 
 /** Where the credentials of one strategy for one backend come from. */
 export interface CredentialSource<V> {
@@ -29,8 +29,9 @@ export interface CredentialSource<V> {
    * says nothing about calls.
    */
   readonly onGivenUp?: (refused: V, error: VmcpError) => void;
-  /** Called for each credential that the backend refuses. */
-  readonly onRefused?: () => void;
+  /** Whether the credential was taken from a cache. Absent: there is none, and nothing is asked for at an issuer. */
+  readonly isCached?: (credential: V) => boolean;
+  readonly measures: Pick<CredentialMeasures, 'cached' | 'refused'>;
 }
 
 /** A signal that aborts when the request that needs a credential is given up. */
@@ -43,28 +44,59 @@ export type Wanted = () => AbortSignal;
  */
 export const proveWith =
   <V>(source: CredentialSource<V>): Prove =>
-  (caller) =>
+  (caller, note = unnoted) =>
   (next) =>
   async (request) => {
-    const { isRefusal = isUnauthorized } = source;
+    const { isRefusal = isUnauthorized, measures } = source;
     const wanted = (): AbortSignal => givenUp(request);
-    const credential = await source.current(caller, wanted);
+    const credential = await orNote(source.current, [caller, wanted], () => note('unavailable'));
     if (credential === undefined) return next(request);
-    const response = await next(await source.addTo(request, credential));
+    const withCredential = await source.addTo(request, credential);
+    note(taken(source, credential));
+    const response = await next(withCredential);
     if (!isRefusal(response)) return response;
-    source.onRefused?.();
-    const newer = await source.renewed(caller, credential, wanted);
+    measures.refused();
+    const newer = await orNote(source.renewed, [caller, credential, wanted], () => note('refused'));
     const giveUp = (refused: V, isRenewed: boolean): never => {
+      note('refused');
       const error = source.refusal(caller, isRenewed);
       if (request.lane !== 'stream') source.onGivenUp?.(refused, error);
       throw error;
     };
     if (newer === undefined) return giveUp(credential, false);
+    taken(source, newer);
     const second = await next(await source.addTo(request, newer));
-    if (!isRefusal(second)) return second;
-    source.onRefused?.();
-    return giveUp(newer, true);
+    if (isRefusal(second)) {
+      measures.refused();
+      return giveUp(newer, true);
+    }
+    note('renewed');
+    return second;
   };
+
+const unnoted: NoteOutcome = () => {};
+
+/** What `get` gives; an error is noted on its way. */
+const orNote = async <Given extends readonly unknown[], V>(
+  get: (...given: Given) => V | Promise<V>,
+  given: Given,
+  note: () => void,
+): Promise<V> => {
+  try {
+    return await get(...given);
+  } catch (error) {
+    note();
+    throw error;
+  }
+};
+
+/** Where a credential comes from; counted where that is a cache. */
+const taken = <V>({ isCached, measures }: CredentialSource<V>, credential: V): CredentialOutcome => {
+  if (!isCached) return 'sent';
+  if (!isCached(credential)) return 'obtained';
+  measures.cached();
+  return 'cached';
+};
 
 const isUnauthorized = ({ status }: BackendResponse): boolean => status === 401;
 

@@ -20,7 +20,7 @@ export const headerInjection = (block: BlockInFile<'headerInjection'>, deps: Str
       renewed: (_caller, refused) => secret.renewed(refused),
       addTo: (request, value) => withHeader(request, headerName, value),
       refusal: (caller) => credentialRefused(of, caller),
-      onRefused: deps.measures.refused,
+      measures: deps.measures,
     }),
     close: async () => {},
   };

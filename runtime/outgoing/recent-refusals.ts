@@ -5,9 +5,8 @@ import { type Clock, lruCache } from '../process/index.ts';
 export interface RecentRefusals {
   /** Throws the error that was noted for this key a moment ago. */
   readonly check: (key: string) => void;
-  readonly note: (key: string, error: VmcpError) => void;
   /** Notes the error, and returns it. */
-  readonly noted: (key: string, error: VmcpError) => VmcpError;
+  readonly note: (key: string, error: VmcpError) => VmcpError;
 }
 
 /** How long no other credential is asked for: to a backend that refuses fresh ones the next is of no more use. */
@@ -18,7 +17,6 @@ const MOST = 10_000;
 
 export const recentRefusals = ({ now }: Pick<Clock, 'now'>): RecentRefusals => {
   const known = lruCache<{ readonly error: VmcpError; readonly at: number }>({ count: MOST, bytes: Infinity });
-  const note: RecentRefusals['note'] = (key, error) => known.set(key, { error, at: now() }, 0);
   return {
     check: (key) => {
       const refusal = known.get(key);
@@ -26,9 +24,8 @@ export const recentRefusals = ({ now }: Pick<Clock, 'now'>): RecentRefusals => {
       if (Math.abs(now() - refusal.at) < REFUSED_MS) throw refusal.error;
       known.delete(key);
     },
-    note,
-    noted: (key, error) => {
-      note(key, error);
+    note: (key, error) => {
+      known.set(key, { error, at: now() }, 0);
       return error;
     },
   };

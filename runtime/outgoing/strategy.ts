@@ -1,4 +1,4 @@
-import type { Caller } from '../call/index.ts';
+import type { Caller, CredentialOutcome } from '../call/index.ts';
 import type { Clock, ReadSecret } from '../process/index.ts';
 import type { StrategyConfig } from '../config/index.ts';
 import type { GuardedFetch } from '../http/index.ts';
@@ -18,7 +18,10 @@ export type AddressedFetch = (request: AddressedRequest) => Promise<BackendRespo
  * Wraps the exchanges with a backend so that they carry the caller's credential, which is obtained or taken from a
  * cache for each request.
  */
-export type Prove = (caller: Caller) => (next: AddressedFetch) => AddressedFetch;
+export type Prove = (caller: Caller, note?: NoteOutcome) => (next: AddressedFetch) => AddressedFetch;
+
+/** Called when a request is sent with a credential, and again when more is known of it. */
+export type NoteOutcome = (outcome: CredentialOutcome) => void;
 
 /** An outgoing strategy, connected to one backend. */
 export interface Strategy {

@@ -8,16 +8,28 @@ export interface Subject {
   readonly token: string;
 }
 
+/** Which token it is, and where it goes. */
+export interface SubjectTokenSource {
+  /** Empty or undefined: the token that the user has shown to this server. */
+  readonly provider: string | undefined;
+  /** Origins that the token, or what is had for it, is sent to. */
+  readonly recipients: readonly string[];
+}
+
 /**
  * The token by which a user is known to those who issue credentials: what the user has shown to this server, or the
  * one that the user got at an upstream provider. Throws `login_required` where the user has to sign in at that
  * provider, and `credential_unavailable` for a caller who has no token. `refused`: a token of the provider that was
  * refused, and has to be renewed.
  */
-export const subjectTokenOf = (of: Named, provider: string | undefined) => {
+export const subjectTokenOf = (of: Named, { provider, recipients }: SubjectTokenSource) => {
+  const { backend } = of;
   const ofProvider = async (user: User, name: string, refused: string | undefined): Promise<Subject> => {
-    const token = await user.upstreamToken(name, refused).catch((cause: unknown) => {
-      throw cause instanceof VmcpError ? cause : noCredential(of, `the token of "${name}" cannot be had`, { cause });
+    const use = { backend, recipients, ...(refused !== undefined && { refused }) };
+    const token = await user.upstreamToken(name, use).catch((cause: unknown) => {
+      const known = cause instanceof VmcpError ? cause : undefined;
+      if (known && known.code !== 'credential_unavailable') throw known;
+      throw noCredential(of, `the token of "${name}" cannot be had`, { cause, isOutage: known?.isOutage ?? false });
     });
     if (token === undefined || token === '') throw loginRequired(of, name);
     return { user, token };

@@ -1,9 +1,8 @@
 import { type Caller, RELAYED_AUTHORIZATION } from '../call/index.ts';
 import type { BlockInFile } from '../config/index.ts';
-import { VmcpError } from '../errors.ts';
-import { withHeader } from './credential-source.ts';
+import { proveWith, withHeader } from './credential-source.ts';
 import type { BackendRequest } from './fetch.ts';
-import { relayedTokenRefused } from './refusals.ts';
+import { type Named, noCredential, relayedTokenRefused } from './refusals.ts';
 import type { Strategy, StrategyDeps } from './strategy.ts';
 
 const AUTHORIZATION = 'authorization';
@@ -14,33 +13,31 @@ const AUTHORIZATION = 'authorization';
  */
 export const tokenRelay = (
   { headerName = AUTHORIZATION }: BlockInFile<'tokenRelay'>,
-  { backend }: Pick<StrategyDeps, 'backend'>,
+  { backend, measures }: Pick<StrategyDeps, 'backend' | 'measures'>,
 ): Strategy => {
+  const of = { backend: backend.name, strategy: 'token_relay' };
   return {
     dependsOnCaller: true,
-    prove: (caller) => (next) => async (request) => {
-      if (caller.kind === 'probe') return next(request);
-      const response = await next(withHeader(request, headerName, `Bearer ${tokenOf(caller, backend.name)}`));
-      if (response.status !== 401) return response;
-      throw refusedTo(caller, backend.name);
-    },
+    prove: proveWith<string>({
+      current: (caller) => (caller.kind === 'probe' ? undefined : tokenOf(caller, of)),
+      // Only the caller can get another one.
+      renewed: async () => undefined,
+      addTo: (request, token) => withHeader(request, headerName, `Bearer ${token}`),
+      refusal: (caller) =>
+        relayedTokenRefused(of, caller, HTTP_401) ??
+        noCredential(of, 'the token of the caller is refused', { detail: HTTP_401 }),
+      measures,
+    }),
     close: async () => {},
   };
 };
 
-const tokenOf = (caller: Caller, backend: string): string => {
+const tokenOf = (caller: Caller, of: Named): string => {
   if (caller.kind === 'user' && caller.token !== '') return caller.token;
-  throw unavailable(backend, 'it needs the token of a user, and the request has none');
+  throw noCredential(of, 'it needs the token of a user, and the request has none');
 };
 
-const refusedTo = (caller: Caller, backend: string): VmcpError =>
-  relayedTokenRefused({ backend }, caller, HTTP_401) ??
-  unavailable(backend, 'the token of the caller is refused', { detail: HTTP_401 });
-
 const HTTP_401 = 'HTTP 401';
-
-const unavailable = (backend: string, why: string, more: { readonly detail?: string } = {}): VmcpError =>
-  new VmcpError('credential_unavailable', `no credential for backend "${backend}" (token_relay): ${why}`, more);
 
 /** The request with its credential in the header for a runtime that passes it on; without any, as it is. */
 export const relayed = (request: BackendRequest): BackendRequest => ({

@@ -1,5 +1,5 @@
 import type { Caller } from '../call/index.ts';
-import type { BlockInFile } from '../config/index.ts';
+import { type BlockInFile, recipientsOf } from '../config/index.ts';
 import { credentialKey } from './credential-cache.ts';
 import { proveWith, withHeader } from './credential-source.ts';
 import { recentRefusals } from './recent-refusals.ts';
@@ -16,9 +16,13 @@ interface Held {
  * Strategy `upstream_inject`: the access token that the user got at an upstream provider of the embedded authorization
  * server, which also keeps and refreshes it. The gateway's own checks go without.
  */
-export const upstreamInject = ({ providerName }: BlockInFile<'upstreamInject'>, deps: StrategyDeps): Strategy => {
+export const upstreamInject = (block: BlockInFile<'upstreamInject'>, deps: StrategyDeps): Strategy => {
+  const { providerName } = block;
   const of = { backend: deps.backend.name, strategy: 'upstream_inject' };
-  const subjectOf = subjectTokenOf(of, providerName);
+  const subjectOf = subjectTokenOf(of, {
+    provider: providerName,
+    recipients: recipientsOf('upstreamInject', block, deps.backend.origin),
+  });
   const refusals = recentRefusals(deps.clock);
   const held = async (caller: Caller, refused?: string): Promise<Held> => {
     const { user, token } = await subjectOf(caller, refused);
@@ -44,7 +48,7 @@ export const upstreamInject = ({ providerName }: BlockInFile<'upstreamInject'>, 
       onGivenUp: ({ key }, error) => {
         if (error.code !== 'login_required') refusals.note(key, error);
       },
-      onRefused: deps.measures.refused,
+      measures: deps.measures,
     }),
     close: async () => {},
   };

@@ -11,6 +11,7 @@ export type Command =
     }
   | { readonly kind: 'validate'; readonly config: string }
   | ExplainCommand
+  | RevokeUserCommand
   | { readonly kind: 'version' }
   | { readonly kind: 'usage'; readonly problem?: string };
 
@@ -26,6 +27,17 @@ export interface ExplainCommand {
   readonly output: 'text' | 'json';
 }
 
+/** Ends the access of a user at a server that is running. */
+export interface RevokeUserCommand {
+  readonly kind: 'revoke-user';
+  readonly subject: string;
+  /** Undefined: the first issuer of the server. */
+  readonly issuer: string | undefined;
+  readonly managementUrl: string;
+  readonly managementToken: TextSource | undefined;
+  readonly output: 'text' | 'json';
+}
+
 /** A text, or the file that holds it. */
 export type TextSource = { readonly text: string } | { readonly file: string };
 
@@ -34,11 +46,24 @@ export const USAGE = `usage: vmcp serve -c FILE [--host HOST] [--port PORT] [--m
        vmcp explain --tool NAME [--args JSON | --args-file FILE] [--token TOKEN | --token-file FILE]
                     [--management-url URL] [--management-token TOKEN | --management-token-file FILE] [-o json]
                     (or --prompt NAME, or --resource URI; docs/explain.md)
+       vmcp users revoke --subject SUBJECT [--issuer ISSUER] [--management-url URL]
+                    [--management-token TOKEN | --management-token-file FILE] [-o json]
+                    (docs/users.md)
        vmcp version
 
 Each flag can also be given in the environment: VMCP_CONFIG, VMCP_HOST, VMCP_PORT, VMCP_MANAGEMENT_PORT;
-the tokens of explain in VMCP_TOKEN and VMCP_MANAGEMENT_TOKEN, which no list of processes shows.
+tokens in VMCP_TOKEN and VMCP_MANAGEMENT_TOKEN, which no list of processes shows.
 `;
+
+/** Flags of the commands that ask a server which runs. */
+const ASKING_FLAGS = {
+  'management-url': { type: 'string' },
+  'management-token': { type: 'string' },
+  'management-token-file': { type: 'string' },
+  output: { type: 'string', short: 'o' },
+} as const;
+
+const USERS_FLAGS = { subject: { type: 'string' }, issuer: { type: 'string' } } as const;
 
 const EXPLAIN_FLAGS = {
   tool: { type: 'string' },
@@ -48,13 +73,11 @@ const EXPLAIN_FLAGS = {
   'args-file': { type: 'string' },
   token: { type: 'string' },
   'token-file': { type: 'string' },
-  'management-url': { type: 'string' },
-  'management-token': { type: 'string' },
-  'management-token-file': { type: 'string' },
-  output: { type: 'string', short: 'o' },
 } as const;
 
-type ExplainFlags = { readonly [F in keyof typeof EXPLAIN_FLAGS]?: string | undefined };
+type AskingFlags = { readonly [F in keyof typeof ASKING_FLAGS]?: string | undefined };
+type UsersFlags = AskingFlags & { readonly [F in keyof typeof USERS_FLAGS]?: string | undefined };
+type ExplainFlags = AskingFlags & { readonly [F in keyof typeof EXPLAIN_FLAGS]?: string | undefined };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -76,17 +99,23 @@ const commandOf = (args: readonly string[], environment: Environment): Command =
       host: { type: 'string' },
       port: { type: 'string' },
       'management-port': { type: 'string' },
+      ...ASKING_FLAGS,
       ...EXPLAIN_FLAGS,
+      ...USERS_FLAGS,
       help: { type: 'boolean', short: 'h' },
     },
   });
   const [name, ...more] = positionals;
   if (values.help || name === undefined) return { kind: 'usage' };
-  if (more.length > 0) throw new Error(`unexpected argument: ${more.join(' ')}`);
+  const isUsers = name === 'users';
+  if (isUsers && more[0] !== 'revoke') throw new Error('which? vmcp users revoke');
+  if (more.length > (isUsers ? 1 : 0)) throw new Error(`unexpected argument: ${more.join(' ')}`);
   if (name === 'version') return { kind: 'version' };
+  if (name !== 'explain') demandNone(EXPLAIN_FLAGS, values, 'explain');
+  if (!isUsers) demandNone(USERS_FLAGS, values, 'users revoke');
   if (name === 'explain') return explainCommandOf(values, environment);
-  const stray = Object.keys(EXPLAIN_FLAGS).find((flag) => Object.hasOwn(values, flag));
-  if (stray !== undefined) throw new Error(`--${stray} is for explain`);
+  if (isUsers) return revokeUserCommandOf(values, environment);
+  demandNone(ASKING_FLAGS, values, 'explain and users revoke');
   if (name !== 'serve' && name !== 'validate') throw new Error(`unknown command: ${name}`);
   const config = values.config ?? environment['VMCP_CONFIG'];
   if (config === undefined) throw new Error('which configuration? give -c FILE');
@@ -99,6 +128,11 @@ const commandOf = (args: readonly string[], environment: Environment): Command =
     managementPort: portOf('management-port', values, environment),
     ...(host !== undefined && { host }),
   };
+};
+
+const demandNone = (flags: object, values: object, owner: string): void => {
+  const stray = Object.keys(flags).find((flag) => Object.hasOwn(values, flag));
+  if (stray !== undefined) throw new Error(`--${stray} is for ${owner}`);
 };
 
 /** Kubernetes sets this in every container. */
@@ -133,18 +167,28 @@ const explainCommandOf = (values: ExplainFlags, environment: Environment): Expla
   });
   const [only, ...others] = asked;
   if (!only || others.length > 0) throw new Error('what is to be explained? give one of --tool, --prompt, --resource');
-  const { output = 'text', 'management-url': managementUrl = DEFAULT_MANAGEMENT_URL } = values;
-  if (output !== 'text' && output !== 'json') throw new Error(`unknown form of output: ${output}; it is json or text`);
-  if (!URL.canParse(managementUrl)) throw new Error(`--management-url is no URL: ${managementUrl}`);
   return {
     kind: 'explain',
     asked: only,
     token: sourceOf('token', values) ?? variable('VMCP_TOKEN', environment),
     args: sourceOf('args', values),
-    managementUrl,
-    managementToken: sourceOf('management-token', values) ?? variable('VMCP_MANAGEMENT_TOKEN', environment),
-    output,
+    ...askingOf(values, environment),
   };
+};
+
+const revokeUserCommandOf = (values: UsersFlags, environment: Environment): RevokeUserCommand => {
+  const { subject, issuer } = values;
+  if (subject === undefined || subject === '') throw new Error('whose access is to be ended? give --subject');
+  return { kind: 'revoke-user', subject, issuer, ...askingOf(values, environment) };
+};
+
+/** How a server is asked, and in which form its answer is printed. */
+const askingOf = (values: AskingFlags, environment: Environment) => {
+  const { output = 'text', 'management-url': managementUrl = DEFAULT_MANAGEMENT_URL } = values;
+  if (output !== 'text' && output !== 'json') throw new Error(`unknown form of output: ${output}; it is json or text`);
+  if (!URL.canParse(managementUrl)) throw new Error(`--management-url is no URL: ${managementUrl}`);
+  const managementToken = sourceOf('management-token', values) ?? variable('VMCP_MANAGEMENT_TOKEN', environment);
+  return { managementUrl, managementToken, output } as const;
 };
 
 const DEFAULT_MANAGEMENT_URL = `http://127.0.0.1:${PORTS['management-port'].otherwise}`;

@@ -7,7 +7,14 @@ export { ByteBudget, Share } from './byte-budget.ts';
 export { type CancelSignal, Cancellation } from './cancellation.ts';
 export { type Clock, type Timer, abortAfter, atMost, backoffMs, jittered, sleep } from './clock.ts';
 export { debounce } from './debounce.ts';
-export { type Command, type ExplainCommand, type TextSource, USAGE, readCommand } from './flags.ts';
+export {
+  type Command,
+  type ExplainCommand,
+  type RevokeUserCommand,
+  type TextSource,
+  USAGE,
+  readCommand,
+} from './flags.ts';
 export { STOP_TIMES, type StopTimes, gracefulStop } from './graceful-stop.ts';
 export { type LruCache, type LruBounds, lruCache } from './lru-cache.ts';
 export { type ReadSecret, type SecretSource, secretReader } from './read-secret.ts';

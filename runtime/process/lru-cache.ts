@@ -10,6 +10,8 @@ export interface LruCache<V> {
   /** Adds or replaces a value, which counts as `bytes`. */
   readonly set: (key: string, value: V, bytes: number) => void;
   readonly delete: (key: string) => void;
+  /** Deletes every value of which this does not hold. */
+  readonly retain: (isKept: (value: V) => boolean) => void;
   readonly count: () => number;
 }
 
@@ -40,6 +42,9 @@ export const lruCache = <V>(bounds: LruBounds): LruCache<V> => {
       }
     },
     delete: remove,
+    retain: (isKept) => {
+      for (const [key, { value }] of known) if (!isKept(value)) remove(key);
+    },
     count: () => known.size,
   };
 };

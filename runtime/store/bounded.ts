@@ -36,6 +36,8 @@ export const bounded = (store: Store): Store => {
       within({ key, field, value }, () => store.setField(key, field, value, maxFields)),
     setFieldIfAbsent: (key, field, value) =>
       within({ key, field, value }, () => store.setFieldIfAbsent(key, field, value)),
+    replaceField: (key, field, expected, value) =>
+      within({ key, field, value }, () => store.replaceField(key, field, expected, value)),
     deleteField: (key, field, only) => within({ key, field, value: only }, () => store.deleteField(key, field, only)),
     takeTokens: (buckets) => {
       try {

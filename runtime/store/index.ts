@@ -25,7 +25,16 @@ export {
   type SavedBackendSession,
   type SessionRecord,
 } from './session-record.ts';
-export { sessionName, type SessionRef } from './session-name.ts';
+export { digest, keyOf, partOf, PARTS, sessionName, type SessionRef } from './session-name.ts';
 export { type SessionRecords, sessionRecords } from './session-records.ts';
-export { type Bucket, type Store, type Subscription, type Taken, type TokenCount } from './store.ts';
+export {
+  type Bucket,
+  type Fields,
+  type QuotaGroup,
+  STORE_LIMITS,
+  type Store,
+  type Subscription,
+  type Taken,
+  type TokenCount,
+} from './store.ts';
 export type { StoreSettings } from './store-settings.ts';

@@ -72,7 +72,7 @@ const valuesOn = (
 const mapsOn = (
   entries: TtlMap,
   groups: QuotaGroups,
-): Pick<Store, 'createMap' | 'readMap' | 'setField' | 'setFieldIfAbsent' | 'deleteField'> => ({
+): Pick<Store, 'createMap' | 'readMap' | 'setField' | 'setFieldIfAbsent' | 'replaceField' | 'deleteField'> => ({
   createMap: async (key, fields, ttlMs, group) => {
     if (entries.entry(key)) return false;
     const displaced = group && groups.displacedBy(key, group);
@@ -94,6 +94,10 @@ const mapsOn = (
     const kept = entries.map(key)?.get(field);
     if (kept) return copyOf(kept);
     return entries.setField(key, field, copyOf(value)) ? copyOf(value) : undefined;
+  },
+  replaceField: async (key, field, expected, value) => {
+    const isExpected = entries.map(key)?.get(field)?.equals(expected) ?? false;
+    return isExpected && entries.setField(key, field, copyOf(value));
   },
   deleteField: async (key, field, only) => entries.deleteField(key, field, only),
 });

@@ -6,6 +6,8 @@ import type { StoreSettings } from './store-settings.ts';
 
 export interface OpenStoreDeps extends Omit<RedisStoreDeps, 'onTransition'> {
   readonly log: Pick<Log, 'info' | 'warn'>;
+  /** What the log calls it. Default: the session store */
+  readonly what?: string;
 }
 
 /** Opens the store of these settings. Returns at once; `firstAnswer` resolves when the store can be used. */
@@ -16,19 +18,19 @@ export const openStore = (settings: StoreSettings, deps: OpenStoreDeps): Store =
     case 'redis':
       return redisStore(settings, {
         ...deps,
-        onTransition: (state, reason) => logTransition(deps.log, state, reason),
+        onTransition: (state, reason) => logTransition(deps, state, reason),
       });
     default:
       return settings satisfies never;
   }
 };
 
-const logTransition = (log: OpenStoreDeps['log'], state: StoreState, reason: string): void => {
-  if (state === 'up') log.info({}, 'the session store answers');
-  else log.warn({ reason }, TROUBLE[state]);
+const logTransition = ({ log, what = 'the session store' }: OpenStoreDeps, state: StoreState, reason: string): void => {
+  if (state === 'up') log.info({}, `${what} answers`);
+  else log.warn({ reason }, `${what} ${TROUBLE[state]}`);
 };
 
 const TROUBLE = {
-  down: 'the session store is away: requests that need a session are refused until it answers',
-  refusing: 'the session store answers commands with errors: requests that need them are refused',
+  down: 'is away: requests that need it are refused until it answers',
+  refusing: 'answers commands with errors: requests that need them are refused',
 } as const;

@@ -31,6 +31,7 @@ export const prefixed = (store: Store, prefix: string): Store => {
     readMap: (key, ttlMs, group) => store.readMap(at(key), ttlMs, within(group)),
     setField: (key, field, value, maxFields) => store.setField(at(key), field, value, maxFields),
     setFieldIfAbsent: (key, field, value) => store.setFieldIfAbsent(at(key), field, value),
+    replaceField: (key, field, expected, value) => store.replaceField(at(key), field, expected, value),
     deleteField: (key, field, only) => store.deleteField(at(key), field, only),
     takeTokens: (buckets) => store.takeTokens(buckets.map(bucketAt)),
     countTokens: (buckets) => store.countTokens(buckets.map(bucketAt)),

@@ -86,6 +86,12 @@ const clientFor = async (settings: RedisSettings, deps: ConnectDeps): Promise<Re
   return new Redis({ ...once, ...address, ...given('tls', await tlsOf(tls, address?.host, deps)) });
 };
 
+/** Whether a server has not taken all commands yet: its side of the connection is full. */
+export const isUnsent = (client: RedisClient): boolean => {
+  const nodes = client instanceof Cluster ? client.nodes('all') : [client];
+  return nodes.some(({ stream }) => stream?.writableLength > 0);
+};
+
 const textOf = async (
   source: string | SecretSource | undefined,
   { readSecret }: ConnectDeps,

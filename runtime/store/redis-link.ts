@@ -1,8 +1,8 @@
 import { abortAfter, backoffMs, type Clock, jittered, sleep } from '../process/index.ts';
-import type { RedisClient } from './redis-client.ts';
+import { isUnsent, type RedisClient } from './redis-client.ts';
 import type { Refusals } from './refusals.ts';
 import { storeUnavailable } from './store.ts';
-import type { RedisTimes } from './store-settings.ts';
+import { REDIS_TIMES, type RedisTimes } from './store-settings.ts';
 
 export interface LinkDeps {
   readonly connect: (signal: AbortSignal) => Promise<RedisClient>;
@@ -55,7 +55,7 @@ export class RedisLink {
     if (!client) throw storeUnavailable(this.#reason);
     try {
       const work = command(client);
-      const answer = await (how === 'withoutDeadline' ? work : this.#withinDeadline(work));
+      const answer = await (how === 'withoutDeadline' ? work : this.#withinDeadline(client, work));
       this.#deps.outcomes?.done(operation);
       return answer;
     } catch (error) {
@@ -74,7 +74,7 @@ export class RedisLink {
     const client = this.#client;
     if (!client) return false;
     try {
-      await this.#withinDeadline(command(client));
+      await this.#withinDeadline(client, command(client));
       return true;
     } catch (error) {
       this.#dropIfStill(client, reasonOf(error));
@@ -110,7 +110,7 @@ export class RedisLink {
       client = await connect(deadline);
       if (this.#closing.signal.aborted) return 'closed';
       const ended = this.#endOf(client);
-      const prepared = this.#withinDeadline(prepare?.(client) ?? Promise.resolve());
+      const prepared = this.#withinDeadline(client, prepare?.(client) ?? Promise.resolve());
       const lost = await Promise.race([ended, prepared.then(() => undefined)]);
       if (lost !== undefined) return lost;
       this.#client = client;
@@ -137,9 +137,9 @@ export class RedisLink {
   /** Pings the server, since a dead connection may look open for hours. */
   #pingLater(client: RedisClient): void {
     const { clock, random } = this.#deps;
-    clock.after(jittered(this.#times.pingMs, random, 0.2), () => {
+    clock.after(jittered(this.#times.pingMs ?? REDIS_TIMES.pingMs, random, 0.2), () => {
       if (this.#closing.signal.aborted) return;
-      this.#withinDeadline(client.ping()).then(
+      this.#withinDeadline(client, client.ping()).then(
         () => this.#pingLater(client),
         (error: unknown) => this.#dropIfStill(client, reasonOf(error)),
       );
@@ -150,10 +150,18 @@ export class RedisLink {
     if (this.#client === client) this.#drop(reason);
   }
 
-  #withinDeadline<T>(work: Promise<T>): Promise<T> {
+  /** The server has `writeMs` to take the command, and `commandMs` to answer it. */
+  #withinDeadline<T>(client: RedisClient, work: Promise<T>): Promise<T> {
+    const { commandMs, writeMs = commandMs } = this.#times;
+    const { clock } = this.#deps;
     return new Promise((resolve, reject) => {
-      const timer = this.#deps.clock.after(this.#times.commandMs, () => reject(new DeadlineError()));
-      work.then(resolve, reject).finally(() => timer.cancel());
+      const fail = (): void => reject(new DeadlineError());
+      const timers = [
+        clock.after(commandMs, () => (writeMs > commandMs && isUnsent(client) ? undefined : fail())),
+        ...(writeMs < commandMs ? [clock.after(writeMs, () => (isUnsent(client) ? fail() : undefined))] : []),
+        ...(writeMs > commandMs ? [clock.after(writeMs, fail)] : []),
+      ];
+      work.then(resolve, reject).finally(() => timers.forEach((timer) => timer.cancel()));
     });
   }
 }

@@ -90,6 +90,12 @@ if redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return -1 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return ARGV[2]`);
 
+/** 1: replaced, 0: the field holds another value, or is missing. */
+export const REPLACE_FIELD = script(`${IS_MAP}
+if not isMap() or redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 1`);
+
 /** Redis itself deletes a map whose last field goes. */
 export const DELETE_FIELD = script(`${IS_MAP}
 if not isMap() then return 0 end

@@ -139,7 +139,7 @@ const valueOrNone = async (answer: Promise<Buffer | null>): Promise<Buffer | und
 
 const mapsIn = (
   within: Within,
-): Pick<Store, 'createMap' | 'readMap' | 'setField' | 'setFieldIfAbsent' | 'deleteField'> => {
+): Pick<Store, 'createMap' | 'readMap' | 'setField' | 'setFieldIfAbsent' | 'replaceField' | 'deleteField'> => {
   const { keyOf, clock } = within;
   const run = (script: scripts.Script, name: string, args: readonly scripts.Argument[]): Promise<unknown> =>
     runOn(within, script, [keyOf(name)], args);
@@ -166,6 +166,8 @@ const mapsIn = (
       if (answer === -1) throw tooManyFields();
       return Buffer.isBuffer(answer) ? ownCopy(answer) : undefined;
     },
+    replaceField: async (name, field, expected, value) =>
+      (await run(scripts.REPLACE_FIELD, name, [field, expected, value])) === 1,
     deleteField: async (name, field, only) =>
       (await run(scripts.DELETE_FIELD, name, only ? [field, only] : [field])) === 1,
   };

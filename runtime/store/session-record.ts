@@ -1,3 +1,4 @@
+import { objectIn } from '../json/index.ts';
 import { LIMITS } from '../limits.ts';
 import { isLogLevel, LEGACY_REVISIONS } from '../mcp/index.ts';
 import type { Fields } from './store.ts';
@@ -9,6 +10,8 @@ import type { Fields } from './store.ts';
 export interface SessionRecord extends SessionStart {
   /** Least severe log message that the client wants; undefined: the client has not set one. */
   readonly logLevel: string | undefined;
+  /** Names the decision of a replica to end the session soon, unless another replica knows its caller. */
+  readonly retirement: string | undefined;
   /** Subscriptions that no backend session holds (backends of 2026-07-28). */
   readonly subscriptions: readonly ResourceSubscription[];
   /** By the backend's name. */
@@ -60,6 +63,7 @@ export const RECORD_LIMITS = Object.freeze({
 const FORMAT_VERSION = '2';
 
 export const LOG_LEVEL = 'logLevel';
+export const RETIREMENT = 'retirement';
 /** Field of a record for the session with this backend. */
 export const backendField = (name: string): string => `backend:${name}`;
 /** Field of a record for the subscription with this digest. */
@@ -90,6 +94,7 @@ export const decodeRecord = (fields: Fields): SessionRecord | undefined => {
     capabilities,
     createdAt,
     logLevel: logLevelOf(fields.get(LOG_LEVEL)?.toString()),
+    retirement: fields.get(RETIREMENT)?.toString(),
     subscriptions: withPrefix(fields, subscriptionField('')).flatMap(([, stored]) => decodeSubscription(stored)),
     backendSessions,
   };
@@ -107,7 +112,7 @@ const backendSessionsIn = (fields: Fields): ReadonlyMap<string, SavedBackendSess
 
 /** Undefined: the stored text is not valid. */
 export const decodeBackendSession = (stored: Buffer): SavedBackendSession | undefined => {
-  const value = parsed(stored);
+  const value = objectIn(stored);
   if (!value) return undefined;
   const { sessionId, revision, path } = value;
   if (!isOptionalText(sessionId) || !isOptionalPath(path) || !isRevision(revision)) return undefined;
@@ -131,25 +136,14 @@ export const encodeSubscription = ({ backend, uri }: ResourceSubscription): Buff
   Buffer.from(JSON.stringify({ backend, uri }));
 
 const decodeSubscription = (stored: Buffer): readonly ResourceSubscription[] => {
-  const { backend, uri } = parsed(stored) ?? {};
+  const { backend, uri } = objectIn(stored) ?? {};
   return typeof backend === 'string' && typeof uri === 'string' ? [{ backend, uri }] : [];
 };
 
 const isOptionalText = (value: unknown): value is string | undefined =>
   value === undefined || typeof value === 'string';
 
-const isObjectText = (text: Buffer | undefined): text is Buffer => text !== undefined && parsed(text) !== undefined;
-
-const parsed = (text: Buffer): Readonly<Record<string, unknown>> | undefined => {
-  try {
-    const value: unknown = JSON.parse(text.toString());
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
-};
+const isObjectText = (text: Buffer | undefined): text is Buffer => text !== undefined && objectIn(text) !== undefined;
 
 const withPrefix = (fields: Fields, prefix: string): (readonly [string, Buffer])[] =>
   [...fields].flatMap(([name, value]) =>

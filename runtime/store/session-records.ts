@@ -10,6 +10,7 @@ import {
   encodeStart,
   LOG_LEVEL,
   RECORD_LIMITS,
+  RETIREMENT,
   type SavedBackendSession,
   type SessionRecord,
   type SessionStart,
@@ -35,6 +36,10 @@ export interface SessionRecords {
    * This and the following changes resolve with false or undefined when the session no longer exists; none creates it.
    */
   readonly setLogLevel: (session: SessionRef, level: string) => Promise<boolean>;
+  /** Notes that a replica is about to end the session; `mark` tells this from what other replicas decide. */
+  readonly retire: (session: SessionRef, mark: string) => Promise<boolean>;
+  /** False: somebody else has taken it back, or a later decision has taken its place. */
+  readonly takeBackRetirement: (session: SessionRef, mark: string) => Promise<boolean>;
   /** When several replicas save at once, the first wins; resolves with the session that all replicas use. */
   readonly saveBackendSession: (
     session: SessionRef,
@@ -90,6 +95,8 @@ export const sessionRecords = (
       return wasKnown;
     },
     setLogLevel: (session, level) => mapOf(session).set(LOG_LEVEL, Buffer.from(level)),
+    retire: (session, mark) => mapOf(session).set(RETIREMENT, Buffer.from(mark)),
+    takeBackRetirement: (session, mark) => mapOf(session).drop(RETIREMENT, Buffer.from(mark)),
     saveBackendSession: async (session, backend, opened) => {
       const value = encodeBackendSession(opened);
       if (value.length > RECORD_LIMITS.backendSessionBytes) {

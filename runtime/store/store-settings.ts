@@ -58,9 +58,11 @@ export interface RedisTimes {
   readonly connectMs: number;
   /** Deadline of each command. */
   readonly commandMs: number;
-  /** Interval between pings of an idle connection. */
-  readonly pingMs: number;
+  /** Time in which a command has to be on its way. Default: `commandMs` */
+  readonly writeMs?: number;
+  /** Interval between pings of an idle connection. Default: that of `REDIS_TIMES` */
+  readonly pingMs?: number;
 }
 
 /** A call fails well before its client gives up. */
-export const REDIS_TIMES: RedisTimes = { connectMs: 3_000, commandMs: 2_000, pingMs: 10_000 };
+export const REDIS_TIMES = { connectMs: 3_000, commandMs: 2_000, pingMs: 10_000 } as const satisfies RedisTimes;

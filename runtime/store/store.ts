@@ -59,6 +59,11 @@ export interface Store extends StoreMessages {
    */
   readonly setFieldIfAbsent: (key: string, field: string, value: Buffer) => Promise<Buffer | undefined>;
   /**
+   * Replaces the value of a field that holds `expected`; of concurrent calls that expect the same value, one does.
+   * False: the field holds another value, or is missing.
+   */
+  readonly replaceField: (key: string, field: string, expected: Buffer, value: Buffer) => Promise<boolean>;
+  /**
    * With `only`, deletes the field only if it holds that value. A map that loses its last field is deleted. False:
    * nothing was deleted.
    */
@@ -163,7 +168,7 @@ export type StoreState = 'up' | 'refusing' | 'down';
 
 /** `detail` is for the log and holds no secret. */
 export const storeUnavailable = (detail: string): VmcpError =>
-  new VmcpError('store_unavailable', 'the session store does not answer; try again', { detail });
+  new VmcpError('store_unavailable', 'what is kept cannot be reached at the moment; try again', { detail });
 
 /** The error for a full quota group, or for full memory of the process. */
 export const quotaExceeded = (): VmcpError => new VmcpError('overloaded', 'too much is kept; try again later');

@@ -58,6 +58,7 @@ const fields = [
   'spec.config.compositeTools[].steps[].step.onError.retryDelay',
   'spec.config.compositeTools[].timeout',
   'spec.config.extensions.audit.batchMaxWait',
+  'spec.config.extensions.authServer.refreshReuseWindow',
   'spec.config.extensions.heldCallTtl',
   'spec.config.extensions.sessionTtl',
   'spec.config.operational.timeouts.default',

@@ -27,8 +27,11 @@ describe('docs/attacks.md', () => {
   test('names tests of credentials, relayed tokens and circuits that are there', () => {
     for (const [heading, least] of [
       ['Credentials for backends', 15],
+      ['Tokens of upstream providers', 8],
       ['Relayed tokens', 5],
       ['Circuits', 5],
+      ['Logins and tokens of the authorization server', 15],
+      ['Clients of the authorization server', 15],
     ] as const) {
       const section = sections.find((each) => each.startsWith(`${heading}\n`)) ?? assert.fail(heading);
       const rows = [...section.matchAll(/^\| .+ \|$/gm)].slice(1);

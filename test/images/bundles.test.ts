@@ -13,7 +13,7 @@ import { until } from '../cluster/index.ts';
 import { startCollector } from '../fixtures/otlp-collector.ts';
 import { INITIALIZE, post } from '../fixtures/raw-client.ts';
 import { configFile } from '../fixtures/runtime.ts';
-import { REPOSITORY, bundleOf } from './bundle.ts';
+import { REPOSITORY, bundleOf, writeProgram } from './bundle.ts';
 
 /** What it is made of. */
 async function inputsOf(entry: string): Promise<string[]> {
@@ -38,12 +38,18 @@ describe('the program of an image', () => {
     );
   });
 
+  test('no module of the runtime’s is called through a wrapper that runs it when it is first needed', async () => {
+    const { outputFiles, metafile } = await bundleOf('runtime/main.ts');
+    assert.ok(
+      Object.values(metafile.outputs).some(({ imports }) => imports.some(({ kind }) => kind === 'dynamic-import')),
+    );
+    for (const { path, text } of outputFiles) assert.ok(!/"runtime\/[^"]+\.ts"\(\) \{/.test(text), path);
+  });
+
   test('the runtime’s exports telemetry, with packages that it brings along', async () => {
     const collector = await startCollector();
     const folder = await mkdtemp(join(tmpdir(), 'vmcp-bundle-'));
-    const { outputFiles } = await bundleOf('runtime/main.ts');
-    const program = join(folder, 'vmcp.mjs');
-    await writeFile(program, outputFiles[0]?.text ?? '');
+    const program = await writeProgram('runtime/main.ts', folder);
     const endpoint = { endpoint: collector.address, insecure: true, tracingEnabled: true, samplingRate: '1.0' };
     await writeFile(join(folder, 'config.yaml'), configFile({}, { telemetry: endpoint })[0]?.text ?? '');
     const port = await freePort();
@@ -84,10 +90,8 @@ describe('the program of an image', () => {
         [],
       );
     }
-    const { outputFiles } = await bundleOf('operator/main.ts');
     const folder = await mkdtemp(join(tmpdir(), 'vmcp-bundle-'));
-    const program = join(folder, 'vmcp-operator.mjs');
-    await writeFile(program, outputFiles[0]?.text ?? '');
+    const program = await writeProgram('operator/main.ts', folder);
     const cluster = { cluster: { server: 'https://127.0.0.1:1' }, name: 'x' };
     const contexts = [{ context: { cluster: 'x', user: 'x' }, name: 'x' }];
     const kubeconfig = { 'current-context': 'x', clusters: [cluster], contexts, users: [{ name: 'x', user: {} }] };
@@ -112,9 +116,7 @@ describe('the program of an image', () => {
     await symlink(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'));
     await promisify(execFile)('sh', ['-c', copied ?? 'false'], { cwd: folder });
     await rm(join(folder, 'node_modules'));
-    const { outputFiles } = await bundleOf('runtime/main.ts');
-    const program = join(folder, 'dist', 'vmcp.mjs');
-    await writeFile(program, outputFiles[0]?.text ?? '');
+    const program = await writeProgram('runtime/main.ts', join(folder, 'dist'));
     const validated = async (policy: string): Promise<string> => {
       const file = join(folder, 'config.yaml');
       const authz = { type: 'cedar', policies: [policy] };
@@ -139,17 +141,15 @@ describe('the program of an image', () => {
       await symlink(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'));
       await promisify(execFile)('sh', ['-c', made ?? 'false'], { cwd: folder });
       await rm(join(folder, 'node_modules'));
-      const { outputFiles } = await bundleOf('runtime/main.ts');
-      const [program] = outputFiles;
-      assert.doesNotMatch(program?.text ?? '', /cel\.expr\.ParsedExpr/);
-      await writeFile(join(folder, 'dist', 'vmcp.mjs'), program?.text ?? '');
+      const program = await writeProgram('runtime/main.ts', join(folder, 'dist'));
+      assert.doesNotMatch(await readFile(program, 'utf8'), /cel\.expr\.ParsedExpr/);
       const validated = async (matcher: string): Promise<string> => {
         const roleMappings = [{ roleArn: 'arn:aws:iam::123456789012:role/x', matcher }];
         const cloudSts = { region: 'eu-west-1', roleMappings };
         const outgoingAuth = { source: 'inline', default: { type: 'cloud_sts', cloudSts } };
         const file = join(folder, 'config.yaml');
         await writeFile(file, JSON.stringify({ incomingAuth: { type: 'anonymous' }, outgoingAuth }));
-        return textOf(spawn(process.execPath, [join(folder, 'dist', 'vmcp.mjs'), 'validate', '-c', file]).stdout);
+        return textOf(spawn(process.execPath, [program, 'validate', '-c', file]).stdout);
       };
       assert.match(await validated('"admins" in claims.groups'), /: valid\n$/);
       assert.match(await validated('"admins" in groups'), /there is no variable groups/);

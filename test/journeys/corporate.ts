@@ -7,17 +7,21 @@ import { resource } from './callers.ts';
 export interface Corporate {
   readonly provider: IdentityProvider;
   readonly certificates: TestCertificates;
+  /** The certificate and its key, for other servers of the host. */
+  readonly tls: { readonly key: string; readonly cert: string };
   readonly close: () => Promise<void>;
 }
 
-export const startCorporate = async (address: string): Promise<Corporate> => {
-  const certificates = await testCertificates(address);
+/** `otherNames`: DNS names that the certificate is for, too. */
+export const startCorporate = async (address: string, otherNames: readonly string[] = []): Promise<Corporate> => {
+  const certificates = await testCertificates(address, otherNames);
+  const tls = {
+    key: await readFile(certificates.keyFile, 'utf8'),
+    cert: await readFile(certificates.certificateFile, 'utf8'),
+  };
   const provider = await startIdentityProvider({
     address,
-    tls: {
-      key: await readFile(certificates.keyFile, 'utf8'),
-      cert: await readFile(certificates.certificateFile, 'utf8'),
-    },
+    tls,
     audience: 'search',
     client: { id: 'search-client', secret: 'first' },
   });
@@ -25,7 +29,7 @@ export const startCorporate = async (address: string): Promise<Corporate> => {
     await provider.close();
     await certificates.remove();
   };
-  return { provider, certificates, close };
+  return { provider, certificates, tls, close };
 };
 
 /** The Secret of the gateway as a client of the provider. */

@@ -6,8 +6,8 @@ import { after, before, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
 import { errorOf, resultText } from '../fixtures/answers.ts';
 import { type FixtureBackend, startBackend } from '../fixtures/backend.ts';
-import { AUDIENCE, type IdentityProvider, startIdentityProvider } from '../fixtures/identity-provider.ts';
-import { ON_LOOPBACK } from '../fixtures/protected-gateway.ts';
+import { type IdentityProvider, startIdentityProvider } from '../fixtures/identity-provider.ts';
+import { oidcOf, ON_LOOPBACK } from '../fixtures/protected-gateway.ts';
 import { openSession, type RawAnswer } from '../fixtures/raw-client.ts';
 import { noRedis, startRedis, type TestRedis } from '../fixtures/redis.ts';
 import { isReady } from '../fixtures/replicas.ts';
@@ -41,12 +41,11 @@ describe('two users whom two issuers give the same subject, at two replicas', { 
 
   const startReplica = async (replica: number): Promise<Running> => {
     const [main, further] = issuers;
-    const oidc = { issuer: main.issuer, audience: AUDIENCE, clientId: 'vmcp', ...ON_LOOPBACK };
     const running = await startRuntime(
       configFile(
         { a: backend.url },
         {
-          incomingAuth: { type: 'oidc', oidc },
+          incomingAuth: { type: 'oidc', oidc: oidcOf(main) },
           sessionStorage: { provider: 'kvstore', address: redis.address },
           rateLimiting: { perUser: { maxTokens: CALLS, refillPeriod: '1h' } },
           audit: { enabled: true, logFile: logOf(replica), includeRequestData: true, includeResponseData: true },

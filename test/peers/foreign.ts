@@ -20,6 +20,10 @@ export interface Stack {
   readonly toolchain: Toolchain;
   readonly client: readonly string[];
   readonly server: readonly string[];
+  /** A client that signs in by itself. */
+  readonly signIn?: readonly string[];
+  /** A client over a transport for which the SDK has no way to sign in. */
+  readonly byHand?: readonly string[];
   readonly eras: readonly ClientEra[];
   readonly transports: readonly ClientTransport[];
 }
@@ -35,13 +39,18 @@ const python = (set: 'v1' | 'v2', client: string, server: string, eras: readonly
 /** By the names of `docs/compatibility.md`. */
 export const stacks = {
   'mcp 1.30': python('v1', 'client_mcp1.py', 'server_mcp1.py', ['legacy']),
-  'mcp 2.3': python('v2', 'client_mcp2.py', 'server_mcp2.py', ['legacy', 'auto']),
+  'mcp 2.3': {
+    ...python('v2', 'client_mcp2.py', 'server_mcp2.py', ['legacy', 'auto']),
+    signIn: ['bin/python', join(import.meta.dirname, 'python', 'sign_in_mcp2.py')],
+  },
   'fastmcp 3.4': python('v1', 'client_fastmcp.py', 'server_fastmcp.py', ['legacy']),
   'fastmcp 4.1': python('v2', 'client_fastmcp.py', 'server_fastmcp.py', ['legacy', 'auto']),
   'Go SDK 1.8': {
     toolchain: 'go',
     client: ['peer', 'client'],
     server: ['peer', 'server'],
+    signIn: ['peer', 'sign-in'],
+    byHand: ['peer', 'by-hand'],
     eras: ['legacy', 'auto'],
     transports: ['Streamable HTTP', 'HTTP+SSE'],
   },
@@ -49,6 +58,7 @@ export const stacks = {
     toolchain: 'rust',
     client: ['peer', 'client'],
     server: ['peer', 'server'],
+    signIn: ['peer', 'sign-in'],
     eras: ['legacy', 'auto'],
     transports: ['Streamable HTTP'],
   },
@@ -84,6 +94,7 @@ interface Conversation {
   readonly say: (line: string) => void;
   readonly nextLine: () => Promise<string>;
   readonly stop: () => Promise<void>;
+  readonly ended: () => Promise<void>;
 }
 
 /** Why the stack cannot be tried here, or undefined. */
@@ -92,13 +103,17 @@ export const missing = async (name: StackName): Promise<string | undefined> => {
   return made.ok ? undefined : made.why;
 };
 
-const converse = async (name: StackName, role: 'client' | 'server'): Promise<Conversation> => {
+type Role = 'client' | 'server' | 'signIn' | 'byHand';
+
+const converse = async (name: StackName, role: Role): Promise<Conversation> => {
   const stack: Stack = stacks[name];
   const made = await ensureMade(stack.toolchain, () => undefined);
   if (!made.ok) throw new Error(made.why);
-  const [program = '', ...args] = stack[role];
+  const [program, ...args] = stack[role] ?? [];
+  if (program === undefined) throw new Error(`no ${role} of ${name}`);
   const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
-  const child = spawn(join(made.folder, program), args, { stdio: ['pipe', 'pipe', 'ignore'], env });
+  const stderr = role === 'signIn' || role === 'byHand' ? 'inherit' : 'ignore';
+  const child = spawn(join(made.folder, program), args, { stdio: ['pipe', 'pipe', stderr], env });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
     say: (line) => void child.stdin.write(`${line}\n`),
@@ -108,14 +123,17 @@ const converse = async (name: StackName, role: 'client' | 'server'): Promise<Con
       return value;
     },
     stop: () => end(child),
+    ended: () => ended(child),
   };
 };
 
+export const ended = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+};
+
 const end = async (child: ChildProcess): Promise<void> => {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
   child.kill('SIGKILL');
-  await exited;
+  await ended(child);
 };
 
 export interface ForeignServer {
@@ -143,5 +161,35 @@ export const startForeignClient = async (name: StackName): Promise<ForeignClient
       return JSON.parse(await nextLine()) as Seen;
     },
     stop,
+  };
+};
+
+export interface ForeignLogin {
+  /** Says these lines and hears one. */
+  readonly ask: (...lines: readonly string[]) => Promise<string>;
+  /** Ends its session, where it has one. */
+  readonly leave: () => Promise<void>;
+}
+
+/**
+ * A program that calls tools at a protected server: lines are names of tools to call, or `list`.
+ *
+ * `signIn`: its first three lines are the address of the server, the one where a browser comes back to, and the era.
+ * Where it says an address, the next line is the one where the browser ended up.
+ *
+ * `byHand`: its first line is the address of the server; after the word `token` a line has one, with which it connects
+ * anew.
+ */
+export const startForeignLogin = async (name: StackName, role: 'signIn' | 'byHand'): Promise<ForeignLogin> => {
+  const { say, nextLine, ended: hasEnded } = await converse(name, role);
+  return {
+    ask: async (...lines) => {
+      for (const line of lines) say(line);
+      return nextLine();
+    },
+    leave: async () => {
+      say('');
+      await hasEnded();
+    },
   };
 };

@@ -13,39 +13,9 @@ import { freePortPair } from '../fixtures/ports.ts';
 import { ON_LOOPBACK } from '../fixtures/protected-gateway.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
 import { eventsIn, type ReadEvent } from '../runtime/observe/audit/audited.ts';
-import { missing } from './foreign.ts';
-import { type SignIn, withInspector, withMcpRemote, withPython, withSdkV1, withSdkV2 } from './signing-in.ts';
-
-/** `origin`: the server names itself as `https://host`, of which all its endpoints are a part. */
-type Resource = 'endpoint' | 'origin';
-
-interface Row {
-  readonly signIn: SignIn;
-  /** How many sessions two calls of a tool are in. */
-  readonly sessions: 0 | 1 | 2;
-  readonly at?: Resource;
-  readonly skip?: string | undefined;
-}
-
-const python = await missing('mcp 2.3');
-
-/** Clients that find out where to sign in from the first refusal, and what they do when their token expires. */
-const clients: Readonly<Record<string, Row>> = {
-  'SDK v1, Streamable HTTP': { signIn: withSdkV1('Streamable HTTP'), sessions: 1 },
-  'SDK v1, Streamable HTTP, at an origin': { signIn: withSdkV1('Streamable HTTP'), sessions: 1, at: 'origin' },
-  'SDK v1, HTTP+SSE, at an origin': { signIn: withSdkV1('HTTP+SSE'), sessions: 1, at: 'origin' },
-  'SDK v2, up to 2025-11-25': { signIn: withSdkV2('legacy'), sessions: 1 },
-  'SDK v2, whatever the server speaks': { signIn: withSdkV2('auto'), sessions: 0 },
-  'SDK v2, whatever the server speaks, at an origin': { signIn: withSdkV2('auto'), sessions: 0, at: 'origin' },
-  'mcp 2.3 for Python, up to 2025-11-25': { signIn: withPython('legacy'), sessions: 1, skip: python },
-  'mcp 2.3 for Python, whatever the server speaks': { signIn: withPython('auto'), sessions: 0, skip: python },
-  'mcp-remote, up to 2025-11-25': { signIn: withMcpRemote('legacy'), sessions: 1 },
-  'mcp-remote, whatever the server speaks': { signIn: withMcpRemote('auto'), sessions: 0 },
-  'mcp-remote, whatever the server speaks, at an origin': { signIn: withMcpRemote('auto'), sessions: 0, at: 'origin' },
-  // Each command is a program of its own.
-  'Inspector CLI, up to 2025-11-25': { signIn: withInspector('legacy'), sessions: 2 },
-  'Inspector CLI, whatever the server speaks': { signIn: withInspector('auto'), sessions: 0 },
-};
+import { startForeignLogin } from './foreign.ts';
+import { clients, type Resource, without } from './sign-in-table.ts';
+import { type Place, withForeign } from './signing-in.ts';
 
 /** How long tokens are valid by the clock of the gateway. */
 const LIFE_SECONDS = 300;
@@ -92,11 +62,31 @@ describe('clients of others sign in from the 401 on, at an identity provider of 
   const eventsOf = async (person: string, kind: Resource): Promise<ReadEvent[]> =>
     eventsIn(await readFile(logOf(kind), 'utf8')).filter(({ subjects }) => subjects?.['user_id'] === person);
 
-  for (const [name, { signIn, sessions, at = 'endpoint', skip }] of Object.entries(clients))
+  /** A person of this name, who signs in there with a browser and a folder of their own. */
+  const placeFor = async (person: string, at: Resource): Promise<Place> => ({
+    url: servers[at].url,
+    home: await mkdtemp(join(home, 'client-')),
+    browser: openBrowser(person),
+  });
+
+  // First, since the clock of the gateway is still that of the identity provider.
+  for (const name of ['Go SDK 1.8', 'rmcp 3.9'] as const)
+    test(`${name} refreshes by its own clock what expires soon`, { skip: without[name] }, async (t) => {
+      provider.accessTokenSeconds = 5;
+      t.after(() => void (provider.accessTokenSeconds = LIFE_SECONDS));
+      const client = await withForeign(name, 'legacy')(await placeFor(`soon ${name}`, 'endpoint'));
+      assert.match(await client.call('a_t'), /t \{\}/);
+      await client.close();
+      const events = await eventsOf(`soon ${name}`, 'endpoint');
+      assert.equal(new Set(events.map(({ subjects }) => subjects?.['client_id'])).size, 1);
+      assert.equal(new Set(events.flatMap(({ session = [] }) => session)).size, 1);
+      assert.ok(events.filter(({ type }) => type === 'login').length > 1, 'another token in the same session');
+    });
+
+  for (const [name, { signIn, sessions, at = 'endpoint', registrations = 1, skip }] of Object.entries(clients))
     test(name, { skip }, async (t) => {
       const person = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
-      const place = { url: servers[at].url, home: await mkdtemp(join(home, 'client-')), browser: openBrowser(person) };
-      const client = await signIn(place);
+      const client = await signIn(await placeFor(person, at));
       t.after(() => client.close());
       assert.match(await client.list(), /a_t/);
       assert.match(await client.call('a_t'), /t \{\}/);
@@ -104,7 +94,7 @@ describe('clients of others sign in from the 401 on, at an identity provider of 
       assert.match(await client.call('a_t'), /t \{\}/, 'with another token');
       const events = await eventsOf(person, at);
       const clientIds = new Set(events.map(({ subjects }) => subjects?.['client_id']));
-      assert.deepEqual([clientIds.size, clientIds.has(undefined)], [1, false]);
+      assert.deepEqual([clientIds.size, clientIds.has(undefined)], [registrations, false]);
       const calls = events.filter(({ type }) => type === 'mcp_tool_call');
       assert.deepEqual(
         calls.map(({ outcome, subjects }) => [outcome, subjects?.['issuer']]),
@@ -114,6 +104,20 @@ describe('clients of others sign in from the 401 on, at an identity provider of 
       const logins = events.filter(({ type }) => type === 'login').map(({ outcome }) => outcome);
       assert.deepEqual(logins, ['success', 'success'], 'one for each token');
     });
+
+  test('the Go SDK over HTTP+SSE is given tokens by hand', { skip: without['Go SDK 1.8'] }, async (t) => {
+    const { url } = servers.origin;
+    const client = await startForeignLogin('Go SDK 1.8', 'byHand');
+    t.after(() => client.leave());
+    assert.match(await client.ask(new URL('/sse', url).href, 'token none'), /"failed":".*Unauthorized/);
+    const resource = new URL(url).origin;
+    assert.match(await client.ask(`token ${await provider.token(resource)}`), /"ok"/);
+    assert.match(await client.ask('a_t'), /t \{\}/);
+    allTokensExpire();
+    assert.match(await client.ask('a_t'), /"failed":".*401 Unauthorized/, 'nothing hangs');
+    assert.match(await client.ask(`token ${await provider.token(resource)}`), /"ok"/);
+    assert.match(await client.ask('a_t'), /t \{\}/);
+  });
 
   test('no token is in an audit event, in the log, or with a backend', async () => {
     assert.ok(provider.issued.length > 20);

@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -15,8 +13,8 @@ import { UnauthorizedError as UnauthorizedV2 } from '@modelcontextprotocol/clien
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { Browser } from '../fixtures/browser.ts';
 import { freePortPair } from '../fixtures/ports.ts';
+import { type ClientEra, ended, type StackName, startForeignLogin } from './foreign.ts';
 import { programOf } from './processes.ts';
-import { ensureMade } from './toolchains.ts';
 
 /** What a client that signs in by itself is given: the address of the server, and nothing about who issues tokens. */
 export interface Place {
@@ -188,38 +186,18 @@ export const withInspector =
     };
   };
 
-const ended = async (child: ChildProcess): Promise<void> => {
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-};
-
 /**
- * Its program is told lines and says lines (`python/sign_in_mcp2.py`). It refreshes only what has expired by its own
- * clock; refused before that, it asks for another login.
+ * Programs of other languages' SDKs. mcp 2.3 and the Go SDK refresh only what has expired by their own clock; refused
+ * before that, they ask for another login, the Go SDK as a client that registers anew.
  */
-export const withPython =
-  (era: 'legacy' | 'auto'): SignIn =>
+export const withForeign =
+  (name: StackName, era: ClientEra): SignIn =>
   async ({ url, browser }) => {
-    const made = await ensureMade('python-v2', () => undefined);
-    if (!made.ok) throw new Error(made.why);
-    const program = join(import.meta.dirname, 'python', 'sign_in_mcp2.py');
-    const child = spawn(join(made.folder, 'bin', 'python'), [program], {
-      env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const login = await startForeignLogin(name, 'signIn');
     const ask = async (...told: readonly string[]): Promise<string> => {
-      child.stdin.write(told.map((line) => `${line}\n`).join(''));
-      const { done, value } = await lines.next();
-      if (done === true) throw new Error('the client in Python has ended');
-      return value.startsWith('http') ? ask((await browser.signIn(value)).href) : value;
+      const said = await login.ask(...told);
+      return said.startsWith('http') ? ask((await browser.signIn(said)).href) : said;
     };
     await ask(url, REDIRECT, era);
-    return {
-      list: () => ask('list'),
-      call: (name) => ask(name),
-      close: async () => {
-        child.stdin.end('\n');
-        await ended(child);
-      },
-    };
+    return { list: () => ask('list'), call: (tool) => ask(tool), close: login.leave };
   };

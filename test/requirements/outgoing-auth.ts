@@ -1,4 +1,4 @@
-import { later, proven } from './rule.ts';
+import { proven } from './rule.ts';
 
 export const outgoingAuth = {
   'outgoing-auth.boundary-separate': proven('The credentials for each backend come from the outgoing strategy configured for that backend, separate from the client\'s authentication.'),
@@ -56,15 +56,15 @@ export const outgoingAuth = {
   'outgoing.token-exchange.external-header': proven('With `externalTokenHeaderName` the exchanged token goes in that header and `Authorization` is not replaced.'),
   'outgoing.token-exchange.subject-issued-jwt': proven('Without an upstream subject provider the subject token is the issued JWT, that is the token the client presented.'),
   'outgoing.token-exchange.subject-upstream': proven('With `subjectProviderName` the subject token is the upstream token stored for that provider instead of the issued JWT.'),
-  'outgoing.token-exchange.subject-provider-autofill': later('outgoing auth', 'An empty `tokenExchange.subjectProviderName` is filled with the first upstream provider when the VirtualMCPServer has an embedded server.'),
+  'outgoing.token-exchange.subject-provider-autofill': proven('An empty `tokenExchange.subjectProviderName` is filled with the first upstream provider when the VirtualMCPServer has an embedded server.'),
   'outgoing.header-injection.value': proven('`headerInjection` adds the named header with the value held in the secret to each backend request.'),
   'outgoing.bearer-token.value': proven('`bearerToken` sends the secret-held token as a bearer token.'),
   'outgoing.upstream-inject.bearer-form': proven('`upstreamInject` sends the access token stored for `providerName` during the user\'s own login, in the form `Authorization: Bearer <token>`.'),
-  'outgoing.upstream-inject.needs-embedded-server': later('outgoing auth', '`upstreamInject` requires the embedded authorization server.'),
-  'outgoing.upstream-inject.provider-must-exist': later('outgoing auth', '`upstreamInject.providerName` must match an entry of `upstreamProviders`.'),
+  'outgoing.upstream-inject.needs-embedded-server': proven('`upstreamInject` requires the embedded authorization server.'),
+  'outgoing.upstream-inject.provider-must-exist': proven('`upstreamInject.providerName` must match an entry of `upstreamProviders`.'),
   'outgoing.unauthenticated.no-credentials': proven('`unauthenticated` sends no credentials to the backend, so the client\'s own token is not passed on.'),
   'outgoing.mixed-strategies': proven('`upstreamInject` and `tokenExchange` with `subjectProviderName` may be mixed across the backends of one virtual server.'),
-  'outgoing.single-upstream-mcpserver-swap': later('outgoing auth', 'For an MCPServer whose embedded server has one upstream the swap of the issued JWT for the upstream token is automatic.'),
+  'outgoing.single-upstream-mcpserver-swap': proven('For an MCPServer whose embedded server has one upstream the swap of the issued JWT for the upstream token is automatic.'),
   'extauth.cloud-sts.duration-default': proven('`cloudSts.sessionDuration` (int32 seconds) defaults to 3600.'),
   'outgoing.cloud-sts.duration-sent': proven('A set `sessionDuration` is the requested life of the assumed-role session.'),
   'outgoing.cloud-sts.web-identity': proven('`cloudSts` assumes a role with a web identity token.'),
@@ -77,7 +77,7 @@ export const outgoingAuth = {
   'outgoing.cloud-sts.role-claim-set': proven('A set `roleClaim` names the claim that mapping values are matched against.'),
   'outgoing.cloud-sts.fallback-role': proven('`fallbackRoleArn` is the role assumed when no role mapping matches.'),
   'outgoing.cloud-sts.subject-provider-set': proven('With `cloudSts.subjectProviderName` the web identity token is the upstream token of that provider (virtual server only).'),
-  'outgoing.cloud-sts.subject-provider-autofill': later('outgoing auth', 'An empty `cloudSts.subjectProviderName` is filled with the first upstream provider when an embedded server exists.'),
+  'outgoing.cloud-sts.subject-provider-autofill': proven('An empty `cloudSts.subjectProviderName` is filled with the first upstream provider when an embedded server exists.'),
   'outgoing.cloud-sts.incoming-bearer': proven('Without an embedded server the incoming `Authorization` bearer token is the web identity token.'),
   'outgoing.role-mapping.claim-match': proven('`claim` matches as the expression `<claim_value> in claims[<role_claim>]`, so exact membership of the value in the claim.'),
   'outgoing.role-mapping.matcher-cel': proven('`matcher` is a CEL expression over a `claims` map that decides whether the mapping applies.'),

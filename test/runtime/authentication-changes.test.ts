@@ -1,84 +1,32 @@
 import assert from 'node:assert/strict';
-import { describe, test, type TestContext } from 'node:test';
+import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { Decided } from '../../runtime/call/around.ts';
-import { until } from '../cluster/until.ts';
 import { type Behaviour, textResult } from '../fixtures/backend.ts';
 import { AUDIENCE } from '../fixtures/identity-provider.ts';
-import { listen, LISTEN_HEADERS, type Listening, listenRequest } from '../fixtures/listening.ts';
+import { listen, LISTEN_HEADERS, listenRequest } from '../fixtures/listening.ts';
 import { openSse } from '../fixtures/old-client.ts';
-import {
-  ON_LOOPBACK,
-  type ProtectedGateway,
-  type ProtectedOptions,
-  startProtected,
-} from '../fixtures/protected-gateway.ts';
+import { ON_LOOPBACK, startProtected } from '../fixtures/protected-gateway.ts';
 import { INITIALIZE, post } from '../fixtures/raw-client.ts';
 import { noRedis, startRedis } from '../fixtures/redis.ts';
 import { isReady, openShared } from '../fixtures/replicas.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
 import { startLegacyWatched } from '../fixtures/watched-backends.ts';
+import {
+  endsInOrder,
+  hears,
+  is,
+  listenStatus,
+  startWatched,
+  subscribed,
+  UPDATED,
+  URI,
+  WATCHED,
+  withToken,
+} from '../fixtures/watched-gateway.ts';
 
-const soon = { timeoutMs: 10_000, intervalMs: 5 };
-const URI = 'a://1';
-const UPDATED = 'notifications/resources/updated';
 const OTHER_AUDIENCE = 'https://other.example';
 
-const BACKEND = {
-  hasStream: true,
-  capabilities: { resources: { subscribe: true } },
-  lists: { resources: [`{"uri":"${URI}","name":"1"}`] },
-};
-
-const is = (what: string, isSo: () => boolean): Promise<true> =>
-  until(what, async () => (isSo() ? true : undefined), soon);
 const byText = (one: readonly unknown[], other: readonly unknown[]): number => String(one).localeCompare(String(other));
-const withToken = (token: string): { readonly authorization: string } => ({ authorization: `Bearer ${token}` });
-
-interface Opened extends ProtectedGateway {
-  readonly decided: readonly Decided[];
-  readonly update: () => void;
-  /** The backend's sessions of users, beside the gateway's own. */
-  readonly users: () => number;
-}
-
-const start = async (t: TestContext, options: ProtectedOptions = {}): Promise<Opened> => {
-  const decided: Decided[] = [];
-  const features = () => ({ observers: [{ onDecided: (each: Decided) => void decided.push(each) }] });
-  const gateway = await startProtected({ backend: BACKEND, deps: { features }, ...options });
-  t.after(() => gateway.stop());
-  const { backend } = gateway;
-  await is('the lists', () => backend.requests.some(({ method }) => method === 'resources/list'));
-  const own = backend.sessions.size;
-  return {
-    ...gateway,
-    decided,
-    update: () => backend.tell(JSON.stringify({ jsonrpc: '2.0', method: UPDATED, params: { uri: URI } })),
-    users: () => backend.sessions.size - own,
-  };
-};
-
-const hears = async ({ running }: Opened, token: string): Promise<Listening> => {
-  const stream = await listen(running.url, { resourceSubscriptions: [URI] }, {}, withToken(token));
-  assert.deepEqual((await stream.next())?.params?.['notifications'], { resourceSubscriptions: [URI] });
-  return stream;
-};
-const endsInOrder = async (stream: Listening): Promise<void> => {
-  const last = await stream.next();
-  assert.equal((last?.result as Record<string, unknown> | undefined)?.['resultType'], 'complete', JSON.stringify(last));
-  assert.equal(await stream.next(), undefined);
-};
-const listenStatus = async ({ running }: Opened, token: string): Promise<number> => {
-  const headers = { ...LISTEN_HEADERS, ...withToken(token) };
-  return (await post(running.url, listenRequest({ resourceSubscriptions: [URI] }), headers)).status;
-};
-const subscribed = async ({ running, backend }: Opened, token: string) => {
-  const session = await openShared(running.url, {}, withToken(token));
-  const stream = await session.listen(running.url);
-  await session.send(running.url, { id: 's', method: 'resources/subscribe', params: { uri: URI } });
-  await is('its stream', () => backend.streams.size > 0);
-  return { session, stream };
-};
 
 describe('what is open when authentication changes', () => {
   for (const [what, changed, begun] of [
@@ -88,7 +36,7 @@ describe('what is open when authentication changes', () => {
     ['the required scopes', () => ({ scopes: ['more'] }), 403],
   ] as const)
     test(`ends with ${what}: streams, sessions, and what they hold at backends`, async (t) => {
-      const gateway = await start(t);
+      const gateway = await startWatched(t);
       const { running, provider, lines, decided } = gateway;
       const keys = { issuerKeys: { keys: [provider.key().publicJwk] } };
       const token = await provider.token();
@@ -116,7 +64,7 @@ describe('what is open when authentication changes', () => {
     });
 
   test('goes on where the token is still taken', async (t) => {
-    const gateway = await start(t);
+    const gateway = await startWatched(t);
     const { running, provider } = gateway;
     const keys = { issuerKeys: { keys: [provider.key().publicJwk] } };
     const token = await provider.token({ scope: 'mcp' });
@@ -132,7 +80,7 @@ describe('what is open when authentication changes', () => {
   });
 
   test('goes on where the token that the client presented last is taken, whatever becomes of an earlier one', async (t) => {
-    const gateway = await start(t);
+    const gateway = await startWatched(t);
     const { provider, running, file } = gateway;
     const listening = await hears(gateway, await provider.token());
     const both = await provider.token({ aud: [AUDIENCE, OTHER_AUDIENCE] });
@@ -153,7 +101,7 @@ describe('what is open when authentication changes', () => {
       issuerKeys: { keys: [ci.provider.key().publicJwk] },
       ...ON_LOOPBACK,
     };
-    const gateway = await start(t, { more: { extensions: { issuers: [issuer] } } });
+    const gateway = await startWatched(t, { more: { extensions: { issuers: [issuer] } } });
     const [theirs, ours] = [
       await hears(gateway, await ci.provider.token()),
       await hears(gateway, await gateway.provider.token()),
@@ -167,7 +115,7 @@ describe('what is open when authentication changes', () => {
   });
 
   test('ends where the token cannot be verified, as its issuer does not answer', async (t) => {
-    const gateway = await start(t);
+    const gateway = await startWatched(t);
     const { running, provider } = gateway;
     const listening = await hears(gateway, await provider.token());
     provider.beAway(true);
@@ -194,7 +142,7 @@ describe('what is open when authentication changes', () => {
   });
 
   test('lets calls under way have their answers, over HTTP+SSE as well', async (t) => {
-    const gateway = await start(t);
+    const gateway = await startWatched(t);
     const { running, provider, backend } = gateway;
     const answers = Promise.withResolvers<void>();
     const slowly: Behaviour = ({ id, response }) =>
@@ -202,7 +150,7 @@ describe('what is open when authentication changes', () => {
         response.writeHead(200, { 'content-type': 'application/json' });
         response.end(`{"jsonrpc":"2.0","id":${id},"result":${textResult('late')}}`);
       });
-    backend.set({ ...BACKEND, on: ({ recorded: { method } }) => (method === 'tools/call' ? slowly : undefined) });
+    backend.set({ ...WATCHED, on: ({ recorded: { method } }) => (method === 'tools/call' ? slowly : undefined) });
     const token = await provider.token();
     const session = await openShared(running.url, {}, withToken(token));
     const stream = await session.listen(running.url);
@@ -231,7 +179,7 @@ describe('what is open when authentication changes', () => {
       const redis = await startRedis();
       t.after(() => redis.stop());
       const more = { sessionStorage: { provider: 'kvstore', address: redis.address } };
-      const gateway = await start(t, { more });
+      const gateway = await startWatched(t, { more });
       const { running, provider, clock } = gateway;
       await isReady(running.managementUrl);
       const keys = { issuerKeys: { keys: [provider.key().publicJwk] } };
@@ -253,7 +201,7 @@ describe('what is open when authentication changes', () => {
   );
 
   test('is looked at once more, for what requests of before the change have opened', async (t) => {
-    const gateway = await start(t);
+    const gateway = await startWatched(t);
     const { running, provider, clock } = gateway;
     const keys = { issuerKeys: { keys: [provider.key().publicJwk] } };
     const token = await provider.token();
@@ -284,7 +232,7 @@ describe('what is open when authentication changes', () => {
 
 describe('a stream whose caller has no valid token any more', () => {
   test('ends in place of what it would tell, and the client listens anew', async (t) => {
-    const gateway = await start(t);
+    const gateway = await startWatched(t);
     const { provider, clock } = gateway;
     const listening = await hears(gateway, await provider.token({}, { lifeSeconds: 60 }));
     const { stream } = await subscribed(gateway, await provider.token({}, { lifeSeconds: 60 }));
@@ -298,7 +246,7 @@ describe('a stream whose caller has no valid token any more', () => {
   });
 
   test('goes on where the same client has presented a newer one', async (t) => {
-    const gateway = await start(t);
+    const gateway = await startWatched(t);
     const { provider, clock, running } = gateway;
     const first = await provider.token({}, { lifeSeconds: 60 });
     const listening = await hears(gateway, first);
@@ -320,7 +268,7 @@ describe('a stream whose caller has no valid token any more', () => {
 
   test('is decided again for the rights of the newer one', async (t) => {
     const STAFF = 'permit(principal, action, resource) when { principal.claim_groups.contains("staff") };';
-    const gateway = await start(t, { policies: [STAFF] });
+    const gateway = await startWatched(t, { policies: [STAFF] });
     const { provider, clock, running } = gateway;
     const staff = await provider.token({ groups: ['staff'] }, { lifeSeconds: 60 });
     const listening = await hears(gateway, staff);

@@ -8,10 +8,10 @@ import { resultText } from '../fixtures/answers.ts';
 import { answerStatus, type Exchange, type FixtureBackend, startBackend } from '../fixtures/backend.ts';
 import { roleArn } from '../fixtures/cloud-sts.ts';
 import { frozenClock } from '../fixtures/frozen-clock.ts';
-import { AUDIENCE, type IdentityProvider, startIdentityProvider } from '../fixtures/identity-provider.ts';
+import { type IdentityProvider, startIdentityProvider } from '../fixtures/identity-provider.ts';
 import { LISTEN_HEADERS, listenRequest } from '../fixtures/listening.ts';
 import { sendModern } from '../fixtures/modern-caller.ts';
-import { ON_LOOPBACK } from '../fixtures/protected-gateway.ts';
+import { oidcOf } from '../fixtures/protected-gateway.ts';
 import { INITIALIZE, post } from '../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
 import { arrived, verifySigV4 } from '../fixtures/sigv4-verifier.ts';
@@ -86,12 +86,11 @@ describe('a gateway in front of a backend that verifies signatures', () => {
         { roleArn: roleArn('dev'), matcher: 'claims.email.endsWith("@dev.example")', priority: 2 },
       ],
     };
-    const oidc = { issuer: provider.issuer, audience: AUDIENCE, clientId: 'vmcp', ...ON_LOOPBACK };
     running = await startRuntime(
       configFile(
         { a: `${backend.url}?tenant=t%20one&a=b` },
         {
-          incomingAuth: { type: 'oidc', oidc },
+          incomingAuth: { type: 'oidc', oidc: oidcOf(provider) },
           outgoingAuth: { source: 'inline', backends: { a: { type: 'cloud_sts', cloudSts } } },
         },
       ),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sessionStoreSettingsOf, wantedBackendsOf } from '../../runtime/config-slices.ts';
+import { sessionStoreSettingsOf, tokenRecipientsOf, wantedBackendsOf } from '../../runtime/config-slices.ts';
+import { covers } from '../requirements.ts';
 import { accepted } from './config/files.ts';
 
 const url = 'http://a.example/mcp';
@@ -29,6 +30,47 @@ test('a backend has its own timeout and strategy, else the default, whatever it 
       tuning: { idleTimeoutMs: 30_000, health, circuitBreaker, maxCalls: 512 },
     },
   ]);
+});
+
+covers('outgoing.cloud-sts.subject-provider-autofill');
+test('tokens of a provider go to backends that use it, and to the token endpoints that it is exchanged at', () => {
+  const names = ['injected', 'exchanged', 'first', 'role', 'first-role', 'own-token', 'open'];
+  const config = accepted({
+    backends: names.map((name) => ({ name, url: `http://${name}.example:8080/mcp`, transport })),
+    outgoingAuth: { source: 'inline' },
+  });
+  const exchange = { tokenUrl: 'https://sts.example/token', subjectTokenType: 'jwt' } as const;
+  const role = { region: 'eu-west-1', fallbackRoleArn: 'arn:aws:iam::123456789012:role/a' };
+  const backends = {
+    injected: { type: 'upstream_inject', upstreamInject: { providerName: 'github' } },
+    exchanged: { type: 'token_exchange', tokenExchange: { ...exchange, subjectProviderName: 'github' } },
+    first: { type: 'token_exchange', tokenExchange: exchange },
+    role: { type: 'cloud_sts', cloudSts: { ...role, subjectProviderName: 'okta' } },
+    'first-role': { type: 'cloud_sts', cloudSts: role },
+    open: { type: 'unauthenticated' },
+  };
+  const recipients = (authServer?: object) =>
+    Object.fromEntries(
+      [
+        ...tokenRecipientsOf({ ...config, outgoingAuth: { ...config.outgoingAuth, backends }, authServer } as never),
+      ].map(([provider, its]) => [provider, Object.fromEntries(its)]),
+    );
+  const named = {
+    github: {
+      injected: ['http://injected.example:8080'],
+      exchanged: ['http://exchanged.example:8080', 'https://sts.example'],
+    },
+    okta: { role: ['http://role.example:8080'] },
+  };
+  assert.deepEqual(recipients({ upstreamProviders: [{ name: 'okta' }, { name: 'github' }] }), {
+    ...named,
+    okta: {
+      ...named.okta,
+      first: ['http://first.example:8080', 'https://sts.example'],
+      'first-role': ['http://first-role.example:8080'],
+    },
+  });
+  assert.deepEqual(recipients(), named);
 });
 
 const VARIABLE = 'VMCP_SESSION_KVSTORE_PASSWORD';

@@ -8,6 +8,7 @@ import { type Exchange, type FixtureBackend, startBackend, textResult } from '..
 import { frozenClock } from '../fixtures/frozen-clock.ts';
 import { bearer, tokenGate } from '../fixtures/gates.ts';
 import { LISTEN_HEADERS, listenRequest } from '../fixtures/listening.ts';
+import { sendModern } from '../fixtures/modern-caller.ts';
 import { INITIALIZE, post } from '../fixtures/raw-client.ts';
 import { type ClientStream, reading } from '../fixtures/replicas.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
@@ -132,28 +133,7 @@ describe('credentials and tokens that end every second', () => {
     await until('the answer', async () => stream.messages.find((message) => message['id'] === 'ask'), soon);
   };
 
-  const modernCall = (subject: string) =>
-    post(
-      running.url,
-      {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: {
-          name: 'a_echo',
-          _meta: {
-            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-            'io.modelcontextprotocol/clientCapabilities': {},
-          },
-        },
-      },
-      {
-        ...fresh(subject),
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'tools/call',
-        'mcp-name': 'a_echo',
-      },
-    );
+  const modernCall = (subject: string) => sendModern(running.url, { headers: fresh(subject) });
 
   /** Hears of the resource for as long as the test goes on. */
   const listenAs = async (subject: string): Promise<ClientStream> => {

@@ -6,23 +6,10 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
 import { until } from '../cluster/until.ts';
 import { answerStatus, type FixtureBackend, startBackend } from '../fixtures/backend.ts';
+import { sendModern } from '../fixtures/modern-caller.ts';
 import { openSession } from '../fixtures/raw-client.ts';
 import { startRuntime, configFile } from '../fixtures/runtime.ts';
 import { problemsOf } from './config/files.ts';
-
-/** A call without a session, by the newest revision. */
-const MODERN = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'tools/call',
-  params: {
-    name: 'a_echo',
-    _meta: {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': {},
-    },
-  },
-};
 
 describe('headers that every request to a backend carries', () => {
   let directory: string;
@@ -70,19 +57,8 @@ describe('headers that every request to a backend carries', () => {
 
   test('hold for calls without a session, too', async () => {
     const { url } = await serve({ plaintext: { 'X-Tenant': 'blue' } });
-    await fetch(url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'tools/call',
-        'mcp-name': 'a_echo',
-        // A client's own header of the name says nothing to the backend.
-        'x-tenant': 'red',
-      },
-      body: JSON.stringify(MODERN),
-    });
+    // A client's own header of the name says nothing to the backend.
+    await sendModern(url, { headers: { 'x-tenant': 'red' } });
     assert.deepEqual(
       calls().map(({ headers }) => headers['x-tenant']),
       ['blue'],

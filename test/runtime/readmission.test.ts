@@ -205,6 +205,20 @@ describe('watches after a change of policies', () => {
     stream.close();
   });
 
+  test('tell of no update of a resource that policies hide, subscribed to or not', async () => {
+    reload('permit(principal, action, resource == Resource::"a://1");');
+    const { session, stream } = await inSession();
+    await subscribe(session, 'a://1');
+    for (const uri of ['a://2', 'a://unheard-of', 'a://1']) legacy.update(uri);
+    await stream.heard(UPDATED);
+    assert.deepEqual(urisTold(stream), ['a://1']);
+    legacy.tell(`{"jsonrpc":"2.0","method":"${UPDATED}","params":{}}`);
+    legacy.update('a://1');
+    await is('the next update', () => urisTold(stream).length > 1);
+    assert.deepEqual(urisTold(stream), ['a://1', 'a://1']);
+    stream.close();
+  });
+
   test('are decided for each name on record, with the request that asks', async () => {
     reload('permit(principal, action, resource == Resource::"a://1");', forbid('b://1'));
     const stream = await listen(running.url, { resourceSubscriptions: ['a://1', 'b://1', 'b://2'] }, {}, alice);

@@ -1,73 +1,36 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../runtime/start.ts';
-import { answerStatus, type FixtureBackend, startBackend } from '../fixtures/backend.ts';
-import { AUDIENCE, type IdentityProvider, startIdentityProvider } from '../fixtures/identity-provider.ts';
-import { INITIALIZE, post, type RawAnswer } from '../fixtures/raw-client.ts';
-import { configFile, startRuntime } from '../fixtures/runtime.ts';
-import { ON_LOOPBACK } from '../fixtures/protected-gateway.ts';
+import { answerStatus, type FixtureBackend } from '../fixtures/backend.ts';
+import type { IdentityProvider } from '../fixtures/identity-provider.ts';
+import { openWith, type RelayingGateway, startRelaying } from '../fixtures/relaying-gateway.ts';
+import { scraped } from '../fixtures/scraped.ts';
 import { problemsOf } from './config/files.ts';
 
-const RELAY = { type: 'token_relay', tokenRelay: {} };
 const RELAYED = 'vmcp-relayed-authorization';
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 describe('a server that knows its users, in front of a proxy that asks nobody who is calling', () => {
+  let all: RelayingGateway;
   let remote: FixtureBackend;
   let provider: IdentityProvider;
   let proxy: Running;
   let gateway: Running;
 
-  const proxyFile = (strategy: object = RELAY) =>
-    configFile(
-      { remote: remote.url },
-      {
-        incomingAuth: { type: 'anonymous', relaysCredentials: true },
-        outgoingAuth: { source: 'inline', backends: { remote: strategy } },
-        aggregation: { conflictResolutionConfig: { prefixFormat: '' } },
-      },
-    );
-
   beforeEach(async () => {
-    remote = await startBackend({ tools: ['echo'] });
-    provider = await startIdentityProvider();
-    proxy = await startRuntime(proxyFile());
-    const backends = [{ name: 'proxy', url: proxy.url, transport: 'streamable-http', relaysCredentials: true }];
-    gateway = await startRuntime(
-      configFile(
-        {},
-        {
-          backends,
-          incomingAuth: {
-            type: 'oidc',
-            oidc: { issuer: provider.issuer, audience: AUDIENCE, clientId: 'vmcp', ...ON_LOOPBACK },
-          },
-          outgoingAuth: { source: 'inline', backends: { proxy: RELAY } },
-        },
-      ),
-    );
+    all = await startRelaying();
+    ({ remote, provider, proxy, gateway } = all);
   });
-  afterEach(async () => {
-    await gateway.stop();
-    await proxy.stop();
-    await Promise.all([remote.close(), provider.close()]);
-  });
+  afterEach(() => all.stop());
 
-  const open = async (url: string, headers: Record<string, string>) => {
-    const { headers: answered } = await post(url, INITIALIZE, headers);
-    const session = { 'mcp-session-id': answered.get('mcp-session-id') ?? '' };
-    let id = 0;
-    return (method: string, params: object = {}, other = headers): Promise<RawAnswer> =>
-      post(url, { jsonrpc: '2.0', id: (id += 1), method, params }, { ...session, ...other });
-  };
   const credentials = () => remote.requests.map(({ headers }) => headers.authorization);
   const ofCalls = () =>
     remote.requests.filter(({ method }) => method === 'tools/call').map(({ headers }) => headers.authorization);
 
   test('each user arrives at the remote server with their own token, in every exchange', async () => {
     const users = await Promise.all(['alice', 'bob'].map((sub) => provider.token({ sub })));
-    const clients = await Promise.all(users.map((token) => open(gateway.url, bearer(token))));
+    const clients = await Promise.all(users.map((token) => openWith(gateway.url, bearer(token))));
     for (const request of [...clients, ...clients]) {
       assert.match((await request('tools/list')).text, /proxy_echo/);
       assert.match((await request('tools/call', { name: 'proxy_echo' })).text, /"result"/);
@@ -82,7 +45,7 @@ describe('a server that knows its users, in front of a proxy that asks nobody wh
   test('a session at the remote server is of one token alone', async () => {
     const users = await Promise.all(['alice', 'bob'].map((sub) => provider.token({ sub })));
     for (const token of users) {
-      const request = await open(gateway.url, bearer(token));
+      const request = await openWith(gateway.url, bearer(token));
       await request('tools/call', { name: 'proxy_echo' });
     }
     const owners = new Map<unknown, Set<unknown>>();
@@ -95,7 +58,7 @@ describe('a server that knows its users, in front of a proxy that asks nobody wh
 
   test('what a client of the proxy means for the proxy itself is not passed on', async () => {
     const token = await provider.token();
-    const request = await open(proxy.url, bearer(token));
+    const request = await openWith(proxy.url, bearer(token));
     const answer = await request('tools/call', { name: 'echo' });
     assert.match(answer.text, /unknown_name/);
     assert.deepEqual(new Set(credentials()), new Set([undefined]));
@@ -104,7 +67,7 @@ describe('a server that knows its users, in front of a proxy that asks nobody wh
   test('a token of nobody’s making has neither the session nor the lists of the user it names', async () => {
     const token = await provider.token({ sub: 'alice' });
     const real = { [RELAYED]: `Bearer ${token}` };
-    const request = await open(proxy.url, real);
+    const request = await openWith(proxy.url, real);
     assert.equal((await request('tools/call', { name: 'echo' })).status, 200);
     const [head = '', claims = ''] = token.split('.');
     const forged = { [RELAYED]: `Bearer ${head}.${claims}.AAAA` };
@@ -114,8 +77,8 @@ describe('a server that knows its users, in front of a proxy that asks nobody wh
 
   test('a token that the remote server refuses is refused to the runtime that sent it, and never to its client', async () => {
     const token = await provider.token();
-    const atProxy = await open(proxy.url, { [RELAYED]: `Bearer ${token}` });
-    const client = await open(gateway.url, bearer(token));
+    const atProxy = await openWith(proxy.url, { [RELAYED]: `Bearer ${token}` });
+    const client = await openWith(gateway.url, bearer(token));
     await client('tools/list');
     remote.set({ on: ({ recorded }) => (recorded.method === 'tools/call' ? answerStatus(401) : undefined) });
     assert.equal((await atProxy('tools/call', { name: 'echo' })).status, 401);
@@ -125,10 +88,23 @@ describe('a server that knows its users, in front of a proxy that asks nobody wh
     assert.doesNotMatch(answer.text, new RegExp(token.slice(-20)));
   });
 
+  test('each refusal of a token is counted, as those of other strategies are', async () => {
+    const client = await openWith(gateway.url, bearer(await provider.token()));
+    await client('tools/list');
+    remote.set({ on: ({ recorded }) => (recorded.method === 'tools/call' ? answerStatus(401) : undefined) });
+    for (let call = 0; call < 2; call += 1) await client('tools/call', { name: 'proxy_echo' });
+    const counted = async (running: Running, backend: string) => {
+      const labels = `vmcp_outgoing_strategy="token_relay",vmcp_backend_name="${backend}"`;
+      const name = `vmcp_credential_refused_total{${labels}} `;
+      return (await scraped(running, name)).map((line) => line.slice(name.length));
+    };
+    assert.deepEqual([await counted(proxy, 'remote'), await counted(gateway, 'proxy')], [['2'], ['2']]);
+  });
+
   test('the token may go in a header of its own', async () => {
-    proxy.reload(proxyFile({ type: 'token_relay', tokenRelay: { headerName: 'X-Token' } }));
+    proxy.reload(all.proxyFile({ type: 'token_relay', tokenRelay: { headerName: 'X-Token' } }));
     const token = await provider.token();
-    const request = await open(gateway.url, bearer(token));
+    const request = await openWith(gateway.url, bearer(token));
     await request('tools/call', { name: 'proxy_echo' });
     const call = remote.requests.find(({ method }) => method === 'tools/call');
     assert.deepEqual([call?.headers['x-token'], call?.headers.authorization], [`Bearer ${token}`, undefined]);

@@ -1,12 +1,12 @@
 import { mcpServerSpec, pathServed, urlAt } from '../mcp-server/spec.ts';
 import type { BackendConfigEntry } from '../server-spec.ts';
 import type { ServerBundle } from '../server/bundle.ts';
-import { upstreamsOf } from '../server/config/auth-server.ts';
 import type { PlannedBackend } from '../server/config/backends.ts';
 import { serviceTaken, whyNotContacted } from '../server/config/check-backend.ts';
-import type { SpecInput, Value } from '../server/config/part.ts';
+import type { SpecInput } from '../server/config/part.ts';
 import type { PlanDeps } from '../server/config/render.ts';
 import { childOf } from '../workload/child.ts';
+import { upstreamInjection } from './token-swap.ts';
 
 /** The container of an MCPServer, as the backend that bears its name. */
 export const containerBackend = (
@@ -25,13 +25,4 @@ export const containerBackend = (
   const withheld =
     serviceTaken(label, child.name, foreignServices) ?? whyNotContacted({ label, entry, auth, contract });
   return { name, url, ...(withheld === undefined ? { entry, ...(strategy && { strategy }) } : { withheld }) };
-};
-
-/**
- * With one upstream provider its token is sent on without being asked for: docs/decisions.md "Runtime in front of a
- * server"
- */
-const upstreamInjection = ({ spec }: SpecInput): Value | undefined => {
-  const [providerName] = upstreamsOf(spec);
-  return providerName === undefined ? undefined : { type: 'upstream_inject', upstreamInject: { providerName } };
 };

@@ -10,6 +10,7 @@ import type { SpecInput } from '../server/config/part.ts';
 import { relayedStrategy } from '../server/config/proxy-auth.ts';
 import type { PlanDeps } from '../server/config/render.ts';
 import type { Settings } from '../settings.ts';
+import { upstreamInjection } from './token-swap.ts';
 
 /** The remote server of an MCPRemoteProxy, as the backend that bears its name. */
 export const remoteBackend = (
@@ -33,12 +34,14 @@ export const remoteBackend = (
     ...(headers && { headerForward: headerForward(headers, settings) }),
   };
   const auth = externalAuthConfigRef && authOf(externalAuthConfigRef.name, input, settings);
-  const withheld = whyNotContacted({ label: `${server.kind} ${name}`, entry, auth, contract });
+  const strategy = externalAuthConfigRef === undefined ? upstreamInjection(input) : auth?.strategy;
+  const checked = auth ?? (strategy && { configName: name, strategy });
+  const withheld = whyNotContacted({ label: `${server.kind} ${name}`, entry, auth: checked, contract });
   return {
     name,
     url,
     ...(auth && { auth }),
-    ...(withheld === undefined ? { entry, ...(auth?.strategy && { strategy: auth.strategy }) } : { withheld }),
+    ...(withheld === undefined ? { entry, ...(strategy && { strategy }) } : { withheld }),
   };
 };
 

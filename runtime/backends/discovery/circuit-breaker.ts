@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../process/index.ts';
 import { VmcpError } from '../../errors.ts';
 import type { CircuitState } from '../../status/index.ts';
+import { type FailedPart, FailuresInRow } from './failures-in-row.ts';
 
 /** `failureHandling.circuitBreaker` of docs/configuration.md "operational" */
 export interface CircuitBreakerSettings {
@@ -21,6 +22,17 @@ export interface CircuitBreakerDeps {
   readonly onHeld: () => void;
   /** Called when a trial is due, and when the breaker was turned off while the circuit was not closed. */
   readonly onReleased: () => void;
+  /** Called when the failures of one caller alone would open the circuit: a check should say whether they may. */
+  readonly onDoubted: () => void;
+}
+
+/** A call that is under way. */
+export interface BegunCall {
+  /** Undefined where it is not known who calls. */
+  readonly caller: string | undefined;
+  readonly period: number;
+  /** Calls that had succeeded before it began. */
+  readonly successesBefore: number;
 }
 
 /** What `/status` tells of the circuit. */
@@ -35,16 +47,18 @@ export type CheckOutcome = 'succeeded' | 'failed' | 'undecided';
 
 /**
  * The circuit breaker of one backend: opens after failures in a row, lets nothing through for a time, then one check as
- * a trial, which closes or opens it again. A call that succeeds ends the row. A check that succeeds takes only failed
- * checks off it, since a backend may answer `ping` and no call (docs/failures.md "The circuit breaker").
+ * a trial, which closes or opens it again. A call that succeeds ends the row, and calls that were under way then do not
+ * begin a new one. A check that succeeds takes only failed checks off it, since a backend may answer `ping` and no call
+ * (docs/failures.md "The circuit breaker").
  */
 export class CircuitBreaker {
   readonly #deps: CircuitBreakerDeps;
   #settings: CircuitBreakerSettings;
   #state: CircuitState = 'closed';
   #changedAt: number | undefined;
-  #failedCalls = 0;
-  #failedChecks = 0;
+  readonly #failures = new FailuresInRow();
+  /** Calls that have succeeded. */
+  #successes = 0;
   /** Number of the present state: what was sent in an earlier one says nothing about this one. */
   #period = 0;
   #isTrialDue = false;
@@ -75,20 +89,21 @@ export class CircuitBreaker {
   }
 
   /** Begins a call. Returns what `callSucceeded` or `callFailed` wants. Throws `circuit_open`. */
-  beginCall(): number {
+  beginCall(caller?: string): BegunCall {
     if (this.#state !== 'closed') throw this.refusal();
-    return this.#period;
+    return { caller, period: this.#period, successesBefore: this.#successes };
   }
 
-  callSucceeded(period: number): void {
+  callSucceeded({ period }: BegunCall): void {
     if (period !== this.#period) return;
-    this.#failedCalls = 0;
-    this.#failedChecks = 0;
+    this.#successes += 1;
+    this.#failures.clear();
   }
 
-  callFailed(period: number): void {
-    if (period !== this.#period || !this.#settings.isEnabled) return;
-    this.#failedCalls += 1;
+  /** Where another call has succeeded meanwhile, the backend works, and it was this call that failed. */
+  callFailed({ caller, period, successesBefore }: BegunCall, part: FailedPart = 'backend'): void {
+    if (period !== this.#period || successesBefore !== this.#successes || !this.#settings.isEnabled) return;
+    this.#failures.addCall(caller, part);
     this.#openIfDue();
   }
 
@@ -101,9 +116,9 @@ export class CircuitBreaker {
   checkEnded(period: number, outcome: CheckOutcome): void {
     if (period !== this.#period || !this.#settings.isEnabled) return;
     if (this.#state === 'half-open') return outcome === 'succeeded' ? this.#change('closed') : this.#open();
-    if (outcome === 'succeeded') this.#failedChecks = 0;
+    if (outcome === 'succeeded') this.#failures.clearChecks();
     if (outcome !== 'failed') return;
-    this.#failedChecks += 1;
+    this.#failures.addCheck();
     this.#openIfDue();
   }
 
@@ -127,13 +142,14 @@ export class CircuitBreaker {
     const wasClosed = this.isClosed;
     if (!wasClosed) this.#change('closed');
     this.#changedAt = undefined;
-    this.#failedCalls = 0;
-    this.#failedChecks = 0;
+    this.#failures.clear();
     if (!wasClosed) this.#deps.onReleased();
   }
 
   #openIfDue(): void {
-    if (this.#failedCalls + this.#failedChecks >= this.#settings.failureThreshold) this.#open();
+    const isFull = this.#failures.fills(this.#settings.failureThreshold);
+    if (isFull === 'yes') this.#open();
+    if (isFull === 'doubted') this.#deps.onDoubted();
   }
 
   #open(): void {
@@ -161,8 +177,7 @@ export class CircuitBreaker {
     this.#state = state;
     this.#changedAt = this.#deps.clock.now();
     this.#period += 1;
-    this.#failedCalls = 0;
-    this.#failedChecks = 0;
+    this.#failures.clear();
     this.#deps.onChange(state);
   }
 }

@@ -30,6 +30,8 @@ export interface ClientBackendSessionsParts {
   readonly memory?: BackendSessionMemory;
   /** Absent: rights never change. */
   readonly rights?: SubscriptionRights;
+  /** Listens for changes of lists that are the caller's own, until the returned function is called. */
+  readonly listenForLists?: (caller: Caller) => () => void;
 }
 
 /** The part of a backend that its sessions use. */
@@ -62,20 +64,25 @@ export class ClientBackendSessions implements BackendSessions {
   readonly #capabilities: Buffer | undefined;
   readonly #memory: BackendSessionMemory | undefined;
   readonly #owner: () => Caller;
+  readonly #listenForLists: ClientBackendSessionsParts['listenForLists'];
+  #stopListening: (() => void) | undefined;
   /** The subscriptions that the gateway keeps itself. */
   #watches: Map<string, Watch> | undefined;
   /** Value of `changes` when the client's last change of each subscription was recorded; Infinity until then. */
   #changedAt: Map<string, number> | undefined;
   #changes = 0;
   #closeMode: CloseMode | undefined;
+  /** The last decision about all subscriptions, or those to one resource. */
+  #readmission: Promise<unknown> | undefined;
 
-  constructor({ owner, client, capabilities, memory, rights }: ClientBackendSessionsParts) {
+  constructor({ owner, client, capabilities, memory, rights, listenForLists }: ClientBackendSessionsParts) {
     this.#owner = owner;
+    this.#listenForLists = listenForLists;
     this.#client = client;
     this.#capabilities = capabilities;
     this.#memory = memory;
     this.#rights = rights;
-    if (client && rights) this.#hearing = new HearingClient(client, { rights, isShared: memory !== undefined });
+    if (client && rights) this.#hearing = new HearingClient(client, rights);
   }
 
   to(backend: SessionBackend): BackendSession {
@@ -111,12 +118,18 @@ export class ClientBackendSessions implements BackendSessions {
    * Decides again about every subscription, or those to one resource. What is refused ends at its backend, and the
    * client is told that resources have changed. Resolves with the number of those.
    */
-  async readmit(only?: string): Promise<number> {
+  readmit(only?: string): Promise<number> {
+    // One after the other, so that what ends is on record once.
+    const readmission = (this.#readmission ?? Promise.resolve()).then(() => this.#decideAgain(only));
+    this.#readmission = readmission.catch(() => {});
+    return readmission;
+  }
+
+  async #decideAgain(only: string | undefined): Promise<number> {
     let ended = 0;
     for (const { uri, end } of this.#subscriptions()) {
       if (only !== undefined && uri !== only) continue;
       if (!this.#rights || (await this.#rights.mayKeep(uri, this.#owner()))) continue;
-      this.#hearing?.ended(uri);
       end();
       ended += 1;
     }
@@ -241,6 +254,7 @@ export class ClientBackendSessions implements BackendSessions {
 
   /** The client has opened a stream of its own. */
   listen(): void {
+    if (!this.#closeMode) this.#stopListening ??= this.#listenForLists?.(this.#owner());
     for (const session of this.#sessions?.values() ?? []) session.listen();
   }
 
@@ -260,6 +274,7 @@ export class ClientBackendSessions implements BackendSessions {
    */
   async close(parting: CloseMode = 'end'): Promise<void> {
     this.#closeMode ??= parting;
+    this.#stopListening?.();
     for (const { stop } of this.#watches?.values() ?? []) stop();
     this.#watches?.clear();
     if (!this.#sessions) return;

@@ -30,6 +30,7 @@ export interface AcquiredSessions {
 
 /** The sessions lent to one call that is under way. */
 interface Loan {
+  readonly caller: Caller;
   readonly cancel: Acquirer['cancel'];
   /** Index in the array of loans. */
   place: number;
@@ -74,7 +75,7 @@ export class UserBackendSessions {
 
   acquire(acquirer: Acquirer): AcquiredSessions {
     const { caller, cancel } = acquirer;
-    const loan: Loan = { cancel, place: this.#underWay.length };
+    const loan: Loan = { caller, cancel, place: this.#underWay.length };
     this.#underWay.push(loan);
     const { backendSessions, release } = caller.kind === 'user' ? this.#ofUser(acquirer) : sessionsForOneCall(acquirer);
     return {
@@ -96,8 +97,14 @@ export class UserBackendSessions {
   }
 
   cancelAllCalls(reason: VmcpError): void {
-    const loans = [...this.#underWay];
+    this.cancelCalls(() => true, reason);
+  }
+
+  /** Cancels the calls of these callers; returns how many there were. */
+  cancelCalls(isMeant: (caller: Caller) => boolean, reason: VmcpError): number {
+    const loans = this.#underWay.filter(({ caller }) => isMeant(caller));
     for (const { cancel } of loans) cancel(reason);
+    return loans.length;
   }
 
   /** The sessions that are kept, for a check of their users. */

@@ -18,9 +18,16 @@ export interface ModernListening {
   /** JSON text of `params.notifications`. */
   readonly filter: string;
   readonly onListChanged?: () => void;
+  /** Called before the stream is opened again: notifications meanwhile were lost. */
+  readonly onGap?: () => void;
+  /** Called each time the backend begins to send notifications; those before were lost. */
+  readonly onBegun?: (isFirst: boolean) => void;
   /** Receives notifications of updated resources. */
   readonly notify?: (notification: Buffer) => void;
 }
+
+/** What is listened for, and who hears of it. */
+export type ListeningFor = Pick<ModernListening, 'filter' | 'onListChanged' | 'onGap' | 'onBegun' | 'notify'>;
 
 /** `none`: the backend has neither accepted nor refused, and is asked again. */
 export type FirstAnswer = { readonly filter: unknown } | 'refused' | 'none';
@@ -34,16 +41,20 @@ export interface ModernStream {
 
 /** `subscriptions/listen` at a backend of 2026-07-28, reopened whenever it ends. */
 export const listenToModern = (listening: ModernListening): ModernStream => {
-  const { backend, path, clock, random, clientInfo, fetch, filter, onListChanged, notify } = listening;
+  const { backend, path, clock, random, clientInfo, fetch, filter, notify } = listening;
+  const { onListChanged = () => {}, onGap = () => {}, onBegun = () => {} } = listening;
   const body = Buffer.from(
     `{"jsonrpc":"2.0","id":"vmcp-listen","method":"subscriptions/listen","params":{"_meta":${ownMeta(clientInfo)},"notifications":${filter}}}`,
   );
   const first = Promise.withResolvers<FirstAnswer>();
+  let times = 0;
   const hearing: Fetch = async (request) => {
     let isFirst = true;
     const onMessage = (message: Buffer) => {
-      if (isFirst) first.resolve(acceptedIn(message) ?? 'none');
+      const accepted = isFirst ? acceptedIn(message) : undefined;
+      if (isFirst) first.resolve(accepted ?? 'none');
       isFirst = false;
+      if (accepted) onBegun((times += 1) === 1);
       return request.onMessage(message);
     };
     try {
@@ -63,8 +74,8 @@ export const listenToModern = (listening: ModernListening): ModernStream => {
     idleTimeout: { pause: () => () => {} },
     client: { ...noClient, ...(notify && { notify }) },
     reply: () => Promise.resolve(),
-    onListChanged: onListChanged ?? (() => {}),
-    onGap: onListChanged ?? (() => {}),
+    onListChanged,
+    onGap,
   });
   stream.start();
   return { firstAnswer: first.promise, stop: () => stream.close() };

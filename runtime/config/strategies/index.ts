@@ -5,6 +5,7 @@ export {
   blocksIn,
   everyStrategy,
   FEATURE,
+  needsUser,
   resourceBlocks,
   type StrategyName,
   strategyFromResource,
@@ -13,5 +14,6 @@ export {
   type SupportedStrategy,
   withFirstProvider,
 } from './union.ts';
+export { type ProviderUse, providerUseOf, recipientsOf } from './recipients.ts';
 export { tokenTypeUri } from './token-exchange.ts';
 export type { ResourceContext, SecretRefSchema } from './slice.ts';

@@ -46,7 +46,7 @@ export interface StrategySlice<
   readonly provider?: keyof z.input<NoInfer<File>> & string;
   /** Key of `config` that holds a secret as plain text: accepted, and told. */
   readonly literal?: keyof z.input<NonNullable<NoInfer<Config>>> & string;
-  /** Keys of the resource that hold addresses which the runtime sends secrets to. */
+  /** Keys of every spelling that hold addresses which the runtime sends secrets to. */
   readonly addresses?: readonly (keyof z.input<NoInfer<Resource>> & string)[];
   /** Keys of the resource that name headers of requests; empty counts as left out. */
   readonly headers?: readonly (keyof z.input<NoInfer<Resource>> & string)[];

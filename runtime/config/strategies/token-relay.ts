@@ -17,4 +17,5 @@ export const tokenRelay = {
       "Sends the caller's own token to a runtime of the same operator, or on from there; for type token_relay.",
     ),
   headers: ['headerName'],
+  isUsersToken: true,
 } as const;

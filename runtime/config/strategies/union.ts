@@ -43,6 +43,7 @@ export interface AnySlice {
   readonly resource?: (secretRef: SecretRefSchema) => z.ZodType;
   readonly toFile?: (block: never, context: ResourceContext) => unknown;
   readonly provider?: string;
+  readonly isUsersToken?: boolean;
   readonly literal?: string;
   readonly addresses?: readonly string[];
   readonly headers?: readonly string[];
@@ -91,6 +92,12 @@ export const resourceBlocks = (secretRef: SecretRefSchema) => {
 /** Undefined for a word that is no strategy: `obo` is reserved, and an embedded authorization server is for clients. */
 export const strategyNameOf = (type: string): StrategyName | undefined =>
   everyStrategy.find(([, slice]) => slice.type === type)?.[0];
+
+/** Whether the credential of this strategy, as config and file call it, is made from a token of the user's. */
+export const needsUser = (type: unknown): boolean =>
+  everyStrategy.some(
+    ([, slice]) => slice.type === type && (slice.provider !== undefined || slice.isUsersToken === true),
+  );
 
 /**
  * `spec` of an MCPExternalAuthConfig as the file spells it (`outgoingAuth.backends.<name>`). Undefined for a type that

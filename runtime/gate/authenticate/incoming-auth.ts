@@ -1,26 +1,32 @@
+import type { Caller } from '../../call/index.ts';
 import { InvalidConfigError, type LiveConfig } from '../../config/index.ts';
 import type { Meter } from '../../observe/index.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Gate } from '../gate.ts';
-import {
-  authenticationMetrics,
-  type AuthenticationMetrics,
-  type KnownTokens,
-  showKnownTokens,
-} from './authentication-metrics.ts';
+import { authenticationMetrics, showKnownTokens } from './authentication-metrics.ts';
 import { authenticateAnonymous, knownAnonymous } from './anonymous.ts';
+import { FailureBudget } from './failure-budget.ts';
+import { type IssuerDeps, type IssuerVerifier, issuerVerifiers } from './issuer-verifier.ts';
 import { authenticateLocal } from './local.ts';
 import { authenticateRelayed, knownRelayed } from './relayed.ts';
 import { protectedResource } from './protected-resource.ts';
-import { type AuthenticationSettings, authenticationSettingsOf } from './settings.ts';
-import { TokenAuthenticator } from './token-authenticator.ts';
-import { tokenVerifier, type VerifierDeps } from './verify-token.ts';
+import {
+  type AuthenticationSettings,
+  authenticationSettingsOf,
+  type IssuerSettings,
+  resourceSettingsOf,
+} from './settings.ts';
+import { type IsRevoked, TokenAuthenticator, type TokenAuthenticatorDeps } from './token-authenticator.ts';
+import { TokenCache } from './token-cache.ts';
+import { tokenVerifier, type TokenVerifierDeps } from './verify-token.ts';
 
-export interface IncomingAuthDeps extends Omit<VerifierDeps, 'onKeysChanged' | 'now' | 'metrics'> {
+export interface IncomingAuthDeps extends Omit<IssuerDeps, 'onKeysChanged' | 'now' | 'metrics'> {
   readonly config: Pick<LiveConfig, 'live'>;
   readonly clock: { readonly now: () => number };
   /** Milliseconds, for durations. */
   readonly steadyNow: () => number;
+  /** Absent: the access of no user is ever ended here. */
+  readonly isRevoked?: IsRevoked | undefined;
   readonly meter: Meter;
   readonly machine: Machine;
 }
@@ -38,71 +44,86 @@ export interface IncomingAuth {
   readonly authenticate: Gate['authenticate'];
   readonly examineCaller: Gate['authenticate'];
   readonly verifyAgain: Required<Gate>['verifyAgain'];
+  readonly hasVerified: Required<Gate>['hasVerified'];
   /** As in `Gate`. */
   readonly authentication: () => unknown;
   /** The protected-resource metadata (RFC 9728) as JSON text; undefined: nothing is served at this path. */
   readonly metadataAt: (path: string) => string | undefined;
 }
 
-type Made = Omit<IncomingAuth, 'authentication'> & {
-  readonly knownTokens: () => KnownTokens;
+interface Made extends Omit<IncomingAuth, 'authentication' | 'metadataAt'> {
+  /** Whether tokens are checked by this one. */
+  readonly uses: (verifier: IssuerVerifier) => boolean;
   readonly close: () => Promise<void>;
-};
+}
 
-/** Other settings come with caches of their own, so that nothing outlives what it was verified with. */
+/** What clients are told may change by itself: then everything that was verified goes on. */
 export const incomingAuth = (deps: IncomingAuthDeps): IncomingAuth => {
-  const metrics = authenticationMetrics(deps.meter, deps.steadyNow);
-  const current = deps.config.live(
+  const { config, clock, meter } = deps;
+  const { now } = clock;
+  const metrics = authenticationMetrics(meter, deps.steadyNow);
+  const cache = new TokenCache(LIMITS.tokens);
+  const failures = new FailureBudget(LIMITS.refusedTokens);
+  const takeVerifier = issuerVerifiers({ ...deps, now, metrics, onKeysChanged: cache.clear });
+  const resource = config.live(resourceSettingsOf, (settings) => settings && protectedResource(settings));
+  const { upstreamTokenOf } = deps.ownIssuer ?? {};
+  const tokens = { takeVerifier, resource, cache, failures, metrics, upstreamTokenOf, isRevoked: deps.isRevoked, now };
+  const current = config.live(
     authenticationSettingsOf,
-    (settings) => made(settings, { ...deps, metrics }),
-    ({ close }) => void close(),
+    (settings) => made(settings, { tokens, machine: deps.machine }),
+    ({ close }) => {
+      cache.retain((verifier) => current().uses(verifier));
+      void close();
+    },
   );
-  showKnownTokens(deps.meter, () => current().knownTokens());
+  showKnownTokens(meter, () => cache.size);
   return {
     authenticate: (head) => current().authenticate(head),
     examineCaller: (head) => current().examineCaller(head),
     verifyAgain: (caller) => current().verifyAgain(caller),
+    hasVerified: (caller) => current().hasVerified(caller),
     authentication: current,
-    metadataAt: (path) => current().metadataAt(path),
+    metadataAt: (path) => resource()?.metadataAt(path),
   };
 };
 
-interface MadeDeps extends IncomingAuthDeps {
-  readonly metrics: AuthenticationMetrics;
+type TokenDeps = Omit<TokenAuthenticatorDeps, 'verifier'> & TokenVerifierDeps;
+
+interface MadeDeps {
+  readonly tokens: TokenDeps;
+  readonly machine: Machine;
 }
 
-const made = (settings: AuthenticationSettings, deps: MadeDeps): Made => {
+const made = (settings: AuthenticationSettings, { tokens, machine }: MadeDeps): Made => {
   if (settings.kind === 'anonymous') return withoutTokens(authenticateAnonymous, knownAnonymous);
   if (settings.kind === 'relayed') return withoutTokens(authenticateRelayed, knownRelayed);
-  if (settings.kind === 'local') {
-    const { authenticate, verifyAgain } = authenticateLocal(localUser(deps.machine));
-    return withoutTokens(authenticate, verifyAgain);
-  }
-  const { now } = deps.clock;
-  const resource = protectedResource(settings);
-  const authenticator = new TokenAuthenticator({
-    resource,
-    makeVerifier: (onKeysChanged) => tokenVerifier(settings.issuers, { ...deps, now, onKeysChanged }),
-    metrics: deps.metrics,
-    now,
-    bounds: { tokens: LIMITS.tokens, failures: LIMITS.refusedTokens },
-  });
+  if (settings.kind === 'tokens') return withTokens(settings.issuers, tokens);
+  const { authenticate, verifyAgain } = authenticateLocal(localUser(machine));
+  return withoutTokens(authenticate, verifyAgain);
+};
+
+const withTokens = (issuers: readonly IssuerSettings[], deps: TokenDeps): Made => {
+  const authenticator = new TokenAuthenticator({ ...deps, verifier: tokenVerifier(issuers, deps) });
   return {
     authenticate: authenticator.authenticate,
     examineCaller: authenticator.examine,
     verifyAgain: authenticator.verifyAgain,
-    metadataAt: resource.metadataAt,
-    knownTokens: () => authenticator.known,
+    hasVerified: authenticator.hasVerified,
+    uses: authenticator.uses,
     close: () => authenticator.close(),
   };
 };
 
-const withoutTokens = (authenticate: Gate['authenticate'], verifyAgain: Made['verifyAgain']): Made => ({
+/** No caller has to be asked about: who is known is known at once. */
+const withoutTokens = (
+  authenticate: Gate['authenticate'],
+  verifyAgain: (caller: Caller) => Caller | undefined,
+): Made => ({
   authenticate,
   examineCaller: authenticate,
   verifyAgain,
-  metadataAt: () => undefined,
-  knownTokens: () => ({ valid: 0, refused: 0 }),
+  hasVerified: (caller) => verifyAgain(caller) === caller,
+  uses: () => false,
   close: async () => {},
 });
 

@@ -1,4 +1,5 @@
 import { FetchError, type GuardedClient, type FetchRequest } from '../../http/index.ts';
+import { objectIn } from '../../json/index.ts';
 
 /**
  * Why an issuer could not be asked, fit for logs: it names what was asked and of the address at most the origin, and
@@ -38,19 +39,8 @@ export const askIssuer = async (
 
 const unreachable = (what: string, error: unknown): unknown => {
   if (!(error instanceof FetchError)) return error;
-  const { message, detail, origin, reason } = error;
-  const where = [detail, origin].filter((each) => each !== undefined).join(', ');
+  const { message, where, reason } = error;
   return new IssuerUnreachableError(what, where === '' ? message : `${message} (${where})`, {
     isClosed: reason === 'closed',
   });
-};
-
-const objectIn = (body: Buffer): Readonly<Record<string, unknown>> | undefined => {
-  try {
-    const value: unknown = JSON.parse(body.toString());
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 };

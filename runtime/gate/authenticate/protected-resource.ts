@@ -1,6 +1,6 @@
 import type { RequestHead } from '../../call/index.ts';
 import { canonicalResource, resourceUrlIn } from '../../config/index.ts';
-import type { TokenSettings } from './settings.ts';
+import type { ResourceSettings } from './settings.ts';
 
 /** What clients are told about this server as a protected resource (RFC 9728). */
 export interface ProtectedResource {
@@ -21,7 +21,7 @@ const ENDPOINTS = ['', '/mcp', '/sse'];
  * The metadata is the same at each of its addresses: those that clients form of the endpoint, and of the public URL
  * behind a proxy that adds a path, with and without a slash at the end.
  */
-export const protectedResource = (settings: TokenSettings): ProtectedResource => {
+export const protectedResource = (settings: ResourceSettings): ProtectedResource => {
   const url = resourceUrlIn(settings.resource);
   const resource = canonicalResource(settings.resource);
   const path = url ? url.pathname.replace(/\/$/, '') : '/mcp';
@@ -36,7 +36,7 @@ export const protectedResource = (settings: TokenSettings): ProtectedResource =>
   };
 };
 
-const metadataOf = (settings: TokenSettings, resource: string) => {
+const metadataOf = (settings: ResourceSettings, resource: string) => {
   const scopes = advertised(settings);
   return {
     resource,
@@ -51,7 +51,7 @@ const metadataOf = (settings: TokenSettings, resource: string) => {
  * Refresh tokens are a matter between client and authorization server, so `offline_access` is no scope of a resource
  * (MCP 2026-07-28 "Authorization").
  */
-const advertised = ({ advertisedScopes, issuers }: TokenSettings): readonly string[] =>
+const advertised = ({ advertisedScopes, issuers }: ResourceSettings): readonly string[] =>
   [...new Set([...advertisedScopes, ...issuers.flatMap(({ scopes }) => scopes)])].filter(
     (scope) => scope !== 'offline_access',
   );

@@ -2,12 +2,10 @@ import type { JSONWebKeySet } from 'jose';
 import { audienceForms, type Config } from '../../config/index.ts';
 import type { SecretSource } from '../../process/index.ts';
 
-/** How the tokens of one issuer are checked. */
-export interface IssuerSettings {
+/** What an issuer is, and where its keys come from. */
+export interface KeySettings {
   /** Compared with `iss` character by character. */
   readonly issuer: string;
-  /** Texts that stand for the audience: a token has to hold one of them. */
-  readonly audiences: readonly string[];
   /** Keys that are used as they are: nothing is fetched from the issuer. */
   readonly issuerKeys: JSONWebKeySet | undefined;
   /** Address of the keys; undefined: found by discovery. */
@@ -15,6 +13,12 @@ export interface IssuerSettings {
   readonly jwksAllowPrivateIp: boolean;
   readonly insecureAllowHttp: boolean;
   readonly caBundlePath: string | undefined;
+}
+
+/** How the tokens of one issuer are checked. */
+export interface IssuerSettings extends KeySettings {
+  /** Texts that stand for the audience: a token has to hold one of them. */
+  readonly audiences: readonly string[];
   /** Scopes that every token must have. */
   readonly scopes: readonly string[];
   /** Claim as it is used here → claim of the token that it is taken from. */
@@ -44,6 +48,10 @@ export interface TokenSettings {
   readonly kind: 'tokens';
   /** The first one is asked about opaque tokens. */
   readonly issuers: readonly IssuerSettings[];
+}
+
+/** What clients are told of this server as a protected resource. */
+export interface ResourceSettings extends Pick<TokenSettings, 'issuers'> {
   /** The resource indicator (RFC 8707) of this server, as it is configured. */
   readonly resource: string;
   readonly advertisedScopes: readonly string[];
@@ -52,25 +60,35 @@ export interface TokenSettings {
 }
 
 /** What the configuration says of incoming authentication. */
-export const authenticationSettingsOf = ({ name, incomingAuth, extensions }: Config): AuthenticationSettings => {
-  const { type, oidc } = incomingAuth;
-  if (type === 'anonymous') return { kind: incomingAuth.relaysCredentials ? 'relayed' : 'anonymous' };
+export const authenticationSettingsOf = (config: Config): AuthenticationSettings => {
+  const { type, oidc, relaysCredentials } = config.incomingAuth;
+  if (type === 'anonymous') return { kind: relaysCredentials ? 'relayed' : 'anonymous' };
   // The schema asks for `oidc` where the type is `oidc`.
   if (type === 'local' || oidc === undefined) return { kind: 'local' };
-  const main: IssuerSettings = { ...issuerOf(oidc), claimMapping: {}, introspection: introspectionOf(oidc) };
-  const further = extensions.issuers.map((each) => ({
-    ...issuerOf({ ...each, audience: each.audience ?? oidc.audience }),
-    claimMapping: each.claimMapping,
-    introspection: undefined,
-  }));
+  return { kind: 'tokens', issuers: issuersOf(oidc, config) };
+};
+
+/** Undefined: no tokens are taken. */
+export const resourceSettingsOf = (config: Config): ResourceSettings | undefined => {
+  const { name, incomingAuth } = config;
+  const { type, oidc } = incomingAuth;
+  if (type !== 'oidc' || oidc === undefined) return undefined;
   return {
-    kind: 'tokens',
-    issuers: [main, ...further],
+    issuers: issuersOf(oidc, config),
     resource: oidc.resource ?? oidc.audience,
     advertisedScopes: oidc.advertisedScopes ?? [],
     name,
   };
 };
+
+const issuersOf = (oidc: Oidc, { extensions }: Config): readonly IssuerSettings[] => [
+  { ...issuerOf(oidc), claimMapping: {}, introspection: introspectionOf(oidc) },
+  ...extensions.issuers.map((each) => ({
+    ...issuerOf({ ...each, audience: each.audience ?? oidc.audience }),
+    claimMapping: each.claimMapping,
+    introspection: undefined,
+  })),
+];
 
 type Oidc = NonNullable<Config['incomingAuth']['oidc']>;
 type FurtherIssuer = Config['extensions']['issuers'][number] & { readonly audience: string };

@@ -1,13 +1,21 @@
 import { hash } from 'node:crypto';
 import type { User } from '../../call/index.ts';
 import { type LruCache, lruCache } from '../../process/index.ts';
+import type { IssuerVerifier } from './issuer-verifier.ts';
 import type { RefusedToken } from './verdict.ts';
 
 /** A digest stands for the token, so that no token is a key in memory, and none can be found by its beginning. */
 export const tokenKey = (token: string): string => hash('sha256', token, 'base64url');
 
+/** The user of a valid token, and what has found it valid. */
+export interface KnownUser {
+  readonly kind: 'user';
+  readonly user: User;
+  readonly verifier: IssuerVerifier;
+}
+
 /** What is known of a token without a check. */
-export type Known = { readonly kind: 'user'; readonly user: User } | RefusedToken;
+export type Known = KnownUser | RefusedToken;
 
 export interface TokenCacheBounds {
   readonly count: number;
@@ -33,13 +41,17 @@ interface Held<T> {
 
 /**
  * The outcome of the checks of tokens. Valid and refused ones are apart, so that no bad token drives out a good one.
+ * What was verified by a verifier that stays in force outlives changes of the settings.
  */
 export class TokenCache {
   readonly #bounds: TokenCacheBounds;
-  #valid: LruCache<Held<Extract<Known, { kind: 'user' }>>>;
+  #valid: LruCache<Held<KnownUser>>;
   #refused: LruCache<Held<RefusedToken>>;
   /** Tokens that were valid at their last check, under other keys as well. */
   readonly #passed: LruCache<Standing>;
+  /** What has verified a user, as long as the keys of its issuer are the same. */
+  #verifiers = new WeakMap<User, IssuerVerifier>();
+  #generation = 0;
 
   constructor(bounds: TokenCacheBounds) {
     this.#bounds = bounds;
@@ -59,6 +71,11 @@ export class TokenCache {
     return this.#passed.get(key) !== undefined;
   }
 
+  /** What has verified the user; undefined where keys have changed since. */
+  verifierOf(user: User): IssuerVerifier | undefined {
+    return this.#verifiers.get(user);
+  }
+
   /** The standing of a token that a check has just found valid. */
   standingOf(key: string): Standing {
     const standing = this.#passed.get(key) ?? { isWithdrawn: false };
@@ -66,11 +83,13 @@ export class TokenCache {
     return standing;
   }
 
-  setValid(key: string, user: User, now: number): void {
+  setValid(key: string, known: KnownUser, now: number): void {
+    const { user, verifier } = known;
     this.#refused.delete(key);
     const until = Math.min(user.expiresAt ?? Infinity, now + VALID_MS);
     this.standingOf(key);
-    this.#valid.set(key, { value: { kind: 'user', user }, until }, bytesOf(user));
+    this.#verifiers.set(user, verifier);
+    this.#valid.set(key, { value: known, until }, bytesOf(user));
   }
 
   setRefused(key: string, refusal: RefusedToken, now: number): void {
@@ -85,10 +104,24 @@ export class TokenCache {
     return { valid: this.#valid.count(), refused: this.#refused.count() };
   }
 
-  clear(): void {
-    this.#valid = lruCache(this.#bounds);
+  /** Grows when what was verified is to be verified again: a check that began before is not to be kept. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Other settings are in force: forgets what they have not verified, and refused tokens, which they may take. */
+  retain(isInForce: (verifier: IssuerVerifier) => boolean): void {
+    this.#valid.retain(({ value }) => isInForce(value.verifier));
     this.#refused = lruCache(this.#bounds);
   }
+
+  /** Forgets all outcomes: the keys of an issuer have changed. */
+  readonly clear = (): void => {
+    this.#generation += 1;
+    this.#valid = lruCache(this.#bounds);
+    this.#refused = lruCache(this.#bounds);
+    this.#verifiers = new WeakMap();
+  };
 }
 
 const ENTRY_BYTES = 512;

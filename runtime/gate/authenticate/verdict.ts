@@ -42,6 +42,7 @@ export type RefusalReason =
   | 'expired'
   | 'not_yet_valid'
   | 'inactive'
+  | 'revoked'
   | 'insufficient_scope';
 
 export type Claims = Readonly<Record<string, unknown>>;

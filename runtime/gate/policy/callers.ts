@@ -16,9 +16,6 @@ import { type Subject, subjectOfAccess, subjectOfEntry } from './subject.ts';
 interface CallerClass {
   readonly who: Principal;
   readonly visibility: Visibility;
-  decided: WeakMap<Target, Decided>;
-  /** Of `Decisions`; decisions of an earlier period are dropped. */
-  period: number;
 }
 
 /** What was decided about one target; under another name it is decided anew. */
@@ -58,9 +55,10 @@ export class Decisions {
   /** What calls and list entries are about, which is equal for all callers. */
   readonly #calls: Matters = new WeakMap();
   readonly #entries: Matters = new WeakMap();
+  /** All of them go at once, also those of classes that are not used any more and that a user's token keeps alive. */
+  #decided = new WeakMap<CallerClass, WeakMap<Target, Decided>>();
   #classesMade = 0;
   #decisions = 0;
-  #period = 0;
 
   constructor(set: PolicySet, metrics: PolicyMetrics, idOf: PrincipalId = principalIdAmong([])) {
     this.#set = set;
@@ -82,7 +80,7 @@ export class Decisions {
     // A task has no target of its own, and of a completion the arguments are not known.
     if (access.names === 'task' || access.method === 'completion/complete')
       return this.#evaluate(of, this.#set.matterOf(subjectOfAccess(access, target)), NOTHING_READ);
-    const decided = this.#decided(of, target, access.name);
+    const decided = this.#decidedAbout(target, access.name, of);
     if (decided.decision) {
       this.#metrics.lookedUp(true);
       return decided.decision;
@@ -147,18 +145,15 @@ export class Decisions {
     this.#decisions += 1;
     if (this.#decisions <= MOST_DECISIONS) return;
     this.#decisions = 0;
-    this.#period += 1;
+    this.#decided = new WeakMap();
   }
 
-  #decided(of: CallerClass, target: Target, name: string): Decided {
-    if (of.period !== this.#period) {
-      of.decided = new WeakMap();
-      of.period = this.#period;
-    }
-    const before = of.decided.get(target);
+  #decidedAbout(target: Target, name: string, of: CallerClass): Decided {
+    const known = this.#decided.get(of) ?? new WeakMap<Target, Decided>();
+    const before = known.get(target);
     if (before?.name === name) return before;
     const made: Decided = { name };
-    of.decided.set(target, made);
+    this.#decided.set(of, known.set(target, made));
     return made;
   }
 
@@ -182,7 +177,7 @@ export class Decisions {
       visibility: {
         key: String(this.#classesMade),
         isVisible: ({ name, target }, kind) => {
-          const decided = this.#decided(of, target, name);
+          const decided = this.#decidedAbout(target, name, of);
           if (decided.isListed === undefined) this.#count();
           return (decided.isListed ??= this.#metrics.evaluating('list', () =>
             this.#set.mayBeAdmitted(
@@ -192,8 +187,6 @@ export class Decisions {
           ));
         },
       },
-      decided: new WeakMap(),
-      period: this.#period,
     };
     return of;
   }

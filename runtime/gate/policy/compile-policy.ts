@@ -3,21 +3,22 @@ import { type Evaluate, noReads, type Reads } from './argument-uses.ts';
 import { compileBoolean, noteEntity } from './compile.ts';
 import type { Environment } from './environment.ts';
 import { and, binary, isIn, isType, not } from './operators.ts';
-import { asBoolean, FALSE } from './outcome.ts';
+import { asBoolean } from './outcome.ts';
 import type { ParsedPolicy } from './parse-policies.ts';
 import type { EntityValue, SetValue } from './values.ts';
 
 /** A policy that can be evaluated here, as far as its operations are known. */
-export interface CompiledPolicy extends Pick<ParsedPolicy, 'id' | 'text' | 'isDryRun'> {
+export interface CompiledPolicy extends ParsedPolicy {
   readonly effect: 'permit' | 'forbid';
   readonly reads: Reads;
-  /** Whether action and resource may be within its scope; its principal and its conditions are left out. */
-  readonly mayApply: (environment: Environment) => boolean;
+  /** Bits of `outcome.ts`: action and resource are within its scope, or not; its principal is left out. */
+  readonly isInScope: (environment: Environment) => number;
   /** Bits of `outcome.ts`: satisfied, not satisfied, failed. */
   readonly evaluate: (environment: Environment) => number;
 }
 
-export const compilePolicy = ({ id, text, json, isDryRun }: ParsedPolicy): CompiledPolicy => {
+export const compilePolicy = (policy: ParsedPolicy): CompiledPolicy => {
+  const { json } = policy;
   const reads = noReads();
   const principal = scopeOf(json.principal, ofPrincipal, reads);
   if (json.principal.op !== 'All' && !(json.principal.op === 'is' && json.principal.in === undefined))
@@ -25,12 +26,10 @@ export const compilePolicy = ({ id, text, json, isDryRun }: ParsedPolicy): Compi
   const scope = and(scopeOf(json.action, ofAction, reads), scopeOf(json.resource, ofResource, reads));
   const whole = [principal, scope, ...json.conditions.map((condition) => conditionOf(condition, reads))].reduce(and);
   return {
-    id,
-    text,
-    isDryRun,
+    ...policy,
     effect: json.effect,
     reads,
-    mayApply: (environment) => asBoolean(scope(environment)) !== FALSE,
+    isInScope: (environment) => asBoolean(scope(environment)),
     evaluate: (environment) => asBoolean(whole(environment)),
   };
 };

@@ -130,24 +130,32 @@ export const requestOf = (
   for (const [name, { json }] of who.claims.known)
     if (reads.wholeContext || reads.contextClaims.has(name)) context[name] = json;
   for (const [name, { json }] of args.known) if (reads.wholeContext || reads.args.has(name)) context[name] = json;
+  const action = { type: 'Action', id: subject.action };
+  const entities = needsEntities(reads, world)
+    ? entitiesOf({ who, subject }, { principal, action, resource }, { reads, world })
+    : [];
+  return { principal, action, resource, context: context as PolicyRequest['context'], entities };
+};
+
+/** An entity that is not there has neither attributes nor parents either. */
+const needsEntities = ({ attributes, entities }: Reads, { written }: World): boolean =>
+  attributes.size > 0 || entities.size > 0 || written.size > 0;
+
+const entitiesOf = (
+  { who, subject }: { readonly who: Principal; readonly subject: Subject },
+  { principal, action, resource }: Readonly<Record<'principal' | 'action' | 'resource', Uid>>,
+  { reads, world }: { readonly reads: Reads; readonly world: World },
+): PolicyRequest['entities'] => {
   const attributes = ofRead(subject.attributes?.members ?? EMPTY, reads, (value) => value);
   const claims = ofRead(who.claims.known, reads, ({ json }) => json);
   const parents = parentsToSend(subject, reads, world);
   const entities = new Map<string, unknown>();
-  const action = { type: 'Action', id: subject.action };
   const { written } = world;
-  // An entity that is not there has neither attributes nor parents either.
   if (claims || written.size > 0) add(entities, principal, { attrs: claims ?? {}, parents: [] }, written);
   if (attributes || parents.length > 0 || written.size > 0)
     add(entities, resource, { attrs: attributes ?? {}, parents }, written);
   if (written.size > 0) addWritten(entities, [action, ...reads.entities.values()], written);
-  return {
-    principal,
-    action,
-    resource,
-    context: context as PolicyRequest['context'],
-    entities: [...entities.values()] as PolicyRequest['entities'],
-  };
+  return [...entities.values()] as PolicyRequest['entities'];
 };
 
 /** The attributes that policies read of entities; undefined: none of these. */

@@ -63,8 +63,10 @@ export const openPolicySet = (settings: PolicySettings, deps: CedarDecisionsDeps
   const isAdmitted = (who: Principal, { subject, slice }: Matter): boolean => {
     const { reads } = slice;
     if (!canRead(reads, [who.claims])) return false;
-    const ask = (known: ReadonlyMap<string, Represented>): boolean =>
-      decides.enforced(slice, requestOf(who, subject, { args: asRead(known), reads, world })).isAllowed;
+    const ask = (known: ReadonlyMap<string, Represented>): boolean => {
+      const args = asRead(known);
+      return decides.enforced(slice, (sent) => requestOf(who, subject, { args, reads: sent, world })).isAllowed;
+    };
     return mayBeAdmitted({
       slice,
       environment: environmentOf(who, subject, world),
@@ -105,11 +107,11 @@ const decideCall = (
   { who, args }: { readonly who: Principal; readonly args: ReadValues },
 ): PolicyDecision => {
   const values = [who.claims, args];
-  const request = requestOf(who, subject, { args, reads: slice.allReads, world });
+  const requestWith = (reads: Reads) => requestOf(who, subject, { args, reads, world });
   const unreadable = (policies: readonly CompiledPolicy[]): readonly string[] =>
     policies.filter(({ reads }) => !canRead(reads, values)).map(({ id }) => id);
   const failed = unreadable(slice.enforced);
-  const decision = failed.length > 0 ? { ...NONE, failed } : decides.enforced(slice, request);
+  const decision = failed.length > 0 ? { ...NONE, failed } : decides.enforced(slice, requestWith);
   if (slice.dryRun.length === 0) return decision;
-  return { ...decision, dryRun: decides.dryRun(decision, request, unreadable(slice.dryRun)) };
+  return { ...decision, dryRun: decides.dryRun(decision, requestWith(slice.allReads), unreadable(slice.dryRun)) };
 };

@@ -1,10 +1,13 @@
 import { readsTogether, type Reads } from './argument-uses.ts';
 import type { CompiledPolicy } from './compile-policy.ts';
 import type { Environment } from './environment.ts';
+import { FALSE, TRUE } from './outcome.ts';
 
 /** The policies whose scope may hold one action on one entry, whoever calls. */
 export interface Slice {
   readonly enforced: readonly CompiledPolicy[];
+  /** Their scopes hold the action and the entry for sure. */
+  readonly isSettled: boolean;
   readonly dryRun: readonly CompiledPolicy[];
   /** What the enforced ones read, and what all of them read. */
   readonly reads: Reads;
@@ -15,13 +18,17 @@ export interface Slice {
 export const slicesOf = (policies: readonly CompiledPolicy[]): ((environment: Environment) => Slice) => {
   const known = new Map<string, Slice>();
   return (environment) => {
-    const applying = policies.filter(({ mayApply }) => mayApply(environment));
-    const key = applying.map(({ id }) => JSON.stringify(id)).join();
+    const outcomes = policies.map((policy) => ({ policy, mask: policy.isInScope(environment) }));
+    const inScope = outcomes.filter(({ mask }) => mask !== FALSE);
+    const isSettled = inScope.every(({ mask }) => mask === TRUE);
+    const applying = inScope.map(({ policy }) => policy);
+    const key = JSON.stringify([isSettled, ...applying.map(({ id }) => id)]);
     const before = known.get(key);
     if (before) return before;
     const enforced = applying.filter(({ isDryRun }) => !isDryRun);
     const slice: Slice = {
       enforced,
+      isSettled,
       dryRun: applying.filter(({ isDryRun }) => isDryRun),
       reads: readsTogether(enforced.map(({ reads }) => reads)),
       allReads: readsTogether(applying.map(({ reads }) => reads)),

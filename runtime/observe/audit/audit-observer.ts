@@ -101,6 +101,7 @@ const requestEvents = (
     target: targetOf(record),
     session: sessionOf(deps, record, reply),
     decision: call?.decision,
+    credential: call?.credential,
     ...answered(reply, inForce),
     ...dataOf(inForce, request.body, reply),
   });
@@ -241,6 +242,7 @@ const innerEvent = (
       ...ledTo(record.target),
     },
     decision: record.decision,
+    credential: record.credential,
     inner: { depth: call.depth, origin: call.origin },
   };
 };

@@ -1,4 +1,4 @@
-import type { Caller, PolicyDecision } from '../../call/index.ts';
+import type { Caller, PolicyDecision, UsedCredential } from '../../call/index.ts';
 import type { AuditEventType } from '../../config/index.ts';
 import type { ErrorCode } from '../../errors.ts';
 import { clipped } from '../../text.ts';
@@ -15,10 +15,13 @@ export interface AuditEvent {
   readonly receivedAt: number;
   readonly source?: EventSource;
   readonly caller?: Caller | undefined;
+  /** In place of `caller`, of what no token was presented for. */
+  readonly about?: EventSubject | undefined;
   readonly target?: EventTarget;
   /** A name that gives no access to the session. */
   readonly session?: string | undefined;
   readonly decision?: PolicyDecision | undefined;
+  readonly credential?: UsedCredential | undefined;
   readonly errorCode?: ErrorCode | undefined;
   readonly rpcCode?: number | undefined;
   readonly status?: number | undefined;
@@ -27,9 +30,24 @@ export interface AuditEvent {
   readonly inner?: { readonly depth: number; readonly origin: string };
   readonly request?: KeptData | undefined;
   readonly response?: KeptData | undefined;
+  /** Of events of the authorization server, and of `user_revoked`. */
+  readonly details?: Details | undefined;
   /** Of events about auditing itself. */
   readonly settings?: Readonly<Record<string, unknown>>;
 }
+
+/** Texts may be from outside; members without a value are left out. */
+export type Details = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+
+/** Whom an event is about. */
+export interface EventSubject {
+  readonly issuer: string;
+  readonly user?: string | undefined;
+  readonly clientId?: string | undefined;
+}
+
+/** Records an event; resolves when it is written, in the modes that block. */
+export type RecordEvent = (event: Omit<AuditEvent, 'receivedAt'> & { readonly receivedAt?: number }) => Promise<void>;
 
 export interface EventSource {
   readonly address: string | undefined;
@@ -67,6 +85,7 @@ const MAX_METHOD = 128;
 const MAX_AGENT = 256;
 const MAX_ID = 512;
 const MAX_POLICIES = 32;
+const MAX_LISTED = 64;
 
 /** The event as a line of JSON in ASCII, without its end. Written by hand, since every call has one. */
 export const lineOf = (event: AuditEvent, { component, replica, sequence, loggedAt }: EventPlace): string =>
@@ -74,10 +93,11 @@ export const lineOf = (event: AuditEvent, { component, replica, sequence, logged
   `,"replica":"${replica}","sequence":${sequence},"type":"${event.type}","logged_at":"${isoTime(loggedAt)}"` +
   `,"outcome":"${event.outcome}","component":${jsonText(component)}` +
   sourceOf(event.source) +
-  (event.caller ? textOf(knownSubjects, event.caller, subjectsOf) : '') +
+  (event.caller ? textOf(knownSubjects, event.caller, subjectsOf) : aboutOf(event.about)) +
   targetOf(event.target) +
   (event.session === undefined ? '' : `,"session":"${event.session}"`) +
   (event.decision ? textOf(knownPolicies, event.decision, policyOf) : '') +
+  credentialOf(event.credential) +
   metadataOf(event, loggedAt) +
   dataOf(event) +
   '}';
@@ -148,6 +168,17 @@ const subjectsOf = (caller: Caller): string => {
   return `,"subjects":{${members.slice(1)}}`;
 };
 
+const aboutOf = (about: EventSubject | undefined): string => {
+  if (!about) return '';
+  const { issuer, user, clientId } = about;
+  const members =
+    text('user', user, MAX_ID) +
+    text('user_id', user, MAX_ID) +
+    text('issuer', issuer, MAX_ID) +
+    text('client_id', clientId, MAX_ID);
+  return `,"subjects":{${members.slice(1)}}`;
+};
+
 const targetOf = (target: EventTarget | undefined): string => {
   if (!target) return '';
   const { endpoint, httpMethod, method, name, type, backend, ownName, workflow } = target;
@@ -171,6 +202,10 @@ const ownNameIn = (json: Buffer): string => {
 const policyOf = ({ isAllowed, policies, failed, dryRun }: PolicyDecision): string =>
   `,"policy":{"allowed":${isAllowed},"ids":${ids(policies)},"failed":${ids(failed)},"dry_run":${ids(dryRun)}}`;
 
+/** Both are words of ours. */
+const credentialOf = (used: UsedCredential | undefined): string =>
+  used ? `,"credential":{"strategy":"${used.strategy}","outcome":"${used.outcome}"}` : '';
+
 const ids = (policies: readonly string[]): string =>
   `[${policies
     .slice(0, MAX_POLICIES)
@@ -178,7 +213,7 @@ const ids = (policies: readonly string[]): string =>
     .join(',')}]`;
 
 const metadataOf = (event: AuditEvent, loggedAt: number): string => {
-  const { errorCode, inner, settings } = event;
+  const { errorCode, inner, details, settings } = event;
   const members =
     number('duration_ms', Math.max(0, loggedAt - event.receivedAt)) +
     number('http_status', event.status) +
@@ -186,9 +221,21 @@ const metadataOf = (event: AuditEvent, loggedAt: number): string => {
     number('jsonrpc_error_code', event.rpcCode) +
     number('response_size_bytes', event.responseBytes) +
     (inner ? `,"depth":${inner.depth},"origin":"${inner.origin}"` : '') +
+    (details ? `,"details":${detailsOf(details)}` : '') +
     (settings ? `,"settings":${jsonTextOf(settings)}` : '');
   return `,"metadata":{"extra":{${members.slice(1)}}}`;
 };
+
+const detailsOf = (details: Details): string =>
+  `{${Object.entries(details)
+    .flatMap(([key, value]) => {
+      if (value === undefined) return [];
+      if (typeof value === 'number') return [`"${key}":${value}`];
+      if (typeof value === 'string') return [`"${key}":${written(value, MAX_ID)}`];
+      const texts = value.slice(0, MAX_LISTED).map((each) => written(each, MAX_ID));
+      return [`"${key}":[${texts.join(',')}]`];
+    })
+    .join(',')}}`;
 
 const jsonTextOf = (settings: Readonly<Record<string, unknown>>): string =>
   `{${Object.entries(settings)

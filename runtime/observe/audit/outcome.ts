@@ -14,6 +14,8 @@ const DENIED: ReadonlySet<ErrorCode> = new Set([
   'forbidden',
   'rate_limited',
   'login_required',
+  'url_elicitation_required',
+  'sign_in_needed',
 ]);
 
 /** What is no fault of the client: here, or at a backend. */

@@ -1,5 +1,5 @@
 import type { Caller, User } from '../../call/index.ts';
-import type { BlockInFile } from '../../config/index.ts';
+import { type BlockInFile, recipientsOf } from '../../config/index.ts';
 import { credentialKey } from '../credential-cache.ts';
 import { proveWith, type Wanted } from '../credential-source.ts';
 import { recentRefusals } from '../recent-refusals.ts';
@@ -19,6 +19,7 @@ type Block = BlockInFile<'cloudSts'>;
 interface Kept {
   readonly key: string;
   readonly credential: RoleCredential;
+  readonly isCached: boolean;
 }
 
 /**
@@ -31,7 +32,7 @@ export const cloudSts = (block: Block, deps: StrategyDeps): Strategy => {
   const of = { backend: backend.name, strategy: 'cloud_sts' };
   const assumeRole = assumeRoleAt({ region, durationSeconds: sessionDuration }, { ...deps, of });
   const sessionOf = sessionsBy(block, of);
-  const subjectOf = subjectTokenOf(of, provider);
+  const subjectOf = subjectTokenOf(of, { provider, recipients: recipientsOf('cloudSts', block, backend.origin) });
   const cache = newCredentialCache<RoleCredential>();
   const refusals = recentRefusals(clock);
   const current = async (caller: Caller, wanted: Wanted): Promise<Kept | undefined> => {
@@ -50,11 +51,10 @@ export const cloudSts = (block: Block, deps: StrategyDeps): Strategy => {
       expired: () =>
         provider === ''
           ? relayedTokenRefused(of, caller, 'ExpiredTokenException')
-          : refusals.noted(key, loginRequired(of, provider)),
+          : refusals.note(key, loginRequired(of, provider)),
     };
     const credential = cache.get(key, (signal) => assumeRole(role, signal), wanted);
-    if (!(credential instanceof Promise)) measures.cached();
-    return { key, credential: await credential };
+    return { key, credential: await credential, isCached: !(credential instanceof Promise) };
   };
   const scope = { region, service };
   return {
@@ -74,7 +74,8 @@ export const cloudSts = (block: Block, deps: StrategyDeps): Strategy => {
       isRefusal,
       refusal: (caller) => credentialRefused(of, caller),
       onGivenUp: ({ key }, error) => refusals.note(key, error),
-      onRefused: measures.refused,
+      isCached: ({ isCached }) => isCached,
+      measures,
     }),
     close: async () => {},
   };

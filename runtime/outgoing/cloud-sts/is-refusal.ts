@@ -1,3 +1,4 @@
+import { objectIn } from '../../json/index.ts';
 import type { BackendResponse } from '../fetch.ts';
 import { elementAt, readXml } from './xml.ts';
 
@@ -36,13 +37,4 @@ const codeOfJson = (text: string): string | undefined => {
   const { __type: type, code = document['Code'] } = document;
   const found = type ?? code;
   return typeof found === 'string' ? found : undefined;
-};
-
-const objectIn = (text: string): Readonly<Record<string, unknown>> | undefined => {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
 };

@@ -1,4 +1,4 @@
-import type { BlockInFile } from '../../config/index.ts';
+import { type BlockInFile, recipientsOf } from '../../config/index.ts';
 import { proveWith, withHeader } from '../credential-source.ts';
 import { credentialRefused } from '../refusals.ts';
 import type { Strategy, StrategyDeps } from '../strategy.ts';
@@ -13,7 +13,10 @@ export const tokenExchange = (block: BlockInFile<'tokenExchange'>, deps: Strateg
   const of = { backend: deps.backend.name, strategy: 'token_exchange' };
   const { subjectProviderName, externalTokenHeaderName: header = 'authorization' } = block;
   const { tokenFor, drop, giveUp } = exchangedTokens(block, of, deps);
-  const subjectOf = subjectTokenOf(of, subjectProviderName);
+  const subjectOf = subjectTokenOf(of, {
+    provider: subjectProviderName,
+    recipients: recipientsOf('tokenExchange', block, deps.backend.origin),
+  });
   return {
     dependsOnCaller: true,
     prove: proveWith<Exchanged>({
@@ -31,7 +34,8 @@ export const tokenExchange = (block: BlockInFile<'tokenExchange'>, deps: Strateg
       addTo: (request, { token }) => withHeader(request, header, `Bearer ${token}`),
       refusal: (caller) => credentialRefused(of, caller),
       onGivenUp: giveUp,
-      onRefused: deps.measures.refused,
+      isCached: ({ isCached }) => isCached,
+      measures: deps.measures,
     }),
     close: async () => {},
   };

@@ -1,4 +1,5 @@
 import { basicAuthorization, FetchError, type FetchResponse } from '../../http/index.ts';
+import { objectIn } from '../../json/index.ts';
 import type { Obtained } from '../credential-cache.ts';
 import { isUnreached } from '../refusals.ts';
 import type { StrategyDeps } from '../strategy.ts';
@@ -88,8 +89,7 @@ const formOf = (
 
 /** An answer that comes, and is no answer to the exchange, counts as invalid; all else as a failure of the endpoint. */
 const notAsked = (error: FetchError): ExchangeError => {
-  const { reason, message, detail, origin } = error;
-  const where = [detail, origin].filter((each) => each !== undefined).join(', ');
+  const { reason, message, where } = error;
   return reason === 'redirected' || reason === 'body_too_large' || reason === 'head_too_large'
     ? new ExchangeError('invalid', `of the token endpoint, ${message}`, where)
     : new ExchangeError('failed', `the token endpoint could not be asked: ${message}`, where, isUnreached(error));
@@ -141,14 +141,4 @@ const refusalIn = (status: number, answer: Readonly<Record<string, unknown>> | u
   return status >= 500 || status === 429
     ? new ExchangeError('failed', `the token endpoint failed with HTTP ${status}`, detail, status >= 500)
     : new ExchangeError('refused', `the token endpoint refuses the exchange with HTTP ${status}`, detail);
-};
-
-const objectIn = (body: Buffer): Readonly<Record<string, unknown>> | undefined => {
-  try {
-    const value: unknown = JSON.parse(body.toString());
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 };

@@ -14,6 +14,7 @@ type Block = BlockInFile<'tokenExchange'>;
 export interface Exchanged {
   readonly key: string;
   readonly token: string;
+  readonly isCached: boolean;
 }
 
 export interface ExchangedTokens {
@@ -54,9 +55,8 @@ export const exchangedTokens = (block: Block, of: Named, deps: StrategyDeps): Ex
       const key = keyOf(subject);
       refusals.check(key);
       const token = cache.get(key, (signal) => obtain(subject.token, signal), wanted);
-      if (typeof token !== 'string') return token.then((obtained) => ({ key, token: obtained }));
-      measures.cached();
-      return { key, token };
+      if (typeof token !== 'string') return token.then((obtained) => ({ key, token: obtained, isCached: false }));
+      return { key, token, isCached: true };
     },
     drop: ({ key, token }) => cache.drop(key, token),
     giveUp: ({ key }, error) => refusals.note(key, error),

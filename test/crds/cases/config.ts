@@ -150,6 +150,18 @@ export const generalConfigCases = [
     'spec.config.extensions.audit.batchMaxWait',
     'must be at most 30s; write 30s or less',
   ),
+  accepts({ set: set('extensions', { authServer: { refreshReuseWindow: '0s' } }) }),
+  accepts({ set: set('extensions', { authServer: { upstreams: { github: { signIn: 'onDemand' } } } }) }),
+  refuses(
+    { set: set('extensions', { authServer: { upstreams: { github: { signIn: 'later' } } } }) },
+    'spec.config.extensions.authServer.upstreams.github.signIn',
+    ENUM,
+  ),
+  refuses(
+    { set: set('extensions', { authServer: { refreshReuseWindow: '61s' } }) },
+    'spec.config.extensions.authServer.refreshReuseWindow',
+    'must be at most 60s; write 60s or less',
+  ),
   accepts({ set: set('extensions', { heldCallTtl: '10m', clientEra: 'legacy' }) }),
   refuses(
     { set: set('extensions', { heldCallTtl: '9s' }) },

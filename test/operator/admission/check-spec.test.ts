@@ -152,6 +152,32 @@ describe('what is changed', () => {
   });
 });
 
+describe('an issuer that is changed', () => {
+  const WORDS = /issuer: another issuer signs every user out.*; keep the issuer unless that is meant$/m;
+  const virtual = (issuer: string): KubeObject =>
+    stored('VirtualMCPServer', {
+      groupRef: { name: 'tools' },
+      incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'idp', audience: 'a' } },
+      authServerConfig: authServer({ issuer }),
+    });
+  const shared = (issuer: string): KubeObject =>
+    stored('MCPExternalAuthConfig', { type: 'embeddedAuthServer', embeddedAuthServer: authServer({ issuer }) });
+  for (const made of [virtual, shared])
+    test(`is admitted with a warning: ${made('https://a.example').kind}`, async () => {
+      const [before, after] = [made('https://a.example'), made('https://b.example')];
+      const { refusal, warnings } = await checkSpec(updating(before, after), clusterOf([]));
+      assert.equal(refusal, undefined);
+      assert.match(warnings.join('\n'), WORDS);
+      const created = await checkSpec(creating(after), clusterOf([]));
+      assert.doesNotMatch(created.warnings.join('\n'), WORDS);
+      const another = await checkSpec(
+        updating(before, { ...before, spec: { ...(before['spec'] as object), config: {} } }),
+        clusterOf([]),
+      );
+      assert.doesNotMatch(another.warnings.join('\n'), WORDS);
+    });
+});
+
 describe('rules that look at what the object names', () => {
   const server = stored('VirtualMCPServer', {
     groupRef: { name: 'tools' },

@@ -1,7 +1,7 @@
 import { HOSTILE, hostileObject } from './hostile-object.ts';
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
-import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
@@ -12,7 +12,7 @@ import type { KubeObject } from '../../../operator/object.ts';
 import { type ControlPlane, startControlPlane, until } from '../../cluster/index.ts';
 import { scratchFolder } from '../../cluster/scratch.ts';
 import { freePortPair } from '../../fixtures/ports.ts';
-import { bundleOf, REPOSITORY } from '../../images/bundle.ts';
+import { REPOSITORY, writeProgram } from '../../images/bundle.ts';
 import { CONFIGURATION, installWebhook } from '../admission/chart-webhook.ts';
 import { kill, spawnOperator } from '../engine/operator-process.ts';
 import { countedWrites, installOperator, servers } from '../engine/operator-under-test.ts';
@@ -71,9 +71,7 @@ export const startTrial = async (failurePolicy: 'Fail' | 'Ignore' = 'Fail'): Pro
   const scratch = await scratchFolder('hostile');
   const plane = await startControlPlane();
   const [healthPort, webhookPort, delayPort] = [await freePortPair(), await freePortPair(), await freePortPair()];
-  const program = join(scratch.path, 'vmcp-operator.mjs');
-  const [file] = (await bundleOf('operator/main.ts')).outputFiles;
-  await writeFile(program, file?.contents ?? '');
+  const program = await writeProgram('operator/main.ts', scratch.path);
   // The engine of policies lies beside the program, as in the image.
   await symlink(join(REPOSITORY, 'node_modules'), join(scratch.path, 'node_modules'));
   const kubeconfig = await installOperator(plane, servers);

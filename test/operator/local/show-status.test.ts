@@ -37,14 +37,16 @@ test('a reference that leads nowhere is shown in the terminal with what to do, o
 });
 
 test('what is as it should be is no problem, what the phase says already is shown once', () => {
+  const secret = (key: string) => [{ name: 'keys', key }];
+  const named = { signingKeySecretRefs: secret('signing'), hmacSecretRefs: secret('hmac') };
   const issued = (spec: string): string => `
 apiVersion: vmcp.dev/v1beta1
 kind: VirtualMCPServer
 metadata: { name: demo }
 spec:
   groupRef: { name: tools }
-  incomingAuth: { type: oidc, oidcConfigRef: { name: idp, audience: demo } }
-  authServerConfig: ${JSON.stringify(authServer({}))}
+  incomingAuth: { type: oidc, oidcConfigRef: { name: idp, audience: demo, resourceUrl: https://mcp.example.com } }
+  authServerConfig: ${JSON.stringify(authServer(named))}
   ${spec}
 ${group}apiVersion: vmcp.dev/v1beta1
 kind: MCPOIDCConfig

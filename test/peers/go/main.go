@@ -6,13 +6,15 @@ import (
 	"os"
 )
 
+var roles = map[string]func(){"server": serve, "client": drive, "sign-in": signIn, "by-hand": byHand}
+
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == "server" {
-		serve()
-	} else if len(os.Args) == 2 && os.Args[1] == "client" {
-		drive()
-	} else {
-		fmt.Fprintln(os.Stderr, "usage: peer server|client")
-		os.Exit(2)
+	if len(os.Args) == 2 {
+		if play, ok := roles[os.Args[1]]; ok {
+			play()
+			return
+		}
 	}
+	fmt.Fprintln(os.Stderr, "usage: peer server|client|sign-in|by-hand")
+	os.Exit(2)
 }

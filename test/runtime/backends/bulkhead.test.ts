@@ -6,6 +6,8 @@ import { type ErrorCode, VmcpError, type VmcpErrorMore } from '../../../runtime/
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { hasCode } from '../store/has-code.ts';
 
+const NOBODY = { kind: 'anonymous' } as const;
+
 let bulkhead: Bulkhead;
 let maxCalls: number;
 let refused: string[];
@@ -21,6 +23,7 @@ beforeEach(() => {
     limits: { requestBytesTogether: 1_000, uncountedBytes: 100 },
     onHeld: () => {},
     onReleased: () => {},
+    onDoubted: () => {},
   });
 });
 
@@ -28,61 +31,61 @@ const isOpen = (): boolean => !bulkhead.circuit.isClosed;
 
 describe('the calls of a backend', () => {
   test('are admitted up to the bound, whatever ends them makes room, and the bound may change meanwhile', () => {
-    const [first, second] = [bulkhead.begin(), bulkhead.begin()];
-    assert.throws(() => bulkhead.begin(), hasCode('busy'));
+    const [first, second] = [bulkhead.begin(NOBODY), bulkhead.begin(NOBODY)];
+    assert.throws(() => bulkhead.begin(NOBODY), hasCode('busy'));
     assert.equal(bulkhead.count, 2);
     bulkhead.succeeded(first);
-    bulkhead.begin();
+    bulkhead.begin(NOBODY);
     bulkhead.failed(second, new VmcpError('cancelled', 'cancelled'));
     assert.equal(bulkhead.count, 1);
     maxCalls = 1;
-    assert.throws(() => bulkhead.begin(), hasCode('busy'));
+    assert.throws(() => bulkhead.begin(NOBODY), hasCode('busy'));
     maxCalls = 2;
-    bulkhead.begin();
+    bulkhead.begin(NOBODY);
     assert.deepEqual([bulkhead.count, refused], [2, ['a busy', 'a busy']]);
   });
 
   test('are admitted up to a number of bytes, of which small ones are free', () => {
     maxCalls = 100;
-    const large = bulkhead.begin(700);
-    assert.throws(() => bulkhead.begin(301), hasCode('busy'));
-    for (let n = 0; n < 20; n += 1) bulkhead.begin(100);
-    const other = bulkhead.begin(300);
-    assert.throws(() => bulkhead.begin(101), hasCode('busy'));
+    const large = bulkhead.begin(NOBODY, 700);
+    assert.throws(() => bulkhead.begin(NOBODY, 301), hasCode('busy'));
+    for (let n = 0; n < 20; n += 1) bulkhead.begin(NOBODY, 100);
+    const other = bulkhead.begin(NOBODY, 300);
+    assert.throws(() => bulkhead.begin(NOBODY, 101), hasCode('busy'));
     bulkhead.succeeded(large, 700);
-    const third = bulkhead.begin(700);
+    const third = bulkhead.begin(NOBODY, 700);
     bulkhead.failed(other, new VmcpError('cancelled', 'cancelled'), 300);
     bulkhead.succeeded(third, 700);
-    bulkhead.begin(1_000);
-    assert.throws(() => bulkhead.begin(101), hasCode('busy'));
+    bulkhead.begin(NOBODY, 1_000);
+    assert.throws(() => bulkhead.begin(NOBODY, 101), hasCode('busy'));
   });
 
   test('that are refused are no failures', () => {
-    bulkhead.begin();
-    bulkhead.begin();
-    for (let n = 0; n < 100; n += 1) assert.throws(() => bulkhead.begin(), hasCode('busy'));
+    bulkhead.begin(NOBODY);
+    bulkhead.begin(NOBODY);
+    for (let n = 0; n < 100; n += 1) assert.throws(() => bulkhead.begin(NOBODY), hasCode('busy'));
     assert.equal(isOpen(), false);
   });
 
   test('are all refused while the circuit is open, those of lists by what the lists say', async () => {
-    bulkhead.failed(bulkhead.begin(), new VmcpError('backend_timeout', 'too late'));
-    assert.throws(() => bulkhead.begin(), hasCode('circuit_open'));
-    const listed = await bulkhead.list(() => assert.fail('nothing is read'));
+    bulkhead.failed(bulkhead.begin(NOBODY), new VmcpError('backend_timeout', 'too late'));
+    assert.throws(() => bulkhead.begin(NOBODY), hasCode('circuit_open'));
+    const listed = await bulkhead.list(NOBODY, () => assert.fail('nothing is read'));
     assert.deepEqual([listed.status, listed.error?.code, listed.lists], ['unavailable', 'circuit_open', undefined]);
     assert.deepEqual([bulkhead.count, refused], [0, ['a circuit_open', 'a circuit_open']]);
   });
 
   test('count lists that are read for users, and learn from them', async () => {
     const good = { name: 'a', status: 'ready' } as const;
-    assert.equal(await bulkhead.list(async () => good), good);
+    assert.equal(await bulkhead.list(NOBODY, async () => good), good);
     const wait = Promise.withResolvers<typeof good>();
-    const reading = [bulkhead.list(() => wait.promise), bulkhead.list(() => wait.promise)];
-    assert.equal((await bulkhead.list(async () => good)).error?.code, 'busy');
+    const reading = [bulkhead.list(NOBODY, () => wait.promise), bulkhead.list(NOBODY, () => wait.promise)];
+    assert.equal((await bulkhead.list(NOBODY, async () => good)).error?.code, 'busy');
     wait.resolve(good);
     await Promise.all(reading);
     assert.deepEqual([bulkhead.count, isOpen()], [0, false]);
     const error = new VmcpError('backend_timeout', 'too late');
-    await bulkhead.list(async () => ({ name: 'a', status: 'unavailable', error }));
+    await bulkhead.list(NOBODY, async () => ({ name: 'a', status: 'unavailable', error }));
     assert.deepEqual([bulkhead.count, isOpen()], [0, true]);
   });
 });
@@ -108,7 +111,7 @@ describe('what opens the circuit', () => {
   ];
   for (const [opens, what, code, more] of rows) {
     test(`${what}: ${opens ? 'yes' : 'no'}`, () => {
-      bulkhead.failed(bulkhead.begin(), new VmcpError(code, what, more));
+      bulkhead.failed(bulkhead.begin(NOBODY), new VmcpError(code, what, more));
       assert.equal(isOpen(), opens);
     });
   }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { ListeningUsers } from '../../../runtime/backends/discovery/listening-users.ts';
 import { Backend } from '../../../runtime/backends/backend.ts';
 import type { BackendEvents, BackendTuning } from '../../../runtime/backends/backend-settings.ts';
 import { ByteBudget } from '../../../runtime/process/byte-budget.ts';
@@ -76,6 +77,7 @@ export const startOneBackend = async (): Promise<OneBackend> => {
           ...openly,
           events: unheard,
           readFile: () => Promise.reject(new Error('no files')),
+          listeningUsers: new ListeningUsers(),
           onChange: () => {
             for (const notify of changes.splice(0)) notify();
           },

@@ -70,6 +70,7 @@ test('a check that is under way when a trial is due decides nothing, and is foll
     onChange: () => {},
     onHeld: () => monitor.hold(),
     onReleased: () => monitor.release(),
+    onDoubted: () => {},
   });
   const monitor = new Monitor({
     backend: 'a',

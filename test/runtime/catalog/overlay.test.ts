@@ -54,7 +54,7 @@ describe('what a caller’s own credential adds', () => {
     const remembering = (bounds = { count: 2, bytes: 1_000, ttlMs: 60_000 }) => {
       let time = 1_000_000;
       const asked: { readonly subject: string; readonly answer: PromiseWithResolvers<Overlay> }[] = [];
-      const { of: overlayOf } = overlays(
+      const { of: overlayOf, noteChange } = overlays(
         {
           list: (caller) => {
             if (caller.kind !== 'user') return undefined;
@@ -67,7 +67,7 @@ describe('what a caller’s own credential adds', () => {
         bounds,
       );
       const settle = () => new Promise((resolve) => setImmediate(resolve));
-      return { overlayOf, asked, settle, advance: (ms: number) => (time += ms) };
+      return { overlayOf, noteChange, asked, settle, advance: (ms: number) => (time += ms) };
     };
 
     test('and asked for once, however many wait', async () => {
@@ -96,6 +96,43 @@ describe('what a caller’s own credential adds', () => {
       asked[1]?.answer.resolve(own('newer'));
       await settle();
       assert.notEqual(overlayOf(user('x')), before);
+    });
+
+    test('until a list may have changed: the next request waits for a new one, and the caller is told once', async () => {
+      const { overlayOf, noteChange, asked, settle } = remembering();
+      assert.equal(noteChange(user('x'), 'told'), false, 'nothing was listed yet');
+      void overlayOf(user('x'));
+      asked[0]?.answer.resolve(own('x'));
+      await settle();
+      assert.equal(noteChange(user('x'), 'unknown'), false);
+      assert.deepEqual([noteChange(user('x'), 'told'), noteChange(user('x'), 'told')], [true, false]);
+      const waiting = overlayOf(user('x'));
+      assert.ok(waiting instanceof Promise);
+      asked[1]?.answer.resolve(own('newer'));
+      assert.deepEqual(await waiting, own('newer'));
+      assert.ok(!(overlayOf(user('x')) instanceof Promise));
+      assert.equal(noteChange(user('x'), 'told'), true, 'once more');
+    });
+
+    test('of what was asked for before a change, nobody hears who asks after it', async () => {
+      for (const isListed of [false, true]) {
+        const { overlayOf, noteChange, asked, settle, advance } = remembering();
+        if (isListed) {
+          void overlayOf(user('x'));
+          asked.pop()?.answer.resolve(own('before'));
+          await settle();
+          advance(120_000);
+        }
+        const early = overlayOf(user('x'));
+        noteChange(user('x'), 'told');
+        const late = overlayOf(user('x'));
+        assert.equal(asked.length, 2);
+        asked[1]?.answer.resolve(own('new'));
+        await settle();
+        asked[0]?.answer.resolve(own('old'));
+        assert.deepEqual([await early, await late], [own('old'), own('new')]);
+        assert.deepEqual(overlayOf(user('x')), own('new'));
+      }
     });
 
     test('but not for longer than 120 s, whatever becomes of the question', async () => {

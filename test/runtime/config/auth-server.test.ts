@@ -11,9 +11,17 @@ import { covers } from '../../requirements.ts';
 import { check } from './files.ts';
 
 const oidcUpstream = { name: 'idp', type: 'oidc', oidcConfig: { issuerUrl: 'https://idp.example', clientId: 'c' } };
-const server = (more: object) => ({
-  authServer: { issuer: 'https://as.example', upstreamProviders: [oidcUpstream], ...more },
+const ISSUER = 'https://as.example';
+const server = (more: Readonly<Record<string, unknown>>) => ({
+  incomingAuth: {
+    type: 'oidc',
+    oidc: { issuer: issuerOf(more), audience: 'tools', clientId: 'vmcp', insecureAllowHttp: true },
+  },
+  authServer: { issuer: ISSUER, upstreamProviders: [oidcUpstream], ...more },
 });
+/** That of the server, where it could be one at all. */
+const issuerOf = ({ issuer }: Readonly<Record<string, unknown>>): string =>
+  typeof issuer === 'string' && /^https?:[^#]*$/.test(issuer) ? issuer : ISSUER;
 const upstream = (...upstreamProviders: readonly object[]) => server({ upstreamProviders });
 const oidc = (more: object) => upstream({ ...oidcUpstream, oidcConfig: { ...oidcUpstream.oidcConfig, ...more } });
 const endpoints = { authorizationEndpoint: 'https://o.example/authorize', tokenEndpoint: 'https://o.example/token' };
@@ -27,6 +35,26 @@ const at = (path: string, reason: string) => `authServer.${path}: ${reason}`;
 const ofProvider = (path: string, reason: string) => at(`upstreamProviders[0]${path}`, reason);
 
 suite('the embedded authorization server', () => {
+  test('sign-ins are of providers that there are, and the first of them is asked at each login', () => {
+    const with2 = server({ upstreamProviders: [oidcUpstream, { ...oidcUpstream, name: 'other' }] });
+    const signIns = (upstreams: object) => ({ ...with2, extensions: { authServer: { upstreams } } });
+    const path = 'extensions.authServer.upstreams';
+    check({
+      accepts: [
+        signIns({}),
+        signIns({ idp: { signIn: 'atLogin' }, other: { signIn: 'onDemand' } }),
+        signIns({ idp: {} }),
+      ],
+      refuses: [
+        [signIns({ third: {} }), `${path}.third: no upstream provider is called "third"`],
+        [
+          signIns({ idp: { signIn: 'onDemand' } }),
+          `${path}.idp.signIn: the first provider says who the user is, so it is asked at each login`,
+        ],
+      ],
+    });
+  });
+
   test('an issuer is HTTPS, or HTTP on this machine, without query, fragment or trailing slash', () => {
     for (const key of ['issuer', 'authorizationEndpointBaseUrl']) {
       check({
@@ -39,13 +67,23 @@ suite('the embedded authorization server', () => {
           'ftp://as.example',
           'as.example',
           'https://as.example?a=b',
-          'https://as.example#x',
           'https://as.example/',
           'https://as.example/a/',
         ].map((url) => [server({ [key]: url }), at(key, 'not an issuer')]),
       });
     }
-    check({ refuses: [[server({ issuer: undefined }), at('issuer', 'is missing')]] });
+    const noFragment = server({ authorizationEndpointBaseUrl: 'https://as.example#x' });
+    check({
+      refuses: [
+        [server({ issuer: undefined }), at('issuer', 'is missing')],
+        [noFragment, at('authorizationEndpointBaseUrl', 'not an issuer')],
+        [
+          server({ issuer: 'https://as.example#x' }),
+          at('issuer', 'not an issuer'),
+          at('issuer', 'issues tokens of another issuer than incomingAuth.oidc accepts'),
+        ],
+      ],
+    });
   });
 
   test('there is at least one upstream provider, each with a name of its own', () => {

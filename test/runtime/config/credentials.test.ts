@@ -199,7 +199,42 @@ test('of strategies, only those that somebody would write are recommended', () =
   assert.doesNotMatch(remedyOf(undefined) ?? '', /obo\b|token_relay/);
 });
 
-covers('authz.config.primary-upstream.must-match');
+covers('outgoing.upstream-inject.needs-embedded-server', 'outgoing.upstream-inject.provider-must-exist');
+test('a strategy names an upstream of the embedded server, and is told which there are', () => {
+  const upstreamProviders = ['okta', 'github'].map((name) => ({
+    name,
+    type: 'oidc',
+    oidcConfig: { issuerUrl: `https://${name}.example`, clientId: 'c' },
+  }));
+  const oidc = { issuer: 'https://auth.example', audience: 'https://auth.example/mcp', clientId: 'c' };
+  const authServer = { issuer: oidc.issuer, upstreamProviders };
+  const named = {
+    'upstreamInject.providerName': (name: string) =>
+      strategy({ type: 'upstream_inject', upstreamInject: { providerName: name } }),
+    'tokenExchange.subjectProviderName': (name: string) =>
+      strategy({
+        type: 'token_exchange',
+        tokenExchange: { tokenUrl: 'https://sts.example/token', subjectProviderName: name },
+      }),
+    'cloudSts.subjectProviderName': (name: string) => sts({ fallbackRoleArn: ARN, subjectProviderName: name }),
+  };
+  for (const [key, file] of Object.entries(named)) {
+    const at = `outgoingAuth.default.${key}`;
+    const withServer = (name: string) => ({ incomingAuth: { type: 'oidc', oidc }, authServer, ...file(name) });
+    check({
+      accepts: [withServer('okta'), withServer('github')],
+      refuses: [
+        [withServer('gitlab'), `${at}: no upstream provider is called "gitlab"`],
+        [file('okta'), `${at}: no upstream provider is called "okta"`],
+      ],
+    });
+    const remedyOf = (tried: object) => problemsOf({ ...tried }).find(({ path }) => path === at)?.remedy;
+    assert.equal(remedyOf(withServer('gitlab')), 'name one of okta, github');
+    assert.equal(remedyOf(file('okta')), 'add it to authServer.upstreamProviders');
+  }
+});
+
+covers('authz.config.primary-upstream.must-match', 'authz.config.primary-upstream.embedded-only');
 test('primaryUpstreamProvider must match an upstream of the embedded server', () => {
   const upstreams = ['okta', 'github'].map((name) => ({
     name,
@@ -207,7 +242,11 @@ test('primaryUpstreamProvider must match an upstream of the embedded server', ()
     oidcConfig: { issuerUrl: `https://${name}.example`, clientId: 'c' },
   }));
   const file = (primaryUpstreamProvider: string, authServer?: object) => ({
-    incomingAuth: { type: 'anonymous', authz: { type: 'none', primaryUpstreamProvider } },
+    incomingAuth: {
+      type: 'oidc',
+      oidc: { issuer: 'https://auth.example', audience: 'tools', clientId: 'vmcp' },
+      authz: { type: 'none', primaryUpstreamProvider },
+    },
     ...(authServer && { authServer }),
   });
   const embedded = { issuer: 'https://auth.example', upstreamProviders: upstreams };

@@ -32,6 +32,7 @@ suite('loading', () => {
           batchMaxWait: 200,
           redact: [],
         },
+        authServer: { refreshReuseWindow: 15_000, upstreams: {} },
         tolerateHeaders: false,
         trustedProxies: [],
         callsPerSession: 32,

@@ -6,7 +6,6 @@ import { accepted, problemsOf } from './files.ts';
 
 /** What today's runtime refuses, with the place it is refused at. The work that builds a feature deletes its lines. */
 const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, unknown>>])[] = [
-  ['authServer', { authServer: { issuer: 'https://as.example' } }],
   ['compositeTools', { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] }],
   ['optimizer', { optimizer: {} }],
 ];

@@ -124,6 +124,7 @@ test('a stream that has closed makes room for another, and is told nothing', asy
     watchResource: async () => undefined,
     watchTasks: async () => [],
     mayWatch: async () => true,
+    listenForLists: () => () => {},
     current: (caller) => caller,
   });
   const client = {

@@ -39,3 +39,51 @@ describe('a stream that is not there yet', () => {
     assert.deepEqual(opened(pending), ['first', 'x', 'end']);
   });
 });
+
+describe('a stream that is held back', () => {
+  test('tells what waits, in order, once it is released', () => {
+    const pending = new PendingStream();
+    const events = opened(pending);
+    pending.hold();
+    for (const each of ['a', 'b']) pending.send(Buffer.from(each));
+    assert.deepEqual(events, ['first']);
+    pending.release();
+    pending.send(Buffer.from('c'));
+    assert.deepEqual(events, ['first', 'a', 'b', 'c']);
+  });
+
+  test('opens all the same, and tells the rest later', () => {
+    const pending = new PendingStream();
+    pending.hold();
+    pending.send(Buffer.from('a'));
+    const events = opened(pending);
+    assert.deepEqual(events, ['first']);
+    pending.release();
+    assert.deepEqual(events, ['first', 'a']);
+  });
+
+  test('tells nothing of it when it is cut', () => {
+    const pending = new PendingStream();
+    const events = opened(pending);
+    pending.hold();
+    pending.send(Buffer.from('secret'));
+    pending.cut();
+    pending.release();
+    assert.deepEqual(events, ['first', 'end']);
+  });
+
+  test('ends when more waits than it may keep, each time anew', () => {
+    const pending = new PendingStream();
+    const events = opened(pending);
+    const half = Buffer.alloc(600 * 1024);
+    for (let round = 0; round < 2; round += 1) {
+      pending.hold();
+      pending.send(half);
+      pending.release();
+    }
+    assert.equal(events.includes('end'), false);
+    pending.hold();
+    for (let each = 0; each < 2; each += 1) pending.send(half);
+    assert.equal(events.at(-1), 'end');
+  });
+});

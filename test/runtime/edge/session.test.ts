@@ -10,10 +10,11 @@ import { frozenClock } from '../../fixtures/frozen-clock.ts';
 const CLIENT = { revision: '2025-11-25', capabilities: Buffer.from('{"roots":{}}') };
 const MAX_BYTES = 1_000;
 
+let sessions: Sessions;
 let session: Session;
 beforeEach(() => {
   const budget = new ByteBudget(1_000_000);
-  const sessions = new Sessions(
+  sessions = new Sessions(
     { ttlMs: 60_000, count: 10, calls: 32 },
     {
       clock: frozenClock(),
@@ -110,7 +111,16 @@ describe('streams that a session with resumption has opened with GET', () => {
     session.sendOnStreamHere(Buffer.from('{}'));
     assert.deepEqual([before.messages, after.messages], [[''], ['{}']]);
     after.close();
-    assert.equal(session.hasStreams, false);
+    assert.equal(session.underWay.streams, 0);
     assert.equal(session.sendOnStreamHere(Buffer.from('{}')), true);
   });
 });
+
+for (const how of ['end', 'retire'] as const)
+  test(`a stream that opens when its session is over ends at once (${how})`, () => {
+    sessions[how](session);
+    const { stream, isEnded, messages } = fakeStream();
+    session.listen(stream);
+    session.notify(Buffer.from('"late"'));
+    assert.deepEqual([isEnded(), messages], [true, []]);
+  });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { authenticationMetrics } from '../../../runtime/gate/authenticate/authentication-metrics.ts';
+import { issuerVerifiers } from '../../../runtime/gate/authenticate/issuer-verifier.ts';
 import { tokenVerifier } from '../../../runtime/gate/authenticate/verify-token.ts';
 import { guardedFetch } from '../../../runtime/http/index.ts';
 import { createMetrics } from '../../../runtime/observe/index.ts';
@@ -234,11 +235,14 @@ suite('attacks on the way to the issuer', () => {
         ],
         {
           now: clock.now,
-          log,
-          readSecret: async () => undefined,
-          fetchUnder: (policy) => guardedFetch(policy, { clock, resolve }),
-          metrics: authenticationMetrics(createMetrics().meter, clock.now),
-          onKeysChanged: () => {},
+          takeVerifier: issuerVerifiers({
+            now: clock.now,
+            log,
+            readSecret: async () => undefined,
+            fetchUnder: (policy) => guardedFetch(policy, { clock, resolve }),
+            metrics: authenticationMetrics(createMetrics().meter, clock.now),
+            onKeysChanged: () => {},
+          }),
         },
       );
       const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');

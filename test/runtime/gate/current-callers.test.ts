@@ -105,17 +105,24 @@ describe('who is let in', () => {
     test(`is remembered where that is known ${how}, and no timer is left`, async () => {
       const { callers } = make();
       const clock = frozenClock();
-      assert.equal(await rememberCallers(callers, answer, clock)(HEAD), newer);
+      assert.equal(await rememberCallers(callers, { authenticate: answer }, clock)(HEAD), newer);
       assert.equal(callers.current(ended), newer);
       await Promise.resolve();
       assert.deepEqual(clock.pending(), []);
     });
 
+  test('is not remembered where another authentication has come into force meanwhile', async () => {
+    const { callers } = make();
+    const gate = { authenticate: async (): Promise<Caller> => newer, hasVerified: () => false };
+    assert.equal(await rememberCallers(callers, gate, frozenClock())(HEAD), newer);
+    assert.throws(() => callers.current(ended), hasCode('credential_unavailable'));
+  });
+
   test('is nobody where it could not be found out in time, however it ends', async () => {
     const { callers } = make();
     const clock = frozenClock();
     const known = Promise.withResolvers<Caller>();
-    const caller = rememberCallers(callers, () => known.promise, clock)(HEAD);
+    const caller = rememberCallers(callers, { authenticate: () => known.promise }, clock)(HEAD);
     clock.advance(10_000);
     await assert.rejects(async () => caller, hasCode('overloaded'));
     known.resolve(newer);
@@ -131,4 +138,45 @@ test('no more users are remembered than there is room for', () => {
   callers.note(userOf('bob', { expiresAt: NOW + 100 }));
   advance(10);
   assert.throws(() => callers.current(first), hasCode('credential_unavailable'));
+});
+
+describe('what another check of a user has found', () => {
+  test('counts from then on', () => {
+    const { callers, advance } = make();
+    const [first, second] = [until(NOW + 10), until(NOW + 1_000)];
+    callers.note(second);
+    const found = { ...second, claims: { client_id: 'app', groups: ['new'] } };
+    callers.replace(second, found);
+    advance(10);
+    assert.equal(callers.current(first), found);
+  });
+
+  test('does not take the place of a token that the client has presented since', () => {
+    const { callers, advance } = make();
+    const [first, second, third] = [until(NOW + 10), until(NOW + 1_000), until(NOW + 500)];
+    for (const each of [second, third]) callers.note(each);
+    callers.replace(second, { ...second });
+    advance(10);
+    assert.equal(callers.current(first), third);
+  });
+
+  test('counts for the client that the token names now', () => {
+    const { callers, advance } = make();
+    const [app, cli] = [until(NOW + 1_000), until(NOW + 1_000, 'cli')];
+    callers.note(app);
+    callers.replace(app, cli);
+    advance(10);
+    assert.equal(callers.current(until(NOW, 'cli')), cli);
+    assert.throws(() => callers.current(until(NOW)), hasCode('credential_unavailable'));
+  });
+
+  test('leaves those that it did not find to be forgotten', () => {
+    const { callers, advance } = make();
+    const [alice, bob] = [until(NOW + 1_000), userOf('bob', { expiresAt: NOW + 1_000 })];
+    for (const each of [alice, bob]) callers.note(each);
+    callers.retain((user) => user === alice);
+    advance(10);
+    assert.equal(callers.current(until(NOW)), alice);
+    assert.throws(() => callers.current({ ...bob, expiresAt: NOW }), hasCode('credential_unavailable'));
+  });
 });

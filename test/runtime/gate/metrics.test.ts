@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
 import { LIMITS } from '../../../runtime/limits.ts';
 import { until } from '../../cluster/until.ts';
-import { AUDIENCE, signingKey } from '../../fixtures/identity-provider.ts';
+import { signingKey } from '../../fixtures/identity-provider.ts';
 import { sendModern } from '../../fixtures/modern-caller.ts';
 import { startCollector } from '../../fixtures/otlp-collector.ts';
 import {
-  ON_LOOPBACK,
+  oidcOf,
   type ProtectedGateway,
   type ProtectedOptions,
   startProtected,
@@ -31,10 +31,10 @@ describe('metrics of the gate', () => {
     sendModern(gateway.running.url, { name, args, headers: { authorization: `Bearer ${token}` } });
   /** Incoming auth with these policies, and more keys of the file. */
   const withPolicies = (policies: readonly string[], more: object = {}): ProtectedOptions => ({
-    more: ({ issuer, key }) => ({
+    more: (provider) => ({
       incomingAuth: {
         type: 'oidc',
-        oidc: { issuer, audience: AUDIENCE, clientId: 'vmcp', issuerKeys: { keys: [key().publicJwk] }, ...ON_LOOPBACK },
+        oidc: oidcOf(provider, { issuerKeys: { keys: [provider.key().publicJwk] } }),
         authz: { type: 'cedar', policies },
       },
       ...more,
@@ -173,6 +173,22 @@ describe('metrics of the gate', () => {
     ]);
     assert.deepEqual(await shown('vmcp_policy_cache_callers'), ['vmcp_policy_cache_callers 1']);
     assert.deepEqual(await shown('vmcp_policy_engine_failures'), ['vmcp_policy_engine_failures_total 0']);
+  });
+
+  test('show that a call is decided alone: no caller’s lists are made for it', async () => {
+    const tools = Array.from({ length: 20 }, (_, index) => `tool_${index}`);
+    const staff = 'permit(principal, action, resource) when { principal.claim_groups.contains("staff") };';
+    await start({ ...withPolicies([staff]), backend: { tools } });
+    const callers = 5;
+    for (let user = 0; user < callers; user += 1) {
+      const groups = ['staff', `team-${user}`];
+      assert.equal((await call(await gateway.provider.token({ sub: `user-${user}`, groups }), 'a_tool_1')).status, 200);
+    }
+    const evaluations = 'vmcp_policy_evaluation_duration_seconds_count';
+    for (const question of ['call', 'list'])
+      assert.deepEqual(await shown(`${evaluations}{vmcp_policy_question="${question}"}`), [
+        `${evaluations}{vmcp_policy_question="${question}"} ${callers}`,
+      ]);
   });
 
   test('tell how many audit events were written, and how many wait because they cannot be', async () => {

@@ -36,6 +36,7 @@ describe('callers of what is open', () => {
       },
       clock: frozenClock(),
       onEnded: () => {},
+      isOvertaken: () => false,
     });
     assert.equal(asked.length, 2);
     assert.deepEqual(kept, [known, known]);
@@ -51,6 +52,7 @@ describe('callers of what is open', () => {
       },
       clock: frozenClock(),
       onEnded: (each) => void told.push(each),
+      isOvertaken: () => false,
     });
     assert.equal(ended.length, 2);
     assert.equal(told.length, 2);
@@ -67,6 +69,7 @@ describe('callers of what is open', () => {
       },
       clock,
       onEnded: () => {},
+      isOvertaken: () => false,
     });
     for (const seconds of [10, 20, 30]) {
       await setImmediate();
@@ -76,5 +79,26 @@ describe('callers of what is open', () => {
     await done;
     assert.equal(ended.length, 200);
     assert.equal(asked, 96);
+  });
+
+  test('neither go on nor end once yet another authentication is in force', async () => {
+    const { open, kept, ended } = openFor(users(100));
+    const known = Promise.withResolvers<void>();
+    let asked = 0;
+    let isOvertaken = false;
+    const done = verifyCallers(open, {
+      verifyAgain: async (caller) => {
+        asked += 1;
+        await known.promise;
+        return asked % 2 === 0 ? caller : undefined;
+      },
+      clock: frozenClock(),
+      onEnded: () => assert.fail('told'),
+      isOvertaken: () => isOvertaken,
+    });
+    isOvertaken = true;
+    known.resolve();
+    await done;
+    assert.deepEqual([kept, ended, asked], [[], [], 32]);
   });
 });

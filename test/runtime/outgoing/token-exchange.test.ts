@@ -477,7 +477,10 @@ describe('the exchange of one request', () => {
       }),
     );
     const upstream = new Map([['github', 'of alice at github']]);
-    const alice = userOf('alice', { upstreamToken: async (provider) => upstream.get(provider) });
+    const uses: object[] = [];
+    const alice = userOf('alice', {
+      upstreamToken: async (provider, use) => (uses.push(use), upstream.get(provider)),
+    });
     const sent: AddressedRequest[] = [];
     const next = async (each: AddressedRequest) => {
       sent.push(each);
@@ -485,6 +488,7 @@ describe('the exchange of one request', () => {
     };
     await prove(alice)(next)(request(() => {}));
     assert.equal(forms[0]?.get('subject_token'), 'of alice at github');
+    assert.deepEqual(uses, [{ backend: 'a', recipients: ['https://a.example', 'https://idp.example'] }]);
     assert.deepEqual(sent[0]?.headers, ['authorization', 'Bearer x'], 'in place of any other');
     upstream.clear();
     await assert.rejects(prove(alice)(never)(request(() => {})), (error) => {

@@ -27,7 +27,7 @@ class Logins {
   readonly caller = ({ headers }: RequestHead): Caller => {
     const subject = String(headers['x-user']);
     return userOf(subject, {
-      upstreamToken: async (provider, refused) => {
+      upstreamToken: async (provider, { refused }) => {
         const key = `${subject} at ${provider}`;
         if (refused !== undefined) this.refused.push(refused);
         if (refused !== undefined && this.renew) this.tokens.set(key, this.renew(refused));

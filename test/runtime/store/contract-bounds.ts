@@ -60,6 +60,7 @@ export const boundsContract = ({ given, newKey, keyBytes }: Given): void => {
     await assert.rejects(store.createMap(newKey(), new Map([[tooLong, bytes('1')]]), LONG), isOurFault);
     await assert.rejects(store.setField(key, tooLong, bytes('1')), isOurFault);
     await assert.rejects(store.setFieldIfAbsent(key, tooLong, bytes('1')), isOurFault);
+    await assert.rejects(store.replaceField(key, tooLong, bytes('1'), bytes('2')), isOurFault);
     await assert.rejects(store.deleteField(key, tooLong), isOurFault);
   });
 
@@ -69,6 +70,7 @@ export const boundsContract = ({ given, newKey, keyBytes }: Given): void => {
     createMap: (store, key, value) => store.createMap(key, new Map([['a', value]]), LONG),
     setField: (store, key, value) => store.setField(key, 'a', value),
     setFieldIfAbsent: (store, key, value) => store.setFieldIfAbsent(key, 'b', value),
+    replaceField: (store, key, value) => store.replaceField(key, 'a', Buffer.from(''), value),
   };
 
   test('values and fields are as large as is allowed, and no larger', async () => {
@@ -78,6 +80,7 @@ export const boundsContract = ({ given, newKey, keyBytes }: Given): void => {
     for (const [name, write] of Object.entries(WRITES)) {
       const key = newKey();
       if (name.startsWith('setField')) await store.createMap(key, one, LONG);
+      if (name === 'replaceField') await store.createMap(key, new Map([['a', Buffer.from('')]]), LONG);
       await assert.rejects(write(store, key, tooLarge), isOurFault, name);
       await write(store, key, largest);
       const { a, b } = Object.fromEntries((await store.readMap(key)) ?? []);

@@ -25,6 +25,7 @@ export const kindsContract = ({ given, newKey }: Given): void => {
     assert.equal(await store.readMap(key, LONG), undefined);
     assert.equal(await store.setField(key, 'a', bytes('1')), false);
     assert.equal(await store.setFieldIfAbsent(key, 'a', bytes('1')), undefined);
+    assert.equal(await store.replaceField(key, 'a', bytes('x'), bytes('1')), false);
     assert.equal(await store.deleteField(key, 'a'), false);
     assert.equal(text(await store.get(key)), 'x');
     assert.equal(store.state(), 'up');

@@ -34,6 +34,7 @@ export const mapsContract = ({ given, newKey }: Given): void => {
     assert.equal(await store.readMap(key), undefined);
     assert.equal(await store.setField(key, 'a', bytes('1')), false);
     assert.equal(await store.setFieldIfAbsent(key, 'a', bytes('1')), undefined);
+    assert.equal(await store.replaceField(key, 'a', bytes('1'), bytes('1')), false);
     assert.equal(await store.deleteField(key, 'a'), false);
     assert.equal(await store.readMap(key, LONG), undefined);
   });
@@ -46,6 +47,17 @@ export const mapsContract = ({ given, newKey }: Given): void => {
     assert.equal(await store.deleteField(key, 'a', bytes('new')), true);
     assert.equal(await store.deleteField(key, 'a'), false);
     assert.deepEqual([...((await store.readMap(key))?.keys() ?? [])], ['keep']);
+  });
+
+  test('of two that replace what a field holds, the first does, and no other value is replaced', async () => {
+    const [store, key] = [given(), newKey()];
+    await store.createMap(key, new Map([['a', bytes('1')]]), LONG);
+    const replaced = await Promise.all(['x', 'y'].map((each) => store.replaceField(key, 'a', bytes('1'), bytes(each))));
+    assert.deepEqual(replaced, [true, false]);
+    assert.equal(await store.replaceField(key, 'b', bytes(''), bytes('2')), false);
+    assert.equal(await store.replaceField(key, 'a', bytes('x'), bytes('')), true);
+    assert.equal(await store.replaceField(key, 'a', bytes(''), bytes('3')), true);
+    assert.deepEqual(texts(await store.readMap(key)), { a: '3' });
   });
 
   test('reading a map with a life begins it anew, reading it without does not', async () => {
@@ -66,6 +78,7 @@ export const mapsContract = ({ given, newKey }: Given): void => {
     await assert.rejects(store.setField(key, 'more', bytes('1')), hasCode('overloaded'));
     await assert.rejects(store.setFieldIfAbsent(key, 'more', bytes('1')), hasCode('overloaded'));
     assert.equal(await store.setField(key, 'f0', bytes('2')), true);
+    assert.equal(await store.replaceField(key, 'f0', bytes('2'), bytes('3')), true);
     assert.equal(await store.deleteField(key, 'f1'), true);
     assert.equal(await store.setField(key, 'more', bytes('1')), true);
   });
@@ -117,9 +130,16 @@ export const mapsContract = ({ given, newKey }: Given): void => {
     await store.createMap(key, new Map([['a', value]]), LONG);
     await store.setField(key, 'b', value);
     await store.setFieldIfAbsent(key, 'c', value);
+    await store.setField(key, 'd', bytes('before'));
+    await store.replaceField(key, 'd', bytes('before'), value);
     value.fill('x');
     for (const each of (await store.readMap(key))?.values() ?? []) each.fill('y');
     (await store.setFieldIfAbsent(key, 'c', bytes('?')))?.fill('y');
-    assert.deepEqual(texts(await store.readMap(key)), { a: 'as it was', b: 'as it was', c: 'as it was' });
+    assert.deepEqual(texts(await store.readMap(key)), {
+      a: 'as it was',
+      b: 'as it was',
+      c: 'as it was',
+      d: 'as it was',
+    });
   });
 };

@@ -31,6 +31,7 @@ export const CALLS: Readonly<Record<string, (store: Store, key: string) => Promi
   readMap: (store, key) => store.readMap(key),
   setField: (store, key) => store.setField(key, 'a', bytes('x')),
   setFieldIfAbsent: (store, key) => store.setFieldIfAbsent(key, 'a', bytes('x')),
+  replaceField: (store, key) => store.replaceField(key, 'a', bytes('x'), bytes('y')),
   deleteField: (store, key) => store.deleteField(key, 'a'),
   takeTokens: async (store, key) => store.takeTokens([{ key, capacity: 1, refillPeriodMs: LONG }]),
   countTokens: (store, key) => store.countTokens([{ key, capacity: 1, refillPeriodMs: LONG }]),

@@ -148,7 +148,7 @@ describe('a store in Redis is opened as configured', { skip: noRedis }, () => {
     await keep(store);
     assert.deepEqual(lines, [
       'the session store answers',
-      'connection closed: the session store is away: requests that need a session are refused until it answers',
+      'connection closed: the session store is away: requests that need it are refused until it answers',
       'the session store answers',
     ]);
     await rm(passwordFile);

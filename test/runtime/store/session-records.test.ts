@@ -45,6 +45,7 @@ const behaviour = (given: () => Store): void => {
     assert.deepEqual(found, {
       ...START,
       logLevel: undefined,
+      retirement: undefined,
       subscriptions: [],
       backendSessions: new Map(),
     });
@@ -83,6 +84,20 @@ const behaviour = (given: () => Store): void => {
     assert.equal(a?.sessionId, 'a');
     assert.deepEqual(a, b);
     assert.deepEqual((await two.find(session))?.backendSessions.get('github'), a);
+  });
+
+  test('that a session is about to end is taken back once, and a later decision by nobody who knows the earlier one', async () => {
+    const { one, two } = replicas(given());
+    const session = newSession();
+    await one.create(session, START);
+    await one.retire(session, 'first');
+    assert.equal((await two.find(session))?.retirement, 'first');
+    await two.retire(session, 'second');
+    assert.equal(await one.takeBackRetirement(session, 'first'), false);
+    assert.equal(await one.takeBackRetirement(session, 'second'), true);
+    assert.equal(await two.takeBackRetirement(session, 'second'), false);
+    assert.equal((await two.find(session))?.retirement, undefined);
+    assert.equal(await one.retire(newSession(), 'unknown'), false);
   });
 
   test('a backend session is forgotten only while it is the one that was meant', async () => {

@@ -1,3 +1,4 @@
+import { needsUser } from '../../../../runtime/config/index.ts';
 import type { SessionStoreReport } from '../../../../runtime/status/index.ts';
 import { violationText } from '../../../validate/index.ts';
 import { fact, problem, stalled, undecided } from '../../conditions.ts';
@@ -6,6 +7,7 @@ import { referenceConditions } from '../../references.ts';
 import type { ServerSpec } from '../../server-spec.ts';
 import { SCALED_TO_ZERO } from '../../workload/rollout-state.ts';
 import { embeddingServerReady } from '../config/optimizer.ts';
+import { callbackInCluster } from './login-callback.ts';
 import { type Phase, refusalText } from './phase.ts';
 import { type StatusInput, conditionsBefore, isAwaitingReports } from './status-input.ts';
 import { audienceOfApiServer, sharedConditions } from './uniqueness.ts';
@@ -81,13 +83,39 @@ const statusReachable: Fact = (statusInput) => {
     : undecided('StatusReachable', 'NoPodsAsked', 'no pod has been asked yet');
 };
 
-const sessionsNotDurable: Problem = ({ newest: { spec }, bundle, settings }) => {
-  if (settings.local !== undefined) return undefined;
+/** Those of the spec, or those that an autoscaler has asked for. */
+const replicasOf = ({ newest: { spec }, bundle }: StatusInput): number => {
   const live = bundle.children.deployment?.['spec'] as { readonly replicas?: number } | undefined;
-  const replicas = spec.replicas ?? live?.replicas ?? 1;
+  return spec.replicas ?? live?.replicas ?? 1;
+};
+
+const sessionsNotDurable: Problem = (statusInput) => {
+  const { newest, settings } = statusInput;
+  const { spec } = newest;
+  if (settings.local !== undefined) return undefined;
+  const replicas = replicasOf(statusInput);
   if (replicas <= 1 || isStoreShared(spec)) return undefined;
   const message = `${replicas} replicas keep sessions each for itself; use sessionStorage.provider kvstore, or one replica`;
   return problem('SessionsNotDurable', 'MemoryStorage', message);
+};
+
+/** docs/authorization-server.md "Storage" and "Keys". */
+const loginsNotDurable: Problem = (statusInput) => {
+  const { authServerConfig } = statusInput.newest.spec;
+  if (authServerConfig === undefined || statusInput.settings.local !== undefined) return undefined;
+  const replicas = replicasOf(statusInput);
+  if (replicas > 1 && authServerConfig.storage?.type !== 'kvstore') {
+    const message = `${replicas} replicas keep logins and tokens each for itself, so that users cannot sign in; use storage.type kvstore for the authorization server, or one replica`;
+    return problem('LoginsNotDurable', 'MemoryStorage', message);
+  }
+  const { signingKeySecretRefs = [], hmacSecretRefs = [] } = authServerConfig;
+  const missing = [
+    ...(signingKeySecretRefs.length === 0 ? ['signingKeySecretRefs'] : []),
+    ...(hmacSecretRefs.length === 0 ? ['hmacSecretRefs'] : []),
+  ];
+  if (missing.length === 0) return undefined;
+  const message = `without ${missing.join(' and ')} the authorization server makes keys at its start, and all users have to sign in again when its pods have ended; name Secrets`;
+  return problem('LoginsNotDurable', 'KeysNotNamed', message);
 };
 
 /** docs/decisions.md "Limits per replica". The replica count of an autoscaler is not known in advance. */
@@ -124,11 +152,30 @@ const sessionStoreAway: Problem = ({ reports: { storeTroubles } }) => {
 
 const isDown = ({ state }: SessionStoreReport): boolean => state === 'down';
 
+/**
+ * As `vmcp validate` warns of it. Such backends are contacted all the same: checks do without a user's token, and what
+ * relays credentials takes it from another runtime.
+ */
+const backendsNeedUsers: Problem = ({ newest: { spec, backends } }) => {
+  if (spec.incomingAuth.type !== 'anonymous' || spec.relaysCredentials === true) return undefined;
+  const needing = backends.filter(({ withheld, strategy, typeInConfig }) => {
+    return withheld === undefined && needsUser(strategy?.['type'] ?? typeInConfig);
+  });
+  if (needing.length === 0) return undefined;
+  const each = needing.map(({ name, auth, typeInConfig }) => `${name} (${auth?.type ?? typeInConfig})`).join(', ');
+  const remedy = spec.isFront === true ? 'set oidcConfigRef' : 'set incomingAuth.type to oidc';
+  const message = `every call of ${each} fails: the credential is made from a token of the user who is calling, and anonymous callers have none; ${remedy}`;
+  return problem('BackendsNeedUsers', 'AnonymousAccess', message);
+};
+
 const audienceShared: Problem = ({ newest: { spec }, settings }) => audienceOfApiServer(spec, settings);
 
 const PROBLEMS: readonly Problem[] = [
   sessionsNotDurable,
+  loginsNotDurable,
+  callbackInCluster,
   limitsPerReplica,
+  backendsNeedUsers,
   sessionStoreAway,
   configRefused,
   audienceShared,

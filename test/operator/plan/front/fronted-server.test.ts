@@ -69,6 +69,7 @@ test('primaryUpstreamProvider is reported and ignored, and the server runs', () 
   assert.doesNotMatch(ignored.config?.['config.yaml'] ?? '', /other/);
 });
 
+covers('outgoing.single-upstream-mcpserver-swap');
 test('with one upstream provider its token goes to the container; what a VirtualMCPServer sends stays in front', () => {
   const token = made('MCPExternalAuthConfig', 'token', {
     type: 'bearerToken',

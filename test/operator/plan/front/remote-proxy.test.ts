@@ -127,6 +127,23 @@ test('without its MCPExternalAuthConfig the remote server is not contacted, also
   assert.deepEqual(planned(after, 'Deployment')['spec'], planned(before, 'Deployment')['spec'], 'no pod is replaced');
 });
 
+const outgoingOf = (spec: object): unknown =>
+  (
+    parse(plan([proxy({ ...oidc, ...spec }), issuer, embedded(), token]).config?.['backends.yaml'] ?? '') as {
+      readonly outgoingAuth?: { readonly backends?: unknown };
+    }
+  ).outgoingAuth?.backends;
+
+test('with an embedded server the token of its provider goes to the remote server, unless a config says otherwise', () => {
+  const own = { authServerRef: { name: 'own' } };
+  const inject = { type: 'upstream_inject', upstreamInject: { providerName: 'idp' } };
+  assert.deepEqual(outgoingOf(own), { search: inject });
+  assert.deepEqual(outgoingOf({ ...own, externalAuthConfigRef: { name: 'token' } }), {
+    search: { type: 'bearer_token', bearerToken: { tokenFile: '/etc/vmcp/secrets/keys/token' } },
+  });
+  assert.equal(outgoingOf({}), undefined);
+});
+
 test('an MCPExternalAuthConfig that is for clients is of no use towards the remote server', () => {
   const wrong = plan([proxy({ externalAuthConfigRef: { name: 'own' } }), embedded()]);
   assert.equal(condition(wrong, 'BackendReachable')?.reason, 'AuthConfigInvalid');
@@ -222,4 +239,19 @@ test('a proxy that takes tokens for the audience of another server is told of, o
   assert.ok(bundle !== undefined);
   const over = planServer(bundle, { settings: DEFAULT_SETTINGS, contract: everythingBuilt() });
   assert.match(condition(over, 'AudienceShared')?.message ?? '', /^MCPRemoteProxy search of this namespace/);
+});
+
+test('calls that need a user are told of where the proxy neither checks tokens nor is handed any', () => {
+  const exchange = auth('exchange', {
+    type: 'tokenExchange',
+    tokenExchange: { tokenUrl: 'https://idp.example.com/token', audience: 'search' },
+  });
+  const told = (spec: object): string | undefined =>
+    condition(
+      plan([proxy({ externalAuthConfigRef: { name: 'exchange' }, ...spec }), exchange, issuer, group()]),
+      'BackendsNeedUsers',
+    )?.message;
+  assert.match(told({}) ?? '', /^every call of search \(tokenExchange\) fails: .*; set oidcConfigRef$/);
+  assert.equal(told({ groupRef: { name: 'tools' } }), undefined);
+  assert.equal(told(oidc), undefined);
 });

@@ -42,6 +42,10 @@ pub struct Handler {
 }
 
 impl Handler {
+    pub fn new(is_legacy: bool) -> Self {
+        Handler { is_legacy, ..Handler::default() }
+    }
+
     fn hear(&self, what: Heard) {
         self.heard.lock().unwrap().push(what);
     }
@@ -150,7 +154,7 @@ pub fn plain(result: Result<impl Serialize, ServiceError>) -> Answer {
     Ok(seen)
 }
 
-fn outcome(answer: Answer) -> Value {
+pub fn outcome(answer: Answer) -> Value {
     match answer {
         Ok(seen) => json!({ "ok": seen }),
         Err(ServiceError::McpError(refused)) => json!({ "error": refused }),
@@ -158,19 +162,21 @@ fn outcome(answer: Answer) -> Value {
     }
 }
 
+pub fn lifecycle(is_legacy: bool) -> ClientLifecycleMode {
+    if is_legacy {
+        return ClientLifecycleMode::Initialize;
+    }
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::V_2025_11_25),
+    }
+}
+
 async fn connect(order: &Order) -> Result<Peer, Value> {
     let config = StreamableHttpClientTransportConfig::with_uri(order.url.clone());
-    let handler = Handler { is_legacy: order.era == "legacy", ..Handler::default() };
-    let lifecycle = if handler.is_legacy {
-        ClientLifecycleMode::Initialize
-    } else {
-        ClientLifecycleMode::Auto {
-            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-            legacy_version: Some(ProtocolVersion::V_2025_11_25),
-        }
-    };
+    let is_legacy = order.era == "legacy";
     let transport = StreamableHttpClientTransport::from_config(config);
-    let session = handler.serve_with_lifecycle(transport, lifecycle).await;
+    let session = Handler::new(is_legacy).serve_with_lifecycle(transport, lifecycle(is_legacy)).await;
     let patience = Duration::from_secs_f64(order.patience_s);
     session.map(|session| Peer { session, patience }).map_err(|error| json!({ "failed": error.to_string() }))
 }

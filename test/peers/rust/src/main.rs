@@ -4,6 +4,7 @@
 mod capabilities;
 mod client;
 mod server;
+mod sign_in;
 mod tools;
 
 pub const WATCHED: &str = "test://watched";
@@ -13,6 +14,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     match std::env::args().nth(1).as_deref() {
         Some("server") => server::serve().await,
         Some("client") => client::drive().await,
-        _ => Err("usage: peer server|client".into()),
+        Some("sign-in") => sign_in::sign_in().await,
+        _ => Err("usage: peer server|client|sign-in".into()),
     }
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import * as fc from 'fast-check';
 import { CircuitBreaker, type CheckOutcome } from '../../../../runtime/backends/discovery/circuit-breaker.ts';
 import type { CircuitState } from '../../../../runtime/status/report.ts';
 import { frozenClock, type FrozenClock } from '../../../fixtures/frozen-clock.ts';
@@ -24,6 +23,7 @@ const open = (settings: Partial<typeof SETTINGS> = {}): void => {
     onChange: (state) => changes.push(state),
     onHeld: () => told.push('held'),
     onReleased: () => told.push('released'),
+    onDoubted: () => assert.fail('nobody is known'),
   });
 };
 const state = (): CircuitState | undefined => circuit.circuit?.state;
@@ -165,117 +165,4 @@ describe('an open circuit', () => {
     circuit.stop();
     assert.deepEqual(clock.pending(), []);
   });
-});
-
-/** What may happen to a circuit; calls and checks that are under way end in any order. */
-type Happening =
-  | { readonly kind: 'call' }
-  | { readonly kind: 'check' }
-  | { readonly kind: 'ends'; readonly what: 'call' | 'check'; readonly at: number; readonly outcome: CheckOutcome }
-  | { readonly kind: 'wait'; readonly ms: number };
-
-const happening: fc.Arbitrary<Happening> = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('call') }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('check') }) },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constant('ends'),
-      what: fc.constantFrom('call', 'check'),
-      at: fc.nat(5),
-      outcome: fc.constantFrom<CheckOutcome>('succeeded', 'failed', 'failed', 'undecided'),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(1, 400, 999, 1_000) }) },
-);
-
-/** The rules in a dozen lines, from the words of docs/failures.md. */
-class Model {
-  state: CircuitState = 'closed';
-  period = 0;
-  calls = 0;
-  checks = 0;
-  openedAt = 0;
-  readonly #threshold: number;
-  constructor(threshold: number) {
-    this.#threshold = threshold;
-  }
-  to(state: CircuitState, now: number): void {
-    this.state = state;
-    this.period += 1;
-    this.calls = 0;
-    this.checks = 0;
-    if (state === 'open') this.openedAt = now;
-  }
-  isDue(now: number): boolean {
-    return this.state === 'open' && now - this.openedAt >= 1_000;
-  }
-  callEnds(period: number, outcome: CheckOutcome, now: number): void {
-    if (period !== this.period || outcome === 'undecided') return;
-    this.calls = outcome === 'failed' ? this.calls + 1 : 0;
-    if (outcome === 'succeeded') this.checks = 0;
-    if (this.calls + this.checks >= this.#threshold) this.to('open', now);
-  }
-  checkEnds(period: number, outcome: CheckOutcome, now: number): void {
-    if (period !== this.period) return;
-    if (this.state === 'half-open') return this.to(outcome === 'succeeded' ? 'closed' : 'open', now);
-    if (outcome === 'undecided') return;
-    this.checks = outcome === 'failed' ? this.checks + 1 : 0;
-    if (this.calls + this.checks >= this.#threshold) this.to('open', now);
-  }
-}
-
-interface UnderWay {
-  readonly circuit: number;
-  readonly model: number;
-}
-
-/** Lets one thing happen to both. */
-const happen = (what: Happening, model: Model, calls: UnderWay[], checks: UnderWay[]): void => {
-  const now = clock.now();
-  if (what.kind === 'wait') return clock.advance(what.ms);
-  if (what.kind === 'call') {
-    if (model.state !== 'closed') return assert.throws(() => circuit.beginCall(), hasCode('circuit_open'));
-    return void calls.push({ circuit: circuit.beginCall(), model: model.period });
-  }
-  if (what.kind === 'check') {
-    assert.equal(circuit.isHeld, model.state === 'open' && !model.isDue(now));
-    // One check at a time is under way, and none while the circuit is held.
-    if (circuit.isHeld || checks.length > 0) return;
-    if (model.isDue(now)) model.to('half-open', now);
-    return void checks.push({ circuit: circuit.beginCheck(), model: model.period });
-  }
-  const underWay = what.what === 'call' ? calls : checks;
-  const [ended] = underWay.splice(what.at % Math.max(1, underWay.length), 1);
-  if (!ended) return;
-  if (what.what === 'check') {
-    circuit.checkEnded(ended.circuit, what.outcome);
-    return model.checkEnds(ended.model, what.outcome, now);
-  }
-  if (what.outcome === 'succeeded') circuit.callSucceeded(ended.circuit);
-  if (what.outcome === 'failed') circuit.callFailed(ended.circuit);
-  model.callEnds(ended.model, what.outcome, now);
-};
-
-test('whatever happens in whatever order, the circuit does as its rules say', () => {
-  const visited = new Set<CircuitState>();
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: 4 }),
-      fc.array(happening, { maxLength: 80, size: 'max' }),
-      (failureThreshold, all) => {
-        open({ failureThreshold, timeoutMs: 1_000 });
-        const model = new Model(failureThreshold);
-        const [calls, checks]: [UnderWay[], UnderWay[]] = [[], []];
-        for (const what of all) {
-          happen(what, model, calls, checks);
-          assert.equal(state(), model.state);
-          visited.add(model.state);
-        }
-        assert.equal(changes.length, model.period);
-      },
-    ),
-    { numRuns: 500 },
-  );
-  assert.deepEqual([...visited].toSorted(), ['closed', 'half-open', 'open']);
 });

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { User } from '../../../../runtime/call/caller.ts';
 import { FailureBudget } from '../../../../runtime/gate/authenticate/failure-budget.ts';
-import { TokenCache, tokenKey } from '../../../../runtime/gate/authenticate/token-cache.ts';
+import { type KnownUser, TokenCache, tokenKey } from '../../../../runtime/gate/authenticate/token-cache.ts';
 import { invalid } from '../../../../runtime/gate/authenticate/verdict.ts';
 import { userOf } from '../../../fixtures/callers.ts';
+import { verifierOf } from './verifiers.ts';
+
+const known = (user: User): KnownUser => ({ kind: 'user', user, verifier: verifierOf('https://idp.example') });
 
 suite('the cache of tokens', () => {
   test('keeps as many as it may, and forgets those that were used longest ago', () => {
     const cache = new TokenCache({ count: 2, bytes: 1_000_000 });
-    cache.setValid('a', userOf('a'), 0);
-    cache.setValid('b', userOf('b'), 0);
+    cache.setValid('a', known(userOf('a')), 0);
+    cache.setValid('b', known(userOf('b')), 0);
     cache.get('a', 0);
-    cache.setValid('c', userOf('c'), 0);
+    cache.setValid('c', known(userOf('c')), 0);
     assert.deepEqual(
       ['a', 'b', 'c'].map((key) => cache.get(key, 0) !== undefined),
       [true, false, true],
@@ -21,25 +25,37 @@ suite('the cache of tokens', () => {
   test('counts bytes, claims included', () => {
     const cache = new TokenCache({ count: 100, bytes: 30_000 });
     for (let i = 0; i < 10; i += 1)
-      cache.setValid(String(i), userOf('a', { claims: { groups: 'x'.repeat(2_000) } }), 0);
-    const kept = Array.from({ length: 10 }, (_, i) => cache.get(String(i), 0)).filter((known) => known !== undefined);
+      cache.setValid(String(i), known(userOf('a', { claims: { groups: 'x'.repeat(2_000) } })), 0);
+    const kept = Array.from({ length: 10 }, (_, i) => cache.get(String(i), 0)).filter((each) => each !== undefined);
     assert.ok(kept.length > 0 && kept.length <= 5, String(kept.length));
   });
 
   test('bad tokens drive out no good one', () => {
     const cache = new TokenCache({ count: 2, bytes: 1_000_000 });
-    cache.setValid('good', userOf('a'), 0);
+    cache.setValid('good', known(userOf('a')), 0);
     for (let i = 0; i < 1_000; i += 1) cache.setRefused(`bad-${i}`, invalid('malformed', 'bad'), 0);
     assert.equal(cache.get('good', 0)?.kind, 'user');
   });
 
   test('under other keys of the issuer tokens are checked anew, and known for having been valid', () => {
     const cache = new TokenCache({ count: 2, bytes: 1_000_000 });
-    cache.setValid('good', userOf('a'), 0);
+    cache.setValid('good', known(userOf('a')), 0);
     cache.clear();
     assert.deepEqual([cache.get('good', 0), cache.wasValid('good'), cache.wasValid('other')], [undefined, true, false]);
     cache.setRefused('good', invalid('malformed', 'bad'), 0);
     assert.equal(cache.wasValid('good'), false);
+  });
+
+  test('keeps under other settings what a verifier that stays in force has found, and no refusal', () => {
+    const cache = new TokenCache({ count: 9, bytes: 1_000_000 });
+    const [gone, kept] = [known(userOf('a')), known(userOf('b'))];
+    cache.setValid('gone', gone, 0);
+    cache.setValid('kept', kept, 0);
+    cache.setRefused('bad', invalid('wrong_audience', 'bad'), 0);
+    cache.retain((verifier) => verifier === kept.verifier);
+    assert.deepEqual(cache.size, { valid: 1, refused: 0 });
+    assert.equal(cache.get('kept', 0), kept);
+    assert.deepEqual([cache.get('gone', 0), cache.wasValid('gone')], [undefined, true]);
   });
 
   test('a key is a digest, which says nothing about the token and is of one length', () => {

@@ -21,6 +21,7 @@ export interface ReadEvent {
   readonly subjects?: Readonly<Record<string, string>>;
   readonly target?: Readonly<Record<string, string>>;
   readonly policy?: unknown;
+  readonly credential?: { readonly strategy: string; readonly outcome: string };
   readonly metadata: { readonly extra: Readonly<Record<string, unknown>> };
   readonly data?: Readonly<Record<string, unknown>>;
 }

@@ -68,14 +68,14 @@ describe('a request of a user', () => {
   covers('outgoing-auth.cloud-sts.subject-provider', 'outgoing.cloud-sts.subject-provider-set');
   test('is proven with the token of an upstream provider where one is named', async () => {
     const strategy = await connect({ subjectProviderName: 'okta' });
-    const asked: string[] = [];
-    const upstreamToken = async (provider: string) => (asked.push(provider), 'token-of-okta');
+    const asked: unknown[] = [];
+    const upstreamToken = async (...use: unknown[]) => (asked.push(use), 'token-of-okta');
     await strategy.send(userWith({}, { upstreamToken }));
     assert.deepEqual(
       strategy.sts.given.map(({ token }) => token),
       ['token-of-okta'],
     );
-    assert.deepEqual(asked, ['okta']);
+    assert.deepEqual(asked, [['okta', { backend: 'a', recipients: ['https://a.example'] }]]);
   });
 
   test('without a sign-in at that provider asks for one, and nothing is sent', async () => {

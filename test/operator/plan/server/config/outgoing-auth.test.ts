@@ -175,9 +175,17 @@ describe('which MCPExternalAuthConfig a backend is authenticated with', () => {
     assert.equal(condition(plan, 'UnknownStaticBackend')?.reason, 'NotInGroup');
   });
 
-  covers('outgoing-auth.boundary-separate', 'outgoing.mixed-strategies');
+  covers(
+    'outgoing-auth.boundary-separate',
+    'outgoing.mixed-strategies',
+    'outgoing.token-exchange.subject-provider-autofill',
+    'outgoing.cloud-sts.subject-provider-autofill',
+    'outgoing.upstream-inject.needs-embedded-server',
+    'outgoing.upstream-inject.provider-must-exist',
+  );
   test('backends of one server may have any strategies side by side, with an embedded server or none', () => {
     const exchange = { tokenUrl: 'https://sts.example.com/token', audience: 'a' };
+    const role = { region: 'eu-west-1', fallbackRoleArn: 'arn:aws:iam::123456789012:role/reader' };
     const configs = [
       auth('inject', { type: 'upstreamInject', upstreamInject: { providerName: 'corp' } }),
       auth('exchange', {
@@ -185,6 +193,8 @@ describe('which MCPExternalAuthConfig a backend is authenticated with', () => {
         tokenExchange: { ...exchange, subjectProviderName: 'corp' },
       }),
       auth('filled', { type: 'tokenExchange', tokenExchange: exchange }),
+      auth('signed', { type: 'cloudSts', cloudSts: role }),
+      auth('mistaken', { type: 'upstreamInject', upstreamInject: { providerName: 'corporate' } }),
       own,
     ];
     const members = configs.map(({ metadata: { name } }) =>
@@ -208,13 +218,23 @@ describe('which MCPExternalAuthConfig a backend is authenticated with', () => {
       'to-inject': { type: 'upstream_inject', upstreamInject: { providerName: 'corp' } },
       'to-exchange': { type: 'token_exchange', tokenExchange: { ...exchange, subjectProviderName: 'corp' } },
       'to-filled': { type: 'token_exchange', tokenExchange: { ...exchange, subjectProviderName: 'corp' } },
+      'to-signed': { type: 'cloud_sts', cloudSts: { ...role, subjectProviderName: 'corp' } },
       'to-own': { type: 'bearer_token', bearerToken: { tokenFile: '/etc/vmcp/secrets/keys/own' } },
     });
+    assert.match(
+      condition(plan, 'BackendsWithheld')?.message ?? '',
+      /^MCPServerEntry to-mistaken: MCPExternalAuthConfig mistaken cannot be used: the server has no upstream provider corporate; name one of corp$/,
+    );
     const without = planOf(server(), group(), ...configs, ...members);
     assert.deepEqual(Object.keys(fileOf(without, 'backends.yaml').outgoingAuth?.backends ?? {}), [
       'to-filled',
       'to-own',
+      'to-signed',
     ]);
+    assert.match(
+      condition(without, 'BackendsWithheld')?.message ?? '',
+      /MCPServerEntry to-inject: MCPExternalAuthConfig inject cannot be used: the server has no upstream provider corp; set spec\.authServerConfig/,
+    );
     assert.match(
       condition(without, 'BackendsWithheld')?.message ?? '',
       /MCPServerEntry to-exchange: MCPExternalAuthConfig exchange cannot be used: the server has no upstream provider corp; set spec.authServerConfig/,

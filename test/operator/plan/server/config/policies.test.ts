@@ -83,6 +83,7 @@ const naming = (provider: string): string => {
   return document({ cedar });
 };
 
+covers('authz.primary-upstream.inline-only', 'authz.primary-upstream.default-first');
 test('primary_upstream_provider of a ConfigMap is reported and ignored: the first upstream counts', () => {
   const planFor = (text: string, more: object = {}) => {
     const spec = { ...policies(), authServerConfig: { ...authServerConfig, upstreamProviders }, ...more };

@@ -118,7 +118,11 @@ test('a server whose audience is that of the API server has a condition that say
 const withProvider = (primaryUpstreamProvider: string) =>
   oidc({ authzConfig: { type: 'inline', inline: { policies: ['x'], primaryUpstreamProvider } } });
 
-covers('status.condition.auth-server-config-validated', 'errors.primary-upstream-unknown.condition');
+covers(
+  'status.condition.auth-server-config-validated',
+  'errors.primary-upstream-unknown.condition',
+  'authz.primary-upstream.must-match',
+);
 test('AuthServerConfigValidated says whether the embedded authorization server can be started', () => {
   const told = (spec: object) => {
     const { status, message } = condition(planOf(server(spec), group(), idp()), 'AuthServerConfigValidated') ?? {};

@@ -1,0 +1,38 @@
+import type { ClientMetadata } from 'oidc-provider';
+import { clientMetadata, commonMetadata } from './client-metadata.ts';
+import { isMetadataDocumentUrl } from './metadata-document.ts';
+import { type MetadataDocumentDeps, metadataDocuments } from './metadata-documents.ts';
+import { type RegisterClient, registerClient, type RegistrationDeps } from './registration.ts';
+import { type SealedClientIdDeps, sealedClientIds } from './sealed-client-id.ts';
+
+/**
+ * The client of an id, which is sealed or the URL of a metadata document. Undefined: there is none. Throws ClientError
+ * where a metadata document cannot be used (401) or cannot be had (503); rejects with what `secrets` rejects with.
+ */
+export type FindClient = (clientId: string) => Promise<ClientMetadata | undefined>;
+
+export interface Clients {
+  readonly findClient: FindClient;
+  /** Answers `POST /oauth/register`. */
+  readonly register: RegisterClient;
+}
+
+export type ClientsDeps = SealedClientIdDeps & MetadataDocumentDeps & Omit<RegistrationDeps, 'clientIds'>;
+
+/** Clients of one issuer: those that registered, and those that publish a metadata document. Stores nothing. */
+export const clients = (issuer: string, deps: ClientsDeps): Clients => {
+  const clientIds = sealedClientIds(issuer, deps);
+  const findPublished = metadataDocuments(deps);
+  return {
+    findClient: async (clientId) => {
+      if (!isMetadataDocumentUrl(clientId)) {
+        const sealed = await clientIds.open(clientId);
+        return sealed && clientMetadata(sealed, deps.scopes());
+      }
+      const client = await findPublished(clientId);
+      const metadata = commonMetadata(clientId, client, deps.scopes());
+      return client.jwks ? { ...metadata, jwks: client.jwks } : metadata;
+    },
+    register: registerClient({ ...deps, clientIds }),
+  };
+};

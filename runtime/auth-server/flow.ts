@@ -1,0 +1,224 @@
+import type { Answer } from './answer.ts';
+import { authorizationRequest, withoutStepUp } from './client-request.ts';
+import type { FindClient } from './clients/clients.ts';
+import type { Browsers } from './login/browser.ts';
+import { type Account, type Arrival, signIn, type SignInDeps } from './login/arrival.ts';
+import { nextLeg } from './login/legs.ts';
+import { type Finished, type Login, LoginGone, loginIn, type Logins } from './login/logins.ts';
+import type { Errand, ForClient } from './login/purpose.ts';
+import type { LoginPages } from './login/login-pages.ts';
+import { ENDPOINTS } from './paths.ts';
+import { interactionIn, type OAuth } from './provider/oauth.ts';
+import type { RequestSource } from './record/steps.ts';
+import { redirect } from './redirect.ts';
+import type { AuthServerSettings } from './settings.ts';
+import { type Upstream, UpstreamError } from './upstreams/index.ts';
+import type { ConsentQuestion } from './vault/consent.ts';
+
+/**
+ * A login, from the request of a client to its code. Each line is one request of the browser, each word a step:
+ *
+ *     authorize   checked → begun → next
+ *     callback    found → arrived (once) → redeemed → kept → finished → next
+ *     login       found → next
+ *     consent     found → shown
+ *     decide      found → decided
+ *
+ * `next` is the next identity provider where the user has to sign in (`login/legs.ts`), and after the last one the page
+ * of consent. What users do without a client is in `sign-in/errands.ts`; their browsers come back to the same address.
+ */
+export const loginFlow = (deps: FlowDeps): Flow => {
+  const { answered } = deps.pages;
+  return {
+    authorize: (request) => answered(request, () => authorize(deps, request)),
+    callback: (request) => answered(request, () => callback(deps, request)),
+    login: (request) => answered(request, async () => next(deps, await found(deps, request))),
+    consent: (request) => answered(request, () => consent(deps, request)),
+    decide: (request) => answered(request, () => decide(deps, request)),
+  };
+};
+
+type Step = (request: BrowserRequest) => Promise<Answer>;
+
+export type Flow = Readonly<Record<'authorize' | 'callback' | 'login' | 'consent' | 'decide', Step>>;
+
+/** What a browser sends. */
+export interface BrowserRequest extends RequestSource {
+  readonly query: URLSearchParams;
+  /** The form that was sent; empty: none. */
+  readonly form: URLSearchParams;
+  readonly cookie: string | undefined;
+}
+
+export interface FlowDeps extends SignInDeps {
+  readonly settings: AuthServerSettings;
+  readonly oauth: () => Promise<OAuth>;
+  readonly findClient: FindClient;
+  readonly logins: Logins;
+  readonly browsers: Browsers;
+  /** In the order in which users sign in there. */
+  readonly upstreams: readonly Upstream[];
+  /** Providers where users sign in once they need it. */
+  readonly onDemand: ReadonlySet<string>;
+  /** The providers that have issued tokens to the user which are still good. */
+  readonly alive: (user: string) => Promise<ReadonlySet<string>>;
+  /** Who gets the tokens of the user, as it is configured now. */
+  readonly question: (user: string) => Promise<ConsentQuestion>;
+  /** The user has agreed to the question of this digest. False: it has changed. */
+  readonly agree: (user: string, digest: string) => Promise<boolean>;
+  /** The user has signed in there, and agreed. */
+  readonly announce: (of: Account) => Promise<void>;
+  readonly knownUsers: {
+    readonly who: (cookie: string | undefined) => Promise<Finished | undefined>;
+    /** The value of `Set-Cookie` by which the browser shows later who its user is. */
+    readonly remember: (user: Finished) => Promise<string>;
+  };
+  /** The browser comes back from a provider on an errand of its user. */
+  readonly errandArrived: (login: Login, errand: Errand, arrival: Arrival | undefined) => Promise<Answer>;
+  readonly pages: LoginPages;
+}
+
+const authorize = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer> => {
+  const { settings, oauth, findClient, logins, browsers, pages, upstreams } = deps;
+  const { query: plain, asked } = withoutStepUp(request.query, new Set(upstreams.map(({ name }) => name)));
+  const query = await authorizationRequest(plain, settings, findClient);
+  const { exchange } = await oauth();
+  const answer = await exchange({ method: 'GET', path: `${ENDPOINTS.authorize}?${query.toString()}` });
+  const interaction = interactionIn(answer);
+  const [clientId, scope] = ['client_id', 'scope'].map((name) => query.get(name) ?? undefined);
+  const outcome = interaction === undefined ? 'failure' : 'success';
+  await deps.record({ type: 'oauth_authorize', outcome, source: request, clientId, scope });
+  if (interaction === undefined) return pages.ofClient(answer, request);
+  const { secret, setCookie } = browsers.known(request.cookie);
+  const login = await logins.open({ kind: 'client', interaction, asked }, secret);
+  const first = await next(deps, await alreadyKnown(deps, login, request));
+  return setCookie === undefined ? first : { ...first, headers: { ...first.headers, 'set-cookie': setCookie } };
+};
+
+/**
+ * A step-up goes on as the user whom this browser has shown to be a while ago; every other login asks again who it is.
+ */
+const alreadyKnown = async (deps: FlowDeps, login: Login, { query, cookie }: BrowserRequest): Promise<Login> => {
+  const { upstreams, knownUsers, logins, alive } = deps;
+  const [first] = upstreams;
+  const { asked } = forClient(login);
+  if (!first || asked.length === 0 || asked.includes(first.name) || query.has('prompt')) return login;
+  const known = await knownUsers.who(cookie);
+  if (!known || !(await alive(known.user)).has(first.name)) return login;
+  const { user, name, email } = known;
+  return logins.finish(login, first.name, { user, name, email });
+};
+
+const callback = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer> => {
+  const { logins, browsers, upstreams } = deps;
+  const state = request.query.get('state') ?? '';
+  const login = await logins.read(loginIn(state), browsers.secretIn(request.cookie));
+  if (!login) return elsewhere(deps, request.query);
+  const departed = await logins.arrive(login, state);
+  const upstream = upstreams.find(({ name }) => name === departed?.provider);
+  // An answer that came before signs nobody in; the browser that repeats it goes on where it was.
+  const arrival = departed && upstream && { login, upstream, departed, answer: request.query, request };
+  if (login.purpose.kind === 'errand') return deps.errandArrived(login, login.purpose, arrival);
+  if (!arrival) return next(deps, login);
+  const { interaction } = login.purpose;
+  try {
+    return await arrived(deps, arrival);
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.code !== 'access_denied') throw error;
+    return closed(deps, login, { request, by: (oauth) => oauth.deny(interaction, 'the user has not signed in') });
+  }
+};
+
+const arrived = async (deps: FlowDeps, arrival: Arrival): Promise<Answer> => {
+  const { login, upstream } = arrival;
+  const { user, identity } = await signIn(deps, arrival, (subject) => userOf(deps, login) ?? subject);
+  const finished: Finished = { user, name: identity.name, email: identity.email };
+  const answer = await next(deps, await deps.logins.finish(login, upstream.name, finished));
+  if (upstream !== deps.upstreams[0]) return answer;
+  return { ...answer, headers: { ...answer.headers, 'set-cookie': await deps.knownUsers.remember(finished) } };
+};
+
+const next = async (deps: FlowDeps, login: Login): Promise<Answer> => {
+  const { settings, logins } = deps;
+  const upstream = await nextLeg(deps, login);
+  if (!upstream) return redirect(`${settings.browserBase}${ENDPOINTS.consent}?login=${login.id}`);
+  return redirect((await upstream.authorizationUrl(await logins.depart(login, upstream.name))).href);
+};
+
+const consent = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer> =>
+  asked(deps, await found(deps, request), request);
+
+/** The page of consent, once the user has signed in everywhere. */
+const asked = async (deps: FlowDeps, login: Login, request: BrowserRequest): Promise<Answer> => {
+  const user = userOf(deps, login);
+  if (user === undefined || (await nextLeg(deps, login))) return next(deps, login);
+  const waiting = await (await deps.oauth()).waiting(forClient(login).interaction);
+  if (!waiting) throw new LoginGone();
+  return deps.pages.consent({ login, waiting, question: await deps.question(user), request });
+};
+
+const decide = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer> => {
+  const login = await found(deps, request);
+  const { interaction } = forClient(login);
+  const user = userOf(deps, login);
+  if (user === undefined || (await nextLeg(deps, login))) return next(deps, login);
+  const { digest } = await deps.question(user);
+  // Also where backends were configured anew meanwhile: the user decides about what was shown.
+  if (!(await deps.pages.isOurForm(login, digest, request))) return asked(deps, login, request);
+  const isRefused = request.form.get('decision') !== 'approve';
+  if (!isRefused && !(await deps.agree(user, digest))) return asked(deps, login, request);
+  const { clientId } = (await (await deps.oauth()).waiting(interaction)) ?? {};
+  const outcome = isRefused ? 'denied' : 'success';
+  await deps.record({ type: 'oauth_consent', outcome, source: request, user, clientId });
+  if (isRefused)
+    return closed(deps, login, { request, by: (oauth) => oauth.deny(interaction, 'the user has refused') });
+  for (const provider of login.finished.keys()) await deps.announce({ user, provider });
+  return closed(deps, login, { request, by: (oauth) => oauth.approve(interaction, user) });
+};
+
+interface Decision {
+  readonly request: BrowserRequest;
+  readonly by: (oauth: OAuth) => Promise<Answer | undefined>;
+}
+
+/** The login ends with the answer to the client, to which the browser goes. */
+const closed = async ({ oauth, logins, pages }: FlowDeps, login: Login, { request, by }: Decision): Promise<Answer> => {
+  const answer = await by(await oauth());
+  if (!answer) throw new LoginGone();
+  await logins.close(login);
+  return pages.departure(answer, request);
+};
+
+/** The login of this browser. Throws LoginGone where it has ended, or is another browser's. */
+const found = async (deps: FlowDeps, { query, cookie }: BrowserRequest): Promise<Login> => {
+  const { logins, browsers, mayNotSignIn } = deps;
+  const login = await logins.read(query.get('login') ?? '', browsers.secretIn(cookie));
+  const user = login && userOf(deps, login);
+  if (!login || (user !== undefined && (await mayNotSignIn(user, login.begunAt)))) throw new LoginGone();
+  return login;
+};
+
+/** Throws LoginGone: an errand of the user ends at no client. */
+const forClient = ({ purpose }: Login): ForClient => {
+  if (purpose.kind !== 'client') throw new LoginGone();
+  return purpose;
+};
+
+/** Who signs in: the user of the first provider. */
+const userOf = ({ upstreams: [first] }: FlowDeps, { finished }: Login): string | undefined =>
+  first && finished.get(first.name)?.user;
+
+/** Marks an answer of a provider that another host of this server has sent on. */
+const SENT_ON = 'sent_on';
+
+/**
+ * A provider may send browsers to another host of this server than the one where the login began, which has no cookie:
+ * it sends them on to where the cookie is.
+ */
+const elsewhere = ({ settings: { browserBase }, upstreams }: FlowDeps, query: URLSearchParams): Answer => {
+  const { origin } = new URL(browserBase);
+  const isAtHome = upstreams.every(({ redirectUri }) => new URL(redirectUri).origin === origin);
+  if (isAtHome || query.has(SENT_ON)) throw new LoginGone();
+  const sentOn = new URLSearchParams([...query, [SENT_ON, '1']]);
+  return redirect(`${browserBase}${ENDPOINTS.callback}?${sentOn.toString()}`);
+};

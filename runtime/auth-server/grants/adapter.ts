@@ -1,0 +1,109 @@
+import { type Adapter, type AdapterFactory, type AdapterPayload, type ClientMetadata, errors } from 'oidc-provider';
+import type { Families } from './families.ts';
+import type { Records } from './records.ts';
+import type { RefreshReuse } from './refresh-reuse.ts';
+import { handleOfGrant } from './refresh-token-id.ts';
+import { orUnavailable } from './unavailable.ts';
+
+/** The client of this id, or none. */
+export type FindClient = (clientId: string) => Promise<ClientMetadata | undefined>;
+
+export interface AdapterParts {
+  readonly families: Families;
+  readonly reuse: RefreshReuse;
+  readonly records: Records;
+  readonly findClient: FindClient;
+}
+
+/**
+ * oidc-provider's adapter: clients are read elsewhere, grants and their refresh tokens are families, all else are
+ * records. Faults of the store are answered with `temporarily_unavailable`.
+ */
+export const grantAdapter =
+  (parts: AdapterParts): AdapterFactory =>
+  (model) => {
+    const adapter = adapterOf(model, parts);
+    return {
+      find: (id) => orUnavailable(() => adapter.find(id)),
+      findByUid: (uid) => orUnavailable(() => adapter.findByUid(uid)),
+      findByUserCode: (userCode) => orUnavailable(() => adapter.findByUserCode(userCode)),
+      upsert: (id, payload, seconds) => orUnavailable(() => adapter.upsert(id, payload, seconds)),
+      consume: (id) => orUnavailable(() => adapter.consume(id)),
+      destroy: (id) => orUnavailable(() => adapter.destroy(id)),
+      revokeByGrantId: (grantId) => orUnavailable(() => adapter.revokeByGrantId(grantId)),
+    };
+  };
+
+const adapterOf = (model: string, parts: AdapterParts): Adapter => {
+  const base = recordAdapter(model, parts);
+  switch (model) {
+    case 'Client':
+      return { ...base, ...clientModel(parts) };
+    case 'Grant':
+      return { ...base, ...grantModel(parts) };
+    case 'RefreshToken':
+      return { ...base, ...refreshTokenModel(parts) };
+    default:
+      return base;
+  }
+};
+
+const clientModel = ({ findClient }: AdapterParts): Pick<Adapter, 'find' | 'upsert' | 'destroy'> => ({
+  find: findClient,
+  upsert: () => Promise.reject(new TypeError('clients are not kept')),
+  destroy: () => Promise.reject(new TypeError('clients are not kept')),
+});
+
+const grantModel = ({ families, reuse }: AdapterParts): Pick<Adapter, 'find' | 'upsert' | 'destroy'> => ({
+  find: async (grantId) => {
+    const grant = await reuse.grantOf(grantId);
+    // A grant ends with its family, which lasts as long as its last refresh token.
+    return grant && { ...grant, exp: FAR_AWAY };
+  },
+  upsert: (grantId, grant, seconds) => families.save(grantId, grant, seconds),
+  destroy: (grantId) => families.revoke(handleOfGrant(grantId)),
+});
+
+/** The year 9999, in seconds. */
+const FAR_AWAY = 253_402_300_799;
+
+const refreshTokenModel = ({
+  reuse: { model },
+}: AdapterParts): Pick<Adapter, 'find' | 'upsert' | 'consume' | 'destroy'> => ({
+  find: model.find,
+  upsert: model.save,
+  consume: async (token) => model.consume(token),
+  destroy: model.remove,
+});
+
+/** Models with a second id: the record of that id holds the first one. */
+const SESSION_UID = 'SessionUid';
+const USER_CODE = 'UserCode';
+
+const recordAdapter = (model: string, { records, families }: AdapterParts): Adapter => {
+  const byIndex = async (index: string, id: string): Promise<AdapterPayload | undefined> => {
+    const found = (await records.find(index, id))?.jti;
+    return found === undefined ? undefined : records.find(model, found);
+  };
+  return {
+    find: (id) => records.find(model, id),
+    findByUid: (uid) => byIndex(SESSION_UID, uid),
+    findByUserCode: (userCode) => byIndex(USER_CODE, userCode),
+    upsert: async (id, payload, seconds) => {
+      const { accountId, clientId, uid, userCode } = payload;
+      await records.save(model, id, payload, seconds);
+      // Sessions of strangers are found by their cookie alone.
+      if (model === 'Session' && uid !== undefined && accountId !== undefined)
+        await records.save(SESSION_UID, uid, { jti: id, accountId }, seconds);
+      if (userCode !== undefined) await records.save(USER_CODE, userCode, { jti: id, clientId }, seconds);
+    },
+    consume: async (id) => {
+      if (await records.consume(model, id)) return;
+      const grantId = (await records.find(model, id))?.grantId;
+      if (grantId !== undefined) await families.revoke(handleOfGrant(grantId));
+      throw new errors.InvalidGrant(`${model} already used`);
+    },
+    destroy: (id) => records.remove(model, id),
+    revokeByGrantId: (grantId) => families.revoke(handleOfGrant(grantId)),
+  };
+};

@@ -1,0 +1,71 @@
+import { type AdapterFactory, Provider } from 'oidc-provider';
+import type { Clock } from '../../process/index.ts';
+import type { Store } from '../../store/index.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import { type FindClient, grantAdapter } from './adapter.ts';
+import { type Families, families } from './families.ts';
+import { records } from './records.ts';
+import { type RefreshReuse, refreshReuse } from './refresh-reuse.ts';
+import { prefixRefreshTokens } from './refresh-token-id.ts';
+import { sealer } from './sealed.ts';
+
+export interface GrantsDeps {
+  readonly store: Store;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly findClient: FindClient;
+  /** Time in which a refresh token gets the same successor again. 0: none. */
+  readonly refreshReuseWindowMs: number;
+  /** Called when a grant ends before its time, with all its refresh tokens. */
+  readonly onEnded?: (grant: EndedGrant) => void;
+}
+
+export interface EndedGrant {
+  readonly user: string | undefined;
+  readonly clientId: string | undefined;
+  /** `reuse`: a code or a refresh token came back that was used already. */
+  readonly reason: 'revocation' | 'reuse';
+}
+
+/** What the authorization server keeps, and how. */
+export interface Grants {
+  /** The settings `adapter` and `rotateRefreshToken` of the provider. */
+  readonly adapter: AdapterFactory;
+  readonly rotateRefreshToken: RefreshReuse['rotateRefreshToken'];
+  /** To be called once with the provider that has these settings. */
+  readonly attach: (provider: Provider) => void;
+  readonly close: () => void;
+}
+
+export const openGrants = ({ findClient, secrets, onEnded = () => {}, ...deps }: GrantsDeps): Grants => {
+  const parts = { ...deps, sealer: sealer({ secrets, clock: deps.clock }) };
+  const all = tellingOfEnds(families(parts), onEnded);
+  const reuse = refreshReuse({ ...parts, families: all });
+  return {
+    adapter: grantAdapter({ families: all, reuse, records: records(parts), findClient }),
+    rotateRefreshToken: reuse.rotateRefreshToken,
+    attach: (provider) => {
+      prefixRefreshTokens(provider);
+      provider.use(reuse.middleware as Parameters<Provider['use']>[0]);
+    },
+    close: reuse.close,
+  };
+};
+
+/** The library revokes a grant once for each kind of what came of it: it is told once in a request. */
+const tellingOfEnds = (all: Families, onEnded: (grant: EndedGrant) => void): Families => {
+  const told = new WeakMap<object, string>();
+  return {
+    ...all,
+    revoke: async (handle) => {
+      const request = Provider.ctx;
+      const isTold = request !== undefined && told.get(request) === handle;
+      if (request) told.set(request, handle);
+      const family = isTold ? undefined : await all.read(handle);
+      await all.revoke(handle);
+      if (!family) return;
+      const { accountId: user, clientId } = family.grant;
+      onEnded({ user, clientId, reason: request?.oidc?.route === 'revocation' ? 'revocation' : 'reuse' });
+    },
+  };
+};

@@ -1,0 +1,103 @@
+import type { JWK } from 'jose';
+import type { Clock, ReadSecret } from '../../process/index.ts';
+import type { Store } from '../../store/index.ts';
+import { Followed } from './followed.ts';
+import { type MadeKeys, type MadeKeysDeps, ownKeys, sharedKeys } from './made-keys.ts';
+import { sealerFor } from './sealer.ts';
+import { isTooShort, type ReadBytes, type Secrets, secretIn, secretsIn, TOO_SHORT } from './secrets.ts';
+import { type SigningKeys, signingKeysIn } from './signing-keys.ts';
+
+/** Paths of the keys; an empty list: they are made. */
+export interface KeyFiles {
+  readonly signing: readonly string[];
+  readonly hmac: readonly string[];
+}
+
+export interface KeysDeps {
+  readonly readSecret: ReadSecret;
+  readonly readBytes: ReadBytes;
+  readonly clock: Clock;
+  /** Stand in where no files are named. */
+  readonly made: MadeKeys;
+}
+
+/** What the authorization server signs and seals with. */
+export interface Keys {
+  /** Throws `issuer_unavailable` while a file is not usable, as `signing` does. */
+  readonly secrets: Secrets;
+  readonly signing: () => Promise<SigningKeys>;
+  /** The public keys, the same as long as none of them changes. While a file is not usable, those before. */
+  readonly published: () => Promise<readonly JWK[]>;
+  /** Calls `listener` when other keys are in force; returns the function that ends it. */
+  readonly onChanged: (listener: () => void) => () => void;
+  /** Why the server must not start with these keys; a file that is not there yet is no such reason. */
+  readonly problem: () => Promise<string | undefined>;
+  readonly close: () => void;
+}
+
+/** The keys in the files of the moment, followed as they change; without files, keys that are made. */
+export const openKeys = (files: () => KeyFiles, { readSecret, readBytes, clock, made }: KeysDeps): Keys => {
+  const signing = new Followed({
+    read: async () =>
+      files().signing.length > 0
+        ? Promise.all(files().signing.map((file) => readSecret({ file })))
+        : [(await made.current()).signingKey],
+    make: async (pems) => keySetOf(await signingKeysIn(pems.map((pem) => pem?.toString()))),
+    clock,
+  });
+  const secrets = new Followed({
+    read: async () =>
+      files().hmac.length > 0 ? Promise.all(files().hmac.map(readBytes)) : [(await made.current()).secret],
+    make: (contents) => secretsIn(contents.map((content) => (Buffer.isBuffer(content) ? content : undefined))),
+    clock,
+  });
+  return {
+    secrets: () => secrets.current(),
+    signing: async () => (await signing.current()).keys,
+    published: async () => (await signing.lastUsable()).published,
+    onChanged: (listener) => signing.onChanged(listener),
+    problem: async () => {
+      const [first] = files().hmac;
+      const secret = first === undefined ? undefined : secretIn(await readBytes(first));
+      return secret && isTooShort(secret) ? TOO_SHORT : undefined;
+    },
+    close: () => {
+      signing.close();
+      secrets.close();
+      made.close();
+    },
+  };
+};
+
+export interface NamedKeysDeps extends Omit<KeysDeps, 'made'>, MadeKeysDeps {
+  readonly store: Store;
+  readonly random: () => number;
+  /** Whether other replicas use the store, too. */
+  readonly isShared: boolean;
+}
+
+/** The keys of these files, or such as are made once they are needed. */
+export const keysOf = (files: () => KeyFiles, deps: NamedKeysDeps): Keys => {
+  const { isShared, readBytes } = deps;
+  let made: MadeKeys | undefined;
+  const secretFiles = files().hmac;
+  const make = (): MadeKeys => {
+    if (!isShared) return ownKeys(deps);
+    const secrets = async () => secretsIn(await Promise.all(secretFiles.map(readBytes)));
+    return sharedKeys({
+      ...deps,
+      sealer: secretFiles.length > 0 ? sealerFor('made keys', { ...deps, secrets }) : undefined,
+    });
+  };
+  return openKeys(files, {
+    ...deps,
+    made: { current: () => (made ??= make()).current(), close: () => made?.close() },
+  });
+};
+
+interface KeySet {
+  readonly keys: SigningKeys;
+  readonly published: readonly JWK[];
+}
+
+const keySetOf = (keys: SigningKeys): KeySet => ({ keys, published: keys.map(({ publicJwk }) => publicJwk) });

@@ -1,0 +1,81 @@
+import type { RecordStep, RequestSource, Step } from '../record/steps.ts';
+import { type Identity, type Upstream, UpstreamError, type UpstreamLogin } from '../upstreams/index.ts';
+import { type Departed, type Login, LoginGone, OtherUser } from './logins.ts';
+import { subjectOf } from './subject.ts';
+
+/** A user's account at an identity provider. */
+export interface Account {
+  /** `sub` of the tokens that this server issues. */
+  readonly user: string;
+  readonly provider: string;
+}
+
+/** A browser that comes back from an identity provider, for the first time. */
+export interface Arrival {
+  readonly login: Login;
+  readonly upstream: Upstream;
+  readonly departed: Departed;
+  /** The query by which the provider has answered. */
+  readonly answer: URLSearchParams;
+  readonly request: RequestSource;
+}
+
+export interface SignInDeps {
+  /** Whether the access of this user was ended since the login has begun. */
+  readonly mayNotSignIn: (user: string, begunAtMs: number) => Promise<boolean>;
+  /** `origin`: of the provider that has issued the tokens. */
+  readonly keep: (account: Account, login: UpstreamLogin & { readonly origin: string }) => Promise<void>;
+  readonly record: RecordStep;
+}
+
+/** Who has signed in. */
+export interface SignedIn {
+  readonly user: string;
+  readonly identity: Identity;
+}
+
+/**
+ * Redeems the answer of the provider. The tokens are kept before anything else, so that none is lost where the next
+ * step fails. `whose`: the user for the subject of this account; it throws OtherUser where that is nobody's here.
+ */
+export const signIn = async (
+  deps: SignInDeps,
+  arrival: Arrival,
+  whose: (subject: string) => string,
+): Promise<SignedIn> => {
+  const { upstream, request } = arrival;
+  const about = { type: 'oauth_upstream_login', provider: upstream.name, source: request } as const;
+  try {
+    const signedIn = await redeemed(deps, arrival, whose);
+    await deps.record({ ...about, outcome: 'success', user: signedIn.user });
+    return signedIn;
+  } catch (error) {
+    await deps.record({ ...about, ...failureOf(error) });
+    throw error;
+  }
+};
+
+const redeemed = async (
+  { mayNotSignIn, keep }: SignInDeps,
+  { login, upstream, departed, answer }: Arrival,
+  whose: (subject: string) => string,
+): Promise<SignedIn> => {
+  const { tokens, identity } = await upstream.redeem(answer, departed.leg);
+  try {
+    const user = whose(subjectOf(upstream.name, identity));
+    if (await mayNotSignIn(user, login.begunAt)) throw new LoginGone();
+    await keep({ user, provider: upstream.name }, { tokens, identity, origin: upstream.origin });
+    return { user, identity };
+  } catch (error) {
+    if (error instanceof LoginGone || error instanceof OtherUser) await upstream.revoke(tokens);
+    throw error;
+  }
+};
+
+const failureOf = (error: unknown): Pick<Step, 'outcome' | 'error'> => {
+  if (error instanceof LoginGone) return { outcome: 'denied', error: 'access_ended' };
+  if (error instanceof OtherUser) return { outcome: 'denied', error: 'other_user' };
+  if (!(error instanceof UpstreamError)) return { outcome: 'error' };
+  if (error.code === 'access_denied') return { outcome: 'denied', error: error.code };
+  return { outcome: error.kind === 'refused' ? 'failure' : 'error', error: error.code };
+};

@@ -1,0 +1,124 @@
+import { asVmcpError, type ErrorCode } from '../../errors.ts';
+import type { Answer } from '../answer.ts';
+import { describeClient } from '../clients/client-description.ts';
+import type { FindClient } from '../clients/clients.ts';
+import { consentPage } from '../pages/consent-page.ts';
+import type { CsrfTokens } from '../pages/csrf-tokens.ts';
+import { departurePage } from '../pages/departure-page.ts';
+import { type ErrorData, errorPage, type FailureKind } from '../pages/error-page.ts';
+import { ENDPOINTS } from '../paths.ts';
+import type { WaitingRequest } from '../provider/oauth.ts';
+import type { AuthServerSettings } from '../settings.ts';
+import { UpstreamError } from '../upstreams/index.ts';
+import type { ConsentQuestion } from '../vault/consent.ts';
+import type { Browsers } from './browser.ts';
+import { type Login, LoginGone, OtherUser } from './logins.ts';
+
+/** A request of a browser, as far as pages need it. */
+export interface PageRequest {
+  readonly form: URLSearchParams;
+  readonly cookie: string | undefined;
+  readonly correlationId: () => string;
+}
+
+export interface LoginPagesDeps {
+  readonly settings: Pick<AuthServerSettings, 'name' | 'browserBase'>;
+  readonly findClient: FindClient;
+  readonly csrf: CsrfTokens;
+  readonly browsers: Browsers;
+  /** Called for what is a fault of this server or of a provider, and not of the user. */
+  readonly onFailure: (error: unknown, correlationId: string) => void;
+}
+
+/** What a user is asked for. */
+export interface Asked {
+  readonly login: Login;
+  readonly waiting: WaitingRequest;
+  readonly question: ConsentQuestion;
+  readonly request: PageRequest;
+}
+
+/** What a login shows to its user. */
+export interface LoginPages {
+  readonly consent: (asked: Asked) => Promise<Answer>;
+  /** Whether this server has shown the form, for this login and this question, in this browser. */
+  readonly isOurForm: (login: Login, questionDigest: string, request: PageRequest) => Promise<boolean>;
+  readonly failure: (kind: FailureKind, request: PageRequest) => Answer;
+  /** As `ofClient`, for an answer to a form: a page that goes on to the client. */
+  readonly departure: (answer: Answer, request: PageRequest) => Answer;
+  /** The answer of the authorization endpoint to a request that begins no login. */
+  readonly ofClient: (answer: Answer, request: PageRequest) => Answer;
+  /** The answer of a step, or the page that says why it has failed. */
+  readonly answered: (request: PageRequest, step: () => Promise<Answer>) => Promise<Answer>;
+}
+
+export const loginPages = (deps: LoginPagesDeps): LoginPages => {
+  const { settings, findClient, csrf, browsers, onFailure } = deps;
+  const failure = (kind: FailureKind, { correlationId }: PageRequest, more: Partial<ErrorData> = {}): Answer =>
+    errorPage({ kind, correlationId: correlationId(), ...more });
+  const ofClient = (answer: Answer, request: PageRequest): Answer => {
+    if (answer.headers['location'] !== undefined) return answer;
+    const { error, error_description: detail } = JSON.parse(answer.body) as Readonly<Record<string, unknown>>;
+    return failure(kindOf(error), request, {
+      detail: typeof detail === 'string' ? detail : undefined,
+      retryAfterSeconds: secondsIn(answer.headers['retry-after']),
+    });
+  };
+  return {
+    ofClient,
+    failure,
+    consent: async ({ login, waiting: { clientId, redirectUri, scopes }, question, request: { cookie } }) => {
+      const client = (await findClient(clientId)) ?? { client_id: clientId };
+      const path = new URL(settings.browserBase).pathname.replace(/\/$/, '');
+      return consentPage({
+        server: settings.name,
+        client: describeClient(client, redirectUri),
+        scopes,
+        accounts: [...login.finished].map(([provider, { name, email }]) => ({ provider, name, email })),
+        recipients: question.accounts.flatMap(({ provider, recipients, notAgreed }) =>
+          [...recipients].map(([backend, origins]) => ({ provider, backend, origins, isNew: notAgreed.has(backend) })),
+        ),
+        action: `${path}${ENDPOINTS.consent}?login=${login.id}`,
+        csrfToken: await csrf.issue(browsers.secretIn(cookie) ?? '', formOf(login, question.digest)),
+      });
+    },
+    isOurForm: (login, digest, { form, cookie }) =>
+      csrf.isValid(form.get('csrf') ?? undefined, browsers.secretIn(cookie) ?? '', formOf(login, digest)),
+    departure: (answer, request) => {
+      const { location } = answer.headers;
+      return location === undefined ? ofClient(answer, request) : departurePage({ to: location, name: undefined });
+    },
+    answered: async (request, step) => {
+      try {
+        return await step();
+      } catch (error) {
+        if (error instanceof LoginGone)
+          return failure(browsers.secretIn(request.cookie) === undefined ? 'other-browser' : 'expired', request);
+        if (error instanceof OtherUser) return failure('other-user', request);
+        onFailure(error, request.correlationId());
+        if (error instanceof UpstreamError)
+          return failure(error.kind === 'refused' ? 'provider-refused' : 'provider-unavailable', request);
+        return failure(KINDS[asVmcpError(error).code] ?? 'internal', request);
+      }
+    },
+  };
+};
+
+const secondsIn = (header: string | undefined): number | undefined =>
+  header === undefined ? undefined : Number(header);
+
+const formOf = ({ id }: Login, questionDigest: string): string => `${id} ${questionDigest}`;
+
+const KINDS: Partial<Record<ErrorCode, FailureKind>> = {
+  issuer_unavailable: 'unavailable',
+  store_unavailable: 'unavailable',
+  credential_unavailable: 'unavailable',
+  overloaded: 'unavailable',
+};
+
+const kindOf = (error: unknown): FailureKind => {
+  if (error === 'invalid_client') return 'unknown-client';
+  if (error === 'invalid_redirect_uri') return 'redirect-uri';
+  if (error === 'temporarily_unavailable') return 'client-unavailable';
+  return error === 'server_error' ? 'internal' : 'invalid-request';
+};

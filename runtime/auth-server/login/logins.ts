@@ -1,0 +1,162 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { Fields, QuotaGroup, Store } from '../../store/index.ts';
+import type { Sealer } from '../keys/sealer.ts';
+import type { Clock } from '../../process/index.ts';
+import { digestOf } from './browser.ts';
+import type { Purpose } from './purpose.ts';
+
+/** A login that is under way: it belongs to one browser. */
+export interface Login {
+  readonly id: string;
+  readonly purpose: Purpose;
+  /** In milliseconds since the epoch. */
+  readonly begunAt: number;
+  /** Who has signed in, by identity provider. */
+  readonly finished: ReadonlyMap<string, Finished>;
+}
+
+/** A sign-in at one identity provider that has ended well. */
+export interface Finished {
+  /** `sub` of the tokens that this server issues. */
+  readonly user: string;
+  readonly name?: string | undefined;
+  readonly email?: string | undefined;
+}
+
+/** What is kept while a browser is at an identity provider. */
+export interface Leg {
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+}
+
+export interface Departed {
+  readonly provider: string;
+  readonly leg: Leg;
+}
+
+export interface LoginsDeps {
+  readonly store: Store;
+  readonly sealer: Sealer;
+  readonly entropy: (bytes: number) => Buffer;
+  readonly clock: Clock;
+  /** Life of a login. */
+  readonly ttlMs: number;
+}
+
+/** Logins at a time, of all clients; those in which nobody has signed in yet are displaced by newer ones. */
+const MOST_LOGINS = 10_000;
+/** What is kept of one login: departures to providers, which a user may repeat, and sign-ins. */
+const MOST_FIELDS = 128;
+const GROUP: QuotaGroup = { name: '{logins}', limit: MOST_LOGINS };
+const ID_BYTES = 18;
+const SECRET_BYTES = 32;
+const ABOUT = 'about';
+const FINISHED = 'finished:';
+
+interface About {
+  readonly purpose: Purpose;
+  readonly begunAt: number;
+  /** Digest of the browser's secret. */
+  readonly browser: string;
+}
+
+/** The login has ended, or was displaced. */
+export class LoginGone extends Error {
+  override readonly name = 'LoginGone';
+}
+
+/** Somebody else has signed in than the user whose account was to be renewed. */
+export class OtherUser extends Error {
+  override readonly name = 'OtherUser';
+}
+
+/** The id of the login that a state belongs to. */
+export const loginIn = (state: string): string => state.split('.', 1)[0] ?? '';
+
+/** Logins in the store: whichever replica a browser reaches, it goes on there. */
+export class Logins {
+  readonly #deps: LoginsDeps;
+
+  constructor(deps: LoginsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Begins a login. Throws `overloaded` where too many people sign in at this moment. */
+  async open(purpose: Purpose, browser: string): Promise<Login> {
+    const { store, clock, ttlMs } = this.#deps;
+    const id = this.#token(ID_BYTES);
+    const begunAt = clock.now();
+    const about: About = { purpose, begunAt, browser: digestOf(browser) };
+    await store.createMap(keyOf(id), new Map([[ABOUT, await this.#sealed(id, ABOUT, about)]]), ttlMs, GROUP);
+    return { id, purpose, begunAt, finished: new Map() };
+  }
+
+  /** Undefined: it has ended, or belongs to another browser. */
+  async read(id: string, browser: string | undefined): Promise<Login | undefined> {
+    const fields = await this.#deps.store.readMap(keyOf(id));
+    const about = await this.#opened<About>(id, ABOUT, fields);
+    if (!fields || !about || browser === undefined || !isEqual(digestOf(browser), about.browser)) return undefined;
+    const finished = new Map<string, Finished>();
+    for (const field of [...fields.keys()].filter((each) => each.startsWith(FINISHED))) {
+      const one = await this.#opened<Finished>(id, field, fields);
+      if (one) finished.set(field.slice(FINISHED.length), one);
+    }
+    return { id, purpose: about.purpose, begunAt: about.begunAt, finished };
+  }
+
+  /** What to take along to this provider. */
+  async depart({ id }: Login, provider: string): Promise<Leg> {
+    const [random, nonce, codeVerifier] = [0, 1, 2].map(() => this.#token(SECRET_BYTES)) as [string, string, string];
+    const leg = { state: `${id}.${random}`, nonce, codeVerifier };
+    await this.#set(id, departureOf(leg.state), { provider, leg } satisfies Departed);
+    return leg;
+  }
+
+  /** What was taken along with this state, once. Undefined: nothing, or it came back before. */
+  async arrive({ id }: Login, state: string): Promise<Departed | undefined> {
+    const { store } = this.#deps;
+    const field = departureOf(state);
+    const departed = await this.#opened<Departed>(id, field, await store.readMap(keyOf(id)));
+    return departed && (await store.deleteField(keyOf(id), field)) ? departed : undefined;
+  }
+
+  /** The login, with one provider more at which the user has signed in. */
+  async finish(login: Login, provider: string, finished: Finished): Promise<Login> {
+    const { store, ttlMs } = this.#deps;
+    await this.#set(login.id, `${FINISHED}${provider}`, finished);
+    // From now on it is no longer displaced by logins of strangers.
+    await store.touch(keyOf(login.id), ttlMs, GROUP);
+    return { ...login, finished: new Map([...login.finished, [provider, finished]]) };
+  }
+
+  async close({ id }: Login): Promise<void> {
+    await this.#deps.store.delete(keyOf(id), GROUP);
+  }
+
+  #token(bytes: number): string {
+    return this.#deps.entropy(bytes).toString('base64url');
+  }
+
+  #sealed(id: string, field: string, value: object): Promise<Buffer> {
+    return this.#deps.sealer.seal(Buffer.from(JSON.stringify(value)), `${id} ${field}`);
+  }
+
+  async #opened<T>(id: string, field: string, fields: Fields | undefined): Promise<T | undefined> {
+    const sealed = fields?.get(field);
+    const text = sealed && (await this.#deps.sealer.unseal(sealed, `${id} ${field}`));
+    return text && (JSON.parse(text.toString()) as T);
+  }
+
+  async #set(id: string, field: string, value: object): Promise<void> {
+    const sealed = await this.#sealed(id, field, value);
+    if (!(await this.#deps.store.setField(keyOf(id), field, sealed, MOST_FIELDS))) throw new LoginGone();
+  }
+}
+
+const keyOf = (id: string): string => `${GROUP.name}:${hash('sha256', id, 'base64url')}`;
+
+const departureOf = (state: string): string => `departed:${digestOf(state)}`;
+
+const isEqual = (a: string, b: string): boolean =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));

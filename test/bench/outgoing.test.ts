@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+
+const BENCH = join(import.meta.dirname, '../../bench/outgoing/run.ts');
+
+test(
+  'the benchmark of credentials for backends still runs: every strategy has its row, every target its figure',
+  { timeout: 300_000 },
+  async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [BENCH, '--quick']);
+    for (const path of ['byte proxy', 'unauthenticated', 'header_injection', 'token_exchange'])
+      assert.equal(stdout.split(`\n| 1 KB call | 50 | ${path} | `).length, 3, path);
+    for (const revision of ['2025-11-25', '2026-07-28'])
+      assert.match(
+        stdout,
+        new RegExp(
+          `^\\| CPU per warm 1 KB call, 50 clients, ${revision}, token_exchange, × unauthenticated \\| ≤ 1.1 \\| \\d`,
+          'm',
+        ),
+      );
+    for (const what of ['1 KB', '100 KB']) assert.match(stdout, new RegExp(`^\\| ${what} \\| \\d+\\.\\d \\|$`, 'm'));
+    assert.doesNotMatch(stdout, /NaN/);
+  },
+);

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { startAuthServer } from '../../fixtures/auth-server.ts';
+import { noCertificates } from '../../fixtures/certificates.ts';
+import { INITIALIZE, post } from '../../fixtures/raw-client.ts';
+import { configFile, startRuntime } from '../../fixtures/runtime.ts';
+import { codeIn, registerClient, textIn } from '../../fixtures/signing-in.ts';
+
+const revoke = async (managementUrl: string, body: object): Promise<number> => {
+  const headers = { 'content-type': 'application/json' };
+  const url = `${managementUrl}/users/revoke`;
+  return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).status;
+};
+
+suite('a user who is switched off', { skip: noCertificates }, () => {
+  test('has no valid token, code or login any more, and none at the identity provider', async (t) => {
+    const gateway = await startAuthServer();
+    t.after(gateway.stop);
+    const client = await registerClient(gateway);
+    const answer = await client.tokens();
+    const code = codeIn(await client.signIn());
+    const enter = async (): Promise<number> => {
+      const authorization = `Bearer ${textIn(answer, 'access_token')}`;
+      return (await post(gateway.running().url, INITIALIZE, { authorization })).status;
+    };
+    assert.equal(await enter(), 200);
+
+    assert.equal(await revoke(gateway.running().managementUrl, { subject: 'corp|alice' }), 200);
+    assert.equal(await enter(), 401);
+    assert.equal((await client.refresh(textIn(answer, 'refresh_token'))).body['error'], 'invalid_grant');
+    assert.equal((await client.redeem(code)).body['error'], 'invalid_grant');
+    assert.ok((gateway.providers[0]?.askedFor('/token/revocation').length ?? 0) > 0);
+  });
+
+  test('is named by the subject of the tokens, at a server that has issued some', async (t) => {
+    const gateway = await startAuthServer();
+    t.after(gateway.stop);
+    for (const body of [{}, { subject: '' }, { subject: 1 }])
+      assert.equal(await revoke(gateway.running().managementUrl, body), 400);
+    const other = await startRuntime(configFile({}));
+    t.after(other.stop);
+    assert.equal(await revoke(other.managementUrl, { subject: 'corp|alice' }), 409);
+  });
+});
