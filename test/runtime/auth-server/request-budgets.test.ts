@@ -37,7 +37,9 @@ describe('requests of one address', { skip: noCertificates }, () => {
     assert.equal(refused.status, 429);
     assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]/);
     assert.match(await refused.text(), /<html/);
-    assert.equal((await fetch(`${gateway.issuer}${path}`, { redirect: 'manual' })).status, 429);
+    // One budget for all that begins logins: a few are admitted again with the time that goes by.
+    const more = await refusedAfter(path);
+    assert.ok(more.admitted < 100, `${more.admitted}`);
     const other = await fetch(`${gateway.issuer}${path}`, { redirect: 'manual', dispatcher: elsewhere });
     assert.equal(other.status, 303);
   });
