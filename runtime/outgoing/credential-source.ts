@@ -49,6 +49,7 @@ export const proveWith =
   async (request) => {
     const { isRefusal = isUnauthorized, measures } = source;
     const wanted = (): AbortSignal => givenUp(request);
+    markUnsent(request);
     const credential = await orNote(source.current, [caller, wanted], () => note('unavailable'));
     if (credential === undefined) return next(request);
     const withCredential = await source.addTo(request, credential);
@@ -56,6 +57,7 @@ export const proveWith =
     const response = await next(withCredential);
     if (!isRefusal(response)) return response;
     measures.refused();
+    markUnsent(request);
     const newer = await orNote(source.renewed, [caller, credential, wanted], () => note('refused'));
     const giveUp = (refused: V, isRenewed: boolean): never => {
       note('refused');
@@ -98,12 +100,15 @@ const taken = <V>({ isCached, measures }: CredentialSource<V>, credential: V): C
   return 'cached';
 };
 
+/** A request that is given up while it waits for its credential is not sent any more, and needs no cancellation. */
+const markUnsent = ({ idleTimeout }: BackendRequest): void => idleTimeout.onAbandoned(() => {}, 'unsent');
+
 const isUnauthorized = ({ status }: BackendResponse): boolean => status === 401;
 
 const givenUp = ({ idleTimeout }: BackendRequest): AbortSignal => {
   const controller = new AbortController();
   // The exchange with the backend replaces this function once it begins.
-  idleTimeout.onAbandoned((reason) => controller.abort(reason));
+  idleTimeout.onAbandoned((reason) => controller.abort(reason), 'unsent');
   return controller.signal;
 };
 

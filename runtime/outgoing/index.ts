@@ -7,7 +7,7 @@ export { connectStrategy } from './strategies.ts';
 export { type CredentialSource, proveWith, withHeader } from './credential-source.ts';
 export { relayed } from './token-relay.ts';
 export { CredentialCache } from './credential-cache.ts';
-export type { IdleTimeout, AwaitedAnswer, BackendRequest, BackendResponse, Fetch } from './fetch.ts';
+export type { IdleTimeout, AwaitedAnswer, BackendRequest, BackendResponse, Fetch, Unsent } from './fetch.ts';
 export type {
   AddressedFetch,
   ConnectStrategy,

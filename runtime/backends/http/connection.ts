@@ -134,7 +134,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#clock = clock;
     this.#answers = answers;
     this.#waiting = waiting;
-    request.idleTimeout.onAbandoned(this.#abandon);
+    request.idleTimeout.onAbandoned(this.#abandon, 'unsent');
   }
 
   /** Also works before the request has a socket: then the request is never sent. */
@@ -146,7 +146,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#abandoned) controller.abort(this.#abandoned);
+    if (this.#abandoned) return controller.abort(this.#abandoned);
+    this.#request.idleTimeout.onAbandoned(this.#abandon);
   }
 
   onResponseStart(

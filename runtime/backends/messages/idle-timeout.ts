@@ -1,6 +1,6 @@
 import type { CancelSignal, Clock, Timer } from '../../process/index.ts';
 import { VmcpError } from '../../errors.ts';
-import type { IdleTimeout } from '../../outgoing/index.ts';
+import type { IdleTimeout, Unsent } from '../../outgoing/index.ts';
 import { exchangeError } from './small-messages.ts';
 
 /** Longest time of a call, however often its idle timeout is refreshed (docs/decisions.md "Idle timeout"). */
@@ -19,11 +19,11 @@ export interface TimedWork<T> {
   /** The work to wait for. Rejects where it fails; never throws. */
   readonly work: (idleTimeout: IdleTimeout) => Promise<T>;
   /**
-   * Whether the backend may still answer after the client has cancelled: then the exchange goes on for 2 s after
-   * `onGivenUp` has begun, and its result goes to the client. Absent: no.
+   * Whether the backend may still answer after the client has cancelled a request that was sent: then the exchange goes
+   * on for 2 s after `onGivenUp` has begun, and its result goes to the client. Absent: no.
    */
   readonly mayStillAnswer?: () => boolean;
-  /** Runs when the work is given up, before the exchange is aborted. Never throws. */
+  /** Runs when work is given up whose request was sent, before the exchange is aborted. Never throws. */
   readonly onGivenUp?: (reason: VmcpError) => Promise<void>;
   /** Runs once as soon as the wait is over, however it ended. Never throws. */
   readonly onOver?: () => void;
@@ -57,6 +57,7 @@ class RunningTimeout<T> implements IdleTimeout {
   /** Set when the wait is given up: the exchange must be aborted. */
   #abandoned: VmcpError | undefined;
   #abort: ((reason: Error) => void) | undefined;
+  #isSent = false;
 
   constructor(clock: Clock, asked: TimedWork<T>, waiting: Waiting<T>) {
     this.#clock = clock;
@@ -110,7 +111,8 @@ class RunningTimeout<T> implements IdleTimeout {
     this.#timer = this.#clock.after(ms, this.#onTimeout);
   }
 
-  onAbandoned(abort: (reason: Error) => void): void {
+  onAbandoned(abort: (reason: Error) => void, state?: Unsent): void {
+    this.#isSent = state !== 'unsent';
     if (this.#abandoned) abort(this.#abandoned);
     else this.#abort = abort;
   }
@@ -122,7 +124,7 @@ class RunningTimeout<T> implements IdleTimeout {
   readonly #onAborted = (): void => {
     const reason = this.#abortReason();
     const { mayStillAnswer, onGivenUp } = this.#timedWork;
-    if (reason.code !== 'cancelled_by_client' || !mayStillAnswer?.()) return this.#giveUp(reason);
+    if (reason.code !== 'cancelled_by_client' || !this.#isSent || !mayStillAnswer?.()) return this.#giveUp(reason);
     this.#cancelled = reason;
     this.#timer.cancel();
     const told = onGivenUp?.(reason);
@@ -136,7 +138,7 @@ class RunningTimeout<T> implements IdleTimeout {
 
   #giveUp(reason: VmcpError): void {
     this.#settle();
-    this.#abortExchange(reason, this.#timedWork.onGivenUp?.(reason));
+    this.#abortExchange(reason, this.#isSent ? this.#timedWork.onGivenUp?.(reason) : undefined);
   }
 
   #abortExchange(reason: VmcpError, told: Promise<void> = Promise.resolve()): void {
@@ -161,5 +163,5 @@ class RunningTimeout<T> implements IdleTimeout {
 export const deadline = (idleTimeout: IdleTimeout): IdleTimeout => ({
   refresh: () => {},
   pause: () => () => {},
-  onAbandoned: (abort) => idleTimeout.onAbandoned(abort),
+  onAbandoned: (abort, state) => idleTimeout.onAbandoned(abort, state),
 });

@@ -69,12 +69,12 @@ export class SseRequest implements AwaitingRequest {
       // That the POST was accepted does not prove that the backend is working.
       refresh: () => {},
       pause: () => idleTimeout.pause(),
-      onAbandoned: (abort) => {
+      onAbandoned: (abort, state) => {
         this.#abort = abort;
         idleTimeout.onAbandoned((reason) => {
           this.fail(reason);
           abort(reason);
-        });
+        }, state);
       },
     };
     try {

@@ -356,6 +356,26 @@ describe('token_exchange', () => {
     return { session, asked: () => endpoint.exchanges.length > 1 || undefined };
   };
 
+  test('a call that is cancelled while it waits for its token is never sent, and the backend is told nothing', async () => {
+    const { session, asked } = await withEndedToken();
+    const before = gateway.backend.requests.length;
+    endpoint.instead = () => {};
+    const params = { name: 'a_echo', arguments: { n: 1 } };
+    const cancelled = session.send({ jsonrpc: '2.0', id: 77, method: 'tools/call', params });
+    await until('the exchange', async () => asked(), SOON);
+    await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 77 } });
+    assert.equal((await cancelled).text, '');
+    endpoint.instead = undefined;
+    assert.equal(resultText(await session.call('a_echo', { n: 2 })), 'echo {"n":2}');
+    const sent = gateway.backend.requests
+      .slice(before)
+      .map(({ method, body }) => `${method} ${body.includes('"n":2')}`);
+    assert.deepEqual(
+      sent.filter((each) => /call|cancelled/.test(each)),
+      ['tools/call true'],
+    );
+  });
+
   test('a token endpoint that does not answer in time is an error, and the next call asks again', async () => {
     const { session, asked } = await withEndedToken();
     endpoint.instead = () => {};

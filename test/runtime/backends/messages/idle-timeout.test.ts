@@ -65,3 +65,41 @@ test('a wait that is over leaves nothing at the signal of its caller', async () 
   await withIdleTimeout(frozenClock(), { ...common, work: () => Promise.reject(new Error('no')) }).catch(() => {});
   assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
+
+describe('a call that its client cancels', () => {
+  const cancelled = async (isSent: boolean) => {
+    const controller = new AbortController();
+    const told: VmcpError[] = [];
+    let idleTimeout: IdleTimeout | undefined;
+    const outcome = withIdleTimeout(frozenClock(), {
+      backend: 'a',
+      idleTimeoutMs: MINUTE,
+      signal: controller.signal,
+      work: (given) => {
+        idleTimeout = given;
+        // It waits for its credential, and is sent after that.
+        given.onAbandoned(() => {}, 'unsent');
+        if (isSent) given.onAbandoned(() => {});
+        return new Promise<never>(() => {});
+      },
+      mayStillAnswer: () => true,
+      onGivenUp: async (reason) => void told.push(reason),
+    }).catch((error: unknown) => error);
+    controller.abort(new VmcpError('cancelled_by_client', 'enough'));
+    await new Promise((resolve) => setImmediate(resolve));
+    let isAborted = false;
+    idleTimeout?.onAbandoned(() => (isAborted = true), 'unsent');
+    return { told: told.length, isAborted, outcome };
+  };
+
+  test('is given up at once where it was not sent: the backend is told nothing, and it is never sent', async () => {
+    const { outcome, ...seen } = await cancelled(false);
+    assert.deepEqual(seen, { told: 0, isAborted: true });
+    assert.match(String(await outcome), /enough/);
+  });
+
+  test('may still be answered where it was sent, and the backend is told', async () => {
+    const { outcome: _, ...seen } = await cancelled(true);
+    assert.deepEqual(seen, { told: 1, isAborted: false });
+  });
+});
