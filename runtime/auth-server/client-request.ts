@@ -1,4 +1,5 @@
 import type { FindClient } from './clients/clients.ts';
+import { RESPONSE_MODES } from './metadata.ts';
 import type { AuthServerSettings } from './settings.ts';
 
 /**
@@ -12,12 +13,17 @@ export const authorizationRequest = async (
 ): Promise<URLSearchParams> => {
   const request = withCanonicalResource(query, settings);
   if (request.get('prompt') !== 'none') request.set('prompt', 'consent');
+  const mode = request.get('response_mode') ?? '';
+  if (mode !== '' && !RESPONSE_MODES.includes(mode)) request.set('response_mode', UNSUPPORTED_MODE);
   if ((request.get('scope') ?? '').trim() === '') {
     const client = await findClient(request.get('client_id') ?? '');
     if (client?.scope !== undefined) request.set('scope', client.scope);
   }
   return request;
 };
+
+/** The library answers by `form_post`, too, with a page that is none of ours; a mode of this name it refuses. */
+const UNSUPPORTED_MODE = 'unsupported';
 
 /** Prefix of the scopes by which a client asks for a sign-in at a provider (docs/sign-in.md "Step-up"). */
 const STEP_UP = 'upstream:';

@@ -2,6 +2,9 @@ import type { JWK } from 'jose';
 import { ENDPOINTS } from './paths.ts';
 import type { AuthServerSettings } from './settings.ts';
 
+/** OAuth 2.0 Multiple Response Type Encoding Practices §2.1. */
+export const RESPONSE_MODES: readonly string[] = ['query', 'fragment'];
+
 /**
  * The metadata of the authorization server (RFC 8414 §2, OpenID Connect Discovery §3), one document for all its
  * addresses, made of the configured issuer and never of the Host of a request.
@@ -15,7 +18,7 @@ export const metadataOf = ({ issuer, browserBase, scopesSupported }: AuthServerS
   jwks_uri: `${issuer}${ENDPOINTS.jwks}`,
   scopes_supported: scopesSupported,
   response_types_supported: ['code'],
-  response_modes_supported: ['query', 'fragment'],
+  response_modes_supported: RESPONSE_MODES,
   grant_types_supported: ['authorization_code', 'refresh_token'],
   code_challenge_methods_supported: ['S256'],
   token_endpoint_auth_methods_supported: AUTH_METHODS,

@@ -38,7 +38,7 @@ export interface UsersDeps {
 
 /** Sessions and logins last for less, and so do most access tokens. */
 const KEPT_MS = 24 * 3_600_000;
-/** A request that was under way at another replica may have issued a token in this time after the revocation. */
+/** A request that was under way, maybe at another replica, may grant or issue something in this time afterwards. */
 const TOLERANCE_MS = 2_000;
 const LOAD_MS = 2_000;
 
@@ -59,7 +59,7 @@ export const usersOf = ({ vault, ...deps }: UsersDeps): Users => {
       return isRevoked;
     },
     revoke: async (user) => {
-      const marked = markRevoked(grants, user, deps.clock.now());
+      const marked = markRevoked(grants, user, deps.clock.now() + TOLERANCE_MS);
       const [revoked] = await Promise.all([revocations.revoke(user), marked]);
       const accounts = (await vault.linked(user)).map(({ provider }) => provider);
       await vault.remove(user);

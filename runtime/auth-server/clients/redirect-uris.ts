@@ -15,29 +15,49 @@ const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?(?=[/?
 
 /** Schemes of which a browser or an operating system does more than hand the URI to the program that registered it. */
 const UNSAFE_SCHEMES: ReadonlySet<string> = new Set([
+  // A browser runs or shows something.
   'about',
   'blob',
   'chrome',
   'data',
+  'feed',
   'file',
   'filesystem',
-  'ftp',
-  'intent',
   'jar',
   'javascript',
-  'mailto',
-  'ms-appinstaller',
-  'ms-msdt',
-  'ms-officecmd',
   'resource',
-  'search-ms',
-  'sms',
-  'tel',
   'vbscript',
   'view-source',
+  // A server of the client's choice is asked, by some systems with the credentials of their user.
+  'afp',
+  'cifs',
+  'dav',
+  'davs',
+  'ftp',
+  'ftps',
+  'gopher',
+  'ldap',
+  'ldaps',
+  'nfs',
+  'sftp',
+  'smb',
+  'ssh',
+  'telnet',
+  'webdav',
   'ws',
   'wss',
+  // A part of the system acts on the rest of the URI.
+  'intent',
+  'itms-services',
+  'mailto',
+  'search-ms',
+  'shell',
+  'sms',
+  'tel',
 ]);
+
+/** Of Windows and Office: settings, installers, documents to open. A broker of logins is the one that clients have. */
+const OF_WINDOWS = /^ms-(?!appx-web$)/;
 
 /**
  * Why a client may not register this redirect URI, as a sentence for its author; undefined where it may. HTTPS to any
@@ -58,7 +78,7 @@ export const redirectUriRefusal = (uri: string): string | undefined => {
   if (scheme === 'https') return httpsRefusal(uri, url);
   if (scheme === 'http')
     return LOOPBACK.test(uri) ? undefined : 'a redirect URI with http:// is not on localhost, 127.0.0.1 or [::1]';
-  return UNSAFE_SCHEMES.has(scheme) ? `a redirect URI has the scheme ${scheme}:` : undefined;
+  return UNSAFE_SCHEMES.has(scheme) || OF_WINDOWS.test(scheme) ? `a redirect URI has the scheme ${scheme}:` : undefined;
 };
 
 const httpsRefusal = (uri: string, { hostname }: URL): string | undefined => {

@@ -169,6 +169,29 @@ describe('attacks on the authorization server', { skip: noCertificates }, () => 
     for (const forged of [confused, `${header}.${token.split('.')[1]}.`]) assert.equal(await enter(forged), 401);
   });
 
+  test('an answer is asked for in a form that the metadata does not list', async () => {
+    for (const response_mode of ['form_post', 'form_post.jwt', 'web_message', '']) {
+      const isRefused = response_mode !== '';
+      const back = await client.signIn({ parameters: { response_mode } });
+      assert.equal(back.searchParams.get('error'), isRefused ? 'unsupported_response_mode' : null, response_mode);
+      assert.equal(back.searchParams.has('code'), !isRefused);
+    }
+  });
+
+  test('a user chooses the name that this server has given to another one', async () => {
+    const [provider] = gateway.providers;
+    assert.ok(provider);
+    const subjectFor = async (subject: string): Promise<string | undefined> => {
+      provider.comes.subject = subject;
+      return decodeJwt(textIn(await client.tokens(), 'access_token')).sub;
+    };
+    const victim = (await subjectFor('ålice')) ?? '';
+    const [, hashed = ''] = victim.split('|');
+    assert.match(hashed, /^sha256-/);
+    assert.notEqual(await subjectFor(hashed), victim);
+    provider.comes.subject = 'alice';
+  });
+
   test('a token is asked for a resource of somebody else', async () => {
     const back = await client.signIn({ parameters: { resource: 'https://elsewhere.example/mcp' } });
     assert.equal(back.searchParams.get('error'), 'invalid_target');

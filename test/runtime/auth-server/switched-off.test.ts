@@ -32,6 +32,20 @@ suite('a user who is switched off', { skip: noCertificates }, () => {
     assert.ok((gateway.providers[0]?.askedFor('/token/revocation').length ?? 0) > 0);
   });
 
+  test('gets nothing that lasts from a login that was about to end at that moment', async (t) => {
+    const gateway = await startAuthServer();
+    t.after(gateway.stop);
+    const client = await registerClient(gateway);
+    assert.equal(await revoke(gateway.running().managementUrl, { subject: 'corp|alice' }), 200);
+    // As an approval that another replica was at, which has not heard of the end yet.
+    const browser = gateway.browser();
+    const page = await browser.press(await browser.open(client.authorizationUrl()), 'approve');
+    assert.deepEqual([page.status, page.url.pathname], [400, '/oauth/consent']);
+    assert.match(page.text, /Start again/);
+    gateway.later(2_001);
+    assert.equal((await client.tokens()).status, 200);
+  });
+
   test('is named by the subject of the tokens, at a server that has issued some', async (t) => {
     const gateway = await startAuthServer();
     t.after(gateway.stop);

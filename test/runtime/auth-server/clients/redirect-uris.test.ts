@@ -17,6 +17,7 @@ describe('a redirect URI is taken', () => {
     ['http://[::1]:8000/cb?x', { kind: 'loopback', host: '[::1]' }],
     ['cursor://anysphere.cursor-mcp/oauth/callback', { kind: 'private-use', scheme: 'cursor' }],
     ['com.example.app:/oauth2redirect', { kind: 'private-use', scheme: 'com.example.app' }],
+    ['ms-appx-web://microsoft.aad.brokerplugin/1', { kind: 'private-use', scheme: 'ms-appx-web' }],
     ['VSCode-Insiders://x/y', { kind: 'private-use', scheme: 'vscode-insiders' }],
   ];
   for (const [uri, destination] of taken) {
@@ -52,6 +53,14 @@ describe('a redirect URI is refused', () => {
     ['about:blank', /about:/],
     ['ws://localhost/', /ws:/],
     ['view-source:https://agent.example/', /view-source:/],
+    ['feed:javascript:alert(1)', /feed:/],
+    ['smb://evil.example/share', /smb:/],
+    ['ldap://evil.example/', /ldap:/],
+    ['ssh://evil.example', /ssh:/],
+    ['shell:startup', /shell:/],
+    ['ms-settings:', /ms-settings:/],
+    ['ms-word:ofe|u|https://evil.example/a.doc', /characters/],
+    ['ms-word:https://evil.example/a.doc', /ms-word:/],
     ['intent://agent.example/#Intent;end', /fragment/],
     ['intent://agent.example/', /intent:/],
     ['http://agent.example/cb', /localhost/],
