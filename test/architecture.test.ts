@@ -127,6 +127,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/': ['runtime/observe/', 'operator/observe/'],
   'prom-client': ['runtime/observe/', 'operator/observe/'],
   oauth4webapi: ['runtime/auth-server/'],
+  stemmer: ['runtime/optimizer/'],
   '@kubernetes/client-node': ['operator/api/', 'operator/engine/', 'operator/bridge/'],
 };
 
