@@ -1,3 +1,4 @@
+import { ClientError } from './clients/client-error.ts';
 import type { FindClient } from './clients/clients.ts';
 import { RESPONSE_MODES } from './metadata.ts';
 import type { AuthServerSettings } from './settings.ts';
@@ -16,10 +17,15 @@ export const authorizationRequest = async (
   const mode = request.get('response_mode') ?? '';
   if (mode !== '' && !RESPONSE_MODES.includes(mode)) request.set('response_mode', UNSUPPORTED_MODE);
   if ((request.get('scope') ?? '').trim() === '') {
-    const client = await findClient(request.get('client_id') ?? '');
+    const client = await findClient(request.get('client_id') ?? '').catch(unlessUnknown);
     if (client?.scope !== undefined) request.set('scope', client.scope);
   }
   return request;
+};
+
+/** The library asks for the client, too, and has the answer for one that cannot be had. */
+const unlessUnknown = (error: unknown): undefined => {
+  if (!(error instanceof ClientError)) throw error;
 };
 
 /** The library answers by `form_post`, too, with a page that is none of ours; a mode of this name it refuses. */

@@ -1,5 +1,6 @@
 import { asVmcpError, type ErrorCode } from '../../errors.ts';
 import type { Answer } from '../answer.ts';
+import { ClientError } from '../clients/client-error.ts';
 import { describeClient } from '../clients/client-description.ts';
 import type { FindClient } from '../clients/clients.ts';
 import { consentPage } from '../pages/consent-page.ts';
@@ -64,6 +65,11 @@ export const loginPages = (deps: LoginPagesDeps): LoginPages => {
       retryAfterSeconds: secondsIn(answer.headers['retry-after']),
     });
   };
+  const ofUnknownClient = (error: ClientError, request: PageRequest): Answer =>
+    failure(kindOf(error.error), request, {
+      detail: error.error_description,
+      retryAfterSeconds: error.retryAfterSeconds,
+    });
   return {
     ofClient,
     failure,
@@ -95,6 +101,7 @@ export const loginPages = (deps: LoginPagesDeps): LoginPages => {
         if (error instanceof LoginGone)
           return failure(browsers.secretIn(request.cookie) === undefined ? 'other-browser' : 'expired', request);
         if (error instanceof OtherUser) return failure('other-user', request);
+        if (error instanceof ClientError) return ofUnknownClient(error, request);
         onFailure(error, request.correlationId());
         if (error instanceof UpstreamError)
           return failure(error.kind === 'refused' ? 'provider-refused' : 'provider-unavailable', request);

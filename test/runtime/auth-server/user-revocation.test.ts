@@ -69,6 +69,7 @@ describe('a user of the authorization server whose access is ended', { skip }, (
 
     const again = await revokeUser(here, { subject: 'corp|alice' });
     assert.deepEqual(again.body.ended, { sessions: 0, streams: 0, calls: 0, accounts: [] });
+    gateway.later(2_001);
     const anew = await client.redeem(codeIn(await client.signIn()));
     assert.equal(anew.status, 200, 'who may sign in at the provider may sign in anew');
   });

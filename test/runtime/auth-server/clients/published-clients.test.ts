@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { decodeJwt } from 'jose';
+import { type AuthServerGateway, startAuthServer } from '../../../fixtures/auth-server.ts';
+import { noCertificates } from '../../../fixtures/certificates.ts';
+import { type PlainServer, startPlainServer } from '../../../fixtures/plain-server.ts';
+import { clientAt, REDIRECT, type TestClient, textIn } from '../../../fixtures/signing-in.ts';
+
+describe('a client that publishes a metadata document', { skip: noCertificates }, () => {
+  let gateway: AuthServerGateway;
+  let site: PlainServer;
+  let client: TestClient;
+  let clients = 0;
+  before(async () => {
+    gateway = await startAuthServer({ areStrangersHere: true });
+    const { keyFile, certificateFile } = gateway.certificates;
+    const [key, cert] = await Promise.all([keyFile, certificateFile].map((file) => readFile(file, 'utf8')));
+    site = await startPlainServer({ key: key ?? '', cert: cert ?? '' });
+  });
+  after(async () => {
+    await gateway.stop();
+    await site.close();
+  });
+  beforeEach(() => {
+    clients += 1;
+    client = clientAt(gateway, { client_id: `${site.origin}/client-${clients}.json` });
+    const document = { client_id: client.id, client_name: 'Published', redirect_uris: [REDIRECT] };
+    answer(200, JSON.stringify({ ...document, token_endpoint_auth_method: 'none' }));
+  });
+
+  const answer = (status: number, body: string): void =>
+    site.answer((_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    });
+  /** With scopes, and without: then those of the client have to be known before anything else. */
+  const asked = [{ scope: 'openid' }, {}];
+
+  test('signs its user in, who is told where it is published, and refreshes', async () => {
+    const page = await gateway.browser().open(client.authorizationUrl());
+    assert.ok(page.text.includes(new URL(site.origin).host), page.text);
+    const tokens = await client.tokens();
+    assert.equal(decodeJwt(textIn(tokens, 'access_token'))['client_id'], client.id);
+    assert.equal((await client.refresh(textIn(tokens, 'refresh_token'))).status, 200);
+    assert.equal(site.requests.filter(({ request }) => request.url === new URL(client.id).pathname).length, 1);
+  });
+
+  test('that cannot be reached is no failure of this server: a page says so, and the token endpoint 503', async () => {
+    answer(502, 'away');
+    for (const parameters of asked) {
+      const page = await gateway.browser().open(client.authorizationUrl(parameters));
+      assert.equal(page.status, 503);
+      assert.match(page.text, /cannot be checked at the moment/);
+    }
+    const { status, body, headers } = await client.refresh('any');
+    assert.deepEqual([status, body['error']], [503, 'temporarily_unavailable']);
+    assert.match(headers.get('retry-after') ?? '', /^\d+$/);
+    assert.deepEqual(failures(), []);
+  });
+
+  test('whose document is none is unknown, and the page says why', async () => {
+    answer(200, JSON.stringify({ client_id: `${client.id}x`, redirect_uris: [REDIRECT] }));
+    for (const parameters of asked) {
+      const page = await gateway.browser().open(client.authorizationUrl(parameters));
+      assert.equal(page.status, 400);
+      assert.match(page.text, /not known here/);
+      assert.match(page.text, /its client_id is not the URL/);
+    }
+    assert.deepEqual(failures(), []);
+  });
+
+  test('whose document is gone while its user decides gets nothing', async () => {
+    const browser = gateway.browser();
+    const { url } = await browser.open(client.authorizationUrl());
+    answer(404, '');
+    // For a minute it is used as it was.
+    gateway.later(61_000);
+    const page = await browser.open(url);
+    assert.equal(page.status, 400);
+    assert.match(page.text, /not known here/);
+    assert.deepEqual(failures(), []);
+  });
+
+  const failures = (): readonly unknown[] => gateway.lines.filter(({ message }) => message === 'a sign-in has failed');
+});
