@@ -117,8 +117,8 @@ export const withHeader = (request: AddressedRequest, name: string, value: strin
   const key = name.toLowerCase();
   const headers: string[] = [];
   for (let index = 0; index < request.headers.length; index += 2) {
-    const [each = '', its = ''] = request.headers.slice(index, index + 2);
-    if (each.toLowerCase() !== key) headers.push(each, its);
+    const { [index]: each = '', [index + 1]: its = '' } = request.headers;
+    if (each.length !== key.length || each.toLowerCase() !== key) headers.push(each, its);
   }
   headers.push(key, value);
   return { ...request, headers };

@@ -47,8 +47,8 @@ export interface IdleTimeout {
   pause(): () => void;
   /**
    * Sets the function that aborts the exchange; it is called at once when the exchange is abandoned already. Each call
-   * replaces the previous function. `unsent`: no byte of the request has left the gateway, or the backend has not executed
-   * it; a call that is given up then needs no word to the backend.
+   * replaces the previous function. `unsent`: no byte of the request has left the gateway, or the backend has not
+   * executed it; a call that is given up then needs no word to the backend.
    */
   onAbandoned(abort: (reason: Error) => void, state?: Unsent): void;
 }

@@ -1,5 +1,6 @@
 import type { Caller, User } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
+import { credentialKey } from './credential-cache.ts';
 import { loginRequired, type Named, noCredential } from './refusals.ts';
 
 /** A user, and the token that shows to others who the user is. */
@@ -39,5 +40,21 @@ export const subjectTokenOf = (of: Named, { provider, recipients }: SubjectToken
     if (provider !== undefined && provider !== '') return ofProvider(caller, provider, refused);
     if (caller.token === '') throw noCredential(of, 'the caller has no token that could be shown');
     return { user: caller, token: caller.token };
+  };
+};
+
+/**
+ * The `credentialKey` of a subject, from the parts that it depends on. Made once for each token of a user, as a digest
+ * of a token costs more than all else that a warm call does here. A `User` is another value for each token that is
+ * shown to this server; parts that are not of the token may depend on it alone.
+ */
+export const keysOfSubjects = (partsOf: (subject: Subject) => readonly string[]): ((subject: Subject) => string) => {
+  const known = new WeakMap<User, { readonly token: string; readonly key: string }>();
+  return (subject) => {
+    const last = known.get(subject.user);
+    if (last?.token === subject.token) return last.key;
+    const key = credentialKey(partsOf(subject));
+    known.set(subject.user, { token: subject.token, key });
+    return key;
   };
 };

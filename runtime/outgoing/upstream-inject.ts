@@ -1,10 +1,9 @@
 import type { Caller } from '../call/index.ts';
 import { type BlockInFile, recipientsOf } from '../config/index.ts';
-import { credentialKey } from './credential-cache.ts';
 import { proveWith, withHeader } from './credential-source.ts';
 import { recentRefusals } from './recent-refusals.ts';
 import { credentialRefused, loginRequired } from './refusals.ts';
-import { subjectTokenOf } from './subject-token.ts';
+import { keysOfSubjects, subjectTokenOf } from './subject-token.ts';
 import type { Strategy, StrategyDeps } from './strategy.ts';
 
 interface Held {
@@ -23,10 +22,11 @@ export const upstreamInject = (block: BlockInFile<'upstreamInject'>, deps: Strat
     provider: providerName,
     recipients: recipientsOf('upstreamInject', block, deps.backend.origin),
   });
+  const keyOf = keysOfSubjects(({ user: { issuer, subject }, token }) => [issuer, subject, token]);
   const refusals = recentRefusals(deps.clock);
   const held = async (caller: Caller, refused?: string): Promise<Held> => {
-    const { user, token } = await subjectOf(caller, refused);
-    return { key: credentialKey([user.issuer, user.subject, token]), token };
+    const subject = await subjectOf(caller, refused);
+    return { key: keyOf(subject), token: subject.token };
   };
   return {
     dependsOnCaller: true,

@@ -1,10 +1,9 @@
 import type { Caller, User } from '../../call/index.ts';
 import { type BlockInFile, recipientsOf } from '../../config/index.ts';
-import { credentialKey } from '../credential-cache.ts';
 import { proveWith, type Wanted } from '../credential-source.ts';
 import { recentRefusals } from '../recent-refusals.ts';
 import { credentialRefused, loginRequired, type Named, noCredential, relayedTokenRefused } from '../refusals.ts';
-import { subjectTokenOf } from '../subject-token.ts';
+import { keysOfSubjects, subjectTokenOf } from '../subject-token.ts';
 import type { Strategy, StrategyDeps } from '../strategy.ts';
 import { assumeRoleAt } from './assume-role.ts';
 import { isRefusal } from './is-refusal.ts';
@@ -33,17 +32,19 @@ export const cloudSts = (block: Block, deps: StrategyDeps): Strategy => {
   const assumeRole = assumeRoleAt({ region, durationSeconds: sessionDuration }, { ...deps, of });
   const sessionOf = sessionsBy(block, of);
   const subjectOf = subjectTokenOf(of, { provider, recipients: recipientsOf('cloudSts', block, backend.origin) });
+  const keyOf = keysOfSubjects(({ user, token }) => {
+    const { roleArn, sessionName } = sessionOf(user);
+    return [of.strategy, backend.name, backend.origin, user.issuer, user.subject, token, roleArn, sessionName];
+  });
   const cache = newCredentialCache<RoleCredential>();
   const refusals = recentRefusals(clock);
   const current = async (caller: Caller, wanted: Wanted): Promise<Kept | undefined> => {
     // The gateway's own requests are nobody's: what they may not see is listed for each user.
     if (caller.kind === 'probe') return undefined;
-    const { user, token } = await subjectOf(caller);
+    const subject = await subjectOf(caller);
+    const { user, token } = subject;
     const session = sessionOf(user);
-    const { roleArn, sessionName } = session;
-    const { issuer, subject } = user;
-    const parts = [of.strategy, backend.name, backend.origin, issuer, subject, token, roleArn, sessionName];
-    const key = credentialKey(parts);
+    const key = keyOf(subject);
     refusals.check(key);
     const role = {
       ...session,

@@ -1,11 +1,11 @@
 import { type BlockInFile, tokenTypeUri } from '../../config/index.ts';
 import type { VmcpError } from '../../errors.ts';
-import { credentialKey, type Obtained } from '../credential-cache.ts';
+import type { Obtained } from '../credential-cache.ts';
 import type { Wanted } from '../credential-source.ts';
 import { recentRefusals } from '../recent-refusals.ts';
 import { type Named, noCredential } from '../refusals.ts';
 import type { StrategyDeps } from '../strategy.ts';
-import type { Subject } from '../subject-token.ts';
+import { keysOfSubjects, type Subject } from '../subject-token.ts';
 import { exchange, ExchangeError, type ExchangeFailure, type ExchangeSettings } from './exchange.ts';
 
 type Block = BlockInFile<'tokenExchange'>;
@@ -33,8 +33,15 @@ export const exchangedTokens = (block: Block, of: Named, deps: StrategyDeps): Ex
   const cache = deps.newCredentialCache<string>();
   const refusals = recentRefusals(clock);
   const target = [settings.tokenUrl, settings.audience ?? '', ...(settings.scopes ?? [])];
-  const keyOf = ({ user: { issuer, subject }, token }: Subject): string =>
-    credentialKey([of.strategy, backend.name, backend.origin, issuer, subject, token, ...target]);
+  const keyOf = keysOfSubjects(({ user: { issuer, subject }, token }) => [
+    of.strategy,
+    backend.name,
+    backend.origin,
+    issuer,
+    subject,
+    token,
+    ...target,
+  ]);
   const obtain = async (subjectToken: string, signal: AbortSignal): Promise<Obtained<string>> => {
     const clientSecret = await clientSecretOf(block, of, deps);
     const askedAt = clock.now();
