@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type * as Cel from '@bufbuild/cel';
 import { type Budget, BudgetExceededError } from './budget.ts';
 import { costOfPattern } from './pattern-cost.ts';
+import { convertible } from './strict-conversions.ts';
 
 /** Not bundled: in the images it lies beside the program (Dockerfile.vmcp, Dockerfile.operator). */
 const packages = createRequire(import.meta.url);
@@ -80,7 +81,7 @@ const metered = (cel: typeof Cel, func: Cel.CelFunc, spend: Spend): Cel.CelFunc 
     const [left, right] = all;
     if (name === '_+_' && cel.isCelList(left) && cel.isCelList(right)) return joined(cel, left, right, spend);
     for (const each of all) weigh(cel, each, spend);
-    const value = func.call(0, given, args);
+    const value = func.call(0, given, target === undefined ? args.map((each) => convertible(name, each)) : args);
     if (value === undefined || cel.isCelError(value)) throw value ?? new Error('no such overload');
     if (sizeOf(value) > LONGEST) throw new BudgetExceededError();
     return value;

@@ -6,9 +6,9 @@ import { withLock } from '../cluster/lock.ts';
 import { cacheFolder } from '../cluster/programs.ts';
 
 /**
- * What other languages' SDKs need: an environment of Python packages, or a program built from the sources beside this
- * file. Made once for each content of the locked versions and the sources, and kept with the other programs of the
- * tests.
+ * What other languages' SDKs, and the reference implementation of CEL, need: an environment of Python packages, or a
+ * program built from the sources beside this file. Made once for each content of the locked versions and the sources,
+ * and kept with the other programs of the tests.
  */
 interface Recipe {
   /** The files that decide what is made, inside the folder of the language. */
@@ -43,18 +43,22 @@ const filesOf = async (folder: string): Promise<readonly string[]> =>
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .filter((file) => !file.startsWith('target/'));
 
+/** The program `peer` of a Go module. */
+const goProgram = (folder: string): Recipe => ({
+  folder,
+  sources: filesOf,
+  missing: async () => ((await run('go', ['version']).catch(() => undefined)) === undefined ? 'no go' : undefined),
+  make: async (target, sources) => {
+    const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '' };
+    await run('go', ['build', '-trimpath', '-buildvcs=false', '-o', join(target, 'peer'), '.'], { cwd: sources, env });
+  },
+});
+
 const recipes = {
   'python-v1': python('v1.txt'),
   'python-v2': python('v2.txt'),
-  go: {
-    folder: 'go',
-    sources: filesOf,
-    missing: async () => ((await run('go', ['version']).catch(() => undefined)) === undefined ? 'no go' : undefined),
-    make: async (target, folder) => {
-      const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '' };
-      await run('go', ['build', '-trimpath', '-buildvcs=false', '-o', join(target, 'peer'), '.'], { cwd: folder, env });
-    },
-  },
+  go: goProgram('go'),
+  cel: goProgram('cel'),
   rust: {
     folder: 'rust',
     sources: filesOf,
