@@ -6,9 +6,9 @@ import { withLock } from '../cluster/lock.ts';
 import { cacheFolder } from '../cluster/programs.ts';
 
 /**
- * What other languages' SDKs, and the reference implementation of CEL, need: an environment of Python packages, or a
- * program built from the sources beside this file. Made once for each content of the locked versions and the sources,
- * and kept with the other programs of the tests.
+ * What other languages' SDKs, and the reference implementations of CEL and of templates, need: an environment of Python
+ * packages, or a program built from the sources beside this file. Made once for each content of the locked versions and
+ * the sources, and kept with the other programs of the tests.
  */
 interface Recipe {
   /** The files that decide what is made, inside the folder of the language. */
@@ -59,6 +59,7 @@ const recipes = {
   'python-v2': python('v2.txt'),
   go: goProgram('go'),
   cel: goProgram('cel'),
+  'go-templates': goProgram('go-templates'),
   rust: {
     folder: 'rust',
     sources: filesOf,

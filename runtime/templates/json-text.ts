@@ -1,0 +1,93 @@
+import type { Budget } from './budget.ts';
+import { EvaluationError } from './errors.ts';
+import {
+  Int,
+  MAX_DATA_DEPTH,
+  type Value,
+  checkDepth,
+  isList,
+  isMap,
+  keysInOrder,
+  memberOf,
+  valueOf,
+} from './values.ts';
+
+/** JSON as Go's encoding/json writes it: keys in order, and `<`, `>`, `&` escaped. */
+export const jsonOf = (value: Value, budget: Budget, depth = 0): string => {
+  checkDepth(depth);
+  if (isList(value)) {
+    budget.spend(value.length);
+    return `[${value.map((item) => jsonOf(valueOf(item), budget, depth + 1)).join(',')}]`;
+  }
+  if (isMap(value)) {
+    const keys = keysInOrder(value);
+    budget.spend(keys.length);
+    return `{${keys.map((key) => `${textJson(key, budget)}:${jsonOf(memberOf(value, key), budget, depth + 1)}`).join(',')}}`;
+  }
+  if (typeof value === 'string') return textJson(value, budget);
+  budget.spend(1);
+  if (value instanceof Int) return value.value.toString();
+  if (typeof value === 'number') return numberJson(value);
+  return JSON.stringify(value ?? null);
+};
+
+const numberJson = (value: number): string => {
+  if (!Number.isFinite(value)) throw new EvaluationError('JSON has no number that is not finite');
+  return Object.is(value, -0) ? '-0' : JSON.stringify(value);
+};
+
+const textJson = (text: string, budget: Budget): string => {
+  budget.spendOnText(text.length);
+  return JSON.stringify(text.toWellFormed()).replaceAll(
+    /[<>&\u2028\u2029]/g,
+    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+};
+
+/** What the text holds as JSON. */
+export const jsonIn = (text: Value, budget: Budget): Value => {
+  if (typeof text !== 'string') throw new EvaluationError('fromJson takes a text');
+  // Parsing takes some ten times as long as copying.
+  for (let times = 0; times < 8; times += 1) budget.spendOnText(text.length);
+  if (isTooDeep(text)) throw new EvaluationError(`the JSON is nested more than ${MAX_DATA_DEPTH} deep`, 'depth');
+  try {
+    const value = JSON.parse(text) as Value;
+    if (!MAY_OVERFLOW.test(text) || isFinite(value)) return value;
+  } catch {
+    throw new EvaluationError('the text is no JSON');
+  }
+  throw new EvaluationError('a number of the JSON is too large');
+};
+
+/** Numbers of at least a hundred digits, or so large an exponent. */
+const MAY_OVERFLOW = /\d{100}|\d[eE]\+?\d{3}/;
+
+const isFinite = (value: Value): boolean => {
+  if (isList(value)) return value.every((item) => isFinite(valueOf(item)));
+  if (isMap(value)) return Object.values(value).every((item) => isFinite(valueOf(item)));
+  return typeof value !== 'number' || Number.isFinite(value);
+};
+
+/** Counts what is opened inside of texts, too, and then no more than is there. */
+const isTooDeep = (text: string): boolean => {
+  let opened = 0;
+  for (let index = 0; index < text.length && opened <= MAX_DATA_DEPTH; index += 1) {
+    const character = text.charCodeAt(index);
+    if (character === 0x5b || character === 0x7b) opened += 1;
+  }
+  return opened > MAX_DATA_DEPTH && depthOf(text) > MAX_DATA_DEPTH;
+};
+
+const depthOf = (text: string): number => {
+  let depth = 0;
+  let most = 0;
+  let isText = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text.charAt(index);
+    if (isText && character === '\\') index += 1;
+    else if (character === '"') isText = !isText;
+    else if (!isText && (character === '[' || character === '{')) most = Math.max(most, (depth += 1));
+    else if (!isText && (character === ']' || character === '}')) depth -= 1;
+  }
+  return most;
+};

@@ -1,0 +1,3 @@
+module vmcp.test/peers/go-templates
+
+go 1.26
