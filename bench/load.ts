@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { runAsTold, type Seen, seenSince } from './loader-process.ts';
 import { authorization, INITIALIZE, JSON_HEADERS, postOf, type Work, wireOf } from './requests.ts';
 
 /**
@@ -12,13 +13,6 @@ export interface Load extends Work {
   readonly tokens?: readonly string[] | undefined;
   /** Further arguments, which each client uses in turn. */
   readonly variants?: readonly NonNullable<Work['moreArguments']>[] | undefined;
-}
-
-export interface Seen {
-  readonly calls: number;
-  readonly seconds: number;
-  readonly p50: number;
-  readonly p99: number;
 }
 
 const [load] = (await once(process, 'message')) as [Load];
@@ -160,26 +154,9 @@ const run = async (milliseconds: number): Promise<Seen> => {
   latencies.length = 0;
   const start = performance.now();
   await Promise.all(clients.map((client) => client.run(start + milliseconds)));
-  const seconds = (performance.now() - start) / 1_000;
-  latencies.sort((a, b) => a - b);
-  return {
-    calls: latencies.length,
-    seconds,
-    p50: latencies[latencies.length >> 1] ?? NaN,
-    p99: latencies[Math.floor(latencies.length * 0.99)] ?? NaN,
-  };
+  return seenSince(start, latencies);
 };
 
 // One call each: the backend sessions of a gateway open here.
 await run(0);
-process.on('message', (milliseconds) => {
-  run(Number(milliseconds)).then(
-    (seen) => process.send?.(seen),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
-});
-process.on('disconnect', () => process.exit());
-process.send?.('warm');
+runAsTold(run);

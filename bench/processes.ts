@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { writeProgram } from '../test/images/bundle.ts';
-import type { Load, Seen } from './load.ts';
+import type { Load } from './load.ts';
+import type { Seen } from './loader-process.ts';
 import { imageSettings } from './publish.ts';
 
 export interface Started {
@@ -16,7 +17,8 @@ export interface Started {
 }
 
 export interface Loader {
-  readonly run: (milliseconds: number) => Promise<Seen>;
+  /** For so many milliseconds, or whatever else it counts by. */
+  readonly run: (amount: number) => Promise<Seen>;
   readonly end: () => void;
 }
 
@@ -43,6 +45,8 @@ export interface Processes {
   readonly redis: () => Promise<string>;
   /** Clients that are connected, warm and at rest. */
   readonly load: (load: Load) => Promise<Loader>;
+  /** The same by another file of `bench/`, which gets `first` (`loader-process.ts`). */
+  readonly loader: (file: string, first: object) => Promise<Loader>;
   readonly endAll: () => Promise<void>;
 }
 
@@ -62,6 +66,17 @@ export const startProcesses = async (): Promise<Processes> => {
     const { child, started } = run([here(file), ...args]);
     const [line] = (await once(child.stdout, 'data')) as [Buffer];
     return { ...started, url: `http://127.0.0.1:${line.toString().trim()}` };
+  };
+  const loader: Processes['loader'] = async (file, first) => {
+    const child = fork(here(file), { stdio: 'inherit' });
+    children.add(child);
+    child.send(first);
+    await heard(child);
+    const run = async (amount: number): Promise<Seen> => {
+      child.send(amount);
+      return (await heard(child)) as Seen;
+    };
+    return { run, end: () => child.disconnect() };
   };
   let configs = 0;
   return {
@@ -97,17 +112,8 @@ export const startProcesses = async (): Promise<Processes> => {
       child.stdout.resume();
       return `127.0.0.1:${port}`;
     },
-    load: async (load) => {
-      const child = fork(here('load.ts'), { stdio: 'inherit' });
-      children.add(child);
-      child.send(load);
-      await heard(child);
-      const run = async (milliseconds: number): Promise<Seen> => {
-        child.send(milliseconds);
-        return (await heard(child)) as Seen;
-      };
-      return { run, end: () => child.disconnect() };
-    },
+    load: (load) => loader('load.ts', load),
+    loader,
     endAll: async () => {
       for (const child of children) child.kill('SIGKILL');
       await rm(directory, { recursive: true });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { decodeJwt } from 'jose';
+import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { type AuthServerGateway, startAuthServer } from '../../../fixtures/auth-server.ts';
 import { noCertificates } from '../../../fixtures/certificates.ts';
 import { type PlainServer, startPlainServer } from '../../../fixtures/plain-server.ts';
-import { clientAt, REDIRECT, type TestClient, textIn } from '../../../fixtures/signing-in.ts';
+import { clientAt, codeIn, REDIRECT, type TestClient, textIn } from '../../../fixtures/signing-in.ts';
 
 describe('a client that publishes a metadata document', { skip: noCertificates }, () => {
   let gateway: AuthServerGateway;
@@ -43,6 +43,26 @@ describe('a client that publishes a metadata document', { skip: noCertificates }
     assert.equal(decodeJwt(textIn(tokens, 'access_token'))['client_id'], client.id);
     assert.equal((await client.refresh(textIn(tokens, 'refresh_token'))).status, 200);
     assert.equal(site.requests.filter(({ request }) => request.url === new URL(client.id).pathname).length, 1);
+  });
+
+  test('proves itself by a key that it publishes, and each proof counts once', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256');
+    const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', kid: 'a', use: 'sig' }] };
+    const document = { client_id: client.id, redirect_uris: [REDIRECT], jwks };
+    answer(200, JSON.stringify({ ...document, token_endpoint_auth_method: 'private_key_jwt' }));
+    const proof = async (audience: string) => ({
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: await new SignJWT({ iss: client.id, sub: client.id, aud: audience, jti: audience })
+        .setProtectedHeader({ alg: 'ES256', kid: 'a' })
+        .setIssuedAt()
+        .setExpirationTime('1m')
+        .sign(privateKey),
+    });
+    const redeemed = async (proven: Readonly<Record<string, string>>) =>
+      (await client.redeem(codeIn(await client.signIn()), proven)).status;
+    const good = await proof(gateway.issuer);
+    assert.equal(await redeemed(good), 200);
+    for (const bad of [good, {}, await proof('https://other.example')]) assert.equal(await redeemed(bad), 401);
   });
 
   test('that cannot be reached is no failure of this server: a page says so, and the token endpoint 503', async () => {

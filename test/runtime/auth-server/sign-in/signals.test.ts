@@ -5,6 +5,7 @@ import { startBackend } from '../../../fixtures/backend.ts';
 import { noCertificates } from '../../../fixtures/certificates.ts';
 import { sendModern } from '../../../fixtures/modern-caller.ts';
 import { openSession, type RawAnswer } from '../../../fixtures/raw-client.ts';
+import { registerClient, textIn } from '../../../fixtures/signing-in.ts';
 import { questionIn } from './answers.ts';
 import { type LadderGateway, startLadder } from './gateway.ts';
 
@@ -127,6 +128,31 @@ test('a list that would be empty for want of a sign-in says where to do that', {
   assert.deepEqual([errorOf(again).code, errorOf(again).data.reason], [401, 'login_required']);
   assert.match(errorOf(again).message, /open http\S+ in a browser/);
 });
+
+test(
+  'nobody is asked to sign in for tools that they may not call: policies decide first',
+  { skip: noCertificates },
+  async (t) => {
+    const permitted = ['plain_echo', 'c_echo'];
+    const policies = permitted.map((name) => `permit(principal, action, resource == Tool::"${name}");`);
+    const gateway = await startLadder();
+    t.after(gateway.stop);
+    const { issuer, resource } = gateway;
+    const oidc = { issuer, audience: resource, resource, clientId: 'vmcp', insecureAllowHttp: true };
+    await gateway.restart({ more: { incomingAuth: { type: 'oidc', oidc, authz: { type: 'cedar', policies } } } });
+    const client = await registerClient(gateway);
+    const headers = { authorization: `Bearer ${textIn(await client.tokens(), 'access_token')}` };
+    const { url } = gateway.running();
+    for (const capabilities of [URLS, {}]) {
+      const refused = await sendModern(url, { name: 'g_echo', args: {}, capabilities, headers });
+      assert.equal(errorOf(refused).data.reason, 'forbidden', refused.text);
+      assert.doesNotMatch(refused.text, /oauth\/link/);
+      const session = await openSession(url, capabilities, headers);
+      assert.deepEqual((await session.toolNames()).toSorted(), permitted.toSorted());
+    }
+    assert.equal(gateway.github.asked.length, 0);
+  },
+);
 
 test(
   'who declines, or signs in nowhere, is told so in the end, and is asked again by another call',
