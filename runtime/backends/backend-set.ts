@@ -14,6 +14,12 @@ export interface WantedBackend {
 
 export type BackendSetDeps = Omit<BackendDeps, 'onChange' | 'onListsChangedFor' | 'listeningUsers' | 'lists'>;
 
+/** What backends list to a user. */
+interface UserListing {
+  readonly all: Promise<readonly CallerLists[]>;
+  readonly only: (needed: ReadonlySet<string>) => Promise<readonly CallerLists[]>;
+}
+
 /** Bytes of all backends' lists. Memory use is two or three times that: as received, renamed, and as pages. */
 const ALL_LISTS_BYTES = 32 * 1024 * 1024;
 
@@ -43,13 +49,15 @@ export class BackendSet {
   }
 
   /**
-   * The lists of the `dependents` for this user, or of those in `names`; undefined for a caller that is no user, and
-   * where there are none.
+   * The lists of the `dependents` for this user, or of those in `names`: of all, and of some without waiting for the
+   * others. Undefined for a caller that is no user, and where there are none.
    */
-  listFor(caller: Caller, names?: ReadonlySet<string>): Promise<readonly CallerLists[]> | undefined {
+  listFor(caller: Caller, names?: ReadonlySet<string>): UserListing | undefined {
     const asked = names ? this.#dependents.filter(({ name }) => names.has(name)) : this.#dependents;
     if (caller.kind !== 'user' || asked.length === 0) return undefined;
-    return Promise.all(asked.map((backend) => backend.listFor(caller)));
+    const lists = asked.map((backend) => ({ name: backend.name, own: backend.listFor(caller) }));
+    const those = (listed: typeof lists): UserListing['all'] => Promise.all(listed.map(({ own }) => own));
+    return { all: those(lists), only: (needed) => those(lists.filter(({ name }) => needed.has(name))) };
   }
 
   /** Watches a resource until the returned watch is stopped. */

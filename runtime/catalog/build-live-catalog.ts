@@ -4,7 +4,7 @@ import { LIST_KINDS, type ListKind, type Lists } from '../mcp/index.ts';
 import { buildCatalog, type BuildOptions, type Catalog, type SourceBackend } from './catalog.ts';
 import { lruCache, type LruBounds } from '../process/index.ts';
 import { cachedEntryBytes } from './entry-bytes.ts';
-import { lookUpIn } from './look-up.ts';
+import { lookUpIn, type LookUpDeps } from './look-up.ts';
 import { withOverlay } from './overlay.ts';
 import type {
   Overlay,
@@ -71,7 +71,7 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
     catalog: () => shared,
     rebuild,
     list,
-    offeredTo: views,
+    offeredTo: (caller) => views(caller),
     lookUp: lookUpIn({ ...deps, settings: () => settings, views }),
     trace: async ({ caller, names, name }) => {
       const { catalog, overlay } = await renewedView(caller);
@@ -100,7 +100,7 @@ const NOTHING: Overlay = [];
 const callerViews = (
   deps: LiveCatalogDeps,
   { shared, build }: { readonly shared: () => Catalog; readonly build: Build },
-): ((caller: Caller) => CallerView | Promise<CallerView>) => {
+): LookUpDeps['views'] => {
   const wholes = new WeakMap<Catalog, CallerView>();
   const wholeOf = (catalog: Catalog, overlay: Overlay): CallerView => {
     const before = wholes.get(catalog);
@@ -119,8 +119,8 @@ const callerViews = (
     const visibility = deps.visible?.(caller);
     return visibility instanceof Promise ? visibility.then(asSeen) : asSeen(visibility);
   };
-  return (caller) => {
-    const overlay = deps.overlay?.(caller);
+  return (caller, needed) => {
+    const overlay = deps.overlay?.(caller, needed);
     if (overlay === undefined) return seenBy(caller, wholeOf(shared(), NOTHING));
     const join = (own: Overlay): CallerView | Promise<CallerView> => seenBy(caller, wholeOf(joined(own), own));
     return overlay instanceof Promise ? overlay.then(join) : join(overlay);

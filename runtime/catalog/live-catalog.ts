@@ -28,9 +28,9 @@ export interface LiveCatalogDeps {
   readonly refreshLists?: (timeoutMs: number) => Promise<void>;
   /**
    * The backends as listed with the caller's own credential (`overlays`); they replace the shared ones of the same
-   * names.
+   * names. Where that takes time, those that are needed are not kept waiting for the others, which are left out then.
    */
-  readonly overlay?: (caller: Caller) => Overlay | Promise<Overlay> | undefined;
+  readonly overlay?: (caller: Caller, needed?: Needed) => Overlay | Promise<Overlay> | undefined;
   /** Asks again the backends that the caller has no lists of for want of a credential (`Overlays.askAgain`). */
   readonly askAgain?: (caller: Caller) => Promise<void> | undefined;
   /** Calls `listener` when the overlay of a caller is no longer what the caller's backends list. */
@@ -42,6 +42,9 @@ export interface LiveCatalogDeps {
   /** Tools that no backend lists. */
   readonly ownTools?: () => readonly OwnTool[];
 }
+
+/** The backends that a request is about, asked only where others would be waited for; undefined: all of them. */
+export type Needed = () => ReadonlySet<string> | undefined;
 
 /** The current state of a backend. */
 export interface OfferedBackend {

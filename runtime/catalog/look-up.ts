@@ -6,6 +6,7 @@ import type {
   CallerCatalog,
   CallerView,
   LiveCatalogDeps,
+  Needed,
   OfferedBackend,
   LiveCatalogSettings,
 } from './live-catalog.ts';
@@ -18,7 +19,8 @@ export interface LookUpDeps extends Pick<
 > {
   /** The settings that the catalogs were made with. */
   readonly settings: () => LiveCatalogSettings;
-  readonly views: (caller: Caller) => CallerView | Promise<CallerView>;
+  /** With `needed`, without what other backends list to this caller alone, where that would have to be waited for. */
+  readonly views: (caller: Caller, needed?: Needed) => CallerView | Promise<CallerView>;
 }
 
 /** Finds the target of a name for a caller (`LiveCatalog.lookUp`). */
@@ -39,7 +41,8 @@ export const lookUpIn = (deps: LookUpDeps) => {
     if (names === 'task') return task(name);
     const table = origin === 'workflow' ? 'routable' : 'offered';
     const find = (catalog: CallerCatalog): Target | undefined => catalog.find(table, names, name);
-    const offered = deps.views(caller);
+    const view = () => deps.views(caller, () => ownersOf({ names, name }, deps));
+    const offered = view();
     const found = offered instanceof Promise ? offered.then(find) : find(offered);
     const again = async (): Promise<Target> => {
       // A client may remember names from before a restart, or from another replica: a name is unknown only once no
@@ -48,10 +51,10 @@ export const lookUpIn = (deps: LookUpDeps) => {
       const refreshed = async () => deps.refreshLists?.(deps.settings().waitForUnknownMs);
       for (const wait of [async () => deps.askAgain?.(caller), known, refreshed]) {
         await wait();
-        const target = find(await deps.views(caller));
+        const target = find(await view());
         if (target) return target;
       }
-      const { overlay, findHidden } = await deps.views(caller);
+      const { overlay, findHidden } = await view();
       if (hasPolicies()) {
         if (record) record.target = findHidden(table, names, name);
         throw forbidden();
@@ -60,6 +63,20 @@ export const lookUpIn = (deps: LookUpDeps) => {
     };
     return found instanceof Promise ? found.then((target) => target ?? again()) : (found ?? again());
   };
+};
+
+/**
+ * The backends that the name may belong to, where it shows that by its form: whatever the others list makes no
+ * difference then, and one that is slow to list keeps calls of the others waiting for nothing. Undefined: all.
+ */
+const ownersOf = (
+  { names, name }: { readonly names: Listed; readonly name: string },
+  { backends, settings }: Pick<LookUpDeps, 'backends' | 'settings'>,
+): ReadonlySet<string> | undefined => {
+  if (names === 'resource') return undefined;
+  const { ownerOf } = conflictRule(settings().naming);
+  const owners = backends().flatMap(({ name: backend }) => ownerOf(name, [backend]) ?? []);
+  return owners.length > 0 ? new Set(owners) : undefined;
 };
 
 /** docs/decisions.md "Hidden names" */

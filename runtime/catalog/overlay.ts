@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { callerKey, type Caller, type User } from '../call/index.ts';
 import type { ErrorCode } from '../errors.ts';
 import { LIST_KINDS } from '../mcp/index.ts';
-import type { OfferedBackend, Overlay } from './live-catalog.ts';
+import type { Needed, OfferedBackend, Overlay } from './live-catalog.ts';
 import { type LruBounds, lruCache, type LruCache } from '../process/index.ts';
 
 export interface OverlayDeps {
@@ -11,7 +11,7 @@ export interface OverlayDeps {
    * where none does. It takes a bounded time, and a backend that fails is reported by its status, so that the others
    * are still listed.
    */
-  readonly list: (caller: Caller, names?: ReadonlySet<string>) => Promise<Overlay> | undefined;
+  readonly list: (caller: Caller, names?: ReadonlySet<string>) => Listing | undefined;
   /** A new value whenever the set of listed backends has changed. */
   readonly listed?: () => unknown;
   readonly now: () => number;
@@ -36,12 +36,21 @@ export const OVERLAY_BOUNDS: OverlayBounds = {
   noCredentialTtlMs: 1_000,
 };
 
+/** What backends are being asked for. */
+export interface Listing {
+  readonly all: Promise<Overlay>;
+  /** What those of these names list, without waiting for the others. */
+  readonly only: (names: ReadonlySet<string>) => Promise<Overlay>;
+}
+
 interface CachedOverlay {
   overlay?: Overlay;
   listedAt: number;
   /** Value of `listed()` when the overlay was made. */
   listed?: unknown;
   refreshing?: Promise<Overlay>;
+  /** What `refreshing` waits for, in parts, each made once. */
+  parts?: { readonly of: Listing; readonly made: Map<string, Promise<Overlay>> };
   /** Asks the backends without a credential again. */
   asking?: { readonly done: Promise<void>; readonly token: string };
   /** When the backends without a credential were asked last, and the digest of the token that was shown. */
@@ -53,8 +62,11 @@ interface CachedOverlay {
 
 /** The overlays of all callers. */
 export interface Overlays {
-  /** Undefined: the caller sees the shared catalog alone. */
-  readonly of: (caller: Caller) => Overlay | Promise<Overlay> | undefined;
+  /**
+   * Undefined: the caller sees the shared catalog alone. With `needed`, the overlay may lack other backends where it
+   * would have to wait for them.
+   */
+  readonly of: (caller: Caller, needed?: Needed) => Overlay | Promise<Overlay> | undefined;
   /**
    * A list of this caller has changed (`told`), or may have changed before it was listened for (`unknown`): the next
    * request lists again, and waits for it. True where the caller has to be told: not where that has happened already,
@@ -85,9 +97,10 @@ export const overlays = (deps: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays =
     entry.stale = change;
     // What is being listed may be from before the change: who asks from now on does not wait for that.
     delete entry.refreshing;
+    delete entry.parts;
     return change === 'told';
   };
-  const of: Overlays['of'] = (caller) => {
+  const of: Overlays['of'] = (caller, needed) => {
     if (caller.kind !== 'user') return undefined;
     const key = callerKey(caller);
     const entry = known.get(key) ?? { listedAt: 0, askedAt: 0 };
@@ -98,7 +111,10 @@ export const overlays = (deps: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays =
     const refreshing = isFresh ? undefined : (entry.refreshing ?? refresh(entry, caller));
     if (!isFresh && !refreshing) return undefined;
     if (!entry.overlay) known.set(key, entry, 0);
-    return !isStale && ageMs < 2 * bounds.ttlMs ? (entry.overlay ?? refreshing) : refreshing;
+    const isKeptLongEnough = !isStale && ageMs < 2 * bounds.ttlMs;
+    if (isKeptLongEnough && entry.overlay) return entry.overlay;
+    const names = needed?.();
+    return (names && partOf(entry, names)) ?? refreshing;
   };
   const askAgain: Overlays['askAgain'] = (caller) => {
     const entry = caller.kind === 'user' ? known.get(callerKey(caller)) : undefined;
@@ -129,8 +145,10 @@ const listing = (
   const refresh = (entry: CachedOverlay, caller: User): Promise<Overlay> | undefined => {
     const [source, key] = [listed(), callerKey(caller)];
     delete entry.stale;
-    const refreshing = list(caller)
-      ?.then((listed) => {
+    const listing = list(caller);
+    if (listing) entry.parts = { of: listing, made: new Map() };
+    const refreshing = listing?.all
+      .then((listed) => {
         const overlay = withLastGood(listed, entry.overlay);
         if (!isNewest()) return overlay;
         Object.assign(entry, { listedAt: now(), listed: source });
@@ -141,7 +159,7 @@ const listing = (
         if (isNewest() && known.get(key) === entry && entry.overlay === undefined) known.delete(key);
         throw error;
       })
-      .finally(() => isNewest() && delete entry.refreshing);
+      .finally(() => isNewest() && delete entry.refreshing && delete entry.parts);
     const isNewest = (): boolean => entry.refreshing === refreshing;
     if (refreshing) entry.refreshing = refreshing;
     // A caller that waits gets the error; while the last good overlay is served no caller waits, and the next request
@@ -151,12 +169,24 @@ const listing = (
   };
   const ask = (entry: CachedOverlay, caller: User, names: ReadonlySet<string>): Promise<void> | undefined => {
     const done = list(caller, names)
-      ?.then((listed) => put(entry, caller, withNewlyListed(entry.overlay ?? [], listed)))
+      ?.all.then((listed) => put(entry, caller, withNewlyListed(entry.overlay ?? [], listed)))
       .finally(() => delete entry.asking);
     if (done) entry.asking = { done, token: digestOf(caller) };
     return done;
   };
   return { refresh, ask };
+};
+
+/**
+ * What is being listed of these backends, without waiting for the others: the same value each time, as a catalog is
+ * made of it. Undefined where nothing is being listed.
+ */
+const partOf = ({ parts, overlay }: CachedOverlay, names: ReadonlySet<string>): Promise<Overlay> | undefined => {
+  if (!parts) return undefined;
+  const key = JSON.stringify([...names]);
+  const part = parts.made.get(key) ?? parts.of.only(names).then((listed) => withLastGood(listed, overlay));
+  parts.made.set(key, part);
+  return part;
 };
 
 /** No token stays in memory longer than its user. */

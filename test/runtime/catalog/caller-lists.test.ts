@@ -65,7 +65,11 @@ test('a backend whose strategy depends on the caller is listed with each callerâ
     firstListed: async () => {},
     statusKnown: async () => {},
     overlay: overlays({
-      list: (caller) => (caller.kind === 'user' ? listAs(caller) : undefined),
+      list: (caller) => {
+        if (caller.kind !== 'user') return undefined;
+        const all = listAs(caller);
+        return { all, only: () => all };
+      },
       now: () => 1_000_000,
     }).of,
   });

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Overlay } from '../../../runtime/catalog/live-catalog.ts';
 import { overlays } from '../../../runtime/catalog/index.ts';
+import type { Listing } from '../../../runtime/catalog/overlay.ts';
 import { type ErrorCode, VmcpError } from '../../../runtime/errors.ts';
 import type { BackendStatus } from '../../../runtime/status/report.ts';
 import { ANYBODY, offerOf, up, user } from './live-catalog-under-test.ts';
 import { userOf } from '../../fixtures/callers.ts';
+
+/** Of one backend. */
+const listing = (all: Promise<Overlay>): Listing => ({ all, only: () => all });
 
 describe('what a caller’s own credential adds', () => {
   const shared = [up('a', { tools: ['t'] }), { name: 'b', status: 'unauthenticated' } as const];
@@ -60,7 +64,7 @@ describe('what a caller’s own credential adds', () => {
             if (caller.kind !== 'user') return undefined;
             const answer = Promise.withResolvers<Overlay>();
             asked.push({ subject: caller.subject, answer });
-            return answer.promise;
+            return listing(answer.promise);
           },
           now: () => time,
         },
@@ -238,7 +242,7 @@ describe('what a caller’s own credential adds', () => {
           list: (_caller, names) => {
             const { promise, resolve } = Promise.withResolvers<Overlay>();
             asked.push({ names: names && [...names], answer: resolve });
-            return promise;
+            return listing(promise);
           },
           now: () => time,
         });
@@ -295,7 +299,7 @@ describe('what a caller’s own credential adds', () => {
     test('for the backends that were listed', async () => {
       let listed = {};
       let asked = 0;
-      const list = async (): Promise<Overlay> => own(`${(asked += 1)}`);
+      const list = () => listing(Promise.resolve(own(`${(asked += 1)}`)));
       const { of: overlayOf } = overlays({ list, listed: () => listed, now: () => 1_000_000 });
       await overlayOf(user('x'));
       await overlayOf(user('x'));
