@@ -32,7 +32,7 @@ const UNUSED = 'unused';
 /** What it counts as. */
 const QUOTA = 'quota';
 
-/** Bytes of one record: what strangers send is part of an interaction. All of theirs fit into a store in memory. */
+/** Bytes of one record: what strangers send is part of an interaction. All of theirs take half of a store in memory. */
 const MAX_RECORD_BYTES = 12 * 1024;
 
 export const records = ({ store, sealer, clock }: GrantDeps): Records => {
@@ -96,7 +96,7 @@ const PER_USER = 128;
  * id, displaces few of those that others have begun.
  */
 const CLIENT_GROUPS = 8;
-const PER_CLIENT_GROUP = 2_048;
+const PER_CLIENT_GROUP = 1_248;
 
 /** When the quota is used up, the oldest record goes (`QuotaGroup`): no record is ever renewed. */
 const quotaOf = (model: string, payload: AdapterPayload): Quota => {

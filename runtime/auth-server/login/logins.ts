@@ -42,16 +42,20 @@ export interface LoginsDeps {
   readonly clock: Clock;
   /** Life of a login. */
   readonly ttlMs: number;
+  /** Logins at a time, of all clients; those in which nobody has signed in yet are displaced by newer ones. */
+  readonly mostLogins?: number;
 }
 
-/** Logins at a time, of all clients; those in which nobody has signed in yet are displaced by newer ones. */
 const MOST_LOGINS = 10_000;
-/** What is kept of one login: departures to providers, which a user may repeat, and sign-ins. */
+/** Sign-ins of one user, in the life of a login, that keep their login from being displaced: nobody fills the room. */
+const KEPT_OF_USER = 64;
+/** What is kept of one login: of each provider the last departure, and the sign-in. */
 const MOST_FIELDS = 128;
-const GROUP: QuotaGroup = { name: '{logins}', limit: MOST_LOGINS };
+const GROUP = '{logins}';
 const ID_BYTES = 18;
 const SECRET_BYTES = 32;
 const ABOUT = 'about';
+const DEPARTED = 'departed:';
 const FINISHED = 'finished:';
 
 interface About {
@@ -77,9 +81,11 @@ export const loginIn = (state: string): string => state.split('.', 1)[0] ?? '';
 /** Logins in the store: whichever replica a browser reaches, it goes on there. */
 export class Logins {
   readonly #deps: LoginsDeps;
+  readonly #group: QuotaGroup;
 
   constructor(deps: LoginsDeps) {
     this.#deps = deps;
+    this.#group = { name: GROUP, limit: deps.mostLogins ?? MOST_LOGINS };
   }
 
   /** Begins a login. Throws `overloaded` where too many people sign in at this moment. */
@@ -88,7 +94,7 @@ export class Logins {
     const id = this.#token(ID_BYTES);
     const begunAt = clock.now();
     const about: About = { purpose, begunAt, browser: digestOf(browser) };
-    await store.createMap(keyOf(id), new Map([[ABOUT, await this.#sealed(id, ABOUT, about)]]), ttlMs, GROUP);
+    await store.createMap(keyOf(id), new Map([[ABOUT, await this.#sealed(id, ABOUT, about)]]), ttlMs, this.#group);
     return { id, purpose, begunAt, finished: new Map() };
   }
 
@@ -105,33 +111,45 @@ export class Logins {
     return { id, purpose: about.purpose, begunAt: about.begunAt, finished };
   }
 
-  /** What to take along to this provider. */
+  /**
+   * What to take along to this provider, in place of what was taken along there before: a browser that goes there again
+   * and again takes no more room.
+   */
   async depart({ id }: Login, provider: string): Promise<Leg> {
     const [random, nonce, codeVerifier] = [0, 1, 2].map(() => this.#token(SECRET_BYTES)) as [string, string, string];
     const leg = { state: `${id}.${random}`, nonce, codeVerifier };
-    await this.#set(id, departureOf(leg.state), { provider, leg } satisfies Departed);
+    await this.#set(id, `${DEPARTED}${provider}`, { provider, leg } satisfies Departed);
     return leg;
   }
 
-  /** What was taken along with this state, once. Undefined: nothing, or it came back before. */
+  /** What was taken along with this state, once. Undefined: it came back, or the browser has left again since. */
   async arrive({ id }: Login, state: string): Promise<Departed | undefined> {
-    const { store } = this.#deps;
-    const field = departureOf(state);
-    const departed = await this.#opened<Departed>(id, field, await store.readMap(keyOf(id)));
-    return departed && (await store.deleteField(keyOf(id), field)) ? departed : undefined;
+    const fields = await this.#deps.store.readMap(keyOf(id));
+    for (const [field, sealed] of fields ?? []) {
+      const departed = field.startsWith(DEPARTED) ? await this.#opened<Departed>(id, field, fields) : undefined;
+      if (departed && isEqual(departed.leg.state, state))
+        return (await this.#deps.store.deleteField(keyOf(id), field, sealed)) ? departed : undefined;
+    }
+    return undefined;
   }
 
   /** The login, with one provider more at which the user has signed in. */
   async finish(login: Login, provider: string, finished: Finished): Promise<Login> {
     const { store, ttlMs } = this.#deps;
     await this.#set(login.id, `${FINISHED}${provider}`, finished);
-    // From now on it is no longer displaced by logins of strangers.
-    await store.touch(keyOf(login.id), ttlMs, GROUP);
+    // From now on it is no longer displaced by logins of strangers, but for a user who has very many.
+    if (await this.#isKept(finished.user)) await store.touch(keyOf(login.id), ttlMs, this.#group);
     return { ...login, finished: new Map([...login.finished, [provider, finished]]) };
   }
 
   async close({ id }: Login): Promise<void> {
-    await this.#deps.store.delete(keyOf(id), GROUP);
+    await this.#deps.store.delete(keyOf(id), this.#group);
+  }
+
+  async #isKept(user: string): Promise<boolean> {
+    const key = `{logins-of}:${hash('sha256', user, 'base64url')}`;
+    const bucket = { key, capacity: KEPT_OF_USER, refillPeriodMs: this.#deps.ttlMs, overflowKey: '{logins-of}' };
+    return (await this.#deps.store.takeTokens([bucket])).waitMs === 0;
   }
 
   #token(bytes: number): string {
@@ -154,9 +172,7 @@ export class Logins {
   }
 }
 
-const keyOf = (id: string): string => `${GROUP.name}:${hash('sha256', id, 'base64url')}`;
-
-const departureOf = (state: string): string => `departed:${digestOf(state)}`;
+const keyOf = (id: string): string => `${GROUP}:${hash('sha256', id, 'base64url')}`;
 
 const isEqual = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
