@@ -3,7 +3,7 @@ import { type ResolvedReference, lookUpIn } from '../plan/references.ts';
 import { isForThread, isTooLarge, sizeOf, TOO_LARGE_TEXT } from '../threads/size.ts';
 import { yieldsToEventLoop } from '../threads/pause.ts';
 import { TooCostlyError, type WorkThread } from '../threads/work-thread.ts';
-import { questionablePolicies, type Violation, violationsOf } from '../validate/index.ts';
+import { questionablePolicies, questionableWorkflows, type Violation, violationsOf } from '../validate/index.ts';
 
 /**
  * Validates an object with what it refers to; rejects with `TooCostlyError` where that would take too much time or
@@ -19,7 +19,7 @@ export interface ValidationResult {
   readonly violations: readonly Violation[];
   /** Objects that a rule asked for, as `kind/name`. */
   readonly askedFor: readonly string[];
-  /** What the policies say and probably do not mean; nothing where there are violations. */
+  /** What policies and workflows say and probably do not mean; nothing where there are violations. */
   readonly questionable: readonly Violation[];
 }
 
@@ -45,7 +45,7 @@ export const validatedNow = (object: KubeObject, references: readonly ResolvedRe
   return {
     violations,
     askedFor: [...askedFor],
-    questionable: violations.length === 0 ? questionablePolicies(object) : [],
+    questionable: violations.length === 0 ? [...questionablePolicies(object), ...questionableWorkflows(object)] : [],
   };
 };
 

@@ -20,6 +20,7 @@ import { telemetryConfig } from './telemetry-config.ts';
 import { toolConfig } from './tool-config.ts';
 import { unreadable } from './unreadable.ts';
 import { type LookUp, MAX_VIOLATIONS, type Validator, type Violation } from './validator.ts';
+import { workflows } from './workflows.ts';
 import { workload } from './workload.ts';
 
 export { movedIssuer } from './embedded-auth-server.ts';
@@ -30,6 +31,7 @@ export { literalHeaderValues } from './warnings.ts';
 export { ALLOW_DELETE, leftOutReason, unreadable, withoutSpec } from './unreadable.ts';
 export { BRIDGE_TOKEN_VOLUME } from './bridged-pod.ts';
 export { questionablePolicies } from './policies.ts';
+export { questionableWorkflows } from './workflows.ts';
 export { MAX_BRIDGED_PODS } from './stdio-server.ts';
 export { type LookUp, type Validator, type Violation, violationText } from './validator.ts';
 
@@ -53,6 +55,7 @@ export const validators: readonly Validator[] = [
   workload,
   stdioServer,
   policies,
+  workflows,
   // Last, so that the specific messages above win.
   contract,
 ];

@@ -102,4 +102,5 @@ export {
 } from './render.ts';
 export { InvalidConfigError, type LiveConfig, type ReloadResult, liveConfig } from './live-config.ts';
 export { watchConfig } from './watch-config.ts';
+export { circlesIn } from './workflow-graph.ts';
 export { isNetwork, networksOf } from './networks.ts';

@@ -46,7 +46,7 @@ function namesIn(dependsOn: unknown): readonly string[] {
  * For each step the id of its circle, which is the step's own id where it is on none (strongly connected components,
  * after Kosaraju).
  */
-function circlesIn(edges: Edges): ReadonlyMap<unknown, unknown> {
+export function circlesIn(edges: Edges): ReadonlyMap<unknown, unknown> {
   const circles = new Map<unknown, unknown>();
   const waiting = reversed(edges);
   for (const root of lastFirst(edges)) {

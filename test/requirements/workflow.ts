@@ -42,7 +42,7 @@ export const workflow = {
   'workflow.depends-on.overrides-list-order': later('workflows', '`dependsOn` and not the position in the list decides the order.'),
   'workflow.default-results.skipped': later('workflows', '`defaultResults` is the output of a step skipped by a false condition.'),
   'workflow.default-results.failed-continue': later('workflows', '`defaultResults` is the output of a step that failed with `onError.action: continue`.'),
-  'workflow.default-results.required-when-used': later('workflows', '`defaultResults` is required when the step may be skipped and later steps use its output.'),
+  'workflow.default-results.required-when-used': proven('`defaultResults` is required when the step may be skipped and later steps use its output.'),
   'workflow.step.timeout': later('workflows', '`timeout` of a step is the maximum time of that step.'),
   'workflow.on-error.abort': later('workflows', '`onError.action: abort` ends the workflow with an error when the step fails.'),
   'workflow.on-error.continue': later('workflows', '`onError.action: continue` goes on with the following steps when the step fails.'),

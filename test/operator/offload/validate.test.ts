@@ -38,3 +38,17 @@ test('what policies probably do not mean is told beside what is wrong with an ob
   assert.deepEqual(violations, []);
   assert.match(questionable[0]?.reason ?? '', /no entities of type Person/);
 });
+
+test('so is what workflows probably do not mean', async () => {
+  const steps = [
+    { id: 'a', type: 'tool', tool: 'x.y' },
+    { id: 'b', type: 'tool', tool: 'x.y', arguments: { q: '{{.steps.a.output.id}}' } },
+  ];
+  const named = server({ config: { compositeTools: [{ name: 'w', steps }] } });
+  const { violations, questionable } = await validateHere(named, []);
+  assert.deepEqual(violations, []);
+  assert.deepEqual(
+    questionable.map(({ path }) => path),
+    ['spec.config.compositeTools[0].steps[1].dependsOn'],
+  );
+});

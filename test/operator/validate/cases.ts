@@ -175,6 +175,15 @@ export const refused: readonly Refused[] = [
   ],
   [
     'VirtualMCPCompositeToolDefinition',
+    'templates that read what is not there, or are none',
+    workflow({ arguments: { q: '{{.steps.none.output}}' } }, { condition: '{{' }),
+    [
+      'spec.steps[1].condition: an action has no end (line 1, column 3 of the template); close it with }}',
+      'spec.steps[0].arguments.q: no step has the id "none"; name a step of this workflow',
+    ],
+  ],
+  [
+    'VirtualMCPCompositeToolDefinition',
     'a step that waits for nobody',
     workflow({ dependsOn: ['nobody'] }),
     ['spec.steps[0].dependsOn[0]: no step has the id "nobody"; name a step of this workflow'],

@@ -1,0 +1,14 @@
+/**
+ * What can be said of composite tools before they run: templates and what they read, dependencies, schemas, outputs.
+ * Reads workflows as their authors wrote them, for `vmcp validate`, the webhook and conditions alike; costs time in
+ * proportion to the text. Start at `check.ts`.
+ */
+
+export type { WorkflowFinding } from './written.ts';
+export {
+  type WrittenWorkflows,
+  workflowDoubts,
+  workflowFindings,
+  workflowProblems,
+  workflowWarnings,
+} from './findings.ts';
