@@ -1,13 +1,5 @@
 import * as z from 'zod';
-import {
-  configSchema,
-  keyedList,
-  notYet,
-  presentExactlyWhen,
-  requiredWhen,
-  rule,
-  withRules,
-} from '../runtime/config/index.ts';
+import { configSchema, keyedList, presentExactlyWhen, requiredWhen, rule, withRules } from '../runtime/config/index.ts';
 import { embeddedAuthServer } from './embedded-auth-server.ts';
 import { authzConfig, oidcConfigRef } from './incoming-auth.ts';
 import { AGE_COLUMN, READY_COLUMN, defineKind } from './kind.ts';
@@ -77,10 +69,7 @@ const spec = z.strictObject({
     .optional()
     .describe('Embedded authorization server; its issuer must be that of the MCPOIDCConfig of incomingAuth.'),
   config: config.optional(),
-  embeddingServerRef: notYet(
-    refTo('EmbeddingServer').optional().describe('The EmbeddingServer of the optimizer.'),
-    'the optimizer',
-  ),
+  embeddingServerRef: refTo('EmbeddingServer').optional().describe('The EmbeddingServer of the optimizer.'),
   imagePullSecrets: z
     .array(z.strictObject({ name: z.string().default('').describe('Name of the Secret.') }))
     .optional()

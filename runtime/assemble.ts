@@ -165,6 +165,7 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
   const routes = [...features.routes({ authenticate, offeredTo: liveCatalog.offeredTo }), ...ownRoutes];
   const parts = { config, backends, liveCatalog, gate, ownTools, observers, clock, signIns };
   publishChanges({ ...parts, log });
+  ownTools.builtin?.follow?.(liveCatalog);
   const admitted = admission({ lookUp: liveCatalog.lookUp, authorize: gate.authorize, limit: gate.limit });
   const rights = watchRights({ admitted, gate, log, onDecided });
   const current = (caller: Caller): Caller | undefined => users.valid(caller);

@@ -12,6 +12,7 @@ import { rateLimit } from './rate-limit.ts';
 import type { Config, LiveConfig } from './config/index.ts';
 import type { Log, Meter, Observers, RecordEvent } from './observe/index.ts';
 import { type ConnectStrategy, connectStrategy } from './outgoing/index.ts';
+import { optimizerTools } from './optimizer-tools.ts';
 import type { OwnToolsByKind } from './own-tools.ts';
 import { type UserRevocation, userRevocation } from './user-revocation.ts';
 import type { Store, StoreSettings } from './store/index.ts';
@@ -111,7 +112,7 @@ export const makeFeatures: MakeFeatures = async (deps) => {
     gate: { ...policyGate({ ...deps, upstreamClaims }), ...rateLimit(deps), ...authentication },
     observers: [observer],
     connectStrategy,
-    ownTools: {},
+    ownTools: { builtin: optimizerTools(deps) },
     routes: () => [protectedResourceRoutes(metadataAt), ...authServerRoutes(server)],
     signIns: server?.signIns,
     revocation,

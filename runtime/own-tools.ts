@@ -16,6 +16,8 @@ export interface OwnTools<T extends WorkflowTarget | BuiltinTarget> {
   /** Calls `listener` whenever the result of `all` has changed. */
   readonly onChange: (listener: () => void) => void;
   readonly serve: (call: Call, target: T, deps: OwnToolDeps) => Promise<Reply>;
+  /** Called once, with the catalog in which the tools are offered. */
+  readonly follow?: ((catalog: LiveCatalog) => void) | undefined;
 }
 
 export interface OwnToolDeps {

@@ -16,6 +16,7 @@ import {
   type HeldCalls,
   legacyEra,
   type Listeners,
+  type ListingClient,
   modernEra,
   parseByEra,
   type SignInLadder,
@@ -24,6 +25,7 @@ import {
   type SseConnections,
 } from './edge/index.ts';
 import { asVmcpError, VmcpError } from './errors.ts';
+import { listExtentFor } from './list-extent.ts';
 import type { OwnToolsByKind } from './own-tools.ts';
 import type { Gate } from './gate/index.ts';
 import type { Observers } from './observe/index.ts';
@@ -89,7 +91,8 @@ const servedBy = ({
   return (call, target, { dispatch, record }) => {
     if (target.kind === 'backend')
       return observers.aroundBackendCall(call, target, (sent) => backends.call(sent, target, record));
-    if (call.answered?.state !== undefined) throw unknownState();
+    // `call_tool` passes it on: the state may be that of the backend that it calls.
+    if (call.answered?.state !== undefined && target.kind !== 'builtin') throw unknownState();
     const deps = { dispatch, innerCall, offeredTo };
     const served =
       target.kind === 'workflow'
@@ -117,8 +120,8 @@ const erasOf = ({ config, gate, backends, liveCatalog, clients, phase }: StagePa
   const common = {
     serverInfo: () => serverInfoOf(config),
     instructions: () => instructionsOf(config.current()),
-    list: (kind: ListKind, cursor: string | undefined, caller: Caller) =>
-      ladder.list(caller, () => liveCatalog.list(kind, cursor, caller)),
+    list: (kind: ListKind, cursor: string | undefined, caller: Caller, client: ListingClient) =>
+      ladder.list(caller, () => liveCatalog.list(kind, cursor, caller, listExtentFor(client, config.current()))),
     isStopping: () => phase.isStopping,
     toleratesHeaders: () => config.current().extensions.tolerateHeaders,
   };
@@ -126,6 +129,8 @@ const erasOf = ({ config, gate, backends, liveCatalog, clients, phase }: StagePa
   // and get the same lists.
   const areListsShared = (caller: Caller): boolean =>
     caller.kind === 'anonymous' &&
+    // With an optimizer they depend on the client.
+    config.current().optimizer === undefined &&
     gate.visible?.(caller) === undefined &&
     gate.policies?.() === undefined &&
     backends.dependents.length === 0;

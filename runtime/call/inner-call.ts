@@ -1,4 +1,5 @@
 import type { Call, Origin } from './call.ts';
+import type { Answered } from './questions.ts';
 import { VmcpError } from '../errors.ts';
 import { isObject, JsonSyntaxError, skipValue, type Span } from '../json/index.ts';
 
@@ -22,9 +23,9 @@ export type NewInnerCall = (parent: Call, inner: InnerCall) => Call;
 
 /**
  * A call of the same caller, over the same backend sessions and to the same client, cancelled with `parent`; to be
- * dispatched like any other call. `call_tool` is the client's own call in another form and so keeps `_meta`; a step of
- * a workflow has none. `newId` makes ids that no client can guess, as a client may have calls of its own under way in
- * the same backend session.
+ * dispatched like any other call. `call_tool` is the client's own call in another form, and so keeps its id, `_meta`
+ * and the answers to questions of a backend; a step of a workflow has none of them. `newId` makes ids that no client
+ * can guess, as a client may have calls of its own under way in the same backend session.
  */
 export const innerCalls =
   (newId: () => string): NewInnerCall =>
@@ -33,8 +34,10 @@ export const innerCalls =
     const depth = parent.depth + 1;
     if (depth > MAX_DEPTH) throw new VmcpError('invalid_params', `tools call each other more than ${MAX_DEPTH} deep`);
     checkArguments(args);
-    const id = Buffer.from(JSON.stringify(`vmcp-${newId()}`));
-    const request = requestOf({ id, name, args, meta: origin === 'optimizer' ? metaOf(parent) : undefined });
+    const isOwn = origin === 'optimizer';
+    const id = isOwn ? parent.request.id : Buffer.from(JSON.stringify(`vmcp-${newId()}`));
+    const answered = isOwn ? parent.answered : undefined;
+    const request = requestOf({ id, name, args, meta: isOwn ? metaOf(parent) : undefined, answered });
     return {
       caller,
       method: 'tools/call',
@@ -47,6 +50,7 @@ export const innerCalls =
       backendSessions,
       signal,
       client,
+      ...(answered && { answered }),
     };
   };
 
@@ -72,10 +76,11 @@ interface Parts {
   readonly name: string;
   readonly args: Buffer;
   readonly meta: Buffer | undefined;
+  readonly answered: Answered | undefined;
 }
 
 /** The request as a client would have written it, with the spans that are read from a client's envelope. */
-const requestOf = ({ id, name, args, meta }: Parts): Call['request'] => {
+const requestOf = ({ id, name, args, meta, answered }: Parts): Call['request'] => {
   const text = new Text();
   text.add('{"jsonrpc":"2.0","id":');
   text.add(id);
@@ -87,6 +92,8 @@ const requestOf = ({ id, name, args, meta }: Parts): Call['request'] => {
   text.add(args);
   if (meta) text.add(',"_meta":');
   const metaAt = meta && text.add(meta);
+  if (answered?.answers) text.add(`,"inputResponses":${answered.answers.toString()}`);
+  if (answered?.state !== undefined) text.add(`,"requestState":${JSON.stringify(answered.state)}`);
   text.add('}');
   const params = { start, end: text.length };
   text.add('}');

@@ -15,10 +15,11 @@ import type {
   CallerCatalog,
   OfferedBackend,
 } from './live-catalog.ts';
+import { described, withoutAlone } from './described.ts';
 import { type ListPages, pageCaches } from './pages.ts';
 import type { Listed } from './name-table.ts';
 import { traceName, type UnlistedBackend } from './name-trace.ts';
-import { LIST_OF, type visibleLists, visibleUnder, type Visibility } from './visible.ts';
+import { type AllPages, LIST_OF, type visibleLists, visibleUnder, type Visibility, withoutPages } from './visible.ts';
 
 /** The live catalog of these backends and settings. `rebuild` must be called whenever either has changed. */
 export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
@@ -32,10 +33,9 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
   const rebuild = (): void => {
     settings = deps.settings();
     const next = build(deps.backends());
-    const changed = LIST_KINDS.filter((kind) => !next.lists[kind].isSameAs(shared.lists[kind]));
+    const changed = changedKinds(shared, next);
     // Unchanged pages are kept and not made again.
-    const lists = changed.length === 0 ? shared.lists : merged(shared, next, changed);
-    shared = Object.freeze({ ...next, lists, all: next.all === next.lists ? lists : next.all });
+    shared = withPagesOf(shared, next, changed);
     const before = policies;
     policies = deps.policies?.();
     const told = policies === before ? changed : LIST_KINDS;
@@ -58,14 +58,14 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
     await deps.firstListed(settings.waitForUnknownMs);
     isStarted = true;
   };
-  const list: LiveCatalog['list'] = async (kind, cursor, caller) => {
+  const list: LiveCatalog['list'] = async (kind, cursor, caller, extent) => {
     const isStrict = settings.partialFailureMode === 'fail';
     // A backend that is added later does not delay lists; under `fail` the list would be refused without it.
     if (!isStarted || isStrict) await settled();
-    const { listed, overlay } = await renewedView(caller);
+    const { all, listed, overlay } = await renewedView(caller);
     if (isStrict) refuseWhenDown(withOverlay(deps.backends(), overlay));
     refuseWhenNothingIsLeft(listed, overlay);
-    return listed[kind].page(cursor);
+    return (extent === 'whole' ? withoutAlone(all[kind]) : listed[kind]).page(cursor);
   };
   return {
     catalog: () => shared,
@@ -85,11 +85,25 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
   };
 };
 
-const merged = (before: Catalog, next: Catalog, changed: readonly ListKind[]): Catalog['lists'] =>
-  Object.freeze({
-    ...before.lists,
-    ...(Object.fromEntries(changed.map((kind) => [kind, next.lists[kind]])) as Partial<Record<ListKind, ListPages>>),
-  });
+/** What is said of tools that are listed alone depends on the others, and some clients are listed all. */
+const changedKinds = (before: Catalog, next: Catalog): readonly ListKind[] =>
+  LIST_KINDS.filter(
+    (kind) => !next.lists[kind].isSameAs(before.lists[kind]) || !next.all[kind].isSameAs(before.all[kind]),
+  );
+
+const withPagesOf = (before: Catalog, next: Catalog, changed: readonly ListKind[]): Catalog => {
+  const lists = merged(before.lists, next.lists, changed);
+  const all = next.all === next.lists ? lists : merged(before.all, next.all, changed);
+  return Object.freeze({ ...next, lists, all });
+};
+
+const merged = (before: AllPages, next: AllPages, changed: readonly ListKind[]): AllPages =>
+  changed.length === 0
+    ? before
+    : Object.freeze({
+        ...before,
+        ...(Object.fromEntries(changed.map((kind) => [kind, next[kind]])) as Partial<Record<ListKind, ListPages>>),
+      });
 
 const NOTHING: Overlay = [];
 
@@ -105,16 +119,20 @@ const callerViews = (
   const wholeOf = (catalog: Catalog, overlay: Overlay): CallerView => {
     const before = wholes.get(catalog);
     if (before) return before;
-    const { all, lists: listed, routableName } = catalog;
+    const { all, lists, routableName } = catalog;
     const find = findIn(catalog);
+    const listed = described(lists, all);
     const view = { all, listed, catalog, find, findHidden: find, routableName, overlay };
     wholes.set(catalog, view);
     return view;
   };
   const joined = joinedCatalogs(deps, shared, build);
-  const visibleNow = visibleUnder(() => deps.policies?.());
+  const policies = (): unknown => deps.policies?.();
+  const visibleNow = visibleUnder(policies);
+  const offeredNow = visibleUnder(policies, withoutPages);
   const seenBy = (caller: Caller, whole: CallerView): CallerView | Promise<CallerView> => {
-    const visible = visibleNow();
+    const isAllListed = whole.catalog.all === whole.catalog.lists;
+    const visible = { listed: visibleNow(), offered: isAllListed ? visibleNow() : offeredNow() };
     const asSeen = (by: Visibility | undefined): CallerView => (by ? seenAs(by, whole, visible) : whole);
     const visibility = deps.visible?.(caller);
     return visibility instanceof Promise ? visibility.then(asSeen) : asSeen(visibility);
@@ -130,19 +148,25 @@ const callerViews = (
 /**
  * The lists are made when they are asked for: a call needs none of them, and a decision about each entry takes time.
  */
-const seenAs = (by: Visibility, whole: CallerView, visible: ReturnType<typeof visibleLists>): CallerView => ({
+const seenAs = (by: Visibility, whole: CallerView, visible: Visible): CallerView => ({
   catalog: whole.catalog,
   overlay: whole.overlay,
   routableName: whole.routableName,
   findHidden: whole.findHidden,
   find: onlyVisible(whole, by),
   get all() {
-    return visible(whole.all, by);
+    return visible.offered(whole.all, by);
   },
   get listed() {
-    return visible(whole.listed, by);
+    return described(visible.listed(whole.catalog.lists, by), this.all);
   },
 });
+
+/** Lists that are sent as they are keep their pages; those that are mostly searched do not. */
+interface Visible {
+  readonly listed: ReturnType<typeof visibleLists>;
+  readonly offered: ReturnType<typeof visibleLists>;
+}
 
 const findIn =
   (catalog: Catalog): CallerCatalog['find'] =>

@@ -28,6 +28,11 @@ export interface OwnTool<T extends WorkflowTarget | BuiltinTarget = WorkflowTarg
    * as before.
    */
   readonly isAlone?: true;
+  /**
+   * JSON text for a caller who is offered these tools, where it differs from caller to caller; asked once for each such
+   * list. Absent: `bytes` for all.
+   */
+  readonly bytesFor?: ((offered: readonly ListEntry[]) => Buffer) | undefined;
 }
 
 /** What is offered at one moment: frozen, and replaced as a whole when anything in it changes. */

@@ -6,7 +6,8 @@
 
 export { type Catalog, type OwnTool } from './catalog.ts';
 export type { NameTrace, ToolTrace } from './name-trace.ts';
-export { type LiveCatalog, type OfferedBackend, type LiveCatalogSettings } from './live-catalog.ts';
+export { type CallerCatalog, type LiveCatalog, type OfferedBackend, type LiveCatalogSettings } from './live-catalog.ts';
+export type { ListEntry, ListPages } from './pages.ts';
 export { type Overlays, overlays } from './overlay.ts';
 export type { WorkloadTools } from './settings.ts';
 export type { Visibility } from './visible.ts';

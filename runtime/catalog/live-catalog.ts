@@ -80,9 +80,9 @@ export interface LiveCatalog {
   /**
    * JSON text of the result of a list request of this caller, as revisions before 2026-07-28 have it. Throws
    * `lists_unavailable` under
-   * `partialFailureMode: fail`.
+   * `partialFailureMode: fail`. `whole`: all that is offered, even where some tools are listed alone.
    */
-  readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
+  readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller, extent?: 'whole') => Promise<Buffer>;
   /** The catalog as this caller may see it, at this moment. */
   readonly offeredTo: (caller: Caller) => CallerCatalog | Promise<CallerCatalog>;
   /**

@@ -13,6 +13,10 @@ export interface ListEntry {
   readonly target: Target;
   /** JSON text. */
   readonly bytes: Buffer;
+  /** As in `OwnTool`. */
+  readonly isAlone?: true;
+  /** As in `OwnTool`. */
+  readonly bytesFor?: ((offered: readonly ListEntry[]) => Buffer) | undefined;
 }
 
 /** One list, cut into pages. */

@@ -22,7 +22,10 @@ const MIB = 1024 * 1024;
 const BOUNDS: LruBounds = { count: 1_000, bytes: 32 * MIB };
 
 /** The lists of each class of callers, made once and cached. */
-export const visibleLists = (bounds = BOUNDS): ((lists: AllPages, visibility: Visibility | undefined) => AllPages) => {
+export const visibleLists = (
+  bounds = BOUNDS,
+  weigh = bytesOf,
+): ((lists: AllPages, visibility: Visibility | undefined) => AllPages) => {
   const known = lruCache<AllPages>(bounds);
   const numbers = new WeakMap<AllPages, number>();
   let last = 0;
@@ -39,7 +42,7 @@ export const visibleLists = (bounds = BOUNDS): ((lists: AllPages, visibility: Vi
     const made = Object.fromEntries(
       LIST_KINDS.map((kind) => [kind, lists[kind].only(visibility.isVisible)]),
     ) as AllPages;
-    known.set(key, made, bytesOf(made));
+    known.set(key, made, weigh(made));
     return made;
   };
 };
@@ -48,15 +51,26 @@ export const visibleLists = (bounds = BOUNDS): ((lists: AllPages, visibility: Vi
  * `visibleLists` under the policies in force: lists made under earlier policies are dropped. To be called before the
  * caller's visibility is determined.
  */
-export const visibleUnder = (policies: () => unknown): (() => ReturnType<typeof visibleLists>) => {
+export const visibleUnder = (
+  policies: () => unknown,
+  weigh?: (lists: AllPages) => number,
+): (() => ReturnType<typeof visibleLists>) => {
   let of = policies();
-  let visible = visibleLists();
+  let visible = visibleLists(BOUNDS, weigh);
   return () => {
     const current = policies();
-    if (current !== of) [of, visible] = [current, visibleLists()];
+    if (current !== of) [of, visible] = [current, visibleLists(BOUNDS, weigh)];
     return visible;
   };
 };
 
-const bytesOf = (lists: AllPages): number =>
-  LIST_KINDS.flatMap((kind) => lists[kind].entries).reduce((sum, { bytes }) => sum + bytes.length, 0);
+function bytesOf(lists: AllPages): number {
+  return LIST_KINDS.flatMap((kind) => lists[kind].entries).reduce((sum, { bytes }) => sum + bytes.length, 0);
+}
+
+/** Bytes of a reference to an entry, with what a list takes besides. */
+const REFERENCE_BYTES = 16;
+
+/** The memory of lists whose pages are not kept with them: their entries are shared. */
+export const withoutPages = (lists: AllPages): number =>
+  LIST_KINDS.reduce((sum, kind) => sum + lists[kind].entries.length * REFERENCE_BYTES, 0);

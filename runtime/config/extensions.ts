@@ -4,6 +4,7 @@ import { authServerExtensionSchema } from './auth-server-extension.ts';
 import { durationOr } from './durations.ts';
 import { rateLimitingExtensionSchema } from './rate-limiting.ts';
 import { furtherIssuersSchema } from './issuers.ts';
+import { optimizerExtensionSchema } from './optimizer.ts';
 import { networkSchema, workloadNameSchema } from './scalars.ts';
 import { serviceMetadataSchema } from './service-metadata.ts';
 import { sessionStoreSchema } from './session-store.ts';
@@ -88,6 +89,7 @@ export const extensionsSchema = z
     audit: auditDeliverySchema,
     authServer: authServerExtensionSchema,
     issuers: furtherIssuersSchema,
+    optimizer: optimizerExtensionSchema,
     sessionStore: sessionStoreSchema.optional(),
     streamResumption: z
       .strictObject({

@@ -18,6 +18,7 @@ export { hostCheck, type HostRules } from './hosts.ts';
 export { legacyEra } from './legacy.ts';
 export { Listeners, type MayWatch } from './listen.ts';
 export { listChangedNotifications } from './list-changed.ts';
+export type { ListingClient } from './listing-client.ts';
 export { managementServer } from './management-server.ts';
 export { modernEra } from './modern.ts';
 export type { OperatorTokenSettings } from './operator-token.ts';

@@ -4,4 +4,6 @@ export interface InitializedClient {
   readonly revision: string;
   /** JSON text of `params.capabilities`. */
   readonly capabilities: Buffer;
+  /** `params.clientInfo.name`; absent where it is none, or a long one. */
+  readonly clientName?: string | undefined;
 }

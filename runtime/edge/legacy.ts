@@ -3,6 +3,7 @@ import { VmcpError } from '../errors.ts';
 import { paramText, paramValue, requestIdIn, type Envelope } from './envelope.ts';
 import { type EraWithSessions, methodIn } from './era.ts';
 import type { InitializedClient } from './initialized-client.ts';
+import { clientNameIn, type ListingClient } from './listing-client.ts';
 import type { Session } from './session.ts';
 import { isObject, smallMember } from '../json/index.ts';
 import { LIMITS } from '../limits.ts';
@@ -35,7 +36,7 @@ export interface LegacyDeps {
   readonly serverInfo: () => ServerInfo;
   readonly instructions: () => string;
   /** JSON text of the result of a list request. */
-  readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
+  readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller, client: ListingClient) => Promise<Buffer>;
   /** Whether a client may send the header of a newer revision than that of its session. */
   readonly toleratesHeaders: () => boolean;
   /** New sessions and streams are refused while the process is stopping. */
@@ -160,7 +161,8 @@ const initialize = async (
   const protocolVersion = paramValue(envelope, 'protocolVersion');
   if (typeof protocolVersion !== 'string') throw new VmcpError('invalid_params', 'params.protocolVersion is missing');
   const revision = LEGACY_REVISIONS.find((served) => served === protocolVersion) ?? LATEST_LEGACY_REVISION;
-  const client = { revision, capabilities: declaredBy(envelope) };
+  const clientName = clientNameIn(paramValue(envelope, 'clientInfo'));
+  const client = { revision, capabilities: declaredBy(envelope), ...(clientName !== undefined && { clientName }) };
   const session = await (request.endpoint === 'messages'
     ? deps.connections.initialize(request, () => openStreamed(deps, client, { request, caller }))
     : deps.sessions.create(caller, client));
@@ -197,13 +199,16 @@ const declaredBy = (envelope: Envelope): Buffer => {
 };
 
 const requestIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Message | Promise<Message> => {
-  const { envelope, caller } = arrival;
+  const { envelope, request, caller } = arrival;
   const id = envelope.id ?? Buffer.from('null');
   const named = routed(envelope, 'legacy');
   if (named) return callIn(session, arrival, { ...named, id });
   const { method } = envelope;
   const kind = listAskedFor(method);
-  if (kind) return local(envelope, async () => answer(id, await deps.list(kind, cursorOf(envelope), caller)));
+  if (kind) {
+    const client = { name: session.clientName, headers: request.headers };
+    return local(envelope, async () => answer(id, await deps.list(kind, cursorOf(envelope), caller, client)));
+  }
   if (method === 'ping') return local(envelope, () => answer(id, emptyResult));
   if (method === 'logging/setLevel') return local(envelope, () => setLevel(session, envelope, id));
   throw new VmcpError('method_not_found', 'method not found');

@@ -2,7 +2,7 @@ import type { UserBackendSessions } from '../backends/index.ts';
 import type { Call, Caller, Inbound, Message, Reply, Answered } from '../call/index.ts';
 import { Cancellation } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
-import { isObject, isString, readString, type Span, isText } from '../json/index.ts';
+import { isObject, isString, readString, SMALL_BYTES, type Span, isText } from '../json/index.ts';
 import { LIMITS } from '../limits.ts';
 import {
   type ListKind,
@@ -17,6 +17,7 @@ import { demandTasks } from './client-capabilities.ts';
 import type { Envelope } from './envelope.ts';
 import { type Era, methodIn } from './era.ts';
 import type { Listeners } from './listen.ts';
+import { clientNameIn, type ListingClient } from './listing-client.ts';
 import { checkMcpHeaders } from './mcp-headers.ts';
 import { ModernClient } from './modern-client.ts';
 import { modernResponse, modernResult } from './modern-result.ts';
@@ -28,7 +29,7 @@ export interface ModernDeps {
   readonly serverInfo: () => ServerInfo;
   readonly instructions: () => string;
   /** JSON text of the result of a list request, as earlier revisions have it. */
-  readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller) => Promise<Buffer>;
+  readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller, client: ListingClient) => Promise<Buffer>;
   /** Whether a shared cache may give this caller's lists to every client. */
   readonly areListsShared: (caller: Caller) => boolean;
   /** The streams of `subscriptions/listen`. */
@@ -116,6 +117,10 @@ const missing = (key: string, wanted: string): VmcpError =>
 const textAt = (body: Buffer, span: Span | undefined): string | undefined =>
   span && isString(body, span) ? readString(body, span) : undefined;
 
+/** Undefined where the text is too long to be parsed. */
+const valueAt = (body: Buffer, span: Span | undefined): unknown =>
+  span && span.end - span.start <= SMALL_BYTES ? JSON.parse(body.toString('utf8', span.start, span.end)) : undefined;
+
 const nameIn = ({ body, name, uri, taskId, method }: Envelope, named: Routed | undefined): string | undefined => {
   if (named) return named.name;
   // A notification, which goes nowhere.
@@ -137,7 +142,11 @@ const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, request, call
   }
   const kind = listAskedFor(method);
   if (!kind) throw new VmcpError('no_such_method', 'method not found');
-  return local(async () => answer(id, pages(await deps.list(kind, cursorOf(envelope), caller), caller)));
+  const listing = {
+    name: clientNameIn(valueAt(envelope.body, envelope.reserved.clientInfo)),
+    headers: request.headers,
+  };
+  return local(async () => answer(id, pages(await deps.list(kind, cursorOf(envelope), caller, listing), caller)));
 };
 
 /** Revisions served here, newest first. */

@@ -36,6 +36,8 @@ export class Session implements SessionClient {
   /** The protocol revision agreed on. */
   readonly revision: string;
   readonly capabilities: Buffer;
+  /** As in InitializedClient. */
+  readonly clientName: string | undefined;
   /** The level that `logging/setLevel` has set; undefined: log messages of every level are sent. */
   logLevel: string | undefined;
   readonly backendSessions: ClientBackendSessions;
@@ -64,6 +66,7 @@ export class Session implements SessionClient {
     this.caller = caller;
     this.revision = client.revision;
     this.capabilities = client.capabilities;
+    this.clientName = client.clientName;
     this.usedAt = clock.now();
     this.#onIdle = onIdle;
     this.#clock = clock;
@@ -236,12 +239,8 @@ export class Session implements SessionClient {
     if (!canAnswer(this.capabilities, method, params))
       throw new VmcpError('client_cannot_answer', 'the client has not declared that it answers such requests');
     this.#pendingRequests ??= new PendingClientRequests(LIMITS.clientRequestsPerSession, this.#peers?.newRequestId);
-    return this.#pendingRequests.ask({
-      method,
-      params,
-      signal,
-      send: (message) => send(message) || this.#send(message),
-    });
+    const sendAnywhere = (message: Buffer): boolean => send(message) || this.#send(message);
+    return this.#pendingRequests.ask({ method, params, signal, send: sendAnywhere });
   }
 
   /**

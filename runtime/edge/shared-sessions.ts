@@ -87,8 +87,8 @@ export class SharedSessions {
     this.#makeRoom();
     const { newId, clock } = this.#deps;
     const ref = { id: newId(), caller };
-    const { revision, capabilities } = client;
-    await this.#records.create(ref, { revision, capabilities, createdAt: clock.now() });
+    const { revision, capabilities, clientName } = client;
+    await this.#records.create(ref, { revision, capabilities, clientName, createdAt: clock.now() });
     // The record expires soon unless the session is used, so the first use has to renew it.
     return this.#hold(ref, this.#deps.nameOf(ref), client, clock.now() - slackMs(this.#limits.ttlMs)).session;
   }

@@ -48,6 +48,16 @@ export const fetchPolicies = {
     connections: 2,
     requests: 8,
   },
+  /** The embedding service, as an owner or the operator wrote it; answers hold a batch of vectors. */
+  embedding: {
+    ...OWNERS_BOUNDS,
+    plainHttp: 'anywhere',
+    addresses: 'public or private',
+    maxBodyBytes: 16 * 1024 * 1024,
+    origins: 1,
+    connections: 8,
+    requests: 64,
+  },
   /** Client metadata documents, and other URLs from unauthenticated clients. */
   stranger: {
     plainHttp: 'nowhere',

@@ -24,6 +24,8 @@ export interface SessionStart {
   readonly revision: string;
   /** JSON text, as the client wrote it. */
   readonly capabilities: Buffer;
+  /** The name that the client gives of itself; undefined: none, or a version before this field has stored it. */
+  readonly clientName?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
 }
@@ -69,8 +71,9 @@ export const backendField = (name: string): string => `backend:${name}`;
 /** Field of a record for the subscription with this digest. */
 export const subscriptionField = (digest: string): string => `subscription:${digest}`;
 
-export const encodeStart = ({ revision, capabilities, createdAt }: SessionStart): Fields =>
+export const encodeStart = ({ revision, capabilities, createdAt, clientName }: SessionStart): Fields =>
   new Map([
+    ...(clientName === undefined ? [] : [['clientName', Buffer.from(clientName)] as const]),
     ['form', Buffer.from(FORMAT_VERSION)],
     ['revision', Buffer.from(revision)],
     ['createdAt', Buffer.from(`${createdAt}`)],
@@ -85,6 +88,7 @@ export const decodeRecord = (fields: Fields): SessionRecord | undefined => {
   const revision = fields.get('revision')?.toString();
   const capabilities = fields.get('capabilities');
   const createdAt = Number(fields.get('createdAt')?.toString());
+  const clientName = fields.get('clientName')?.toString();
   if (fields.get('form')?.toString() !== FORMAT_VERSION) return undefined;
   if (!isRevision(revision) || !isObjectText(capabilities) || !Number.isFinite(createdAt)) return undefined;
   const backendSessions = backendSessionsIn(fields);
@@ -93,6 +97,7 @@ export const decodeRecord = (fields: Fields): SessionRecord | undefined => {
     revision,
     capabilities,
     createdAt,
+    ...(clientName !== undefined && { clientName }),
     logLevel: logLevelOf(fields.get(LOG_LEVEL)?.toString()),
     retirement: fields.get(RETIREMENT)?.toString(),
     subscriptions: withPrefix(fields, subscriptionField('')).flatMap(([, stored]) => decodeSubscription(stored)),

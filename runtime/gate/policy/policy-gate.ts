@@ -72,7 +72,7 @@ export const policyGate = (
   };
   const authorize = (access: Access, target: Target, call?: CallRecord): void | Promise<void> => {
     const policies = inForce();
-    if (!policies) return;
+    if (!policies || isOfRuntime(target)) return;
     const { caller: user } = access;
     if (user.kind !== 'user') return refuse(NOTHING_APPLIES, call);
     const decide = (claims: Claims | undefined): void => {
@@ -89,13 +89,14 @@ export const policyGate = (
     if (!policies) return undefined;
     if (caller.kind !== 'user') return NOTHING_VISIBLE;
     const see = (claims: Claims | undefined): Visibility =>
-      claims ? policies.decisions.visibility(caller, claims) : NOTHING_VISIBLE;
+      claims ? withOwnTools(policies.decisions.visibility(caller, claims)) : NOTHING_VISIBLE;
     const claims = policies.claimsOf(caller);
     return claims instanceof Promise ? claims.then(see) : see(claims);
   };
   const examinePolicies = async (access: Access, target: Target): Promise<ExaminedPolicies | undefined> => {
     const policies = inForce();
     if (!policies) return undefined;
+    if (isOfRuntime(target)) return { ...NOTHING_EXAMINED, decision: NOT_ASKED, isWithoutClaims: false };
     const { caller: user } = access;
     const claims = user.kind === 'user' ? await policies.claimsOf(user) : undefined;
     // They may have been replaced meanwhile.
@@ -156,6 +157,24 @@ const NOT_ASKED: PolicyDecision = { isAllowed: true, policies: [], failed: [], d
 const NOTHING_APPLIES: PolicyDecision = { isAllowed: false, policies: [], failed: [], dryRun: [] };
 const NOTHING_EXAMINED = { decision: NOTHING_APPLIES, concerned: [], claims: [], args: [], missingClaims: [] };
 const NOTHING_VISIBLE: Visibility = { key: 'nobody', isVisible: () => false };
+
+/**
+ * docs/decisions.md "The two tools of the optimizer and policies": they give no right, since what they find and call is
+ * decided under its own name.
+ */
+const isOfRuntime = ({ kind }: Target): boolean => kind === 'builtin';
+
+/** Made once for each class of callers. */
+const withOwn = new WeakMap<Visibility, Visibility>();
+
+const withOwnTools = (visibility: Visibility): Visibility => {
+  const before = withOwn.get(visibility);
+  if (before) return before;
+  const { key, isVisible } = visibility;
+  const made: Visibility = { key, isVisible: (entry, kind) => isOfRuntime(entry.target) || isVisible(entry, kind) };
+  withOwn.set(visibility, made);
+  return made;
+};
 
 /** docs/decisions.md "Hidden names": the words are those for a name that does not exist. */
 const refuse = (decision: PolicyDecision, record: CallRecord | undefined): never => {

@@ -61,11 +61,11 @@ describe('an inner call', () => {
     const inner = innerCall(parent(), { name: 'say "é"', args: Buffer.from(args), origin: 'optimizer' });
     assert.deepEqual(JSON.parse(inner.request.bytes.toString()), {
       jsonrpc: '2.0',
-      id: 'vmcp-unguessable',
+      id: 1,
       method: 'tools/call',
       params: { name: 'say "é"', arguments: JSON.parse(args) as unknown, _meta: JSON.parse(META) as unknown },
     });
-    assert.equal(inner.request.id.toString(), '"vmcp-unguessable"');
+    assert.equal(inner.request.id.toString(), '1', 'that of the client: it is the call of the client');
     assert.equal(textAt(inner, inner.request.target), JSON.stringify('say "é"'));
     assert.equal(textAt(inner, inner.request.meta), META);
     assert.match(textAt(inner, inner.request.params) ?? '', /^\{"name":.*\}$/);
@@ -76,6 +76,23 @@ describe('an inner call', () => {
     const { request } = innerCall(parent(), { name: 't', args: Buffer.from('{}'), origin: 'workflow' });
     assert.equal(request.meta, undefined);
     assert.equal(request.bytes.includes('_meta'), false);
+  });
+
+  test('of a workflow has an id that no client can guess; one of the optimizer takes the answers of the client along', () => {
+    const answers = Buffer.from('{"q":{"action":"accept"}}');
+    const outer = { ...parent(), answered: { state: 'the state "of" a backend', answers } };
+    const args = Buffer.from('{}');
+    const step = innerCall(outer, { name: 't', args, origin: 'workflow' });
+    assert.equal(step.request.id.toString(), '"vmcp-unguessable"');
+    assert.equal(step.answered, undefined);
+    const own = innerCall(outer, { name: 't', args, origin: 'optimizer' });
+    assert.equal(own.answered, outer.answered);
+    const { params } = JSON.parse(own.request.bytes.toString()) as { readonly params: Record<string, unknown> };
+    assert.deepEqual(
+      [params['requestState'], params['inputResponses']],
+      [outer.answered.state, { q: { action: 'accept' } }],
+    );
+    assert.doesNotMatch(step.request.bytes.toString(), /requestState|inputResponses/);
   });
 
   for (const args of ['', '[]', '"x"', 'null', '{', '{"a":}', '{} ', '{},"name":"b_secret"', '{}}', '{"a":1}{"b":2}'])

@@ -33,6 +33,7 @@ suite('loading', () => {
           redact: [],
         },
         authServer: { refreshReuseWindow: 15_000, upstreams: {} },
+        optimizer: { exceptClients: [] },
         tolerateHeaders: false,
         trustedProxies: [],
         callsPerSession: 32,

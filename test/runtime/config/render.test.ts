@@ -102,7 +102,6 @@ suite('rendering', () => {
   const wrong: Readonly<Record<string, readonly [main: object, backends: object]>> = {
     'an unknown key': [{ ...minimal, nonsense: 1 }, {}],
     'a wrong type': [{ ...minimal, name: 5 }, {}],
-    'what does not exist yet': [{ ...minimal, optimizer: {} }, {}],
     'a newer format': [minimal, { formatVersion: 99 }],
     'a backend in both files': [{ ...minimal, backends: [backend] }, { backends: [backend] }],
     'a backend that is wrong': [minimal, { backends: [{ ...backend, url: 'ftp://a.example' }] }],

@@ -12,6 +12,7 @@ import { inEveryStore } from './stores.ts';
 import { userOf } from '../../fixtures/callers.ts';
 
 const START = {
+  clientName: 'näme',
   revision: '2025-11-25',
   capabilities: Buffer.from('{ "elicitation": {"form": {}} , "big": 12345678901234567890}'),
   createdAt: 1_700_000_000_000,

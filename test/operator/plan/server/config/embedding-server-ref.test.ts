@@ -35,7 +35,7 @@ test('the address of the EmbeddingServer is rendered as that of the embedding se
   assert.equal(condition(plan, 'ConfigOverridden'), undefined);
 });
 
-covers('optimizer.embedding-service.override-warns');
+covers('optimizer.embedding-service.override-warns', 'optimizer.embedding-service.overridden-by-ref');
 test('an address written by hand gives way, with a condition and an event that say so', () => {
   const plan = planOf(searching({ embeddingService: 'http://elsewhere:8080' }), embeddingServer('Ready'));
   assert.deepEqual(optimizerIn(plan), { embeddingService: URL });

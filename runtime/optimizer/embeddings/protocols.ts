@@ -1,0 +1,80 @@
+import * as z from 'zod';
+import { EmbeddingError } from './embedding-error.ts';
+
+/** How vectors are asked for in one protocol, and found in the answer. */
+export interface EmbeddingProtocol {
+  /** Where texts are posted. */
+  readonly urlFrom: (base: string) => string;
+  readonly bodyOf: (texts: readonly string[], model: string | undefined) => object;
+  /** In the order of the texts. Throws EmbeddingError. */
+  readonly vectorsIn: (answer: unknown) => readonly (readonly number[])[];
+  /** Texts of one request, unless the service names a number. */
+  readonly batchSize: number;
+}
+
+export type ProtocolName = 'tei' | 'openai';
+
+const vectorSchema = z.array(z.number()).min(1);
+const teiSchema = z.array(vectorSchema);
+const openAiSchema = z.object({ data: z.array(z.object({ index: z.int().min(0), embedding: vectorSchema })) });
+
+const read = <T>(schema: z.ZodType<T>, answer: unknown): T => {
+  const { success, data } = schema.safeParse(answer);
+  if (!success) throw new EmbeddingError('invalid', 'the answer of the embedding service has no vectors');
+  return data;
+};
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
+
+/** The base URL with this path, unless it ends in it, or in a beginning of it. */
+const under = (base: string, ...steps: readonly string[]): string => {
+  const plain = withoutSlash(base);
+  for (let kept = steps.length; kept > 0; kept -= 1) {
+    if (plain.endsWith(`/${steps.slice(0, kept).join('/')}`)) return [plain, ...steps.slice(kept)].join('/');
+  }
+  return [plain, ...steps].join('/');
+};
+
+export const PROTOCOLS: Readonly<Record<ProtocolName, EmbeddingProtocol>> = {
+  /** Hugging Face text-embeddings-inference. */
+  tei: {
+    urlFrom: (base) => under(base, 'embed'),
+    bodyOf: (inputs) => ({ inputs, truncate: true }),
+    vectorsIn: (answer) => read(teiSchema, answer),
+    batchSize: 32,
+  },
+  /** OpenAI, and whatever has its `/v1/embeddings`. */
+  openai: {
+    urlFrom: (base) => under(base, 'v1', 'embeddings'),
+    bodyOf: (input, model) => ({ input, ...(model !== undefined && { model }), encoding_format: 'float' }),
+    vectorsIn: (answer) =>
+      read(openAiSchema, answer)
+        .data.toSorted((a, b) => a.index - b.index)
+        .map(({ embedding }) => embedding),
+    batchSize: 64,
+  },
+};
+
+/** The protocol that a URL names itself; undefined: the service has to be asked. */
+export const protocolIn = (base: string): ProtocolName | undefined => {
+  const { pathname } = new URL(base);
+  const path = withoutSlash(pathname);
+  if (path.endsWith('/embed')) return 'tei';
+  return path.endsWith('/v1') || path.endsWith('/embeddings') ? 'openai' : undefined;
+};
+
+/** Where a service of text-embeddings-inference tells of itself. */
+export const infoUrlFrom = (base: string): string => `${withoutSlash(base).replace(/\/embed$/, '')}/info`;
+
+/** Where a service like that of OpenAI lists its models. */
+export const modelsUrlFrom = (base: string): string =>
+  `${withoutSlash(base).replace(/(\/v1)?(\/embeddings)?$/, '')}/v1/models`;
+
+/** What `/info` tells, as far as it matters here. */
+export const infoSchema = z.looseObject({
+  model_id: z.string().max(512),
+  model_sha: z.string().max(128).nullish(),
+  max_client_batch_size: z.int().min(1).max(10_000).nullish(),
+});
+
+export const modelsSchema = z.looseObject({ data: z.array(z.looseObject({ id: z.string().max(512) })).min(1) });

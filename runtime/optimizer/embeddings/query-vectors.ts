@@ -1,0 +1,96 @@
+import { atMost, type Clock, lruCache } from '../../process/index.ts';
+import { EmbeddingError } from './embedding-error.ts';
+import type { EmbeddingService } from './embedding-service.ts';
+import type { ConnectedService } from './embedding-client.ts';
+
+export interface QueryVectorsDeps {
+  readonly service: EmbeddingService;
+  readonly clock: Clock;
+  /** Milliseconds, for durations. */
+  readonly steadyNow: () => number;
+  /** Called with the service before a query is embedded. */
+  readonly onConnected: (service: ConnectedService) => void;
+}
+
+/** Why a query was searched for by its words alone. */
+export type Degraded = 'embedding_service_unavailable' | 'embedding_service_slow';
+
+export type QueryVector = { readonly vector: Float32Array } | { readonly degraded: Degraded };
+
+const KNOWN_QUERIES = { count: 2_000, bytes: 8 * 1024 * 1024 };
+
+/** Queries that the service is asked for at one time; more are searched for by their words. */
+const UNDER_WAY = 32;
+
+/**
+ * Time that a search waits for the vector of its query: twice what such a request took lately, and within these bounds;
+ * the lower one where the service is not known yet, or takes longer than `QUICK_MS`.
+ */
+const BUDGET_MS = { least: 30, most: 200 };
+const QUICK_MS = 150;
+
+/** Weight of the newest of the times. */
+const SMOOTHING = 0.3;
+
+/**
+ * Vectors of queries, each asked for once. A query that takes too long goes on being embedded, so that asking it again
+ * finds its vector.
+ */
+export class QueryVectors {
+  readonly #deps: QueryVectorsDeps;
+  readonly #known = lruCache<Float32Array>(KNOWN_QUERIES);
+  readonly #underWay = new Map<string, Promise<Float32Array>>();
+  #usualMs: number | undefined;
+
+  constructor(deps: QueryVectorsDeps) {
+    this.#deps = deps;
+  }
+
+  get budgetMs(): number {
+    const usual = this.#usualMs ?? this.#deps.service.connected?.firstMs;
+    if (usual === undefined || usual > QUICK_MS) return BUDGET_MS.least;
+    return Math.min(BUDGET_MS.most, Math.max(BUDGET_MS.least, 2 * usual));
+  }
+
+  /** Never throws for a fault of the service. */
+  async vectorOf(text: string): Promise<QueryVector> {
+    const { service, clock } = this.#deps;
+    const known = service.connected && this.#known.get(keyOf(service.connected, text));
+    if (known) return { vector: known };
+    if (service.resting) return { degraded: 'embedding_service_unavailable' };
+    if (!this.#underWay.has(text) && this.#underWay.size >= UNDER_WAY) return { degraded: 'embedding_service_slow' };
+    const asked = this.#ask(text);
+    try {
+      if (await atMost(clock, this.budgetMs, asked)) return { vector: await asked };
+      // No longer than need be for the queries after this one, until one has been quick again.
+      this.#usualMs = Math.max(this.#usualMs ?? 0, QUICK_MS + 1);
+      return { degraded: 'embedding_service_slow' };
+    } catch (error) {
+      if (!(error instanceof EmbeddingError)) throw error;
+      return { degraded: 'embedding_service_unavailable' };
+    }
+  }
+
+  #ask(text: string): Promise<Float32Array> {
+    const before = this.#underWay.get(text);
+    if (before) return before;
+    const asked = this.#embed(text).finally(() => this.#underWay.delete(text));
+    this.#underWay.set(text, asked);
+    return asked;
+  }
+
+  async #embed(text: string): Promise<Float32Array> {
+    const { service, onConnected, steadyNow } = this.#deps;
+    const connected = await service.connect();
+    onConnected(connected);
+    const from = steadyNow();
+    const [vector] = await service.embed(connected, [text], 'query');
+    const ms = steadyNow() - from;
+    this.#usualMs = this.#usualMs === undefined ? ms : (1 - SMOOTHING) * this.#usualMs + SMOOTHING * ms;
+    if (!vector) throw new EmbeddingError('invalid', 'the embedding service answered without a vector');
+    this.#known.set(keyOf(connected, text), vector, vector.byteLength + 2 * text.length);
+    return vector;
+  }
+}
+
+const keyOf = ({ modelKey }: ConnectedService, text: string): string => `${modelKey} ${text}`;

@@ -1,0 +1,87 @@
+import type { EmbeddedTools } from './embedded-tools.ts';
+import type { Degraded } from './embeddings/query-vectors.ts';
+import type { SearchMetrics } from './search-metrics.ts';
+import type { Explanation, Hit, Query, SearchOptions, Selection, ToolIndex } from './search/index.ts';
+
+/** How tools are searched for: `config.optimizer`. */
+export interface SearchSettings {
+  readonly maxTools: number;
+  /** 0 to 1. */
+  readonly semanticRatio: number;
+  /** 0 to 2. */
+  readonly distanceThreshold: number;
+}
+
+export interface Searched {
+  readonly hits: readonly Hit[];
+  /** What has found them. */
+  readonly search: 'keyword' | 'semantic' | 'hybrid';
+  /** Why this is less than what is configured. */
+  readonly degraded: Degraded | 'embeddings_incomplete' | undefined;
+  /** Names of tools and servers of a selection that are most like the query. */
+  readonly nearest: (among: Selection, limit: number) => ReturnType<ToolIndex['nearest']>;
+}
+
+export interface SearchingDeps {
+  readonly index: ToolIndex;
+  readonly settings: () => SearchSettings;
+  /** Undefined: no embedding service is configured. */
+  readonly embedded: () => EmbeddedTools | undefined;
+  readonly metrics: SearchMetrics;
+  /** Milliseconds, for durations. */
+  readonly steadyNow: () => number;
+}
+
+export interface Searching {
+  readonly search: (text: string, among: Selection) => Promise<Searched>;
+  /** Why a search finds a tool or not; counts as no search. */
+  readonly explain: (text: string, contentHash: string, among: Selection) => Promise<Explained>;
+}
+
+export interface Explained extends Explanation, Pick<Searched, 'search' | 'degraded'> {
+  readonly limit: number;
+  readonly distanceThreshold: number;
+}
+
+/** Searches as the configuration says, with what there is at this moment. */
+export const searching = ({ index, settings, embedded, metrics, steadyNow }: SearchingDeps): Searching => {
+  const planned = async (text: string, among: Selection): Promise<Planned> => {
+    const { maxTools: limit, semanticRatio: ratio, distanceThreshold } = settings();
+    const service = ratio > 0 ? embedded() : undefined;
+    const options = { among, limit, semanticRatio: 0, distanceThreshold };
+    if (!service) return { query: { text }, options, search: 'keyword', degraded: undefined };
+    const answer = await service.vectorOf(text);
+    if ('degraded' in answer) return { query: { text }, options, search: 'keyword', ...answer };
+    const query = { text, vector: answer.vector };
+    if (!service.fits(answer.vector))
+      return { query: { text }, options, search: 'keyword', degraded: 'embeddings_incomplete' };
+    // A tool must not be lost because it has no vector yet.
+    const isComplete = index.vectorCount === index.size;
+    const semanticRatio = isComplete ? ratio : Math.min(ratio, RATIO_WHILE_INCOMPLETE);
+    const degraded = isComplete ? undefined : 'embeddings_incomplete';
+    const search = semanticRatio === 1 ? 'semantic' : 'hybrid';
+    return { query, options: { ...options, semanticRatio }, search, degraded };
+  };
+  return {
+    search: async (text, among) => {
+      const from = steadyNow();
+      const { query, options, search, degraded } = await planned(text, among);
+      const hits = index.search(query, options);
+      metrics.searched({ search, degraded, results: hits.length, ms: steadyNow() - from });
+      return { hits, search, degraded, nearest: (within, limit) => index.nearest(text, within, limit) };
+    },
+    explain: async (text, contentHash, among) => {
+      const { query, options, search, degraded } = await planned(text, among);
+      const { limit, distanceThreshold } = options;
+      return { ...index.explain(query, contentHash, options), search, degraded, limit, distanceThreshold };
+    },
+  };
+};
+
+interface Planned extends Pick<Searched, 'search' | 'degraded'> {
+  readonly query: Query;
+  readonly options: SearchOptions;
+}
+
+/** Ratio as long as some tools have no vector yet. */
+const RATIO_WHILE_INCOMPLETE = 0.5;
