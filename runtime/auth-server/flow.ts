@@ -66,6 +66,8 @@ export interface FlowDeps extends SignInDeps {
   readonly question: (user: string) => Promise<ConsentQuestion>;
   /** The user has agreed to the question of this digest. False: it has changed. */
   readonly agree: (user: string, digest: string) => Promise<boolean>;
+  /** The request of a client waits for this user: no request of a stranger displaces it any more. */
+  readonly keepFor: (user: string, interaction: string) => Promise<void>;
   /** The user has signed in there, and agreed. */
   readonly announce: (of: Account) => Promise<void>;
   readonly knownUsers: {
@@ -83,7 +85,8 @@ const authorize = async (deps: FlowDeps, request: BrowserRequest): Promise<Answe
   const { query: plain, asked } = withoutStepUp(request.query, new Set(upstreams.map(({ name }) => name)));
   const query = await authorizationRequest(plain, settings, findClient);
   const { exchange } = await oauth();
-  const answer = await exchange({ method: 'GET', path: `${ENDPOINTS.authorize}?${query.toString()}` });
+  const { address } = request;
+  const answer = await exchange({ method: 'GET', path: `${ENDPOINTS.authorize}?${query.toString()}`, address });
   const interaction = interactionIn(answer);
   const [clientId, scope] = ['client_id', 'scope'].map((name) => query.get(name) ?? undefined);
   const outcome = interaction === undefined ? 'failure' : 'success';
@@ -99,14 +102,29 @@ const authorize = async (deps: FlowDeps, request: BrowserRequest): Promise<Answe
  * A step-up goes on as the user whom this browser has shown to be a while ago; every other login asks again who it is.
  */
 const alreadyKnown = async (deps: FlowDeps, login: Login, { query, cookie }: BrowserRequest): Promise<Login> => {
-  const { upstreams, knownUsers, logins, alive } = deps;
+  const { upstreams, knownUsers, alive } = deps;
   const [first] = upstreams;
   const { asked } = forClient(login);
   if (!first || asked.length === 0 || asked.includes(first.name) || query.has('prompt')) return login;
   const known = await knownUsers.who(cookie);
   if (!known || !(await alive(known.user)).has(first.name)) return login;
   const { user, name, email } = known;
-  return logins.finish(login, first.name, { user, name, email });
+  return finished(deps, login, { provider: first.name, who: { user, name, email } });
+};
+
+interface SignedInAt {
+  readonly provider: string;
+  readonly who: Finished;
+}
+
+/** The login goes on with one provider less: it and the request that waits for it are the user's from now on. */
+const finished = async (deps: FlowDeps, login: Login, { provider, who }: SignedInAt): Promise<Login> => {
+  const { interaction } = forClient(login);
+  const [further] = await Promise.all([
+    deps.logins.finish(login, provider, who),
+    login.finished.size === 0 && deps.keepFor(who.user, interaction),
+  ]);
+  return further;
 };
 
 const callback = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer> => {
@@ -132,10 +150,10 @@ const callback = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer
 const arrived = async (deps: FlowDeps, arrival: Arrival): Promise<Answer> => {
   const { login, upstream } = arrival;
   const { user, identity } = await signIn(deps, arrival, (subject) => userOf(deps, login) ?? subject);
-  const finished: Finished = { user, name: identity.name, email: identity.email };
-  const answer = await next(deps, await deps.logins.finish(login, upstream.name, finished));
+  const who: Finished = { user, name: identity.name, email: identity.email };
+  const answer = await next(deps, await finished(deps, login, { provider: upstream.name, who }));
   if (upstream !== deps.upstreams[0]) return answer;
-  return { ...answer, headers: { ...answer.headers, 'set-cookie': await deps.knownUsers.remember(finished) } };
+  return { ...answer, headers: { ...answer.headers, 'set-cookie': await deps.knownUsers.remember(who) } };
 };
 
 const next = async (deps: FlowDeps, login: Login): Promise<Answer> => {

@@ -27,7 +27,7 @@ export const metadataOf = ({ issuer, browserBase, scopesSupported }: AuthServerS
   client_id_metadata_document_supported: true,
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: [algorithm],
-  claims_supported: ['sub', 'iss', 'aud', 'exp', 'iat', 'name', 'email'],
+  claims_supported: ['sub', 'iss', 'aud', 'exp', 'iat', 'name', 'email', 'email_verified'],
   claims_parameter_supported: false,
   request_parameter_supported: false,
   request_uri_parameter_supported: false,

@@ -89,7 +89,7 @@ export const served = (settings: AuthServerSettings, deps: ServedDeps): Served =
   const oauth = oauthOfTheMoment(settings, grants, deps);
   const parts = browserParts(settings, known, { ...deps, upstreams });
   const ownErrands = errands(parts);
-  const flow = loginFlow({ ...parts, oauth, errandArrived: ownErrands.arrived });
+  const flow = loginFlow({ ...parts, oauth, keepFor: grants.keepFor, errandArrived: ownErrands.arrived });
   return {
     upstreams: new Map(upstreams.map((upstream) => [upstream.name, upstream])),
     routes: routesOf(settings, {
@@ -193,7 +193,8 @@ const profilesIn =
   async (subject: string): Promise<Profile> => {
     const provider = subject.split('|', 1)[0];
     const account = (await vault.linked(subject)).find((each) => each.provider === provider);
-    return { name: account?.identity.name, email: account?.identity.email };
+    const { name, email, emailVerified } = account?.identity ?? {};
+    return { name, email, email_verified: emailVerified };
   };
 
 interface EndpointParts {

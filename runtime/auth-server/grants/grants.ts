@@ -32,6 +32,8 @@ export interface Grants {
   /** The settings `adapter` and `rotateRefreshToken` of the provider. */
   readonly adapter: AdapterFactory;
   readonly rotateRefreshToken: RefreshReuse['rotateRefreshToken'];
+  /** The authorization request of this interaction waits for a user who has signed in: no stranger displaces it. */
+  readonly keepFor: (user: string, interaction: string) => Promise<void>;
   /** To be called once with the provider that has these settings. */
   readonly attach: (provider: Provider) => void;
   readonly close: () => void;
@@ -41,8 +43,10 @@ export const openGrants = ({ findClient, secrets, onEnded = () => {}, ...deps }:
   const parts = { ...deps, sealer: sealer({ secrets, clock: deps.clock }) };
   const all = tellingOfEnds(families(parts), onEnded);
   const reuse = refreshReuse({ ...parts, families: all });
+  const kept = records(parts);
   return {
-    adapter: grantAdapter({ families: all, reuse, records: records(parts), findClient }),
+    adapter: grantAdapter({ families: all, reuse, records: kept, findClient }),
+    keepFor: (user, interaction) => kept.keepFor(user, 'Interaction', interaction),
     rotateRefreshToken: reuse.rotateRefreshToken,
     attach: (provider) => {
       prefixRefreshTokens(provider);

@@ -10,6 +10,8 @@ export interface OAuthRequest {
   readonly headers?: Readonly<Record<string, string | undefined>>;
   /** A form. */
   readonly body?: string | undefined;
+  /** Of who has sent it, as far as it is known. */
+  readonly address?: string | undefined;
 }
 
 /** One request and its answer. Throws what made the server fail, where it has failed. */
@@ -28,7 +30,7 @@ export const oauthExchange = (provider: Provider): OAuthExchange => {
   provider.on('server_error', (ctx, error) => void failures.set(ctx.req, error));
   const handle = provider.callback() as DispatchFunc;
   const mountPath = pathname.replace(/\/$/, '');
-  return async ({ method, path, headers = {}, body }) => {
+  return async ({ method, path, headers = {}, body, address }) => {
     let request: object = {};
     const answer = await inject(
       (req, res) => {
@@ -47,6 +49,7 @@ export const oauthExchange = (provider: Provider): OAuthExchange => {
           accept: 'application/json',
         },
         ...(body !== undefined && { payload: body }),
+        ...(address !== undefined && { remoteAddress: address }),
       },
     );
     if (failures.has(request)) throw failures.get(request);

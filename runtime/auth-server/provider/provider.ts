@@ -15,6 +15,8 @@ export interface ProviderParts {
 export interface Profile {
   readonly name?: string | undefined;
   readonly email?: string | undefined;
+  /** Present where the identity provider says so. */
+  readonly email_verified?: true | undefined;
 }
 
 /** What `Location` of an authorization request holds that waits for a login: this, and the id of the interaction. */
@@ -39,7 +41,7 @@ export const oauthProvider = (settings: AuthServerSettings, { keys, grants, prof
     adapter: grants.adapter,
     jwks: { keys: keys.map(({ privateJwk }) => privateJwk) },
     scopes: [...scopesSupported],
-    claims: { openid: ['sub'], profile: ['name'], email: ['email'] },
+    claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
     conformIdTokenClaims: false,
     responseTypes: ['code'],
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
@@ -74,8 +76,8 @@ export const oauthProvider = (settings: AuthServerSettings, { keys, grants, prof
     },
     features: featuresOf(settings, alg),
     extraTokenClaims: async (_ctx, token) => {
-      const { name, email } = 'accountId' in token ? await profileOf(token.accountId) : {};
-      return { ...(name !== undefined && { name }), ...(email !== undefined && { email }) };
+      const profile = 'accountId' in token ? await profileOf(token.accountId) : {};
+      return Object.fromEntries(Object.entries(profile).filter(([, value]) => value !== undefined));
     },
     findAccount: (_ctx, subject) => ({
       accountId: subject,

@@ -10,20 +10,33 @@ export type IdentityFromToken = NonNullable<NonNullable<UpstreamProviderConfig['
 /** Longer texts are no names of users. */
 const MAX_CHARACTERS = 1_024;
 
-/** An identity. Throws UpstreamError where there is no subject; `what` says where it was looked for. */
-export const identityOf = (
-  { subject, name, email }: { readonly subject: unknown; readonly name?: unknown; readonly email?: unknown },
-  what: string,
-): Identity => {
+/** What a provider has told of a user, not read yet. */
+interface Told {
+  readonly subject: unknown;
+  readonly name?: unknown;
+  readonly email?: unknown;
+  /** OpenID Connect Core §5.1, of that address; some providers write it as a text. */
+  readonly emailVerified?: unknown;
+}
+
+/**
+ * An identity. Throws UpstreamError where there is no subject; `what` says where it was looked for. An address that the
+ * provider says it has not verified is left out: users of such providers may write what they like.
+ */
+export const identityOf = ({ subject, name, email, emailVerified }: Told, what: string): Identity => {
   const id = textOf(subject) ?? numberIn(subject);
   if (id === undefined) throw refused('no_subject', `${what} has no subject`);
-  const [calledName, mail] = [textOf(name), textOf(email)];
+  const calledName = textOf(name);
+  const mail = is(emailVerified, false) ? undefined : textOf(email);
   return {
     subject: id,
     ...(calledName !== undefined && { name: calledName }),
     ...(mail !== undefined && { email: mail }),
+    ...(mail !== undefined && is(emailVerified, true) && { emailVerified: true as const }),
   };
 };
+
+const is = (value: unknown, expected: boolean): boolean => value === expected || value === String(expected);
 
 /** A text that is not empty. */
 export const textOf = (value: unknown): string | undefined =>
@@ -48,6 +61,7 @@ export const identityInAnswer = (
       subject: firstOf(answer, subjectFields),
       name: firstOf(answer, nameFields),
       email: firstOf(answer, emailFields),
+      emailVerified: answer['email_verified'],
     },
     'the answer of the userinfo endpoint',
   );

@@ -1,7 +1,7 @@
 import type { UpstreamProviderConfig } from '../../config/index.ts';
 import { configuredClient } from './client-authentication.ts';
 import { discoverOpenIdProvider } from './discovery.ts';
-import { firstOf, identityInAnswer, identityOf } from './identity.ts';
+import { firstOf, identityInAnswer, identityOf, textOf } from './identity.ts';
 import { digestOf } from './digest.ts';
 import type { Answered, Identified, Provider, UpstreamDeps } from './provider.ts';
 import { verifiedIdToken } from './provider-jwt.ts';
@@ -76,9 +76,15 @@ const standardIdentity = (claims: Claims, user: Claims): Identity =>
       subject: claims['sub'],
       name: firstOf({ user, claims }, ['user.name', 'claims.name']),
       email: firstOf({ user, claims }, ['user.email', 'claims.email']),
+      emailVerified: verdictOn(textOf(user['email']) === undefined ? claims : user, [user, claims]),
     },
     'the ID token',
   );
+
+/** What is said of the address where it was found; a no counts wherever it was said. */
+const verdictOn = (source: Claims, all: readonly Claims[]): unknown =>
+  all.map((each) => each['email_verified']).find((each) => each === false || each === 'false') ??
+  source['email_verified'];
 
 /**
  * Name and address by the discovered userinfo endpoint (OpenID Connect Core §5.3.2: of the very subject). An access

@@ -54,6 +54,8 @@ export interface Identity {
   readonly subject: string;
   readonly name?: string;
   readonly email?: string;
+  /** The provider says that it has verified the address. */
+  readonly emailVerified?: true;
 }
 
 export type Claims = Readonly<Record<string, unknown>>;

@@ -22,6 +22,8 @@ export interface Identity {
   readonly subject: string;
   readonly name?: string;
   readonly email?: string;
+  /** The provider says that it has verified the address. */
+  readonly emailVerified?: true;
 }
 
 /** The origins that a backend's requests take a token to, by backend. */
@@ -89,7 +91,12 @@ const recordSchema = z.object({
   origin: z.string(),
   signIn: z.string(),
   since: z.number(),
-  identity: z.object({ subject: z.string(), name: z.string().exactOptional(), email: z.string().exactOptional() }),
+  identity: z.object({
+    subject: z.string(),
+    name: z.string().exactOptional(),
+    email: z.string().exactOptional(),
+    emailVerified: z.literal(true).exactOptional(),
+  }),
   tokens: z.object({
     accessToken: z.string(),
     refreshToken: z.string().exactOptional(),

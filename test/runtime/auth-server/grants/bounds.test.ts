@@ -29,27 +29,61 @@ const found = async (ids: readonly string[], find: (id: string) => Promise<unkno
 const idsOf = (what: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, at) => `${what}-${at}`);
 
-test('a client that begins logins in a loop displaces its own, and few of others', async (context) => {
+/** Begins logins of a client, one after the other; `from`: who asks. */
+const beginnings = (context: TestContext) => {
   const deps = given(context);
-  const { save, find } = records(deps);
-  const begin = async (client: string, ids: readonly string[]): Promise<void> => {
+  let sender = '';
+  const { save, find, keepFor } = records({ ...deps, sender: () => sender });
+  const begin = async (client: string, ids: readonly string[], from = ''): Promise<void> => {
+    sender = from;
     for (const id of ids) {
       deps.clock.advance(1);
       await save('Interaction', id, { params: { client_id: client } }, MINUTES_10);
     }
   };
+  return { begin, keepFor, find: (id: string) => find('Interaction', id) };
+};
+
+test('a client that begins logins in a loop displaces its own, and few of others', async (context) => {
+  const { begin, find } = beginnings(context);
   const others = Array.from({ length: 40 }, (_, at) => `client-${at}`);
   for (const client of others) await begin(client, [`login-of-${client}`]);
-  const flood = idsOf('flood', 3_000);
+  const flood = idsOf('flood', 1_000);
   await begin('loop', flood);
-  const left = await found(flood, (id) => find('Interaction', id));
-  assert.ok(left <= 1_248 && left > 1_000, `${left}`);
-  assert.notEqual(await find('Interaction', 'flood-2999'), undefined);
+  const left = await found(flood, find);
+  assert.ok(left <= 320 && left > 250, `${left}`);
+  assert.notEqual(await find('flood-999'), undefined);
   const kept = await found(
     others.map((client) => `login-of-${client}`),
-    (id) => find('Interaction', id),
+    find,
   );
   assert.ok(kept >= 30, `${kept} of ${others.length}`);
+});
+
+test('a network that begins logins in a loop, of any client, displaces few of other networks', async (context) => {
+  const { begin, find } = beginnings(context);
+  const others = Array.from({ length: 40 }, (_, at) => `192.0.2.${at}`);
+  for (const address of others) await begin('victim', [`login-from-${address}`], address);
+  await begin('victim', idsOf('flood', 700), '2001:db8:0:1::1');
+  const kept = await found(
+    others.map((address) => `login-from-${address}`),
+    find,
+  );
+  assert.ok(kept >= 25, `${kept} of ${others.length}`);
+});
+
+test('a login whose user has signed in is displaced by no stranger, only by later ones of that user', async (t) => {
+  const { begin, find, keepFor } = beginnings(t);
+  await begin('victim', ['the-login']);
+  await keepFor('alice', 'Interaction', 'the-login');
+  await begin('victim', idsOf('flood', 700));
+  assert.deepEqual((await find('the-login'))?.params, { client_id: 'victim' });
+  for (const id of idsOf('own', 200)) {
+    await begin('victim', [id]);
+    await keepFor('alice', 'Interaction', id);
+  }
+  await begin('victim', idsOf('flood', 700));
+  assert.equal(await find('the-login'), undefined);
 });
 
 test('a user has so many sessions and codes, of which the oldest go', async (context) => {

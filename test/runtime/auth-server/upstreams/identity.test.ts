@@ -124,6 +124,15 @@ test('a userinfo endpoint that refuses the token refuses the sign-in', async () 
   await assert.rejects(identified(withUserInfo({}, json({}, 401))), failsAs('refused', 'userinfo_refused'));
 });
 
+test('an address that the provider has not verified is left out, and one that it has is told as such', async () => {
+  const of = (stated: unknown) =>
+    identified(withUserInfo({}, json({ sub: 'u-1', email: 'ceo@corp.example', email_verified: stated })));
+  for (const no of [false, 'false']) assert.deepEqual(await of(no), { subject: 'u-1' });
+  const email = 'ceo@corp.example';
+  for (const yes of [true, 'true']) assert.deepEqual(await of(yes), { subject: 'u-1', email, emailVerified: true });
+  for (const nothing of [undefined, null, 1]) assert.deepEqual(await of(nothing), { subject: 'u-1', email });
+});
+
 covers(
   'authserver.upstream.synthesized-subject',
   'authserver.upstream.synthesized-no-name',

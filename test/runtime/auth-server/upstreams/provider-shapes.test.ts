@@ -110,7 +110,7 @@ test(
     );
     assert.equal(url.searchParams.get('access_type'), 'offline');
     assert.equal(url.searchParams.get('scope'), 'openid email profile');
-    assert.deepEqual(identity, { subject: '1150', name: 'Alice', email: 'alice@example.org' });
+    assert.deepEqual(identity, { subject: '1150', name: 'Alice', email: 'alice@example.org', emailVerified: true });
     server.paths.set('/token', json({ ...standard, access_token: 'ya29.b' }));
     const refreshed = await of.refresh('1//r', tokens);
     assert.deepEqual([refreshed.accessToken, refreshed.refreshToken], ['ya29.b', '1//r']);
