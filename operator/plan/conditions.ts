@@ -42,6 +42,8 @@ export const PROBLEM_TYPES = [
   'CallbackInCluster',
   'ChildConflict',
   'ChildRefused',
+  'CompositeToolsDropped',
+  'CompositeToolsIncomplete',
   'ConfigOverridden',
   'ConfigRefused',
   'ExternalAuthConfigIgnored',

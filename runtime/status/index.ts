@@ -7,6 +7,7 @@ export type {
   BackendStatus,
   CircuitState,
   CollisionReport,
+  IncompleteReport,
   SessionStoreReport,
   StatusReport,
   UnmatchedReport,

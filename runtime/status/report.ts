@@ -30,6 +30,8 @@ export interface StatusReport {
   readonly unresolved?: readonly UnresolvedReport[];
   /** Entries of `aggregation.tools[]` that match no tool of a backend in use; the first 100. */
   readonly unmatched?: readonly UnmatchedReport[];
+  /** Composite tools that are not offered, since backends do not list tools that they call; the first 100. */
+  readonly incomplete?: readonly IncompleteReport[];
   /** Tools under names that common clients refuse; the first 100. */
   readonly unusual?: readonly UnusualReport[];
 }
@@ -87,6 +89,12 @@ export interface UnmatchedReport {
   readonly workload: string;
   readonly setting: 'filter' | 'overrides';
   readonly tool: string;
+}
+
+export interface IncompleteReport {
+  readonly name: string;
+  /** `<workload>.<tool>` each. */
+  readonly missing: readonly string[];
 }
 
 export interface UnusualReport {

@@ -35,10 +35,11 @@ const findingsOf = (workflow: unknown): WorkflowFindings => {
 const below = (path: Path, findings: readonly WorkflowFinding[]): readonly WorkflowFinding[] =>
   findings.map((finding) => ({ ...finding, path: [...path, ...finding.path] }));
 
-const OPTIMIZER_TOOLS: ReadonlySet<unknown> = new Set(['find_tool', 'call_tool']);
+/** The tools that the optimizer has. */
+export const OPTIMIZER_TOOLS: readonly string[] = ['find_tool', 'call_tool'];
 
 const takenName = (workflow: unknown, index: number): readonly WorkflowFinding[] =>
-  OPTIMIZER_TOOLS.has(member(workflow, 'name'))
+  OPTIMIZER_TOOLS.some((name) => name === member(workflow, 'name'))
     ? [{ path: [index, 'name'], reason: 'the optimizer has a tool of this name', remedy: 'choose another name' }]
     : [];
 

@@ -146,8 +146,8 @@ const TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boo
 
 type Keyword = (value: unknown, schema: Fields) => Complaint;
 
-const must = (isRight: (value: unknown) => boolean, wanted: string): Keyword => {
-  const complaint = [`is not ${wanted}`, `write ${wanted}`] as const;
+const must = (isRight: (value: unknown) => boolean, wanted: string, remedy = `write ${wanted}`): Keyword => {
+  const complaint = [`is not ${wanted}`, remedy] as const;
   return (value) => (isRight(value) ? undefined : complaint);
 };
 const isCount = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 0;
@@ -180,7 +180,7 @@ const isType = (value: unknown): boolean =>
     new Set(value).size === value.length);
 
 const KEYWORDS: Readonly<Record<string, Keyword | undefined>> = Object.assign(Object.create(null), {
-  type: must(isType, 'a type of JSON (string, number, integer, boolean, object, array, null), or a list of some'),
+  type: must(isType, 'a type of JSON, or a list of some', `write ${[...TYPES].join(', ')}, or a list of some`),
   enum: aList,
   multipleOf: must((value) => typeof value === 'number' && value > 0, 'a number above 0'),
   maximum: aNumber,
@@ -196,7 +196,7 @@ const KEYWORDS: Readonly<Record<string, Keyword | undefined>> = Object.assign(Ob
   maxProperties: aCount,
   minProperties: aCount,
   uniqueItems: aBoolean,
-  pattern: must(isPattern, 'a regular expression of ECMAScript'),
+  pattern: must(isPattern, 'a regular expression', 'write one of ECMAScript'),
   required: texts,
   dependentRequired: must(
     (value) => isMap(value) && Object.values(value as Fields).every(areTexts),

@@ -3,6 +3,7 @@ import { type ProblemType, fact, problem, undecided } from '../../conditions.ts'
 import type { PlannedCondition } from '../../plan.ts';
 import { sourceOf } from '../../server-spec.ts';
 import { type PlannedBackend, hasStaticBackends } from '../config/backends.ts';
+import { droppedDefinitions } from '../config/composite-tools.ts';
 import { isEmbeddingServiceOverridden } from '../config/optimizer.ts';
 import { overriddenKeys } from '../config/precedence.ts';
 import {
@@ -21,7 +22,7 @@ export const serverConditions = (statusInput: StatusInput, phase: Phase): readon
   servedConditions(statusInput, phase, {
     facts: [backendsDiscovered, backendsRoutable],
     problems: PROBLEMS,
-    reported: ['NamesCollide', 'NamesUnresolved', 'NamesUnusual', 'ToolsUnmatched'],
+    reported: ['NamesCollide', 'NamesUnresolved', 'NamesUnusual', 'ToolsUnmatched', 'CompositeToolsIncomplete'],
   });
 
 const backendsDiscovered: Fact = ({ newest, served }) => {
@@ -142,6 +143,25 @@ const namesUnusual: Problem = ({ reports: { unusual } }) => {
   return problem('NamesUnusual', 'UnusualCharacters', message);
 };
 
+/** docs/status.md "VirtualMCPServer" */
+const compositeToolsIncomplete: Problem = ({ reports: { incomplete } }) => {
+  if (incomplete.length === 0) return undefined;
+  const each = incomplete.map(({ name, missing }) => `${name}: ${missing.join(', ')}`);
+  const message = `not offered, since no backend lists what they call: ${each.join('; ')}; correct the names, or let the backend join the group`;
+  return problem('CompositeToolsIncomplete', 'NoSuchTool', message);
+};
+
+/** docs/decisions.md "Names of composite tools" */
+const compositeToolsDropped: Problem = ({ newest: { spec }, bundle: { references } }) => {
+  const dropped = droppedDefinitions({ spec, references });
+  if (dropped.length === 0) return undefined;
+  const each = dropped.map(
+    ({ definition, workflow, keptBy }) =>
+      `VirtualMCPCompositeToolDefinition ${definition} is not offered: ${keptBy} has a tool ${workflow}`,
+  );
+  return problem('CompositeToolsDropped', 'NameTaken', `${each.join('; ')}; give each workflow its own name`);
+};
+
 /** A backend that is named and not there may be misspelt, or its server not made yet. */
 const unknownWorkload: Problem = ({ newest: { spec, group, backends } }) => {
   if (group.group === undefined && backends.length === 0) return undefined;
@@ -208,5 +228,7 @@ const PROBLEMS: readonly Problem[] = [
   namesUnresolved,
   toolsUnmatched,
   namesUnusual,
+  compositeToolsDropped,
+  compositeToolsIncomplete,
   unknownWorkload,
 ];

@@ -3,6 +3,7 @@ import type {
   BackendStatus,
   CircuitState,
   CollisionReport,
+  IncompleteReport,
   SessionStoreReport,
   StatusReport,
   UnmatchedReport,
@@ -27,6 +28,7 @@ export interface MergedReports {
   readonly unresolved: readonly UnresolvedReport[];
   readonly unmatched: readonly UnmatchedReport[];
   readonly unusual: readonly UnusualReport[];
+  readonly incomplete: readonly IncompleteReport[];
   /** Why pods do not serve the newest config, by pod name. */
   readonly refused: ReadonlyMap<string, readonly string[]>;
   /** Stores that are not `up`, by name of the pod that says so. */
@@ -56,6 +58,7 @@ export const mergeReports = (reports: PodReports): MergedReports => {
     unresolved: merged(views, ({ unresolved }) => unresolved ?? []),
     unmatched: merged(views, ({ unmatched }) => unmatched ?? []),
     unusual: merged(views, ({ unusual }) => unusual ?? []),
+    incomplete: merged(views, ({ incomplete }) => incomplete ?? []),
     refused: new Map(
       answered.flatMap(({ pod, report }) =>
         report.config.refused === undefined ? [] : [[pod, report.config.refused]],

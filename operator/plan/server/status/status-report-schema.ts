@@ -76,6 +76,10 @@ export const statusReportSchema: z.ZodType<StatusReport> = z.object({
     .array(z.object({ workload: name, setting: z.enum(['filter', 'overrides']), tool: text(1024) }))
     .transform((unmatched) => unmatched.slice(0, 100))
     .exactOptional(),
+  incomplete: z
+    .array(z.object({ name, missing: z.array(text(1024)).transform((tools) => tools.slice(0, 100)) }))
+    .transform((incomplete) => incomplete.slice(0, 100))
+    .exactOptional(),
   unusual: z
     .array(z.object({ name: text(1024), backend: name }))
     .transform((unusual) => unusual.slice(0, 100))

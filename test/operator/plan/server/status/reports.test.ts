@@ -52,12 +52,16 @@ test('what any replica says about names is reported once', () => {
   const unresolved = [{ name: 't', backends: ['a', 'b'] }];
   const unmatched = [{ workload: 'a', setting: 'filter', tool: 'x' }] as const;
   const unusual = [{ name: 'a.b', backend: 'a' }];
+  const incomplete = [{ name: 'w', missing: ['a.x'] }];
   const views: readonly (readonly [string, StatusReport])[] = [
-    ['p', { ...report({ a: 'ready' }), unresolved, unmatched }],
-    ['q', { ...report({ a: 'ready' }), unresolved, unusual }],
+    ['p', { ...report({ a: 'ready' }), unresolved, unmatched, incomplete }],
+    ['q', { ...report({ a: 'ready' }), unresolved, unusual, incomplete }],
   ];
   const all = mergeReports(new Map(views));
-  assert.deepEqual([all.unresolved, all.unmatched, all.unusual], [unresolved, unmatched, unusual]);
+  assert.deepEqual(
+    [all.unresolved, all.unmatched, all.unusual, all.incomplete],
+    [unresolved, unmatched, unusual, incomplete],
+  );
 });
 
 covers(
