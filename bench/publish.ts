@@ -4,7 +4,16 @@ import { join } from 'node:path';
 
 /** Replaces what README.md has between the marks of this part. `how` tells how it was measured. */
 export const publish = async (
-  part: 'auth-server' | 'data plane' | 'gate' | 'hostile' | 'operator' | 'outgoing' | 'soak',
+  part:
+    | 'auth-server'
+    | 'data plane'
+    | 'gate'
+    | 'hostile'
+    | 'one of ten'
+    | 'operator'
+    | 'outgoing'
+    | 'soak'
+    | 'workflows',
   how: string,
   report: string,
 ): Promise<void> => {

@@ -251,7 +251,7 @@ const endpointOf = ({ config, clients, phase, ...parts }: EndpointParts, deps: A
   });
 
 type ManagementParts = Pick<Parts, 'phase' | 'status'> &
-  Pick<Features, 'revocation' | 'record'> &
+  Pick<Features, 'executions' | 'revocation' | 'record'> &
   ExplainParts & { readonly log: Log; readonly metrics: Telemetry['exposition'] };
 
 const managementOf = ({ phase, status, metrics, ...parts }: ManagementParts, clock: Clock) =>
@@ -259,6 +259,7 @@ const managementOf = ({ phase, status, metrics, ...parts }: ManagementParts, clo
     metrics,
     isReady: () => phase.isReady && phase.hasSessions && phase.hasFeatures,
     status,
+    workflows: () => ({ executions: parts.executions?.newestFirst() ?? [] }),
     access: () => accessOf(parts.config.current()),
     explain: explainRequests(parts, clock),
     revokeUser: revokeRequests({ revocation: undefined, ...parts, config: parts.config.current }),

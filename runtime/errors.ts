@@ -25,6 +25,10 @@ export type ErrorCode =
   | 'session_not_found'
   | 'method_not_found'
   | 'invalid_params'
+  // The arguments of a composite tool break the JSON Schema of its parameters.
+  | 'invalid_arguments'
+  // A composite tool ends without a result.
+  | 'workflow_failed'
   | 'unknown_name'
   | 'forbidden'
   | 'rate_limited'
@@ -60,6 +64,8 @@ export interface VmcpErrorMore {
   readonly cause?: unknown;
   readonly data?: Readonly<Record<string, unknown>>;
   readonly challenge?: Challenge;
+  /** What the client reads in place of `message`, where that holds what a backend wrote: it is in no log. */
+  readonly clientText?: string;
   readonly isOutage?: boolean;
 }
 
@@ -77,6 +83,7 @@ export class VmcpError extends Error {
   /** More members of the JSON-RPC error's `data`, as the protocol requires them for this code. */
   readonly data: Readonly<Record<string, unknown>> | undefined;
   readonly challenge: Challenge | undefined;
+  readonly clientText: string | undefined;
   /**
    * A backend, or who issues the credentials for it, is away, silent or broken, where the code alone does not say so:
    * it counts for the circuit breaker of the backend (docs/failures.md "What counts").
@@ -89,6 +96,7 @@ export class VmcpError extends Error {
     this.detail = more.detail;
     this.data = more.data;
     this.challenge = more.challenge;
+    this.clientText = more.clientText;
     this.isOutage = more.isOutage ?? false;
   }
 }

@@ -16,6 +16,7 @@ import { optimizerTools } from './optimizer-tools.ts';
 import type { OwnToolsByKind } from './own-tools.ts';
 import { type UserRevocation, userRevocation } from './user-revocation.ts';
 import type { Store, StoreSettings } from './store/index.ts';
+import { workflows, type Workflows } from './workflow/index.ts';
 
 /**
  * The extension points of the runtime: a feature is one of these values, or a part of several; `assemble.ts` joins it
@@ -31,6 +32,8 @@ export interface Features {
   readonly routes: (deps: RouteDeps) => readonly PublicRoutes[];
   /** Sign-ins of users at upstream providers; absent: there are none. */
   readonly signIns?: SignIns | undefined;
+  /** The newest executions of composite tools, for who runs the server; absent: there are none. */
+  readonly executions?: Workflows['executions'] | undefined;
   /** Ends the access of users. Absent: users have none that could be ended. */
   readonly revocation?: UserRevocation | undefined;
   /** For what is no request of a client: an event of its own in the audit log. */
@@ -108,11 +111,13 @@ export const makeFeatures: MakeFeatures = async (deps) => {
   const { isRevoked } = revocation;
   const { metadataAt, ...authentication } = incomingAuth({ ...deps, ownIssuer: server, isRevoked });
   const upstreamClaims = server?.upstreamClaims;
+  const workflow = workflows(deps);
   return {
     gate: { ...policyGate({ ...deps, upstreamClaims }), ...rateLimit(deps), ...authentication },
     observers: [observer],
     connectStrategy,
-    ownTools: { builtin: optimizerTools(deps) },
+    ownTools: { workflow, builtin: optimizerTools(deps) },
+    executions: workflow.executions,
     routes: () => [protectedResourceRoutes(metadataAt), ...authServerRoutes(server)],
     signIns: server?.signIns,
     revocation,

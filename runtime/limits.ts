@@ -25,6 +25,11 @@ export const LIMITS = Object.freeze({
   /** Held calls of one user, or of the anonymous clients at one address. */
   heldCallsPerClient: 64,
   heldCallBytesTogether: 64 * MIB,
+  /** Calls of one workflow under way. */
+  callsPerWorkflow: 32,
+  /** Results of the steps of one workflow, and of all that run. */
+  workflowBytes: 16 * MIB,
+  workflowBytesTogether: 128 * MIB,
   /** JSON text of a client's declared capabilities. */
   clientCapabilitiesBytes: 4 * KIB,
   /** Collisions in `/status` and in the log, beside their total number. */

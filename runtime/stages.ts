@@ -5,7 +5,6 @@ import {
   type Inbound,
   type Message,
   type Reply,
-  unknownState,
   type NewInnerCall,
 } from './call/index.ts';
 import type { BackendSet, UserBackendSessions } from './backends/index.ts';
@@ -91,8 +90,6 @@ const servedBy = ({
   return (call, target, { dispatch, record }) => {
     if (target.kind === 'backend')
       return observers.aroundBackendCall(call, target, (sent) => backends.call(sent, target, record));
-    // `call_tool` passes it on: the state may be that of the backend that it calls.
-    if (call.answered?.state !== undefined && target.kind !== 'builtin') throw unknownState();
     const deps = { dispatch, innerCall, offeredTo };
     const served =
       target.kind === 'workflow'

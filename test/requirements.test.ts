@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { requirements } from './requirements.ts';
+import { semanticCases } from './runtime/workflow/semantic-cases.ts';
 
 const root = new URL('.', import.meta.url).pathname;
 
@@ -14,6 +15,9 @@ const citations = (): ReadonlyMap<string, readonly string[]> => {
       for (const [, id = ''] of ids.matchAll(/['"]([^'"]+)['"]/g)) found.set(id, [...(found.get(id) ?? []), file]);
     }
   }
+  // Rows of the table of workflows say `proves`.
+  for (const { file, cases } of semanticCases())
+    for (const id of cases.flatMap(({ proves = [] }) => proves)) found.set(id, [...(found.get(id) ?? []), file]);
   return found;
 };
 

@@ -1,12 +1,7 @@
 import type { OpenStream, ClientAnswer } from '../../runtime/call/index.ts';
-import {
-  PendingClientRequests,
-  type BegunCall,
-  CallsUnderWay,
-  canAnswer,
-  requestKey,
-} from '../../runtime/edge/index.ts';
+import { PendingClientRequests, type BegunCall, CallsUnderWay, requestKey } from '../../runtime/edge/index.ts';
 import { VmcpError } from '../../runtime/errors.ts';
+import { canAnswer } from '../../runtime/mcp/index.ts';
 import { BOUNDS } from './bounds.ts';
 import { Subscriptions } from './subscriptions.ts';
 

@@ -46,7 +46,7 @@ export type { EventSink, Inbound, RequestHead, StreamRecord } from './inbound.ts
 export { type InnerCall, type NewInnerCall, innerCalls } from './inner-call.ts';
 export { type Message, methodOf } from './message.ts';
 export { accessEnded, type EndReason, type OpenFor } from './open-for.ts';
-export { type Answered, type ClientAnswer, type Question, unknownState } from './questions.ts';
+export { type Answered, type ClientAnswer, type Question, unknownState, WORKFLOW_STATE } from './questions.ts';
 export type { OpenStream, Reply, StreamReply, WholeReply } from './reply.ts';
 export { traceContextIn, withTraceContext } from './trace-meta.ts';
 export type { BackendTarget, BuiltinTarget, Target, WorkflowTarget } from './target.ts';

@@ -10,6 +10,8 @@ export interface InnerCall {
   /** JSON text of an object. */
   readonly args: Buffer;
   readonly origin: Exclude<Origin, 'client'>;
+  /** JSON text of `params._meta` of a step's call; absent: it has none. */
+  readonly meta?: Buffer;
 }
 
 /** Depth of nested inner calls, which stops a tool that calls itself. */
@@ -29,7 +31,7 @@ export type NewInnerCall = (parent: Call, inner: InnerCall) => Call;
  */
 export const innerCalls =
   (newId: () => string): NewInnerCall =>
-  (parent, { name, args, origin }) => {
+  (parent, { name, args, origin, meta }) => {
     const { caller, backendSessions, signal, client } = parent;
     const depth = parent.depth + 1;
     if (depth > MAX_DEPTH) throw new VmcpError('invalid_params', `tools call each other more than ${MAX_DEPTH} deep`);
@@ -37,7 +39,7 @@ export const innerCalls =
     const isOwn = origin === 'optimizer';
     const id = isOwn ? parent.request.id : Buffer.from(JSON.stringify(`vmcp-${newId()}`));
     const answered = isOwn ? parent.answered : undefined;
-    const request = requestOf({ id, name, args, meta: isOwn ? metaOf(parent) : undefined, answered });
+    const request = requestOf({ id, name, args, meta: isOwn ? metaOf(parent) : meta, answered });
     return {
       caller,
       method: 'tools/call',

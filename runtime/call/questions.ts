@@ -22,6 +22,9 @@ export interface Answered {
   readonly answers: Buffer | undefined;
 }
 
+/** Begins each `requestState` of a workflow that waits for its client, and none of a held call. */
+export const WORKFLOW_STATE = 'workflow.';
+
 /** The error for a `requestState` that belongs to no held call. */
 export const unknownState = (): VmcpError =>
   new VmcpError(

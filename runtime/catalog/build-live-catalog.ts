@@ -19,6 +19,7 @@ import { described, withoutAlone } from './described.ts';
 import { type ListPages, pageCaches } from './pages.ts';
 import type { Listed } from './name-table.ts';
 import { traceName, type UnlistedBackend } from './name-trace.ts';
+import { withUsedTools } from './step-tools.ts';
 import { type AllPages, LIST_OF, type visibleLists, visibleUnder, type Visibility, withoutPages } from './visible.ts';
 
 /** The live catalog of these backends and settings. `rebuild` must be called whenever either has changed. */
@@ -119,10 +120,10 @@ const callerViews = (
   const wholeOf = (catalog: Catalog, overlay: Overlay): CallerView => {
     const before = wholes.get(catalog);
     if (before) return before;
-    const { all, lists, routableName } = catalog;
+    const { all, lists, routableName, stepTool } = catalog;
     const find = findIn(catalog);
     const listed = described(lists, all);
-    const view = { all, listed, catalog, find, findHidden: find, routableName, overlay };
+    const view = { all, listed, catalog, find, findHidden: find, routableName, stepTool, overlay };
     wholes.set(catalog, view);
     return view;
   };
@@ -133,7 +134,8 @@ const callerViews = (
   const seenBy = (caller: Caller, whole: CallerView): CallerView | Promise<CallerView> => {
     const isAllListed = whole.catalog.all === whole.catalog.lists;
     const visible = { listed: visibleNow(), offered: isAllListed ? visibleNow() : offeredNow() };
-    const asSeen = (by: Visibility | undefined): CallerView => (by ? seenAs(by, whole, visible) : whole);
+    const asSeen = (by: Visibility | undefined): CallerView =>
+      by ? seenAs(withUsedTools(by, whole.catalog.usedTools), whole, visible) : whole;
     const visibility = deps.visible?.(caller);
     return visibility instanceof Promise ? visibility.then(asSeen) : asSeen(visibility);
   };
@@ -152,6 +154,7 @@ const seenAs = (by: Visibility, whole: CallerView, visible: Visible): CallerView
   catalog: whole.catalog,
   overlay: whole.overlay,
   routableName: whole.routableName,
+  stepTool: whole.stepTool,
   findHidden: whole.findHidden,
   find: onlyVisible(whole, by),
   get all() {

@@ -1,4 +1,3 @@
-import type { BuiltinTarget, WorkflowTarget } from '../call/index.ts';
 import { compareText } from '../text.ts';
 import type { ListKind, Lists } from '../mcp/index.ts';
 import { byBackend, type Candidate, type Named } from './candidate.ts';
@@ -7,8 +6,16 @@ import { conflictRule } from './conflict-rules.ts';
 import { entryBytes, type EntryBytes } from './entry-bytes.ts';
 import { hiddenNames, splitHidden, type UnmatchedSetting } from './hiding.ts';
 import { nameTable, type Names, type NameTable, resourceFinder, targetOf, targetsOf } from './name-table.ts';
+import type { OwnTool } from './own-tool.ts';
 import { type ListEntry, listPages, type ListPages, type PageCache } from './pages.ts';
 import type { AggregationSettings } from './settings.ts';
+import {
+  type FindStepTool,
+  type IncompleteTool,
+  type ResolvedOwnTools,
+  resolveOwnTools,
+  stepTools,
+} from './step-tools.ts';
 
 export interface SourceBackend {
   readonly name: string;
@@ -18,21 +25,6 @@ export interface SourceBackend {
    */
   readonly isListed: boolean;
   readonly lists: Lists;
-}
-
-/** A tool that no backend lists: a composite tool, or one of the runtime's own. */
-export interface OwnTool<T extends WorkflowTarget | BuiltinTarget = WorkflowTarget | BuiltinTarget> extends ListEntry {
-  readonly target: T;
-  /**
-   * Where such tools are offered, only they are listed, and no other tool takes their names. Other tools can be called
-   * as before.
-   */
-  readonly isAlone?: true;
-  /**
-   * JSON text for a caller who is offered these tools, where it differs from caller to caller; asked once for each such
-   * list. Absent: `bytes` for all.
-   */
-  readonly bytesFor?: ((offered: readonly ListEntry[]) => Buffer) | undefined;
 }
 
 /** What is offered at one moment: frozen, and replaced as a whole when anything in it changes. */
@@ -46,6 +38,12 @@ export interface Catalog {
    * does not exist.
    */
   readonly routableName: (backend: string, tool: string) => string | undefined;
+  /** The tool of a backend that a step of a workflow calls. */
+  readonly stepTool: FindStepTool;
+  /** The tools that each composite tool calls, by its name. */
+  readonly usedTools: ResolvedOwnTools['used'];
+  /** Composite tools that are not offered, since tools are missing. */
+  readonly incomplete: readonly IncompleteTool[];
   /** What is listed to clients. */
   readonly lists: Readonly<Record<ListKind, ListPages>>;
   /** All that is offered: the same value as `lists`, unless some tools are listed alone. */
@@ -103,7 +101,9 @@ export const buildCatalog = (
   const [resources, templates] = (['resources', 'resourceTemplates'] as const).map((kind) =>
     keepFirst(kind, candidatesOf(backends, kind).map(underOwnName)),
   ) as [Kept, Kept];
-  const { shown, own, collisions } = withOwnTools(tools.kept, ownTools);
+  const stepTool = stepTools(routed);
+  const { complete, incomplete, used: usedTools } = resolveOwnTools(ownTools, stepTool);
+  const { shown, own, collisions } = withOwnTools(tools.kept, complete);
   const alone = own.filter(({ isAlone }) => isAlone);
   const [offered, routable] = tablesOf({ shown, routed, own, prompts, resources, templates, backends });
   const pagesOf = (kind: ListKind, named: readonly Named[], more: readonly OwnTool[] = []): ListPages => {
@@ -123,6 +123,9 @@ export const buildCatalog = (
     offered,
     routable,
     routableName: routableNames(routed),
+    stepTool,
+    usedTools,
+    incomplete,
     lists: alone.length === 0 ? all : Object.freeze({ ...all, tools: pagesOf('tools', [], alone) }),
     all,
     collisions: [

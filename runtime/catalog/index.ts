@@ -4,7 +4,9 @@
  * `build-live-catalog.ts`.
  */
 
-export { type Catalog, type OwnTool } from './catalog.ts';
+export type { Catalog } from './catalog.ts';
+export type { OwnTool, UsedTools } from './own-tool.ts';
+export type { FindStepTool, StepTool } from './step-tools.ts';
 export type { NameTrace, ToolTrace } from './name-trace.ts';
 export { type CallerCatalog, type LiveCatalog, type OfferedBackend, type LiveCatalogSettings } from './live-catalog.ts';
 export type { ListEntry, ListPages } from './pages.ts';

@@ -5,9 +5,10 @@ import type { Target } from '../call/target.ts';
 import type { VmcpError } from '../errors.ts';
 import type { ListKind, Lists } from '../mcp/index.ts';
 import type { BackendStatus } from '../status/report.ts';
-import type { Catalog, OwnTool } from './catalog.ts';
+import type { Catalog } from './catalog.ts';
 import type { Listed } from './name-table.ts';
 import type { NameTrace } from './name-trace.ts';
+import type { OwnTool } from './own-tool.ts';
 import type { AggregationSettings } from './settings.ts';
 import type { AllPages, Visibility } from './visible.ts';
 
@@ -68,6 +69,8 @@ export interface CallerCatalog {
   readonly find: (table: 'offered' | 'routable', names: Listed, name: string) => Target | undefined;
   /** As in `Catalog`. */
   readonly routableName: Catalog['routableName'];
+  /** As in `Catalog`. */
+  readonly stepTool: Catalog['stepTool'];
   /** What lists show. */
   readonly listed: AllPages;
 }

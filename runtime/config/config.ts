@@ -6,7 +6,6 @@ import { backendsSchema, fileBackendsSchema, withheldSchema } from './backends.t
 import { compositeToolRefSchema, compositeToolsSchema } from './composite-tools.ts';
 import { extensionsSchema, resourceExtensionsSchema } from './extensions.ts';
 import { fileIncomingAuthSchema, incomingAuthSchema } from './incoming-auth.ts';
-import { notYet } from './not-yet.ts';
 import { operationalSchema } from './operational.ts';
 import { optimizerSchema } from './optimizer.ts';
 import { fileOutgoingAuthSchema, fileStrategySchema, outgoingAuthSchema } from './outgoing-auth.ts';
@@ -25,7 +24,7 @@ const sharedShape = {
   groupRef: z.string().optional().describe('Name of the group; in the cluster taken from spec.groupRef.'),
   metadata: stringMap().optional().describe('Free metadata, kept as log and resource attributes.'),
   audit: auditSchema.optional(),
-  compositeTools: notYet(compositeToolsSchema, 'composite tools'),
+  compositeTools: compositeToolsSchema,
   operational: operationalSchema.prefault({}),
   optimizer: optimizerSchema.optional(),
   rateLimiting: rateLimitingSchema.optional(),
@@ -42,10 +41,10 @@ export const configSchema = z
     extensions: resourceExtensionsSchema.prefault({}),
     aggregation: aggregationSchema.prefault({}),
     backends: backendsSchema,
-    compositeToolRefs: notYet(
-      z.array(compositeToolRefSchema).optional().describe('Composite tools defined by resources of their own.'),
-      'composite tools',
-    ),
+    compositeToolRefs: z
+      .array(compositeToolRefSchema)
+      .optional()
+      .describe('Composite tools defined by resources of their own.'),
     incomingAuth: incomingAuthSchema.optional(),
     outgoingAuth: outgoingAuthSchema.optional(),
     telemetry: telemetrySchema.optional(),

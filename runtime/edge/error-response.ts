@@ -67,6 +67,8 @@ const rows: Readonly<Record<ErrorCode, Row>> = {
   session_not_found: { http: 404, rpc: -32_001, reason: 'session_not_found' },
   method_not_found: { http: 200, rpc: -32_601 },
   invalid_params: { http: 200, rpc: -32_602 },
+  invalid_arguments: { http: 200, rpc: -32_602, reason: 'invalid_arguments' },
+  workflow_failed: { http: 200, rpc: 502, reason: 'workflow_failed', asToolResult: true },
   unknown_name: { http: 200, rpc: -32_602, reason: 'unknown_name' },
   forbidden: { http: 200, rpc: 403, reason: 'forbidden' },
   rate_limited: { http: 200, rpc: 429, reason: 'rate_limited', headers: retryAfter },
@@ -164,7 +166,8 @@ const failureBody = (error: VmcpError, row: Row, request: FailedRequest): string
 };
 
 /** With the page where a person can mend it. The address is no part of the error's own text, which logs have. */
-const messageOf = ({ message, data }: VmcpError): string => {
+const messageOf = ({ clientText, message: ownText, data }: VmcpError): string => {
+  const message = clientText ?? ownText;
   const { signInUrl, accountsUrl } = data ?? {};
   if (typeof signInUrl !== 'string' || typeof accountsUrl !== 'string') return message;
   return `${message}: open ${signInUrl} in a browser. All linked accounts: ${accountsUrl}`;

@@ -7,6 +7,7 @@ import {
   type Reply,
   unknownState,
   argumentsOf,
+  WORKFLOW_STATE,
 } from '../call/index.ts';
 import { ByteBudget, Share, type Clock } from '../process/index.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
@@ -59,6 +60,8 @@ export class HeldCalls {
     const { client } = call;
     if (call.depth > 0 || !(client instanceof ModernClient) || !IN_ROUNDS.has(call.method)) return next();
     const { state, answers } = call.answered ?? {};
+    // What is answered there are the questions of a workflow's own steps, and of no backend.
+    if (state?.startsWith(WORKFLOW_STATE)) return this.#begin(call, client, { given: NONE, next });
     const given = answers ? answersIn(answers) : NONE;
     const id = state === undefined ? undefined : idIn(state);
     if (state === undefined || id === undefined) return this.#begin(call, client, { given, next });

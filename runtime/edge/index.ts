@@ -6,7 +6,6 @@
 
 export { PendingClientRequests } from './pending-client-requests.ts';
 export { type BegunCall, CallsUnderWay } from './calls-under-way.ts';
-export { canAnswer } from './client-capabilities.ts';
 export { type Endpoint, type EndpointDeps, mcpEndpoint } from './endpoint.ts';
 export { type Envelope, paramText, readEnvelope, requestIdIn } from './envelope.ts';
 export { type Eras, parseByEra } from './era.ts';

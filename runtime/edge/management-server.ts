@@ -17,6 +17,8 @@ export interface ManagementDeps {
   readonly explain: (question: Buffer) => Promise<{ readonly status: number; readonly body: object }>;
   /** Answers the body of `POST /users/revoke`. */
   readonly revokeUser: (request: Buffer) => Promise<{ readonly status: number; readonly body: object }>;
+  /** Answers `GET /workflows`. */
+  readonly workflows: () => object;
   readonly metrics: { readonly contentType: string; readonly text: () => string };
 }
 
@@ -39,6 +41,7 @@ export const managementServer = (deps: ManagementDeps): FastifyInstance => {
   app.register((guarded) => {
     guarded.addHook('onRequest', guard(deps));
     guarded.get('/status', (_request, reply) => reply.header('cache-control', 'no-store').send(deps.status()));
+    guarded.get('/workflows', (_request, reply) => reply.header('cache-control', 'no-store').send(deps.workflows()));
     // As bytes: the arguments in a question are decided about as they are written.
     guarded.removeAllContentTypeParsers();
     guarded.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

@@ -1,7 +1,7 @@
 import type { CallClient, Inbound, ClientAnswer, Question } from '../call/index.ts';
 import type { Cancellation, CancelSignal } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
-import { canAnswer, neededFor } from './client-capabilities.ts';
+import { canAnswer, neededFor } from '../mcp/index.ts';
 import type { HeldCall } from './held-call.ts';
 
 export interface ModernClientParts {

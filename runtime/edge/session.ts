@@ -3,10 +3,10 @@ import type { Caller, EventSink, Inbound, OpenStream, SessionClient, ClientAnswe
 import type { CancelSignal, Clock } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
+import { canAnswer } from '../mcp/index.ts';
 import { PendingClientRequests } from './pending-client-requests.ts';
 import { type BegunCall, type CallBounds, CallsUnderWay } from './calls-under-way.ts';
 import { type EventLog, type EventLogs, sinkOf } from './event-log.ts';
-import { canAnswer } from './client-capabilities.ts';
 import type { InitializedClient } from './initialized-client.ts';
 import { requestKey } from './request-id.ts';
 import { RootsChanges } from './roots-changes.ts';

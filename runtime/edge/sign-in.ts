@@ -10,8 +10,8 @@ import {
 import { atMost, type Clock } from '../process/index.ts';
 import { VmcpError } from '../errors.ts';
 import { isObject, memberAt, smallMember } from '../json/index.ts';
+import { canAnswer } from '../mcp/index.ts';
 import { Challenges } from './challenges.ts';
-import { canAnswer } from './client-capabilities.ts';
 
 /** Where a user can sign in at an upstream provider, and no other user. */
 export interface SignInOffer {

@@ -3,6 +3,7 @@
  * pure functions; each cites the section of the MCP revision it comes from. Start at `revisions.ts`.
  */
 
+export { canAnswer, neededFor } from './client-capabilities.ts';
 export { METHODS_WITH_NAME, decodedHeader, encodedHeader } from './header-text.ts';
 export { LIST_CHANGED, LIST_KINDS, type ListKind, type ListedItem, type Lists } from './lists.ts';
 export { CLIENT_METHODS } from './methods.ts';

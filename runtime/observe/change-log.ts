@@ -23,6 +23,8 @@ export interface SeenNames {
   readonly collisions: readonly SeenCollision[];
   readonly unresolved: readonly { readonly name: string; readonly backends: readonly string[] }[];
   readonly unmatched: readonly { readonly workload: string; readonly setting: string; readonly tool: string }[];
+  /** Composite tools that are not offered, and the tools that they miss. */
+  readonly incomplete: readonly { readonly name: string; readonly missing: readonly string[] }[];
   /** Names with a rate limit that no tool has. */
   readonly unmatchedLimits: readonly string[];
 }
@@ -36,13 +38,14 @@ export const changeLog = (
 ): ((backends: readonly SeenBackend[], names: SeenNames) => void) => {
   let seen = new Map<string, SeenBackend>();
   const lines = new BoundedLines(log, now);
-  const [newCollisions, newUnresolved, newUnmatched, newUnmatchedLimits] = [
+  const [newCollisions, newUnresolved, newUnmatched, newIncomplete, newUnmatchedLimits] = [
     newEntries<SeenCollision>(),
     newEntries<SeenNames['unresolved'][number]>(),
     newEntries<SeenNames['unmatched'][number]>(),
+    newEntries<SeenNames['incomplete'][number]>(),
     newEntries<string>(),
   ];
-  return (backends, { collisions, unresolved, unmatched, unmatchedLimits }) => {
+  return (backends, { collisions, unresolved, unmatched, incomplete, unmatchedLimits }) => {
     const changed = backends.filter(({ name, status }) => status !== (seen.get(name)?.status ?? 'unknown'));
     const short = backends.filter(
       ({ name, status, message }) => status === 'ready' && message !== undefined && message !== seen.get(name)?.message,
@@ -61,6 +64,8 @@ export const changeLog = (
       lines.warn({ ...contest }, 'tools withheld, no override decides who has the name');
     for (const setting of newUnmatched(unmatched))
       lines.warn({ ...setting }, 'setting without effect, the backend has no such tool');
+    for (const tool of newIncomplete(incomplete))
+      lines.warn({ ...tool }, 'composite tool withheld, tools that it calls are missing');
     for (const tool of newUnmatchedLimits(unmatchedLimits))
       lines.warn({ tool }, 'rate limit without effect, no tool has this name');
     lines.end();

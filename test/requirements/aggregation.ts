@@ -1,4 +1,4 @@
-import { later, proven } from './rule.ts';
+import { proven } from './rule.ts';
 
 export const aggregation = {
   'aggregation.members.only-group': proven('Only workloads that belong to the referenced MCPGroup are aggregated.'),
@@ -16,14 +16,14 @@ export const aggregation = {
   'aggregation.prefix-format.only-for-prefix': proven('`prefixFormat` belongs to the strategy `prefix`.'),
   'aggregation.priority-order.order': proven('`conflictResolutionConfig.priorityOrder` lists workload names in the order used by `priority`.'),
   'aggregation.exclude-all-tools.hides': proven('`config.aggregation.excludeAllTools: true` hides all backend tools from `tools/list`.'),
-  'aggregation.exclude-all-tools.still-routable': later('workflows', 'Tools hidden by `excludeAllTools` stay in the routing table for composite tools.'),
-  'aggregation.exclude-all-tools.composites-listed': later('workflows', '`excludeAllTools` concerns backend tools only; composite tools stay advertised.'),
+  'aggregation.exclude-all-tools.still-routable': proven('Tools hidden by `excludeAllTools` stay in the routing table for composite tools.'),
+  'aggregation.exclude-all-tools.composites-listed': proven('`excludeAllTools` concerns backend tools only; composite tools stay advertised.'),
   'aggregation.tools.per-workload': proven('A `config.aggregation.tools` item affects only the backend workload named by its `workload`.'),
   'aggregation.exclude-all.hides': proven('`tools[].excludeAll: true` hides all tools of the workload from clients.'),
-  'aggregation.exclude-all.still-routable': later('workflows', 'Tools hidden by `tools[].excludeAll` stay routable for composite tools.'),
+  'aggregation.exclude-all.still-routable': proven('Tools hidden by `tools[].excludeAll` stay routable for composite tools.'),
   'aggregation.filter.allow-list': proven('`tools[].filter` is the allow-list of the workload\'s advertised tool names.'),
   'aggregation.filter.others-hidden': proven('Tools of the workload absent from `filter` are hidden from `tools/list`.'),
-  'aggregation.filter.hidden-still-routable': later('workflows', 'Tools hidden by `filter` stay routable for composite tools.'),
+  'aggregation.filter.hidden-still-routable': proven('Tools hidden by `filter` stay routable for composite tools.'),
   'aggregation.filter.ignored-with-tool-config-ref': proven('`filter` is ignored when `toolConfigRef` is set.'),
   'aggregation.override.name': proven('`overrides.<tool>.name` gives the tool a new advertised name.'),
   'aggregation.override.description': proven('`overrides.<tool>.description` replaces the advertised description of the tool.'),

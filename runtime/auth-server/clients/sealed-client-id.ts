@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { seal, SEAL_BYTES, unseal } from '../keys/sealed.ts';
+import { seal, SEAL_BYTES, unseal } from '../../process/index.ts';
 import { oncePerSecret, type Secrets } from '../keys/secrets.ts';
 import type { Registration } from './registration-metadata.ts';
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { seal, SEAL_BYTES, unseal } from '../../process/index.ts';
 import type { Clock } from '../../process/index.ts';
-import { seal, SEAL_BYTES, unseal } from '../keys/sealed.ts';
 import { deriveKey, oncePerSecret, type Secrets } from '../keys/secrets.ts';
 import { TemporarilyUnavailable } from './unavailable.ts';
 

@@ -1,4 +1,4 @@
-import { seal, unseal } from './sealed.ts';
+import { seal, unseal } from '../../process/index.ts';
 import { deriveKey, oncePerSecret, type Secrets } from './secrets.ts';
 
 /** Seals what is kept elsewhere, with keys of one purpose: the current secret seals, each opens. */

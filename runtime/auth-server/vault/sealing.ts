@@ -1,5 +1,5 @@
+import { seal, SEAL_BYTES, unseal } from '../../process/index.ts';
 import { VmcpError } from '../../errors.ts';
-import { seal, SEAL_BYTES, unseal } from '../keys/sealed.ts';
 import { deriveKey, oncePerSecret, type Secrets } from '../keys/secrets.ts';
 
 export interface SealingDeps {

@@ -24,8 +24,9 @@ const MAX_ROUNDS = 16;
 export const callModern = async (call: Call, target: BackendTarget, deps: ModernCallDeps): Promise<Buffer> => {
   const bytes = modernRequest(call, target.ownName, deps.meta);
   const send = senderOf(call, target, deps);
-  // A client of this revision answers the backend's questions itself.
-  if (call.client.era === 'modern') return withOurTaskIds(await send(bytes, call.request.id), call, deps.backend);
+  // A client of this revision answers the backend's questions itself, unless it is a step of a workflow that asks.
+  if (call.client.era === 'modern' && call.origin !== 'workflow')
+    return withOurTaskIds(await send(bytes, call.request.id), call, deps.backend);
   return inRounds(call, bytes, { ...deps, send });
 };
 

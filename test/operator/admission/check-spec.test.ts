@@ -46,11 +46,11 @@ describe('what is created', () => {
     const server = stored('VirtualMCPServer', {
       groupRef: { name: 'tools' },
       incomingAuth: { type: 'anonymous' },
-      config: { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] },
+      config: { outgoingAuth: { source: 'inline', default: { type: 'obo' } } },
     });
     const { refusal, warnings } = await checkSpec(creating(server), clusterOf([]));
     assert.equal(refusal, undefined);
-    assert.match(warnings.join('\n'), /^spec\.config\.compositeTools: not supported yet.*; /m);
+    assert.match(warnings.join('\n'), /^spec\.config\.outgoingAuth\.default\.type: not supported.*; /m);
   });
 
   test('what is deprecated is let through with a warning that names what to use instead', async () => {

@@ -104,9 +104,11 @@ test('a spec that asks for what does not exist yet leaves the last good one serv
   const backend = await backendWith(t, ['one']);
   await using local = await startLocal({ 'all.yaml': manifests({ first: backend.url }) });
   await local.sees(/demo {2}Ready/);
-  const spec = '  config: { compositeTools: [{ name: w, steps: [{ id: x, tool: first.one }] }] }\n';
+  const spec = '  config: { outgoingAuth: { source: inline, default: { type: obo } } }\n';
   await local.write('all.yaml', manifests({ first: backend.url }, spec));
-  await local.sees(/demo {2}Degraded .*the last good spec serves: spec\.config\.compositeTools: not supported yet/);
+  await local.sees(
+    /demo {2}Degraded .*the last good spec serves: spec\.config\.outgoingAuth\.default\.type: not supported/,
+  );
   assert.deepEqual(await (await openSession(local.url)).toolNames(), ['first_one']);
   assert.equal((await local.status())['phase'], 'Degraded');
 });

@@ -1,28 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as z from 'zod';
-import { formatProblem, notYet, unsupportedIn } from '../../../runtime/config/index.ts';
-import { accepted, problemsOf } from './files.ts';
-
-/** What today's runtime refuses, with the place it is refused at. The work that builds a feature deletes its lines. */
-const REFUSED: readonly (readonly [path: string, file: Readonly<Record<string, unknown>>])[] = [
-  ['compositeTools', { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] }],
-];
+import { notYet, unsupportedIn } from '../../../runtime/config/index.ts';
+import { accepted } from './files.ts';
 
 suite('what is not supported yet', () => {
-  for (const [path, file] of REFUSED) {
-    test(`${path} is refused in ${JSON.stringify(file)}`, () => {
-      const found = problemsOf(file).filter(({ reason }) => reason.startsWith('not supported yet: '));
-      assert.deepEqual(
-        found.map((problem) => problem.path),
-        [path],
-        problemsOf(file).map(formatProblem).join('\n'),
-      );
-      assert.match(found[0]?.remedy ?? '', /^(remove|set|use a release) /);
-      assert.doesNotMatch(problemsOf(file).map(formatProblem).join('\n'), /(anonymous|unauthenticated)$/m);
-    });
-  }
-
   test('the same fields are accepted at their defaults, however these are spelled', () => {
     accepted({
       aggregation: { conflictResolution: 'prefix', excludeAllTools: false, tools: [] },

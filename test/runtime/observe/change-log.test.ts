@@ -5,7 +5,7 @@ import { startBackend } from '../../fixtures/backend.ts';
 import { openSession } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
-const NOTHING = { collisions: [], unresolved: [], unmatched: [], unmatchedLimits: [] };
+const NOTHING = { collisions: [], unresolved: [], unmatched: [], incomplete: [], unmatchedLimits: [] };
 
 test('of many lost names the log tells 100 and how many more there are, once', () => {
   const lines: [object, string][] = [];
@@ -29,7 +29,7 @@ test('what names nothing, and what nobody may have, is told once, and again when
   const unresolved = [{ name: 't', backends: ['a', 'b'] }];
   const unmatched = [{ workload: 'a', setting: 'filter', tool: 'x' }];
   const collisions = [{ kind: 'resources' as const, name: 'x:1', keptBy: 'a', lostBy: 'b' }];
-  tell([], { collisions, unresolved, unmatched, unmatchedLimits: ['y'] });
+  tell([], { ...NOTHING, collisions, unresolved, unmatched, unmatchedLimits: ['y'] });
   tell([], { ...NOTHING, unresolved });
   tell([], { ...NOTHING, unmatched });
   tell([], { ...NOTHING, unmatched, unmatchedLimits: ['y'] });

@@ -153,7 +153,7 @@ test('a server that waits is no news, one that serves or fails is', () => {
     ready.events.map(({ type, reason }) => [type, reason]),
     [['Normal', 'Serving']],
   );
-  const config = { compositeTools: [{ name: 'w', steps: [{ id: 'x', tool: 'a.b' }] }] };
+  const config = { outgoingAuth: { source: 'inline', default: { type: 'obo' } } };
   const failed = planOf({ objects: [server({ config, telemetryConfigRef: { name: 'x' } }), group()] });
   assert.deepEqual(
     failed.events.map(({ type, reason }) => [type, reason]),

@@ -1,0 +1,79 @@
+import {
+  expandTemplate,
+  parseTemplate,
+  type Template,
+  type TemplateBounds,
+  TemplateError,
+} from '../templates/index.ts';
+import { StepFailure } from './failure.ts';
+import { valueOfText, type ValueType } from './values.ts';
+
+/** What templates see: docs/composite-tools.md "Templates" */
+export type TemplateData = Readonly<Record<string, unknown>>;
+
+/** Expands a template for one run. Throws StepFailure. */
+export type Expand = (template: Template, data: TemplateData) => string;
+
+export const expander =
+  (bounds: TemplateBounds): Expand =>
+  (template, data) => {
+    const text = expanded(template, data, bounds);
+    if (text.includes(NO_VALUE)) throw new StepFailure('a template uses a value that is not there', { isFinal: true });
+    return text;
+  };
+
+/** What Go prints for a value that is not there (text/template, "Actions"). */
+const NO_VALUE = '<no value>';
+
+const expanded = (template: Template, data: TemplateData, bounds: TemplateBounds): string => {
+  try {
+    return expandTemplate(template, data, bounds);
+  } catch (error) {
+    if (error instanceof TemplateError) throw new StepFailure(error.message, { cause: error, isFinal: true });
+    throw error;
+  }
+};
+
+/** An argument of a tool: a template, or a value that is passed as it is. */
+interface PlannedArgument {
+  readonly name: string;
+  readonly template: Template | undefined;
+  readonly value: unknown;
+}
+
+export interface ArgumentsPlan {
+  readonly templates: readonly Template[];
+  /** JSON text of the arguments. `typeOf`: what the tool wants; texts that cannot be that stay texts. */
+  readonly expand: (expand: Expand, data: TemplateData, typeOf: TypeOfArgument) => Buffer;
+}
+
+export type TypeOfArgument = (name: string) => ValueType | undefined;
+
+/** Only texts of the first level are templates: docs/composite-tools.md "Arguments". */
+export const planArguments = (args: Readonly<Record<string, unknown>> = {}): ArgumentsPlan => {
+  const planned = Object.entries(args).map(([name, value]): PlannedArgument => ({
+    name,
+    value,
+    template: typeof value === 'string' && value.includes('{{') ? parseTemplate(value) : undefined,
+  }));
+  return {
+    templates: planned.flatMap(({ template }) => template ?? []),
+    expand: (expand, data, typeOf) => {
+      const members = planned.map(({ name, value, template }) => {
+        const given = template ? typed(expand(template, data), typeOf(name)) : value;
+        return `${JSON.stringify(name)}:${JSON.stringify(given)}`;
+      });
+      return Buffer.from(`{${members.join(',')}}`);
+    },
+  };
+};
+
+const typed = (text: string, type: ValueType | undefined): unknown =>
+  type === undefined ? text : (valueOfText(text, type) ?? text);
+
+/** Throws StepFailure where the text is neither true nor false. */
+export const isTrue = (text: string): boolean => {
+  const value = valueOfText(text, 'boolean');
+  if (typeof value === 'boolean') return value;
+  throw new StepFailure('its condition gives neither true nor false', { isFinal: true });
+};

@@ -1,0 +1,69 @@
+import type { Call, ClientAnswer } from '../call/index.ts';
+import { VmcpError } from '../errors.ts';
+import { isObject, memberAt } from '../json/index.ts';
+import { canAnswer } from '../mcp/index.ts';
+import type { Clock } from '../process/index.ts';
+import { timedOut } from './attempt.ts';
+import type { PlannedStep } from './plan.ts';
+import type { RunDeps } from './run.ts';
+import type { ElicitationParams } from './step.ts';
+import type { WaitingRun } from './states.ts';
+
+const METHOD = 'elicitation/create';
+
+/**
+ * How the client of a call is asked. Revisions before 2026-07-28: at once, on a stream of its session. 2026-07-28: with
+ * the answer to its request, once nothing else of the workflow can go on; it answers with another request, for which
+ * nothing is held here; so it does through `call_tool`, which passes both on.
+ */
+export const askerOf = (call: Call, resumed: WaitingRun | undefined, clock: Pick<Clock, 'now'>): RunDeps['ask'] => {
+  const isAskedLater = call.client.era === 'modern' && call.origin !== 'workflow';
+  const given = isAskedLater ? answersTo(call, resumed) : NONE;
+  return async (step, question, signal) => {
+    const params = Buffer.from(JSON.stringify(question));
+    demandElicitation(call, params);
+    if (!isAskedLater) return call.client.ask({ method: METHOD, params, key: step.id }, signal);
+    demandInTime(step, resumed, clock);
+    const answer = given.get(step.id);
+    // An answer that is refused is asked for again.
+    given.delete(step.id);
+    return answer;
+  };
+};
+
+const NONE = new Map<string, ClientAnswer>();
+
+/** Only of steps that have asked. */
+const answersTo = ({ answered }: Call, resumed: WaitingRun | undefined): Map<string, ClientAnswer> => {
+  const answers = answered?.answers;
+  const found = new Map<string, ClientAnswer>();
+  if (!answers || !resumed) return found;
+  if (!isObject(answers, 0)) throw new VmcpError('invalid_params', 'params.inputResponses is not an object');
+  for (const step of Object.keys(resumed.asked)) {
+    const span = memberAt(answers, 0, step);
+    if (span) found.set(step, { kind: 'result', result: answers.subarray(span.start, span.end) });
+  }
+  return found;
+};
+
+const demandElicitation = ({ client }: Call, params: Buffer): void => {
+  if (canAnswer(client.capabilities, METHOD, params)) return;
+  throw client.era === 'modern'
+    ? new VmcpError('missing_client_capability', 'the workflow asks its user, which the client has not declared', {
+        data: { requiredCapabilities: { elicitation: {} } },
+      })
+    : new VmcpError('client_cannot_answer', 'the workflow asks its user, which the client has not declared');
+};
+
+const demandInTime = (
+  { id, attempts: { timeoutMs } }: PlannedStep,
+  resumed: WaitingRun | undefined,
+  { now }: Pick<Clock, 'now'>,
+): void => {
+  const askedAt = resumed?.asked[id];
+  if (askedAt !== undefined && timeoutMs !== undefined && now() >= askedAt + timeoutMs) throw timedOut(timeoutMs);
+};
+
+/** `inputRequests` of MCP "Multi Round-Trip Requests". */
+export const inputRequests = (questions: ReadonlyMap<string, ElicitationParams>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries([...questions].map(([step, params]) => [step, { method: METHOD, params }]));

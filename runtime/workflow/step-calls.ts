@@ -1,0 +1,102 @@
+import type { Call, CallClient, Dispatch, NewInnerCall } from '../call/index.ts';
+import type { CallerCatalog, StepTool } from '../catalog/index.ts';
+import { VmcpError } from '../errors.ts';
+import { isObject, isText, smallMember, withoutMembers, replacedMember } from '../json/index.ts';
+import { LIMITS } from '../limits.ts';
+import { supportsTasks, TASKS_EXTENSION } from '../mcp/index.ts';
+import type { ByteBudget } from '../process/index.ts';
+import { Share } from '../process/index.ts';
+import type { Expand } from './expansion.ts';
+import { StepFailure } from './failure.ts';
+import { Slots } from './slots.ts';
+import type { StepContext } from './step.ts';
+import { toolResultIn } from './tool-result.ts';
+import { typeOfArguments } from './tool-schemas.ts';
+
+/** How often a workflow may lead to another one, at whichever gateways: docs/composite-tools.md "Loops". */
+const MAX_HOPS = 8;
+const HOPS = 'vmcp.dev/hops';
+
+export interface StepCallsDeps {
+  readonly call: Call;
+  readonly dispatch: Dispatch;
+  readonly innerCall: NewInnerCall;
+  /** What the caller is offered at this moment. */
+  readonly offered: () => CallerCatalog | Promise<CallerCatalog>;
+  readonly expand: Expand;
+  /** For the results of all workflows. */
+  readonly bytes: ByteBudget;
+}
+
+export interface StepCalls {
+  readonly callTool: StepContext['callTool'];
+  /** Gives back the room of the results. */
+  readonly end: () => void;
+}
+
+/** The calls of one workflow, for its caller. Throws `invalid_params` where workflows lead to each other for ever. */
+export const stepCalls = ({ call, dispatch, innerCall, offered, expand, bytes }: StepCallsDeps): StepCalls => {
+  const meta = Buffer.from(JSON.stringify({ [HOPS]: nextHop(call) }));
+  const slots = new Slots(LIMITS.callsPerWorkflow);
+  const share = new Share(bytes);
+  const client = withoutTasks(call.client);
+  let taken = 0;
+  const take = (size: number): void => {
+    taken += size;
+    if (taken > LIMITS.workflowBytes) throw tooLarge();
+    if (!share.grow(size))
+      throw new VmcpError('busy', 'the results of all workflows take too much room; try again later');
+  };
+  return {
+    callTool: async ({ reference, args, data }, signal) => {
+      const tool = await toolOf(reference, offered);
+      const text = args.expand(expand, data, typeOfArguments(tool.target));
+      return slots.run(signal, async () => {
+        const inner = innerCall(call, { name: tool.name, args: text, origin: 'workflow', meta });
+        const reply = await dispatch({ ...inner, signal, client });
+        if (reply.kind === 'whole') take(reply.body?.length ?? 0);
+        return toolResultIn(reply);
+      });
+    },
+    end: () => share.release(),
+  };
+};
+
+const toolOf = async (reference: string, offered: StepCallsDeps['offered']): Promise<StepTool> => {
+  const tool = (await offered()).stepTool(reference);
+  if (tool) return tool;
+  throw new StepFailure(`there is no tool "${reference}"`, { isFinal: true });
+};
+
+const tooLarge = (): StepFailure =>
+  new StepFailure(`the results of its steps together are larger than ${LIMITS.workflowBytes / 1024 / 1024} MiB`, {
+    isFinal: true,
+  });
+
+const nextHop = ({ request: { bytes, meta } }: Call): number => {
+  const told = meta && isObject(bytes, meta.start) ? smallMember(bytes, meta.start, HOPS) : undefined;
+  const hops = typeof told === 'number' && told > 0 ? Math.ceil(told) : 0;
+  if (hops < MAX_HOPS) return hops + 1;
+  throw new VmcpError(
+    'invalid_params',
+    `workflows lead to each other more than ${MAX_HOPS} times: a tool leads to itself`,
+  );
+};
+
+/** A step waits for its result: a backend must not answer it with a task. */
+const withoutTasks = (client: CallClient): CallClient => {
+  if (!supportsTasks(client.capabilities)) return client;
+  const capabilities = replacedMember(client.capabilities, 'extensions', (extensions) =>
+    withoutMembers(extensions, (bytes, keyAt) => isText(bytes, keyAt, TASKS_EXTENSION)),
+  );
+  return {
+    era: client.era,
+    capabilities,
+    get logLevel() {
+      return client.logLevel;
+    },
+    notify: (notification) => client.notify(notification),
+    backlog: () => client.backlog(),
+    ask: (question, signal) => client.ask(question, signal),
+  };
+};
