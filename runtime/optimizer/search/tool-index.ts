@@ -48,7 +48,7 @@ export interface Explanation {
 }
 
 /** Ranks of each ranking that take part in the fusion. */
-const DEPTH = 200;
+const DEPTH = 100;
 
 interface Found extends Scored {
   readonly keyword?: { readonly rank: number; readonly score: number };
@@ -203,7 +203,7 @@ export class ToolIndex {
 
   #byMeaning(vector: Float32Array, among: Selection, threshold: number): readonly Scored[] {
     return this.#vectors
-      .distances(vector, among.mask)
+      .nearest(vector, among.mask, DEPTH)
       .filter(({ distance }) => distance <= threshold)
       .map(({ slot, distance }) => ({ slot, score: 1 - distance }));
   }
