@@ -11,6 +11,8 @@ export const publish = async (
     | 'hostile'
     | 'one of ten'
     | 'operator'
+    | 'optimizer quality'
+    | 'optimizer speed'
     | 'outgoing'
     | 'soak'
     | 'workflows',

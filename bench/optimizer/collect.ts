@@ -2,16 +2,16 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { TOOLS_FILE, type ToolsOfServer } from './labelled.ts';
+import { TOOLS_FILE, toolsOfServers, type ToolsOfServer } from './labelled.ts';
 import { type ListedServer, SERVERS } from './servers.ts';
 
 /**
  * `node bench/optimizer/collect.ts` installs each server of `servers.ts` in a folder of its own, without its scripts,
- * asks it over stdio what tools it has, and writes `tools.json`. The servers get no environment of the user's, and where
- * `unshare` is allowed no network beyond loopback.
+ * asks it over stdio what tools it has, and writes `tools.json`; with `--only NAME` it replaces one server's part. The
+ * servers get no environment of the user's, and where `unshare` is allowed no network beyond loopback.
  */
 
 const run = promisify(execFile);
@@ -30,7 +30,9 @@ const canUnshare = await run('unshare', ['-n', 'true']).then(
 
 const listOf = async (server: ListedServer, folder: string): Promise<ToolsOfServer> => {
   await writeFile(join(folder, 'package.json'), '{ "private": true }');
-  await run('npm', ['install', '--ignore-scripts', '--omit=dev', `${server.package}@${server.version}`], { cwd: folder });
+  await run('npm', ['install', '--ignore-scripts', '--omit=dev', `${server.package}@${server.version}`], {
+    cwd: folder,
+  });
   const root = join(folder, 'node_modules', server.package);
   const { version, license = 'none', bin } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest;
   const [program] = typeof bin === 'string' ? [bin] : Object.values(bin ?? {});
@@ -46,8 +48,14 @@ const listOf = async (server: ListedServer, folder: string): Promise<ToolsOfServ
     timeout: TIMEOUT_MS,
   });
   try {
-    const { tools } = await client.listTools({}, { timeout: TIMEOUT_MS });
-    return { server: server.name, package: server.package, version, license, tools };
+    const tools: unknown[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout: TIMEOUT_MS });
+      tools.push(...page.tools);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return { server: server.name, package: server.package, version, license, tools: tools as ToolsOfServer['tools'] };
   } finally {
     await client.close();
   }
@@ -58,19 +66,24 @@ const CREDENTIALS = JSON.stringify({
   installed: { client_id: 'none', client_secret: 'none', redirect_uris: ['http://localhost'] },
 });
 
-const found: ToolsOfServer[] = [];
-for (const server of SERVERS) {
+const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } });
+const isAsked = ({ name }: ListedServer): boolean => values.only?.includes(name) ?? true;
+
+const listed = new Map(values.only ? toolsOfServers().map((each) => [each.server, each]) : []);
+for (const server of SERVERS.filter(isAsked)) {
   const folder = await mkdtemp(join(tmpdir(), 'collect-'));
   try {
     const list = await listOf(server, folder);
-    found.push(list);
+    listed.set(server.name, list);
     console.log(`${list.server}: ${list.tools.length} tools`);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
-const lines = found.map(({ tools, ...server }) => {
-  const head = JSON.stringify(server).slice(0, -1);
-  return `${head},"tools":[\n${tools.map((tool) => JSON.stringify(tool)).join(',\n')}\n]}`;
-});
-await writeFile(TOOLS_FILE, `[\n${lines.join(',\n')}\n]\n`);
+
+/** A line for each tool, so that a new version of a server shows in a diff. */
+const textOf = ({ tools, ...server }: ToolsOfServer): string => {
+  const lines = tools.map((tool) => JSON.stringify(tool));
+  return `${JSON.stringify(server).slice(0, -1)},"tools":[\n${lines.join(',\n')}\n]}`;
+};
+await writeFile(TOOLS_FILE, `[\n${[...listed.values()].map(textOf).join(',\n')}\n]\n`);

@@ -12,7 +12,7 @@ export interface ToolsOfServer {
   readonly package: string;
   readonly version: string;
   readonly license: string;
-  readonly tools: readonly { readonly name: string; readonly title?: string; readonly description?: string }[];
+  readonly tools: readonly SearchableTool[];
 }
 
 /** What a user says, what a model writes into `find_tool` after it, and bare keywords. */
@@ -36,7 +36,7 @@ export interface LabelledQuery {
 export const toolsOfServers = (): readonly ToolsOfServer[] =>
   JSON.parse(readFileSync(TOOLS_FILE, 'utf8')) as readonly ToolsOfServer[];
 
-/** The tools as a gateway offers them: behind the prefix of their server (`docs/aggregation.md "Names"`). */
+/** The tools as a gateway offers them: behind the prefix of their server, as by default. */
 export const offeredTools = (): readonly SearchableTool[] =>
   toolsOfServers().flatMap(({ server, tools }) =>
     tools.map((tool) => ({ ...tool, name: `${server}_${tool.name}`, server })),

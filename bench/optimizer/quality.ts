@@ -1,5 +1,5 @@
-import type { Hit } from '../../runtime/optimizer/search/index.ts';
-import type { LabelledQuery } from './labelled.ts';
+import { contentHashOf, embeddingTextOf, ToolIndex } from '../../runtime/optimizer/search/index.ts';
+import { labelledQueries, type LabelledQuery, offeredTools } from './labelled.ts';
 
 /** Shares of queries of which an answer is among the first hits. */
 export interface Recall {
@@ -9,20 +9,43 @@ export interface Recall {
   readonly at8: number;
 }
 
-/** What is found of each query: its answers' best rank, from 1; undefined where none was found. */
+/** A query, and the best rank of its answers, from 1; undefined where none is among the first hits. */
 export interface Ranked {
   readonly query: LabelledQuery;
   readonly rank: number | undefined;
-  readonly first: string | undefined;
 }
 
-export const rankOf = (query: LabelledQuery, hits: readonly Hit[]): Ranked => {
-  const at = hits.findIndex(({ tool }) => query.answers.has(tool.name));
-  return { query, rank: at < 0 ? undefined : at + 1, first: hits[0]?.tool.name };
+export type Embed = (texts: readonly string[]) => Promise<readonly Float32Array[]>;
+
+const LIMIT = 8;
+/** The default of `semanticDistanceThreshold`. */
+const DISTANCE_THRESHOLD = 1;
+
+/** An index of all tools; with `embed` it has their vectors. */
+export const indexOfAll = async (embed?: Embed): Promise<ToolIndex> => {
+  const index = new ToolIndex();
+  const tools = offeredTools();
+  const hashes = tools.map((tool) => index.add(tool));
+  const vectors = (await embed?.(tools.map(embeddingTextOf))) ?? [];
+  for (const [at, vector] of vectors.entries()) index.setVector(hashes[at] ?? '', vector);
+  return index;
+};
+
+/** All queries, searched among all tools. */
+export const rankAll = async (index: ToolIndex, semanticRatio: number, embed?: Embed): Promise<readonly Ranked[]> => {
+  const among = index.select(offeredTools().map(contentHashOf));
+  const queries = labelledQueries();
+  const vectors = await embed?.(queries.map(({ text }) => text));
+  const options = { among, limit: LIMIT, semanticRatio, distanceThreshold: DISTANCE_THRESHOLD };
+  return queries.map((query, at) => {
+    const hits = index.search({ text: query.text, vector: vectors?.[at] }, options);
+    const found = hits.findIndex(({ tool }) => query.answers.has(tool.name));
+    return { query, rank: found < 0 ? undefined : found + 1 };
+  });
 };
 
 export const recallOf = (ranked: readonly Ranked[]): Recall => {
   const within = (limit: number): number =>
     ranked.filter(({ rank }) => rank !== undefined && rank <= limit).length / ranked.length;
-  return { queries: ranked.length, at1: within(1), at5: within(5), at8: within(8) };
+  return { queries: ranked.length, at1: within(1), at5: within(5), at8: within(LIMIT) };
 };

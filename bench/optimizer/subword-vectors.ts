@@ -3,7 +3,9 @@ export const DIMENSIONS = 1_024;
 
 const WORDS = /[\p{L}\p{N}]+/gu;
 /** Half of any English text. */
-const COMMON = new Set('a an and are as at be by for from in is it of on or that the this to use with you your'.split(' '));
+const COMMON = new Set(
+  'a an and are as at be by for from in is it of on or that the this to use with you your'.split(' '),
+);
 const GRAM_LENGTHS = [3, 4, 5];
 const WHOLE_WORD = 1;
 const GRAM = 0.3;

@@ -16,3 +16,21 @@ export const best = <T>(items: readonly T[], count: number, isBefore: (a: T, b: 
   }
   return kept;
 };
+
+/** The value that has this rank, 1 for the largest one; -Infinity where there are fewer values. */
+export const valueOfRank = (values: Float32Array | Float64Array, rank: number): number => {
+  // In rising order, so that the value to beat is in front.
+  const kept = new Float64Array(rank).fill(-Infinity);
+  for (const value of values) {
+    if (value <= (kept[0] ?? Infinity)) continue;
+    let [low, high] = [1, rank];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((kept[middle] ?? Infinity) < value) low = middle + 1;
+      else high = middle;
+    }
+    kept.copyWithin(0, 1, low);
+    kept[low - 1] = value;
+  }
+  return kept[0] ?? -Infinity;
+};

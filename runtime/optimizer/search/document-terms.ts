@@ -12,11 +12,12 @@ interface Place {
 }
 
 const PLACES: readonly Place[] = [
-  { of: 'name', weight: 5, usualLength: 4, lengthPenalty: 0.5 },
-  { of: 'title', weight: 3, usualLength: 4, lengthPenalty: 0.5 },
-  { of: 'description', weight: 1.5, usualLength: 25, lengthPenalty: 0.6 },
+  { of: 'name', weight: 3, usualLength: 4, lengthPenalty: 0.5 },
+  { of: 'title', weight: 5, usualLength: 4, lengthPenalty: 0.75 },
+  { of: 'summary', weight: 2, usualLength: 10, lengthPenalty: 0.35 },
+  { of: 'description', weight: 0.7, usualLength: 30, lengthPenalty: 0.6 },
   { of: 'parameterNames', weight: 0.8, usualLength: 8, lengthPenalty: 0.6 },
-  { of: 'parameterDescriptions', weight: 0.4, usualLength: 40, lengthPenalty: 0.7 },
+  { of: 'parameterDescriptions', weight: 0.3, usualLength: 40, lengthPenalty: 0.7 },
   { of: 'server', weight: 2, usualLength: 1, lengthPenalty: 0 },
 ];
 

@@ -68,53 +68,69 @@ const I32 = 0x7f;
 const V128 = 0x7b;
 const END = 0x0b;
 const ADD = 0x6a;
+const DROP = 0x1a;
 const simd = (opcode: number): Bytes => [0xfd, ...unsigned(opcode)];
 const get = (local: number): Bytes => [0x20, local];
 const set = (local: number): Bytes => [0x21, local];
-/** local += value, which stays on the stack. Constants are signed LEB128: two bytes hold those below 8,192. */
-const advance = (local: number, value: number): Bytes => [
-  ...get(local),
-  ...[0x41, (value & 0x7f) | 0x80, value >> 7],
-  ...[ADD, 0x22, local],
-];
+/** A load of 16 bytes (`v128.load`), or of 8 that become 16 (`v128.load8x8_s`). */
+const load = (local: number, opcode: number, offset: number): Bytes => [...get(local), ...simd(opcode), 3, offset];
+/** Constants are signed LEB128: two bytes hold those below 8,192. */
+const constant = (value: number): Bytes => [0x41, (value & 0x7f) | 0x80, value >> 7];
+/** local += value, which stays on the stack. */
+const advance = (local: number, value: number): Bytes => [...get(local), ...constant(value), ADD, 0x22, local];
 /** Repeats the body as long as the number that it leaves on the stack is below the local. */
 const repeatWhileBelow = (end: number, body: Bytes): Bytes => [0x03, 0x40, ...body, ...get(end), 0x49, 0x0d, 0, END];
 
 /** Parameters, then locals. */
 const [ROW, RESULT, RESULTS_END, LENGTH, QUERY, ROW_END, SUM] = [0, 1, 2, 3, 4, 5, 6] as const;
 
-const moduleBytes = (): Bytes => {
-  /** sum += eight numbers of the row × eight of the query: `v128.load8x8_s`, `v128.load`, `i32x4.dot_i16x8_s`. */
-  const multiply = (at: number): Bytes => [
-    ...get(SUM),
-    ...[...get(ROW), ...simd(0x01), 3, at],
-    ...[...get(QUERY), ...simd(0x00), 3, at * 2],
-    ...simd(0xba),
-    ...simd(0xae),
-    ...set(SUM),
-  ];
-  const lane = (index: number): Bytes => [...get(SUM), ...simd(0x1b), index];
-  const oneRow = [
-    ...[...simd(0x0c), ...Array.from({ length: 16 }, () => 0), ...set(SUM)],
-    ...[0x41, 0, ...set(QUERY)],
-    ...[...get(ROW), ...get(LENGTH), ADD, ...set(ROW_END)],
-    ...repeatWhileBelow(ROW_END, [
-      ...[0, 8, 16, 24].flatMap(multiply),
-      ...[...advance(QUERY, 2 * ROW_UNIT), 0x1a],
-      ...advance(ROW, ROW_UNIT),
-    ]),
-    // i32.store of the four lanes together.
-    ...[...get(RESULT), ...lane(0), ...lane(1), ADD, ...lane(2), ADD, ...lane(3), ADD, 0x36, 2, 0],
-    ...advance(RESULT, Int32Array.BYTES_PER_ELEMENT),
-  ];
-  const locals = [2, ...[2, I32], ...[1, V128]];
-  const code = sized([...locals, ...repeatWhileBelow(RESULTS_END, oneRow), END]);
-  return [
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, [1, 0x60, ...sized([I32, I32, I32, I32]), 0]),
-    ...section(3, [1, 0]),
-    ...section(5, [1, 0, 1]),
-    ...section(7, [2, ...named('memory'), 2, 0, ...named('dot'), 0, 0]),
-    ...section(10, [1, ...code]),
-  ];
-};
+/** sum += eight numbers of the row × eight of the query: `i32x4.dot_i16x8_s`, `i32x4.add`. */
+const multiply = (at: number): Bytes => [
+  ...get(SUM),
+  ...load(ROW, 0x01, at),
+  ...load(QUERY, 0x00, at * 2),
+  ...simd(0xba),
+  ...simd(0xae),
+  ...set(SUM),
+];
+
+const lane = (index: number): Bytes => [...get(SUM), ...simd(0x1b), index];
+
+const oneRow = (): Bytes => [
+  ...simd(0x0c),
+  ...Array.from({ length: 16 }, () => 0),
+  ...set(SUM),
+  ...constant(0),
+  ...set(QUERY),
+  ...get(ROW),
+  ...get(LENGTH),
+  ADD,
+  ...set(ROW_END),
+  ...repeatWhileBelow(ROW_END, [
+    ...[0, 8, 16, 24].flatMap(multiply),
+    ...advance(QUERY, 2 * ROW_UNIT),
+    DROP,
+    ...advance(ROW, ROW_UNIT),
+  ]),
+  // i32.store of the four lanes together.
+  ...get(RESULT),
+  ...lane(0),
+  ...[1, 2, 3].flatMap((index) => [...lane(index), ADD]),
+  0x36,
+  2,
+  0,
+  ...advance(RESULT, Int32Array.BYTES_PER_ELEMENT),
+];
+
+const moduleBytes = (): Bytes => [
+  ...named('\0asm').slice(1),
+  1,
+  0,
+  0,
+  0,
+  ...section(1, [1, 0x60, ...sized([I32, I32, I32, I32]), 0]),
+  ...section(3, [1, 0]),
+  ...section(5, [1, 0, 1]),
+  ...section(7, [2, ...named('memory'), 2, 0, ...named('dot'), 0, 0]),
+  ...section(10, [1, ...sized([2, 2, I32, 1, V128, ...repeatWhileBelow(RESULTS_END, oneRow()), END])]),
+];

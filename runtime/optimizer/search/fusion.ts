@@ -5,7 +5,7 @@ export interface Ranks {
 }
 
 /** How much more the first ranks count than those after them: the constant of reciprocal rank fusion. */
-const FLATNESS = 10;
+const FLATNESS = 5;
 
 /**
  * Weighted reciprocal rank fusion (Cormack, Clarke, Büttcher 2009): 0 to 1. With ratio 0 only the keyword ranking

@@ -1,3 +1,4 @@
+import { valueOfRank } from './best.ts';
 import { termWeightsOf } from './document-terms.ts';
 import type { Concept } from './query-concepts.ts';
 import type { Selection } from './selection.ts';
@@ -16,6 +17,9 @@ export interface Scored {
   readonly score: number;
 }
 
+/** Below 1 rare words count for less than in BM25: those of a long question often say what the tool is given. */
+const RARITY_POWER = 0.75;
+
 /**
  * An inverted index of terms. Rarity is taken over the tools of the caller's selection, and everything else that a
  * score is made of belongs to one tool, so that a score does not depend on tools outside of the selection.
@@ -24,9 +28,7 @@ export class KeywordIndex {
   readonly #postings = new Map<string, Postings>();
   readonly #terms = new Map<number, readonly string[]>();
   readonly #similar = new SimilarWords();
-  /** Scratch, by slot: the best alternative of a concept, and the sum over concepts. */
-  #best = new Float64Array(0);
-  #total = new Float64Array(0);
+  readonly #sums = new Sums();
 
   add(slot: number, text: ToolText): void {
     const weights = termWeightsOf(text);
@@ -67,45 +69,79 @@ export class KeywordIndex {
     return this.#similar.near(term, limit, (other) => this.has(other, selection));
   }
 
-  /** The tools of the selection that have any of the concepts, in no order. */
-  score(concepts: readonly Concept[], selection: Selection): readonly Scored[] {
-    const { mask, size } = selection;
-    if (this.#total.length < mask.length) {
-      this.#best = new Float64Array(mask.length);
-      this.#total = new Float64Array(mask.length);
-    }
-    const touched: number[] = [];
-    for (const concept of concepts) this.#addConcept(concept, { mask, size, touched });
-    return touched.map((slot) => {
-      const score = this.#total[slot] ?? 0;
-      this.#total[slot] = 0;
-      return { slot, score };
-    });
+  /** The `count` best tools of the selection, and those as good as the last of them, in no order. */
+  score(concepts: readonly Concept[], selection: Selection, count: number): readonly Scored[] {
+    this.#sums.reserve(selection.mask.length);
+    for (const concept of concepts) this.#addConcept(concept, selection);
+    return this.#sums.take(count);
   }
 
   /** Alternatives of a concept are one term: its rarity is that of all of them together, and the best one counts. */
-  #addConcept(
-    { alternatives, weight }: Concept,
-    { mask, size, touched }: { readonly mask: Uint8Array; readonly size: number; readonly touched: number[] },
-  ): void {
-    const having: number[] = [];
-    for (const { term, weight: share } of alternatives) {
+  #addConcept({ alternatives }: Concept, { mask, size }: Selection): void {
+    for (const { term, weight } of alternatives) {
       const postings = this.#postings.get(term);
       if (!postings) continue;
-      for (let at = 0; at < postings.slots.length; at += 1) {
-        const slot = postings.slots[at] ?? 0;
-        if (mask[slot] !== 1) continue;
-        const known = this.#best[slot] ?? 0;
-        if (known === 0) having.push(slot);
-        this.#best[slot] = Math.max(known, share * (postings.weights[at] ?? 0));
+      const { slots, weights } = postings;
+      for (let at = 0; at < slots.length; at += 1) {
+        const slot = slots[at] ?? 0;
+        if (mask[slot] === 1) this.#sums.offer(slot, weight * (weights[at] ?? 0));
       }
     }
-    const rarity = weight * Math.log(1 + (size - having.length + 0.5) / (having.length + 0.5));
-    for (const slot of having) {
-      const total = this.#total[slot] ?? 0;
-      if (total === 0) touched.push(slot);
-      this.#total[slot] = total + rarity * (this.#best[slot] ?? 0);
-      this.#best[slot] = 0;
+    const having = this.#sums.offered;
+    this.#sums.add(Math.log(1 + (size - having + 0.5) / (having + 0.5)) ** RARITY_POWER);
+  }
+}
+
+/** Sums by slot, of which each summand is the largest of those that were offered. The arrays are used again. */
+class Sums {
+  #offers = new Float64Array(0);
+  #sums = new Float64Array(0);
+  /** Slots that have an offer, and slots that have a sum. */
+  #offeredSlots = new Int32Array(0);
+  #summedSlots = new Int32Array(0);
+  #summed = 0;
+  offered = 0;
+
+  reserve(slots: number): void {
+    if (slots <= this.#sums.length) return;
+    this.#offers = new Float64Array(slots);
+    this.#sums = new Float64Array(slots);
+    this.#offeredSlots = new Int32Array(slots);
+    this.#summedSlots = new Int32Array(slots);
+  }
+
+  offer(slot: number, value: number): void {
+    const known = this.#offers[slot] ?? 0;
+    if (known >= value) return;
+    if (known === 0) this.#offeredSlots[this.offered++] = slot;
+    this.#offers[slot] = value;
+  }
+
+  /** Adds the largest offers, multiplied with the factor. */
+  add(factor: number): void {
+    for (let at = 0; at < this.offered; at += 1) {
+      const slot = this.#offeredSlots[at] ?? 0;
+      const sum = this.#sums[slot] ?? 0;
+      if (sum === 0) this.#summedSlots[this.#summed++] = slot;
+      this.#sums[slot] = sum + factor * (this.#offers[slot] ?? 0);
+      this.#offers[slot] = 0;
     }
+    this.offered = 0;
+  }
+
+  /** The largest `count` sums, and those that equal the last of them; all are 0 after it. */
+  take(count: number): readonly Scored[] {
+    const values = new Float64Array(this.#summed);
+    for (let at = 0; at < values.length; at += 1) values[at] = this.#sums[this.#summedSlots[at] ?? 0] ?? 0;
+    const least = valueOfRank(values, count);
+    const taken: Scored[] = [];
+    for (let at = 0; at < this.#summed; at += 1) {
+      const slot = this.#summedSlots[at] ?? 0;
+      const score = this.#sums[slot] ?? 0;
+      if (score >= least) taken.push({ slot, score });
+      this.#sums[slot] = 0;
+    }
+    this.#summed = 0;
+    return taken;
   }
 }

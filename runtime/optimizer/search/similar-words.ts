@@ -4,58 +4,88 @@ export interface SimilarWord {
   readonly similarity: number;
 }
 
+interface Known {
+  readonly word: string;
+  readonly trigrams: number;
+  /** Trigrams shared with the word of the search that runs, else 0. */
+  shared: number;
+}
+
 /** Below it words have hardly more in common than an ending. */
 const MIN_SIMILARITY = 0.45;
 
 /** Finds words by the runs of three characters that they share, for misspelt words and parts of compounds. */
 export class SimilarWords {
-  readonly #byTrigram = new Map<string, Set<string>>();
+  readonly #known = new Map<string, Known>();
+  readonly #byTrigram = new Map<number, Known[]>();
 
   add(word: string): void {
-    for (const trigram of trigramsOf(word)) {
+    const trigrams = trigramsOf(word);
+    const known = { word, trigrams: trigrams.size, shared: 0 };
+    this.#known.set(word, known);
+    for (const trigram of trigrams) {
       const words = this.#byTrigram.get(trigram);
-      if (words) words.add(word);
-      else this.#byTrigram.set(trigram, new Set([word]));
+      if (words) words.push(known);
+      else this.#byTrigram.set(trigram, [known]);
     }
   }
 
   remove(word: string): void {
+    const known = this.#known.get(word);
+    if (!known) return;
+    this.#known.delete(word);
     for (const trigram of trigramsOf(word)) {
       const words = this.#byTrigram.get(trigram);
-      words?.delete(word);
-      if (words?.size === 0) this.#byTrigram.delete(trigram);
+      if (words?.length === 1) this.#byTrigram.delete(trigram);
+      else words?.splice(words.indexOf(known), 1);
     }
   }
 
   /** The most similar words of which `isKnown` holds, best first, equally similar ones by their letters. */
   near(word: string, limit: number, isKnown: (word: string) => boolean): readonly SimilarWord[] {
     const trigrams = trigramsOf(word);
-    const shared = new Map<string, number>();
+    const sharing: Known[] = [];
     for (const trigram of trigrams)
-      for (const other of this.#byTrigram.get(trigram) ?? []) shared.set(other, (shared.get(other) ?? 0) + 1);
-    const found: SimilarWord[] = [];
-    for (const [other, count] of shared) {
-      const similarity = (2 * count) / (trigrams.size + trigramsOf(other).size);
-      if (similarity >= MIN_SIMILARITY) found.push({ word: other, similarity });
+      for (const known of this.#byTrigram.get(trigram) ?? []) {
+        if (known.shared === 0) sharing.push(known);
+        known.shared += 1;
+      }
+    const similar: SimilarWord[] = [];
+    for (const known of sharing) {
+      const similarity = (2 * known.shared) / (trigrams.size + known.trigrams);
+      if (similarity >= MIN_SIMILARITY) similar.push({ word: known.word, similarity });
+      known.shared = 0;
     }
-    return found
-      .toSorted((a, b) => b.similarity - a.similarity || (a.word < b.word ? -1 : 1))
-      .filter(({ word: other }) => isKnown(other))
-      .slice(0, limit);
+    const visible: SimilarWord[] = [];
+    for (const each of similar.toSorted((a, b) => b.similarity - a.similarity || (a.word < b.word ? -1 : 1))) {
+      if (visible.length === limit) break;
+      if (isKnown(each.word)) visible.push(each);
+    }
+    return visible;
   }
 }
 
 /** Dice's coefficient of the trigrams of two texts: 0 to 1. */
-export const similarityOf = (one: ReadonlySet<string>, other: ReadonlySet<string>): number => {
+export const similarityOf = (one: ReadonlySet<number>, other: ReadonlySet<number>): number => {
   let shared = 0;
   for (const trigram of one) if (other.has(trigram)) shared += 1;
   return one.size + other.size === 0 ? 0 : (2 * shared) / (one.size + other.size);
 };
 
-/** Trigrams of a word with its borders, so that the first letter and the last one count. */
-export const trigramsOf = (word: string): ReadonlySet<string> => {
-  const bordered = ` ${word} `;
-  const trigrams = new Set<string>();
-  for (let at = 0; at + 3 <= bordered.length; at += 1) trigrams.add(bordered.slice(at, at + 3));
+/**
+ * Trigrams of a word with its borders, so that the first letter and the last one count; each as a number, which is its
+ * own for letters of ASCII.
+ */
+export const trigramsOf = (word: string): ReadonlySet<number> => {
+  const trigrams = new Set<number>();
+  let [first, second] = [0, BORDER];
+  for (let at = 0; at <= word.length; at += 1) {
+    const third = at < word.length ? word.charCodeAt(at) : BORDER;
+    if (at > 0) trigrams.add((Math.imul(first, 0x4001) ^ (second << 7) ^ third) & 0x3fff_ffff);
+    first = second;
+    second = third;
+  }
   return trigrams;
 };
+
+const BORDER = 32;

@@ -159,9 +159,10 @@ export class ToolIndex {
     const entry = this.#entries.get(contentHash);
     if (!entry || options.among.mask[entry.slot] !== 1) return { outcome: 'not_in_selection' };
     const { slot } = entry;
-    const fused = best(this.#fuse(query, options), options.among.size, this.#isBefore);
+    const { size } = options.among;
+    const fused = best(this.#fuse(query, { ...options, limit: size }), size, this.#isBefore);
     const at = fused.findIndex((found) => found.slot === slot);
-    const keywords = best(this.#byKeywords(query.text, options.among), options.among.size, this.#isBefore);
+    const keywords = best(this.#byKeywords(query.text, options.among, size), size, this.#isBefore);
     const keywordAt = keywords.findIndex((found) => found.slot === slot);
     const distance = query.vector && this.#vectors.distance(query.vector, slot);
     return {
@@ -182,29 +183,38 @@ export class ToolIndex {
     return nearestOf(text, tools, limit);
   }
 
-  #fuse({ text, vector }: Query, { among, semanticRatio, distanceThreshold }: SearchOptions): readonly Found[] {
+  #fuse({ text, vector }: Query, { among, limit, semanticRatio, ...options }: SearchOptions): readonly Found[] {
     const ratio = vector ? semanticRatio : 0;
     const found = new Map<number, Found>();
+    // What one ranking alone decides needs no more of it than the answer has.
+    const count = ratio > 0 && ratio < 1 ? Math.max(DEPTH, limit) : limit;
     const rank = (ranking: 'keyword' | 'semantic', scored: readonly Scored[]): void => {
-      for (const [index, { slot, score }] of best(scored, DEPTH, this.#isBefore).entries())
+      for (const [index, { slot, score }] of best(scored, count, this.#isBefore).entries())
         found.set(slot, { score: 0, slot, ...found.get(slot), [ranking]: { rank: index + 1, score } });
     };
-    if (ratio < 1) rank('keyword', this.#byKeywords(text, among));
-    if (vector && ratio > 0) rank('semantic', this.#byMeaning(vector, among, distanceThreshold));
+    if (ratio < 1) rank('keyword', this.#byKeywords(text, among, count));
+    if (vector && ratio > 0) rank('semantic', this.#byMeaning(vector, { ...options, among, count }));
     return [...found.values()].map((one) => ({
       ...one,
       score: fusedScore({ keyword: one.keyword?.rank, semantic: one.semantic?.rank }, ratio),
     }));
   }
 
-  #byKeywords(text: string, among: Selection): readonly Scored[] {
-    return this.#keywords.score(conceptsOf(text, this.#keywords, among), among);
+  #byKeywords(text: string, among: Selection, count: number): readonly Scored[] {
+    return this.#keywords.score(conceptsOf(text, this.#keywords, among), among, count);
   }
 
-  #byMeaning(vector: Float32Array, among: Selection, threshold: number): readonly Scored[] {
+  #byMeaning(
+    vector: Float32Array,
+    {
+      among,
+      count,
+      distanceThreshold,
+    }: Pick<SearchOptions, 'among' | 'distanceThreshold'> & { readonly count: number },
+  ): readonly Scored[] {
     return this.#vectors
-      .nearest(vector, among.mask, DEPTH)
-      .filter(({ distance }) => distance <= threshold)
+      .nearest(vector, among.mask, count)
+      .filter(({ distance }) => distance <= distanceThreshold)
       .map(({ slot, distance }) => ({ slot, score: 1 - distance }));
   }
 

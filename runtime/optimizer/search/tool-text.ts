@@ -14,6 +14,8 @@ export interface SearchableTool {
 export interface ToolText {
   readonly name: string;
   readonly title: string;
+  /** First sentence of the description. */
+  readonly summary: string;
   readonly description: string;
   readonly parameterNames: string;
   readonly parameterDescriptions: string;
@@ -37,20 +39,32 @@ export const contentHashOf = ({ name, title, description, inputSchema, server }:
 /** The texts of a tool, each bounded. */
 export const textOf = (tool: SearchableTool): ToolText => {
   const parameters = parametersOf(tool.inputSchema);
+  const description = (tool.description ?? '').slice(0, MAX_TEXT);
+  const summary = SUMMARY.exec(description)?.[0] ?? description;
   return {
-    name: tool.name.slice(0, MAX_TEXT),
+    name: ownNameOf(tool).slice(0, MAX_TEXT),
     title: (tool.title ?? '').slice(0, MAX_TEXT),
-    description: (tool.description ?? '').slice(0, MAX_TEXT),
+    summary,
+    description: description.slice(summary.length),
     parameterNames: parameters.names.join(' ').slice(0, MAX_TEXT),
     parameterDescriptions: parameters.descriptions.join('\n').slice(0, MAX_TEXT),
     server: (tool.server ?? '').slice(0, MAX_TEXT),
   };
 };
 
+/** Up to the first end of a sentence, or an empty line. */
+const SUMMARY = /^[^]{20,300}?(?=[.!?。:]\s|\n\s*\n|。)/;
+
+/** A name without the server in front of it, which all tools of the server have. */
+const ownNameOf = ({ name, server = '' }: SearchableTool): string => {
+  const rest = name.slice(server.length);
+  return server !== '' && name.startsWith(server) && /^[_.\-/][^]/.test(rest) ? rest.slice(1) : name;
+};
+
 /** What an embedding model is given of a tool. */
 export const embeddingTextOf = (tool: SearchableTool): string => {
-  const { name, title, description, parameterNames, server } = textOf(tool);
-  const lines = [title === '' ? name : `${name}: ${title}`, description];
+  const { title, summary, description, parameterNames, server } = textOf(tool);
+  const lines = [title === '' ? tool.name : `${tool.name}: ${title}`, summary + description];
   if (server !== '') lines.push(`server: ${server}`);
   if (parameterNames !== '') lines.push(`parameters: ${parameterNames}`);
   return lines.join('\n').slice(0, MAX_EMBEDDED);

@@ -1,3 +1,4 @@
+import { valueOfRank } from './best.ts';
 import { type DotProducts, dotProducts, ROW_UNIT } from './dot-products.ts';
 
 export interface Near {
@@ -13,7 +14,7 @@ const QUERY_SCALE = 2 ** 14;
 const MAX_DIMENSIONS = 16_384;
 /** What rounding to 8 bits may change a cosine by: ten times what it does as a rule. */
 const ROUNDING = 0.003;
-/** Below every cosine. */
+/** Below every cosine: a slot that is not compared. */
 const NONE = -2;
 
 /**
@@ -86,7 +87,7 @@ export class Vectors {
     const unit = this.#unitOfQuery(query);
     if (unit === undefined) return [];
     const cosines = this.#roundedCosines(unit, mask);
-    const least = largest(cosines, count) - ROUNDING;
+    const least = valueOfRank(cosines, count) - ROUNDING;
     const near: Near[] = [];
     for (let slot = 0; slot < cosines.length; slot += 1)
       if ((cosines[slot] ?? NONE) >= least && cosines[slot] !== NONE)
@@ -136,24 +137,6 @@ export class Vectors {
     this.#rounded.reserve(capacity);
   }
 }
-
-/** The value that has this rank; the least one where there are fewer. */
-const largest = (values: Float32Array, rank: number): number => {
-  // In rising order, so that the value to beat is in front.
-  const kept = new Float32Array(rank).fill(NONE);
-  for (const value of values) {
-    if (value <= (kept[0] ?? NONE)) continue;
-    let [low, high] = [1, rank];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((kept[middle] ?? NONE) < value) low = middle + 1;
-      else high = middle;
-    }
-    kept.copyWithin(0, 1, low);
-    kept[low - 1] = value;
-  }
-  return kept[0] ?? NONE;
-};
 
 const grown = (values: Float32Array<ArrayBuffer>, length: number): Float32Array<ArrayBuffer> => {
   const larger = new Float32Array(length);
