@@ -40,7 +40,7 @@ export const OPTIMIZER_TOOLS: readonly string[] = ['find_tool', 'call_tool'];
 
 const takenName = (workflow: unknown, index: number): readonly WorkflowFinding[] =>
   OPTIMIZER_TOOLS.some((name) => name === member(workflow, 'name'))
-    ? [{ path: [index, 'name'], reason: 'the optimizer has a tool of this name', remedy: 'choose another name' }]
+    ? [{ path: [index, 'name'], reason: 'the optimizer has a tool of this name', remedy: 'give it another name' }]
     : [];
 
 const durationMs = (text: unknown): number | undefined => {

@@ -37,7 +37,7 @@ const loopProblems = (fields: Fields, path: WrittenStep['path']): readonly Workf
           {
             path: [...path, 'itemVar'],
             reason: `.${itemVar} has a meaning in all templates of the step`,
-            remedy: 'choose another name',
+            remedy: 'give it another name',
           },
         ]
       : []),
