@@ -7,14 +7,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { publish } from './publish.ts';
 import { INITIALIZE, JSON_HEADERS } from './requests.ts';
+import { atMost, targetTable } from './targets.ts';
 
 /**
- * The latency of calls to nine backends while the tenth fails in some way, as a multiple of that while it is well;
- * `node bench/one-of-ten.ts [seconds of a window] [rounds]`. Windows of all ways follow one another in each round, and
- * the table has the medians over rounds (docs/failures.md "What is seen, and when it heals").
+ * The latency of calls to nine backends while the tenth fails in some way, as a multiple of that while it is well:
+ * `npm run bench:one-of-ten [-- --rounds 4 --seconds 3 --write | --quick]`. Windows of all ways follow one another in
+ * each round, and the table has the medians over rounds (docs/failures.md "What is seen, and when it heals").
  */
-const [windowSeconds = 3, rounds = 4] = process.argv.slice(2).map(Number);
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '4' },
+    seconds: { type: 'string', default: '3' },
+    write: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+  },
+});
+const size = values.quick
+  ? { rounds: 1, windowMs: 50, settleMs: 50, warmUpMs: 500 }
+  : { rounds: Number(values.rounds), windowMs: Number(values.seconds) * 1_000, settleMs: 3_000, warmUpMs: 2_000 };
 
 const OTHERS = ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
 const CLIENTS = 9;
@@ -93,19 +106,21 @@ const openCalls = async (url: string): Promise<(backend: string) => Promise<stri
   };
 };
 
-/** Calls of the nine, one after another for each client; every one has to succeed. */
+/** Calls of the nine, one after another for each client, which makes one at least; every one has to succeed. */
 const measure = async (url: string): Promise<readonly number[]> => {
-  const until = performance.now() + windowSeconds * 1_000;
+  const until = performance.now() + size.windowMs;
   const latencies: number[] = [];
   const client = async (first: number): Promise<void> => {
     const call = await openCalls(url);
-    for (let n = first; performance.now() < until; n += 1) {
+    let n = first;
+    do {
       const began = performance.now();
       const text = await call(OTHERS[n % OTHERS.length] ?? '');
       latencies.push(performance.now() - began);
       if (!text.includes('"text":"x"')) throw new Error(`a call of another backend failed: ${text}`);
       await pause(2);
-    }
+      n += 1;
+    } while (performance.now() < until);
   };
   await Promise.all(Array.from({ length: CLIENTS }, (_, n) => client(n)));
   return latencies.toSorted((a, b) => a - b);
@@ -156,35 +171,62 @@ const burden = async (url: string): Promise<void> => {
   }
 };
 
-const run = async (isBreaking: boolean): Promise<void> => {
+interface Latency {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** What the nine have seen, by what the tenth did. */
+const run = async (isBreaking: boolean): Promise<ReadonlyMap<Way, Latency>> => {
   const { port } = backends.address() as AddressInfo;
   const { url, end } = await startGateway(`http://127.0.0.1:${port}`, isBreaking);
-  await pause(2_000);
+  await pause(size.warmUpMs);
   // They end with the gateway.
   for (let n = 0; n < CLIENTS_OF_TENTH; n += 1) void burden(url).catch(() => {});
   await measure(url);
-  const seen = new Map<Way, { p50: number; p99: number }[]>(WAYS.map((each) => [each, []]));
-  for (let round = 0; round < rounds; round += 1) {
+  const seen = new Map<Way, Latency[]>(WAYS.map((each) => [each, []]));
+  for (let round = 0; round < size.rounds; round += 1) {
     for (const each of round % 2 === 0 ? WAYS : WAYS.toReversed()) {
       way = each;
       // Five time-outs, or five failures, and what was under way before has ended.
-      await pause(3_000);
+      await pause(size.settleMs);
       const sorted = await measure(url);
       seen.get(each)?.push({ p50: at(sorted, 0.5), p99: at(sorted, 0.99) });
     }
   }
   await end();
-  console.log(`circuit breaker ${isBreaking ? 'on' : 'off'}`);
-  const well = medianOf(seen.get('well')?.map(({ p99 }) => p99) ?? []);
-  for (const [each, samples] of seen) {
-    const [p50, p99] = [medianOf(samples.map((one) => one.p50)), medianOf(samples.map((one) => one.p99))];
-    console.log(`${each.padEnd(18)} p50 ${p50.toFixed(2)} ms  p99 ${p99.toFixed(2)} ms  × ${(p99 / well).toFixed(2)}`);
-  }
+  const mediansOf = (all: readonly Latency[]): Latency => ({
+    p50: medianOf(all.map(({ p50 }) => p50)),
+    p99: medianOf(all.map(({ p99 }) => p99)),
+  });
+  return new Map([...seen].map(([each, all]) => [each, mediansOf(all)]));
 };
+
+type Seen = Awaited<ReturnType<typeof run>>;
+
+const timesWell = (seen: Seen, each: Way): number => (seen.get(each)?.p99 ?? NaN) / (seen.get('well')?.p99 ?? NaN);
+
+const rowsOf = (breaker: string, seen: Seen): readonly string[] =>
+  [...seen].map(([each, { p50, p99 }]) => {
+    const cells = [breaker, each, p50.toFixed(2), p99.toFixed(2), timesWell(seen, each).toFixed(2)];
+    return `| ${cells.join(' | ')} |`;
+  });
 
 backends.listen(0, '127.0.0.1');
 await once(backends, 'listening');
-await run(true);
-await run(false);
+const [on, off] = [await run(true), await run(false)];
+const targets = WAYS.filter((each) => each !== 'well').map((each) =>
+  atMost(`p99 of calls to the nine, circuit breaker on, × well, while the tenth ${each}`, 1.1, timesWell(on, each)),
+);
+const report = [
+  '| circuit breaker | the tenth | p50 ms | p99 ms | p99 × well |',
+  '|---|---|---|---|---|',
+  ...rowsOf('on', on),
+  ...rowsOf('off', off),
+  '',
+  targetTable(targets),
+].join('\n');
+console.log(report);
+if (values.write) await publish('one of ten', `${size.rounds} windows of ${values.seconds} s each`, report);
 // Calls that hang are still open.
 process.exit(0);
