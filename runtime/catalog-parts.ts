@@ -50,8 +50,8 @@ export const liveCatalogOf = ({
     overlay: userLists.of,
     askAgain: userLists.askAgain,
     onOverlayStale: (listener) =>
-      backends.onListsChangedFor((caller, change) => {
-        if (userLists.noteChange(caller, change)) listener(caller);
+      backends.onListsChangedFor((caller, change, backend) => {
+        if (userLists.noteChange(caller, change, backend)) listener(caller);
       }),
     visible: gate.visible,
     policies: gate.policies,

@@ -5,7 +5,7 @@ import { VmcpError } from '../errors.ts';
 import { Backend } from './backend.ts';
 import { ListeningUsers } from './discovery/listening-users.ts';
 import type { CallerLists } from './discovery/user-lists.ts';
-import type { BackendDeps, BackendSettings, BackendTuning } from './backend-settings.ts';
+import type { BackendDeps, BackendSettings, BackendTuning, ListChange } from './backend-settings.ts';
 
 export interface WantedBackend {
   readonly settings: BackendSettings;
@@ -13,6 +13,9 @@ export interface WantedBackend {
 }
 
 export type BackendSetDeps = Omit<BackendDeps, 'onChange' | 'onListsChangedFor' | 'listeningUsers' | 'lists'>;
+
+/** Called with the backend whose lists, as this caller sees them, may have changed. */
+type OnListsChangedFor = (caller: Caller, change: ListChange, backend: string) => void;
 
 /** What backends list to a user. */
 interface UserListing {
@@ -30,7 +33,7 @@ export class BackendSet {
   /** Backends whose lists differ by user. */
   #dependents: readonly Backend[] = [];
   readonly #listeners = new Set<() => void>();
-  readonly #userListeners = new Set<NonNullable<BackendDeps['onListsChangedFor']>>();
+  readonly #userListeners = new Set<OnListsChangedFor>();
   readonly #listeningUsers = new ListeningUsers();
   readonly #retiring = new Set<Backend>();
   readonly #lists = new ByteBudget(ALL_LISTS_BYTES);
@@ -88,12 +91,12 @@ export class BackendSet {
   }
 
   /** Calls `listener` when lists that are a user's own may have changed. */
-  onListsChangedFor(listener: NonNullable<BackendDeps['onListsChangedFor']>): void {
+  onListsChangedFor(listener: OnListsChangedFor): void {
     this.#userListeners.add(listener);
   }
 
-  readonly #changedFor: BackendDeps['onListsChangedFor'] = (caller, change) => {
-    if (!this.#isClosed) for (const listener of this.#userListeners) listener(caller, change);
+  readonly #changedFor: OnListsChangedFor = (caller, change, backend) => {
+    if (!this.#isClosed) for (const listener of this.#userListeners) listener(caller, change, backend);
   };
 
   /**
@@ -201,7 +204,7 @@ export class BackendSet {
       ...this.#deps,
       lists: this.#lists,
       onChange: () => this.#changed(),
-      onListsChangedFor: this.#changedFor,
+      onListsChangedFor: (caller, change) => this.#changedFor(caller, change, settings.name),
       listeningUsers: this.#listeningUsers,
     });
   }

@@ -50,14 +50,14 @@ interface CachedOverlay {
   listed?: unknown;
   refreshing?: Promise<Overlay>;
   /** What `refreshing` waits for, in parts, each made once. */
-  parts?: { readonly of: Listing; readonly made: Map<string, Promise<Overlay>> };
+  parts?: { readonly of: Listing['only']; readonly made: Map<string, Promise<Overlay>> };
   /** Asks the backends without a credential again. */
   asking?: { readonly done: Promise<void>; readonly token: string };
   /** When the backends without a credential were asked last, and the digest of the token that was shown. */
   askedAt: number;
   askedWith?: string;
-  /** A list may have changed since the overlay was listed, and whether the caller was told. */
-  stale?: 'told' | 'unknown';
+  /** Backends whose lists may have changed since the overlay was listed, and whether the caller was told of any. */
+  stale?: { readonly names: ReadonlySet<string>; readonly isTold: boolean };
 }
 
 /** The overlays of all callers. */
@@ -68,11 +68,11 @@ export interface Overlays {
    */
   readonly of: (caller: Caller, needed?: Needed) => Overlay | Promise<Overlay> | undefined;
   /**
-   * A list of this caller has changed (`told`), or may have changed before it was listened for (`unknown`): the next
-   * request lists again, and waits for it. True where the caller has to be told: not where that has happened already,
-   * or the caller has no overlay.
+   * A list of this caller at a backend has changed (`told`), or may have changed before it was listened for
+   * (`unknown`): the next request that is about this backend lists it again, and no other, and waits for it. True where
+   * the caller has to be told: not where that has happened already, or the caller has no overlay.
    */
-  readonly noteChange: (caller: Caller, change: 'told' | 'unknown') => boolean;
+  readonly noteChange: (caller: Caller, change: 'told' | 'unknown', backend: string) => boolean;
   /**
    * Asks again the backends that the caller has no lists of for want of a credential, and resolves once they have
    * answered: the user may have signed in since. Undefined where there is nothing to ask.
@@ -91,29 +91,32 @@ export const overlays = (deps: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays =
   const { now, listed = () => undefined } = deps;
   const known = lruCache<CachedOverlay>(bounds);
   const { refresh, ask } = listing(deps, known);
-  const noteChange: Overlays['noteChange'] = (caller, change) => {
+  const noteChange: Overlays['noteChange'] = (caller, change, backend) => {
     const entry = known.get(callerKey(caller));
-    if (!entry || entry.stale === 'told') return false;
-    entry.stale = change;
+    if (!entry) return false;
+    const wasTold = entry.stale?.isTold ?? false;
+    const isTold = wasTold || change === 'told';
+    entry.stale = { names: new Set([...(entry.stale?.names ?? []), backend]), isTold };
     // What is being listed may be from before the change: who asks from now on does not wait for that.
     delete entry.refreshing;
     delete entry.parts;
-    return change === 'told';
+    return isTold && !wasTold;
   };
   const of: Overlays['of'] = (caller, needed) => {
     if (caller.kind !== 'user') return undefined;
     const key = callerKey(caller);
     const entry = known.get(key) ?? { listedAt: 0, askedAt: 0 };
     const ageMs = now() - entry.listedAt;
-    const isStale = entry.stale !== undefined;
-    const isFresh =
-      !isStale && entry.overlay !== undefined && ageMs < ttlOf(entry.overlay, bounds) && entry.listed === listed();
-    const refreshing = isFresh ? undefined : (entry.refreshing ?? refresh(entry, caller));
-    if (!isFresh && !refreshing) return undefined;
-    if (!entry.overlay) known.set(key, entry, 0);
-    const isKeptLongEnough = !isStale && ageMs < 2 * bounds.ttlMs;
-    if (isKeptLongEnough && entry.overlay) return entry.overlay;
+    const { overlay, stale } = entry;
+    const isFresh = overlay !== undefined && ageMs < ttlOf(overlay, bounds) && entry.listed === listed();
+    if (isFresh && !stale) return overlay;
     const names = needed?.();
+    const hasChanged = (name: string): boolean => stale?.names.has(name) ?? false;
+    if (isFresh && names && ![...names].some(hasChanged)) return overlay;
+    const refreshing = entry.refreshing ?? refresh(entry, caller, isFresh ? stale?.names : undefined);
+    if (!refreshing) return undefined;
+    if (!overlay) known.set(key, entry, 0);
+    if (overlay && !stale && ageMs < 2 * bounds.ttlMs) return overlay;
     return (names && partOf(entry, names)) ?? refreshing;
   };
   const askAgain: Overlays['askAgain'] = (caller) => {
@@ -139,19 +142,33 @@ const listing = (
 ) => {
   const put = (entry: CachedOverlay, caller: User, overlay: Overlay): void => {
     const key = callerKey(caller);
-    Object.assign(entry, { overlay, askedAt: now(), askedWith: digestOf(caller) });
+    entry.overlay = overlay;
     if (known.get(key) === entry) known.set(key, entry, bytesOf(overlay));
   };
-  const refresh = (entry: CachedOverlay, caller: User): Promise<Overlay> | undefined => {
+  const noteAsked = (entry: CachedOverlay, caller: User): void =>
+    void Object.assign(entry, { askedAt: now(), askedWith: digestOf(caller) });
+  /** With `changed`, lists those alone, and the overlay is as old as it was. */
+  const refresh = (
+    entry: CachedOverlay,
+    caller: User,
+    changed: ReadonlySet<string> | undefined,
+  ): Promise<Overlay> | undefined => {
     const [source, key] = [listed(), callerKey(caller)];
     delete entry.stale;
-    const listing = list(caller);
-    if (listing) entry.parts = { of: listing, made: new Map() };
+    const listing = list(caller, changed);
+    const joined = (lists: Overlay): Overlay => {
+      const own = withLastGood(lists, entry.overlay);
+      return changed ? replaced(entry.overlay ?? [], own) : own;
+    };
+    if (listing) entry.parts = { of: async (names) => joined(await listing.only(names)), made: new Map() };
     const refreshing = listing?.all
-      .then((listed) => {
-        const overlay = withLastGood(listed, entry.overlay);
+      .then((lists) => {
+        const overlay = joined(lists);
         if (!isNewest()) return overlay;
-        Object.assign(entry, { listedAt: now(), listed: source });
+        if (!changed) {
+          Object.assign(entry, { listedAt: now(), listed: source });
+          noteAsked(entry, caller);
+        }
         put(entry, caller, overlay);
         return overlay;
       })
@@ -169,7 +186,10 @@ const listing = (
   };
   const ask = (entry: CachedOverlay, caller: User, names: ReadonlySet<string>): Promise<void> | undefined => {
     const done = list(caller, names)
-      ?.all.then((listed) => put(entry, caller, withNewlyListed(entry.overlay ?? [], listed)))
+      ?.all.then((listed) => {
+        noteAsked(entry, caller);
+        put(entry, caller, withNewlyListed(entry.overlay ?? [], listed));
+      })
       .finally(() => delete entry.asking);
     if (done) entry.asking = { done, token: digestOf(caller) };
     return done;
@@ -181,13 +201,17 @@ const listing = (
  * What is being listed of these backends, without waiting for the others: the same value each time, as a catalog is
  * made of it. Undefined where nothing is being listed.
  */
-const partOf = ({ parts, overlay }: CachedOverlay, names: ReadonlySet<string>): Promise<Overlay> | undefined => {
+const partOf = ({ parts }: CachedOverlay, names: ReadonlySet<string>): Promise<Overlay> | undefined => {
   if (!parts) return undefined;
   const key = JSON.stringify([...names]);
-  const part = parts.made.get(key) ?? parts.of.only(names).then((listed) => withLastGood(listed, overlay));
+  const part = parts.made.get(key) ?? parts.of(names);
   parts.made.set(key, part);
   return part;
 };
+
+/** The overlay with these in place of what they said before. */
+const replaced = (overlay: Overlay, newer: Overlay): Overlay =>
+  overlay.map((each) => newer.find(({ name }) => name === each.name) ?? each);
 
 /** No token stays in memory longer than its user. */
 const digestOf = ({ token }: User): string => createHash('sha256').update(token).digest('base64url');

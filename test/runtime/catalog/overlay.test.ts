@@ -57,13 +57,17 @@ describe('what a caller’s own credential adds', () => {
   describe('is remembered', () => {
     const remembering = (bounds = { count: 2, bytes: 1_000, ttlMs: 60_000 }) => {
       let time = 1_000_000;
-      const asked: { readonly subject: string; readonly answer: PromiseWithResolvers<Overlay> }[] = [];
+      const asked: {
+        readonly subject: string;
+        readonly names: readonly string[] | undefined;
+        readonly answer: PromiseWithResolvers<Overlay>;
+      }[] = [];
       const { of: overlayOf, noteChange } = overlays(
         {
-          list: (caller) => {
+          list: (caller, names) => {
             if (caller.kind !== 'user') return undefined;
             const answer = Promise.withResolvers<Overlay>();
-            asked.push({ subject: caller.subject, answer });
+            asked.push({ subject: caller.subject, names: names && [...names], answer });
             return listing(answer.promise);
           },
           now: () => time,
@@ -104,18 +108,43 @@ describe('what a caller’s own credential adds', () => {
 
     test('until a list may have changed: the next request waits for a new one, and the caller is told once', async () => {
       const { overlayOf, noteChange, asked, settle } = remembering();
-      assert.equal(noteChange(user('x'), 'told'), false, 'nothing was listed yet');
+      assert.equal(noteChange(user('x'), 'told', 'b'), false, 'nothing was listed yet');
       void overlayOf(user('x'));
       asked[0]?.answer.resolve(own('x'));
       await settle();
-      assert.equal(noteChange(user('x'), 'unknown'), false);
-      assert.deepEqual([noteChange(user('x'), 'told'), noteChange(user('x'), 'told')], [true, false]);
+      assert.equal(noteChange(user('x'), 'unknown', 'b'), false);
+      assert.deepEqual([noteChange(user('x'), 'told', 'b'), noteChange(user('x'), 'told', 'b')], [true, false]);
       const waiting = overlayOf(user('x'));
       assert.ok(waiting instanceof Promise);
       asked[1]?.answer.resolve(own('newer'));
       assert.deepEqual(await waiting, own('newer'));
       assert.ok(!(overlayOf(user('x')) instanceof Promise));
-      assert.equal(noteChange(user('x'), 'told'), true, 'once more');
+      assert.equal(noteChange(user('x'), 'told', 'b'), true, 'once more');
+    });
+
+    test('the one backend that has told of a change is listed again, for who needs it and for lists', async () => {
+      const both = (b: string, c: string): Overlay => [up('b', { tools: [b] }), up('c', { tools: [c] })];
+      const { overlayOf, noteChange, asked, settle, advance } = remembering();
+      void overlayOf(user('x'));
+      asked[0]?.answer.resolve(both('b1', 'c1'));
+      await settle();
+      const before = overlayOf(user('x'));
+      noteChange(user('x'), 'told', 'b');
+      assert.equal(
+        overlayOf(user('x'), () => new Set(['c'])),
+        before,
+        'a call of another one waits for nothing',
+      );
+      assert.equal(asked.length, 1);
+      advance(59_000);
+      const waiting = overlayOf(user('x'), () => new Set(['b', 'c']));
+      assert.deepEqual(asked[1]?.names, ['b']);
+      asked[1]?.answer.resolve([up('b', { tools: ['b2'] })]);
+      assert.deepEqual(await waiting, both('b2', 'c1'));
+      assert.deepEqual(overlayOf(user('x')), both('b2', 'c1'));
+      advance(1_000);
+      void overlayOf(user('x'));
+      assert.equal(asked[2]?.names, undefined, 'the others are as old as they were');
     });
 
     test('of what was asked for before a change, nobody hears who asks after it', async () => {
@@ -128,7 +157,7 @@ describe('what a caller’s own credential adds', () => {
           advance(120_000);
         }
         const early = overlayOf(user('x'));
-        noteChange(user('x'), 'told');
+        noteChange(user('x'), 'told', 'b');
         const late = overlayOf(user('x'));
         assert.equal(asked.length, 2);
         asked[1]?.answer.resolve(own('new'));
