@@ -71,6 +71,15 @@ export const isValid = ({ tokens: { expiresAt } }: AccountRecord, now: number): 
 export const isSpent = (record: AccountRecord, now: number): boolean =>
   record.isEnded || (record.tokens.refreshToken === undefined && !isValid(record, now));
 
+/**
+ * Whether both are of one person at one provider. A browser may have been signed in there as somebody else without its
+ * user: what is meant for the user's account does not go to that one before the user has agreed.
+ */
+export const isSameAccount = (
+  some: Pick<AccountRecord, 'origin' | 'identity'>,
+  other: Pick<AccountRecord, 'origin' | 'identity'>,
+): boolean => some.origin === other.origin && some.identity.subject === other.identity.subject;
+
 /** Whether both have the same refresh token of the same sign-in, so that what one gives is good for the other. */
 export const isSameGrant = (some: AccountRecord, other: AccountRecord): boolean =>
   some.signIn === other.signIn && some.tokens.refreshToken === other.tokens.refreshToken;

@@ -8,6 +8,7 @@ import {
   type Identity,
   isFresh,
   isMeantFor,
+  isSameAccount,
   isSpent,
   isValid,
   type Recipients,
@@ -42,8 +43,8 @@ export interface LinkedAccount {
 /** The tokens of users at upstream providers. Every method throws VmcpError where the store is away. */
 export interface TokenVault {
   /**
-   * Keeps the tokens of a sign-in in place of earlier ones. Who gets them stays what the user has agreed to before: at
-   * first nobody. `origin`: that of the upstream that has issued the tokens; default: of the one that is configured.
+   * Keeps the tokens of a sign-in in place of earlier ones. Who gets them stays what the user has agreed to before, for
+   * this very account: at first nobody. `origin`: that of the upstream that has issued the tokens; default: of the one that is configured.
    */
   readonly put: (of: Account, tokens: UpstreamTokens, identity: Identity, origin?: string) => Promise<void>;
   /** What a page of consent has to name: who gets the user's tokens as it is configured now. */
@@ -116,7 +117,7 @@ export const tokenVault = (deps: VaultDeps): TokenVault => {
       const record = { origin, signIn, since: now, identity, tokens, obtainedAt: now, isEnded: false };
       await records.change(of, (before) => ({
         ...record,
-        recipients: before?.origin === origin ? before.recipients : NOBODY,
+        recipients: before && isSameAccount(before, record) ? before.recipients : NOBODY,
       }));
     },
     ...consent({ ...deps, records }),

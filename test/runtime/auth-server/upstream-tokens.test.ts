@@ -7,6 +7,7 @@ import { answerStatus, type FixtureBackend, startBackend } from '../../fixtures/
 import { noCertificates } from '../../fixtures/certificates.ts';
 import { sendModern } from '../../fixtures/modern-caller.ts';
 import { noRedis, startRedis } from '../../fixtures/redis.ts';
+import { registerClient, textIn } from '../../fixtures/signing-in.ts';
 import { startTokenEndpoint, type TokenEndpoint } from '../../fixtures/token-endpoint.ts';
 import { until } from '../../cluster/until.ts';
 import { covers } from '../../requirements.ts';
@@ -120,6 +121,28 @@ describe('tokens of users at identity providers', { skip: noCertificates }, () =
       ?.askedFor('/token')
       .filter(({ form }) => form.get('grant_type') === 'refresh_token');
     assert.equal(refreshes?.length, 1);
+  });
+
+  test('of another account than the linked one are sent nowhere until the user has agreed to it', async () => {
+    await start();
+    const client = await registerClient(gateway);
+    const browser = gateway.browser();
+    const token = textIn(await client.tokens({ browser }), 'access_token');
+    assert.equal(resultText(await call(token, 'code')), 'echo undefined');
+    const [, code] = gateway.providers;
+    assert.ok(code);
+    // Somebody has signed the browser in at the provider as another person, and then led it into a login.
+    code.comes.subject = 'mallory';
+    browser.forget(code.issuer);
+    const page = await browser.open(client.authorizationUrl());
+    assert.equal(page.status, 200);
+    const before = sentTo('code');
+    assert.equal(errorOf(await call(token, 'code')).data.reason, 'login_required');
+    assert.equal(sentTo('code'), before);
+    assert.equal(resultText(await call(token, 'corp')), 'echo undefined');
+    await browser.press(page, 'approve', { stopAt: ({ href }) => href.startsWith(REDIRECT) });
+    assert.equal(resultText(await call(token, 'code')), 'echo undefined');
+    assert.equal(sentTo('code'), `Bearer ${code.lastAccessToken()}`);
   });
 
   test('a backend that is moved gets none until its user has agreed to the new address', async () => {
