@@ -80,7 +80,11 @@ export const loginPages = (deps: LoginPagesDeps): LoginPages => {
         server: settings.name,
         client: describeClient(client, redirectUri),
         scopes,
-        accounts: [...login.finished].map(([provider, { name, email }]) => ({ provider, name, email })),
+        accounts: [...login.finished].map(([provider, finished]) => {
+          // As they are kept: meanwhile this browser may have signed in there once more, in another login.
+          const { name, email } = question.accounts.find((each) => each.provider === provider)?.identity ?? finished;
+          return { provider, name, email };
+        }),
         recipients: question.accounts.flatMap(({ provider, recipients, notAgreed }) =>
           [...recipients].map(([backend, origins]) => ({ provider, backend, origins, isNew: notAgreed.has(backend) })),
         ),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Account, isMeantFor, type Recipients } from './account-record.ts';
+import { type Account, type Identity, isMeantFor, type Recipients } from './account-record.ts';
 import type { AccountRecords } from './account-records.ts';
 
 /** What a user is asked: whether these backends may get the tokens of these providers. */
@@ -12,6 +12,8 @@ export interface ConsentQuestion {
 
 export interface AskedAccount {
   readonly provider: string;
+  /** Whose account it is there. */
+  readonly identity: Identity;
   readonly recipients: Recipients;
   /** Those that the user has not agreed to before, by their names or where they are. */
   readonly notAgreed: Recipients;
@@ -29,7 +31,7 @@ export const consent = ({ records, recipientsOf }: ConsentDeps) => {
     const accounts = (await records.readAll(user)).map(([provider, record]) => {
       const recipients = recipientsOf(provider);
       const notAgreed = [...recipients].filter(([backend, origins]) => !isMeantFor(record, backend, origins));
-      return { provider, recipients, notAgreed: new Map(notAgreed) };
+      return { provider, identity: record.identity, recipients, notAgreed: new Map(notAgreed) };
     });
     return { accounts, digest: digestOf(accounts) };
   };
@@ -38,8 +40,10 @@ export const consent = ({ records, recipientsOf }: ConsentDeps) => {
     agree: async (user: string, digest: string): Promise<boolean> => {
       const { accounts, digest: current } = await question(user);
       if (current !== digest) return false;
-      for (const { provider, recipients } of accounts)
-        await records.change({ user, provider }, (record) => record && { ...record, recipients });
+      for (const { provider, identity, recipients } of accounts)
+        await records.change({ user, provider }, (record) =>
+          record?.identity.subject === identity.subject ? { ...record, recipients } : undefined,
+        );
       return true;
     },
     agreeTo: async (of: Account, recipients: Recipients): Promise<void> => {
@@ -49,8 +53,8 @@ export const consent = ({ records, recipientsOf }: ConsentDeps) => {
 };
 
 const digestOf = (accounts: readonly AskedAccount[]): string => {
-  const texts = accounts.map(({ provider, recipients }) =>
-    JSON.stringify([provider, ...[...recipients].map((each) => JSON.stringify(each)).toSorted()]),
+  const texts = accounts.map(({ provider, identity, recipients }) =>
+    JSON.stringify([provider, identity.subject, ...[...recipients].map((each) => JSON.stringify(each)).toSorted()]),
   );
   return createHash('sha256').update(JSON.stringify(texts.toSorted())).digest('base64url');
 };

@@ -145,6 +145,22 @@ describe('tokens of users at identity providers', { skip: noCertificates }, () =
     assert.equal(sentTo('code'), `Bearer ${code.lastAccessToken()}`);
   });
 
+  test('of another account, which has come while the user reads the page of consent, are asked for anew', async () => {
+    await start();
+    const client = await registerClient(gateway);
+    const browser = gateway.browser();
+    const shown = await browser.open(client.authorizationUrl());
+    const [, code] = gateway.providers;
+    assert.ok(code);
+    code.comes.subject = 'mallory';
+    browser.forget(code.issuer);
+    await browser.open(client.authorizationUrl());
+    const stopAt = ({ href }: URL): boolean => href.startsWith(REDIRECT);
+    const again = await browser.press(shown, 'approve', { stopAt });
+    assert.deepEqual([again.status, again.url.pathname], [200, '/oauth/consent']);
+    assert.ok(stopAt((await browser.press(again, 'approve', { stopAt })).url));
+  });
+
   test('a backend that is moved gets none until its user has agreed to the new address', async () => {
     await start();
     const token = await signIn(gateway);

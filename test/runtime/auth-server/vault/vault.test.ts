@@ -240,7 +240,7 @@ inEveryStore('the token vault', (store) => {
       assert.equal(await vault.accessToken(of, moved), undefined);
       assert.equal(await stateOf(), 'linked');
       const { accounts, digest } = await vault.question(of.user);
-      assert.deepEqual(accounts, [{ provider: 'corp', recipients, notAgreed: recipients }]);
+      assert.deepEqual(accounts, [{ provider: 'corp', identity: identityOf(user), recipients, notAgreed: recipients }]);
       assert.equal(await vault.agree(of.user, digest), true);
       assert.equal(await vault.accessToken(of, moved), token);
       assert.equal(await use(), undefined, 'the address of before is agreed to no longer');
@@ -258,6 +258,15 @@ inEveryStore('the token vault', (store) => {
       for (const each of [origin, 'https://shown.example'])
         assert.equal(await vault.accessToken(of, { backend: 'a', recipients: [each] }), undefined);
       assert.notEqual(await use(), undefined, 'what was agreed to before goes on');
+    });
+
+    test('who agrees, agrees for the account that was shown, and for no other that has come since', async () => {
+      const { accessToken } = issuer.signIn(user);
+      await vault.put(of, { accessToken }, identityOf(user));
+      const { digest } = await vault.question(of.user);
+      await vault.put(of, { accessToken: 'of-somebody-else' }, identityOf('mallory'));
+      assert.equal(await vault.agree(of.user, digest), false);
+      assert.equal(await use(), undefined);
     });
 
     test('a refresh keeps what the user has agreed to', async () => {
