@@ -9,7 +9,7 @@ import { startLockedRedis } from './redis.ts';
 import { AT_ONCE, IN_MEMORY, IN_REDIS, LIBRARY, reportOf } from './report.ts';
 import { ISSUER, PROVIDER, RESOURCE } from './sign-in.ts';
 
-/** `npm run bench:auth-server [-- --rounds 2 --windows 12 --seconds 0.6 --users 10000 --write | --quick]`: ../README.md. */
+/** `npm run bench:auth-server [-- --rounds 2 --windows 12 --seconds 0.6 --users 10000 --write | --quick]`. */
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '2' },

@@ -44,7 +44,8 @@ export interface LinkedAccount {
 export interface TokenVault {
   /**
    * Keeps the tokens of a sign-in in place of earlier ones. Who gets them stays what the user has agreed to before, for
-   * this very account: at first nobody. `origin`: that of the upstream that has issued the tokens; default: of the one that is configured.
+   * this very account: at first nobody. `origin`: that of the upstream that has issued the tokens; default: of the one
+   * that is configured.
    */
   readonly put: (of: Account, tokens: UpstreamTokens, identity: Identity, origin?: string) => Promise<void>;
   /** What a page of consent has to name: who gets the user's tokens as it is configured now. */
