@@ -3,7 +3,14 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../../runtime/start.ts';
 import { errorOf, resultOf, resultText } from '../../fixtures/answers.ts';
 import { type CallThere, startAskingBackend, type AskingBackend } from '../../fixtures/asking-backend.ts';
-import { answerJson, count, type FixtureBackend, startBackend, textResult } from '../../fixtures/backend.ts';
+import {
+  answerJson,
+  count,
+  type Exchange,
+  type FixtureBackend,
+  startBackend,
+  textResult,
+} from '../../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 import { ACCEPTED, askedIn, ASKABLE, before as messagesBefore, sendModern } from '../../fixtures/modern-caller.ts';
 import { openSession, type RawAnswer } from '../../fixtures/raw-client.ts';
@@ -183,12 +190,13 @@ describe('what a workflow cannot do', () => {
       on: ({ recorded: { method, params } }) => {
         if (method !== 'tools/call') return undefined;
         hops.push(params['_meta']);
-        return async ({ id, response }) => {
+        const handOn = async ({ id, response }: Exchange): Promise<void> => {
           const session = await openSession(gateway);
           const { json } = await session.request('tools/call', params);
           response.writeHead(200, { 'content-type': 'application/json' });
           response.end(JSON.stringify({ ...(json as object), id: JSON.parse(id) as unknown }));
         };
+        return (exchange) => void handOn(exchange);
       },
     });
     const compositeTools = [{ name: 'again', steps: [{ id: 'x', tool: 'a.again' }] }];
