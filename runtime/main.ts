@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { checkConfigFiles, formatProblem, readConfigFiles, InvalidConfigError, watchConfig } from './config/index.ts';
 import {
   type Command,
+  type DrawCommand,
   type ExplainCommand,
   type RevokeUserCommand,
   readCommand,
@@ -12,6 +13,7 @@ import {
 } from './process/index.ts';
 import { askToExplain } from './explain/index.ts';
 import { askToRevoke } from './ask-to-revoke.ts';
+import { drawWorkflow } from './draw-workflow.ts';
 import { createLog } from './observe/index.ts';
 import { FURTHER_CHECKS } from './further-checks.ts';
 import { start } from './start.ts';
@@ -87,6 +89,13 @@ const revokeUser = async (command: RevokeUserCommand): Promise<number> => {
   return exitCode;
 };
 
+const draw = async ({ config, name, form }: DrawCommand): Promise<number> => {
+  const { exitCode, output, complaints } = drawWorkflow({ text: await readFile(config, 'utf8'), name, form });
+  process.stdout.write(output);
+  process.stderr.write(complaints);
+  return exitCode;
+};
+
 const fetchInTime: typeof fetch = (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_MS) });
 
 /** The server waits for backends that it does not know yet, and for the issuer of a token. */
@@ -108,6 +117,8 @@ const run = async (command: Command): Promise<number | 'serving'> => {
       return explain(command).catch(unanswered);
     case 'revoke-user':
       return revokeUser(command).catch(unanswered);
+    case 'draw-workflow':
+      return draw(command);
     case 'version':
       process.stdout.write(`${VERSION}\n`);
       return 0;

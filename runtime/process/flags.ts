@@ -12,6 +12,7 @@ export type Command =
   | { readonly kind: 'validate'; readonly config: string }
   | ExplainCommand
   | RevokeUserCommand
+  | DrawCommand
   | { readonly kind: 'version' }
   | { readonly kind: 'usage'; readonly problem?: string };
 
@@ -38,6 +39,14 @@ export interface RevokeUserCommand {
   readonly output: 'text' | 'json';
 }
 
+/** Draws a workflow. */
+export interface DrawCommand {
+  readonly kind: 'draw-workflow';
+  readonly config: string;
+  readonly name: string;
+  readonly form: 'mermaid' | 'svg';
+}
+
 /** A text, or the file that holds it. */
 export type TextSource = { readonly text: string } | { readonly file: string };
 
@@ -49,6 +58,8 @@ export const USAGE = `usage: vmcp serve -c FILE [--host HOST] [--port PORT] [--m
        vmcp users revoke --subject SUBJECT [--issuer ISSUER] [--management-url URL]
                     [--management-token TOKEN | --management-token-file FILE] [-o json]
                     (docs/users.md)
+       vmcp workflow graph NAME -c FILE [-o mermaid | svg]
+                    (docs/workflow-checks.md)
        vmcp version
 
 Each flag can also be given in the environment: VMCP_CONFIG, VMCP_HOST, VMCP_PORT, VMCP_MANAGEMENT_PORT;
@@ -107,6 +118,7 @@ const commandOf = (args: readonly string[], environment: Environment): Command =
   });
   const [name, ...more] = positionals;
   if (values.help || name === undefined) return { kind: 'usage' };
+  if (name === 'workflow') return drawCommandOf(more, values, environment);
   const isUsers = name === 'users';
   if (isUsers && more[0] !== 'revoke') throw new Error('which? vmcp users revoke');
   if (more.length > (isUsers ? 1 : 0)) throw new Error(`unexpected argument: ${more.join(' ')}`);
@@ -128,6 +140,21 @@ const commandOf = (args: readonly string[], environment: Environment): Command =
     managementPort: portOf('management-port', values, environment),
     ...(host !== undefined && { host }),
   };
+};
+
+const drawCommandOf = (
+  words: readonly string[],
+  values: AskingFlags & { readonly config?: string | undefined },
+  environment: Environment,
+): DrawCommand => {
+  const [action, name, ...more] = words;
+  if (action !== 'graph' || name === undefined || more.length > 0)
+    throw new Error('which? vmcp workflow graph NAME -c FILE');
+  const { output: form = 'mermaid', config = environment['VMCP_CONFIG'], ...others } = values;
+  demandNone({ ...ASKING_FLAGS, ...EXPLAIN_FLAGS, ...USERS_FLAGS }, others, 'other commands');
+  if (form !== 'mermaid' && form !== 'svg') throw new Error(`unknown form of output: ${form}; it is mermaid or svg`);
+  if (config === undefined) throw new Error('which file? give -c FILE');
+  return { kind: 'draw-workflow', config, name, form };
 };
 
 const demandNone = (flags: object, values: object, owner: string): void => {

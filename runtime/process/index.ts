@@ -9,6 +9,7 @@ export { type Clock, type Timer, abortAfter, atMost, backoffMs, jittered, sleep 
 export { debounce } from './debounce.ts';
 export {
   type Command,
+  type DrawCommand,
   type ExplainCommand,
   type RevokeUserCommand,
   type TextSource,

@@ -1,6 +1,8 @@
 import { type Config, type Finding, formatPath, parseDuration } from '../config/index.ts';
 import { lruCache } from '../process/index.ts';
 import { type WorkflowFindings, checkWorkflow } from './check.ts';
+import { mermaidOf, svgOf } from './drawing.ts';
+import { graphOf } from './graph.ts';
 import { type Path, type WorkflowFinding, listIn, member, writtenWorkflow } from './written.ts';
 
 /** Workflows as they are written, and what they stand beside. */
@@ -50,6 +52,12 @@ const durationMs = (text: unknown): number | undefined => {
   } catch {
     return undefined;
   }
+};
+
+/** Steps and what they wait for, as a diagram. Never throws. */
+export const drawnWorkflow = (workflow: unknown, form: 'mermaid' | 'svg'): string => {
+  const graph = graphOf(writtenWorkflow(workflow, durationMs));
+  return form === 'svg' ? svgOf(graph) : mermaidOf(graph);
 };
 
 /** Of a configuration file, as written. */

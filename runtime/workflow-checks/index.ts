@@ -6,6 +6,7 @@
 
 export type { WorkflowFinding } from './written.ts';
 export {
+  drawnWorkflow,
   OPTIMIZER_TOOLS,
   type WrittenWorkflows,
   workflowDoubts,

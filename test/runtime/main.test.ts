@@ -55,6 +55,30 @@ describe('the command line', () => {
     ['validate', ['validate', '-c', 'f'], {}, { kind: 'validate', config: 'f' }],
     ['version', ['version'], {}, { kind: 'version' }],
     [
+      'a drawing',
+      ['workflow', 'graph', 'w', '-c', 'f', '-o', 'svg'],
+      {},
+      { kind: 'draw-workflow', config: 'f', name: 'w', form: 'svg' },
+    ],
+    [
+      'a drawing of nothing',
+      ['workflow', 'graph', '-c', 'f'],
+      {},
+      { kind: 'usage', problem: 'which? vmcp workflow graph NAME -c FILE' },
+    ],
+    [
+      'a drawing in another form',
+      ['workflow', 'graph', 'w', '-c', 'f', '-o', 'png'],
+      {},
+      { kind: 'usage', problem: 'unknown form of output: png; it is mermaid or svg' },
+    ],
+    [
+      'a drawing with flags of other commands',
+      ['workflow', 'graph', 'w', '-c', 'f', '--token', 'x'],
+      {},
+      { kind: 'usage', problem: '--token is for other commands' },
+    ],
+    [
       'explain',
       ['explain', '--tool', 't', '--args', '{}', '-o', 'json'],
       { VMCP_TOKEN: 'x' },
