@@ -50,7 +50,12 @@ interface CachedOverlay {
   listed?: unknown;
   refreshing?: Promise<Overlay>;
   /** What `refreshing` waits for, in parts, each made once. */
-  parts?: { readonly of: Listing['only']; readonly made: Map<string, Promise<Overlay>> };
+  parts?: {
+    readonly of: Listing['only'];
+    readonly made: Map<string, Promise<Overlay>>;
+    /** The backends that are listed again, where not all are. */
+    readonly changed: ReadonlySet<string> | undefined;
+  };
   /** Asks the backends without a credential again. */
   asking?: { readonly done: Promise<void>; readonly token: string };
   /** When the backends without a credential were asked last, and the digest of the token that was shown. */
@@ -96,8 +101,9 @@ export const overlays = (deps: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays =
     if (!entry) return false;
     const wasTold = entry.stale?.isTold ?? false;
     const isTold = wasTold || change === 'told';
-    entry.stale = { names: new Set([...(entry.stale?.names ?? []), backend]), isTold };
-    // What is being listed may be from before the change: who asks from now on does not wait for that.
+    // What is being listed may be from before the change: nobody waits for it from now on, and it is not kept.
+    const listed = entry.parts?.changed ?? [];
+    entry.stale = { names: new Set([...(entry.stale?.names ?? []), ...listed, backend]), isTold };
     delete entry.refreshing;
     delete entry.parts;
     return isTold && !wasTold;
@@ -160,7 +166,7 @@ const listing = (
       const own = withLastGood(lists, entry.overlay);
       return changed ? replaced(entry.overlay ?? [], own) : own;
     };
-    if (listing) entry.parts = { of: async (names) => joined(await listing.only(names)), made: new Map() };
+    if (listing) entry.parts = { of: async (names) => joined(await listing.only(names)), made: new Map(), changed };
     const refreshing = listing?.all
       .then((lists) => {
         const overlay = joined(lists);

@@ -147,6 +147,23 @@ describe('what a caller’s own credential adds', () => {
       assert.equal(asked[2]?.names, undefined, 'the others are as old as they were');
     });
 
+    test('a change of one backend while another one is listed again loses neither', async () => {
+      const { overlayOf, noteChange, asked, settle } = remembering();
+      void overlayOf(user('x'));
+      asked[0]?.answer.resolve([up('b', { tools: ['b1'] }), up('c', { tools: ['c1'] })]);
+      await settle();
+      noteChange(user('x'), 'told', 'b');
+      void overlayOf(user('x'));
+      noteChange(user('x'), 'told', 'c');
+      const waiting = overlayOf(user('x'));
+      assert.deepEqual(asked[2]?.names, ['b', 'c']);
+      const newer = [up('b', { tools: ['b2'] }), up('c', { tools: ['c2'] })];
+      asked[2]?.answer.resolve(newer);
+      asked[1]?.answer.resolve([up('b', { tools: ['b2'] })]);
+      await settle();
+      assert.deepEqual([await waiting, overlayOf(user('x'))], [newer, newer]);
+    });
+
     test('of what was asked for before a change, nobody hears who asks after it', async () => {
       for (const isListed of [false, true]) {
         const { overlayOf, noteChange, asked, settle, advance } = remembering();
