@@ -8,14 +8,13 @@ import {
   type Reply,
   type RequestHead,
   type RequestRecord,
-  type Target,
 } from '../../call/index.ts';
 import { asVmcpError, VmcpError } from '../../errors.ts';
 import type { Observers } from '../observers.ts';
 import type { AuditEvent, EventSource, EventTarget } from './event.ts';
 import { eventTypeOf } from './event-type.ts';
 import type { InForce, Journal } from './journal.ts';
-import { keptData } from './kept-data.ts';
+import { type KeptData, keptData } from './kept-data.ts';
 import { judge, type Judged, outcomeOfError, outcomeOfStatus } from './outcome.ts';
 import type { Logins } from './logins.ts';
 
@@ -93,8 +92,11 @@ const requestEvents = (
   const login = caller && logins.isNew(caller) ? journal.record(loginEvent(record, receivedAt)) : undefined;
   const type = eventTypeOf(message && methodOf(message));
   if (!inForce.isWanted(type)) return login;
+  const { outcome, rpcCode, errorCode, status, responseBytes } = answered(reply, inForce);
+  // Member by member, since every call has an event: a spread costs more than all of it.
   const recorded = journal.record({
     type,
+    outcome,
     receivedAt,
     source: sourceOf(request),
     caller,
@@ -102,8 +104,12 @@ const requestEvents = (
     session: sessionOf(deps, record, reply),
     decision: call?.decision,
     credential: call?.credential,
-    ...answered(reply, inForce),
-    ...dataOf(inForce, request.body, reply),
+    errorCode,
+    rpcCode,
+    status,
+    responseBytes,
+    request: requestData(inForce, request.body),
+    response: responseData(inForce, reply),
   });
   return login ? Promise.all([login, recorded]) : recorded;
 };
@@ -112,23 +118,21 @@ const answered = (
   reply: Reply,
   { settings }: InForce,
 ): Judged & Pick<AuditEvent, 'errorCode' | 'status' | 'responseBytes'> => {
-  const judged = judge(reply, settings.detectApplicationErrors);
-  if (reply.kind === 'stream') return { ...judged, status: 200 };
+  const { outcome, rpcCode } = judge(reply, settings.detectApplicationErrors);
+  if (reply.kind === 'stream') return { outcome, rpcCode, errorCode: undefined, status: 200, responseBytes: undefined };
   const { refusal, status, body } = reply;
-  return { ...judged, errorCode: refusal?.code, status, responseBytes: body?.length };
+  return { outcome, rpcCode, errorCode: refusal?.code, status, responseBytes: body?.length };
 };
 
-const dataOf = (
-  { settings, secrecyOf }: InForce,
-  request: Buffer,
-  reply: Reply,
-): Pick<AuditEvent, 'request' | 'response'> => {
-  const { includeRequestData, includeResponseData, maxDataBytes: maxBytes } = settings;
-  const response = reply.kind === 'whole' ? reply.body : undefined;
-  return {
-    request: includeRequestData && request.length > 0 ? keptData(request, { maxBytes, secrecyOf }) : undefined,
-    response: includeResponseData && response ? keptData(response, { maxBytes, secrecyOf }) : undefined,
-  };
+const requestData = ({ settings, secrecyOf }: InForce, body: Buffer): KeptData | undefined => {
+  const { includeRequestData, maxDataBytes: maxBytes } = settings;
+  return includeRequestData && body.length > 0 ? keptData(body, { maxBytes, secrecyOf }) : undefined;
+};
+
+const responseData = ({ settings, secrecyOf }: InForce, reply: Reply): KeptData | undefined => {
+  const { includeResponseData, maxDataBytes: maxBytes } = settings;
+  if (!includeResponseData || reply.kind === 'stream' || !reply.body) return undefined;
+  return keptData(reply.body, { maxBytes, secrecyOf });
 };
 
 const loginEvent = ({ request, caller }: RequestRecord, receivedAt: number): AuditEvent => ({
@@ -185,7 +189,7 @@ const decidedEvent = ({ now, sessionName }: AuditObserverDeps, decided: Decided)
       method,
       name: watched?.name,
       type: watched?.names,
-      ...ledTo(record?.target),
+      to: record?.target,
     },
     session: sessionId === undefined ? undefined : sessionName(sessionId, caller),
     decision: record?.decision,
@@ -219,7 +223,8 @@ const aroundInner = async (deps: AuditObserverDeps, inner: InnerCall, next: () =
     await deps.journal.record({
       ...innerEvent(deps, inner, receivedAt),
       ...answered(reply, inForce),
-      ...dataOf(inForce, inner.call.request.bytes, reply),
+      request: requestData(inForce, inner.call.request.bytes),
+      response: responseData(inForce, reply),
     });
   return reply;
 };
@@ -238,8 +243,10 @@ const innerEvent = (
     target: {
       endpoint: `/${outer?.request.endpoint ?? 'mcp'}`,
       httpMethod: outer?.request.http ?? 'POST',
-      ...namedBy(call),
-      ...ledTo(record.target),
+      method: call.method,
+      name: call.name,
+      type: call.names,
+      to: record.target,
     },
     decision: record.decision,
     credential: record.credential,
@@ -253,24 +260,16 @@ const sourceOf = (request: RequestHead): EventSource => ({
   correlationId: request.correlationId(),
 });
 
-const targetOf = ({ request, message, call }: RequestRecord): EventTarget => ({
-  endpoint: `/${request.endpoint}`,
-  httpMethod: request.http,
-  ...(message?.kind === 'call' ? namedBy(message.call) : { method: message?.method }),
-  ...ledTo(call?.target),
-});
-
-const namedBy = ({ method, name, names: type }: Call) => ({ method, name, type });
-
-const ledTo = (target: Target | undefined): Pick<EventTarget, 'backend' | 'ownName' | 'workflow'> => {
-  switch (target?.kind) {
-    case 'backend':
-      return target;
-    case 'workflow':
-      return { workflow: target.workflow };
-    default:
-      return {};
-  }
+const targetOf = ({ request, message, call }: RequestRecord): EventTarget => {
+  const asked = message?.kind === 'call' ? message.call : undefined;
+  return {
+    endpoint: `/${request.endpoint}`,
+    httpMethod: request.http,
+    method: message && methodOf(message),
+    name: asked?.name,
+    type: asked?.names,
+    to: call?.target,
+  };
 };
 
 /** The session that a request names; of `initialize`, the one that it has begun. */

@@ -34,7 +34,7 @@ const [open, write, close, fstat, stat] = [
 
 /** POSIX `PIPE_BUF` of Linux: so many bytes come through a pipe in one piece, whoever else writes to it. */
 const PIPE_BYTES = 4_096;
-const FILE_BYTES = 64 * 1024;
+const FILE_BYTES = 256 * 1024;
 
 /** A pipe that is full, or a file of a medium that is: tried again after this time. */
 const FULL_MS = 10;

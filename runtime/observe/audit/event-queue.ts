@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../process/index.ts';
 import type { Destination } from './destination.ts';
+import { LineBuffer, type TellWritten } from './line-buffer.ts';
 
 export interface QueueBounds {
   /** Most lines that wait. */
@@ -21,12 +22,6 @@ export interface QueueDeps {
   readonly onError: (error: unknown) => void;
 }
 
-interface Waiting {
-  readonly line: string;
-  /** Called once: whether the line was written. */
-  readonly told: ((isWritten: boolean) => void) | undefined;
-}
-
 /** Wait before lines that could not be written are tried again. */
 const RETRY_MS = 1_000;
 
@@ -36,14 +31,21 @@ const RETRY_MS = 1_000;
  */
 const CONFIRM_MS = 10_000;
 
+/** Bytes of buffers that are kept to be used again. */
+const SPARE_BYTES = 256 * 1024;
+
 /** Lines on their way to one destination, in order, one write at a time. Lines are ASCII, without their end. */
 export class EventQueue {
   readonly #bounds: QueueBounds;
   readonly #deps: QueueDeps;
-  #waiting: Waiting[] = [];
+  /** Oldest first; each write is from one of them. The last one takes new lines. */
+  readonly #buffers: LineBuffer[] = [];
+  readonly #spare: LineBuffer[] = [];
+  #lines = 0;
   #bytes = 0;
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;
+  #isClosing = false;
 
   constructor(bounds: QueueBounds, deps: QueueDeps) {
     this.#bounds = bounds;
@@ -52,13 +54,13 @@ export class EventQueue {
 
   /** What waits to be written. */
   get waiting(): { readonly events: number; readonly bytes: number } {
-    return { events: this.#waiting.length, bytes: this.#bytes };
+    return { events: this.#lines, bytes: this.#bytes };
   }
 
   /** Adds a line, to be written with others soon. */
   add(line: string): void {
-    if (!this.#take({ line, told: undefined })) return;
-    if (this.#waiting.length >= this.#bounds.batchLines) this.#write();
+    if (!this.#take(line, undefined)) return;
+    if (this.#isBatch()) this.#write();
     else this.#writeSoon(this.#bounds.batchWaitMs);
   }
 
@@ -70,35 +72,51 @@ export class EventQueue {
         timer.cancel();
         resolve(isWritten);
       };
-      if (this.#take({ line, told })) this.#write();
+      if (this.#take(line, told)) this.#write();
       else told(false);
     });
   }
 
   /** Writes what waits, as far as that can be written, and closes the destination. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     this.#timer?.cancel();
     this.#write();
-    await this.#writing;
+    while (this.#writing) await this.#writing;
     this.#timer?.cancel();
-    for (const { told } of this.#waiting.splice(0)) {
-      told?.(false);
-      this.#deps.onDropped();
+    for (const buffer of this.#buffers.splice(0)) {
+      buffer.disappoint();
+      for (let left = buffer.lines; left > 0; left -= 1) this.#deps.onDropped();
     }
     await this.#deps.destination.close();
   }
 
   /** False: there is no room. One line always has room, however long it is. */
-  #take(waiting: Waiting): boolean {
-    const bytes = waiting.line.length + 1;
-    const isFull = this.#waiting.length >= this.#bounds.lines || this.#bytes + bytes > this.#bounds.bytes;
-    if (isFull && this.#waiting.length > 0) {
+  #take(line: string, told: TellWritten | undefined): boolean {
+    const bytes = line.length + 1;
+    const isFull = this.#lines >= this.#bounds.lines || this.#bytes + bytes > this.#bounds.bytes;
+    if (isFull && this.#lines > 0) {
       this.#deps.onDropped();
       return false;
     }
-    this.#waiting.push(waiting);
+    if (!this.#buffers.at(-1)?.add(line, told)) this.#takeApart(line, told);
+    this.#lines += 1;
     this.#bytes += bytes;
     return true;
+  }
+
+  #takeApart(line: string, told: TellWritten | undefined): void {
+    const { writeBytes } = this.#deps.destination;
+    const bytes = line.length + 1;
+    const spare = bytes <= writeBytes ? this.#spare.pop() : undefined;
+    const buffer = spare ?? new LineBuffer(Math.max(writeBytes, bytes));
+    buffer.add(line, told);
+    this.#buffers.push(buffer);
+  }
+
+  /** Whether what waits is worth a write. */
+  #isBatch(): boolean {
+    return this.#lines >= this.#bounds.batchLines || (this.#isClosing && this.#lines > 0);
   }
 
   #writeSoon(ms: number): void {
@@ -109,59 +127,54 @@ export class EventQueue {
   #write(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    if (this.#writing || this.#waiting.length === 0) return;
+    if (this.#writing || this.#lines === 0) return;
     this.#writing = this.#writeAll().then((isDone) => {
       this.#writing = undefined;
       // Added after the last look.
-      const isNew = isDone ? this.#waiting.length > 0 : this.#waiting.some(({ told }) => told);
-      if (isNew) this.#write();
-      else if (!isDone) this.#writeSoon(RETRY_MS);
+      if (this.#isAwaited() || (isDone && this.#isBatch())) this.#write();
+      else if (this.#lines > 0) this.#writeSoon(isDone ? this.#bounds.batchWaitMs : RETRY_MS);
     });
   }
 
+  #isAwaited(): boolean {
+    return this.#buffers.some(({ isAwaited }) => isAwaited);
+  }
+
+  /**
+   * Writes what waits at this moment. What is added meanwhile waits for others again, unless it makes a batch: a write
+   * costs as much as a few events, and under load each turn of the event loop brings some.
+   */
   async #writeAll(): Promise<boolean> {
-    while (this.#waiting.length > 0) {
-      const { text, lines } = this.#batch();
-      const { written, error } = await this.#deps.destination.write(Buffer.from(text, 'latin1'));
-      this.#done(error === undefined ? lines : linesIn(text, written));
+    for (let due = this.#lines; due > 0 || this.#isBatch() || this.#isAwaited();) {
+      const [buffer] = this.#buffers;
+      if (!buffer) break;
+      const lines = buffer.waiting(this.#bounds.batchLines);
+      const { written, error } = await this.#deps.destination.write(lines);
+      due -= this.#done(buffer, error === undefined ? lines.length : written);
       if (error === undefined) continue;
       this.#deps.onError(error);
-      this.#disappoint();
+      for (const each of this.#buffers) each.disappoint();
       return false;
     }
     return true;
   }
 
-  /** The first lines, as many as fit into one write. */
-  #batch(): { readonly text: string; readonly lines: number } {
-    const { batchLines } = this.#bounds;
-    let text = '';
-    let lines = 0;
-    for (const { line } of this.#waiting) {
-      if (lines > 0 && (lines >= batchLines || text.length + line.length + 1 > this.#deps.destination.writeBytes))
-        break;
-      text += `${line}\n`;
-      lines += 1;
-    }
-    return { text, lines };
-  }
-
-  #done(lines: number): void {
-    for (const { line, told } of this.#waiting.splice(0, lines)) {
-      this.#bytes -= line.length + 1;
-      told?.(true);
+  /** How many lines were written. */
+  #done(buffer: LineBuffer, written: number): number {
+    const { lines, bytes } = buffer.written(written);
+    this.#lines -= lines;
+    this.#bytes -= bytes;
+    if (buffer.lines === 0) {
+      this.#buffers.shift();
+      this.#keepSpare(buffer);
     }
     if (lines > 0) this.#deps.onWritten(lines);
+    return lines;
   }
 
-  /** Nobody waits for lines that cannot be written now; the lines stay. */
-  #disappoint(): void {
-    this.#waiting = this.#waiting.map(({ line, told }) => {
-      told?.(false);
-      return { line, told: undefined };
-    });
+  #keepSpare(buffer: LineBuffer): void {
+    const { writeBytes } = this.#deps.destination;
+    const isUsual = buffer.size === writeBytes;
+    if (isUsual && this.#spare.length < Math.ceil(SPARE_BYTES / writeBytes)) this.#spare.push(buffer);
   }
 }
-
-/** How many whole lines are in the first bytes of an ASCII text. */
-const linesIn = (text: string, bytes: number): number => text.slice(0, bytes).split('\n').length - 1;

@@ -1,4 +1,4 @@
-import type { Caller, PolicyDecision, UsedCredential } from '../../call/index.ts';
+import type { Caller, PolicyDecision, Target, UsedCredential } from '../../call/index.ts';
 import type { AuditEventType } from '../../config/index.ts';
 import type { ErrorCode } from '../../errors.ts';
 import { clipped } from '../../text.ts';
@@ -64,10 +64,8 @@ export interface EventTarget {
   readonly name?: string | undefined;
   /** tool, prompt, resource or task. */
   readonly type?: string | undefined;
-  readonly backend?: string | undefined;
-  /** The backend's own name, as JSON text. */
-  readonly ownName?: Buffer | undefined;
-  readonly workflow?: string | undefined;
+  /** Where the name leads; undefined where that was not found. */
+  readonly to?: Target | undefined;
 }
 
 /** What all events of a process share, and the place of this one among them. */
@@ -92,7 +90,7 @@ export const lineOf = (event: AuditEvent, { component, replica, sequence, logged
   `{"time":"${isoTime(event.receivedAt)}","level":"AUDIT","msg":"audit_event","audit_id":"${replica}-${sequence}"` +
   `,"replica":"${replica}","sequence":${sequence},"type":"${event.type}","logged_at":"${isoTime(loggedAt)}"` +
   `,"outcome":"${event.outcome}","component":${jsonText(component)}` +
-  sourceOf(event.source) +
+  (event.source ? sourceOf(event.source) : '') +
   (event.caller ? textOf(knownSubjects, event.caller, subjectsOf) : aboutOf(event.about)) +
   targetOf(event.target) +
   (event.session === undefined ? '' : `,"session":"${event.session}"`) +
@@ -102,17 +100,22 @@ export const lineOf = (event: AuditEvent, { component, replica, sequence, logged
   dataOf(event) +
   '}';
 
-/** All events of one second share the text of their times up to it. */
+/** All events of one second share the text of their times up to it, and those of one millisecond all of it. */
 let lastSecond = NaN;
-let lastText = '';
+let secondText = '';
+let lastMs = NaN;
+let msText = '';
 
 const isoTime = (ms: number): string => {
+  if (ms === lastMs) return msText;
   const second = Math.floor(ms / 1_000);
   if (second !== lastSecond) {
     lastSecond = second;
-    lastText = new Date(second * 1_000).toISOString().slice(0, -'000Z'.length);
+    secondText = new Date(second * 1_000).toISOString().slice(0, -'000Z'.length);
   }
-  return `${lastText}${String(Math.floor(ms) - second * 1_000).padStart(3, '0')}Z`;
+  lastMs = ms;
+  msText = `${secondText}${String(Math.floor(ms) - second * 1_000).padStart(3, '0')}Z`;
+  return msText;
 };
 
 /** A member with a text from outside: without secrets, cut, in ASCII. */
@@ -137,11 +140,22 @@ const written = (value: string, most: number): string =>
 
 const number = (key: string, value: number | undefined): string => (value === undefined ? '' : `,"${key}":${value}`);
 
-const sourceOf = (source: EventSource | undefined): string => {
-  if (!source) return '';
-  const agent = text('user_agent', source.userAgent, MAX_AGENT).slice(1);
-  const address = source.address === undefined ? '' : `"value":${jsonText(source.address)},`;
-  return `,"source":{"type":"network",${address}"extra":{${agent}}},"correlation_id":${jsonText(source.correlationId)}`;
+/** By address, with the agent that it had last. */
+const knownSources = new Map<string | undefined, { readonly agent: string | undefined; readonly text: string }>();
+const MOST_SOURCES = 1_000;
+
+const sourceOf = ({ address, userAgent, correlationId }: EventSource): string => {
+  const before = knownSources.get(address);
+  const source = before && before.agent === userAgent ? before.text : writtenSource(address, userAgent);
+  return `${source},"correlation_id":${jsonText(correlationId)}`;
+};
+
+const writtenSource = (address: string | undefined, userAgent: string | undefined): string => {
+  const value = address === undefined ? '' : `"value":${jsonText(address)},`;
+  const written = `,"source":{"type":"network",${value}"extra":{${text('user_agent', userAgent, MAX_AGENT).slice(1)}}}`;
+  if (knownSources.size >= MOST_SOURCES) knownSources.clear();
+  knownSources.set(address, { agent: userAgent, text: written });
+  return written;
 };
 
 /** By what an event tells of: a caller is one value as long as its token is cached, and so is a cached decision. */
@@ -179,20 +193,44 @@ const aboutOf = (about: EventSubject | undefined): string => {
   return `,"subjects":{${members.slice(1)}}`;
 };
 
+/** By where a name leads: the target of the last event about it, of which most are alike. */
+const knownTargets = new WeakMap<Target, { readonly of: EventTarget; readonly text: string }>();
+
 const targetOf = (target: EventTarget | undefined): string => {
   if (!target) return '';
-  const { endpoint, httpMethod, method, name, type, backend, ownName, workflow } = target;
+  const { to } = target;
+  if (!to) return writtenTarget(target);
+  const before = knownTargets.get(to);
+  if (before && isAlike(before.of, target)) return before.text;
+  const now = writtenTarget(target);
+  knownTargets.set(to, { of: target, text: now });
+  return now;
+};
+
+const isAlike = (a: EventTarget, b: EventTarget): boolean =>
+  a.name === b.name &&
+  a.method === b.method &&
+  a.endpoint === b.endpoint &&
+  a.httpMethod === b.httpMethod &&
+  a.type === b.type;
+
+const writtenTarget = ({ endpoint, httpMethod, method, name, type, to }: EventTarget): string => {
   const members =
     text('endpoint', endpoint, MAX_NAME) +
     text('http_method', httpMethod, MAX_METHOD) +
     text('method', method, MAX_METHOD) +
     text('name', name, MAX_NAME) +
     text('type', type, MAX_METHOD) +
-    text('backend', backend, MAX_ID) +
-    text('own_name', ownName && ownNameIn(ownName), MAX_NAME) +
-    text('workflow_name', workflow, MAX_NAME);
+    (to ? destinationOf(to) : '');
   return `,"target":{${members.slice(1)}}`;
 };
+
+const destinationOf = (to: Target): string => {
+  if (to.kind === 'backend') return text('backend', to.backend, MAX_ID) + ownNameOf(to.ownName);
+  return to.kind === 'workflow' ? text('workflow_name', to.workflow, MAX_NAME) : '';
+};
+
+const ownNameOf = (json: Buffer | undefined): string => text('own_name', json && ownNameIn(json), MAX_NAME);
 
 const ownNameIn = (json: Buffer): string => {
   const inner = json.toString('utf8', 1, json.length - 1);

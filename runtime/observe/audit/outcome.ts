@@ -66,8 +66,8 @@ const SUCCESS: Judged = { outcome: 'success' };
 /** Bytes of an answer in which errors are looked for. */
 const PREFIX_BYTES = 4_096;
 
-const ERROR = Buffer.from('"error"');
-const IS_ERROR = Buffer.from('"isError"');
+/** The end of both names that are looked for. */
+const ERROR = Buffer.from('rror"');
 
 /**
  * An `error` member of the JSON-RPC response, or `isError` in the result of a tool, within the first bytes. The bytes
@@ -75,7 +75,7 @@ const IS_ERROR = Buffer.from('"isError"');
  */
 const applicationErrorIn = (body: Buffer): Judged | undefined => {
   const prefix = body.length > PREFIX_BYTES ? body.subarray(0, PREFIX_BYTES) : body;
-  if (!prefix.includes(ERROR) && !prefix.includes(IS_ERROR)) return undefined;
+  if (!prefix.includes(ERROR)) return undefined;
   let found: Judged | undefined;
   const inResult = (key: string, at: number): number => {
     const end = skipValue(prefix, at);

@@ -58,6 +58,50 @@ describe('a queue of events', () => {
     assert.deepEqual(writes, ['1\n2\n', '3\n4\n5\n']);
   });
 
+  test('writes what comes during a write with others again, unless it makes a batch', async () => {
+    const { queue, clock, writes, answerWith } = make({ lines: 20 });
+    let writing = Promise.withResolvers<void>();
+    answerWith(async (written) => {
+      await writing.promise;
+      return { written };
+    });
+    const goOn = async () => {
+      writing.resolve();
+      await setImmediate();
+      writing = Promise.withResolvers();
+    };
+    for (const line of ['1', '2', '3', '4']) queue.add(line);
+    await goOn();
+    assert.deepEqual(writes, ['1\n2\n3\n']);
+    clock.advance(100);
+    assert.deepEqual(writes.slice(1), ['4\n']);
+    for (const line of ['5', '6', '7', '8']) queue.add(line);
+    await goOn();
+    assert.deepEqual(writes.slice(2), ['5\n6\n7\n']);
+    await goOn();
+    assert.deepEqual(writes.slice(3), []);
+    const closing = queue.close();
+    queue.add('9');
+    writing.resolve();
+    await closing;
+    assert.deepEqual(writes.slice(3), ['8\n', '9\n', 'closed']);
+  });
+
+  test('waits for its turn where somebody waits for a line that comes during a write', async () => {
+    const { queue, writes, answerWith } = make();
+    const writing = Promise.withResolvers<void>();
+    answerWith(async (written) => {
+      await writing.promise;
+      return { written };
+    });
+    const first = queue.confirm('1');
+    queue.add('2');
+    const third = queue.confirm('3');
+    writing.resolve();
+    assert.deepEqual(await Promise.all([first, third]), [true, true]);
+    assert.deepEqual(writes, ['1\n', '2\n3\n']);
+  });
+
   test('writes no more bytes at a time than go through in one piece, but a long line whole', async () => {
     const { queue, writes } = make({ batchLines: 10 });
     for (const line of ['a'.repeat(40), 'b'.repeat(30), 'c'.repeat(200), 'd']) queue.add(line);
@@ -66,6 +110,13 @@ describe('a queue of events', () => {
       writes.map((each) => each.length),
       [41, 31, 201, 2, 6],
     );
+  });
+
+  test('writes no more lines at a time than a batch has, however many fit into a write', async () => {
+    const { queue, writes } = make({ batchLines: 1, lines: 9 });
+    for (const line of ['1', '2', '3']) queue.add(line);
+    await queue.close();
+    assert.deepEqual(writes, ['1\n', '2\n', '3\n', 'closed']);
   });
 
   test('drops what finds no room, by number and by bytes, and counts that', async () => {
