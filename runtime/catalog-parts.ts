@@ -47,7 +47,8 @@ export const liveCatalogOf = ({
     firstListed: (timeoutMs) => backends.firstListed(timeoutMs),
     statusKnown: (timeoutMs) => backends.statusKnown(timeoutMs),
     refreshLists: (timeoutMs) => backends.refreshLists(timeoutMs),
-    overlay: userLists.of,
+    // Every call asks.
+    overlay: (caller, needed) => (backends.dependents.length === 0 ? undefined : userLists.of(caller, needed)),
     askAgain: userLists.askAgain,
     onOverlayStale: (listener) =>
       backends.onListsChangedFor((caller, change, backend) => {

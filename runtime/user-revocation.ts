@@ -67,4 +67,13 @@ export const userRevocation = (deps: UserRevocationDeps): UserRevocation => {
   };
 };
 
-const nameOf = ({ issuer, subject }: UserId): string => JSON.stringify([issuer, subject]);
+/** Every request asks, and a user is one value as long as the token is cached. */
+const names = new WeakMap<UserId, string>();
+
+const nameOf = (user: UserId): string => {
+  const before = names.get(user);
+  if (before !== undefined) return before;
+  const name = JSON.stringify([user.issuer, user.subject]);
+  names.set(user, name);
+  return name;
+};

@@ -17,7 +17,8 @@ const READ_BYTES = 64 * 1024;
 export const errorIn = (body: Buffer): AnswerError | undefined => {
   const isShort = body.length <= 2 * WINDOW_BYTES;
   const head = isShort ? body : body.subarray(0, WINDOW_BYTES);
-  // The usual answer has neither text, and both searches look for a rare letter, or at few bytes.
+  // The usual answer has not even what both texts have in common.
+  if (isShort && !head.includes(IN_BOTH)) return undefined;
   if (head.subarray(0, ERROR_BYTES).includes('"error"')) {
     const found = JSON_RPC_ERROR.exec(head.toString('latin1'));
     if (found) return (found[1] ?? UNKNOWN_CODE) as AnswerError;
@@ -25,6 +26,9 @@ export const errorIn = (body: Buffer): AnswerError | undefined => {
   const isSuspect = hasTrueIsError(head) || (!isShort && hasTrueIsError(body.subarray(-WINDOW_BYTES)));
   return isSuspect ? toolErrorIn(body) : undefined;
 };
+
+/** The end of `"error"` and of `"isError"`. */
+const IN_BOTH = Buffer.from('rror"');
 
 /**
  * Before a top-level `error` there are scalars only; within a text, its quotes would be escaped. The code comes first,

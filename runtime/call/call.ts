@@ -81,12 +81,18 @@ export interface RelayedRequest {
   /** Spans of `params` and `params._meta`; undefined where they are absent. */
   readonly params: Span | undefined;
   readonly meta: Span | undefined;
+  /** Span of `params.arguments`; absent where it was not looked for, or there are none. */
+  readonly arguments?: Span | undefined;
 }
 
+/** Span of `params.arguments`; undefined where there are none. */
+export const argumentsAt = ({ bytes, params, arguments: known }: RelayedRequest): Span | undefined =>
+  known ?? (params && memberAt(bytes, params.start, 'arguments'));
+
 /** JSON text of `params.arguments`; undefined where there are none. */
-export const argumentsOf = ({ bytes, params }: RelayedRequest): Buffer | undefined => {
-  const span = params && memberAt(bytes, params.start, 'arguments');
-  return span && bytes.subarray(span.start, span.end);
+export const argumentsOf = (request: RelayedRequest): Buffer | undefined => {
+  const span = argumentsAt(request);
+  return span && request.bytes.subarray(span.start, span.end);
 };
 
 /** The client of a call while the call is under way: its capabilities, and the messages to it before the answer. */

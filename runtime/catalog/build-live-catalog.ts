@@ -1,4 +1,4 @@
-import type { Caller, Target } from '../call/index.ts';
+import type { Caller } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import { LIST_KINDS, type ListKind, type Lists } from '../mcp/index.ts';
 import { buildCatalog, type BuildOptions, type Catalog, type SourceBackend } from './catalog.ts';
@@ -17,10 +17,10 @@ import type {
 } from './live-catalog.ts';
 import { described, withoutAlone } from './described.ts';
 import { type ListPages, pageCaches } from './pages.ts';
-import type { Listed } from './name-table.ts';
 import { traceName, type UnlistedBackend } from './name-trace.ts';
+import { seenViews } from './seen-catalog.ts';
 import { withUsedTools } from './step-tools.ts';
-import { type AllPages, LIST_OF, type visibleLists, visibleUnder, type Visibility, withoutPages } from './visible.ts';
+import { type AllPages, visibleUnder, type Visibility, withoutPages } from './visible.ts';
 
 /** The live catalog of these backends and settings. `rebuild` must be called whenever either has changed. */
 export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
@@ -131,6 +131,7 @@ const callerViews = (
   const policies = (): unknown => deps.policies?.();
   const visibleNow = visibleUnder(policies);
   const offeredNow = visibleUnder(policies, withoutPages);
+  const seenAs = seenViews();
   const seenBy = (caller: Caller, whole: CallerView): CallerView | Promise<CallerView> => {
     const isAllListed = whole.catalog.all === whole.catalog.lists;
     const visible = { listed: visibleNow(), offered: isAllListed ? visibleNow() : offeredNow() };
@@ -147,48 +148,10 @@ const callerViews = (
   };
 };
 
-/**
- * The lists are made when they are asked for: a call needs none of them, and a decision about each entry takes time.
- */
-const seenAs = (by: Visibility, whole: CallerView, visible: Visible): CallerView => ({
-  catalog: whole.catalog,
-  overlay: whole.overlay,
-  routableName: whole.routableName,
-  stepTool: whole.stepTool,
-  findHidden: whole.findHidden,
-  find: onlyVisible(whole, by),
-  get all() {
-    return visible.offered(whole.all, by);
-  },
-  get listed() {
-    return described(visible.listed(whole.catalog.lists, by), this.all);
-  },
-});
-
-/** Lists that are sent as they are keep their pages; those that are mostly searched do not. */
-interface Visible {
-  readonly listed: ReturnType<typeof visibleLists>;
-  readonly offered: ReturnType<typeof visibleLists>;
-}
-
 const findIn =
   (catalog: Catalog): CallerCatalog['find'] =>
   (table, names, name) =>
     catalog[table].find(names, name);
-
-/** The visibility that makes the lists also decides which names are found. */
-const onlyVisible =
-  ({ find }: CallerCatalog, { isVisible }: Visibility): CallerCatalog['find'] =>
-  (table, names, name) => {
-    const target = find(table, names, name);
-    return !target || table === 'routable' || isVisible(...entryOf(names, name, target)) ? target : undefined;
-  };
-
-/** The list entry by which a name was found: for a URI made from a template, the template. */
-const entryOf = (names: Listed, name: string, target: Target): Parameters<Visibility['isVisible']> =>
-  target.kind === 'backend' && target.template !== undefined
-    ? [{ name: target.template, target }, 'resourceTemplates']
-    : [{ name, target }, LIST_OF[names]];
 
 type Build = (backends: readonly OfferedBackend[], how?: Pick<BuildOptions, 'newPageCache'>) => Catalog;
 

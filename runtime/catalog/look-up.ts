@@ -34,36 +34,49 @@ export const lookUpIn = (deps: LookUpDeps) => {
       throw hasPolicies() ? forbidden() : error;
     }
   };
-  return (
-    { names, name, caller, origin }: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>,
-    record?: Pick<CallRecord, 'target'>,
-  ): Target | Promise<Target> => {
+  const again = async (asked: Asked, record: Noted | undefined): Promise<Target> => {
+    const { names, name, caller } = asked;
+    const view = () => viewFor(asked, deps);
+    // A client may remember names from before a restart, or from another replica: a name is unknown only once no
+    // backend's status is `unknown`, and the first check of a backend in a new pod may fail. Nor does every backend
+    // notify of new entries. And the user may have signed in since a backend was asked for its lists.
+    const refreshed = async () => deps.refreshLists?.(deps.settings().waitForUnknownMs);
+    for (const wait of [async () => deps.askAgain?.(caller), known, refreshed]) {
+      await wait();
+      const target = findIn(await view(), asked);
+      if (target) return target;
+    }
+    const { overlay, findHidden } = await view();
+    if (hasPolicies()) {
+      if (record) record.target = findHidden(tableOf(asked), names, name);
+      throw forbidden();
+    }
+    return unknown(withOverlay(deps.backends(), overlay), deps.settings(), { names, name });
+  };
+  return (access: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>, record?: Noted): Target | Promise<Target> => {
+    const { names, name, caller, origin } = access;
     if (names === 'task') return task(name);
-    const table = origin === 'workflow' ? 'routable' : 'offered';
-    const find = (catalog: CallerCatalog): Target | undefined => catalog.find(table, names, name);
-    const view = () => deps.views(caller, () => ownersOf({ names, name }, deps));
-    const offered = view();
-    const found = offered instanceof Promise ? offered.then(find) : find(offered);
-    const again = async (): Promise<Target> => {
-      // A client may remember names from before a restart, or from another replica: a name is unknown only once no
-      // backend's status is `unknown`, and the first check of a backend in a new pod may fail. Nor does every backend
-      // notify of new entries. And the user may have signed in since a backend was asked for its lists.
-      const refreshed = async () => deps.refreshLists?.(deps.settings().waitForUnknownMs);
-      for (const wait of [async () => deps.askAgain?.(caller), known, refreshed]) {
-        await wait();
-        const target = find(await view());
-        if (target) return target;
-      }
-      const { overlay, findHidden } = await view();
-      if (hasPolicies()) {
-        if (record) record.target = findHidden(table, names, name);
-        throw forbidden();
-      }
-      return unknown(withOverlay(deps.backends(), overlay), deps.settings(), { names, name });
-    };
-    return found instanceof Promise ? found.then((target) => target ?? again()) : (found ?? again());
+    const asked: Asked = { names, name, caller, origin };
+    const view = viewFor(asked, deps);
+    return view instanceof Promise
+      ? view.then((seen) => findIn(seen, asked) ?? again(asked, record))
+      : (findIn(view, asked) ?? again(asked, record));
   };
 };
+
+type Noted = Pick<CallRecord, 'target'>;
+
+interface Asked extends Pick<Access, 'name' | 'caller' | 'origin'> {
+  readonly names: Listed;
+}
+
+const viewFor = (asked: Asked, deps: LookUpDeps): CallerView | Promise<CallerView> =>
+  deps.views(asked.caller, () => ownersOf(asked, deps));
+
+const tableOf = ({ origin }: Asked) => (origin === 'workflow' ? 'routable' : 'offered');
+
+const findIn = (catalog: CallerCatalog, asked: Asked): Target | undefined =>
+  catalog.find(tableOf(asked), asked.names, asked.name);
 
 /**
  * The backends that the name may belong to, where it shows that by its form: whatever the others list makes no

@@ -41,6 +41,8 @@ export interface Envelope {
   readonly requestState: Span | undefined;
   /** `params.inputResponses`, whatever it is. */
   readonly inputResponses: Span | undefined;
+  /** `params.arguments`, whatever they are. */
+  readonly arguments: Span | undefined;
   /** `params._meta`, when it is an object. */
   readonly meta: Span | undefined;
   /**
@@ -217,6 +219,7 @@ const envelopeOf = (body: Buffer, members: Members, seen: SeenParams): Envelope 
     ref: seen.ref,
     requestState: seen.requestState,
     inputResponses: seen.inputResponses,
+    arguments: seen.arguments,
     meta: seen._meta && isObject(body, seen._meta.start) ? seen._meta : undefined,
     reserved: seen.reserved ?? NO_RESERVED,
   };

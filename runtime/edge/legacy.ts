@@ -219,7 +219,7 @@ const callIn = (
   { envelope, request, caller }: Arrival,
   { id, method, names, name, target }: Routed & { readonly id: Buffer },
 ): Message | Promise<Message> => {
-  const { body, params, meta } = envelope;
+  const { body, params, meta, arguments: args } = envelope;
   const { signal, turn, end } = session.begin(id, request);
   if (session.logs) request.record?.(session.logs.newStream('ofCall'));
   const call: Call = {
@@ -229,7 +229,7 @@ const callIn = (
     names,
     origin: 'client',
     depth: 0,
-    request: { bytes: body, id, target, params, meta },
+    request: { bytes: body, id, target, params, meta, arguments: args },
     backendSessions: session.backendSessions,
     signal,
     client: new SessionCallClient(session, request),

@@ -185,7 +185,7 @@ const modernPages = (deps: ModernDeps): ModernPages => {
 };
 
 const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arrival, named: Routed): Message => {
-  const { body, params, meta } = envelope;
+  const { body, params, meta, arguments: args } = envelope;
   const answered = answeredIn(envelope);
   const cancellation = new Cancellation();
   const { backendSessions, release } = deps.callers.acquire({
@@ -201,7 +201,7 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
     ...named,
     origin: 'client',
     depth: 0,
-    request: { bytes: body, id, target: named.target, params, meta },
+    request: { bytes: body, id, target: named.target, params, meta, arguments: args },
     backendSessions,
     signal: cancellation,
     answered,

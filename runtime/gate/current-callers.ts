@@ -6,8 +6,14 @@ import type { Gate } from './gate.ts';
 export interface CurrentCallersDeps {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Users that are remembered; the least recently seen one is dropped first. */
+  /** Users that are remembered; those that were seen longest ago are dropped first. */
   readonly limit: number;
+}
+
+interface Latest {
+  user: User;
+  /** Since it was last the first in line. */
+  isSeenAgain: boolean;
 }
 
 /**
@@ -16,8 +22,11 @@ export interface CurrentCallersDeps {
  */
 export class CurrentCallers {
   readonly #deps: CurrentCallersDeps;
-  /** Least recently seen first. */
-  readonly #latest = new Map<string, User>();
+  /**
+   * In line to be dropped: who was seen again since goes back to the end of the line, which costs a request less than
+   * to go there at once.
+   */
+  readonly #latest = new Map<string, Latest>();
 
   constructor(deps: CurrentCallersDeps) {
     this.#deps = deps;
@@ -30,15 +39,25 @@ export class CurrentCallers {
   note(caller: Caller): void {
     if (caller.kind !== 'user') return;
     const key = clientKey(caller);
-    this.#latest.delete(key);
-    this.#latest.set(key, caller);
+    const known = this.#latest.get(key);
+    if (!known) return this.#add(key, caller);
+    known.user = caller;
+    known.isSeenAgain = true;
+  }
+
+  #add(key: string, user: User): void {
+    this.#latest.set(key, { user, isSeenAgain: false });
     this.#forgetOldest();
   }
 
   #forgetOldest(): void {
-    for (const [key, user] of this.#latest) {
-      if (this.#latest.size <= this.#deps.limit && !this.#hasEnded(user)) return;
+    for (const [key, known] of this.#latest) {
+      const hasEnded = this.#hasEnded(known.user);
+      if (this.#latest.size <= this.#deps.limit && !hasEnded) return;
       this.#latest.delete(key);
+      if (!known.isSeenAgain || hasEnded) continue;
+      known.isSeenAgain = false;
+      this.#latest.set(key, known);
     }
   }
 
@@ -50,7 +69,7 @@ export class CurrentCallers {
   readonly current = (caller: Caller): Caller => {
     if (caller.kind !== 'user') return caller;
     const isSure = caller.expiresAt !== undefined && !this.#hasEnded(caller);
-    const current = isSure ? caller : (this.#latest.get(clientKey(caller)) ?? caller);
+    const current = isSure ? caller : (this.#latest.get(clientKey(caller))?.user ?? caller);
     if (this.#hasEnded(current)) throw new VmcpError('credential_unavailable', 'the token of the user has ended');
     return current;
   };
@@ -66,7 +85,7 @@ export class CurrentCallers {
 
   /** The same user and client with the token presented last, where that is valid; else as `valid`. */
   newest(caller: Caller): Caller | undefined {
-    const latest = caller.kind === 'user' ? this.#latest.get(clientKey(caller)) : undefined;
+    const latest = caller.kind === 'user' ? this.#latest.get(clientKey(caller))?.user : undefined;
     return latest && !this.#hasEnded(latest) ? latest : this.valid(caller);
   }
 
@@ -76,16 +95,17 @@ export class CurrentCallers {
   replace(noted: Caller, found: Caller): void {
     if (noted.kind !== 'user' || found.kind !== 'user') return;
     const key = clientKey(noted);
-    if (this.#latest.get(key) !== noted) return;
+    const known = this.#latest.get(key);
+    if (known?.user !== noted) return;
     const newKey = clientKey(found);
-    if (newKey === key) return void this.#latest.set(key, found);
+    if (newKey === key) return void (known.user = found);
     this.#latest.delete(key);
-    if (!this.#latest.has(newKey)) this.#latest.set(newKey, found);
+    if (!this.#latest.has(newKey)) this.#latest.set(newKey, { user: found, isSeenAgain: false });
   }
 
   /** Forgets every user of whom this does not hold. */
   retain(isKnown: (user: User) => boolean): void {
-    for (const [key, user] of this.#latest) if (!isKnown(user)) this.#latest.delete(key);
+    for (const [key, { user }] of this.#latest) if (!isKnown(user)) this.#latest.delete(key);
   }
 
   #hasEnded({ expiresAt, isWithdrawn }: User): boolean {

@@ -70,8 +70,24 @@ export const bucketsFor = ({ server, tools, ...ofServer }: RateLimits): BucketsF
     const isOfServer = origin === 'client' && names !== 'task' && COUNTS_FOR_SERVER[method];
     const buckets = isOfServer ? ofServerPair(caller) : NO_BUCKETS;
     const ofTool = method === 'tools/call' ? ofToolPairs.get(name)?.(caller) : undefined;
-    return ofTool ? [...buckets, ...ofTool] : buckets;
+    return ofTool ? joined(buckets, ofTool) : buckets;
   };
+};
+
+/** The last list that a list of buckets of a tool was joined to: the same as long as a user calls it. */
+const lastJoined = new WeakMap<readonly LimitBucket[], JoinedBuckets>();
+
+interface JoinedBuckets {
+  readonly to: readonly LimitBucket[];
+  readonly all: readonly LimitBucket[];
+}
+
+const joined = (ofServer: readonly LimitBucket[], ofTool: readonly LimitBucket[]): readonly LimitBucket[] => {
+  const before = lastJoined.get(ofTool);
+  if (before?.to === ofServer) return before.all;
+  const all = [...ofServer, ...ofTool];
+  lastJoined.set(ofTool, { to: ofServer, all });
+  return all;
 };
 
 const NO_BUCKETS: readonly LimitBucket[] = [];

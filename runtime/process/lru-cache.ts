@@ -1,4 +1,4 @@
-/** Bounds of a cache; the least recently used entry is evicted first. */
+/** Bounds of a cache; an entry that was not used lately is evicted first. */
 export interface LruBounds {
   readonly count: number;
   readonly bytes: number;
@@ -15,36 +15,55 @@ export interface LruCache<V> {
   readonly count: () => number;
 }
 
-/** An empty cache with these bounds. */
+interface Entry<V> {
+  readonly value: V;
+  readonly bytes: number;
+  /** Since it was last the first in line. */
+  isUsed: boolean;
+}
+
+/**
+ * An empty cache with these bounds. Evicts by second chance: an entry that was used since it was last the first in line
+ * goes back to the end of the line. So a use costs a flag, and only an eviction moves anything.
+ */
 export const lruCache = <V>(bounds: LruBounds): LruCache<V> => {
-  // Maps keep the order of insertion: the first key is the least recently used one.
-  const known = new Map<string, { readonly value: V; readonly bytes: number }>();
+  // Maps keep the order of insertion.
+  const line = new Map<string, Entry<V>>();
   let total = 0;
   const remove = (key: string): void => {
-    total -= known.get(key)?.bytes ?? 0;
-    known.delete(key);
+    total -= line.get(key)?.bytes ?? 0;
+    line.delete(key);
+  };
+  const makeRoomFor = (bytes: number): void => {
+    for (const [key, entry] of line) {
+      if (line.size < bounds.count && total + bytes <= bounds.bytes) return;
+      if (!entry.isUsed) {
+        remove(key);
+        continue;
+      }
+      entry.isUsed = false;
+      line.delete(key);
+      line.set(key, entry);
+    }
   };
   return {
     get: (key) => {
-      const entry = known.get(key);
+      const entry = line.get(key);
       if (!entry) return undefined;
-      known.delete(key);
-      known.set(key, entry);
+      entry.isUsed = true;
       return entry.value;
     },
     set: (key, value, bytes) => {
       remove(key);
-      known.set(key, { value, bytes });
+      if (bytes > bounds.bytes || bounds.count < 1) return;
+      makeRoomFor(bytes);
+      line.set(key, { value, bytes, isUsed: false });
       total += bytes;
-      for (const oldest of known.keys()) {
-        if (known.size <= bounds.count && total <= bounds.bytes) break;
-        remove(oldest);
-      }
     },
     delete: remove,
     retain: (isKept) => {
-      for (const [key, { value }] of known) if (!isKept(value)) remove(key);
+      for (const [key, { value }] of line) if (!isKept(value)) remove(key);
     },
-    count: () => known.size,
+    count: () => line.size,
   };
 };

@@ -85,9 +85,14 @@ const check = ({ key, group, field = '', value, fields, ttlMs = 1, message }: St
   if (!(ttlMs >= 1 && ttlMs <= STORE_LIMITS.ttlMs)) throw outOfBounds(`a life of ${ttlMs} ms`);
 };
 
+/** What was checked: the buckets of a user are one list, which is used again and again. */
+const checked = new WeakSet<readonly Bucket[]>();
+
 const checkBuckets = (buckets: readonly Bucket[]): void => {
+  if (checked.has(buckets)) return;
   for (const bucket of buckets)
     for (const key of [bucket.key, bucket.overflowKey ?? '']) check({ key, ttlMs: bucketLifeMs(bucket) });
+  checked.add(buckets);
 };
 
 const checkFields = (fields: Fields): void => {

@@ -2,8 +2,16 @@ import type { Clock } from '../process/index.ts';
 import type { Bucket, Store, Taken, TokenCount } from './store.ts';
 import { bucketLifeMs, type BucketState, countIn, takeFrom } from './token-buckets.ts';
 
+/** One bucket, and its place. */
 interface Kept extends BucketState {
-  readonly endsAtMs: number;
+  spent: number;
+  at: number;
+  capacity: number;
+  periodUs: number;
+  endsAtMs: number;
+  readonly map: Map<string, Kept>;
+  readonly key: string;
+  isInMap: boolean;
 }
 
 /** Buckets with an overflow key that are kept at a time, beside those without. */
@@ -36,14 +44,15 @@ export class MemoryBuckets {
     const nowMs = this.#clock.now();
     this.#sweepEvery(SWEEP_MS, nowMs);
     const places = buckets.map((bucket) => this.#placeOf(bucket, nowMs));
-    const kept = places.map(({ map, key }) => liveIn(map, key, nowMs));
-    const taken = takeFrom(buckets, kept, Math.floor(nowMs * 1_000));
+    const live = places.map((place) => liveAt(place, nowMs));
+    const taken = takeFrom(buckets, live, Math.floor(nowMs * 1_000));
     if (!taken.isTaken) return { waitMs: taken.waitMs, emptyAt: taken.emptyAt };
-    for (const [index, bucket] of buckets.entries()) {
-      const [place, state] = [places[index], taken.states[index]];
-      if (place && state) place.map.set(place.key, { ...state, endsAtMs: nowMs + bucketLifeMs(bucket) });
-    }
-    return { waitMs: 0 };
+    buckets.forEach((bucket, index) => {
+      const place = places[index];
+      const state = taken.states[index];
+      if (place && state) keep(place, state, nowMs + bucketLifeMs(bucket));
+    });
+    return TAKEN;
   }
 
   get size(): number {
@@ -53,10 +62,9 @@ export class MemoryBuckets {
   /** As `Store.countTokens`. */
   count(buckets: readonly Bucket[]): readonly TokenCount[] {
     const nowMs = this.#clock.now();
-    return buckets.map((bucket) => {
-      const { map, key } = this.#placeOf(bucket, nowMs);
-      return countIn(bucket, liveIn(map, key, nowMs), Math.floor(nowMs * 1_000));
-    });
+    return buckets.map((bucket) =>
+      countIn(bucket, liveAt(this.#placeOf(bucket, nowMs), nowMs), Math.floor(nowMs * 1_000)),
+    );
   }
 
   clear(): void {
@@ -64,10 +72,13 @@ export class MemoryBuckets {
     this.#unbounded.clear();
   }
 
-  #placeOf({ key, overflowKey }: Bucket, nowMs: number) {
-    if (overflowKey === undefined) return { map: this.#unbounded, key };
-    const hasPlace = this.#buckets.has(key) || this.#hasRoom(nowMs);
-    return hasPlace ? { map: this.#buckets, key } : { map: this.#unbounded, key: overflowKey };
+  /** The bucket that counts, or a place for it. */
+  #placeOf({ key, overflowKey }: Bucket, nowMs: number): Kept {
+    if (overflowKey === undefined) return this.#unbounded.get(key) ?? newPlace(this.#unbounded, key);
+    const own = this.#buckets.get(key);
+    if (own) return own;
+    if (this.#hasRoom(nowMs)) return newPlace(this.#buckets, key);
+    return this.#unbounded.get(overflowKey) ?? newPlace(this.#unbounded, overflowKey);
   }
 
   #hasRoom(nowMs: number): boolean {
@@ -81,13 +92,38 @@ export class MemoryBuckets {
     if (Math.abs(nowMs - this.#sweptAtMs) < intervalMs) return;
     this.#sweptAtMs = nowMs;
     for (const map of [this.#buckets, this.#unbounded])
-      for (const [key, { endsAtMs }] of map) if (endsAtMs <= nowMs) map.delete(key);
+      for (const [key, kept] of map)
+        if (kept.endsAtMs <= nowMs) {
+          map.delete(key);
+          kept.isInMap = false;
+        }
   }
 }
 
-const liveIn = (map: ReadonlyMap<string, Kept>, key: string, nowMs: number): BucketState | undefined => {
-  const kept = map.get(key);
-  return kept && kept.endsAtMs > nowMs ? kept : undefined;
+const TAKEN: Taken = { waitMs: 0 };
+
+const newPlace = (map: Map<string, Kept>, key: string): Kept => ({
+  spent: 0,
+  at: 0,
+  capacity: 0,
+  periodUs: 0,
+  endsAtMs: -Infinity,
+  map,
+  key,
+  isInMap: false,
+});
+
+const liveAt = (kept: Kept, nowMs: number): Kept | undefined => (kept.endsAtMs > nowMs ? kept : undefined);
+
+const keep = (kept: Kept, { spent, at, capacity, periodUs }: BucketState, endsAtMs: number): void => {
+  kept.spent = spent;
+  kept.at = at;
+  kept.capacity = capacity;
+  kept.periodUs = periodUs;
+  kept.endsAtMs = endsAtMs;
+  if (kept.isInMap) return;
+  kept.map.set(kept.key, kept);
+  kept.isInMap = true;
 };
 
 /** Counts by this process alone, for when a shared store cannot be asked. */

@@ -9,7 +9,7 @@ export const prefixed = (store: Store, prefix: string): Store => {
   const ends = new Set<() => void>();
   const at = (name: string): string => prefix + name;
   const within = (group: QuotaGroup | undefined): QuotaGroup | undefined => group && { ...group, name: at(group.name) };
-  // Made once for a bucket that is used again, as the buckets of a user are.
+  // Made once for buckets that are used again, as those of a user are.
   const buckets = new WeakMap<Bucket, Bucket>();
   const bucketAt = (bucket: Bucket): Bucket => {
     const before = buckets.get(bucket);
@@ -17,6 +17,14 @@ export const prefixed = (store: Store, prefix: string): Store => {
     const { key, overflowKey } = bucket;
     const prefixed = { ...bucket, key: at(key), ...(overflowKey !== undefined && { overflowKey: at(overflowKey) }) };
     buckets.set(bucket, prefixed);
+    return prefixed;
+  };
+  const known = new WeakMap<readonly Bucket[], readonly Bucket[]>();
+  const bucketsAt = (asked: readonly Bucket[]): readonly Bucket[] => {
+    const before = known.get(asked);
+    if (before) return before;
+    const prefixed = asked.map(bucketAt);
+    known.set(asked, prefixed);
     return prefixed;
   };
   return bounded({
@@ -33,8 +41,8 @@ export const prefixed = (store: Store, prefix: string): Store => {
     setFieldIfAbsent: (key, field, value) => store.setFieldIfAbsent(at(key), field, value),
     replaceField: (key, field, expected, value) => store.replaceField(at(key), field, expected, value),
     deleteField: (key, field, only) => store.deleteField(at(key), field, only),
-    takeTokens: (buckets) => store.takeTokens(buckets.map(bucketAt)),
-    countTokens: (buckets) => store.countTokens(buckets.map(bucketAt)),
+    takeTokens: (buckets) => store.takeTokens(bucketsAt(buckets)),
+    countTokens: (buckets) => store.countTokens(bucketsAt(buckets)),
     publish: (channel, message, how) => store.publish(at(channel), message, how),
     subscribe: (channel, listener) => {
       const { isLive, end } = store.subscribe(at(channel), listener);

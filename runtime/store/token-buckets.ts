@@ -29,10 +29,14 @@ export const takeFrom = (
   nowUs: number,
 ): TakeResult => {
   const states = buckets.map((bucket, index) => stateAt(bucket, kept[index], nowUs));
-  const waitsUs = states.map((state) => untilNextUs(state, nowUs));
-  const waitUs = Math.max(0, ...waitsUs);
-  if (waitUs > 0) return { isTaken: false, waitMs: Math.ceil(waitUs / 1_000), emptyAt: waitsUs.indexOf(waitUs) };
-  return { isTaken: true, states: states.map((state) => ({ ...state, spent: state.spent + 1 })) };
+  let [waitUs, emptyAt] = [0, 0];
+  for (const [index, state] of states.entries()) {
+    const stateWaitUs = untilNextUs(state, nowUs);
+    if (stateWaitUs > waitUs) [waitUs, emptyAt] = [stateWaitUs, index];
+  }
+  if (waitUs > 0) return { isTaken: false, waitMs: Math.ceil(waitUs / 1_000), emptyAt };
+  for (const state of states) state.spent += 1;
+  return { isTaken: true, states };
 };
 
 /** What a bucket holds; `kept` as in `takeFrom`. */
@@ -59,23 +63,27 @@ export const periodUsOf = ({ refillPeriodMs }: Bucket): number => Math.max(1, Ma
  * The state as of now: whole periods are settled, so that `spent` stays below twice the capacity. A clock that was set
  * back costs a bucket what it would have regained, and no more.
  */
-const stateAt = (bucket: Bucket, kept: BucketState | undefined, nowUs: number): BucketState => {
-  const size = { capacity: bucket.capacity, periodUs: periodUsOf(bucket) };
-  const full = { ...size, spent: 0, at: nowUs };
-  if (!kept) return full;
-  const { spent, at } = resized({ ...kept, at: Math.min(kept.at, nowUs) }, size, nowUs);
-  const periods = Math.floor((nowUs - at) / size.periodUs);
-  const state = { ...size, spent: spent - periods * size.capacity, at: at + periods * size.periodUs };
+const stateAt = (bucket: Bucket, kept: BucketState | undefined, nowUs: number): NewState => {
+  const { capacity } = bucket;
+  const periodUs = periodUsOf(bucket);
+  if (!kept) return { spent: 0, at: nowUs, capacity, periodUs };
+  const isAsWritten = kept.capacity === capacity && kept.periodUs === periodUs && kept.at <= nowUs;
+  const { spent, at } = isAsWritten ? kept : resized({ ...kept, at: Math.min(kept.at, nowUs) }, bucket, nowUs);
+  const periods = Math.floor((nowUs - at) / periodUs);
+  const state = { spent: spent - periods * capacity, at: at + periods * periodUs, capacity, periodUs };
   const isFull = state.spent <= 0 || returnedAfterUs(state.spent, state) <= nowUs - state.at;
-  return isFull ? full : state;
+  return isFull ? { spent: 0, at: nowUs, capacity, periodUs } : state;
 };
 
+/** A value of its own, whatever it was made of. */
+interface NewState extends BucketState {
+  spent: number;
+}
+
 /** A changed limit counts the tokens that are still spent, all of its own at most. */
-const resized = (
-  kept: BucketState,
-  { capacity, periodUs }: Pick<BucketState, 'capacity' | 'periodUs'>,
-  nowUs: number,
-): Pick<BucketState, 'spent' | 'at'> => {
+const resized = (kept: BucketState, bucket: Bucket, nowUs: number): Pick<BucketState, 'spent' | 'at'> => {
+  const { capacity } = bucket;
+  const periodUs = periodUsOf(bucket);
   if (kept.capacity === capacity && kept.periodUs === periodUs) return kept;
   const exact = kept.spent - ((nowUs - kept.at) * kept.capacity) / kept.periodUs;
   const spent = Math.max(0, Math.min(capacity, exact));

@@ -10,9 +10,15 @@ export const MAX_TOKEN_CHARACTERS = 12 * 1024;
  */
 export const presentedCredential = ({ authorization }: IncomingHttpHeaders): string | undefined => {
   if (authorization === undefined) return undefined;
-  if (authorization.startsWith('Bearer ')) return authorization.slice(SCHEME_LENGTH).trim();
+  if (authorization.startsWith('Bearer ')) return trimmed(authorization.slice(SCHEME_LENGTH + 1));
   return BEARER.test(authorization) ? authorization.slice(SCHEME_LENGTH).trim() : undefined;
 };
+
+/** `trim` copies, also where there is nothing to trim. */
+const trimmed = (text: string): string =>
+  isVisible(text.charCodeAt(0)) && isVisible(text.charCodeAt(text.length - 1)) ? text : text.trim();
+
+const isVisible = (code: number): boolean => code > 0x20 && code < 0x7f;
 
 /** RFC 9110 §11.1: schemes are case-insensitive. */
 const BEARER = /^bearer(?: |$)/i;

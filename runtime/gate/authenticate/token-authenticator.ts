@@ -73,7 +73,7 @@ export class TokenAuthenticator {
       counts?.attempted('missing');
       throw this.#unpresented(head);
     }
-    const key = tokenKey(credential);
+    const key = this.#cache.keyOf(credential);
     const known = this.#known(key);
     counts?.lookedUp(known !== undefined);
     if (known) return this.#admitted(known, head, counts);

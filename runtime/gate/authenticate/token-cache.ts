@@ -49,6 +49,11 @@ export class TokenCache {
   #refused: LruCache<Held<RefusedToken>>;
   /** Tokens that were valid at their last check, under other keys as well. */
   readonly #passed: LruCache<Standing>;
+  /**
+   * Digests of valid tokens by the end of the token, oldest first. In a token that nobody can guess neither can its end
+   * be guessed, so a token is compared as a whole only with one that ends like it.
+   */
+  readonly #digests = new Map<string, { readonly token: string; readonly key: string }>();
   /** What has verified a user, as long as the keys of its issuer are the same. */
   #verifiers = new WeakMap<User, IssuerVerifier>();
   #generation = 0;
@@ -58,6 +63,12 @@ export class TokenCache {
     this.#valid = lruCache(bounds);
     this.#refused = lruCache(bounds);
     this.#passed = lruCache(bounds);
+  }
+
+  /** As `tokenKey`, whose digest is made once for a token that is in use. */
+  keyOf(token: string): string {
+    const known = this.#digests.get(endOf(token));
+    return known?.token === token ? known.key : tokenKey(token);
   }
 
   /** Undefined: the token has to be checked. */
@@ -90,6 +101,15 @@ export class TokenCache {
     this.standingOf(key);
     this.#verifiers.set(user, verifier);
     this.#valid.set(key, { value: known, until }, bytesOf(user));
+    this.#keepDigest(user.token, key);
+  }
+
+  #keepDigest(token: string, key: string): void {
+    const end = endOf(token);
+    this.#digests.delete(end);
+    this.#digests.set(end, { token, key });
+    const [oldest] = this.#digests.keys();
+    if (oldest !== undefined && this.#digests.size > MOST_DIGESTS) this.#digests.delete(oldest);
   }
 
   setRefused(key: string, refusal: RefusedToken, now: number): void {
@@ -121,8 +141,14 @@ export class TokenCache {
     this.#valid = lruCache(this.#bounds);
     this.#refused = lruCache(this.#bounds);
     this.#verifiers = new WeakMap();
+    this.#digests.clear();
   };
 }
+
+const MOST_DIGESTS = 10_000;
+const END_CHARACTERS = 48;
+
+const endOf = (token: string): string => token.slice(-END_CHARACTERS);
 
 const ENTRY_BYTES = 512;
 const KEY_BYTES = 128;

@@ -7,9 +7,8 @@ import type { Principal } from './decision-request.ts';
 import { ARGUMENT, CLAIM } from './environment.ts';
 import type { Matter, PolicySet } from './policy-set.ts';
 import type { PolicyMetrics } from './policy-metrics.ts';
-import { NOTHING_READ, readArguments, readClaims, type ReadValues } from './read-values.ts';
+import { keyOfValues, NOTHING_READ, readArguments, readClaims, type ReadValues } from './read-values.ts';
 import { type PrincipalId, principalIdAmong } from './principal-id.ts';
-import { keyOf } from './represent.ts';
 import { type Subject, subjectOfAccess, subjectOfEntry } from './subject.ts';
 
 /** Callers who are alike in everything that policies read, with what was decided about them. */
@@ -115,7 +114,7 @@ export class Decisions {
     args: ReadValues,
     { of, matter, decided }: { readonly of: CallerClass; readonly matter: Matter; readonly decided: Decided },
   ): PolicyDecision {
-    const key = keyOf([[...args.known].map(([name, { json }]) => [name, json]), [...args.failed.keys()]]);
+    const key = keyOfValues(args);
     const before = decided.byArguments?.get(key);
     this.#metrics.lookedUp(before !== undefined);
     if (before) return before;
@@ -162,7 +161,7 @@ export class Decisions {
     if (before?.claims === claims) return before.of;
     const read = readClaims(claims, this.#set.reads);
     const id = this.#set.dependsOnIdentity ? this.#idOf(user) : '';
-    const key = keyOf([id, [...read.known].map(([name, { json }]) => [name, json]), [...read.failed.keys()]]);
+    const key = `${id.length} ${id}${keyOfValues(read)}`;
     const of =
       this.#classes.get(key) ?? this.#newClass({ entity: { kind: 'entity', type: 'Client', id }, claims: read });
     this.#classes.set(key, of, 0);

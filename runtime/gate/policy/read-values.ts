@@ -2,7 +2,7 @@ import { argumentsOf, type RelayedRequest } from '../../call/index.ts';
 import { isObject, readString, skipValue, walkObject } from '../../json/index.ts';
 import type { Reads } from './argument-uses.ts';
 import { ARGUMENT, CLAIM } from './environment.ts';
-import { foldCase, representBytes, representClaim, UnrepresentableError } from './represent.ts';
+import { foldCase, keyOf, representBytes, representClaim, UnrepresentableError } from './represent.ts';
 import type { Represented, Unrepresentable } from './values.ts';
 
 /** Claims or arguments that policies read, by names with prefix: values, and those that have no form in Cedar. */
@@ -13,9 +13,25 @@ export interface ReadValues {
 
 export const NOTHING_READ: ReadValues = { known: new Map(), failed: new Map() };
 
+/** Text by which equal values are recognized. Each part says how long it is, so that no two are taken for one. */
+export const keyOfValues = ({ known, failed }: ReadValues): string => {
+  let key = '';
+  for (const [name, { json }] of known) {
+    const isText = typeof json === 'string';
+    const text = isText ? json : keyOf(json);
+    key += `${isText ? 't' : 'j'}${name.length} ${text.length} ${name}${text}`;
+  }
+  for (const name of failed.keys()) key += `f${name.length} ${name}`;
+  return key;
+};
+
 class Reading {
   readonly known = new Map<string, Represented>();
-  readonly failed = new Map<string, Unrepresentable>();
+  #failed: Map<string, Unrepresentable> | undefined;
+
+  get failed(): ReadValues['failed'] {
+    return this.#failed ?? NOTHING_READ.failed;
+  }
 
   note(name: string, read: () => Represented | undefined): void {
     try {
@@ -23,8 +39,12 @@ class Reading {
       if (value) this.known.set(name, value);
     } catch (error) {
       if (!(error instanceof UnrepresentableError)) throw error;
-      this.failed.set(name, error.why);
+      this.fail(name, error.why);
     }
+  }
+
+  fail(name: string, why: Unrepresentable): void {
+    (this.#failed ??= new Map()).set(name, why);
   }
 }
 
@@ -49,7 +69,7 @@ export const readArguments = (request: RelayedRequest | undefined, reads: Reads)
   if (text === undefined || (reads.args.size === 0 && !reads.wholeContext)) return NOTHING_READ;
   const reading = new Reading();
   if (!isObject(text, 0)) {
-    if (text.toString('latin1') !== 'null') reading.failed.set(ALL_ARGUMENTS, 'no object');
+    if (text.toString('latin1') !== 'null') reading.fail(ALL_ARGUMENTS, 'no object');
     return reading;
   }
   const wanted = wantedNames(reads);
@@ -60,7 +80,7 @@ export const readArguments = (request: RelayedRequest | undefined, reads: Reads)
     const folded = foldCase(key);
     const exact = reads.wholeContext ? key : wanted.byFolded.get(folded);
     if (exact === undefined) return skipValue(text, valueAt);
-    if (seen.has(folded) || exact !== key) reading.failed.set(ARGUMENT + exact, 'twice');
+    if (seen.has(folded) || exact !== key) reading.fail(ARGUMENT + exact, 'twice');
     else reading.note(ARGUMENT + exact, () => representBytes(text, valueAt));
     seen.add(folded);
     return skipValue(text, valueAt);

@@ -58,6 +58,22 @@ suite('the cache of tokens', () => {
     assert.deepEqual([cache.get('gone', 0), cache.wasValid('gone')], [undefined, true]);
   });
 
+  test('a token that ends like a known one is another one, and so is one that begins like it', () => {
+    const cache = new TokenCache({ count: 9, bytes: 1_000_000 });
+    const token = `a.b.${'c'.repeat(60)}`;
+    const key = tokenKey(token);
+    cache.setValid(key, known(userOf('a', { token })), 0);
+    for (const each of [token, `x${token.slice(1)}`, token.slice(-48), `${token}c`, token.slice(0, -1), ''])
+      assert.equal(cache.keyOf(each), tokenKey(each));
+    assert.equal(cache.keyOf(token), key);
+    const other = `z${token.slice(1)}`;
+    cache.setValid(tokenKey(other), known(userOf('b', { token: other })), 0);
+    assert.deepEqual(
+      [token, other].map((each) => cache.get(cache.keyOf(each), 0)?.kind),
+      ['user', 'user'],
+    );
+  });
+
   test('a key is a digest, which says nothing about the token and is of one length', () => {
     assert.notEqual(tokenKey('a'), tokenKey('aa'));
     assert.equal(tokenKey('a').length, tokenKey('a'.repeat(10_000)).length);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import * as fc from 'fast-check';
 import { Decisions } from '../../../../runtime/gate/policy/callers.ts';
 import { openPolicySet } from '../../../../runtime/gate/policy/policy-set.ts';
+import { keyOfValues } from '../../../../runtime/gate/policy/read-values.ts';
+import { valueOfJson } from '../../../../runtime/gate/policy/represent.ts';
 import { userOf } from '../../../fixtures/callers.ts';
 import { toolCall, toolTarget, unshownMetrics } from './requests.ts';
 
@@ -136,4 +139,28 @@ describe('a claim is a value of Cedar, in lists and calls alike', () => {
     [1.23456, 'true', true],
   ] as const)
     test(`${JSON.stringify(claim)}: ${condition}`, () => assert.equal(claimIsAdmitted(condition, claim), expected));
+});
+
+test('a decision is found again for the same values alone, whatever their texts look like', () => {
+  const json = fc.oneof(
+    fc.constantFrom('', '1', '1 ', 't1 1 ', '"1"', 'null'),
+    fc.constantFrom(1, 11, true),
+    fc.array(fc.constantFrom('1', 1)),
+    fc.record({ t: fc.constantFrom('1', 1) }),
+  );
+  const names = fc.subarray(['arg_a', 'arg_a1', 'arg_t1 1']);
+  const values = fc.tuple(names, fc.tuple(json, json, json), names).map(([known, [a, b, c], failed]) => ({
+    known: new Map(known.map((name, index) => [name, [a, b, c][index]])),
+    failed: new Map(failed.map((name) => [name, 'twice' as const])),
+  }));
+  const keyFor = ({ known, failed }: { known: Map<string, unknown>; failed: Map<string, 'twice'> }) =>
+    keyOfValues({
+      known: new Map([...known].map(([name, each]) => [name, { value: valueOfJson(each), json: each }])),
+      failed,
+    });
+  const property = fc.property(values, values, (a, b) => {
+    const areEqual = JSON.stringify([[...a.known], [...a.failed]]) === JSON.stringify([[...b.known], [...b.failed]]);
+    assert.equal(keyFor(a) === keyFor(b), areEqual);
+  });
+  fc.assert(property, { numRuns: 5_000 });
 });
