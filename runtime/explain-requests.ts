@@ -6,6 +6,7 @@ import type { LiveConfig } from './config/index.ts';
 import { answerQuestion, type ExplainDeps, explainer } from './explain/index.ts';
 import { type Gate, inTime } from './gate/index.ts';
 import type { Log } from './observe/index.ts';
+import type { OwnToolsByKind } from './own-tools.ts';
 import type { Clock } from './process/index.ts';
 import { clipped } from './text.ts';
 
@@ -14,12 +15,16 @@ export interface ExplainParts {
   readonly backends: BackendSet;
   readonly gate: Gate;
   readonly liveCatalog: LiveCatalog;
+  readonly ownTools: OwnToolsByKind;
   readonly log: Pick<Log, 'info'>;
   readonly signIns?: { readonly isMissing: (user: User, provider: string) => Promise<boolean> } | undefined;
 }
 
 /** Answers `POST /explain` of the management port. */
-export const explainRequests = ({ config, backends, gate, liveCatalog, log, signIns }: ExplainParts, clock: Clock) => {
+export const explainRequests = (
+  { config, backends, gate, liveCatalog, ownTools, log, signIns }: ExplainParts,
+  clock: Clock,
+) => {
   const examine = gate.examineCaller ?? gate.authenticate;
   const backend: ExplainDeps['backend'] = (name) => {
     const served = backends.all().find((each) => each.name === name);
@@ -44,6 +49,7 @@ export const explainRequests = ({ config, backends, gate, liveCatalog, log, sign
     liveCatalog,
     backend,
     signInMissing,
+    explainSearch: ownTools.builtin?.explainSearch,
   });
   return answerQuestion(async (question) => {
     const explanation = await explain(question);

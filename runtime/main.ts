@@ -66,10 +66,11 @@ const validate = async (config: string): Promise<number> => {
 };
 
 const explain = async (command: ExplainCommand): Promise<number> => {
-  const { asked, token, args, managementUrl, managementToken, output: form } = command;
+  const { asked, token, args, query, managementUrl, managementToken, output: form } = command;
   const { exitCode, output } = await askToExplain(
     {
       ...asked,
+      query,
       managementUrl,
       output: form,
       token: await textOf(token),

@@ -35,7 +35,7 @@ export interface OptimizerDeps {
 /** `config.optimizer` as own tools; every key takes effect live. */
 export interface OptimizerTools extends OwnTools<BuiltinTarget> {
   readonly follow: Optimizer['follow'];
-  readonly explain: Optimizer['explain'];
+  readonly explainSearch: Optimizer['explain'];
 }
 
 /** The variable that docs/optimizer.md "Embedding services" names. */
@@ -58,7 +58,8 @@ export const optimizerTools = (deps: OptimizerDeps): OptimizerTools => {
     tools.settingsChanged();
     for (const listener of listeners) listener();
   });
-  return { ...tools, onChange: (listener) => void listeners.add(listener) };
+  const { explain: explainSearch, ...rest } = tools;
+  return { ...rest, explainSearch, onChange: (listener) => void listeners.add(listener) };
 };
 
 /** Calls `run` after a reload that has made one of these another value. */

@@ -1,5 +1,6 @@
 import type { BuiltinTarget, WorkflowTarget, Call, Reply, NewInnerCall, Dispatch } from './call/index.ts';
 import type { LiveCatalog, OwnTool } from './catalog/index.ts';
+import type { ExplainSearch } from './explain/index.ts';
 
 /**
  * Tools that no backend lists, by the kind of their targets: one feature offers and serves all tools of a kind. Absent:
@@ -18,6 +19,8 @@ export interface OwnTools<T extends WorkflowTarget | BuiltinTarget> {
   readonly serve: (call: Call, target: T, deps: OwnToolDeps) => Promise<Reply>;
   /** Called once, with the catalog in which the tools are offered. */
   readonly follow?: ((catalog: LiveCatalog) => void) | undefined;
+  /** Why a search for tools gives one of them or not. */
+  readonly explainSearch?: ExplainSearch | undefined;
 }
 
 export interface OwnToolDeps {

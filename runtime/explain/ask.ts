@@ -8,6 +8,8 @@ export interface AskedClient {
   readonly token: string | undefined;
   /** JSON text. */
   readonly args: string | undefined;
+  /** What `find_tool` would be asked for. */
+  readonly query?: string | undefined;
   readonly managementUrl: string;
   readonly managementToken: string | undefined;
   readonly output: 'text' | 'json';
@@ -51,8 +53,8 @@ const shown = (explanation: Explanation, output: AskedClient['output']): string 
   output === 'json' ? `${JSON.stringify(explanation, null, 2)}\n` : explanationText(explanation);
 
 /** The arguments go as they were written: numbers and names keep their spelling. */
-const bodyOf = ({ kind, name, token, args }: AskedClient): string | undefined => {
-  const rest = JSON.stringify({ kind, name, ...(token !== undefined && { token }) });
+const bodyOf = ({ kind, name, token, args, query }: AskedClient): string | undefined => {
+  const rest = JSON.stringify({ kind, name, token, query });
   if (args === undefined) return rest;
   try {
     JSON.parse(args);

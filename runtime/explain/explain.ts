@@ -9,6 +9,7 @@ import { identified, type IdentityDeps, unidentified } from './identity-step.ts'
 import { limitsStep } from './limits-step.ts';
 import { type OutgoingDeps, outgoingSteps } from './outgoing-steps.ts';
 import { policiesStep } from './policies-step.ts';
+import { type ExplainSearch, searchStep } from './search-step.ts';
 import { accessOf, type Question, QuestionError, readQuestion } from './question.ts';
 
 export interface ExplainDeps extends IdentityDeps, OutgoingDeps {
@@ -16,6 +17,7 @@ export interface ExplainDeps extends IdentityDeps, OutgoingDeps {
   readonly examineCaller: (head: RequestHead) => Caller | Promise<Caller>;
   readonly gate: Pick<Gate, 'policies' | 'examinePolicies' | 'examineLimits'>;
   readonly lookUp: AdmissionSteps['lookUp'];
+  readonly explainSearch?: ExplainSearch | undefined;
   readonly liveCatalog: Pick<LiveCatalog, 'list' | 'offeredTo' | 'trace'>;
 }
 
@@ -37,7 +39,12 @@ export const explainer =
       ...(await outgoingSteps(found.target, caller, deps)),
       await limitsStep(access, found, deps.gate),
     ];
-    return { allowed: steps.every(({ outcome }) => outcome !== 'refused'), listed, steps };
+    const allowed = steps.every(({ outcome }) => outcome !== 'refused');
+    const { name, query } = question;
+    if (query === undefined) return { allowed, listed, steps };
+    // What is not found may be called all the same.
+    const offered = await deps.liveCatalog.offeredTo(caller);
+    return { allowed, listed, steps: [...steps, await searchStep({ name, query }, offered, deps.explainSearch)] };
   };
 
 const SKIPPED: readonly Step[] = (['policies', 'filter', 'conflict', 'backend', 'outgoing', 'limits'] as const).map(

@@ -3,7 +3,7 @@ import * as z from 'zod';
 /** `unknown`: only a call would show it. `skipped`: the step does not exist here, or an earlier one has refused. */
 const outcomes = ['ok', 'refused', 'unknown', 'skipped'] as const;
 
-const steps = ['identity', 'policies', 'filter', 'conflict', 'backend', 'outgoing', 'limits'] as const;
+const steps = ['identity', 'policies', 'filter', 'conflict', 'backend', 'outgoing', 'limits', 'search'] as const;
 
 const stepSchema = z.looseObject({
   step: z.enum(steps),

@@ -7,3 +7,4 @@
 export { type AskedClient, askToExplain } from './ask.ts';
 export { answerQuestion, type ExplainDeps, explainer } from './explain.ts';
 export type { Explanation } from './explanation.ts';
+export type { ExplainSearch } from './search-step.ts';

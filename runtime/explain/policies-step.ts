@@ -15,6 +15,8 @@ export const policiesStep = async (
       outcome: 'skipped',
       reason: 'there are no policies: every caller may use what is offered',
     };
+  if (target?.kind === 'builtin')
+    return { step: 'policies', outcome: 'skipped', reason: 'no policy is asked about a tool of the optimizer itself' };
   if (!target) return { step: 'policies', outcome: 'skipped', reason: `there is no ${access.names} of that name` };
   const examined = await examinePolicies?.(access, target);
   if (!examined) return { step: 'policies', outcome: 'unknown', reason: 'the policies cannot be asked' };

@@ -19,6 +19,8 @@ export interface Question {
   readonly token: string | undefined;
   /** JSON text of an object, with every name and number as it was written. */
   readonly args: Buffer | undefined;
+  /** What the caller may ask `find_tool` for. */
+  readonly query?: string | undefined;
 }
 
 const KINDS = ['tool', 'prompt', 'resource'] as const;
@@ -46,10 +48,12 @@ export const readQuestion = (body: Buffer): Question => {
   if (kind === undefined) throw new QuestionError(`"kind" is none of ${KINDS.join(', ')}`);
   if (args && !isObject(args, 0)) throw new QuestionError('"arguments" is not an object');
   if (args && kind === 'resource') throw new QuestionError('a resource has no "arguments"');
-  return { kind, name, token: textOf('token'), args };
+  const query = textOf('query');
+  if (query !== undefined && kind !== 'tool') throw new QuestionError('only a tool is found by a "query"');
+  return { kind, name, token: textOf('token'), args, ...(query !== undefined && { query }) };
 };
 
-const KEYS = new Set(['kind', 'name', 'token', 'arguments']);
+const KEYS = new Set(['kind', 'name', 'token', 'arguments', 'query']);
 
 const membersOf = (body: Buffer): ReadonlyMap<string, Buffer> => {
   const members = new Map<string, Buffer>();

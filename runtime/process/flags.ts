@@ -23,6 +23,8 @@ export interface ExplainCommand {
   /** Undefined: a caller without a token. */
   readonly token: TextSource | undefined;
   readonly args: TextSource | undefined;
+  /** What a model may ask `find_tool` for. */
+  readonly query?: string | undefined;
   readonly managementUrl: string;
   readonly managementToken: TextSource | undefined;
   readonly output: 'text' | 'json';
@@ -52,7 +54,8 @@ export type TextSource = { readonly text: string } | { readonly file: string };
 
 export const USAGE = `usage: vmcp serve -c FILE [--host HOST] [--port PORT] [--management-port PORT]
        vmcp validate -c FILE
-       vmcp explain --tool NAME [--args JSON | --args-file FILE] [--token TOKEN | --token-file FILE]
+       vmcp explain --tool NAME [--query TEXT] [--args JSON | --args-file FILE]
+                    [--token TOKEN | --token-file FILE]
                     [--management-url URL] [--management-token TOKEN | --management-token-file FILE] [-o json]
                     (or --prompt NAME, or --resource URI; docs/explain.md)
        vmcp users revoke --subject SUBJECT [--issuer ISSUER] [--management-url URL]
@@ -81,6 +84,7 @@ const EXPLAIN_FLAGS = {
   prompt: { type: 'string' },
   resource: { type: 'string' },
   args: { type: 'string' },
+  query: { type: 'string' },
   'args-file': { type: 'string' },
   token: { type: 'string' },
   'token-file': { type: 'string' },
@@ -199,6 +203,7 @@ const explainCommandOf = (values: ExplainFlags, environment: Environment): Expla
     asked: only,
     token: sourceOf('token', values) ?? variable('VMCP_TOKEN', environment),
     args: sourceOf('args', values),
+    ...(values.query !== undefined && { query: values.query }),
     ...askingOf(values, environment),
   };
 };

@@ -96,7 +96,6 @@ export const policyGate = (
   const examinePolicies = async (access: Access, target: Target): Promise<ExaminedPolicies | undefined> => {
     const policies = inForce();
     if (!policies) return undefined;
-    if (isOfRuntime(target)) return { ...NOTHING_EXAMINED, decision: NOT_ASKED, isWithoutClaims: false };
     const { caller: user } = access;
     const claims = user.kind === 'user' ? await policies.claimsOf(user) : undefined;
     // They may have been replaced meanwhile.

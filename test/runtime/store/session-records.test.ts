@@ -53,12 +53,18 @@ const behaviour = (given: () => Store): void => {
     await assert.rejects(two.create(session, START), hasCode('internal'));
   });
 
-  test('the record of a new session holds four things, and no more of its client', async () => {
+  test('the record of a new session holds five things, and no more of its client', async () => {
     const { one } = replicas(given());
     const session = newSession();
     await one.create(session, START);
     const fields = await given().readMap(keyOf('session', sessionName(session)));
-    assert.deepEqual([...(fields?.keys() ?? [])].sort(), ['capabilities', 'createdAt', 'form', 'revision']);
+    assert.deepEqual([...(fields?.keys() ?? [])].sort(), [
+      'capabilities',
+      'clientName',
+      'createdAt',
+      'form',
+      'revision',
+    ]);
   });
 
   test('a session is unknown to every other caller', async () => {
