@@ -2,16 +2,21 @@ import { parseArgs } from 'node:util';
 import { publish } from '../publish.ts';
 import { atLeast, atMost, targetTable } from '../targets.ts';
 import { embed, startEmbeddingServer } from './embedding-server.ts';
+import { gatewayReport } from './gateway.ts';
 import { offeredTools, toolsOfServers, VOICES } from './labelled.ts';
 import { indexOfAll, type Ranked, rankAll, recallOf } from './quality.ts';
 import { measureSpeed, type Speed } from './speed.ts';
 
 /**
- * `npm run bench:optimizer [-- --quality --write]`: see README.md one folder up. With `--quality` only what depends on
- * no clock.
+ * `npm run bench:optimizer [-- --quality --quick --write]`: see README.md one folder up. With `--quality` only what
+ * depends on no clock; with `--quick` little is measured at the gateway.
  */
 const { values } = parseArgs({
-  options: { quality: { type: 'boolean', default: false }, write: { type: 'boolean', default: false } },
+  options: {
+    quality: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+  },
 });
 
 const percent = (share: number): string => (100 * share).toFixed(1);
@@ -83,3 +88,4 @@ const report = await quality();
 console.log(report);
 const how = `${offeredTools().length} tools of ${toolsOfServers().length} servers`;
 if (values.write) await publish('optimizer quality', how, report);
+if (!values.quality) console.log(`\n${await gatewayReport(values.quick)}`);
