@@ -1,10 +1,10 @@
-import { later, proven } from './rule.ts';
+import { proven } from './rule.ts';
 
 export const workflow = {
-  'workflow.refs.resolved': later('workflows', '`config.compositeToolRefs` name VirtualMCPCompositeToolDefinition resources whose workflows the server offers.'),
-  'workflow.refs.same-namespace': later('workflows', '`config.compositeToolRefs` resolve only in the namespace of the VirtualMCPServer.'),
+  'workflow.refs.resolved': proven('`config.compositeToolRefs` name VirtualMCPCompositeToolDefinition resources whose workflows the server offers.'),
+  'workflow.refs.same-namespace': proven('`config.compositeToolRefs` resolve only in the namespace of the VirtualMCPServer.'),
   'workflow.inline.offered': proven('`config.compositeTools` holds inline workflow definitions that the server offers.'),
-  'workflow.inline-and-refs-together': later('workflows', 'Inline `compositeTools` and `compositeToolRefs` may be used side by side.'),
+  'workflow.inline-and-refs-together': proven('Inline `compositeTools` and `compositeToolRefs` may be used side by side.'),
   'workflow.name.unique': proven('The `name` of a composite tool is unique among the workflows of the server.'),
   'workflow.name.advertised': proven('A composite tool is advertised under its `name`.'),
   'workflow.description': proven('`description` of a composite tool says what it does and is advertised.'),
