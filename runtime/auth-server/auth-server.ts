@@ -11,7 +11,7 @@ import { refreshRecord, stepRecord } from './record/steps.ts';
 import { requestBudgets } from './request-budgets.ts';
 import type { Route } from './routes.ts';
 import { served } from './served.ts';
-import { authServerSettingsOf, authStoreSettingsOf } from './settings.ts';
+import { authServerSettingsOf, authStoreSettingsOf, boundTo } from './settings.ts';
 import { signInNews } from './sign-in/sign-in-news.ts';
 import { type SignIns, signIns } from './sign-in/sign-ins.ts';
 import { userPorts } from './vault/user-ports.ts';
@@ -72,12 +72,13 @@ export const authServer = (deps: AuthServerDeps): AuthServer | undefined => {
     (newer) => (authServerSettingsOf(newer) ?? first).keyFiles,
     (keyFiles) => keyFiles,
   );
-  const keys = keysOf(files, { ...deps, store, isShared });
+  const keys = keysOf(files, { ...deps, store, isShared, boundTo: () => first.issuer });
   const record = stepRecord({ ...deps, issuer: first.issuer });
   const vault = tokenVault({
     ...deps,
     store: prefixed(store, 'vault:'),
     secrets: keys.secrets,
+    boundTo: config.live((newer) => authServerSettingsOf(newer) ?? first, boundTo),
     upstream: (provider) => current().upstreams.get(provider),
     onRefresh: refreshRecord(deps.meter, record),
     lifeMs: first.lifespans.refreshMs,

@@ -25,7 +25,7 @@ import { recordedEndpoints } from './record/recorded-endpoints.ts';
 import type { RecordStep } from './record/steps.ts';
 import type { RequestBudgets } from './request-budgets.ts';
 import { type ClientEndpoints, type ClientRequest, type Route, routesOf } from './routes.ts';
-import type { AuthServerSettings } from './settings.ts';
+import { type AuthServerSettings, boundTo } from './settings.ts';
 import { errands } from './sign-in/errands.ts';
 import { KnownUsers } from './sign-in/known-users.ts';
 import { Links } from './sign-in/links.ts';
@@ -81,6 +81,7 @@ export const served = (settings: AuthServerSettings, deps: ServedDeps): Served =
   const grants = openGrants({
     store: prefixed(store, GRANTS),
     secrets: keys.secrets,
+    boundTo: () => boundTo(settings),
     clock,
     findClient: known.findClient,
     refreshReuseWindowMs: settings.refreshReuseWindowMs,
@@ -105,8 +106,9 @@ export const served = (settings: AuthServerSettings, deps: ServedDeps): Served =
 };
 
 const upstreamsOf = (settings: AuthServerSettings, deps: ServedDeps): readonly Upstream[] => {
-  const { keys, entropy, store, owners } = deps;
-  const sealer = sealerFor('clients at identity providers', { secrets: keys.secrets, entropy });
+  const { keys, store, owners } = deps;
+  const boundToIssuer = () => settings.issuer;
+  const sealer = sealerFor('clients at identity providers', { ...deps, secrets: keys.secrets, boundTo: boundToIssuer });
   const registrations = storedRegistrations(prefixed(store, 'registered:'), sealer);
   const parts = { ...deps, fetch: owners.fetch, registrations, redirectUri: settings.defaultRedirectUri };
   return settings.upstreams.map((config) => makeUpstream(config, parts));
@@ -122,7 +124,8 @@ const browserParts = (settings: AuthServerSettings, { findClient }: Clients, dep
   const { browserBase: base, issuer, onDemand } = settings;
   const browsers = browsersAt(base, entropy);
   const csrf = csrfTokens({ secrets: keys.secrets, deriveKey });
-  const sealed = (purpose: string) => sealerFor(purpose, { secrets: keys.secrets, entropy });
+  const sealed = (purpose: string) =>
+    sealerFor(purpose, { secrets: keys.secrets, boundTo: () => boundTo(settings), clock, entropy });
   const logins = new Logins({
     store: prefixed(store, 'login:'),
     sealer: sealed('logins'),

@@ -30,6 +30,8 @@ export interface AuthServerSettings {
   /** Time in which a refresh token that was used gives the same successor again. */
   readonly refreshReuseWindowMs: number;
   readonly upstreams: readonly UpstreamProviderConfig[];
+  /** Who names the users: changes where the first provider is another one, whatever it is called. */
+  readonly namesOfUsers: string;
   /** Providers where users sign in once they need it, and not at each login. */
   readonly onDemand: ReadonlySet<string>;
   /** Where providers send browsers back to, unless they name another address. */
@@ -75,6 +77,7 @@ export const authServerSettingsOf = ({
     },
     refreshReuseWindowMs: extensions.authServer.refreshReuseWindow,
     upstreams: upstreamProviders,
+    namesOfUsers: namesOfUsers(upstreamProviders[0]),
     onDemand: onDemandIn(extensions.authServer.upstreams),
     defaultRedirectUri,
     redirectUris,
@@ -84,6 +87,18 @@ export const authServerSettingsOf = ({
 
 const onDemandIn = (upstreams: Config['extensions']['authServer']['upstreams']): ReadonlySet<string> =>
   new Set(Object.entries(upstreams).flatMap(([name, { signIn }]) => (signIn === 'onDemand' ? [name] : [])));
+
+/** Where a provider's subjects come from: one subject of two such places is two people. */
+const namesOfUsers = ({ oidcConfig, oauth2Config }: Partial<UpstreamProviderConfig> = {}): string => {
+  const { endpointUrl, fieldMapping } = oidcConfig?.userInfoOverride ?? oauth2Config?.userInfo ?? {};
+  const issuer = oidcConfig?.issuerUrl ?? oauth2Config?.dcrConfig?.discoveryUrl ?? oauth2Config?.tokenEndpoint;
+  const { subjectPath } = oauth2Config?.identityFromToken ?? {};
+  return JSON.stringify([issuer, subjectPath ?? [endpointUrl, fieldMapping?.subjectFields]]);
+};
+
+/** What is kept of users is for this issuer and this first provider; for others it is nothing. */
+export const boundTo = ({ issuer, namesOfUsers: names }: Pick<AuthServerSettings, 'issuer' | 'namesOfUsers'>): string =>
+  JSON.stringify([issuer, names]);
 
 /** Sentinels answer here unless they say otherwise (redis.io "High availability with Redis Sentinel"). */
 const serviceAddress = ({

@@ -12,6 +12,8 @@ import { sealer } from './sealed.ts';
 export interface GrantsDeps {
   readonly store: Store;
   readonly secrets: Secrets;
+  /** What is kept under one text is nothing under another. */
+  readonly boundTo: () => string;
   readonly clock: Clock;
   readonly findClient: FindClient;
   /** Time in which a refresh token gets the same successor again. 0: none. */
@@ -39,8 +41,8 @@ export interface Grants {
   readonly close: () => void;
 }
 
-export const openGrants = ({ findClient, secrets, onEnded = () => {}, ...deps }: GrantsDeps): Grants => {
-  const parts = { ...deps, sealer: sealer({ secrets, clock: deps.clock }) };
+export const openGrants = ({ findClient, secrets, boundTo, onEnded = () => {}, ...deps }: GrantsDeps): Grants => {
+  const parts = { ...deps, sealer: sealer({ secrets, boundTo, clock: deps.clock }) };
   const all = tellingOfEnds(families(parts), onEnded);
   const reuse = refreshReuse({ ...parts, families: all });
   const kept = records(parts);

@@ -4,7 +4,7 @@ import type { Families, Family } from './families.ts';
 import { nameOf } from './names.ts';
 import type { GrantDeps } from './records.ts';
 import { handleOfToken } from './refresh-token-id.ts';
-import { sealedAtMs } from './sealed.ts';
+import { sealedAtMs } from '../keys/sealing-keys.ts';
 
 /** A refresh token that was replaced: when, and by which answer. */
 export interface Spent {

@@ -14,14 +14,15 @@ export class TemporarilyUnavailable extends errors.OIDCProviderError {
   }
 }
 
-/** The outcome of `work`; faults of the store become `TemporarilyUnavailable`. */
+/** The outcome of `work`; faults of the store and of keys become `TemporarilyUnavailable`. */
 export const orUnavailable = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {
-    throw isOfTheStore(error) ? new TemporarilyUnavailable(error) : error;
+    throw isTransient(error) ? new TemporarilyUnavailable(error) : error;
   }
 };
 
-const isOfTheStore = (error: unknown): boolean =>
-  error instanceof VmcpError && (error.code === 'store_unavailable' || error.code === 'overloaded');
+const TRANSIENT: ReadonlySet<string> = new Set(['store_unavailable', 'overloaded', 'issuer_unavailable']);
+
+const isTransient = (error: unknown): boolean => error instanceof VmcpError && TRANSIENT.has(error.code);

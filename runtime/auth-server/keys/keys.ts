@@ -74,6 +74,8 @@ export interface NamedKeysDeps extends Omit<KeysDeps, 'made'>, MadeKeysDeps {
   readonly random: () => number;
   /** Whether other replicas use the store, too. */
   readonly isShared: boolean;
+  /** The issuer. */
+  readonly boundTo: () => string;
 }
 
 /** The keys of these files, or such as are made once they are needed. */

@@ -5,7 +5,7 @@ import type { RegisteredClient } from './registration.ts';
 /** Seals texts, each as what it is: as another one it does not open. */
 export interface Sealer {
   readonly seal: (text: Buffer, as: string) => Promise<Buffer>;
-  /** Undefined: it does not open. */
+  /** Undefined: it does not open. Throws where the secret may not have reached this replica yet. */
   readonly unseal: (sealed: Buffer, as: string) => Promise<Buffer | undefined>;
 }
 
@@ -22,10 +22,8 @@ export const storedRegistrations = (
     const kept = await store.get(key);
     if (kept === undefined) return undefined;
     const text = await unseal(kept, asOf(key));
-    if (text === undefined) {
-      await store.delete(key);
-      return undefined;
-    }
+    // It stays: a replica that has the secret may use it.
+    if (text === undefined) return undefined;
     const client = JSON.parse(text.toString()) as RegisteredClient;
     await store.set(key, await sealed(key, client), LIFE_MS);
     return client;
@@ -34,7 +32,10 @@ export const storedRegistrations = (
     get,
     setIfAbsent: async (key, client) => {
       if (await store.setIfAbsent(key, await sealed(key, client), LIFE_MS)) return client;
-      return (await get(key)) ?? client;
+      const kept = await get(key);
+      // One that no secret opens is of no use to anybody once a new secret would have reached this replica.
+      if (!kept) await store.set(key, await sealed(key, client), LIFE_MS);
+      return kept ?? client;
     },
     remove: async (key, { id }) => {
       if ((await get(key))?.id === id) await store.delete(key);

@@ -1,9 +1,15 @@
-import { seal, SEAL_BYTES, unseal } from '../../process/index.ts';
-import { VmcpError } from '../../errors.ts';
-import { deriveKey, oncePerSecret, type Secrets } from '../keys/secrets.ts';
+import { type Clock, seal, unseal } from '../../process/index.ts';
+import {
+  currentKey,
+  HEAD_BYTES,
+  headOf,
+  keyThatSealed,
+  sealingKeys,
+  type SealingKeysDeps,
+} from '../keys/sealing-keys.ts';
 
-export interface SealingDeps {
-  readonly secrets: Secrets;
+export interface SealingDeps extends SealingKeysDeps {
+  readonly clock: Pick<Clock, 'now'>;
   /** Random bytes that nobody can guess. */
   readonly entropy: (bytes: number) => Buffer;
 }
@@ -12,7 +18,10 @@ export interface SealingDeps {
 export interface Sealing {
   /** `place`: where the value is stored. It can be opened nowhere else. */
   readonly seal: (value: Buffer, place: readonly string[]) => Promise<Buffer>;
-  /** Undefined: it was sealed for another place, under a secret that is not known any more, or was changed. */
+  /**
+   * Undefined: it was sealed for another place, under a secret that is not known any more, or was changed. Throws as
+   * `keyThatSealed`.
+   */
   readonly open: (sealed: Buffer, place: readonly string[]) => Promise<Opened | undefined>;
 }
 
@@ -22,48 +31,29 @@ export interface Opened {
   readonly isCurrent: boolean;
 }
 
-interface Key {
-  /** Names the key, and says nothing about it. */
-  readonly id: Buffer;
-  readonly key: Buffer;
-}
-
-/** Of the form; a newer one is unknown, and opens as nothing. */
-const VERSION = 1;
-const KEY_ID_BYTES = 8;
-const HEAD_BYTES = 1 + KEY_ID_BYTES;
-
 const PURPOSE = 'upstream tokens';
 
 /**
- * AES-256-GCM under keys derived from the secrets: the first seals, each of them opens. A sealed value is version, key
- * id, and what `seal` makes.
+ * AES-256-GCM under keys derived from the secrets: the first seals, each of them opens. A sealed value is the head that
+ * names its key, and what `seal` makes.
  */
-export const sealing = ({ secrets, entropy }: SealingDeps): Sealing => {
-  const keyOf = oncePerSecret(keyIn);
-  const keys = async (): Promise<readonly Key[]> => (await secrets()).map(keyOf);
+export const sealing = ({ clock, entropy, ...deps }: SealingDeps): Sealing => {
+  const keys = sealingKeys(PURPOSE, deps);
   return {
     seal: async (value, place) => {
-      const [current] = await keys();
-      if (!current) throw new VmcpError('internal', 'internal error', { detail: 'no HMAC secret to seal with' });
-      const sealed = seal(value, { key: current.key, as: boundTo(place, current) }, entropy);
-      return Buffer.concat([Buffer.of(VERSION), current.id, sealed]);
+      const key = currentKey(await keys());
+      const head = headOf(key, clock.now());
+      return Buffer.concat([head, seal(value, { key: key.key, as: boundTo(place, head) }, entropy)]);
     },
     open: async (sealed, place) => {
-      if (sealed.length < HEAD_BYTES + SEAL_BYTES || sealed[0] !== VERSION) return undefined;
-      const id = sealed.subarray(1, HEAD_BYTES);
       const known = await keys();
-      const key = known.find((each) => each.id.equals(id));
-      const value = key && unseal(sealed.subarray(HEAD_BYTES), { key: key.key, as: boundTo(place, key) });
+      const key = keyThatSealed(known, sealed, clock.now());
+      const as = boundTo(place, sealed.subarray(0, HEAD_BYTES));
+      const value = key && unseal(sealed.subarray(HEAD_BYTES), { key: key.key, as });
       return value && { value, isCurrent: key === known[0] };
     },
   };
 };
 
-const boundTo = (place: readonly string[], { id }: Key): Buffer =>
-  Buffer.from(JSON.stringify([PURPOSE, VERSION, id.toString('hex'), ...place]));
-
-const keyIn = (secret: Buffer): Key => ({
-  id: deriveKey(secret, `${PURPOSE}: key id`).subarray(0, KEY_ID_BYTES),
-  key: deriveKey(secret, PURPOSE),
-});
+const boundTo = (place: readonly string[], head: Buffer): Buffer =>
+  Buffer.from(JSON.stringify([PURPOSE, head.toString('hex'), ...place]));

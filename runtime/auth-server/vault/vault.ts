@@ -81,6 +81,8 @@ export interface VaultUpstream extends TokenIssuer {
 export interface VaultDeps {
   readonly store: Store;
   readonly secrets: Secrets;
+  /** What is kept under one text is nothing under another. */
+  readonly boundTo: () => string;
   readonly clock: Clock;
   /** 0 ≤ x < 1. */
   readonly random: () => number;

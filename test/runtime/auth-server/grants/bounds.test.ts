@@ -9,7 +9,7 @@ import { memoryStore } from '../../../../runtime/store/memory-store.ts';
 import { type FrozenClock, frozenClock } from '../../../fixtures/frozen-clock.ts';
 import { hasCode } from '../../store/has-code.ts';
 import { refresh, refreshTokenOf, signIn } from './client.ts';
-import { SECRET, startReplica } from './provider.ts';
+import { ISSUER, SECRET, startReplica } from './provider.ts';
 
 const MINUTES_10 = 600;
 
@@ -17,7 +17,7 @@ const given = (context: TestContext) => {
   const clock: FrozenClock = frozenClock();
   const store = memoryStore({ clock });
   context.after(() => store.close());
-  return { clock, store, sealer: sealer({ secrets: async () => [SECRET], clock }) };
+  return { clock, store, sealer: sealer({ secrets: async () => [SECRET], boundTo: () => ISSUER, clock }) };
 };
 
 /** How many of these can still be found. */
@@ -155,9 +155,11 @@ test('a family that is refreshed for a year takes no more room than after a day'
   const first = await signIn(replica.url);
   const handle = refreshTokenOf(first).slice(0, 22);
   const read = async (): Promise<number> => {
-    const family = await families({ store, clock, sealer: sealer({ secrets: async () => [SECRET], clock }) }).read(
-      handle,
-    );
+    const family = await families({
+      store,
+      clock,
+      sealer: sealer({ secrets: async () => [SECRET], boundTo: () => ISSUER, clock }),
+    }).read(handle);
     return family?.fields.size ?? 0;
   };
   let token = refreshTokenOf(first);

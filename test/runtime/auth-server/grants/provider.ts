@@ -50,6 +50,7 @@ export const startReplica = async (settings: ReplicaSettings): Promise<Replica> 
     store: settings.store,
     clock: settings.clock,
     secrets: async () => settings.secrets?.() ?? [SECRET],
+    boundTo: () => ISSUER,
     findClient: async (id) => (CLIENTS.includes(id) ? clientOf(id) : undefined),
     refreshReuseWindowMs: settings.refreshReuseWindowMs ?? 15_000,
   });

@@ -15,7 +15,7 @@ const given = (context: TestContext): Logins => {
   const store = memoryStore({ clock }, { entries: 1_000, bytes: MOST * 2 * 1024 });
   context.after(() => store.close());
   const secrets = async () => [Buffer.alloc(32, 'a secret')];
-  const sealer = sealerFor('logins', { secrets, entropy: randomBytes });
+  const sealer = sealerFor('logins', { secrets, boundTo: () => 'https://as.example', clock, entropy: randomBytes });
   return new Logins({ store, sealer, entropy: randomBytes, clock, ttlMs: 60_000, mostLogins: MOST });
 };
 

@@ -62,11 +62,13 @@ test('a client that is read outlives its time and the key that sealed it', async
   assert.deepEqual(await storedRegistrations(store, sealerBy(current)).get('key'), CLIENT);
 });
 
-test('a client that no key opens is forgotten, so that another can be kept', async () => {
+test('a client that no key opens here stays for replicas that have its key, until another one is kept', async () => {
   const store = memoryStore({ clock: frozenClock() });
   await storedRegistrations(store, sealerBy(old)).setIfAbsent('key', CLIENT);
   const registrations = storedRegistrations(store, sealerBy(current));
   assert.equal(await registrations.get('key'), undefined);
+  assert.deepEqual(await storedRegistrations(store, sealerBy(old)).get('key'), CLIENT);
   const newer = { ...CLIENT, id: 'client-2' };
   assert.deepEqual(await registrations.setIfAbsent('key', newer), newer);
+  assert.deepEqual(await registrations.get('key'), newer);
 });

@@ -22,6 +22,7 @@ export const vaultOn = (
   tokenVault({
     store,
     secrets: async () => [SECRET],
+    boundTo: () => 'https://as.example',
     clock: systemClock,
     random: Math.random,
     entropy: randomBytes,
