@@ -6,6 +6,7 @@ import type { RefreshAnswers } from './refresh-answers.ts';
 import { handleOfGrant, handleOfToken } from './refresh-token-id.ts';
 import { type RefreshTokens, replacedPayload } from './refresh-tokens.ts';
 import type { ReuseWindow } from './reuse-window.ts';
+import { TemporarilyUnavailable } from './unavailable.ts';
 
 /** The adapter's functions for the model RefreshToken. */
 export interface RefreshTokenModel {
@@ -74,7 +75,10 @@ const find = async (
   if (payload) return payload;
   const nowSeconds = Math.floor(clock.now() / 1_000);
   const exp = nowSeconds + SHOWN_SECONDS;
-  const answer = spent && window.contains(spent.atMs) ? await answers.find(token, spent.answerId) : undefined;
+  const isAnswered = spent !== undefined && window.contains(spent.atMs);
+  const answer = isAnswered ? await answers.find(token, spent.answerId) : undefined;
+  // The store has lost it: who asks again in time is no thief, and the client goes on with the successor it may have.
+  if (isAnswered && !answer) throw new TemporarilyUnavailable();
   if (!redemption || !answer) return { ...replacedPayload(presented), iat: nowSeconds, exp, consumed: nowSeconds };
   redemption.answer = answer;
   return { ...answer.payload, exp };
