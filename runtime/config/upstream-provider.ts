@@ -17,6 +17,10 @@ const MANAGED_PARAMETERS = [
   'code_challenge',
   'code_challenge_method',
   'nonce',
+  // The answer would come in another form, or the request would be another one.
+  'response_mode',
+  'request',
+  'request_uri',
 ] as const;
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -23,6 +23,9 @@ const managed = [
   'code_challenge',
   'code_challenge_method',
   'nonce',
+  'response_mode',
+  'request',
+  'request_uri',
 ];
 export const upstreamCases = [
   ...refuses(['authserver.upstreams.required'], { upstreamProviders: undefined }, 'upstreamProviders', REQUIRED),

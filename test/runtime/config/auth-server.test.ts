@@ -146,6 +146,9 @@ suite('the embedded authorization server', () => {
       'code_challenge',
       'code_challenge_method',
       'nonce',
+      'response_mode',
+      'request',
+      'request_uri',
     ];
     for (const config of [oidc, known]) {
       check({
