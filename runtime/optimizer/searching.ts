@@ -56,7 +56,7 @@ export const searching = ({ index, settings, embedded, metrics, steadyNow }: Sea
     if (!service.fits(answer.vector))
       return { query: { text }, options, search: 'keyword', degraded: 'embeddings_incomplete' };
     // A tool must not be lost because it has no vector yet.
-    const isComplete = index.vectorCount === index.size;
+    const isComplete = index.isEmbedded(among);
     const semanticRatio = isComplete ? ratio : Math.min(ratio, RATIO_WHILE_INCOMPLETE);
     const degraded = isComplete ? undefined : 'embeddings_incomplete';
     const search = semanticRatio === 1 ? 'semantic' : 'hybrid';

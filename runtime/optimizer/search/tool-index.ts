@@ -82,6 +82,12 @@ export class ToolIndex {
     return this.#vectors.count;
   }
 
+  /** Whether all tools of the selection have a vector. */
+  isEmbedded({ mask }: Selection): boolean {
+    if (this.vectorCount === this.size) return true;
+    return mask.every((selected, slot) => selected !== 1 || this.#vectors.has(slot));
+  }
+
   /** Numbers of each vector; 0 as long as there is none. */
   get dimensions(): number {
     return this.#vectors.dimensions;

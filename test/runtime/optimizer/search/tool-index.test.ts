@@ -242,3 +242,12 @@ test('the nearest names are offered when nothing is found', () => {
   assert.deepEqual([nearest.names[0], nearest.servers[0]], [FORECAST.name, FORECAST.server]);
   assert.equal(nearest.names.length, 2);
 });
+
+test('whether tools still lack vectors is told of the selection alone: a tool that a caller may not see changes nothing', () => {
+  const index = indexOf(TOOLS);
+  const among = index.select([FORECAST].map(contentHashOf));
+  assert.equal(index.isEmbedded(among), false);
+  index.setVector(contentHashOf(FORECAST), new Float32Array([1, 0]));
+  assert.equal(index.isEmbedded(among), true);
+  assert.equal(index.isEmbedded(index.select(TOOLS.map(contentHashOf))), false);
+});
