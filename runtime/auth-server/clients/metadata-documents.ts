@@ -23,6 +23,12 @@ const MOST_FRESH_SECONDS = 24 * 3_600;
 const MOST_FRESH_KEYS_SECONDS = 600;
 
 /**
+ * A document that was there is taken to be gone once it is missing for this time: pages of a CDN that say so for a
+ * moment log nobody out.
+ */
+const GONE_AFTER_SECONDS = 300;
+
+/**
  * After a failure, the server that has the document is left in peace for so long: clients whom nobody knows must not
  * make this one ask it again and again. No answer of an error is used as a document.
  */
@@ -37,10 +43,17 @@ interface Known {
   readonly freshUntil: number;
 }
 
+interface Failed {
+  readonly error: ClientError;
+  readonly at: number;
+  /** When the document was missing for the first time, since it was there last. */
+  readonly missingSince: number | undefined;
+}
+
 /** Documents by their URLs, bounded; each is fetched once at a time, whoever asks. */
 export const metadataDocuments = ({ fetch, clock }: MetadataDocumentDeps): FindPublishedClient => {
   const known = lruCache<Known>(BOUNDS);
-  const failed = lruCache<{ readonly error: ClientError; readonly at: number }>(BOUNDS);
+  const failed = lruCache<Failed>(BOUNDS);
   const underWay = new Map<string, Promise<PublishedClient>>();
 
   const fetchAnew = async (url: string, old: Known | undefined): Promise<PublishedClient> => {
@@ -52,14 +65,21 @@ export const metadataDocuments = ({ fetch, clock }: MetadataDocumentDeps): FindP
       return client;
     } catch (thrown) {
       const error = asClientError(thrown);
-      failed.set(url, { error, at: clock.now() }, url.length);
-      if (error.statusCode === 503) return stillUsable(old, error);
+      const at = clock.now();
+      const isMissing = error instanceof Unreadable && error.isMissing;
+      const missingSince = failed.get(url)?.missingSince ?? (isMissing ? at : undefined);
+      failed.set(url, { error, at, missingSince }, url.length);
+      const isGone = isMissing && at >= (missingSince ?? at) + GONE_AFTER_SECONDS * 1000;
+      if (error instanceof Unreadable && !isGone) return stillUsable(old, error);
       known.delete(url);
       throw error;
     }
   };
 
-  /** An outage where the document lies must not log users out (RFC 5861 §4): the last one holds for a day. */
+  /**
+   * An outage where the document lies must not log users out (RFC 5861 §4), nor a CDN's page in its place: the last
+   * one holds for a day, until there is another one to read.
+   */
   const stillUsable = (old: Known | undefined, error: ClientError): PublishedClient => {
     if (!old || clock.now() >= old.fetchedAt + MOST_FRESH_SECONDS * 1000) throw error;
     return old.client;
@@ -88,13 +108,15 @@ interface Fetched {
 const fetched = async (url: string, fetch: GuardedFetch, now: number): Promise<Fetched> => {
   const response = await jsonAt(url, fetch, 'metadata document');
   const client = readMetadataDocument(url, response.body);
+  if (typeof client === 'string' && jsonIn(response.body) === undefined) throw unreadable(client);
   if (typeof client === 'string') throw refused(client);
   const freshSeconds = within(cacheLifetimeSeconds(response.headers, now), MOST_FRESH_SECONDS);
   const bytes = response.body.length;
   if (client.jwksUri === undefined) return { client, freshSeconds, bytes };
   const keys = await jsonAt(client.jwksUri, fetch, 'key set');
-  const jwks = keySetIn(jsonIn(keys.body));
-  if (!jwks) throw refused('its jwks_uri leads to no JSON Web Key Set');
+  const value = jsonIn(keys.body);
+  const jwks = keySetIn(value);
+  if (!jwks) throw (value === undefined ? unreadable : refused)('its jwks_uri leads to no JSON Web Key Set');
   const freshKeysSeconds = within(cacheLifetimeSeconds(keys.headers, now), MOST_FRESH_KEYS_SECONDS);
   return {
     client: { ...client, jwks, jwksUri: undefined },
@@ -113,20 +135,38 @@ const jsonAt = async (url: string, fetch: GuardedFetch, what: string): Promise<F
   const response = await fetch({ url, headers: { accept: 'application/json' } });
   const { status, headers } = response;
   if (status >= 500 || status === 429 || status === 408) throw unavailable();
-  if (status !== 200) throw refused(`the answer to a request for its ${what} has the status ${status}`);
+  if (status !== 200)
+    throw unreadable(`the answer to a request for its ${what} has the status ${status}`, MISSING.has(status));
   // A page that somebody may upload to a well-known host must not become a client there.
   if (!JSON_TYPE.test(String(headers['content-type'])))
-    throw refused(`its ${what} is not of the type application/json`);
+    throw unreadable(`its ${what} is not of the type application/json`);
   return response;
 };
 
 const JSON_TYPE = /^application\/([\w.-]+\+)?json[\t ]*(;|$)/i;
 
+/** Statuses that say that there is no document. */
+const MISSING: ReadonlySet<number> = new Set([404, 410]);
+
+/** There was no document to read, which says nothing about an earlier one. */
+class Unreadable extends ClientError {
+  readonly isMissing: boolean;
+
+  constructor({ statusCode, error_description: description, retryAfterSeconds }: ClientError, isMissing = false) {
+    super(statusCode, description, retryAfterSeconds);
+    this.isMissing = isMissing;
+  }
+}
+
 const refused = (reason: string): ClientError =>
   new ClientError(401, `the client's metadata document cannot be used: ${reason}`);
 
-const unavailable = (): ClientError =>
-  new ClientError(503, "the client's metadata document cannot be fetched at the moment; try again", RETRY_SECONDS);
+const unreadable = (reason: string, isMissing?: boolean): Unreadable => new Unreadable(refused(reason), isMissing);
+
+const unavailable = (): Unreadable =>
+  new Unreadable(
+    new ClientError(503, "the client's metadata document cannot be fetched at the moment; try again", RETRY_SECONDS),
+  );
 
 /** Reasons of the guarded client that lie with the document's author, and not with the moment. */
 const AUTHORS_FAULT: ReadonlySet<FetchError['reason']> = new Set([
@@ -141,5 +181,5 @@ const AUTHORS_FAULT: ReadonlySet<FetchError['reason']> = new Set([
 const asClientError = (thrown: unknown): ClientError => {
   if (thrown instanceof ClientError) return thrown;
   if (!(thrown instanceof FetchError)) throw thrown;
-  return AUTHORS_FAULT.has(thrown.reason) ? refused(thrown.message) : unavailable();
+  return AUTHORS_FAULT.has(thrown.reason) ? unreadable(thrown.message) : unavailable();
 };

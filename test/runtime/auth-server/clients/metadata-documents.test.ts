@@ -224,12 +224,64 @@ describe('metadata documents, over TLS', { skip: noCertificates }, () => {
     assert.equal((await failure()).statusCode, 503);
   });
 
-  test('a document that was taken away ends its client', async () => {
+  const unreadable: readonly (readonly [string, RequestListener])[] = [
+    ['forbids', answers('<html>', { status: 403, 'content-type': 'text/html' })],
+    ['says for a moment that there is nothing', answers('', { status: 404 })],
+    ['shows a page', answers('<html>', { 'content-type': 'text/html' })],
+    ['shows a page as JSON', answers('<html>')],
+    ['leads elsewhere', answers('', { status: 302, location: 'https://login.example/' })],
+    ['sends too much', answers('x'.repeat(65 * 1024))],
+  ];
+  for (const [what, listener] of unreadable) {
+    test(`a server in front of the document that ${what} logs nobody out`, async () => {
+      publish();
+      await find(url);
+      server.answer(listener);
+      clock.advance(MINUTE);
+      assert.equal((await find(url)).clientName, 'Agent');
+      assert.equal((await find(url)).clientName, 'Agent');
+      assert.equal(requests(), 2);
+      clock.advance(24 * HOUR);
+      assert.equal((await failure()).statusCode, 401);
+    });
+  }
+
+  for (const status of [404, 410]) {
+    test(`a document that is missing (${status}) for five minutes ends its client`, async () => {
+      publish();
+      await find(url);
+      server.answer(answers('', { status }));
+      clock.advance(MINUTE);
+      assert.equal((await find(url)).clientName, 'Agent');
+      server.answer(answers('', { status: 403 }));
+      clock.advance(5 * MINUTE - 1);
+      assert.equal((await find(url)).clientName, 'Agent');
+      server.answer(answers('', { status }));
+      clock.advance(10_000);
+      assert.equal((await failure()).statusCode, 401);
+      server.answer(answers('', { status: 502 }));
+      clock.advance(10_000);
+      assert.equal((await failure()).statusCode, 503);
+    });
+  }
+
+  test('a document that was missing once, and was there since, is not gone', async () => {
     publish();
     await find(url);
-    server.answer(answers('', { status: 404 }));
+    for (const isThere of [false, true, false]) {
+      if (isThere) publish();
+      else server.answer(answers('', { status: 404 }));
+      clock.advance(3 * MINUTE);
+      assert.equal((await find(url)).clientName, 'Agent');
+    }
+  });
+
+  test('a document that is replaced by one that is refused ends its client', async () => {
+    publish();
+    await find(url);
+    publish({ client_id: 'https://other.example/client.json' });
     clock.advance(MINUTE);
-    assert.equal((await failure()).statusCode, 401);
+    assert.match((await failure()).error_description, /client_id is not the URL/);
     server.answer(answers('', { status: 502 }));
     clock.advance(10_000);
     assert.equal((await failure()).statusCode, 503);

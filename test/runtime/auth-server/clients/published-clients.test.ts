@@ -93,8 +93,10 @@ describe('a client that publishes a metadata document', { skip: noCertificates }
     const browser = gateway.browser();
     const { url } = await browser.open(client.authorizationUrl());
     answer(404, '');
-    // For a minute it is used as it was.
+    // For a minute it is used as it was, and for five more in case that it comes back.
     gateway.later(61_000);
+    assert.equal((await browser.open(url)).status, 200);
+    gateway.later(300_000);
     const page = await browser.open(url);
     assert.equal(page.status, 400);
     assert.match(page.text, /not known here/);
