@@ -1,5 +1,6 @@
 import type { ListEntry, ListPages } from '../catalog/index.ts';
 import { nextTurn } from '../process/index.ts';
+import { serverOf } from './server-summary.ts';
 import { contentHashOf, type SearchableTool, type Selection, type ToolIndex } from './search/index.ts';
 
 /** A list of tools as the catalog has it: the same value as long as nothing in it changes. */
@@ -65,7 +66,7 @@ export class IndexedTools {
   /** The tools of one server among those of a list. */
   selectionOfServer(list: ToolList, server: string): Selection {
     this.#addOwn(list);
-    const own = list.entries.filter(({ target }) => target.kind === 'backend' && target.backend === server);
+    const own = list.entries.filter(({ target }) => serverOf(target) === server);
     return this.#index.select(own.flatMap((entry) => this.hashOf(entry) ?? []));
   }
 

@@ -14,7 +14,7 @@ export const serverSummary = (offered: readonly ListEntry[]): string => {
   const byServer = new Map<string, string[]>();
   for (const { name, target } of offered) {
     if (target.kind === 'builtin') continue;
-    const server = target.kind === 'backend' ? target.backend : COMPOSITE;
+    const server = serverOf(target);
     const names = byServer.get(server);
     if (names) names.push(name);
     else byServer.set(server, [name]);
@@ -27,7 +27,10 @@ export const serverSummary = (offered: readonly ListEntry[]): string => {
   return `\n\nServers and their tools:\n${[...shown, ...more].join('\n')}`;
 };
 
-/** Tools of several steps belong to no backend. */
+/** The server of a tool, as clients name it; tools of several steps belong to no backend. */
+export const serverOf = (target: ListEntry['target']): string =>
+  target.kind === 'backend' ? target.backend : COMPOSITE;
+
 const COMPOSITE = '(composite tools)';
 
 const lineOf = ([server, names]: readonly [string, readonly string[]]): string => {

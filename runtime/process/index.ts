@@ -20,5 +20,6 @@ export { STOP_TIMES, type StopTimes, gracefulStop } from './graceful-stop.ts';
 export { type LruCache, type LruBounds, lruCache } from './lru-cache.ts';
 export { type ReadSecret, type SecretSource, secretReader } from './read-secret.ts';
 export { eachOf, nextTurn, runInBatch } from './run-in-batch.ts';
+export { type SyncTimeout, syncTimeout } from './sync-timeout.ts';
 export { seal, SEAL_BYTES, unseal } from './sealed.ts';
 export { steadyClock, systemClock } from './system-clock.ts';

@@ -46,6 +46,11 @@ export class Budget {
     if (this.#now() > this.#deadline) throw new EvaluationError('the template takes more time than it may', 'time');
   }
 
+  /** Before two texts are compared, of which the data may hold longer ones than a template makes. */
+  spendOnComparison(a: string, b: string): void {
+    this.spend(Math.floor(Math.min(a.length, b.length) / CHARACTERS_PER_STEP));
+  }
+
   /** Before a text of this length is made, or read from end to end. Throws EvaluationError. */
   spendOnText(characters: number): void {
     if (characters > this.maxOutputBytes) throw tooLong(this.maxOutputBytes);

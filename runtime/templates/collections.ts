@@ -1,6 +1,6 @@
 import type { Budget } from './budget.ts';
 import { EvaluationError } from './errors.ts';
-import { Int, type Value, isList, isMap, memberOf, typeName, valueOf, wholeNumber } from './values.ts';
+import { Int, type Value, isList, isMap, keysOf, memberOf, typeName, valueOf, wholeNumber } from './values.ts';
 
 /** `index x 1 "a"` is `x[1]["a"]`. A key that a map lacks gives nothing. */
 export const indexed = (value: Value, keys: readonly Value[], budget: Budget): Value => {
@@ -46,7 +46,7 @@ export const lengthOf = (value: Value, budget: Budget): Int => {
     budget.spendOnText(value.length);
     return new Int(Buffer.byteLength(value));
   }
-  if (isMap(value)) return new Int(Object.keys(value).length);
+  if (isMap(value)) return new Int(keysOf(value, budget).length);
   throw new EvaluationError(`a value of type ${typeName(value)} has no length`);
 };
 

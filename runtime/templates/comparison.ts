@@ -1,25 +1,30 @@
+import type { Budget } from './budget.ts';
 import { EvaluationError } from './errors.ts';
 import { Int, type Value, compareText, isList, isMap, typeName } from './values.ts';
 
 /** Whether the value equals one of the others. Numbers compare as such, int or float64, which Go refuses. */
-export const equalsAny = (value: Value, others: readonly Value[]): boolean =>
-  others.some((other) => equals(value, other));
+export const equalsAny = (value: Value, others: readonly Value[], budget: Budget): boolean =>
+  others.some((other) => equals(value, other, budget));
 
-const equals = (a: Value, b: Value): boolean => {
+const equals = (a: Value, b: Value, budget: Budget): boolean => {
   if (isNothing(a) || isNothing(b)) return isNothing(a) && isNothing(b);
   const [x, y] = [numeric(a), numeric(b)];
   if (x !== undefined && y !== undefined) return isSame(x, y);
   if (isCompound(a) && typeName(a) === typeName(b))
     throw new EvaluationError(`values of type ${typeName(a)} cannot be compared`);
   if (typeof a !== typeof b || isCompound(a) || isCompound(b)) throw incompatible(a, b);
+  if (typeof a === 'string' && typeof b === 'string') budget.spendOnComparison(a, b);
   return a === b;
 };
 
 /** Less than zero, zero, or more: of two numbers or two texts. */
-export const order = (a: Value, b: Value): number => {
+export const order = (a: Value, b: Value, budget: Budget): number => {
   const [x, y] = [numeric(a), numeric(b)];
   if (x !== undefined && y !== undefined) return x < y ? -1 : Number(x > y);
-  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
+  if (typeof a === 'string' && typeof b === 'string') {
+    budget.spendOnComparison(a, b);
+    return compareText(a, b);
+  }
   const unordered = [a, b].find((value) => isNothing(value) || typeof value === 'boolean' || isCompound(value));
   if (unordered !== undefined || isNothing(a) || isNothing(b))
     throw new EvaluationError(`a value of type ${typeName(unordered)} is neither less nor more than another`);

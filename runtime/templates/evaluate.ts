@@ -79,7 +79,7 @@ export class Evaluator {
     let value: Value;
     for (const arg of args) {
       value = this.#operand(arg, dot);
-      if (isTrue(value) === (name === 'or')) return value;
+      if (isTrue(value, this.#budget) === (name === 'or')) return value;
     }
     return final.length > 0 ? final[0] : value;
   }

@@ -88,7 +88,7 @@ class Expansion {
       case 'with':
         return evaluator.scoped(() => {
           const value = evaluator.pipeline(node.pipeline, dot);
-          if (!isTrue(value)) return this.walk(node.otherwise, dot, evaluator);
+          if (!isTrue(value, this.#budget)) return this.walk(node.otherwise, dot, evaluator);
           return this.walk(node.body, node.kind === 'with' ? value : dot, evaluator);
         });
       case 'range':
@@ -148,9 +148,7 @@ function* itemsOf(value: Value, { variables }: Pipeline, budget: Budget): Genera
     return;
   }
   if (isMap(value)) {
-    const keys = keysInOrder(value);
-    budget.spend(keys.length);
-    for (const key of keys) yield [key, memberOf(value, key)];
+    for (const key of keysInOrder(value, budget)) yield [key, memberOf(value, key)];
     return;
   }
   const count = wholeNumber(value);

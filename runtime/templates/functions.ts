@@ -15,13 +15,13 @@ type TemplateFunction = (args: readonly Value[], budget: Budget) => Value;
  * the arguments (`function-arguments.ts`).
  */
 export const FUNCTIONS: ReadonlyMap<string, TemplateFunction> = new Map<string, TemplateFunction>([
-  ['not', ([value]) => !isTrue(value)],
-  ['eq', ([value, ...others]) => equalsAny(value, others)],
-  ['ne', ([a, b]) => !equalsAny(a, [b])],
-  ['lt', ([a, b]) => order(a, b) < 0],
-  ['le', ([a, b]) => order(a, b) <= 0],
-  ['gt', ([a, b]) => order(a, b) > 0],
-  ['ge', ([a, b]) => order(a, b) >= 0],
+  ['not', ([value], budget) => !isTrue(value, budget)],
+  ['eq', ([value, ...others], budget) => equalsAny(value, others, budget)],
+  ['ne', ([a, b], budget) => !equalsAny(a, [b], budget)],
+  ['lt', ([a, b], budget) => order(a, b, budget) < 0],
+  ['le', ([a, b], budget) => order(a, b, budget) <= 0],
+  ['gt', ([a, b], budget) => order(a, b, budget) > 0],
+  ['ge', ([a, b], budget) => order(a, b, budget) >= 0],
   ['index', ([value, ...keys], budget) => indexed(value, keys, budget)],
   ['slice', ([value, ...indexes], budget) => sliced(value, indexes, budget)],
   ['len', ([value], budget) => lengthOf(value, budget)],

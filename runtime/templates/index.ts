@@ -8,5 +8,6 @@ export type { TemplateBounds } from './budget.ts';
 export { type Position, type TemplateBound, TemplateError, TemplateSyntaxError } from './errors.ts';
 export { type TemplateData, expandTemplate } from './expand.ts';
 export { type FieldReference, fieldsOf } from './fields.ts';
+export { isTooDeep } from './json-text.ts';
 export type { Template } from './nodes.ts';
 export { MAX_TEMPLATE, parseTemplate } from './parse.ts';

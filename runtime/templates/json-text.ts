@@ -20,8 +20,7 @@ export const jsonOf = (value: Value, budget: Budget, depth = 0): string => {
     return `[${value.map((item) => jsonOf(valueOf(item), budget, depth + 1)).join(',')}]`;
   }
   if (isMap(value)) {
-    const keys = keysInOrder(value);
-    budget.spend(keys.length);
+    const keys = keysInOrder(value, budget);
     return `{${keys.map((key) => `${textJson(key, budget)}:${jsonOf(memberOf(value, key), budget, depth + 1)}`).join(',')}}`;
   }
   if (typeof value === 'string') return textJson(value, budget);
@@ -68,8 +67,11 @@ const isFinite = (value: Value): boolean => {
   return typeof value !== 'number' || Number.isFinite(value);
 };
 
-/** Counts what is opened inside of texts, too, and then no more than is there. */
-const isTooDeep = (text: string): boolean => {
+/**
+ * Whether a JSON text is nested deeper than what can be written again. Counts what is opened inside of texts, too, and
+ * then no more than is there.
+ */
+export const isTooDeep = (text: string): boolean => {
   let opened = 0;
   for (let index = 0; index < text.length && opened <= MAX_DATA_DEPTH; index += 1) {
     const character = text.charCodeAt(index);
@@ -83,11 +85,11 @@ const depthOf = (text: string): number => {
   let most = 0;
   let isText = false;
   for (let index = 0; index < text.length; index += 1) {
-    const character = text.charAt(index);
-    if (isText && character === '\\') index += 1;
-    else if (character === '"') isText = !isText;
-    else if (!isText && (character === '[' || character === '{')) most = Math.max(most, (depth += 1));
-    else if (!isText && (character === ']' || character === '}')) depth -= 1;
+    const character = text.charCodeAt(index);
+    if (isText && character === 0x5c) index += 1;
+    else if (character === 0x22) isText = !isText;
+    else if (!isText && (character === 0x5b || character === 0x7b)) most = Math.max(most, (depth += 1));
+    else if (!isText && (character === 0x5d || character === 0x7d)) depth -= 1;
   }
   return most;
 };

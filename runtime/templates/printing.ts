@@ -80,8 +80,7 @@ class Printer {
   }
 
   #map(map: Readonly<Record<string, unknown>>, verb: string, depth: number): string {
-    const keys = keysInOrder(map);
-    this.#budget.spend(keys.length);
+    const keys = keysInOrder(map, this.#budget);
     const { isGoSyntax } = this.#flags;
     const members = keys.map((key) => {
       const name = this.print(key, verb, depth + 1);
@@ -187,7 +186,12 @@ class Printer {
   /** A precision is a number of characters for texts. */
   #cut(text: string): string {
     const { precision } = this.#flags;
-    return precision === undefined || text.length <= precision ? text : characters(text).slice(0, precision).join('');
+    if (precision === undefined || text.length <= precision) return text;
+    this.#budget.spendOnText(precision);
+    // A character has at most two units, and a text of the data may have many more characters.
+    return characters(text.slice(0, 2 * precision))
+      .slice(0, precision)
+      .join('');
   }
 
   #padded(text: string, padding = this.#flags.zero && !this.#flags.minus ? '0' : ' '): string {

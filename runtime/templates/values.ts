@@ -1,3 +1,4 @@
+import type { Budget } from './budget.ts';
 import { EvaluationError } from './errors.ts';
 
 /**
@@ -52,12 +53,12 @@ export const typeName = (value: Value): string => {
 };
 
 /** https://pkg.go.dev/text/template "Actions": false, 0, nothing, and whatever has the length zero. */
-export const isTrue = (value: Value): boolean => {
+export const isTrue = (value: Value, budget: Budget): boolean => {
   if (value instanceof Int) return value.value !== 0n;
   // NaN is true in Go: it is not zero.
   if (typeof value === 'number') return value !== 0;
   if (isList(value)) return value.length > 0;
-  if (isMap(value)) return Object.keys(value).length > 0;
+  if (isMap(value)) return keysOf(value, budget).length > 0;
   return Boolean(value);
 };
 
@@ -80,7 +81,22 @@ export const compareText = (a: string, b: string): number => {
 /** Halves of surrogate pairs stand for characters beyond all others. */
 const ranked = (unit: number): number => (unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit);
 
-export const keysInOrder = (map: ValueMap): readonly string[] => Object.keys(map).sort(compareText);
+/** Keys of a map are listed by one pass over it, however few of them are wanted. */
+const KEYS_PER_STEP = 16;
+
+/** In no order. Throws EvaluationError. */
+export const keysOf = (map: ValueMap, budget: Budget): string[] => {
+  const keys = Object.keys(map);
+  budget.spend(Math.ceil(keys.length / KEYS_PER_STEP));
+  return keys;
+};
+
+/** By code points. What sorting takes is spent before it. Throws EvaluationError. */
+export const keysInOrder = (map: ValueMap, budget: Budget): readonly string[] => {
+  const keys = keysOf(map, budget);
+  budget.spend(Math.ceil((keys.length * Math.log2(keys.length + 1)) / 2));
+  return keys.sort(compareText);
+};
 
 /** Depth of what is printed or encoded: JSON of clients and backends is nested 500 deep at most. */
 export const MAX_DATA_DEPTH = 512;

@@ -1,3 +1,4 @@
+import { runInBatch } from '../process/index.ts';
 import {
   expandTemplate,
   parseTemplate,
@@ -14,13 +15,36 @@ export type TemplateData = Readonly<Record<string, unknown>>;
 /** Expands a template for one run. Throws StepFailure. */
 export type Expand = (template: Template, data: TemplateData) => string;
 
-export const expander =
-  (bounds: TemplateBounds): Expand =>
-  (template, data) => {
-    const text = expanded(template, data, bounds);
-    if (text.includes(NO_VALUE)) throw new StepFailure('a template uses a value that is not there', { isFinal: true });
-    return text;
+/** Time of all expansions of a run between two turns of the event loop: docs/templates.md "Bounds". */
+const MAX_MS = 100;
+
+/**
+ * `now`: milliseconds from any origin. The arguments of a step, or the values of an output, are expanded at one go, so
+ * that a bound on each of them would let a workflow with many hold up the process.
+ */
+export const expander = ({ now }: { readonly now: () => number }): Expand => {
+  let spentMs = 0;
+  let isInTurn = false;
+  const beginTurn = (): void => {
+    if (isInTurn) return;
+    isInTurn = true;
+    runInBatch(() => {
+      isInTurn = false;
+      spentMs = 0;
+    });
   };
+  return (template, data) => {
+    beginTurn();
+    const from = now();
+    try {
+      const text = expanded(template, data, { now, maxMs: MAX_MS - spentMs });
+      if (!text.includes(NO_VALUE)) return text;
+    } finally {
+      spentMs += now() - from;
+    }
+    throw new StepFailure('a template uses a value that is not there', { isFinal: true });
+  };
+};
 
 /** What Go prints for a value that is not there (text/template, "Actions"). */
 const NO_VALUE = '<no value>';

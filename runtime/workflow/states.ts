@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { argumentsOf, type Call, clientKey, unknownState, WORKFLOW_STATE } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import { type Clock, seal, unseal } from '../process/index.ts';
-import { prefixed, type Store } from '../store/index.ts';
+import { prefixed, type QuotaGroup, type Store } from '../store/index.ts';
 import type { StepResult } from './results.ts';
 import { parsed } from './values.ts';
 
@@ -68,11 +68,12 @@ export const waitingRuns = ({ store: whole, clock, entropy }: WaitingRunsDeps): 
       if (text.length > KEPT_BYTES) throw tooLarge(call.name);
       const sealed = seal(text, { key: await key(), as: purposeOf(call) }, entropy);
       if (sealed.length <= TRAVELLING_BYTES) return `${WORKFLOW_STATE}${SEALED}${sealed.toString('base64url')}`;
-      await store.set(`kept:${id}`, sealed, Math.max(1, run.endsAt - clock.now()));
+      const leftMs = Math.max(1, run.endsAt - clock.now());
+      await store.createMap(placeOf(call, id), new Map([[STATE, sealed]]), leftMs, groupOf(call));
       return `${WORKFLOW_STATE}${KEPT}${id}`;
     },
     open: async (call, state, digest) => {
-      const sealed = await sealedIn(store, state);
+      const sealed = await sealedIn(store, call, state);
       const text = sealed && unseal(sealed, { key: await key(), as: purposeOf(call) });
       if (!text) throw unknownState();
       const { id, ...run } = parsed(text.toString()) as WaitingRun & { readonly id: string };
@@ -80,7 +81,7 @@ export const waitingRuns = ({ store: whole, clock, entropy }: WaitingRunsDeps): 
       if (leftMs <= 0) throw noLonger('its time is over');
       if (run.digest !== digest) throw noLonger('the workflow has been changed');
       if (!(await store.setIfAbsent(`used:${id}`, Buffer.alloc(0), leftMs))) throw noLonger('it was continued already');
-      await store.delete(`kept:${id}`);
+      if (state.startsWith(`${WORKFLOW_STATE}${KEPT}`)) await store.delete(placeOf(call, id), groupOf(call));
       return run;
     },
   };
@@ -89,12 +90,29 @@ export const waitingRuns = ({ store: whole, clock, entropy }: WaitingRunsDeps): 
 const SEALED = 's.';
 const KEPT = 'k.';
 
-const sealedIn = async (store: Pick<Store, 'get'>, state: string): Promise<Buffer | undefined> => {
+/** Its field of a map that is kept. */
+const STATE = 'state';
+
+/** States that are kept for one client, and for all anonymous ones; one more displaces the one that ends first. */
+const MOST_KEPT = { user: 64, anonymous: 128 };
+
+/** What the states of one client have in common: the hash tag of their keys (`QuotaGroup`). */
+const tagOf = ({ caller }: Call): string =>
+  `{${createHash('sha256').update(clientKey(caller)).digest('base64url').slice(0, 22)}}`;
+
+const placeOf = (call: Call, id: string): string => `kept:${tagOf(call)}:${id}`;
+
+const groupOf = (call: Call): QuotaGroup => ({
+  name: `quota:${tagOf(call)}`,
+  limit: call.caller.kind === 'user' ? MOST_KEPT.user : MOST_KEPT.anonymous,
+});
+
+const sealedIn = async (store: Pick<Store, 'readMap'>, call: Call, state: string): Promise<Buffer | undefined> => {
   const rest = state.slice(WORKFLOW_STATE.length);
   if (!state.startsWith(WORKFLOW_STATE)) return undefined;
   if (rest.startsWith(SEALED)) return Buffer.from(rest.slice(SEALED.length), 'base64url');
   const id = rest.startsWith(KEPT) ? rest.slice(KEPT.length) : '';
-  return /^[\w-]{32}$/.test(id) ? store.get(`kept:${id}`) : undefined;
+  return /^[\w-]{32}$/.test(id) ? (await store.readMap(placeOf(call, id)))?.get(STATE) : undefined;
 };
 
 /** What the state is good for; as anything else it does not open. */

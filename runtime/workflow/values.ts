@@ -1,3 +1,5 @@
+import { isTooDeep } from '../templates/index.ts';
+
 /** The types that an output property, or the schema of an argument, may ask for. */
 export type ValueType = 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array';
 
@@ -52,8 +54,9 @@ const isOfType = (value: unknown, type: ValueType): boolean => {
 export const isObjectValue = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The value of a JSON text; undefined: it is none. */
+/** The value of a JSON text; undefined: it is none, or nested too deep to be written again. */
 export const parsed = (text: string): unknown => {
+  if (isTooDeep(text)) return undefined;
   try {
     return JSON.parse(text) as unknown;
   } catch {

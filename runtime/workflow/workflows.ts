@@ -121,10 +121,13 @@ const served = async ({ call, plan }: Asked, parts: Parts & ServeDeps): Promise<
   }
 };
 
+const NO_ARGUMENTS = Buffer.from('{}');
+
 /** Throws `invalid_arguments`. */
 const paramsOf = ({ request, name }: Call, plan: WorkflowPlan): Readonly<Record<string, unknown>> => {
-  const params: unknown = JSON.parse(argumentsOf(request)?.toString() ?? '{}');
-  const issues = isObjectValue(params) ? plan.check(params) : [{ path: '', message: 'must be object' }];
+  const given = argumentsOf(request) ?? NO_ARGUMENTS;
+  const params: unknown = JSON.parse(given.toString());
+  const issues = isObjectValue(params) ? plan.check(params, given.length) : [{ path: '', message: 'must be object' }];
   if (isObjectValue(params) && issues.length === 0) return params;
   const words = issues.map(({ path, message }) => `${path === '' ? 'they' : path} ${message}`).join('; ');
   throw new VmcpError('invalid_arguments', `the arguments of "${name}" are not valid: ${words}`, { data: { issues } });

@@ -101,7 +101,7 @@ export class EmbedTools {
     await eachOf(missing, async (each) => {
       const known = await this.#deps.cache.get(placeOf(service, each.hash));
       if (!known) unknown.push(each);
-      else this.#give(each.hash, known.vector, known.from);
+      else if (this.#isInUse(service)) this.#give(each.hash, known.vector, known.from);
     });
     for (let at = 0; at < unknown.length; at += service.batchSize)
       await this.#embed(service, unknown.slice(at, at + service.batchSize));
@@ -113,7 +113,7 @@ export class EmbedTools {
 
   /** A batch that is refused is halved, until the text at fault stands alone. */
   async #embed(service: ConnectedService, batch: readonly MissingVector[]): Promise<void> {
-    if (batch.length === 0 || this.#isEnded) return;
+    if (batch.length === 0 || !this.#isInUse(service)) return;
     let vectors: readonly Float32Array[];
     try {
       const texts = batch.map(({ text }) => text);
@@ -126,12 +126,18 @@ export class EmbedTools {
       await this.#embed(service, batch.slice(0, half));
       return this.#embed(service, batch.slice(half));
     }
+    if (!this.#isInUse(service)) return;
     const pairs = batch.flatMap(({ hash }, index) => {
       const vector = vectors[index];
       return vector ? [{ hash, vector }] : [];
     });
     for (const { hash, vector } of pairs) this.#give(hash, vector, 'service');
     await eachOf(pairs, ({ hash, vector }) => this.#deps.cache.set(placeOf(service, hash), vector));
+  }
+
+  /** False after a reload, and once the service has come back with another model: its vectors fit no others. */
+  #isInUse({ modelKey }: ConnectedService): boolean {
+    return !this.#isEnded && modelKey === this.#modelKey;
   }
 
   #give(hash: string, vector: Float32Array, from: VectorSource | 'service'): void {

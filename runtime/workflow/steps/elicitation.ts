@@ -1,7 +1,7 @@
 import { parseTemplate } from '../../templates/index.ts';
 import type { ClientAnswer } from '../../call/index.ts';
 import { StepFailure } from '../failure.ts';
-import type { CheckValue } from '../json-schema.ts';
+import type { CheckValue, Issue } from '../json-schema.ts';
 import type { StepConfig, StepOutcome, StepType } from '../step.ts';
 import { isObjectValue, parsed } from '../values.ts';
 
@@ -33,7 +33,7 @@ const outcomeOf = (answer: ClientAnswer, check: CheckValue, actions: Refusals): 
   if (answer.kind === 'error') throw new StepFailure('the client could not ask its user');
   const result = parsed(answer.result.toString());
   const { action, content = {} } = isObjectValue(result) ? result : {};
-  if (action === 'accept') return accepted(content, check);
+  if (action === 'accept') return accepted(content, (value) => check(value, answer.result.length));
   if (action !== 'decline' && action !== 'cancel') throw new StepFailure('the client gave no answer of its user');
   return refused(action, actions[action]);
 };
@@ -44,7 +44,7 @@ const refused = (action: keyof Refusals, then: Action): StepOutcome => {
   return { kind: then === 'continue' ? 'completed' : 'ended', output: { action } };
 };
 
-const accepted = (content: unknown, check: CheckValue): StepOutcome => {
+const accepted = (content: unknown, check: (value: unknown) => readonly Issue[]): StepOutcome => {
   const [issue] = check(content);
   if (issue) throw new StepFailure(`the answer of the user is not what was asked: ${issue.path} ${issue.message}`);
   return { kind: 'completed', output: { action: 'accept', content } };

@@ -1,4 +1,5 @@
 import { VmcpError } from '../../errors.ts';
+import { nextTurn } from '../../process/index.ts';
 import { parseTemplate } from '../../templates/index.ts';
 import { attempted } from '../attempt.ts';
 import { type Expand, isTrue, planArguments, type TemplateData } from '../expansion.ts';
@@ -17,8 +18,11 @@ export const forEachStep: StepType = {
     const args = planArguments(inner.arguments);
     const { tool: reference = '' } = inner;
     const each: EachItem = async (context, data) => {
-      if (condition && !isTrue(context.expand(condition, data)))
+      if (condition && !isTrue(context.expand(condition, data))) {
+        // Nothing is waited for otherwise, however many items are skipped.
+        await nextTurn();
         return { status: 'skipped', output: inner.defaultResults };
+      }
       return calledFor({ reference, args, data }, inner, context);
     };
     return {

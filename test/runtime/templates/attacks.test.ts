@@ -28,6 +28,8 @@ const deep = (depth: number): unknown => {
   return value;
 };
 
+const mapOf = (keys: number): object => Object.fromEntries(Array.from({ length: keys }, (_, n) => [`k${n}`, n]));
+
 const attacks: readonly (readonly [
   name: string,
   text: string,
@@ -71,7 +73,7 @@ const attacks: readonly (readonly [
     'sorting many keys again and again',
     '{{range 1000000}}{{range $.map}}{{end}}{{end}}',
     'steps',
-    { map: Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`k${n}`, n])) },
+    { map: mapOf(1_000) },
   ],
   [
     'a list that is printed again and again',
@@ -91,6 +93,21 @@ const attacks: readonly (readonly [
     'steps',
     { a: 'x'.repeat(100_000), b: 'x'.repeat(100_000) + 'y' },
   ],
+  ...['eq', 'ne', 'lt', 'le', 'gt', 'ge'].map(
+    (name) =>
+      [
+        `long texts, and ${name}`,
+        `{{range 1000}}{{$x := ${name} $.a $.b}}{{end}}`,
+        'steps',
+        { a: 'x'.repeat(100_000), b: 'x'.repeat(99_999) + 'y' },
+      ] as const,
+  ),
+  ...['len $.map', 'not $.map', 'and $.map $.map', 'or $.map $.map'].map(
+    (call) =>
+      [`a large map, and ${call}`, `{{range 10000}}{{$x := ${call}}}{{end}}`, 'steps', { map: mapOf(1_000) }] as const,
+  ),
+  ['a condition on a large map', '{{range 10000}}{{if $.map}}{{end}}{{end}}', 'steps', { map: mapOf(1_000) }],
+  ['a map of more keys than can be sorted in time', '{{range .map}}{{break}}{{end}}', 'steps', { map: mapOf(30_000) }],
 ];
 
 for (const [name, text, bound, data] of attacks) {
@@ -104,6 +121,12 @@ test('an expansion ends when its time is over, by the clock that it is given', (
   const clock = () => (now += 1);
   assert.equal(boundOf('{{range 1000000}}{{end}}', {}, { now: clock, maxMs: 50 }), 'time');
   assert.ok(now < 100, `${now} looks at the clock`);
+});
+
+test('the beginning of a long text is taken without reading all of it', () => {
+  const bounds = { now: () => performance.now(), maxMs: 2_000 };
+  const text = '{{range 200}}{{printf "%.1s" $.text}}{{end}}';
+  assert.equal(boundOf(text, { text: 'é'.repeat(4_000_000) }, bounds), 'text of 200');
 });
 
 test('bounds are counted for each expansion anew', () => {

@@ -21,6 +21,11 @@ test('with the optimizer a composite tool is called through call_tool, and asks 
   const found = await session.call('find_tool', { tool_description: 'deploy a release' });
   assert.match(found.text, /Deploys a release\./);
 
+  const [line] = /- \(composite tools\)[^\\]*/.exec((await session.request('tools/list')).text) ?? [];
+  assert.equal(line, '- (composite tools) (1): deploy');
+  const among = await session.call('find_tool', { tool_description: 'release', server: '(composite tools)' });
+  assert.match(among.text, /Deploys a release\./, 'by the name that the summary has for their server');
+
   const call = { name: 'call_tool', args: { tool_name: 'deploy', parameters: { of: 'x' } } };
   const { state, requests } = askedIn(await sendModern(running.url, call));
   assert.deepEqual(Object.keys(requests), ['ask']);

@@ -204,6 +204,22 @@ describe('a workflow that waits for its user (2026-07-28)', () => {
     assert.equal(calls(), 1);
   });
 
+  test('takes room of the store for 64 states of its client: one more displaces the one that ends first', async () => {
+    const running = await replica();
+    id = 'x'.repeat(20_000);
+    const ofAnother = askedIn(await send(running, {}, 'bob')).state;
+    const first = await begin(running);
+    clock.advance(1_000);
+    const second = await begin(running);
+    for (let more = 0; more < 63; more += 1) await begin(running);
+    refused(await send(running, { state: first, answers: YES }), /of no call that waits/);
+    for (const [state, user] of [
+      [second, 'ada'],
+      [ofAnother, 'bob'],
+    ] as const)
+      assert.match(resultText(await send(running, { state, answers: YES }, user)), /^two/);
+  });
+
   test('with large results is kept in the store, and with larger ones cannot wait', async () => {
     const running = await replica();
     id = 'x'.repeat(100_000);
