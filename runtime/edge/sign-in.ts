@@ -120,8 +120,7 @@ const forClient = async (deps: ClientDeps, wanted: WantedByClient): Promise<Repl
   if (action === undefined) return inputRequired(wanted);
   if (action !== 'accept') throw inText(wanted);
   // The answer says that the user opens the page, not that all is done there.
-  await signedIn(deps, wanted);
-  const tried = await outcomeOf(wanted.next);
+  const tried = await outcomeOf(() => onceSignedIn(deps, wanted));
   if ('reply' in tried) return tried.reply;
   if (providerIn(tried.error) === undefined) throw tried.error;
   return inputRequired(wanted);
@@ -129,29 +128,37 @@ const forClient = async (deps: ClientDeps, wanted: WantedByClient): Promise<Repl
 
 /** A step of another call: the client is asked while that one is held, as what was done before must not be repeated. */
 const insideCall = async (deps: SignInLadderDeps, wanted: WantedByCall): Promise<Reply> => {
-  const { call, provider, next, error } = wanted;
+  const { call, provider, error } = wanted;
   // The whole call is answered by what its client understands.
   if (call.client.era === 'legacy' || !takesUrls(call)) throw error;
   const params = Buffer.from(JSON.stringify(questionOf(wanted)));
   const question = { method: 'elicitation/create', params, key: keyOf(provider) };
   const answer = await call.client.ask(question, call.signal);
   if (answer.kind === 'error' || smallMember(answer.result, 0, 'action') !== 'accept') throw error;
-  await signedIn(deps, wanted);
-  return next();
+  return onceSignedIn(deps, wanted);
 };
 
-const signedIn = async (
-  { signIns, clock }: SignInLadderDeps,
-  { call, user, provider }: WantedByCall,
-): Promise<void> => {
+/** Makes the call again when the user has signed in, or has had the time for that. */
+const onceSignedIn = async ({ signIns, clock }: SignInLadderDeps, wanted: WantedByCall): Promise<Reply> => {
+  const { call, user, provider, next } = wanted;
   const { promise: isOver, resolve } = Promise.withResolvers<void>();
   const unsubscribe = signIns.onSignedIn(user, provider, resolve);
+  // Nobody is told of a sign-in that was done before. An account may be there, and not be what the call needs.
+  if (!(await signIns.isMissing(user, provider).catch(() => true))) {
+    const tried = await outcomeOf(next);
+    if ('reply' in tried || providerIn(tried.error) !== provider) {
+      unsubscribe();
+      if ('reply' in tried) return tried.reply;
+      throw tried.error;
+    }
+  }
   const cancelled = (): void => resolve();
   call.signal.addEventListener('abort', cancelled);
   await atMost(clock, SIGN_IN_MS, call.signal.aborted ? Promise.resolve() : isOver);
   call.signal.removeEventListener('abort', cancelled);
   unsubscribe();
   if (call.signal.aborted) throw call.signal.reason;
+  return next();
 };
 
 const keyOf = (provider: string): string => `vmcp.dev/sign-in/${provider}`;

@@ -1,4 +1,4 @@
-import { type Adapter, type AdapterFactory, type AdapterPayload, type ClientMetadata, errors } from 'oidc-provider';
+import { type Adapter, type AdapterFactory, type ClientMetadata, errors } from 'oidc-provider';
 import type { Families } from './families.ts';
 import type { Records } from './records.ts';
 import type { RefreshReuse } from './refresh-reuse.ts';
@@ -26,7 +26,7 @@ export const grantAdapter =
     return {
       find: (id) => orUnavailable(() => adapter.find(id)),
       findByUid: (uid) => orUnavailable(() => adapter.findByUid(uid)),
-      findByUserCode: (userCode) => orUnavailable(() => adapter.findByUserCode(userCode)),
+      findByUserCode: (userCode) => adapter.findByUserCode(userCode),
       upsert: (id, payload, seconds) => orUnavailable(() => adapter.upsert(id, payload, seconds)),
       consume: (id) => orUnavailable(() => adapter.consume(id)),
       destroy: (id) => orUnavailable(() => adapter.destroy(id)),
@@ -76,26 +76,24 @@ const refreshTokenModel = ({
   destroy: model.remove,
 });
 
-/** Models with a second id: the record of that id holds the first one. */
+/** The record of a session's second id holds the first one. */
 const SESSION_UID = 'SessionUid';
-const USER_CODE = 'UserCode';
 
 const recordAdapter = (model: string, { records, families }: AdapterParts): Adapter => {
-  const byIndex = async (index: string, id: string): Promise<AdapterPayload | undefined> => {
-    const found = (await records.find(index, id))?.jti;
-    return found === undefined ? undefined : records.find(model, found);
-  };
   return {
     find: (id) => records.find(model, id),
-    findByUid: (uid) => byIndex(SESSION_UID, uid),
-    findByUserCode: (userCode) => byIndex(USER_CODE, userCode),
+    findByUid: async (uid) => {
+      const id = (await records.find(SESSION_UID, uid))?.jti;
+      return id === undefined ? undefined : records.find(model, id);
+    },
+    // Device codes have one, and there are none.
+    findByUserCode: async () => undefined,
     upsert: async (id, payload, seconds) => {
-      const { accountId, clientId, uid, userCode } = payload;
+      const { accountId, uid } = payload;
       await records.save(model, id, payload, seconds);
       // Sessions of strangers are found by their cookie alone.
       if (model === 'Session' && uid !== undefined && accountId !== undefined)
         await records.save(SESSION_UID, uid, { jti: id, accountId }, seconds);
-      if (userCode !== undefined) await records.save(USER_CODE, userCode, { jti: id, clientId }, seconds);
     },
     consume: async (id) => {
       if (await records.consume(model, id)) return;

@@ -8,13 +8,11 @@ export interface SignInData {
   readonly server: string;
   /** The upstream provider where the user has to sign in. */
   readonly provider: string;
-  /** Who waits for it: the application, or the tool that was called. */
-  readonly neededBy: string | undefined;
   /** Who is signed in here; the account is linked with this user. */
   readonly user: string | undefined;
   /** Servers that get tokens of the account, and where they are. */
   readonly recipients?: readonly { readonly backend: string; readonly origins: readonly string[] }[];
-  /** Path that the form is sent to: fields `csrf`, `provider` and `do` (`sign-in` or `cancel`). */
+  /** Path that the form is sent to: fields `csrf` and `do` (`sign-in` or `cancel`). */
   readonly action: string;
   readonly csrfToken: string;
 }
@@ -24,15 +22,11 @@ export const signInPage = (data: SignInData): Answer =>
   page({
     title: `Sign in to ${plainText(data.provider, 63)}`,
     body: html`<h1>Sign in to ${name(data.provider)}</h1>
-      <p>
-        ${nameOr(data.neededBy, 'A tool')} needs your account there, which ${name(data.server)} will use for
-        ${nameOr(data.user, 'you')}.
-      </p>
+      <p>${name(data.server)} will use your account there for ${nameOr(data.user, 'you')}.</p>
       ${recipientList(data.recipients ?? [])}
       <p>Go on only if you have just asked for this.</p>
       <form method="post" action="${data.action}">
         <input type="hidden" name="csrf" value="${data.csrfToken}" />
-        <input type="hidden" name="provider" value="${data.provider}" />
         <button class="first" name="do" value="sign-in">Sign in</button>
         <button name="do" value="cancel">Not now</button>
       </form>`,

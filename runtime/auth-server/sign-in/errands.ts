@@ -127,7 +127,6 @@ const asked = async (deps: ErrandsDeps, request: BrowserRequest, own: OwnLink): 
   const page = signInPage({
     server: settings.name,
     provider: upstream.name,
-    neededBy: undefined,
     user: user.name ?? user.email,
     recipients: [...recipientsOf(upstream.name)].map(([backend, origins]) => ({ backend, origins })),
     action: `${pathOf(settings.browserBase)}${linkPath(text)}`,

@@ -45,7 +45,6 @@ export const pagesWith = (text: string): Readonly<Record<string, Answer>> => {
     'sign in': signInPage({
       server: text,
       provider: text,
-      neededBy: text,
       user: text,
       action: '/oauth/sign-in',
       csrfToken: TOKEN,
