@@ -24,7 +24,7 @@ export interface WorkflowFindings {
 }
 
 /** A workflow ends after this time, whatever its `timeout` says: docs/workflow-checks.md "What is warned of" */
-const MAX_WORKFLOW_MS = 30 * 60_000;
+export const MAX_WORKFLOW_MS = 30 * 60_000;
 
 /** What can be said of a workflow before it runs, beyond its schema. Never throws. */
 export const checkWorkflow = (workflow: WrittenWorkflow): WorkflowFindings => {

@@ -4,6 +4,8 @@
  * proportion to the text. Start at `check.ts`.
  */
 
+export { MAX_WORKFLOW_MS } from './check.ts';
+export { stepsRead } from './references.ts';
 export type { WorkflowFinding } from './written.ts';
 export {
   drawnWorkflow,

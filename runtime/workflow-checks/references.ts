@@ -84,5 +84,5 @@ const strayed = (path: readonly string[], names: readonly string[], readable: Re
 };
 
 /** Ids of the steps that a template reads. */
-export const stepsRead = ({ reads }: ReadTemplate): ReadonlySet<string> =>
+export const stepsRead = ({ reads }: Pick<ReadTemplate, 'reads'>): ReadonlySet<string> =>
   new Set(reads.flatMap(({ path: [root, id] }) => (root === 'steps' && id !== undefined ? [id] : [])));

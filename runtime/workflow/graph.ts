@@ -1,4 +1,5 @@
 import { fieldsOf, type Template } from '../templates/index.ts';
+import { stepsRead } from '../workflow-checks/index.ts';
 
 /** A step as the graph sees it, in the order of the configuration. */
 export interface Node {
@@ -17,9 +18,7 @@ export const edgesOf = (nodes: readonly Node[]): Edges => {
 
 /** A template that reads all of `.steps` says nothing about single ones: such a step needs `dependsOn`. */
 const stepsReadBy = ({ templates }: Node, ids: ReadonlySet<string>): readonly string[] =>
-  templates
-    .flatMap((template) => fieldsOf(template))
-    .flatMap(({ path: [root, id] }) => (root === 'steps' && id !== undefined && ids.has(id) ? [id] : []));
+  templates.flatMap((template) => [...stepsRead({ reads: fieldsOf(template) })].filter((id) => ids.has(id)));
 
 /**
  * The steps in an order in which each can wait for those before it, as near to that of the configuration as possible.

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parseTemplate, type Template } from '../templates/index.ts';
+import { MAX_WORKFLOW_MS } from '../workflow-checks/index.ts';
 import type { Attempts } from './attempt.ts';
 import { edgesOf, inOrder } from './graph.ts';
 import { type CheckValue, type CompileSchema, schemaCompiler } from './json-schema.ts';
@@ -36,9 +37,6 @@ export interface PlannedStep {
   readonly defaultResults: unknown;
   readonly work: StepWork;
 }
-
-/** A workflow ends after this time, whatever its `timeout` says. */
-export const MAX_WORKFLOW_MS = 30 * 60_000;
 
 /** The workflows by name. Throws an error that names the one that cannot be run, and why. */
 export const planWorkflows = (configs: readonly WorkflowConfig[] = []): ReadonlyMap<string, WorkflowPlan> => {
