@@ -183,15 +183,22 @@ const decide = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer> 
   const { digest } = await deps.question(user);
   // Also where backends were configured anew meanwhile: the user decides about what was shown.
   if (!(await deps.pages.isOurForm(login, digest, request))) return asked(deps, login, request);
+  const waiting = await (await deps.oauth()).waiting(interaction);
+  if (!waiting) throw new LoginGone();
   const isRefused = request.form.get('decision') !== 'approve';
   if (!isRefused && !(await deps.agree(user, digest))) return asked(deps, login, request);
-  const { clientId } = (await (await deps.oauth()).waiting(interaction)) ?? {};
+  const { clientId } = waiting;
   const outcome = isRefused ? 'denied' : 'success';
   await deps.record({ type: 'oauth_consent', outcome, source: request, user, clientId });
   if (isRefused)
     return closed(deps, login, { request, by: (oauth) => oauth.deny(interaction, 'the user has refused') });
   for (const provider of login.finished.keys()) await deps.announce({ user, provider });
-  return closed(deps, login, { request, by: (oauth) => oauth.approve(interaction, user) });
+  const by: Decision['by'] = async (oauth) => {
+    const answer = await oauth.approve(interaction, user);
+    // A code that is made after the end of the user's access would give tokens: it is told to nobody.
+    return (await deps.isEnded(user, login.begunAt)) ? undefined : answer;
+  };
+  return closed(deps, login, { request, by });
 };
 
 interface Decision {

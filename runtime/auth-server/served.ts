@@ -133,18 +133,17 @@ const browserParts = (settings: AuthServerSettings, { findClient }: Clients, dep
     clock,
     ttlMs: LOGIN_MS,
   });
-  const signInParts = {
-    store: prefixed(store, 'sign-in:'),
-    entropy,
-    clock,
-    isEnded: (user: string, atMs: number) => isEnded(prefixed(store, GRANTS), user, atMs),
-  };
+  const grantStore = prefixed(store, GRANTS);
+  const hasEnded = (user: string, atMs: number): Promise<boolean> => isEnded(grantStore, user, atMs);
+  const signInParts = { store: prefixed(store, 'sign-in:'), entropy, clock, isEnded: hasEnded };
   return {
     settings,
     upstreams,
     onDemand,
     findClient,
     mayNotSignIn: users.mayNotSignIn,
+    isEnded: hasEnded,
+    forget: ({ user, provider }: Account) => vault.remove(user, provider),
     record: deps.record,
     browsers,
     logins,

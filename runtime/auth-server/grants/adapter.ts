@@ -1,4 +1,4 @@
-import { type Adapter, type AdapterFactory, type ClientMetadata, errors } from 'oidc-provider';
+import type { Adapter, AdapterFactory, ClientMetadata } from 'oidc-provider';
 import type { Families } from './families.ts';
 import type { Records } from './records.ts';
 import type { RefreshReuse } from './refresh-reuse.ts';
@@ -79,7 +79,7 @@ const refreshTokenModel = ({
 /** The record of a session's second id holds the first one. */
 const SESSION_UID = 'SessionUid';
 
-const recordAdapter = (model: string, { records, families }: AdapterParts): Adapter => {
+const recordAdapter = (model: string, { records, families, reuse }: AdapterParts): Adapter => {
   return {
     find: (id) => records.find(model, id),
     findByUid: async (uid) => {
@@ -95,12 +95,7 @@ const recordAdapter = (model: string, { records, families }: AdapterParts): Adap
       if (model === 'Session' && uid !== undefined && accountId !== undefined)
         await records.save(SESSION_UID, uid, { jti: id, accountId }, seconds);
     },
-    consume: async (id) => {
-      if (await records.consume(model, id)) return;
-      const grantId = (await records.find(model, id))?.grantId;
-      if (grantId !== undefined) await families.revoke(handleOfGrant(grantId));
-      throw new errors.InvalidGrant(`${model} already used`);
-    },
+    consume: async (id) => reuse.consumeCode(id),
     destroy: (id) => records.remove(model, id),
     revokeByGrantId: (grantId) => families.revoke(handleOfGrant(grantId)),
   };

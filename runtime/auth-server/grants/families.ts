@@ -30,6 +30,8 @@ export interface Families {
     how: { readonly seconds?: number | undefined; readonly isInUse: boolean },
   ) => Promise<void>;
   readonly revoke: (handle: string) => Promise<void>;
+  /** Whether the access of its user was ended since the grant was made, as the store has it now. */
+  readonly isEnded: (family: Family) => Promise<boolean>;
 }
 
 /** Sealed. */
@@ -43,41 +45,46 @@ const USER = 'user';
 /** Grants of one user. Those that were never refreshed make room for others; where there are none, no more are made. */
 const PER_USER = 1_024;
 
-export const families = ({ store, sealer, clock }: GrantDeps): Families => ({
-  read: async (handle) => {
-    const key = keyOf('grant', nameOf('grant', handle));
-    const fields = await store.readMap(key);
-    const sealed = fields?.get(GRANT);
-    if (!fields || !sealed || fields.has(REVOKED)) return undefined;
-    const grant: AdapterPayload | undefined = await sealer.open('grant', handle, sealed);
-    if (!grant || (await isEnded(store, grant.accountId ?? '', Number(fields.get(CREATED))))) return undefined;
-    return { handle, key, grant, fields };
-  },
-  save: async (grantId, grant, seconds) => {
-    const handle = handleOfGrant(grantId);
-    const name = nameOf('grant', handle);
-    const sealed = await sealer.seal('grant', handle, grant);
-    const user = userName(grant.accountId ?? '');
-    const fields: Fields = new Map([
-      [GRANT, sealed],
-      [CREATED, Buffer.from(`${clock.now()}`)],
-      [USER, Buffer.from(user)],
-    ]);
-    const isNew = await store.createMap(keyOf('grant', name), fields, lifeMs(seconds), groupOf(name, quotaOf(user)));
-    if (!isNew) await store.setField(keyOf('grant', name), GRANT, sealed);
-  },
-  renew: async ({ handle, key, grant, fields }, { seconds, isInUse }) => {
-    const sealed = fields.get(GRANT);
-    const isStale = sealed !== undefined && !(await sealer.isCurrent(sealed));
-    await Promise.all([
-      store.touch(key, lifeMs(seconds), isInUse ? groupAt(handle, fields) : undefined),
-      isStale && store.setField(key, GRANT, await sealer.seal('grant', handle, grant)),
-    ]);
-  },
-  revoke: async (handle) => {
-    await store.setField(keyOf('grant', nameOf('grant', handle)), REVOKED, Buffer.alloc(0));
-  },
-});
+export const families = ({ store, sealer, clock }: GrantDeps): Families => {
+  const isUserEnded = ({ grant, fields }: Pick<Family, 'grant' | 'fields'>): Promise<boolean> =>
+    isEnded(store, grant.accountId ?? '', Number(fields.get(CREATED)));
+  return {
+    read: async (handle) => {
+      const key = keyOf('grant', nameOf('grant', handle));
+      const fields = await store.readMap(key);
+      const sealed = fields?.get(GRANT);
+      if (!fields || !sealed || fields.has(REVOKED)) return undefined;
+      const grant: AdapterPayload | undefined = await sealer.open('grant', handle, sealed);
+      if (!grant || (await isUserEnded({ grant, fields }))) return undefined;
+      return { handle, key, grant, fields };
+    },
+    save: async (grantId, grant, seconds) => {
+      const handle = handleOfGrant(grantId);
+      const name = nameOf('grant', handle);
+      const sealed = await sealer.seal('grant', handle, grant);
+      const user = userName(grant.accountId ?? '');
+      const fields: Fields = new Map([
+        [GRANT, sealed],
+        [CREATED, Buffer.from(`${clock.now()}`)],
+        [USER, Buffer.from(user)],
+      ]);
+      const isNew = await store.createMap(keyOf('grant', name), fields, lifeMs(seconds), groupOf(name, quotaOf(user)));
+      if (!isNew) await store.setField(keyOf('grant', name), GRANT, sealed);
+    },
+    renew: async ({ handle, key, grant, fields }, { seconds, isInUse }) => {
+      const sealed = fields.get(GRANT);
+      const isStale = sealed !== undefined && !(await sealer.isCurrent(sealed));
+      await Promise.all([
+        store.touch(key, lifeMs(seconds), isInUse ? groupAt(handle, fields) : undefined),
+        isStale && store.setField(key, GRANT, await sealer.seal('grant', handle, grant)),
+      ]);
+    },
+    revoke: async (handle) => {
+      await store.setField(keyOf('grant', nameOf('grant', handle)), REVOKED, Buffer.alloc(0));
+    },
+    isEnded: isUserEnded,
+  };
+};
 
 const quotaOf = (user: string): Quota => ({ of: `grants:${user}`, limit: PER_USER });
 

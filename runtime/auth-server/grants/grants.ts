@@ -44,8 +44,8 @@ export interface Grants {
 export const openGrants = ({ findClient, secrets, boundTo, onEnded = () => {}, ...deps }: GrantsDeps): Grants => {
   const parts = { ...deps, sealer: sealer({ secrets, boundTo, clock: deps.clock }) };
   const all = tellingOfEnds(families(parts), onEnded);
-  const reuse = refreshReuse({ ...parts, families: all });
   const kept = records(parts);
+  const reuse = refreshReuse({ ...parts, families: all, records: kept });
   return {
     adapter: grantAdapter({ families: all, reuse, records: kept, findClient }),
     keepFor: (user, interaction) => kept.keepFor(user, 'Interaction', interaction),

@@ -19,8 +19,8 @@ export interface Records {
   readonly find: (model: string, id: string) => Promise<AdapterPayload | undefined>;
   /** Creates the record, or replaces its content: its end, and what it counts as, stay. */
   readonly save: (model: string, id: string, payload: AdapterPayload, seconds?: number) => Promise<void>;
-  /** True for one caller, whichever replica asks. */
-  readonly consume: (model: string, id: string) => Promise<boolean>;
+  /** Uses the record up for this request. False: another request has, at whichever replica, or it is gone. */
+  readonly redeem: (model: string, id: string, request: string) => Promise<boolean>;
   readonly remove: (model: string, id: string) => Promise<void>;
   /** The record counts as this user's from now on: records of strangers displace it no more. */
   readonly keepFor: (user: string, model: string, id: string) => Promise<void>;
@@ -30,8 +30,8 @@ export interface Records {
 const PAYLOAD = 'payload';
 /** Milliseconds since the epoch. */
 const CREATED = 'created';
-/** Gone once the record has been consumed. */
-const UNUSED = 'unused';
+/** The request that has used the record up. */
+const REDEEMED = 'redeemed';
 /** What it counts as. */
 const QUOTA = 'quota';
 
@@ -58,7 +58,7 @@ export const records = ({ store, sealer, clock, sender = senderOfRequest }: Reco
     if (!fields || !payload) return undefined;
     const user = userOf(payload);
     if (user !== undefined && (await isEnded(store, user, Number(fields.get(CREATED))))) return undefined;
-    return fields.has(UNUSED) ? payload : { ...payload, consumed: payload['iat'] ?? true };
+    return fields.has(REDEEMED) ? { ...payload, consumed: payload['iat'] ?? true } : payload;
   };
   const create = async (
     { model, id }: { readonly model: string; readonly id: string },
@@ -69,7 +69,6 @@ export const records = ({ store, sealer, clock, sender = senderOfRequest }: Reco
     const fields: Fields = new Map([
       [PAYLOAD, sealed],
       [CREATED, Buffer.from(`${clock.now()}`)],
-      [UNUSED, Buffer.alloc(0)],
       [QUOTA, Buffer.from(quota.of)],
     ]);
     return store.createMap(keyOf(model, name), fields, lifeMs(seconds), groupOf(name, quota));
@@ -91,7 +90,13 @@ export const records = ({ store, sealer, clock, sender = senderOfRequest }: Reco
       }
       throw new TemporarilyUnavailable();
     },
-    consume: (model, id) => store.deleteField(keyOfRecord(model, id), UNUSED),
+    redeem: async (model, id, request) => {
+      const by = Buffer.from(request);
+      const redeem = (): Promise<Buffer | undefined> => store.setFieldIfAbsent(keyOfRecord(model, id), REDEEMED, by);
+      // Once more where its answer was lost: it may have been executed, and then says so.
+      const first = await redeem().catch(redeem);
+      return first?.equals(by) ?? false;
+    },
     remove: async (model, id) => {
       await removeAt(nameOf(model, id), model);
       if (model === KEPT_FOR_USERS) await removeAt(nameOf(KEPT, id), KEPT);

@@ -1,10 +1,15 @@
 import { type KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { RefreshAnswer } from './refresh-answers.ts';
+import type { Family } from './families.ts';
 import type { NewRefreshToken, Presented } from './refresh-tokens.ts';
 
-/** One request in which a client may present a refresh token, as far as it has come. */
+/** One request in which a client may present a code or a refresh token, as far as it has come. */
 export interface Redemption {
   presented?: Presented;
+  /** The grant that the request is about, as it was read. */
+  family?: Family;
+  /** Id of the code that the request redeems. */
+  code?: string;
   /** The token was answered before, within the reuse window. */
   answer?: RefreshAnswer;
   /** Issued in this request, and not kept yet. */

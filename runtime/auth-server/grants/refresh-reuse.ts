@@ -1,6 +1,6 @@
 import { type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import type { Families } from './families.ts';
 import { nameOf } from './names.ts';
+import { type CodeParts, redeemCode } from './redeem-code.ts';
 import type { GrantDeps } from './records.ts';
 import { type Redemption, redemptions } from './redemption.ts';
 import { refreshAnswers, type TokenResponse } from './refresh-answers.ts';
@@ -26,6 +26,8 @@ export interface RefreshReuse {
   /** The library's setting of this name. */
   readonly rotateRefreshToken: (ctx: KoaContextWithOIDC) => boolean;
   readonly model: RefreshTokenModel;
+  /** The code that this request presents is used up once the request is settled. */
+  readonly consumeCode: (id: string) => void;
   /** The grant, as read a moment ago for a refresh token that is presented in this request. */
   readonly grantOf: (grantId: string) => Promise<AdapterPayload | undefined>;
   readonly close: () => void;
@@ -39,9 +41,7 @@ const MAX_SPENT = 500;
 
 const RETRY_AFTER_SECONDS = '1';
 
-export const refreshReuse = (
-  deps: GrantDeps & { readonly families: Families; readonly refreshReuseWindowMs: number },
-): RefreshReuse => {
+export const refreshReuse = (deps: GrantDeps & CodeParts & { readonly refreshReuseWindowMs: number }): RefreshReuse => {
   const { families, clock } = deps;
   const window = reuseWindow(deps.refreshReuseWindowMs, deps);
   const tokens = refreshTokens(deps, families);
@@ -50,7 +50,13 @@ export const refreshReuse = (
   const responseOf = async (ctx: KoaContextWithOIDC, redemption: Redemption): Promise<TokenResponse | undefined> => {
     if (ctx.status !== 200 || ctx.oidc?.route !== 'token') return undefined;
     const own = { atMs: clock.now(), response: ctx.body as TokenResponse, request: requestDigest(ctx) };
-    return orUnavailable(() => settle(redemption, own, parts));
+    return orUnavailable(async () => {
+      const { family } = redemption;
+      // An access token is dated when it is made: one that is dated after the end of its user's access would last.
+      if (family && (await families.isEnded(family))) throw new errors.InvalidGrant('grant not found');
+      await redeemCode(redemption, own, deps);
+      return settle(redemption, own, parts);
+    });
   };
   return {
     middleware: async (ctx, next) => {
@@ -71,10 +77,18 @@ export const refreshReuse = (
       return !family || spentSince(family, clock.now() - window.keptMs) < MAX_SPENT;
     },
     model: refreshTokenModel(parts),
+    consumeCode: (id) => {
+      const redemption = all.current();
+      if (!redemption) throw new TypeError('the middleware is missing');
+      redemption.code = id;
+    },
     grantOf: async (grantId) => {
       const handle = handleOfGrant(grantId);
-      const family = all.current()?.presented?.family;
-      return (family?.handle === handle ? family : await families.read(handle))?.grant;
+      const redemption = all.current();
+      const known = redemption?.presented?.family;
+      const family = known?.handle === handle ? known : await families.read(handle);
+      if (redemption && family) redemption.family = family;
+      return family?.grant;
     },
     close: window.close,
   };

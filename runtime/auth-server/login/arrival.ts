@@ -23,6 +23,10 @@ export interface Arrival {
 export interface SignInDeps {
   /** Whether the access of this user was ended since the login has begun. */
   readonly mayNotSignIn: (user: string, begunAtMs: number) => Promise<boolean>;
+  /** The same, as the store has it now. Throws as the store does. */
+  readonly isEnded: (user: string, begunAtMs: number) => Promise<boolean>;
+  /** Forgets the account, and ends its tokens at the provider. */
+  readonly forget: (account: Account) => Promise<void>;
   /** `origin`: of the provider that has issued the tokens. */
   readonly keep: (account: Account, login: UpstreamLogin & { readonly origin: string }) => Promise<void>;
   readonly record: RecordStep;
@@ -56,7 +60,7 @@ export const signIn = async (
 };
 
 const redeemed = async (
-  { mayNotSignIn, keep }: SignInDeps,
+  { mayNotSignIn, isEnded, keep, forget }: SignInDeps,
   { login, upstream, departed, answer }: Arrival,
   whose: (subject: string) => string,
 ): Promise<SignedIn> => {
@@ -64,7 +68,13 @@ const redeemed = async (
   try {
     const user = whose(subjectOf(upstream.name, identity));
     if (await mayNotSignIn(user, login.begunAt)) throw new LoginGone();
-    await keep({ user, provider: upstream.name }, { tokens, identity, origin: upstream.origin });
+    const account = { user, provider: upstream.name };
+    await keep(account, { tokens, identity, origin: upstream.origin });
+    // Access that was ended meanwhile has had all accounts forgotten, maybe before this one was kept.
+    if (await isEnded(user, login.begunAt)) {
+      await forget(account);
+      throw new LoginGone();
+    }
     return { user, identity };
   } catch (error) {
     if (error instanceof LoginGone || error instanceof OtherUser) await upstream.revoke(tokens);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { Store } from '../../../runtime/store/index.ts';
 import { startAuthServer } from '../../fixtures/auth-server.ts';
 import { noCertificates } from '../../fixtures/certificates.ts';
 import { INITIALIZE, post } from '../../fixtures/raw-client.ts';
@@ -37,13 +38,59 @@ suite('a user who is switched off', { skip: noCertificates }, () => {
     t.after(gateway.stop);
     const client = await registerClient(gateway);
     assert.equal(await revoke(gateway.running().managementUrl, { subject: 'corp|alice' }), 200);
-    // As an approval that another replica was at, which has not heard of the end yet.
-    const browser = gateway.browser();
-    const page = await browser.press(await browser.open(client.authorizationUrl()), 'approve');
-    assert.deepEqual([page.status, page.url.pathname], [400, '/oauth/consent']);
+    const page = await gateway.browser().open(client.authorizationUrl());
+    assert.deepEqual([page.status, page.url.pathname], [400, '/mcp/oauth/callback']);
     assert.match(page.text, /Start again/);
     gateway.later(2_001);
     assert.equal((await client.tokens()).status, 200);
+  });
+
+  test('has no account left whose tokens were about to be kept at that moment', async (t) => {
+    const accounts = new Set<string>();
+    let store: Store | undefined;
+    let meanwhile = async (): Promise<void> => {};
+    const storeSeen = (opened: Store): Store => ({
+      ...opened,
+      createMap: async (key, ...how) => {
+        if (!key.startsWith('vault:accounts:')) return opened.createMap(key, ...how);
+        accounts.add(key);
+        store = opened;
+        await meanwhile();
+        return opened.createMap(key, ...how);
+      },
+    });
+    const gateway = await startAuthServer({ storeSeen });
+    t.after(gateway.stop);
+    const client = await registerClient(gateway);
+    meanwhile = async () => {
+      assert.equal(await revoke(gateway.running().managementUrl, { subject: 'corp|alice' }), 200);
+    };
+    const page = await gateway.browser().open(client.authorizationUrl());
+    assert.match(page.text, /Start again/);
+    assert.equal(accounts.size, 1);
+    for (const key of accounts) assert.equal(await store?.readMap(key), undefined);
+    assert.ok((gateway.providers[0]?.askedFor('/token/revocation').length ?? 0) > 0);
+  });
+
+  test('gets no code from an approval that was about to be answered at that moment', async (t) => {
+    let meanwhile = async (): Promise<void> => {};
+    const storeSeen = (opened: Store): Store => ({
+      ...opened,
+      createMap: async (key, ...how) => {
+        if (/(^|:)AuthorizationCode:/.test(key)) await meanwhile();
+        return opened.createMap(key, ...how);
+      },
+    });
+    const gateway = await startAuthServer({ storeSeen });
+    t.after(gateway.stop);
+    const client = await registerClient(gateway);
+    meanwhile = async () => {
+      assert.equal(await revoke(gateway.running().managementUrl, { subject: 'corp|alice' }), 200);
+      gateway.later(2_001);
+    };
+    const browser = gateway.browser();
+    const page = await browser.press(await browser.open(client.authorizationUrl()), 'approve');
+    assert.match(page.text, /Start again/);
   });
 
   test('is named by the subject of the tokens, at a server that has issued some', async (t) => {

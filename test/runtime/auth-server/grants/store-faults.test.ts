@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { markRevoked } from '../../../../runtime/auth-server/grants/revoked-users.ts';
 import { type FrozenClock, frozenClock } from '../../../fixtures/frozen-clock.ts';
 import { authorize, redeem, refresh, refreshTokenOf, revoke, signIn, type TokenAnswer } from './client.ts';
 import { type FaultyStore, faultyStore } from './faulty-store.ts';
@@ -85,6 +86,35 @@ describe('a store with faults', () => {
       clock.advance(HOUR_MS);
       await works(await works(token));
     }
+  });
+
+  test('that fails at any one call of the exchange of a code lets the client present the code again', async () => {
+    const exchange = async (): Promise<readonly string[]> => {
+      const { code } = await authorize(replica.url);
+      return callsOf(() => redeem(replica.url, code));
+    };
+    for (const how of ['not executed', 'answer lost'] as const) {
+      for (const at of (await exchange()).keys()) {
+        const { code } = await authorize(replica.url);
+        store.failAfter(at, how);
+        const interrupted = await redeem(replica.url, code);
+        if (interrupted.status !== 200) assertTryAgain(interrupted);
+        const answer = interrupted.status === 200 ? interrupted : await redeem(replica.url, code);
+        await works(refreshTokenOf(answer));
+        assert.equal((await redeem(replica.url, code)).body['error'], 'invalid_grant', 'it gives tokens once');
+        assert.equal((await refresh(replica.url, refreshTokenOf(answer))).body['error'], 'invalid_grant');
+      }
+    }
+  });
+
+  test('that is slow gets no token to a user whose access was ended after it had been asked about', async () => {
+    const token = refreshTokenOf(await signIn(replica.url, { user: 'heidi' }));
+    const held = store.holdAfter((await callsOfRefresh()).indexOf('get') + 1);
+    const answer = refresh(replica.url, token);
+    const goOn = await held;
+    await markRevoked(store, 'heidi', clock.now());
+    goOn();
+    assert.equal((await answer).body['error'], 'invalid_grant');
   });
 
   test('is asked once for a refresh token that was never issued, and not at all for other texts', async () => {
