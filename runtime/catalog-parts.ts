@@ -46,6 +46,7 @@ export const liveCatalogOf = ({
     backends: () => backendStates({ config, backends }),
     firstListed: (timeoutMs) => backends.firstListed(timeoutMs),
     statusKnown: (timeoutMs) => backends.statusKnown(timeoutMs),
+    checkUnlisted: (names, timeoutMs) => backends.checkUnlisted(names, timeoutMs),
     refreshLists: (timeoutMs) => backends.refreshLists(timeoutMs),
     // Every call asks.
     overlay: (caller, needed) => (backends.dependents.length === 0 ? undefined : userLists.of(caller, needed)),

@@ -156,6 +156,12 @@ export class BackendSet {
     await atMost(this.#deps.clock, timeoutMs, Promise.all(looks));
   }
 
+  /** Resolves once those of these backends that were never listed were checked again; at the latest after `timeoutMs`. */
+  async checkUnlisted(names: ReadonlySet<string>, timeoutMs: number): Promise<void> {
+    const checks = this.all().flatMap((backend) => (names.has(backend.name) ? backend.checkUnlisted() : []));
+    await atMost(this.#deps.clock, timeoutMs, Promise.all(checks));
+  }
+
   async #waitForUnknown(over: (backend: Backend) => Promise<void>, timeoutMs: number): Promise<void> {
     const unknown = this.all().filter(({ state }) => state.status === 'unknown');
     if (unknown.length === 0) return;

@@ -164,6 +164,11 @@ export class Backend {
     return this.#monitor.refreshLists();
   }
 
+  /** Resolves once a backend that was never listed was checked again; at once where it was. */
+  checkUnlisted(): Promise<void> {
+    return this.#monitor.checkUnlisted();
+  }
+
   tune(tuning: BackendTuning): void {
     const isMonitoredAnew = !isDeepStrictEqual(tuning.health, this.#tuning.health);
     this.#tuning = tuning;
@@ -233,6 +238,8 @@ export class Backend {
     const { length: bytes } = call.request.bytes;
     const begun = this.#bulkhead.begin(call.caller, bytes);
     try {
+      const turn = this.#bulkhead.turn(begun, call.signal);
+      if (turn) await turn;
       const body = await this.#calls.send(call, { target, fetch: this.#client.fetchForCall(call, record) });
       this.#bulkhead.succeeded(begun, bytes);
       this.#monitor.noteAnswer();

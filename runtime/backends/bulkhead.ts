@@ -4,6 +4,8 @@ import { type BegunCall, CircuitBreaker, type CircuitBreakerDeps } from './disco
 import { type Caller, callerKey } from '../call/index.ts';
 import { type CallerLists, notListed } from './discovery/user-lists.ts';
 import { StreamEndedError } from './http/connection.ts';
+import type { CancelSignal } from '../process/index.ts';
+import { UserCalls } from './user-calls.ts';
 
 export interface BulkheadDeps extends Pick<
   CircuitBreakerDeps,
@@ -11,23 +13,25 @@ export interface BulkheadDeps extends Pick<
 > {
   readonly tuning: () => Pick<BackendTuning, 'circuitBreaker' | 'maxCalls'>;
   readonly events: BackendEvents;
-  readonly limits: Pick<BackendLimits, 'requestBytesTogether' | 'uncountedBytes'>;
+  readonly limits: Pick<BackendLimits, 'connections' | 'requestBytesTogether' | 'uncountedBytes'>;
 }
 
 /**
- * Counts the calls to one backend that are under way, refuses those that its circuit or the bound does not admit, and
+ * Counts the calls to one backend that are under way, refuses those that its circuit or the bounds do not admit, and
  * tells the circuit breaker how the others have ended.
  */
 export class Bulkhead {
   readonly #deps: BulkheadDeps;
   readonly circuit: CircuitBreaker;
   #count = 0;
+  readonly #users: UserCalls;
   /** Of the calls that are not small. */
   #bytes = 0;
 
   constructor(deps: BulkheadDeps) {
     this.#deps = deps;
-    const { backend, tuning, events } = deps;
+    const { backend, tuning, events, limits } = deps;
+    this.#users = new UserCalls(limits.connections);
     this.circuit = new CircuitBreaker({
       ...deps,
       settings: tuning().circuitBreaker,
@@ -48,22 +52,32 @@ export class Bulkhead {
     if (!this.circuit.isClosed) events.callRefused(backend, 'circuit_open');
     const begun = this.circuit.beginCall(caller.kind === 'user' ? callerKey(caller) : undefined);
     const counted = this.#counted(bytes);
-    if (this.#count >= tuning().maxCalls || this.#bytes + counted > limits.requestBytesTogether) {
+    const { maxCalls: places } = tuning();
+    const isFull = this.#count >= places || this.#bytes + counted > limits.requestBytesTogether;
+    const { caller: user } = begun;
+    if (isFull || (user !== undefined && this.#users.leavesNoRoom(user, { count: this.#count, places }))) {
       events.callRefused(backend, 'busy');
-      throw new VmcpError('busy', `backend "${backend}" has too many calls under way; try again`);
+      const whose = isFull ? '' : ' of one user';
+      throw new VmcpError('busy', `backend "${backend}" has too many calls${whose} under way; try again`);
     }
     this.#count += 1;
     this.#bytes += counted;
+    if (user !== undefined) this.#users.begin(user);
     return begun;
   }
 
+  /** Resolves once the call may be sent; undefined: at once (`UserCalls.turn`). */
+  turn({ caller }: BegunCall, signal: CancelSignal): Promise<void> | undefined {
+    return caller === undefined ? undefined : this.#users.turn(caller, signal);
+  }
+
   succeeded(begun: BegunCall, bytes = 0): void {
-    this.#end(bytes);
+    this.#end(begun, bytes);
     this.circuit.callSucceeded(begun);
   }
 
   failed(begun: BegunCall, thrown: unknown, bytes = 0): void {
-    this.#end(bytes);
+    this.#end(begun, bytes);
     const error = asVmcpError(thrown);
     if (isOutage(error))
       this.circuit.callFailed(begun, error.code === 'credential_unavailable' ? 'credential' : 'backend');
@@ -83,9 +97,10 @@ export class Bulkhead {
     return listed;
   }
 
-  #end(bytes: number): void {
+  #end({ caller }: BegunCall, bytes: number): void {
     this.#count -= 1;
     this.#bytes -= this.#counted(bytes);
+    if (caller !== undefined) this.#users.end(caller);
   }
 
   /** Small calls pass beside any number of large ones. */

@@ -15,7 +15,7 @@ import { taskTarget } from './task-target.ts';
 
 export interface LookUpDeps extends Pick<
   LiveCatalogDeps,
-  'askAgain' | 'backends' | 'policies' | 'refreshLists' | 'statusKnown'
+  'askAgain' | 'backends' | 'checkUnlisted' | 'policies' | 'refreshLists' | 'statusKnown'
 > {
   /** The settings that the catalogs were made with. */
   readonly settings: () => LiveCatalogSettings;
@@ -38,10 +38,14 @@ export const lookUpIn = (deps: LookUpDeps) => {
     const { names, name, caller } = asked;
     const view = () => viewFor(asked, deps);
     // A client may remember names from before a restart, or from another replica: a name is unknown only once no
-    // backend's status is `unknown`, and the first check of a backend in a new pod may fail. Nor does every backend
-    // notify of new entries. And the user may have signed in since a backend was asked for its lists.
-    const refreshed = async () => deps.refreshLists?.(deps.settings().waitForUnknownMs);
-    for (const wait of [async () => deps.askAgain?.(caller), known, refreshed]) {
+    // backend's status is `unknown`. The first checks of a backend in a new pod may all fail, so the backend that the
+    // name belongs to by its form is checked again. Nor does every backend notify of new entries. And the user may have
+    // signed in since a backend was asked for its lists.
+    const { waitForUnknownMs } = deps.settings();
+    const askedAgain = async () => deps.askAgain?.(caller);
+    const checked = async () => deps.checkUnlisted?.(ownersOf(asked, deps) ?? NONE, waitForUnknownMs);
+    const refreshed = async () => deps.refreshLists?.(waitForUnknownMs);
+    for (const wait of [askedAgain, known, checked, refreshed]) {
       await wait();
       const target = findIn(await view(), asked);
       if (target) return target;
@@ -63,6 +67,8 @@ export const lookUpIn = (deps: LookUpDeps) => {
       : (findIn(view, asked) ?? again(asked, record));
   };
 };
+
+const NONE: ReadonlySet<string> = new Set();
 
 type Noted = Pick<CallRecord, 'target'>;
 
@@ -110,5 +116,11 @@ const unknown = (
   const served = backends.find((backend) => backend.name === owner);
   if (served?.isWithheld) throw new VmcpError('backend_unavailable', `backend "${owner}" is not served`);
   if (served?.error) throw served.error;
+  if (served && isUnreached(served))
+    throw new VmcpError('backend_unavailable', `backend "${owner}" has not been reached yet`);
   throw new VmcpError('unknown_name', `unknown ${names}`);
 };
+
+/** Nothing is known of what it lists: a name that would be its own may be a tool of it. */
+const isUnreached = ({ status, lists }: OfferedBackend): boolean =>
+  lists === undefined && (status === 'unknown' || status === 'unavailable');

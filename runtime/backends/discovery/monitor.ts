@@ -50,7 +50,7 @@ export class Monitor {
   #isBroughtForward = false;
   #isStopped = false;
   #refreshedAt = -Infinity;
-  /** Callers of `refreshLists` that wait for the next read. */
+  /** Callers of `refreshLists` and `checkUnlisted` that wait for the end of a round. */
   #waiting: (() => void)[] = [];
   /** Rounds since the backend could last serve calls. */
   #retries = 0;
@@ -128,6 +128,18 @@ export class Monitor {
       this.#isStale = true;
       void this.#runRound();
     }
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /**
+   * Resolves once a backend that was never listed was checked again, which happens once a second at most for all
+   * callers. Resolves at once where there are lists, where the backend wants a login, and while the circuit is open.
+   */
+  checkUnlisted(): Promise<void> {
+    const isListed = this.#deps.listDiscovery.lists !== undefined;
+    if (isListed || this.#health.status === 'unauthenticated' || this.#isStopped || this.#isHeld)
+      return Promise.resolve();
+    this.#bringForward(0);
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 

@@ -3,6 +3,8 @@ import { beforeEach, describe, test } from 'node:test';
 import { Bulkhead } from '../../../runtime/backends/bulkhead.ts';
 import { StreamEndedError } from '../../../runtime/backends/http/connection.ts';
 import { type ErrorCode, VmcpError, type VmcpErrorMore } from '../../../runtime/errors.ts';
+import { Cancellation } from '../../../runtime/process/index.ts';
+import { userOf } from '../../fixtures/callers.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { hasCode } from '../store/has-code.ts';
 
@@ -20,7 +22,7 @@ beforeEach(() => {
     clock: frozenClock(),
     tuning: () => ({ circuitBreaker: { isEnabled: true, failureThreshold: 1, timeoutMs: 60_000 }, maxCalls }),
     events: { circuitChanged: () => {}, callRefused: (backend, reason) => refused.push(`${backend} ${reason}`) },
-    limits: { requestBytesTogether: 1_000, uncountedBytes: 100 },
+    limits: { connections: 4, requestBytesTogether: 1_000, uncountedBytes: 100 },
     onHeld: () => {},
     onReleased: () => {},
     onDoubted: () => {},
@@ -58,6 +60,46 @@ describe('the calls of a backend', () => {
     bulkhead.succeeded(third, 700);
     bulkhead.begin(NOBODY, 1_000);
     assert.throws(() => bulkhead.begin(NOBODY, 101), hasCode('busy'));
+  });
+
+  test('of one user leave the last quarter of the places to others', () => {
+    maxCalls = 8;
+    const [one, other] = [userOf('one'), userOf('other')];
+    const begun = Array.from({ length: 6 }, () => bulkhead.begin(one));
+    assert.throws(() => bulkhead.begin(one), hasCode('busy'));
+    bulkhead.begin(other);
+    bulkhead.begin(NOBODY);
+    assert.throws(() => bulkhead.begin(other), hasCode('busy'));
+    for (const each of begun) bulkhead.succeeded(each);
+    for (let n = 0; n < 4; n += 1) bulkhead.begin(other);
+    assert.throws(() => bulkhead.begin(other), hasCode('busy'));
+    bulkhead.begin(one);
+  });
+
+  test('of one user wait where they would fill more than three quarters of the connections', async () => {
+    maxCalls = 100;
+    const [one, other] = [userOf('one'), userOf('other')];
+    const cancellations = Array.from({ length: 6 }, () => new Cancellation());
+    const sent: number[] = [];
+    const begun = cancellations.map((signal, index) => {
+      const each = bulkhead.begin(one);
+      const turn = bulkhead.turn(each, signal);
+      if (turn) void turn.then(() => sent.push(index)).catch(() => bulkhead.failed(each, signal.reason));
+      else sent.push(index);
+      return each;
+    });
+    assert.deepEqual(sent, [0, 1, 2]);
+    for (const user of [other, NOBODY])
+      assert.equal(bulkhead.turn(bulkhead.begin(user), new Cancellation()), undefined);
+    cancellations[3]?.abort(new VmcpError('cancelled_by_client', 'gone'));
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(sent, [0, 1, 2]);
+    for (const each of begun.slice(0, 1)) bulkhead.succeeded(each);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(sent, [0, 1, 2, 4]);
+    for (const each of begun.slice(1, 3)) bulkhead.failed(each, new VmcpError('cancelled', 'cancelled'));
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual([sent, bulkhead.count], [[0, 1, 2, 4, 5], 4]);
   });
 
   test('that are refused are no failures', () => {

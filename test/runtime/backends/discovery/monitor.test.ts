@@ -106,6 +106,22 @@ describe('a check', () => {
     assert.deepEqual([at.backend.state.status, at.backend.state.consecutiveFailures], ['unavailable', 8]);
   });
 
+  test('comes a second after the last one when a name of a backend that was never listed is looked up', async () => {
+    at.fixture.set({ on: () => answerStatus(503) });
+    at.open();
+    await at.backend.firstListed;
+    for (const ms of [1_000, 2_000]) await at.roundAfter(ms);
+    assert.equal(at.backend.state.status, 'unavailable');
+    at.fixture.set({});
+    const lookUps = [at.backend.checkUnlisted(), at.backend.checkUnlisted()];
+    await at.roundAfter(1_000);
+    await Promise.all(lookUps);
+    assert.deepEqual([at.backend.state.status, at.names()], ['ready', ['echo']]);
+    const before = at.fixture.requests.length;
+    await at.backend.checkUnlisted();
+    assert.equal(at.fixture.requests.length, before);
+  });
+
   test('that is asked for credentials says so, whatever the threshold', async () => {
     for (const status of [401, 403]) {
       at.fixture.set({ on: () => answerStatus(status) });
