@@ -28,4 +28,5 @@ export interface OwnToolDeps {
   readonly dispatch: Dispatch;
   readonly innerCall: NewInnerCall;
   readonly offeredTo: LiveCatalog['offeredTo'];
+  readonly listableFor: LiveCatalog['listableFor'];
 }

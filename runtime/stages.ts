@@ -83,14 +83,14 @@ export const stagesOf = (parts: StageParts): Stages => {
 const servedBy = ({
   observers,
   backends,
-  liveCatalog: { offeredTo },
+  liveCatalog: { offeredTo, listableFor },
   ownTools,
   innerCall,
 }: StageParts): Stages['serve'] => {
   return (call, target, { dispatch, record }) => {
     if (target.kind === 'backend')
       return observers.aroundBackendCall(call, target, (sent) => backends.call(sent, target, record));
-    const deps = { dispatch, innerCall, offeredTo };
+    const deps = { dispatch, innerCall, offeredTo, listableFor };
     const served =
       target.kind === 'workflow'
         ? ownTools.workflow?.serve(call, target, deps)

@@ -10,6 +10,7 @@ import type {
   Overlay,
   LiveCatalogDeps,
   LiveCatalog,
+  LiveCatalogSettings,
   ListsListener,
   CallerView,
   CallerCatalog,
@@ -54,17 +55,15 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
     await asking;
     return views(caller);
   };
-  let isStarted = false;
-  const settled = async (): Promise<void> => {
-    await deps.firstListed(settings.waitForUnknownMs);
-    isStarted = true;
+  const isStrict = (): boolean => settings.partialFailureMode === 'fail';
+  const awaited = firstLists(deps, () => settings);
+  const listableFor = async (caller: Caller): Promise<CallerView> => {
+    await awaited();
+    return renewedView(caller);
   };
   const list: LiveCatalog['list'] = async (kind, cursor, caller, extent) => {
-    const isStrict = settings.partialFailureMode === 'fail';
-    // A backend that is added later does not delay lists; under `fail` the list would be refused without it.
-    if (!isStarted || isStrict) await settled();
-    const { all, listed, overlay } = await renewedView(caller);
-    if (isStrict) refuseWhenDown(withOverlay(deps.backends(), overlay));
+    const { all, listed, overlay } = await listableFor(caller);
+    if (isStrict()) refuseWhenDown(withOverlay(deps.backends(), overlay));
     refuseWhenNothingIsLeft(listed, overlay);
     return (extent === 'whole' ? withoutAlone(all[kind]) : listed[kind]).page(cursor);
   };
@@ -73,6 +72,7 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
     rebuild,
     list,
     offeredTo: (caller) => views(caller),
+    listableFor,
     lookUp: lookUpIn({ ...deps, settings: () => settings, views }),
     trace: async ({ caller, names, name }) => {
       const { catalog, overlay } = await renewedView(caller);
@@ -83,6 +83,18 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+  };
+};
+
+/** Waits for the lists of backends that have not answered yet, as long as lists do. */
+const firstLists = ({ firstListed }: LiveCatalogDeps, settings: () => LiveCatalogSettings) => {
+  let isStarted = false;
+  return async (): Promise<void> => {
+    const { partialFailureMode, waitForUnknownMs } = settings();
+    // A backend that is added later does not delay lists; under `fail` the list would be refused without it.
+    if (isStarted && partialFailureMode !== 'fail') return;
+    await firstListed(waitForUnknownMs);
+    isStarted = true;
   };
 };
 

@@ -90,6 +90,8 @@ export interface LiveCatalog {
   readonly list: (kind: ListKind, cursor: string | undefined, caller: Caller, extent?: 'whole') => Promise<Buffer>;
   /** The catalog as this caller may see it, at this moment. */
   readonly offeredTo: (caller: Caller) => CallerCatalog | Promise<CallerCatalog>;
+  /** As `offeredTo`, once all is there that `list` waits for, or as much of it as there is after the same time. */
+  readonly listableFor: (caller: Caller) => Promise<CallerCatalog>;
   /**
    * Throws `unknown_name`, or `forbidden` where there are policies, or `backend_unavailable` where the name shows that
    * it belongs to a backend that is withheld or was never reached. The target of a name that policies hide is noted in `record`.

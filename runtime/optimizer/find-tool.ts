@@ -10,20 +10,20 @@ import { failedResult, resultReply } from './tool-result.ts';
 export interface FindToolDeps {
   readonly indexed: IndexedTools;
   readonly search: Searching['search'];
-  readonly offeredTo: (call: Call) => Promise<CallerCatalog>;
+  readonly listableFor: (call: Call) => Promise<CallerCatalog>;
 }
 
 /** Names offered where nothing was found. */
 const MOST_NEAREST = 5;
 
 /** Answers `find_tool`: with the whole definitions of tools that this very caller may be listed, best first. */
-export const findTool = async (call: Call, { indexed, search, offeredTo }: FindToolDeps): Promise<Reply> => {
+export const findTool = async (call: Call, { indexed, search, listableFor }: FindToolDeps): Promise<Reply> => {
   if (call.answered?.state !== undefined) throw unknownState();
   const { id } = call.request;
   try {
     const { text, server } = findArguments(call);
+    const { all, listed } = await listableFor(call);
     await indexed.settled();
-    const { all, listed } = await offeredTo(call);
     const among = server === undefined ? indexed.selectionOf(all.tools) : indexed.selectionOfServer(all.tools, server);
     const searched = await search(text, among);
     const found = searched.hits.flatMap(({ tool: { name } }) => entryNamed(all.tools, name) ?? []);

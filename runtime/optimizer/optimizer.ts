@@ -23,6 +23,7 @@ export interface ServeDeps {
   readonly dispatch: Dispatch;
   readonly innerCall: NewInnerCall;
   readonly offeredTo: LiveCatalog['offeredTo'];
+  readonly listableFor: LiveCatalog['listableFor'];
 }
 
 export interface Optimizer {
@@ -51,13 +52,13 @@ export const optimizer = (deps: OptimizerDeps): Optimizer => {
   };
   return {
     all: () => (settings() ? OPTIMIZER_TOOLS : []),
-    serve: (call, { tool }, { dispatch, innerCall, offeredTo }) => {
+    serve: (call, { tool }, { dispatch, innerCall, offeredTo, listableFor }) => {
       const offered = async ({ caller }: Call): Promise<CallerCatalog> => offeredTo(caller);
       const { unknownTool: onUnknown } = metrics;
       const nearest: ToolIndex['nearest'] = (...of) => index.nearest(...of);
       return tool === CALL_TOOL
         ? callTool(call, { indexed, nearest, offeredTo: offered, innerCall, dispatch, onUnknown })
-        : findTool(call, { indexed, search, offeredTo: offered });
+        : findTool(call, { indexed, search, listableFor: ({ caller }) => listableFor(caller) });
     },
     follow: (catalog) => {
       followed = catalog;
