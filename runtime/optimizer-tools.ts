@@ -44,7 +44,11 @@ const API_KEY_VARIABLE = 'VMCP_EMBEDDING_API_KEY';
 export const optimizerTools = (deps: OptimizerDeps): OptimizerTools => {
   const { config, onStop, steadyNow, meter } = deps;
   const index = new ToolIndex();
-  const metrics = searchMetrics(meter, { tools: () => index.size, vectors: () => index.vectorCount });
+  const metrics = searchMetrics(meter, {
+    tools: () => index.size,
+    vectors: () => index.vectorCount,
+    refused: () => index.refusedCount,
+  });
   const settings = config.live(searchSettingsOf, (part) => part);
   const service = config.live(
     embeddingSettingsOf,

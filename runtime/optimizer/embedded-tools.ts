@@ -36,6 +36,7 @@ export const embeddedTools = (settings: EmbeddingServiceSettings, deps: Embedded
     cache,
     missing: () => index.missingVectors(),
     setVector: (hash, vector) => index.setVector(hash, vector),
+    setRefused: (hash) => index.setRefused(hash),
     dropVectors: () => index.clearVectors(),
   });
   const queries = new QueryVectors({ ...deps, service, onConnected: (connected) => tools.use(connected) });

@@ -19,6 +19,7 @@ export interface SearchMetrics {
 export interface IndexSize {
   readonly tools: () => number;
   readonly vectors: () => number;
+  readonly refused: () => number;
 }
 
 const RESULTS = [0, 1, 2, 4, 8, 16, 32, 50] as const;
@@ -59,6 +60,8 @@ export const searchMetrics = (meter: Meter, size: IndexSize): SearchMetrics => {
   });
   meter.gauge({ name: 'vmcp.optimizer.index.tools', help: 'Tools that can be searched for.' }, size.tools);
   meter.gauge({ name: 'vmcp.optimizer.index.vectors', help: 'Tools with a vector.' }, size.vectors);
+  const refused = 'Tools that have no vector, as the embedding service refuses their text.';
+  meter.gauge({ name: 'vmcp.optimizer.index.refused', help: refused }, size.refused);
   return {
     searched: ({ search, degraded, results: count, ms }) => {
       searches({

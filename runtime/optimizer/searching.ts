@@ -1,7 +1,7 @@
 import type { EmbeddedTools } from './embedded-tools.ts';
 import type { Degraded } from './embeddings/query-vectors.ts';
 import type { SearchMetrics } from './search-metrics.ts';
-import type { Explanation, Hit, Query, SearchOptions, Selection, ToolIndex } from './search/index.ts';
+import type { Coverage, Explanation, Hit, Query, SearchOptions, Selection, ToolIndex } from './search/index.ts';
 
 /** How tools are searched for: `config.optimizer`. */
 export interface SearchSettings {
@@ -17,7 +17,7 @@ export interface Searched {
   /** What has found them. */
   readonly search: 'keyword' | 'semantic' | 'hybrid';
   /** Why this is less than what is configured. */
-  readonly degraded: Degraded | 'embeddings_incomplete' | undefined;
+  readonly degraded: Degraded | 'embeddings_incomplete' | 'embeddings_refused' | undefined;
   /** Names of tools and servers of a selection that are most like the query. */
   readonly nearest: (among: Selection, limit: number) => ReturnType<ToolIndex['nearest']>;
 }
@@ -53,14 +53,14 @@ export const searching = ({ index, settings, embedded, metrics, steadyNow }: Sea
     const answer = await service.vectorOf(text);
     if ('degraded' in answer) return { query: { text }, options, search: 'keyword', ...answer };
     const query = { text, vector: answer.vector };
+    const coverage = index.coverageOf(among);
+    const degraded = lackOf(coverage);
+    // Vectors of others are not asked about: what is said of this caller's tools depends on those alone.
+    if (coverage.embedded === 0) return { query: { text }, options, search: 'keyword', degraded };
     if (!service.fits(answer.vector))
       return { query: { text }, options, search: 'keyword', degraded: 'embeddings_incomplete' };
-    // A tool must not be lost because it has no vector yet.
-    const isComplete = index.isEmbedded(among);
-    const semanticRatio = isComplete ? ratio : Math.min(ratio, RATIO_WHILE_INCOMPLETE);
-    const degraded = isComplete ? undefined : 'embeddings_incomplete';
-    const search = semanticRatio === 1 ? 'semantic' : 'hybrid';
-    return { query, options: { ...options, semanticRatio }, search, degraded };
+    const search = ratio === 1 && degraded === undefined ? 'semantic' : 'hybrid';
+    return { query, options: { ...options, semanticRatio: ratio }, search, degraded };
   };
   return {
     search: async (text, among) => {
@@ -83,5 +83,5 @@ interface Planned extends Pick<Searched, 'search' | 'degraded'> {
   readonly options: SearchOptions;
 }
 
-/** Ratio as long as some tools have no vector yet. */
-const RATIO_WHILE_INCOMPLETE = 0.5;
+const lackOf = ({ missing, refused }: Coverage): Searched['degraded'] =>
+  missing > 0 ? 'embeddings_incomplete' : refused > 0 ? 'embeddings_refused' : undefined;

@@ -15,10 +15,12 @@ export interface MissingVector {
 export interface EmbedToolsDeps {
   readonly service: EmbeddingService;
   readonly cache: VectorCache;
-  /** The tools of the index that have no vector. */
+  /** The tools of the index that have no vector, and may get one. */
   readonly missing: () => readonly MissingVector[];
   readonly setVector: (hash: string, vector: Float32Array) => void;
-  /** Vectors that another model has made cannot be compared with those of this one. */
+  /** The service takes no text of this tool, which is not missing any more. */
+  readonly setRefused: (hash: string) => void;
+  /** Another model is there: what the one before has made, or refused, says nothing of it. */
   readonly dropVectors: () => void;
   readonly clock: Clock;
   readonly log: Pick<Log, 'error'>;
@@ -33,8 +35,6 @@ export interface EmbedToolsDeps {
  */
 export class EmbedTools {
   readonly #deps: EmbedToolsDeps;
-  /** Tools that the service refuses, each alone. */
-  readonly #refused = new Set<string>();
   #modelKey: string | undefined;
   #running: Promise<void> | undefined;
   #isStale = false;
@@ -68,7 +68,6 @@ export class EmbedTools {
     if (this.#modelKey === modelKey) return;
     if (this.#modelKey !== undefined) this.#deps.dropVectors();
     this.#modelKey = modelKey;
-    this.#refused.clear();
     this.note();
   }
 
@@ -93,10 +92,10 @@ export class EmbedTools {
   }
 
   async #embedMissing(): Promise<void> {
-    if (this.#missing().length === 0) return;
+    if (this.#deps.missing().length === 0) return;
     const service = await this.#deps.service.connect();
     this.use(service);
-    const missing = this.#missing();
+    const missing = this.#deps.missing();
     const unknown: MissingVector[] = [];
     await eachOf(missing, async (each) => {
       const known = await this.#deps.cache.get(placeOf(service, each.hash));
@@ -105,10 +104,6 @@ export class EmbedTools {
     });
     for (let at = 0; at < unknown.length; at += service.batchSize)
       await this.#embed(service, unknown.slice(at, at + service.batchSize));
-  }
-
-  #missing(): readonly MissingVector[] {
-    return this.#deps.missing().filter(({ hash }) => !this.#refused.has(hash));
   }
 
   /** A batch that is refused is halved, until the text at fault stands alone. */
@@ -121,7 +116,10 @@ export class EmbedTools {
     } catch (error) {
       if (!(error instanceof EmbeddingError) || !error.isOfTexts) throw error;
       const [first] = batch;
-      if (batch.length === 1 && first) return void this.#refused.add(first.hash);
+      if (batch.length === 1 && first) {
+        if (this.#isInUse(service)) this.#deps.setRefused(first.hash);
+        return;
+      }
       const half = Math.ceil(batch.length / 2);
       await this.#embed(service, batch.slice(0, half));
       return this.#embed(service, batch.slice(half));

@@ -81,7 +81,8 @@ export class EmbeddingService {
       return vectors;
     } catch (error) {
       outcome = error instanceof EmbeddingError ? error.reason : 'failed';
-      this.#failed(error);
+      // Other texts may be taken.
+      if (!(error instanceof EmbeddingError) || !error.isOfTexts) this.#failed(error);
       throw error;
     } finally {
       onAsked({ of, outcome, ms: steadyNow() - from });
@@ -105,7 +106,7 @@ export class EmbeddingService {
   }
 
   #failed(error: unknown): void {
-    if (!(error instanceof EmbeddingError) || error.isOfTexts) return;
+    if (!(error instanceof EmbeddingError)) return;
     const { clock, random, log } = this.#deps;
     this.#connected = undefined;
     this.#last = error;

@@ -6,4 +6,4 @@
 export type { Nearest } from './nearest.ts';
 export type { Selection } from './selection.ts';
 export { contentHashOf, embeddingTextOf, type SearchableTool } from './tool-text.ts';
-export { type Explanation, type Hit, type Query, type SearchOptions, ToolIndex } from './tool-index.ts';
+export { type Coverage, type Explanation, type Hit, type Query, type SearchOptions, ToolIndex } from './tool-index.ts';

@@ -7,6 +7,9 @@ import type { ToolText } from './tool-text.ts';
 
 /** The tools that have a term, in no order, with its weight in each. */
 interface Postings {
+  readonly term: string;
+  /** A small number, given again once no tool has the term. */
+  readonly id: number;
   readonly slots: number[];
   readonly weights: number[];
 }
@@ -22,51 +25,76 @@ const RARITY_POWER = 0.75;
 
 /**
  * An inverted index of terms. Rarity is taken over the tools of the caller's selection, and everything else that a
- * score is made of belongs to one tool, so that a score does not depend on tools outside of the selection.
+ * score is made of belongs to one tool, so that a score does not depend on tools outside of the selection. Terms that
+ * only such tools have are passed over by one bit, so that the time of a search tells nothing of them either.
  */
 export class KeywordIndex {
   readonly #postings = new Map<string, Postings>();
-  readonly #terms = new Map<number, readonly string[]>();
+  readonly #freeIds: number[] = [];
+  #ids = 0;
+  /** By slot. */
+  readonly #terms = new Map<number, readonly Postings[]>();
+  /** A bit for each term that tools of a selection have, by its mask, which is another one after each change. */
+  readonly #vocabularies = new WeakMap<Uint8Array, Uint32Array>();
   readonly #similar = new SimilarWords();
   readonly #sums = new Sums();
 
   add(slot: number, text: ToolText): void {
-    const weights = termWeightsOf(text);
-    this.#terms.set(slot, [...weights.keys()]);
-    for (const [term, weight] of weights) {
-      const postings = this.#postings.get(term);
-      if (postings) {
-        postings.slots.push(slot);
-        postings.weights.push(weight);
-      } else {
-        this.#postings.set(term, { slots: [slot], weights: [weight] });
-        this.#similar.add(term);
-      }
-    }
+    const terms = [...termWeightsOf(text)].map(([term, weight]) => {
+      const postings = this.#postings.get(term) ?? this.#newPostings(term);
+      postings.slots.push(slot);
+      postings.weights.push(weight);
+      return postings;
+    });
+    this.#terms.set(slot, terms);
+  }
+
+  #newPostings(term: string): Postings {
+    const postings = { term, id: this.#freeIds.pop() ?? this.#ids++, slots: [], weights: [] };
+    this.#postings.set(term, postings);
+    this.#similar.add(term);
+    return postings;
   }
 
   remove(slot: number): void {
-    for (const term of this.#terms.get(slot) ?? []) {
-      const postings = this.#postings.get(term);
-      if (!postings) continue;
-      const at = postings.slots.indexOf(slot);
-      postings.slots.splice(at, 1);
-      postings.weights.splice(at, 1);
-      if (postings.slots.length > 0) continue;
+    for (const { term, id, slots, weights } of this.#terms.get(slot) ?? []) {
+      const at = slots.indexOf(slot);
+      slots.splice(at, 1);
+      weights.splice(at, 1);
+      if (slots.length > 0) continue;
       this.#postings.delete(term);
+      this.#freeIds.push(id);
       this.#similar.remove(term);
     }
     this.#terms.delete(slot);
   }
 
   /** Whether a tool of the selection has the term. */
-  has(term: string, { mask }: Selection): boolean {
-    return this.#postings.get(term)?.slots.some((slot) => mask[slot] === 1) === true;
+  has(term: string, selection: Selection): boolean {
+    return this.#visible(term, this.#vocabularyOf(selection)) !== undefined;
   }
 
   /** Terms of the selection that are spelt alike. */
   similarTo(term: string, limit: number, selection: Selection): ReturnType<SimilarWords['near']> {
-    return this.#similar.near(term, limit, (other) => this.has(other, selection));
+    const vocabulary = this.#vocabularyOf(selection);
+    return this.#similar.near(term, limit, (other) => this.#visible(other, vocabulary) !== undefined);
+  }
+
+  #visible(term: string, vocabulary: Uint32Array): Postings | undefined {
+    const postings = this.#postings.get(term);
+    return postings && ((vocabulary[postings.id >>> 5] ?? 0) >>> (postings.id & 31)) & 1 ? postings : undefined;
+  }
+
+  #vocabularyOf({ mask }: Selection): Uint32Array {
+    const before = this.#vocabularies.get(mask);
+    if (before) return before;
+    const made = new Uint32Array((this.#ids >>> 5) + 1);
+    for (let slot = 0; slot < mask.length; slot += 1) {
+      if (mask[slot] !== 1) continue;
+      for (const { id } of this.#terms.get(slot) ?? []) made[id >>> 5] = (made[id >>> 5] ?? 0) | (1 << (id & 31));
+    }
+    this.#vocabularies.set(mask, made);
+    return made;
   }
 
   /** The `count` best tools of the selection, and those as good as the last of them, in no order. */
@@ -77,9 +105,11 @@ export class KeywordIndex {
   }
 
   /** Alternatives of a concept are one term: its rarity is that of all of them together, and the best one counts. */
-  #addConcept({ alternatives }: Concept, { mask, size }: Selection): void {
+  #addConcept({ alternatives }: Concept, selection: Selection): void {
+    const { mask, size } = selection;
+    const vocabulary = this.#vocabularyOf(selection);
     for (const { term, weight } of alternatives) {
-      const postings = this.#postings.get(term);
+      const postings = this.#visible(term, vocabulary);
       if (!postings) continue;
       const { slots, weights } = postings;
       for (let at = 0; at < slots.length; at += 1) {

@@ -1,3 +1,5 @@
+import { best } from './best.ts';
+
 /** A word of the index, and how alike it is: 1 is equal. */
 export interface SimilarWord {
   readonly word: string;
@@ -53,17 +55,15 @@ export class SimilarWords {
     const similar: SimilarWord[] = [];
     for (const known of sharing) {
       const similarity = (2 * known.shared) / (trigrams.size + known.trigrams);
-      if (similarity >= MIN_SIMILARITY) similar.push({ word: known.word, similarity });
+      if (similarity >= MIN_SIMILARITY && isKnown(known.word)) similar.push({ word: known.word, similarity });
       known.shared = 0;
     }
-    const visible: SimilarWord[] = [];
-    for (const each of similar.toSorted((a, b) => b.similarity - a.similarity || (a.word < b.word ? -1 : 1))) {
-      if (visible.length === limit) break;
-      if (isKnown(each.word)) visible.push(each);
-    }
-    return visible;
+    return best(similar, limit, isBefore);
   }
 }
+
+const isBefore = (a: SimilarWord, b: SimilarWord): boolean =>
+  a.similarity === b.similarity ? a.word < b.word : a.similarity > b.similarity;
 
 /** Dice's coefficient of the trigrams of two texts: 0 to 1. */
 export const similarityOf = (one: ReadonlySet<number>, other: ReadonlySet<number>): number => {

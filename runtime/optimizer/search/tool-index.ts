@@ -1,5 +1,5 @@
 import { best } from './best.ts';
-import { fusedScore } from './fusion.ts';
+import { fusedScore, type Ranks } from './fusion.ts';
 import { KeywordIndex, type Scored } from './keyword-index.ts';
 import { conceptsOf } from './query-concepts.ts';
 import { type Nearest, nearestOf } from './nearest.ts';
@@ -61,6 +61,15 @@ interface Entry {
   readonly tool: SearchableTool;
   /** Catalogs that have it. */
   uses: number;
+  /** The embedding model takes no such text. */
+  isRefused: boolean;
+}
+
+/** How many tools of a selection have a vector, can have none, and have none yet. */
+export interface Coverage {
+  readonly embedded: number;
+  readonly refused: number;
+  readonly missing: number;
 }
 
 /** All tools of a process, each content once, whoever sees it. Changes cost as much as the tools that changed. */
@@ -71,6 +80,7 @@ export class ToolIndex {
   readonly #keywords = new KeywordIndex();
   readonly #vectors = new Vectors();
   #changes = 0;
+  #refused = 0;
 
   /** Number of contents. */
   get size(): number {
@@ -82,10 +92,20 @@ export class ToolIndex {
     return this.#vectors.count;
   }
 
-  /** Whether all tools of the selection have a vector. */
-  isEmbedded({ mask }: Selection): boolean {
-    if (this.vectorCount === this.size) return true;
-    return mask.every((selected, slot) => selected !== 1 || this.#vectors.has(slot));
+  /** Contents that can have none. */
+  get refusedCount(): number {
+    return this.#refused;
+  }
+
+  /** Depends on nothing outside of the selection, nor does the time that it takes. */
+  coverageOf({ mask, size }: Selection): Coverage {
+    let [embedded, refused] = [0, 0];
+    for (let slot = 0; slot < mask.length; slot += 1) {
+      if (mask[slot] !== 1) continue;
+      if (this.#vectors.has(slot)) embedded += 1;
+      else if (this.#bySlot[slot]?.isRefused) refused += 1;
+    }
+    return { embedded, refused, missing: size - embedded - refused };
   }
 
   /** Numbers of each vector; 0 as long as there is none. */
@@ -102,7 +122,7 @@ export class ToolIndex {
       return hash;
     }
     const slot = this.#free.pop() ?? this.#bySlot.length;
-    const entry = { slot, hash, tool, uses: 1 };
+    const entry = { slot, hash, tool, uses: 1, isRefused: false };
     this.#entries.set(hash, entry);
     this.#bySlot[slot] = entry;
     this.#keywords.add(slot, textOf(tool));
@@ -117,6 +137,7 @@ export class ToolIndex {
     entry.uses -= 1;
     if (entry.uses > 0) return;
     this.#entries.delete(contentHash);
+    if (entry.isRefused) this.#refused -= 1;
     this.#bySlot[entry.slot] = undefined;
     this.#keywords.remove(entry.slot);
     this.#vectors.delete(entry.slot);
@@ -134,15 +155,25 @@ export class ToolIndex {
     if (entry) this.#vectors.set(entry.slot, vector);
   }
 
-  /** Drops all vectors, as when the model is another one. */
+  /** The model takes no text of this tool: it is not missing any more, until another model is there. */
+  setRefused(contentHash: string): void {
+    const entry = this.#entries.get(contentHash);
+    if (!entry || entry.isRefused) return;
+    entry.isRefused = true;
+    this.#refused += 1;
+  }
+
+  /** Drops all vectors, and what was refused, as when the model is another one. */
   clearVectors(): void {
     this.#vectors.clear();
+    for (const entry of this.#entries.values()) entry.isRefused = false;
+    this.#refused = 0;
   }
 
   /** What has to be embedded still. */
   missingVectors(): readonly { readonly hash: string; readonly text: string }[] {
     return [...this.#entries.values()]
-      .filter(({ slot }) => !this.#vectors.has(slot))
+      .filter(({ slot, isRefused }) => !isRefused && !this.#vectors.has(slot))
       .map(({ hash, tool }) => ({ hash, text: embeddingTextOf(tool) }));
   }
 
@@ -192,18 +223,24 @@ export class ToolIndex {
   #fuse({ text, vector }: Query, { among, limit, semanticRatio, ...options }: SearchOptions): readonly Found[] {
     const ratio = vector ? semanticRatio : 0;
     const found = new Map<number, Found>();
+    const areWordsRead = ratio < 1 || this.coverageOf(among).embedded < among.size;
     // What one ranking alone decides needs no more of it than the answer has.
-    const count = ratio > 0 && ratio < 1 ? Math.max(DEPTH, limit) : limit;
+    const count = ratio > 0 && areWordsRead ? Math.max(DEPTH, limit) : limit;
     const rank = (ranking: 'keyword' | 'semantic', scored: readonly Scored[]): void => {
       for (const [index, { slot, score }] of best(scored, count, this.#isBefore).entries())
         found.set(slot, { score: 0, slot, ...found.get(slot), [ranking]: { rank: index + 1, score } });
     };
-    if (ratio < 1) rank('keyword', this.#byKeywords(text, among, count));
+    if (areWordsRead) rank('keyword', this.#byKeywords(text, among, count));
     if (vector && ratio > 0) rank('semantic', this.#byMeaning(vector, { ...options, among, count }));
-    return [...found.values()].map((one) => ({
-      ...one,
-      score: fusedScore({ keyword: one.keyword?.rank, semantic: one.semantic?.rank }, ratio),
-    }));
+    return [...found.values()]
+      .map((one) => ({ ...one, score: fusedScore(this.#ranksOf(one), ratio) }))
+      .filter(({ score }) => score > 0);
+  }
+
+  /** A tool without a vector is taken to mean what its words say, so that none is lost. */
+  #ranksOf({ slot, keyword, semantic }: Found): Ranks {
+    const byMeaning = this.#vectors.has(slot) ? semantic : keyword;
+    return { keyword: keyword?.rank, semantic: byMeaning?.rank };
   }
 
   #byKeywords(text: string, among: Selection, count: number): readonly Scored[] {

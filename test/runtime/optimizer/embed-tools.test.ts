@@ -37,6 +37,7 @@ const start = async () => {
     cache: new VectorCache({ store }),
     missing: () => left.filter((hash) => !given.includes(hash)).map((hash) => ({ hash, text: hash })),
     setVector: (hash) => given.push(hash),
+    setRefused: () => assert.fail('refused'),
     dropVectors: () => {},
     clock,
     log: { error: (...of: readonly unknown[]) => assert.fail(String(of)) },

@@ -97,7 +97,12 @@ describe('tools are found by what they mean', () => {
     const { server, running, find } = await start(t, { tools, service: { maxBatch: 4, on } });
     await embedded(running, 9);
     assert.ok(server.asked.every(({ texts }) => texts.length <= 4));
-    assert.equal((await find('word7')).degraded, 'embeddings_incomplete');
+    await until('the refusal', async () => {
+      const [line] = await scraped(running, 'vmcp_optimizer_index_refused');
+      return line === 'vmcp_optimizer_index_refused 1' ? true : undefined;
+    });
+    const found = await find('word7');
+    assert.deepEqual([found.search, found.degraded], ['hybrid', 'embeddings_refused']);
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { array, assert as check, boolean, constantFrom, integer, property, record, tuple } from 'fast-check';
+import { array, assert as check, boolean, constantFrom, integer, option, property, record, tuple } from 'fast-check';
 import {
   contentHashOf,
   type Hit,
@@ -94,17 +94,21 @@ const direction = array(integer({ min: 1, max: 9 }), { minLength: 3, maxLength: 
 test('tools outside of the selection change nothing: the answer is that of an index without them', () => {
   check(
     property(
-      array(tuple(someTool, direction, boolean()), { maxLength: 12 }),
+      array(tuple(someTool, option(direction), boolean()), { maxLength: 12 }),
       constantFrom('list secrets', 'user files', 'vualt isue', 'get secret vault'),
       constantFrom(0, 0.5, 1),
       (all, text, semanticRatio) => {
         const visible = all.filter(([, , isVisible]) => isVisible);
         const [shared, alone] = [new ToolIndex(), new ToolIndex()];
-        for (const [tool, vector] of all) shared.setVector(shared.add(tool), new Float32Array(vector));
-        for (const [tool, vector] of visible) alone.setVector(alone.add(tool), new Float32Array(vector));
-        // Equal contents have one vector, the last one that was set.
-        for (const [tool, vector] of visible) shared.setVector(contentHashOf(tool), new Float32Array(vector));
+        const give = (index: ToolIndex, [tool, vector]: (typeof all)[number]): void => {
+          if (vector) index.setVector(contentHashOf(tool), new Float32Array(vector));
+        };
+        for (const each of all) shared.add(each[0]);
+        for (const each of visible) alone.add(each[0]);
         const tools = visible.map(([tool]) => tool);
+        const isVisible = new Set(tools.map(contentHashOf));
+        for (const each of all) if (!isVisible.has(contentHashOf(each[0]))) give(shared, each);
+        for (const each of visible) for (const index of [shared, alone]) give(index, each);
         const query = { text, vector: new Float32Array([1, 2, 3]) };
         assert.deepEqual(
           search(shared, query, { tools, semanticRatio }),
@@ -112,6 +116,7 @@ test('tools outside of the selection change nothing: the answer is that of an in
         );
         const [inShared, inAlone] = [shared.select(tools.map(contentHashOf)), alone.select(tools.map(contentHashOf))];
         assert.deepEqual(shared.nearest(text, inShared, 5), alone.nearest(text, inAlone, 5));
+        assert.deepEqual(shared.coverageOf(inShared), alone.coverageOf(inAlone));
       },
     ),
   );
@@ -243,11 +248,32 @@ test('the nearest names are offered when nothing is found', () => {
   assert.equal(nearest.names.length, 2);
 });
 
-test('whether tools still lack vectors is told of the selection alone: a tool that a caller may not see changes nothing', () => {
+test('which tools lack vectors is told of the selection alone: a tool that a caller may not see changes nothing', () => {
   const index = indexOf(TOOLS);
   const among = index.select([FORECAST].map(contentHashOf));
-  assert.equal(index.isEmbedded(among), false);
+  assert.deepEqual(index.coverageOf(among), { embedded: 0, refused: 0, missing: 1 });
   index.setVector(contentHashOf(FORECAST), new Float32Array([1, 0]));
-  assert.equal(index.isEmbedded(among), true);
-  assert.equal(index.isEmbedded(index.select(TOOLS.map(contentHashOf))), false);
+  assert.deepEqual(index.coverageOf(among), { embedded: 1, refused: 0, missing: 0 });
+  index.setRefused(contentHashOf(TICKETS));
+  const all = index.select(TOOLS.map(contentHashOf));
+  assert.deepEqual(index.coverageOf(all), { embedded: 1, refused: 1, missing: 2 });
+});
+
+test('a tool that was refused is not to be embedded, until it has another text or there is another model', () => {
+  const index = withVectors();
+  const [tickets] = [TICKETS].map(contentHashOf);
+  index.setRefused(tickets ?? '');
+  assert.deepEqual([index.missingVectors().length, index.refusedCount], [0, 1]);
+  index.remove(tickets ?? '');
+  index.add(TICKETS);
+  assert.deepEqual([index.missingVectors().length, index.refusedCount], [1, 0]);
+  index.setRefused(tickets ?? '');
+  index.clearVectors();
+  assert.deepEqual([index.missingVectors().length, index.refusedCount], [4, 0]);
+});
+
+test('a tool without a vector has the rank of its words, also where meaning alone counts', () => {
+  const index = withVectors();
+  const found = search(index, { text: '余票 issue', vector: EAST }, { semanticRatio: 1, distanceThreshold: 0.5 });
+  assert.deepEqual(names(found), [TICKETS.name, CREATE_ISSUE.name, LIST_DIRECTORY.name]);
 });
