@@ -7,6 +7,7 @@ import type { Clock, ReadSecret } from '../process/index.ts';
 import { prefixed, type Store, type StoreSettings } from '../store/index.ts';
 import { keysOf } from './keys/keys.ts';
 import type { ReadBytes } from './keys/secrets.ts';
+import { lasting } from './lasting.ts';
 import { refreshRecord, stepRecord } from './record/steps.ts';
 import { requestBudgets } from './request-budgets.ts';
 import type { Route } from './routes.ts';
@@ -87,14 +88,14 @@ export const authServer = (deps: AuthServerDeps): AuthServer | undefined => {
   const news = signInNews(prefixed(store, 'news:'), log);
   const owners = deps.fetchUnder(fetchPolicies.token);
   const strangers = deps.fetchUnder(fetchPolicies.stranger);
+  const lasts = lasting({ ...deps, issuer: first.issuer, store, keys, owners, strangers });
   const budgets = requestBudgets(deps.clock);
   const current = config.live(
     (newer) => authServerSettingsOf(newer) ?? first,
-    (settings) => served(settings, { ...deps, store, keys, vault, users, news, record, owners, strangers, budgets }),
-    ({ close }) => close(),
+    (settings) => served(settings, { ...deps, store, keys, vault, users, news, record, lasting: lasts, budgets }),
   );
   deps.onStop(async () => {
-    current().close();
+    lasts.reach.close();
     news.close();
     users.close();
     keys.close();

@@ -1,6 +1,5 @@
-import type { GuardedClient } from '../http/index.ts';
 import type { Log } from '../observe/index.ts';
-import type { Clock, ReadSecret } from '../process/index.ts';
+import type { Clock } from '../process/index.ts';
 import { prefixed, type Store } from '../store/index.ts';
 import type { Answer } from './answer.ts';
 import { type Clients, clients } from './clients/clients.ts';
@@ -14,6 +13,7 @@ import { deriveKey } from './keys/secrets.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
 import type { Account, SignInDeps } from './login/arrival.ts';
 import { browsersAt } from './login/browser.ts';
+import type { Lasting } from './lasting.ts';
 import { loginPages } from './login/login-pages.ts';
 import { Logins } from './login/logins.ts';
 import { jwksOf, metadataOf } from './metadata.ts';
@@ -30,7 +30,7 @@ import { errands } from './sign-in/errands.ts';
 import { KnownUsers } from './sign-in/known-users.ts';
 import { Links } from './sign-in/links.ts';
 import type { SignInNews } from './sign-in/sign-in-news.ts';
-import { makeUpstream, storedRegistrations, type Upstream } from './upstreams/index.ts';
+import type { Upstream } from './upstreams/index.ts';
 import { GRANTS } from './store-prefixes.ts';
 import type { Users } from './users.ts';
 import type { Recipients } from './vault/account-record.ts';
@@ -39,7 +39,6 @@ import type { LinkedAccount, TokenVault } from './vault/vault.ts';
 export interface ServedDeps {
   readonly clock: Clock;
   readonly entropy: (bytes: number) => Buffer;
-  readonly readSecret: ReadSecret;
   readonly store: Store;
   readonly keys: Keys;
   readonly vault: TokenVault;
@@ -50,10 +49,7 @@ export interface ServedDeps {
   readonly record: RecordStep;
   /** The backends whose requests carry tokens of this provider, with the origins that these are sent to. */
   readonly recipientsOf: (provider: string) => Recipients;
-  /** For addresses that the owner has written. */
-  readonly owners: GuardedClient;
-  /** For addresses that clients have written whom nobody knows. */
-  readonly strangers: GuardedClient;
+  readonly lasting: Lasting;
 }
 
 /** What the configuration of the moment makes of the authorization server. */
@@ -62,27 +58,27 @@ export interface Served {
   readonly routes: readonly Route[];
   readonly links: Links;
   readonly browserBase: string;
-  readonly close: () => void;
 }
 
 export const served = (settings: AuthServerSettings, deps: ServedDeps): Served => {
-  const { clock, entropy, store, keys } = deps;
+  const { clock, entropy, store, keys, lasting } = deps;
   const scopes = { supported: settings.scopesSupported, baseline: settings.baselineScopes };
   const known = clients(settings.issuer, {
     secrets: keys.secrets,
     deriveKey,
     nonce: entropy,
-    fetch: deps.strangers.fetch,
+    findPublished: lasting.findPublished,
     clock,
     scopes: () => scopes,
     waitMs: (address) => deps.budgets('register', address),
   });
-  const upstreams = upstreamsOf(settings, deps);
+  const upstreams = lasting.upstreamsOf(settings);
   const grants = openGrants({
     store: prefixed(store, GRANTS),
     secrets: keys.secrets,
     boundTo: () => boundTo(settings),
     clock,
+    reach: lasting.reach,
     findClient: known.findClient,
     refreshReuseWindowMs: settings.refreshReuseWindowMs,
     onEnded: (ended) => void deps.record({ type: 'oauth_grant_ended', outcome: 'success', ...ended }),
@@ -101,17 +97,7 @@ export const served = (settings: AuthServerSettings, deps: ServedDeps): Served =
     }),
     links: parts.links,
     browserBase: settings.browserBase,
-    close: grants.close,
   };
-};
-
-const upstreamsOf = (settings: AuthServerSettings, deps: ServedDeps): readonly Upstream[] => {
-  const { keys, store, owners } = deps;
-  const boundToIssuer = () => settings.issuer;
-  const sealer = sealerFor('clients at identity providers', { ...deps, secrets: keys.secrets, boundTo: boundToIssuer });
-  const registrations = storedRegistrations(prefixed(store, 'registered:'), sealer);
-  const parts = { ...deps, fetch: owners.fetch, registrations, redirectUri: settings.defaultRedirectUri };
-  return settings.upstreams.map((config) => makeUpstream(config, parts));
 };
 
 interface BrowserDeps extends ServedDeps {

@@ -28,6 +28,7 @@ export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: TtlMap
     takeTokens: (buckets) => tokens.take(buckets),
     countTokens: async (buckets) => tokens.count(buckets),
     bucketCount: () => tokens.size,
+    now: async () => clock.now(),
     ...messages,
     state: () => 'up',
     onState: () => () => {},

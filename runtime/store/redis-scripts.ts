@@ -153,6 +153,11 @@ for i, key in ipairs(KEYS) do
 end
 return states`);
 
+/** The time of the server in milliseconds. */
+export const NOW = script(`
+local time = redis.call('TIME')
+return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)`);
+
 /**
  * In a cluster, plain messages are sent by whichever node receives them; the node of the channel's slot keeps them in
  * order.

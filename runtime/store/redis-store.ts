@@ -59,6 +59,9 @@ export const redisStore = (settings: RedisSettings, deps: RedisStoreDeps): Store
       return waitMs === 0 ? { waitMs } : { waitMs, emptyAt };
     },
     bucketCount: () => 0,
+    // Of the node that has the key: the nodes of a cluster have a clock each.
+    now: async (name) =>
+      Number(await runOn({ link: commands, keyOf, clock: deps.clock }, scripts.NOW, [keyOf(name)], [])),
     countTokens: async (buckets) => {
       if (buckets.length === 0) return [];
       const keys = buckets.map(({ key }) => keyOf(key));

@@ -76,6 +76,8 @@ export interface Store extends StoreMessages {
   readonly takeTokens: (buckets: readonly Bucket[]) => Taken | Promise<Taken>;
   /** Buckets in the memory of this process. */
   readonly bucketCount: () => number;
+  /** The time of the store where this key is, in milliseconds since the epoch: the same for all replicas. */
+  readonly now: (key: string) => Promise<number>;
   /** What each bucket holds at this moment, in the order of the buckets, without taking anything. */
   readonly countTokens: (buckets: readonly Bucket[]) => Promise<readonly TokenCount[]>;
 }

@@ -1,7 +1,7 @@
 import type { ClientMetadata } from 'oidc-provider';
 import { clientMetadata, commonMetadata } from './client-metadata.ts';
 import { isMetadataDocumentUrl } from './metadata-document.ts';
-import { type MetadataDocumentDeps, metadataDocuments } from './metadata-documents.ts';
+import type { FindPublishedClient } from './metadata-documents.ts';
 import { type RegisterClient, registerClient, type RegistrationDeps } from './registration.ts';
 import { type SealedClientIdDeps, sealedClientIds } from './sealed-client-id.ts';
 
@@ -17,19 +17,19 @@ export interface Clients {
   readonly register: RegisterClient;
 }
 
-export type ClientsDeps = SealedClientIdDeps & MetadataDocumentDeps & Omit<RegistrationDeps, 'clientIds'>;
+export type ClientsDeps = SealedClientIdDeps &
+  Omit<RegistrationDeps, 'clientIds'> & { readonly findPublished: FindPublishedClient };
 
 /** Clients of one issuer: those that registered, and those that publish a metadata document. Stores nothing. */
 export const clients = (issuer: string, deps: ClientsDeps): Clients => {
   const clientIds = sealedClientIds(issuer, deps);
-  const findPublished = metadataDocuments(deps);
   return {
     findClient: async (clientId) => {
       if (!isMetadataDocumentUrl(clientId)) {
         const sealed = await clientIds.open(clientId);
         return sealed && clientMetadata(sealed, deps.scopes());
       }
-      const client = await findPublished(clientId);
+      const client = await deps.findPublished(clientId);
       const metadata = commonMetadata(clientId, client, deps.scopes());
       return client.jwks ? { ...metadata, jwks: client.jwks } : metadata;
     },

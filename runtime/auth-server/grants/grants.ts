@@ -7,6 +7,7 @@ import { type Families, families } from './families.ts';
 import { records } from './records.ts';
 import { type RefreshReuse, refreshReuse } from './refresh-reuse.ts';
 import { prefixRefreshTokens } from './refresh-token-id.ts';
+import type { StoreReach } from './reuse-window.ts';
 import { sealer } from './sealed.ts';
 
 export interface GrantsDeps {
@@ -18,6 +19,7 @@ export interface GrantsDeps {
   readonly findClient: FindClient;
   /** Time in which a refresh token gets the same successor again. 0: none. */
   readonly refreshReuseWindowMs: number;
+  readonly reach: Pick<StoreReach, 'reachedAtMs'>;
   /** Called when a grant ends before its time, with all its refresh tokens. */
   readonly onEnded?: (grant: EndedGrant) => void;
 }
@@ -38,7 +40,6 @@ export interface Grants {
   readonly keepFor: (user: string, interaction: string) => Promise<void>;
   /** To be called once with the provider that has these settings. */
   readonly attach: (provider: Provider) => void;
-  readonly close: () => void;
 }
 
 export const openGrants = ({ findClient, secrets, boundTo, onEnded = () => {}, ...deps }: GrantsDeps): Grants => {
@@ -54,7 +55,6 @@ export const openGrants = ({ findClient, secrets, boundTo, onEnded = () => {}, .
       prefixRefreshTokens(provider);
       provider.use(reuse.middleware as Parameters<Provider['use']>[0]);
     },
-    close: reuse.close,
   };
 };
 

@@ -8,6 +8,7 @@ export type TokenResponse = Readonly<Record<string, unknown>>;
 
 /** What a refresh token was answered with. */
 export interface RefreshAnswer {
+  /** By the clock of the store. */
   readonly atMs: number;
   readonly response: TokenResponse;
   /** Digest of the parameters that the response depends on. */

@@ -5,9 +5,9 @@ import type { GrantDeps } from './records.ts';
 import { type Redemption, redemptions } from './redemption.ts';
 import { refreshAnswers, type TokenResponse } from './refresh-answers.ts';
 import { handleOfGrant } from './refresh-token-id.ts';
-import { type RefreshTokenModel, refreshTokenModel } from './refresh-token-model.ts';
+import { type RefreshParts, type RefreshTokenModel, refreshTokenModel } from './refresh-token-model.ts';
 import { refreshTokens, spentSince } from './refresh-tokens.ts';
-import { reuseWindow } from './reuse-window.ts';
+import { reuseWindow, type StoreReach } from './reuse-window.ts';
 import { settle } from './settle.ts';
 import { orUnavailable } from './unavailable.ts';
 
@@ -30,7 +30,6 @@ export interface RefreshReuse {
   readonly consumeCode: (id: string) => void;
   /** The grant, as read a moment ago for a refresh token that is presented in this request. */
   readonly grantOf: (grantId: string) => Promise<AdapterPayload | undefined>;
-  readonly close: () => void;
 }
 
 /**
@@ -41,29 +40,27 @@ const MAX_SPENT = 500;
 
 const RETRY_AFTER_SECONDS = '1';
 
-export const refreshReuse = (deps: GrantDeps & CodeParts & { readonly refreshReuseWindowMs: number }): RefreshReuse => {
+export const refreshReuse = (
+  deps: GrantDeps &
+    CodeParts & { readonly refreshReuseWindowMs: number; readonly reach: Pick<StoreReach, 'reachedAtMs'> },
+): RefreshReuse => {
   const { families, clock } = deps;
   const window = reuseWindow(deps.refreshReuseWindowMs, deps);
   const tokens = refreshTokens(deps, families);
   const all = redemptions();
-  const parts = { clock, families, tokens, window, redemptions: all, answers: refreshAnswers(deps, window.keptMs) };
-  const responseOf = async (ctx: KoaContextWithOIDC, redemption: Redemption): Promise<TokenResponse | undefined> => {
-    if (ctx.status !== 200 || ctx.oidc?.route !== 'token') return undefined;
-    const own = { atMs: clock.now(), response: ctx.body as TokenResponse, request: requestDigest(ctx) };
-    return orUnavailable(async () => {
-      const { family } = redemption;
-      // An access token is dated when it is made: one that is dated after the end of its user's access would last.
-      if (family && (await families.isEnded(family))) throw new errors.InvalidGrant('grant not found');
-      await redeemCode(redemption, own, deps);
-      return settle(redemption, own, parts);
-    });
+  const parts = {
+    ...deps,
+    tokens,
+    window,
+    redemptions: all,
+    answers: refreshAnswers(deps, window.keptMs),
   };
   return {
     middleware: async (ctx, next) => {
       const redemption = all.begin(ctx);
       await next();
       try {
-        const response = await responseOf(ctx, redemption);
+        const response = await responseOf(ctx, redemption, parts);
         if (response) ctx.body = response;
       } catch (error) {
         if (!(error instanceof errors.OIDCProviderError)) throw error;
@@ -90,8 +87,28 @@ export const refreshReuse = (deps: GrantDeps & CodeParts & { readonly refreshReu
       if (redemption && family) redemption.family = family;
       return family?.grant;
     },
-    close: window.close,
   };
+};
+
+/** The response that the client gets: what is issued counts from here on. Undefined: the library's own. */
+const responseOf = async (
+  ctx: KoaContextWithOIDC,
+  redemption: Redemption,
+  parts: RefreshParts & CodeParts,
+): Promise<TokenResponse | undefined> => {
+  if (ctx.status !== 200 || ctx.oidc?.route !== 'token') return undefined;
+  const response = ctx.body as TokenResponse;
+  const { store, families } = parts;
+  return orUnavailable(async () => {
+    const { family } = redemption;
+    if (!family) throw new errors.InvalidGrant('grant not found');
+    const [atMs, isEnded] = await Promise.all([store.now(family.key), families.isEnded(family)]);
+    // An access token is dated when it is made: one that is dated after the end of its user's access would last.
+    if (isEnded) throw new errors.InvalidGrant('grant not found');
+    const own = { atMs, response, request: requestDigest(ctx) };
+    await redeemCode(redemption, own, parts);
+    return settle(redemption, own, parts);
+  });
 };
 
 /** What the response depends on beside the refresh token. */

@@ -1,5 +1,6 @@
 import { type AdapterPayload, errors } from 'oidc-provider';
 import type { Clock } from '../../process/index.ts';
+import type { Store } from '../../store/index.ts';
 import type { Families } from './families.ts';
 import type { Redemptions } from './redemption.ts';
 import type { RefreshAnswers } from './refresh-answers.ts';
@@ -17,6 +18,7 @@ export interface RefreshTokenModel {
 }
 
 export interface RefreshParts {
+  readonly store: Pick<Store, 'now'>;
   readonly clock: Clock;
   readonly families: Families;
   readonly tokens: RefreshTokens;
@@ -65,7 +67,7 @@ export const refreshTokenModel = (parts: RefreshParts): RefreshTokenModel => {
  */
 const find = async (
   token: string,
-  { clock, tokens, answers, window, redemptions }: RefreshParts,
+  { store, clock, tokens, answers, window, redemptions }: RefreshParts,
 ): Promise<AdapterPayload | undefined> => {
   const presented = await tokens.present(token);
   if (!presented) return undefined;
@@ -75,7 +77,7 @@ const find = async (
   if (payload) return payload;
   const nowSeconds = Math.floor(clock.now() / 1_000);
   const exp = nowSeconds + SHOWN_SECONDS;
-  const isAnswered = spent !== undefined && window.contains(spent.atMs);
+  const isAnswered = spent && window.contains(spent.atMs, await store.now(presented.family.key));
   const answer = isAnswered ? await answers.find(token, spent.answerId) : undefined;
   // The store has lost it: who asks again in time is no thief, and the client goes on with the successor it may have.
   if (isAnswered && !answer) throw new TemporarilyUnavailable();

@@ -6,7 +6,7 @@ import type { GrantDeps } from './records.ts';
 import { handleOfToken } from './refresh-token-id.ts';
 import { sealedAtMs } from '../keys/sealing-keys.ts';
 
-/** A refresh token that was replaced: when, and by which answer. */
+/** A refresh token that was replaced: when, by the clock of the store, and by which answer. */
 export interface Spent {
   readonly atMs: number;
   readonly answerId: string;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { startAuthorizationEndpoint } from '../../../fixtures/authorization-endpoint.ts';
-import { sealing, secretOf, startClients } from '../../../fixtures/oauth-clients.ts';
+import { publishedBy, sealing, secretOf, startClients } from '../../../fixtures/oauth-clients.ts';
 
 const REDIRECT = 'https://agent.example/callback';
 
@@ -74,11 +74,11 @@ describe('at the token endpoint of oidc-provider, a client', () => {
       jwks_uri: 'https://agent.example/keys',
     };
     const clients = startClients({
-      fetch: async ({ url }) => ({
+      findPublished: publishedBy(async ({ url }) => ({
         status: 200,
         headers: { 'content-type': 'application/json' },
         body: Buffer.from(JSON.stringify(url === id ? document : jwks)),
-      }),
+      })),
     });
     const endpoint = await startAuthorizationEndpoint(clients.findClient);
     const asserted = async (key: CryptoKey): Promise<object> => {
@@ -123,7 +123,9 @@ describe('at the authorization endpoint of oidc-provider, a client', () => {
 
   test('that cannot be had at the moment is told to come again, and not that it is unknown', async () => {
     const id = 'https://agent.example/client.json';
-    const clients = startClients({ fetch: async () => ({ status: 503, headers: {}, body: Buffer.alloc(0) }) });
+    const clients = startClients({
+      findPublished: publishedBy(async () => ({ status: 503, headers: {}, body: Buffer.alloc(0) })),
+    });
     const endpoint = await startAuthorizationEndpoint(clients.findClient);
     const { status, error, sentTo } = await endpoint.authorize({ client_id: id, redirect_uri: REDIRECT });
     assert.equal(status, 503);

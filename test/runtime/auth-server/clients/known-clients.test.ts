@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { OAuthClientInformationFullSchema } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { GuardedFetch } from '../../../../runtime/http/guarded-fetch.ts';
 import { startAuthorizationEndpoint } from '../../../fixtures/authorization-endpoint.ts';
-import { startClients, SUPPORTED } from '../../../fixtures/oauth-clients.ts';
+import { publishedBy, startClients, SUPPORTED } from '../../../fixtures/oauth-clients.ts';
 
 /** What MCP clients register, as they were seen to (2026), and the redirect URIs that they then use. */
 interface KnownClient {
@@ -384,7 +384,7 @@ const publishes =
 describe('a client with a metadata document', () => {
   for (const { name, at, registers, uses } of PUBLISHED) {
     test(`like that of ${name} may use its redirect URIs and no others`, async () => {
-      const clients = startClients({ fetch: publishes(at, registers) });
+      const clients = startClients({ findPublished: publishedBy(publishes(at, registers)) });
       const endpoint = await startAuthorizationEndpoint(clients.findClient);
       try {
         for (const redirect_uri of uses) {

@@ -45,6 +45,28 @@ describe('a client that publishes a metadata document', { skip: noCertificates }
     assert.equal(site.requests.filter(({ request }) => request.url === new URL(client.id).pathname).length, 1);
   });
 
+  test('stays known over a change of settings, after which the window of its refresh token has not begun anew', async () => {
+    const tokens = await client.tokens();
+    const first = textIn(tokens, 'refresh_token');
+    const second = textIn(await client.refresh(first), 'refresh_token');
+    const asked = site.requests.length;
+    const providers = gateway.providers.map(
+      (provider) => provider.askedFor('/.well-known/openid-configuration').length,
+    );
+    gateway.later(20_000);
+    const tokenLifespans = { accessTokenLifespan: '30m' };
+    assert.deepEqual(gateway.running().reload(gateway.file({ authServer: { tokenLifespans } })), { ok: true });
+    answer(503, '');
+    assert.equal((await client.refresh(second)).status, 200);
+    assert.equal((await client.refresh(first)).body['error'], 'invalid_grant');
+    await client.signIn();
+    assert.equal(site.requests.length, asked);
+    const discovered = gateway.providers.map(
+      (provider) => provider.askedFor('/.well-known/openid-configuration').length,
+    );
+    assert.deepEqual(discovered, providers);
+  });
+
   test('proves itself by a key that it publishes, and each proof counts once', async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES256');
     const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', kid: 'a', use: 'sig' }] };

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import { type ClientMetadata, type Configuration, type JWK, Provider } from 'oidc-provider';
 import { openGrants } from '../../../../runtime/auth-server/grants/grants.ts';
+import { storeReach } from '../../../../runtime/auth-server/grants/reuse-window.ts';
 import type { Clock } from '../../../../runtime/process/index.ts';
 import type { Store } from '../../../../runtime/store/index.ts';
 
@@ -46,7 +47,9 @@ export interface Replica {
 
 /** A real provider on a port of loopback; whoever comes is signed in as the `login_hint` says. */
 export const startReplica = async (settings: ReplicaSettings): Promise<Replica> => {
+  const reach = storeReach(settings);
   const grants = openGrants({
+    reach,
     store: settings.store,
     clock: settings.clock,
     secrets: async () => settings.secrets?.() ?? [SECRET],
@@ -77,7 +80,7 @@ export const startReplica = async (settings: ReplicaSettings): Promise<Replica> 
     provider,
     server,
     stop: async () => {
-      grants.close();
+      reach.close();
       server.closeAllConnections();
       server.close();
       await once(server, 'close');

@@ -43,6 +43,29 @@ onTwoReplicas('a refresh token', (replicas) => {
     for (const replica of [a, b]) assertRefused(await refresh(replica, refreshTokenOf(answer)));
   });
 
+  test('gets the same answer at replicas whose clocks are minutes ahead and behind, and not after the window', async () => {
+    const { a, clock, another } = replicas();
+    const skewed = (ms: number): Promise<string> => another({ clock: { ...clock, now: () => clock.now() + ms } });
+    const [ahead, behind] = [await skewed(300_000), await skewed(-300_000)];
+    clock.advance(600_000);
+    for (const [here, there] of [
+      [a, ahead],
+      [ahead, a],
+      [a, behind],
+      [behind, a],
+    ] as const) {
+      const first = await signedIn();
+      const second = refreshTokenOf(assertWorks(await refresh(here, first)));
+      clock.advance(5_000);
+      assert.equal(refreshTokenOf(assertWorks(await refresh(there, first))), second);
+      const third = refreshTokenOf(assertWorks(await refresh(there, second)));
+      assert.equal(refreshTokenOf(assertWorks(await refresh(here, second))), third);
+      clock.advance(15_001);
+      assertRefused(await refresh(there, second));
+      assertRefused(await refresh(here, third));
+    }
+  });
+
   test('leads into the family within the window even when its successor has been replaced already', async () => {
     const { a, b, clock } = replicas();
     const first = await signedIn();

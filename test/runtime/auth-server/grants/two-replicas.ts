@@ -24,12 +24,12 @@ export const onTwoReplicas = (what: string, tests: (replicas: () => Replicas) =>
     replicasOn(async (clock) => ({ stores: sharedTwice(memoryStore({ clock })) }), tests);
   });
   describe(`${what}, in Redis`, { skip: noRedis }, () => {
-    replicasOn(async () => {
+    replicasOn(async (clock) => {
       const redis = await startRedis();
-      // With the machine's clock, by which it waits for answers.
+      // With the machine's clock, by which it waits for answers; the time of the server is that of the tests.
       const stores = [0, 1].map(() => onRedis([redis.address]).store);
       await Promise.all(stores.map(({ firstAnswer }) => firstAnswer));
-      return { stores, stop: redis.stop };
+      return { stores: stores.map((store) => ({ ...store, now: async () => clock.now() })), stop: redis.stop };
     }, tests);
   });
 };
