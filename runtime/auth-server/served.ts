@@ -109,7 +109,7 @@ const browserParts = (settings: AuthServerSettings, { findClient }: Clients, dep
   const { keys, entropy, store, vault, users, log, news, upstreams, recipientsOf, clock } = deps;
   const { browserBase: base, issuer, onDemand } = settings;
   const browsers = browsersAt(base, entropy);
-  const csrf = csrfTokens({ secrets: keys.secrets, deriveKey });
+  const csrf = csrfTokens({ secrets: keys.secrets, issuer, deriveKey });
   const sealed = (purpose: string) =>
     sealerFor(purpose, { secrets: keys.secrets, boundTo: () => boundTo(settings), clock, entropy });
   const logins = new Logins({

@@ -9,6 +9,8 @@ export interface CsrfTokens {
 export interface CsrfTokenDeps {
   /** The current secret first, which issues; each verifies. */
   readonly secrets: () => Promise<readonly Buffer[]>;
+  /** A form of another issuer is none of this one, also under the same secrets and on the same host. */
+  readonly issuer: string;
   /** A key of 32 bytes for one purpose. */
   readonly deriveKey: (secret: Buffer, purpose: string) => Buffer;
 }
@@ -17,10 +19,10 @@ export interface CsrfTokenDeps {
  * Tokens by which a form proves that it comes from a page of this server, shown in this browser. `form` names what the
  * form is for (an interaction, a user's accounts): a token is good for nothing else.
  */
-export const csrfTokens = ({ secrets, deriveKey }: CsrfTokenDeps): CsrfTokens => {
+export const csrfTokens = ({ secrets, issuer, deriveKey }: CsrfTokenDeps): CsrfTokens => {
   const tokenOf = (secret: Buffer, browser: string, form: string): Buffer =>
     createHmac('sha256', deriveKey(secret, 'csrf token'))
-      .update(JSON.stringify([form, browser]))
+      .update(JSON.stringify([issuer, form, browser]))
       .digest();
   return {
     issue: async (browser, form) => {
