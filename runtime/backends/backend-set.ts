@@ -147,18 +147,18 @@ export class BackendSet {
 
   /** Resolves once no backend's status is `unknown`, at the latest as `settled`. */
   statusKnown(timeoutMs: number): Promise<void> {
-    return this.#waitForUnknown(({ statusKnown }) => statusKnown, timeoutMs);
+    return this.#waitForUnknown(({ listing }) => listing.statusKnown, timeoutMs);
   }
 
   /** Resolves once every backend's lists were read again, at most every 10 s; at the latest after `timeoutMs`. */
   async refreshLists(timeoutMs: number): Promise<void> {
-    const looks = this.all().map((backend) => backend.refreshLists());
+    const looks = this.all().map((backend) => backend.listing.refreshLists());
     await atMost(this.#deps.clock, timeoutMs, Promise.all(looks));
   }
 
-  /** Resolves once those of these backends that were never listed were checked again; at the latest after `timeoutMs`. */
+  /** Resolves once those that were never listed of these backends were checked again; at most after `timeoutMs`. */
   async checkUnlisted(names: ReadonlySet<string>, timeoutMs: number): Promise<void> {
-    const checks = this.all().flatMap((backend) => (names.has(backend.name) ? backend.checkUnlisted() : []));
+    const checks = this.all().flatMap((backend) => (names.has(backend.name) ? backend.listing.checkUnlisted() : []));
     await atMost(this.#deps.clock, timeoutMs, Promise.all(checks));
   }
 

@@ -150,23 +150,13 @@ export class Backend {
     return this.#monitor.firstRound;
   }
 
-  /** Resolves once the status is no longer `unknown`. */
-  get statusKnown(): Promise<void> {
-    return this.#monitor.statusKnown;
+  /** What look-ups wait for (`Monitor`). */
+  get listing(): Pick<Monitor, 'checkUnlisted' | 'refreshLists' | 'statusKnown'> {
+    return this.#monitor;
   }
 
   start(): void {
     this.#monitor.start();
-  }
-
-  /** Resolves once the lists were read again; at once where they were read in the last 10 s. */
-  refreshLists(): Promise<void> {
-    return this.#monitor.refreshLists();
-  }
-
-  /** Resolves once a backend that was never listed was checked again; at once where it was. */
-  checkUnlisted(): Promise<void> {
-    return this.#monitor.checkUnlisted();
   }
 
   tune(tuning: BackendTuning): void {

@@ -34,8 +34,8 @@ export class UserCalls {
   }
 
   /**
-   * Resolves once a call that was begun may be sent: undefined, at once, unless the calls of its user fill three quarters
-   * of the connections. Rejects with the reason of `signal` when that is aborted first.
+   * Resolves once a call that was begun may be sent: undefined, at once, unless the calls of its user fill three
+   * quarters of the connections. Rejects with the reason of `signal` when that is aborted first.
    */
   turn(user: string, signal: CancelSignal): Promise<void> | undefined {
     const calls = this.#users.get(user);

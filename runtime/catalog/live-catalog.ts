@@ -25,7 +25,7 @@ export interface LiveCatalogDeps {
   readonly firstListed: (timeoutMs: number) => Promise<void>;
   /** Resolves once no backend's status is `unknown`, or after `timeoutMs`. */
   readonly statusKnown: (timeoutMs: number) => Promise<void>;
-  /** Resolves once those of these backends that were never listed were checked again; at the latest after `timeoutMs`. */
+  /** Resolves once those that were never listed of these backends were checked again; at most after `timeoutMs`. */
   readonly checkUnlisted?: (names: ReadonlySet<string>, timeoutMs: number) => Promise<void>;
   /** Resolves once every backend's lists were read again, which is rate limited; at the latest after `timeoutMs`. */
   readonly refreshLists?: (timeoutMs: number) => Promise<void>;
@@ -94,7 +94,8 @@ export interface LiveCatalog {
   readonly listableFor: (caller: Caller) => Promise<CallerCatalog>;
   /**
    * Throws `unknown_name`, or `forbidden` where there are policies, or `backend_unavailable` where the name shows that
-   * it belongs to a backend that is withheld or was never reached. The target of a name that policies hide is noted in `record`.
+   * it belongs to a backend that is withheld or was never reached. The target of a name that policies hide is noted in
+   * `record`.
    */
   readonly lookUp: (
     access: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>,

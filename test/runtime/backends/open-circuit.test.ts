@@ -33,7 +33,7 @@ describe('while the circuit of a backend is open', () => {
 
   test('its lists are not read again, and nobody waits for that', async () => {
     const before = at.fixture.requests.length;
-    await at.backend.refreshLists();
+    await at.backend.listing.refreshLists();
     assert.deepEqual([at.fixture.requests.length, at.names()], [before, ['echo']]);
   });
 

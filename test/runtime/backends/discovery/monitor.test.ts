@@ -113,12 +113,12 @@ describe('a check', () => {
     for (const ms of [1_000, 2_000]) await at.roundAfter(ms);
     assert.equal(at.backend.state.status, 'unavailable');
     at.fixture.set({});
-    const lookUps = [at.backend.checkUnlisted(), at.backend.checkUnlisted()];
+    const lookUps = [at.backend.listing.checkUnlisted(), at.backend.listing.checkUnlisted()];
     await at.roundAfter(1_000);
     await Promise.all(lookUps);
     assert.deepEqual([at.backend.state.status, at.names()], ['ready', ['echo']]);
     const before = at.fixture.requests.length;
-    await at.backend.checkUnlisted();
+    await at.backend.listing.checkUnlisted();
     assert.equal(at.fixture.requests.length, before);
   });
 
