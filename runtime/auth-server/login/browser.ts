@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 
 const SECRET_BYTES = 32;
+const ISSUER_CHARACTERS = 8;
 
 /** What ties a login to the browser that began it (RFC 9700 §4.7). */
 export interface Browsers {
@@ -30,10 +31,14 @@ export interface SecretCookie {
   readonly setting: (secret: string) => string;
 }
 
-/** `__Host-` binds the cookie to this very host over TLS (RFC 6265bis §4.1.3.2); without TLS there is only loopback. */
+/**
+ * `__Host-` binds the cookie to this very host over TLS (RFC 6265bis §4.1.3.2); without TLS there is only loopback. The
+ * name ends in a hash of `base`, the issuer, as several issuers may share a host.
+ */
 export const secretCookie = (base: string, plainName: string): SecretCookie => {
   const isSecure = new URL(base).protocol === 'https:';
-  const name = isSecure ? `__Host-${plainName}` : plainName;
+  const ofIssuer = `${plainName}-${hash('sha256', base, 'hex').slice(0, ISSUER_CHARACTERS)}`;
+  const name = isSecure ? `__Host-${ofIssuer}` : ofIssuer;
   return {
     secretIn: (cookieHeader = '') => {
       const found = cookieHeader

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createPublicKey, randomBytes } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
-import { browsersAt } from '../../../runtime/auth-server/login/browser.ts';
+import { browsersAt, secretCookie } from '../../../runtime/auth-server/login/browser.ts';
 import { type AuthServerGateway, startAuthServer } from '../../fixtures/auth-server.ts';
 import { noCertificates } from '../../fixtures/certificates.ts';
 import { INITIALIZE, post } from '../../fixtures/raw-client.ts';
@@ -145,15 +145,30 @@ describe('attacks on the authorization server', { skip: noCertificates }, () => 
   });
 
   test('a cookie of a sibling domain is in place of that of the browser', async () => {
-    const { secretIn } = browsersAt('https://mcp.example.com', randomBytes);
-    assert.equal(secretIn(`vmcp-login=${'a'.repeat(43)}`), undefined, 'only __Host- counts where there is TLS');
+    const { secretIn, known } = browsersAt('https://mcp.example.com', randomBytes);
+    const [name = ''] = known(undefined).setCookie?.split('=') ?? [];
+    assert.match(name, /^__Host-vmcp-login-[0-9a-f]{8}$/);
+    const chosen = 'a'.repeat(43);
+    assert.equal(secretIn(`${name}=${chosen}`), chosen);
+    assert.equal(
+      secretIn(`${name.replace('__Host-', '')}=${chosen}`),
+      undefined,
+      'only __Host- counts where there is TLS',
+    );
     const page = await fetch(client.authorizationUrl(), {
       redirect: 'manual',
-      headers: { cookie: 'vmcp-login=chosen' },
+      headers: { cookie: `${secretCookie(gateway.issuer, 'vmcp-login').setting('chosen')}` },
     });
     const [given = ''] = page.headers.getSetCookie();
-    assert.match(given, /^vmcp-login=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
+    assert.match(given, /^vmcp-login-[0-9a-f]{8}=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
     assert.doesNotMatch(given, /chosen/);
+  });
+
+  test('a cookie is that of another issuer on the same host', () => {
+    const [one, other] = ['one', 'other'].map((path) => browsersAt(`https://mcp.example.com/${path}`, randomBytes));
+    const { setCookie = '' } = one?.known(undefined) ?? {};
+    assert.notEqual(one?.secretIn(setCookie), undefined);
+    assert.equal(other?.secretIn(setCookie), undefined);
   });
 
   test('a token is signed with the public key, with nothing, or by somebody else', async () => {
