@@ -1,6 +1,15 @@
 import type { Config, UpstreamProviderConfig } from './load.ts';
 import { isPlainBeyondLoopback } from './plain-http.ts';
 
+/**
+ * An issuer with TLS is behind a proxy that ends it: without its address all users share what is allowed to one
+ * (docs/limits.md "Clients").
+ */
+export function* proxyWarnings({ authServer, extensions: { trustedProxies } }: Config): Generator<string> {
+  if (authServer === undefined || trustedProxies.length > 0 || new URL(authServer.issuer).protocol !== 'https:') return;
+  yield 'extensions.trustedProxies: all users count as one client address, that of the proxy in front, so that one of them can use up what the others may do; name the addresses of the proxy';
+}
+
 /** Valid settings of providers by which every sign-in fails, or that have no effect. */
 export function* upstreamWarnings({ authServer }: Config): Generator<string> {
   for (const [index, provider] of (authServer?.upstreamProviders ?? []).entries())

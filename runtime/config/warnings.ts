@@ -4,7 +4,7 @@ import type { Config } from './load.ts';
 import { nearest } from './nearest.ts';
 import { isPlainBeyondLoopback } from './plain-http.ts';
 import { blockOf, everyStrategy, needsUser } from './strategies/index.ts';
-import { upstreamWarnings } from './upstream-warnings.ts';
+import { proxyWarnings, upstreamWarnings } from './upstream-warnings.ts';
 
 /** Warnings about valid settings that are probably not intended, one line each. */
 export const warningsOf = (config: Config): readonly string[] => [
@@ -17,6 +17,7 @@ export const warningsOf = (config: Config): readonly string[] => [
   ...plainTokenUrls(config),
   ...unsentTelemetry(config),
   ...upstreamWarnings(config),
+  ...proxyWarnings(config),
 ];
 
 /** Issuers suggest a protection that is not there (docs/decisions.md "Anonymous access"). */

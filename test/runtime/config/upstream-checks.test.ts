@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config } from '../../../runtime/config/index.ts';
-import { upstreamWarnings } from '../../../runtime/config/upstream-warnings.ts';
+import { proxyWarnings, upstreamWarnings } from '../../../runtime/config/upstream-warnings.ts';
 import { providerConfig } from '../../fixtures/upstreams.ts';
 import { check } from './files.ts';
 
@@ -66,6 +66,14 @@ const warned = (written: object): readonly string[] => {
   const authServer = { upstreamProviders: [providerConfig(written)] };
   return [...upstreamWarnings({ authServer } as unknown as Config)].map((line) => line.replace(/^[^.]*\.[^.]*\./, ''));
 };
+
+test('validate warns that users share the budgets of one address behind a proxy that is not named', () => {
+  const warnedOf = (issuer: string, trustedProxies: readonly string[]): string =>
+    [...proxyWarnings({ authServer: { issuer }, extensions: { trustedProxies } } as unknown as Config)].join();
+  assert.match(warnedOf('https://mcp.example.com', []), /^extensions\.trustedProxies: /);
+  assert.equal(warnedOf('https://mcp.example.com', ['10.0.0.0/8']), '');
+  assert.equal(warnedOf('http://localhost:4483', []), '');
+});
 
 test('validate warns of providers whose sign-ins can only fail, and of a secret without effect', () => {
   const oidc = (more: object) => ({
