@@ -156,9 +156,13 @@ export class BackendSet {
     await atMost(this.#deps.clock, timeoutMs, Promise.all(looks));
   }
 
-  /** Resolves once those that were never listed of these backends were checked again; at most after `timeoutMs`. */
+  /**
+   * Resolves once those that were never listed of these backends were checked again; at most after `timeoutMs`. Those
+   * whose lists depend on the caller have no shared ones to wait for.
+   */
   async checkUnlisted(names: ReadonlySet<string>, timeoutMs: number): Promise<void> {
-    const checks = this.all().flatMap((backend) => (names.has(backend.name) ? backend.listing.checkUnlisted() : []));
+    const shared = this.all().filter(({ name, dependsOnCaller }) => names.has(name) && !dependsOnCaller);
+    const checks = shared.map(({ listing }) => listing.checkUnlisted());
     await atMost(this.#deps.clock, timeoutMs, Promise.all(checks));
   }
 

@@ -64,7 +64,7 @@ export const buildLiveCatalog = (deps: LiveCatalogDeps): LiveCatalog => {
   const list: LiveCatalog['list'] = async (kind, cursor, caller, extent) => {
     const { all, listed, overlay } = await listableFor(caller);
     if (isStrict()) refuseWhenDown(withOverlay(deps.backends(), overlay));
-    refuseWhenNothingIsLeft(listed, overlay);
+    refuseWhenNothingIsLeft(all, overlay);
     return (extent === 'whole' ? withoutAlone(all[kind]) : listed[kind]).page(cursor);
   };
   return {
@@ -226,11 +226,11 @@ const unlistedIn = (overlay: Overlay): readonly UnlistedBackend[] =>
   overlay.flatMap(({ name, lists, error }) => (lists || !error ? [] : [{ backend: name, error }]));
 
 /**
- * A caller who would see nothing at all for want of a credential is told so: an empty list would look as if there were
- * no tools. A missing sign-in comes first, as the user can mend that.
+ * A caller who is offered nothing for want of a credential is told so: an empty list would look as if there were no
+ * tools, and so would tools that find others. A missing sign-in comes first, as the user can mend that.
  */
-const refuseWhenNothingIsLeft = (listed: CallerView['listed'], overlay: Overlay): void => {
-  if (overlay.length === 0 || LIST_KINDS.some((kind) => listed[kind].size > 0)) return;
+const refuseWhenNothingIsLeft = (all: CallerView['all'], overlay: Overlay): void => {
+  if (overlay.length === 0 || LIST_KINDS.some((kind) => all[kind].entries.some(({ isAlone }) => !isAlone))) return;
   const errors = unlistedIn(overlay).map(({ error }) => error);
   const error =
     errors.find(({ code }) => code === 'login_required') ??

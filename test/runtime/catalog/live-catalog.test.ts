@@ -4,6 +4,8 @@ import type { Caller } from '../../../runtime/call/caller.ts';
 import type { Origin } from '../../../runtime/call/call.ts';
 import type { Target } from '../../../runtime/call/target.ts';
 import type { OfferedBackend } from '../../../runtime/catalog/index.ts';
+import type { Overlay } from '../../../runtime/catalog/live-catalog.ts';
+import type { OwnTool } from '../../../runtime/catalog/own-tool.ts';
 import { visibleLists } from '../../../runtime/catalog/visible.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import type { ListKind } from '../../../runtime/mcp/lists.ts';
@@ -224,6 +226,21 @@ describe('policies', () => {
     change([up('a', { tools: ['t'] })]);
     assert.equal(heard.length, 1);
   });
+});
+
+test('a caller who is offered nothing for want of a sign-in is told so, also beside tools that find others', async () => {
+  const error = new VmcpError('login_required', 'sign in');
+  const finder: OwnTool = {
+    name: 'find_tool',
+    bytes: Buffer.from('{"name":"find_tool"}'),
+    target: { kind: 'builtin', tool: 'find_tool' },
+    isAlone: true,
+  };
+  const own: Overlay = [{ name: 'b', status: 'unauthenticated', error }];
+  const { names } = offerOf([], { overlay: () => own, ownTools: () => [finder] });
+  await assert.rejects(names(user('alice')), error);
+  const { names: others } = offerOf([up('a', { tools: ['t'] })], { overlay: () => own, ownTools: () => [finder] });
+  assert.deepEqual(await others(user('alice')), ['find_tool']);
 });
 
 describe('the name of a tool whose backend was never reached', () => {
