@@ -157,7 +157,7 @@ describe('attacks on the authorization server', { skip: noCertificates }, () => 
     );
     const page = await fetch(client.authorizationUrl(), {
       redirect: 'manual',
-      headers: { cookie: `${secretCookie(gateway.issuer, 'vmcp-login').setting('chosen')}` },
+      headers: { cookie: secretCookie(gateway.issuer, 'vmcp-login').setting('chosen') },
     });
     const [given = ''] = page.headers.getSetCookie();
     assert.match(given, /^vmcp-login-[0-9a-f]{8}=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
