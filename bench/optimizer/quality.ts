@@ -17,7 +17,8 @@ export interface Ranked {
 
 export type Embed = (texts: readonly string[]) => Promise<readonly Float32Array[]>;
 
-const LIMIT = 8;
+/** The default of `maxToolsToReturn`. */
+export const LIMIT = 8;
 /** The default of `semanticDistanceThreshold`. */
 const DISTANCE_THRESHOLD = 1;
 
@@ -31,15 +32,30 @@ export const indexOfAll = async (embed?: Embed): Promise<ToolIndex> => {
   return index;
 };
 
-/** All queries, searched among all tools. */
-export const rankAll = async (index: ToolIndex, semanticRatio: number, embed?: Embed): Promise<readonly Ranked[]> => {
+/** A query, and the names of the tools that are found for it, best first. */
+export interface Searched {
+  readonly query: LabelledQuery;
+  readonly names: readonly string[];
+}
+
+/** All queries, searched among all tools; `vectors` are those of the queries, in their order. */
+export const searchAll = (
+  index: ToolIndex,
+  semanticRatio: number,
+  vectors?: readonly Float32Array[],
+): readonly Searched[] => {
   const among = index.select(offeredTools().map(contentHashOf));
-  const queries = labelledQueries();
-  const vectors = await embed?.(queries.map(({ text }) => text));
   const options = { among, limit: LIMIT, semanticRatio, distanceThreshold: DISTANCE_THRESHOLD };
-  return queries.map((query, at) => {
+  return labelledQueries().map((query, at) => {
     const hits = index.search({ text: query.text, vector: vectors?.[at] }, options);
-    const found = hits.findIndex(({ tool }) => query.answers.has(tool.name));
+    return { query, names: hits.map(({ tool: { name } }) => name) };
+  });
+};
+
+export const rankAll = async (index: ToolIndex, semanticRatio: number, embed?: Embed): Promise<readonly Ranked[]> => {
+  const vectors = await embed?.(labelledQueries().map(({ text }) => text));
+  return searchAll(index, semanticRatio, vectors).map(({ query, names }) => {
+    const found = names.findIndex((name) => query.answers.has(name));
     return { query, rank: found < 0 ? undefined : found + 1 };
   });
 };

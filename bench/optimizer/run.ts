@@ -6,6 +6,7 @@ import { gatewayReport } from './gateway.ts';
 import { offeredTools, toolsOfServers, VOICES } from './labelled.ts';
 import { indexOfAll, type Ranked, rankAll, recallOf } from './quality.ts';
 import { measureSpeed, type Speed } from './speed.ts';
+import { tokenTable } from './tokens.ts';
 
 /**
  * `npm run bench:optimizer [-- --quality --quick --write]`: see README.md one folder up. With `--quality` only what
@@ -57,6 +58,8 @@ const quality = async (): Promise<string> => {
       ...rows('keyword', keyword),
       ...rows('semantic, stand-in', await rankAll(index, 1, embedding)),
       ...rows('both, ratio 0.5, stand-in', await rankAll(index, 0.5, embedding)),
+      '',
+      tokenTable(index),
       '',
       targetTable([
         atLeast('recall@5 of keywords alone, all questions', 0.9, recallOf(keyword).at5),
