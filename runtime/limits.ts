@@ -27,6 +27,8 @@ export const LIMITS = Object.freeze({
   heldCallBytesTogether: 64 * MIB,
   /** Calls of one workflow under way. */
   callsPerWorkflow: 32,
+  /** Arguments of all calls of one workflow together. */
+  workflowArgumentBytes: 64 * MIB,
   /** Results of the steps of one workflow, and of all that run. */
   workflowBytes: 16 * MIB,
   workflowBytesTogether: 128 * MIB,

@@ -31,7 +31,7 @@ export const planOutput = ({ properties, required = [] }: OutputConfig): OutputP
     },
     make: (expand, data) => {
       const output = valuesOf(planned, expand, data);
-      const missing = required.filter((name) => output[name] === undefined);
+      const missing = required.filter((name) => !Object.hasOwn(output, name));
       if (missing.length === 0) return output;
       throw new StepFailure(`there is no value for ${missing.map((name) => JSON.stringify(name)).join(', ')}`);
     },

@@ -43,15 +43,22 @@ export const stepCalls = ({ call, dispatch, innerCall, offered, expand, bytes }:
   let taken = 0;
   const take = (size: number): void => {
     taken += size;
-    if (taken > LIMITS.workflowBytes) throw tooLarge();
+    if (taken > LIMITS.workflowBytes) throw tooLarge('results', LIMITS.workflowBytes);
     if (!share.grow(size))
       throw new VmcpError('busy', 'the results of all workflows take too much room; try again later');
+  };
+  let given = 0;
+  const give = (size: number): void => {
+    given += size;
+    if (given > LIMITS.workflowArgumentBytes) throw tooLarge('arguments', LIMITS.workflowArgumentBytes);
   };
   return {
     callTool: async ({ reference, args, data }, signal) => {
       const tool = await toolOf(reference, offered);
-      const text = args.expand(expand, data, typeOfArguments(tool.target));
       return slots.run(signal, async () => {
+        // Calls that wait for a slot hold no text.
+        const text = args.expand(expand, data, typeOfArguments(tool.target));
+        give(text.length);
         const inner = innerCall(call, { name: tool.name, args: text, origin: 'workflow', meta });
         const reply = await dispatch({ ...inner, signal, client });
         if (reply.kind === 'whole') take(reply.body?.length ?? 0);
@@ -65,13 +72,12 @@ export const stepCalls = ({ call, dispatch, innerCall, offered, expand, bytes }:
 const toolOf = async (reference: string, offered: StepCallsDeps['offered']): Promise<StepTool> => {
   const tool = (await offered()).stepTool(reference);
   if (tool) return tool;
-  throw new StepFailure(`there is no tool "${reference}"`, { isFinal: true });
+  // Its name may be one that the client is not to know: docs/aggregation.md "Hiding tools".
+  throw new StepFailure('its tool is not there any more', { isFinal: true });
 };
 
-const tooLarge = (): StepFailure =>
-  new StepFailure(`the results of its steps together are larger than ${LIMITS.workflowBytes / 1024 / 1024} MiB`, {
-    isFinal: true,
-  });
+const tooLarge = (what: 'arguments' | 'results', most: number): StepFailure =>
+  new StepFailure(`the ${what} of its steps together are larger than ${most / 1024 / 1024} MiB`, { isFinal: true });
 
 const nextHop = ({ request: { bytes, meta } }: Call): number => {
   const told = meta && isObject(bytes, meta.start) ? smallMember(bytes, meta.start, HOPS) : undefined;

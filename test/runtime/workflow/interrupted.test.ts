@@ -113,6 +113,16 @@ describe('a workflow that is interrupted', () => {
     });
   }
 
+  test('by a tool that has gone meanwhile fails without the name of it, which may be hidden', async () => {
+    const session = await openSession(running.url);
+    const answer = session.call('tool');
+    const call = await there();
+    running.reload(configFile({ b: b.url }));
+    call.finish('done');
+    assert.equal(resultText(await answer), 'step "last" failed: its tool is not there any more');
+    assert.equal(lastWasCalled(), false);
+  });
+
   test('by its user, who cancels the question, calls nothing more (legacy)', async () => {
     const steps = [
       first,
@@ -226,6 +236,21 @@ describe('what a workflow cannot do', () => {
     const answer = await session.call('large');
     assert.equal(resultText(answer), 'step "s3" failed: the results of its steps together are larger than 16 MiB');
     assert.equal(count(backend, 'tools/call'), 3);
+  });
+
+  test('send more than 64 MiB of arguments', async (t) => {
+    const backend = await startBackend({
+      on: ({ recorded: { method } }) => (method === 'tools/call' ? answerJson(textResult('done')) : undefined),
+    });
+    const step = { tool: 'a.echo', arguments: { x: '{{.params.x}}{{.params.x}}' } };
+    const collection = JSON.stringify(Array.from({ length: 80 }, () => 0));
+    const steps = [{ id: 's', type: 'forEach', collection, maxParallel: 1, step }];
+    const running = await startRuntime(configFile({ a: backend.url }, { compositeTools: [{ name: 'w', steps }] }));
+    t.after(() => Promise.all([running.stop(), backend.close()]));
+    const session = await openSession(running.url);
+    const answer = await session.call('w', { x: 'x'.repeat(500_000) });
+    assert.equal(resultText(answer), 'step "s" failed: the arguments of its steps together are larger than 64 MiB');
+    assert.equal(count(backend, 'tools/call'), 67);
   });
 
   test('be answered with a task, since a step waits for its result', async (t) => {
