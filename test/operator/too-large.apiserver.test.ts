@@ -66,7 +66,7 @@ test('a group too large for one server: its status says so, tells what has room,
   const change = () => patch(['vmcp', 'big'], 'merge', { spec: { config: { operational: { logLevel: 'debug' } } } });
   const configMap = /vmcp-big-[0-9a-f]+/.exec(status.message ?? '')?.[0];
   assert.deepEqual(
-    (await writesDuring(change)).filter((write) => !write.endsWith('/status big')),
+    (await writesDuring(change, 6_000)).filter((write) => !write.endsWith('/status big')),
     [`patch configmaps ${configMap}`],
   );
 });

@@ -39,7 +39,7 @@ test('a call by a name that no backend has listed yet waits for the check that s
   assert.match((await call).text, /"content"/);
 });
 
-test('a name is unknown once its backend is given up for now', async () => {
+test('a call by a name of a backend that is given up for now waits for one more check, and can be tried again', async () => {
   await failed(1);
   const session = await openSession(running.url);
   const answers: string[] = [];
@@ -48,6 +48,30 @@ test('a name is unknown once its backend is given up for now', async () => {
   await failed(2);
   assert.deepEqual(answers, []);
   clock.advance(2_000);
+  await failed(3);
+  assert.equal(running.status().backends[0]?.status, 'unavailable');
+  assert.deepEqual(answers, []);
+  clock.advance(1_000);
   await call;
-  assert.match(answers.join(''), /unknown_name/);
+  assert.match(answers.join(''), /backend_unavailable/);
+});
+
+test('a call by a name of a backend that is given up for now is answered once the backend is there', async () => {
+  await failed(1);
+  for (const [ms, times] of [
+    [1_000, 2],
+    [2_000, 3],
+  ] as const) {
+    clock.advance(ms);
+    await failed(times);
+  }
+  const session = await openSession(running.url);
+  backend.set({ on: () => undefined });
+  let answer: string | undefined;
+  void session.call('a_echo').then(({ text }) => (answer = text));
+  await until('the answer', async () => {
+    clock.advance(100);
+    return answer;
+  });
+  assert.match(answer ?? '', /"content"/);
 });
