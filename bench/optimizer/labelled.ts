@@ -36,10 +36,13 @@ export interface LabelledQuery {
 export const toolsOfServers = (): readonly ToolsOfServer[] =>
   JSON.parse(readFileSync(TOOLS_FILE, 'utf8')) as readonly ToolsOfServer[];
 
-/** The tools as a gateway offers them: behind the prefix of their server, as by default. */
+/** Behind the prefix of the server, as by default. */
+export const offeredName = (server: string, tool: string): string => `${server}_${tool}`;
+
+/** The tools as a gateway offers them. */
 export const offeredTools = (): readonly SearchableTool[] =>
   toolsOfServers().flatMap(({ server, tools }) =>
-    tools.map((tool) => ({ ...tool, name: `${server}_${tool.name}`, server })),
+    tools.map((tool) => ({ ...tool, name: offeredName(server, tool.name), server })),
   );
 
 export const labelledQueries = (): readonly LabelledQuery[] =>

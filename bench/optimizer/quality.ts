@@ -52,6 +52,7 @@ export const searchAll = (
   });
 };
 
+/** The best rank of an answer to each query; `embed` makes the vectors of the queries. */
 export const rankAll = async (index: ToolIndex, semanticRatio: number, embed?: Embed): Promise<readonly Ranked[]> => {
   const vectors = await embed?.(labelledQueries().map(({ text }) => text));
   return searchAll(index, semanticRatio, vectors).map(({ query, names }) => {

@@ -1,18 +1,18 @@
 import { OPTIMIZER_TOOLS } from '../../runtime/optimizer/definitions.ts';
+import { tokensOf } from '../../runtime/optimizer/token-figures.ts';
 import type { ToolIndex } from '../../runtime/optimizer/search/index.ts';
 import type { ListEntry } from '../../runtime/catalog/index.ts';
 import { median } from '../paths.ts';
-import { toolsOfServers } from './labelled.ts';
+import { offeredName, toolsOfServers } from './labelled.ts';
 import { LIMIT, searchAll } from './quality.ts';
 
-/** Four bytes of JSON text are one token (docs/optimizer.md "Token figures"). */
-const tokensOf = (texts: readonly string[]): number => Math.ceil(Buffer.byteLength(texts.join('')) / 4);
+const tokensIn = (texts: readonly string[]): number => tokensOf(Buffer.byteLength(texts.join('')));
 
-/** As a client is listed them: behind the prefix of their server. */
+/** As a client is listed them. */
 const entries = (): readonly ListEntry[] =>
   toolsOfServers().flatMap(({ server, tools }) =>
     tools.map((tool) => {
-      const name = `${server}_${tool.name}`;
+      const name = offeredName(server, tool.name);
       const target = { kind: 'backend', backend: server, ownName: Buffer.from(JSON.stringify(tool.name)) } as const;
       return { name, target, bytes: Buffer.from(JSON.stringify({ ...tool, name })) };
     }),
@@ -25,13 +25,13 @@ const entries = (): readonly ListEntry[] =>
 export const tokenTable = (index: ToolIndex): string => {
   const offered = entries();
   const definitions = new Map(offered.map(({ name, bytes }) => [name, bytes.toString()]));
-  const whole = tokensOf([...definitions.values()]);
-  const listed = tokensOf(OPTIMIZER_TOOLS.map(({ bytes, bytesFor }) => (bytesFor?.(offered) ?? bytes).toString()));
+  const whole = tokensIn([...definitions.values()]);
+  const listed = tokensIn(OPTIMIZER_TOOLS.map(({ bytes, bytesFor }) => (bytesFor?.(offered) ?? bytes).toString()));
   const perTask = searchAll(index, 0).map(({ query: { text }, names }) => {
-    const answer = { tools: names.map((name) => JSON.parse(definitions.get(name) ?? '{}') as object) };
+    const answer = `{"tools":[${names.map((name) => definitions.get(name)).join()}]}`;
     const question = JSON.stringify({ tool_description: text });
     const envelope = JSON.stringify({ tool_name: names[0] ?? '', parameters: '' });
-    return tokensOf([question, JSON.stringify(answer), envelope]);
+    return tokensIn([question, answer, envelope]);
   });
   const found = median(perTask);
   const rows = [

@@ -34,10 +34,11 @@ export const tokenFigures = (
   const found = returned.reduce((sum, { bytes }) => sum + bytes.length, 0);
   const saved = all === 0 ? 0 : (100 * (all - found - optimizerBytes)) / all;
   return {
-    baseline_tokens: tokens(all),
-    returned_tokens: tokens(found),
+    baseline_tokens: tokensOf(all),
+    returned_tokens: tokensOf(found),
     savings_percent: Math.round(saved * 10) / 10,
   };
 };
 
-const tokens = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
+/** Tokens that so many bytes of JSON text are taken for. */
+export const tokensOf = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);

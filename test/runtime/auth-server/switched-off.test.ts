@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { suite, test, type TestContext } from 'node:test';
 import type { Store } from '../../../runtime/store/index.ts';
 import { startAuthServer } from '../../fixtures/auth-server.ts';
 import { noCertificates } from '../../fixtures/certificates.ts';
@@ -11,6 +11,22 @@ const revoke = async (managementUrl: string, body: object): Promise<number> => {
   const headers = { 'content-type': 'application/json' };
   const url = `${managementUrl}/users/revoke`;
   return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).status;
+};
+
+/** A gateway, and a client, at which something happens before each map of these keys is made, from `during` on. */
+const gatewayWith = async (t: TestContext, isMeant: (key: string, store: Store) => boolean) => {
+  let meanwhile = async (): Promise<void> => {};
+  const storeSeen = (opened: Store): Store => ({
+    ...opened,
+    createMap: async (key, ...how) => {
+      if (isMeant(key, opened)) await meanwhile();
+      return opened.createMap(key, ...how);
+    },
+  });
+  const gateway = await startAuthServer({ storeSeen });
+  t.after(gateway.stop);
+  const client = await registerClient(gateway);
+  return { gateway, client, during: (act: () => Promise<void>) => (meanwhile = act) };
 };
 
 suite('a user who is switched off', { skip: noCertificates }, () => {
@@ -48,23 +64,15 @@ suite('a user who is switched off', { skip: noCertificates }, () => {
   test('has no account left whose tokens were about to be kept at that moment', async (t) => {
     const accounts = new Set<string>();
     let store: Store | undefined;
-    let meanwhile = async (): Promise<void> => {};
-    const storeSeen = (opened: Store): Store => ({
-      ...opened,
-      createMap: async (key, ...how) => {
-        if (!key.startsWith('vault:accounts:')) return opened.createMap(key, ...how);
-        accounts.add(key);
-        store = opened;
-        await meanwhile();
-        return opened.createMap(key, ...how);
-      },
+    const { gateway, client, during } = await gatewayWith(t, (key, opened) => {
+      if (!key.startsWith('vault:accounts:')) return false;
+      accounts.add(key);
+      store = opened;
+      return true;
     });
-    const gateway = await startAuthServer({ storeSeen });
-    t.after(gateway.stop);
-    const client = await registerClient(gateway);
-    meanwhile = async () => {
+    during(async () => {
       assert.equal(await revoke(gateway.running().managementUrl, { subject: 'corp|alice' }), 200);
-    };
+    });
     const page = await gateway.browser().open(client.authorizationUrl());
     assert.match(page.text, /Start again/);
     assert.equal(accounts.size, 1);
@@ -73,21 +81,11 @@ suite('a user who is switched off', { skip: noCertificates }, () => {
   });
 
   test('gets no code from an approval that was about to be answered at that moment', async (t) => {
-    let meanwhile = async (): Promise<void> => {};
-    const storeSeen = (opened: Store): Store => ({
-      ...opened,
-      createMap: async (key, ...how) => {
-        if (/(^|:)AuthorizationCode:/.test(key)) await meanwhile();
-        return opened.createMap(key, ...how);
-      },
-    });
-    const gateway = await startAuthServer({ storeSeen });
-    t.after(gateway.stop);
-    const client = await registerClient(gateway);
-    meanwhile = async () => {
+    const { gateway, client, during } = await gatewayWith(t, (key) => /(^|:)AuthorizationCode:/.test(key));
+    during(async () => {
       assert.equal(await revoke(gateway.running().managementUrl, { subject: 'corp|alice' }), 200);
       gateway.later(2_001);
-    };
+    });
     const browser = gateway.browser();
     const page = await browser.press(await browser.open(client.authorizationUrl()), 'approve');
     assert.match(page.text, /Start again/);

@@ -243,41 +243,6 @@ test('a caller who is offered nothing for want of a sign-in is told so, also bes
   assert.deepEqual(await others(user('alice')), ['find_tool']);
 });
 
-describe('the name of a tool whose backend was never reached', () => {
-  const unreached: readonly OfferedBackend[] = [up('a', { tools: ['t'] }), { name: 'b', status: 'unavailable' }];
-
-  test('is found once a further check has listed the backend', async () => {
-    const checked: string[] = [];
-    const { find, change } = offerOf(unreached, {
-      checkUnlisted: async (names) => {
-        checked.push(...names);
-        change([up('a', { tools: ['t'] }), up('b', { tools: ['t'] })]);
-      },
-    });
-    assert.equal(await find('b_t'), 'b');
-    assert.deepEqual(checked, ['b']);
-  });
-
-  for (const [what, name, code] of [
-    ['can be tried again later while it is still down', 'b_t', 'backend_unavailable'],
-    ['does not make unknown names of others less unknown', 'a_u', 'unknown_name'],
-    ['nor those of none', 'c', 'unknown_name'],
-  ] as const)
-    test(what, async () => {
-      await assert.rejects(
-        async () => offerOf(unreached).find(name),
-        (error) => error instanceof VmcpError && error.code === code,
-      );
-    });
-
-  test('is refused by policies as any other', async () => {
-    await assert.rejects(
-      async () => offerOf(unreached, { policies: () => ({}) }).find('b_t'),
-      (error) => error instanceof VmcpError && error.code === 'forbidden',
-    );
-  });
-});
-
 describe('the id of a task', () => {
   const up1 = up('a', {});
   const lookUp = ({ offer }: ReturnType<typeof offerOf>, backend: string) =>
